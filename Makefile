@@ -1,0 +1,154 @@
+# gpusort - sorts numbers as fast as cp copies them.
+#
+#   make            build ./gpusort (with the GPU paths when nvcc is found; CUDA=0 leaves them out)
+#   make check      build and run the tests
+#   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
+#   make install    into $(DESTDIR)$(prefix)
+#   make uninstall dist clean distclean
+#
+# CC CXX NVCC CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS NVCCFLAGS NVCC_GENCODE are the user's.
+# SANITIZE=address,undefined builds with these sanitizers. BUILD=DIR builds there.
+
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+mandir ?= $(prefix)/share/man
+BUILD ?= build
+VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options.h)
+
+CFLAGS ?= -O2 -g
+CXXFLAGS ?= -O2 -g
+NVCCFLAGS ?= -O3 -lineinfo
+WARNINGS = -Wall -Wextra -Wshadow
+C_WARNINGS = $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
+
+# nvcc: on the PATH, else where the toolkit installs it.
+NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA ?= $(if $(NVCC),1,0)
+CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+# The GPU of this machine if there is one; otherwise the data centre GPUs since 2020, and PTX from
+# which a driver makes code for newer ones.
+NVCC_GENCODE ?= $(if $(shell nvidia-smi -L 2>/dev/null),-arch=native,\
+	-gencode=arch=compute_80$(comma)code=sm_80 \
+	-gencode=arch=compute_90$(comma)code=[sm_90$(comma)compute_90])
+comma := ,
+
+ifneq ($(SANITIZE),)
+SANITIZE_FLAGS = -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+common_flags = -I. -MMD -MP -fopenmp -pthread $(SANITIZE_FLAGS)
+all_cppflags = -D_GNU_SOURCE $(CPPFLAGS)
+compile_c = $(CC) -std=c11 $(all_cppflags) $(common_flags) $(C_WARNINGS) $(CFLAGS)
+compile_cxx = $(CXX) -std=c++17 $(all_cppflags) $(common_flags) $(WARNINGS) $(CXXFLAGS)
+compile_cuda = $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) -MD -MP -Xcompiler -Wall,-Wextra $(NVCCFLAGS)
+# <charconv> is all that is used of the C++ library: linked statically, it costs no start-up time.
+link = $(CXX) $(CFLAGS) -fopenmp -pthread -static-libstdc++ -static-libgcc $(SANITIZE_FLAGS) \
+	$(LDFLAGS)
+libraries = -lzstd -lm $(LDLIBS)
+
+# What of the tree goes into what.
+cli_sources := $(wildcard cli/*.c)
+host_sources := $(wildcard core/*.c formats/*.c formats/*.cc cpu/*.c)
+cuda_sources := $(wildcard cuda/*.cu)
+unit_sources := $(wildcard tests/unit_*.c)
+
+objects = $(addprefix $(1)/,$(addsuffix .o,$(2)))
+host_objects := $(filter-out %/backends.c.o,$(call objects,$(BUILD),$(host_sources)))
+cli_objects := $(call objects,$(BUILD),$(cli_sources))
+unit_programs := $(unit_sources:tests/%.c=$(BUILD)/tests/%)
+
+# core/backends.c is compiled for each set of backends; everything else is the same in all.
+ifeq ($(CUDA),1)
+backend_objects := $(BUILD)/core/backends.cuda.o $(call objects,$(BUILD),$(cuda_sources))
+backend_libraries = -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
+else
+backend_objects := $(BUILD)/core/backends.cpu.o
+endif
+simt_objects := $(BUILD)/core/backends.cuda.o \
+	$(call objects,$(BUILD)/simt,$(cuda_sources) tests/simt/simt_runtime.cc)
+
+.PHONY: all check simt install uninstall dist clean distclean FORCE
+all: gpusort
+ifneq ($(CUDA),1)
+	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
+endif
+
+# A build elsewhere, or with sanitizers, leaves ./gpusort alone.
+gpusort: $(BUILD)/gpusort
+	@test "$(BUILD)" != build || cp -f $< $@
+
+$(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
+	$(link) -o $@ $^ $(backend_libraries) $(libraries)
+
+simt: $(BUILD)/simt/gpusort $(BUILD)/simt/device_matrix $(BUILD)/simt/simt_selftest
+$(BUILD)/simt/gpusort: $(cli_objects) $(host_objects) $(simt_objects)
+	$(link) -o $@ $^ $(libraries)
+$(BUILD)/simt/device_matrix: $(call objects,$(BUILD)/simt,tests/device_matrix.cu) $(host_objects) \
+		$(simt_objects)
+	$(link) -o $@ $^ $(libraries)
+$(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selftest.cc) \
+		$(call objects,$(BUILD)/simt,tests/simt/simt_runtime.cc)
+	$(link) -o $@ $^
+
+$(BUILD)/tests/device_matrix: $(call objects,$(BUILD),tests/device_matrix.cu) $(host_objects) \
+		$(backend_objects)
+	$(link) -o $@ $^ $(backend_libraries) $(libraries)
+
+$(BUILD)/tests/unit_%: $(BUILD)/tests/unit_%.c.o $(host_objects) $(BUILD)/core/backends.cpu.o
+	$(link) -o $@ $^ -lcmocka $(libraries)
+
+# Everything is built anew when the compilers or their flags change.
+flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(LDFLAGS) $(SANITIZE) $(CUDA)
+nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE)
+$(BUILD)/flags $(BUILD)/nvcc_flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$($(@F))' | cmp -s - $@ || echo '$($(@F))' >$@
+$(call objects,$(BUILD),$(cli_sources) $(host_sources)) $(backend_objects) $(simt_objects): \
+	$(BUILD)/flags
+ifeq ($(CUDA),1)
+$(call objects,$(BUILD),$(cuda_sources)): $(BUILD)/nvcc_flags
+endif
+
+$(BUILD)/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(compile_c) -c -o $@ $<
+$(BUILD)/%.cc.o: %.cc
+	@mkdir -p $(@D)
+	$(compile_cxx) -c -o $@ $<
+$(BUILD)/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(compile_cuda) -c -o $@ $<
+$(BUILD)/core/backends.cpu.o: core/backends.c
+	@mkdir -p $(@D)
+	$(compile_c) -c -o $@ $<
+$(BUILD)/core/backends.cuda.o: core/backends.c
+	@mkdir -p $(@D)
+	$(compile_c) -DHAVE_CUDA -c -o $@ $<
+$(BUILD)/simt/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(compile_cxx) -Itests/simt -Wno-unknown-pragmas -x c++ -c -o $@ $<
+$(BUILD)/simt/%.cc.o: %.cc
+	@mkdir -p $(@D)
+	$(compile_cxx) -Itests/simt -c -o $@ $<
+
+.SECONDARY:
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+check: all simt $(unit_programs)
+	BUILD=$(BUILD) tests/run.sh
+
+install: all
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1
+	install -m 755 $(BUILD)/gpusort $(DESTDIR)$(bindir)/gpusort
+	install -m 644 man/gpusort.1 $(DESTDIR)$(mandir)/man1/gpusort.1
+
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/gpusort $(DESTDIR)$(mandir)/man1/gpusort.1
+
+dist:
+	git archive --prefix=gpusort-$(VERSION)/ -o gpusort-$(VERSION).tar.gz HEAD
+
+clean:
+	rm -rf $(BUILD)
+
+distclean: clean
+	rm -rf build gpusort gpusort-*.tar.gz

@@ -1,0 +1,295 @@
+/* options.c - argp's tables and the words they take. See options.h. */
+#include "cli/options.h"
+
+#include "core/key_types.h"
+#include "formats/codec.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { /* long options without a letter */
+       KEY_FORMAT = 256,
+       KEY_OUTPUT_FORMAT,
+       KEY_TYPE,
+       KEY_ENDIAN,
+       KEY_NAN,
+       KEY_DEVICE,
+       KEY_PARALLEL,
+       KEY_ZSTD,
+       KEY_NO_ZSTD,
+       KEY_EXPLAIN,
+       KEY_LIST,
+       KEY_FORCE,
+       KEY_VERSION
+};
+
+static const struct argp_option option_table[] = {
+    {NULL, 0, NULL, 0, "Input and output:", 1},
+    {"input", 'i', "FILE", 0, "Sort FILE (as FILE without the option; may be repeated)", 0},
+    {"output", 'o', "FILE", 0, "Write to FILE, which may be an input, instead of standard output",
+     0},
+    {"force", KEY_FORCE, NULL, 0, "Write binary data to a terminal", 0},
+    {NULL, 0, NULL, 0, "Data:", 2},
+    {"format", KEY_FORMAT, "FORMAT", 0,
+     "The input is auto, text, raw or npy (default auto: by its first bytes, its name, its "
+     "content)",
+     0},
+    {"output-format", KEY_OUTPUT_FORMAT, "FORMAT", 0,
+     "Write same, text, raw or npy (default: by the output's name where that says text or npy, "
+     "else same)",
+     0},
+    {"type", KEY_TYPE, "TYPE", 0,
+     "The numbers are of TYPE: f64, u32, <f8, float64, ...; --list names them all", 0},
+    {"endian", KEY_ENDIAN, "ORDER", 0, "Raw numbers are little or big endian (default little)", 0},
+    {"zstd", KEY_ZSTD, "LEVEL", OPTION_ARG_OPTIONAL, "Compress the output", 0},
+    {"no-zstd", KEY_NO_ZSTD, NULL, 0,
+     "Do not compress the output (default: by the output's name; input is recognised)", 0},
+    {NULL, 0, NULL, 0, "Order:", 3},
+    {"reverse", 'r', NULL, 0, "Descending", 0},
+    {"nan", KEY_NAN, "RULE", 0,
+     "NaNs in binary data go first or last, or are an error (default: they are greatest)", 0},
+    {NULL, 0, NULL, 0, "How it is done:", 4},
+    {"algorithm", 'a', "PATH[:TILE]", 0,
+     "Sort by this path, with tiles of TILE numbers (default auto); --list names them", 0},
+    {"device", KEY_DEVICE, "DEVICE", 0, "Sort on auto, cpu, gpu or gpu:N (default auto)", 0},
+    {"parallel", KEY_PARALLEL, "N", 0, "Use at most N threads", 0},
+    {NULL, 0, NULL, 0, "What it tells:", 5},
+    {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and the reasons for it; sort nothing", 0},
+    {"list", KEY_LIST, NULL, 0, "List types, formats, codecs, devices and paths", 0},
+    {"verbose", 'v', NULL, 0, "Print the plan and the time of each stage on standard error", 0},
+    {"version", KEY_VERSION, NULL, 0, "Print the version", -1},
+    {0},
+};
+
+static const char documentation[] =
+    "Sort numbers: raw binary, NumPy .npy or text, plain or zstd, on the GPU or the CPU.\v"
+    "With no FILE, or when FILE is -, read standard input. Text is kept line by line and ordered "
+    "as LC_ALL=C sort -g orders it, but a line that is not one number is an error.\n\n"
+    "Exit status: 0 done, 2 any error. On an error the output stays as it was.";
+
+/* Options and where their errors go. */
+struct parse {
+    struct options *options;
+    struct error *error;
+};
+
+static bool parse_format(const char *word, const char *none, const struct format **format,
+                         struct error *error)
+{
+    *format = strcmp(word, none) == 0 ? NULL : format_find(word);
+    if (*format || strcmp(word, none) == 0)
+        return true;
+    return error_set(error, "unknown format '%s': it is %s, text, raw or npy", word, none);
+}
+
+static bool parse_type(const char *word, struct options *options, struct error *error)
+{
+    enum key_endian endian = options->endian;
+    options->type = key_type_find(word, strlen(word), &endian);
+    if (!options->type)
+        return error_set(error, "unknown type '%s': --list names the types", word);
+    if (strchr("<>", word[0])) { /* the spelling said the byte order */
+        options->endian = endian;
+        options->endian_said = true;
+    }
+    return true;
+}
+
+static bool parse_endian(const char *word, struct options *options, struct error *error)
+{
+    options->endian_said = true;
+    options->endian = strcmp(word, "big") == 0 ? ENDIAN_BIG : ENDIAN_LITTLE;
+    if (options->endian == ENDIAN_BIG || strcmp(word, "little") == 0)
+        return true;
+    return error_set(error, "unknown byte order '%s': it is little or big", word);
+}
+
+static bool parse_nan(const char *word, struct options *options, struct error *error)
+{
+    static const struct {
+        const char *word;
+        enum nan_rule rule;
+    } rules[] = {{"first", NAN_FIRST}, {"last", NAN_LAST}, {"error", NAN_ERROR}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(word, rules[i].word) == 0) {
+            options->nan = rules[i].rule;
+            options->nan_said = true;
+            return true;
+        }
+    return error_set(error, "unknown NaN rule '%s': it is first, last or error", word);
+}
+
+static bool parse_count(const char *word, const char *what, unsigned long least, unsigned long most,
+                        unsigned long *count, struct error *error)
+{
+    char *end;
+    errno = 0;
+    *count = strtoul(word, &end, 10);
+    if (word[0] < '0' || word[0] > '9' || *end || errno || *count < least || *count > most)
+        return error_set(error, "invalid %s '%s': it is a number from %lu to %lu", what, word,
+                         least, most);
+    return true;
+}
+
+static bool algorithm_is_known(const char *name)
+{
+    for (size_t i = 0; i < backend_count; i++)
+        if (backend_find_algorithm(backends[i], name))
+            return true;
+    return false;
+}
+
+/* PATH or PATH:TILE; the word is cut in two in place, as it is argv's to do with as we like. */
+static bool parse_algorithm(char *word, struct options *options, struct error *error)
+{
+    char *colon = strchr(word, ':');
+    unsigned long tile_size = 0;
+    if (colon) {
+        *colon = '\0';
+        if (!parse_count(colon + 1, "tile size", 1, LONG_MAX, &tile_size, error))
+            return false;
+    }
+    options->tile_size = tile_size;
+    options->algorithm = strcmp(word, "auto") == 0 ? NULL : word;
+    if (!options->algorithm && colon)
+        return error_set(error, "a tile size needs a path: --algorithm=PATH:TILE");
+    if (options->algorithm && !algorithm_is_known(word))
+        return error_set(error, "unknown algorithm '%s': --list names those of this build", word);
+    return true;
+}
+
+static bool parse_device(char *word, struct options *options, struct error *error)
+{
+    char *colon = strchr(word, ':');
+    unsigned long device = 0;
+    if (colon) {
+        if (!parse_count(colon + 1, "device number", 0, 1023, &device, error))
+            return false;
+        *colon = '\0';
+    }
+    options->device = (unsigned)device;
+    options->backend = strcmp(word, "auto") == 0 ? NULL : word;
+    const bool known = !options->backend || strcmp(word, "cpu") == 0 || strcmp(word, "gpu") == 0;
+    if (!known || (colon && strcmp(word, "gpu") != 0))
+        return error_set(error, "unknown device '%s%s%s': it is auto, cpu, gpu or gpu:N", word,
+                         colon ? ":" : "", colon ? colon + 1 : "");
+    if (options->backend && !backend_find(options->backend))
+        return error_set(error, "this build has no GPU backend: nvcc was not there to build it");
+    return true;
+}
+
+static bool parse_zstd(const char *word, struct options *options, struct error *error)
+{
+    size_t stem_length;
+    const struct codec *zstd = codec_find_by_name(".zst", &stem_length);
+    unsigned long level = 0;
+    if (word && !parse_count(word, "zstd level", (unsigned long)zstd->level_min,
+                             (unsigned long)zstd->level_max, &level, error))
+        return false;
+    options->compression = COMPRESSION_ON;
+    options->compression_level = (int)level;
+    return true;
+}
+
+static bool parse_threads(const char *word, struct options *options, struct error *error)
+{
+    unsigned long threads;
+    if (!parse_count(word, "number of threads", 1, 4096, &threads, error))
+        return false;
+    options->threads = (unsigned)threads;
+    return true;
+}
+
+static error_t parse_option(int key, char *word, struct argp_state *state)
+{
+    struct parse *parse = state->input;
+    struct options *options = parse->options;
+    struct error *error = parse->error;
+    bool ok = true;
+    switch (key) {
+    case ARGP_KEY_ARG:
+    case 'i':
+        options->inputs[options->input_count++] = word;
+        break;
+    case 'o':
+        options->output = word;
+        break;
+    case 'r':
+        options->descending = true;
+        break;
+    case 'v':
+        options->verbose = true;
+        break;
+    case 'a':
+        ok = parse_algorithm(word, options, error);
+        break;
+    case KEY_FORCE:
+        options->force = true;
+        break;
+    case KEY_FORMAT:
+        ok = parse_format(word, "auto", &options->input_format, error);
+        break;
+    case KEY_OUTPUT_FORMAT:
+        options->output_format_same = strcmp(word, "same") == 0;
+        ok = parse_format(word, "same", &options->output_format, error);
+        break;
+    case KEY_TYPE:
+        ok = parse_type(word, options, error);
+        break;
+    case KEY_ENDIAN:
+        ok = parse_endian(word, options, error);
+        break;
+    case KEY_NAN:
+        ok = parse_nan(word, options, error);
+        break;
+    case KEY_DEVICE:
+        ok = parse_device(word, options, error);
+        break;
+    case KEY_PARALLEL:
+        ok = parse_threads(word, options, error);
+        break;
+    case KEY_ZSTD:
+        ok = parse_zstd(word, options, error);
+        break;
+    case KEY_NO_ZSTD:
+        options->compression = COMPRESSION_OFF;
+        break;
+    case KEY_EXPLAIN:
+        options->action = ACTION_EXPLAIN;
+        break;
+    case KEY_LIST:
+        options->action = ACTION_LIST;
+        break;
+    case KEY_VERSION:
+        printf("gpusort " GPUSORT_VERSION "\n");
+        exit(EXIT_SUCCESS);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return ok ? 0 : EINVAL;
+}
+
+bool options_parse(int argc, char **argv, struct options *options, struct error *error)
+{
+    static const struct argp argp = {option_table, parse_option, "[FILE...]", documentation,
+                                     NULL,         NULL,         NULL};
+    struct parse parse = {options, error};
+    *options = (struct options){.inputs = calloc((size_t)argc + 1, sizeof(char *))};
+    if (!options->inputs)
+        return error_set(error, "out of memory");
+    argp_err_exit_status = 2;
+    const error_t status = argp_parse(&argp, argc, argv, 0, NULL, &parse);
+    if (status)
+        return error_set(error, "command line: %s", strerror(status));
+    if (options->input_count == 0)
+        options->inputs[options->input_count++] = "-";
+    return true;
+}
+
+void options_free(struct options *options)
+{
+    free(options->inputs);
+}

@@ -1,0 +1,49 @@
+/* options.h - the user's words: what the command line says, each word known to be one we know, with
+ * nothing decided yet. plan.h turns them into a plan.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "core/backend.h"
+#include "core/error.h"
+#include "core/key_order.h"
+#include "formats/format.h"
+
+#define GPUSORT_VERSION "0.1.0"
+
+enum action { ACTION_SORT, ACTION_EXPLAIN, ACTION_LIST };
+
+enum compression { COMPRESSION_BY_NAME, COMPRESSION_ON, COMPRESSION_OFF };
+
+struct options {
+    enum action action;
+    const char **inputs; /* paths, "-" for standard input; at least one */
+    size_t input_count;
+    const char *output;                 /* NULL: standard output */
+    const struct format *input_format;  /* NULL: auto */
+    const struct format *output_format; /* NULL: not said */
+    bool output_format_same;            /* --output-format=same was said */
+    const struct key_type *type;        /* NULL: not said */
+    bool endian_said;
+    enum key_endian endian;
+    bool nan_said;
+    enum nan_rule nan;
+    bool descending;
+    const char *algorithm; /* NULL: auto; a path that some backend of this build has */
+    size_t tile_size;      /* 0: the path's own */
+    const char *backend;   /* NULL: auto; "cpu", "gpu" */
+    unsigned device;
+    unsigned threads; /* 0: as many as there are */
+    enum compression compression;
+    int compression_level; /* 0: the codec's default */
+    bool force;
+    bool verbose;
+};
+
+/* Parses the command line. --help, --usage and --version print and end the process here, as argp
+ * does, and so does a usage error, with status 2. The caller ends with options_free. */
+bool options_parse(int argc, char **argv, struct options *options, struct error *error);
+
+void options_free(struct options *options);
+
+#endif

@@ -1,0 +1,344 @@
+/* plan.c - see plan.h.
+ *
+ *   inputs: open, detect the format, read the header -> one layout for all
+ *   output: format and codec
+ *   device: the fastest for so many bytes, by a table; then the path, by the backend's table
+ */
+#include "cli/plan.h"
+
+#include "formats/codec.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How much of an input is looked at to tell text from binary data. */
+#define CONTENT_PROBE_BYTES ((size_t)64 << 10)
+
+/* From which size on the GPU is worth starting; see docs/performance.md. */
+static const struct device_rule {
+    uint64_t up_to_bytes;
+    const char *backend;
+    const char *reason;
+} device_rules[] = {
+    {(uint64_t)512 << 20, "cpu", "starting a GPU would take longer than the sort"},
+    {UINT64_MAX, "gpu", "large enough to pay for starting the GPU"},
+};
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+/* Decides the format of one input: what the user says, else magic, else name, else content. */
+static bool detect_format(const struct options *options, const char *path, struct reader *reader,
+                          const struct format **format, char reason[256], struct error *error)
+{
+    const unsigned char *head;
+    size_t bytes;
+    const struct key_type *named_type = NULL;
+    const size_t probe =
+        source_bytes_left(reader->source) == SIZE_UNKNOWN ? SOURCE_PEEK_MAX : CONTENT_PROBE_BYTES;
+    if (!source_peek(reader->source, probe, &head, &bytes, error))
+        return false;
+    const bool whole = source_bytes_left(reader->source) == bytes;
+    const struct format *named = format_find_by_name(path, &named_type);
+    const bool byte_type = options->type && options->type->bytes == 1;
+    if (options->input_format) {
+        *format = options->input_format;
+        snprintf(reason, 256, "as --format says");
+    } else if (format_npy.recognises(head, bytes, whole)) {
+        *format = &format_npy;
+        snprintf(reason, 256, "by its first bytes");
+    } else if (named) {
+        *format = named;
+        snprintf(reason, 256, "by its name");
+    } else if (!byte_type && format_text.recognises(head, bytes, whole)) {
+        *format = &format_text;
+        snprintf(reason, 256, "by its content");
+    } else if (options->type) {
+        *format = &format_raw;
+        snprintf(reason, 256, "neither .npy nor text, and --type says of what");
+    } else {
+        return error_set(
+            error, "%s: neither .npy nor text, nor named as raw data: say --type, or --format",
+            source_name(reader->source));
+    }
+    reader->layout.type = options->type            ? options->type
+                          : *format == &format_raw ? named_type
+                                                   : NULL;
+    return true;
+}
+
+/* Completes the layout: the user's words, the format's header, the defaults. */
+static bool read_header(const struct options *options, const struct format *format,
+                        struct reader *reader, struct error *error)
+{
+    struct layout *layout = &reader->layout;
+    const char *name = source_name(reader->source);
+    if (format == &format_raw && !layout->type)
+        layout->type = &key_types[KEY_TYPE_f64];
+    if (format == &format_text && options->endian_said)
+        return error_set(error, "%s: text has no byte order: --endian is for raw data", name);
+    layout->endian = options->endian;
+    if (!format->read_header(reader, error))
+        return false;
+    if (options->endian_said && layout->type->bytes > 1 && layout->endian != options->endian)
+        return error_set(error, "%s: its header says the other byte order than --endian", name);
+    return true;
+}
+
+static bool agree_with_first(const struct plan *plan, const struct format *format,
+                             const struct reader *reader, struct error *error)
+{
+    const struct reader *first = &plan->job.readers[0];
+    if (format == plan->job.input_format && reader->layout.type == first->layout.type &&
+        reader->layout.endian == first->layout.endian)
+        return true;
+    return error_set(error, "%s: %s %s, where %s is %s %s", source_name(reader->source),
+                     format->name, reader->layout.type->name, source_name(first->source),
+                     plan->job.input_format->name, first->layout.type->name);
+}
+
+static bool add_up_counts(struct plan *plan, const struct reader *reader, struct error *error)
+{
+    size_t *count = &plan->job.sort.count;
+    const uint64_t bytes = source_bytes_left(reader->source);
+    if (reader->layout.count == COUNT_UNKNOWN || *count == COUNT_UNKNOWN)
+        *count = COUNT_UNKNOWN;
+    else if (__builtin_add_overflow(*count, reader->layout.count, count))
+        return error_set(error, "%s: too many numbers", source_name(reader->source));
+    if (bytes == SIZE_UNKNOWN || plan->input_bytes == SIZE_UNKNOWN)
+        plan->input_bytes = SIZE_UNKNOWN;
+    else if (__builtin_add_overflow(plan->input_bytes, bytes, &plan->input_bytes))
+        return error_set(error, "%s: too many bytes", source_name(reader->source));
+    return true;
+}
+
+static bool open_inputs(const struct options *options, struct plan *plan, struct error *error)
+{
+    struct job *job = &plan->job;
+    job->readers = calloc(options->input_count, sizeof *job->readers);
+    if (!job->readers)
+        return error_set(error, "out of memory");
+    for (size_t i = 0; i < options->input_count; i++) {
+        struct reader *reader = &job->readers[i];
+        const char *path = options->inputs[i];
+        const struct format *format = NULL;
+        char reason[256];
+        if (!source_open(path, job->sort.threads, &reader->source, error))
+            return false;
+        job->reader_count++;
+        if (!detect_format(options, path, reader, &format, reason, error) ||
+            !read_header(options, format, reader, error))
+            return false;
+        if (i == 0) {
+            job->input_format = format;
+            snprintf(plan->format_reason, sizeof plan->format_reason, "%s", reason);
+        }
+        if (!agree_with_first(plan, format, reader, error) || !add_up_counts(plan, reader, error))
+            return false;
+    }
+    return true;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static void choose_output_format(const struct options *options, struct plan *plan)
+{
+    struct job *job = &plan->job;
+    const struct key_type *type;
+    const struct format *named =
+        options->output ? format_find_by_name(options->output, &type) : NULL;
+    const bool name_decides = named && named != &format_raw && !options->output_format_same;
+    job->output_format = options->output_format ? options->output_format
+                         : name_decides         ? named
+                                                : job->input_format;
+    snprintf(plan->output_reason, sizeof plan->output_reason, "%s",
+             options->output_format || options->output_format_same ? "as --output-format says"
+             : name_decides                                        ? "by its name"
+                                                                   : "as the input");
+}
+
+static bool choose_output(const struct options *options, struct plan *plan, struct error *error)
+{
+    struct job *job = &plan->job;
+    size_t stem_length;
+    const struct codec *by_name =
+        options->output ? codec_find_by_name(options->output, &stem_length) : &codecs[0];
+    const struct codec *zstd = codec_find_by_name(".zst", &stem_length);
+    choose_output_format(options, plan);
+    job->output = (struct sink_spec){
+        .path = options->output,
+        .codec = options->compression == COMPRESSION_ON    ? zstd
+                 : options->compression == COMPRESSION_OFF ? &codecs[0]
+                                                           : by_name,
+        .level = options->compression_level,
+        .threads = job->sort.threads,
+    };
+    job->binary_to_terminal = options->force;
+    const struct key_type *type = job->readers[0].layout.type;
+    if (job->output_format == &format_npy && !type->numpy_letter)
+        return error_set(error, "NumPy has no %s: write raw or text instead", type->name);
+    return true;
+}
+
+/* ---- what is sorted -------------------------------------------------------------------------- */
+
+static bool choose_order(const struct options *options, struct plan *plan, struct error *error)
+{
+    struct job *job = &plan->job;
+    const struct layout *layout = &job->readers[0].layout;
+    job->descending = options->descending;
+    job->nan = options->nan;
+    job->keep_lines =
+        job->input_format == &format_text && job->output_format == &format_text && !options->type;
+    if (!job->keep_lines) {
+        job->sort.item_bytes = layout->type->bytes;
+        job->sort.order =
+            key_order_make(layout->type, layout->endian, options->nan, options->descending);
+        return true;
+    }
+    if (options->nan_said)
+        return error_set(error, "--nan is for numbers, and these are lines of text, ordered as "
+                                "sort -g orders them: NaN first (--type makes them numbers)");
+    job->sort.item_bytes = sizeof(struct key_index);
+    job->sort.order = key_order_identity();
+    job->sort.count = COUNT_UNKNOWN;
+    return true;
+}
+
+/* ---- where and how --------------------------------------------------------------------------- */
+
+/* The backend that --device or the path names; NULL when both are auto. */
+static bool find_named_backend(const struct options *options, const struct backend **backend,
+                               struct error *error)
+{
+    *backend = options->backend ? backend_find(options->backend) : NULL;
+    if (!options->algorithm)
+        return true;
+    if (*backend && !backend_find_algorithm(*backend, options->algorithm))
+        return error_set(error, "the %s has no path '%s': --list names what it has",
+                         (*backend)->name, options->algorithm);
+    for (size_t i = 0; i < backend_count && !*backend; i++)
+        if (backend_find_algorithm(backends[i], options->algorithm))
+            *backend = backends[i];
+    return true;
+}
+
+/* The bytes that an engine has to hold, if known: what the device table goes by. */
+static uint64_t engine_bytes(const struct plan *plan)
+{
+    const struct sort_spec *sort = &plan->job.sort;
+    return sort->count == COUNT_UNKNOWN ? plan->input_bytes
+                                        : (uint64_t)sort->count * sort->item_bytes;
+}
+
+static const char *backend_by_size(const struct plan *plan, const char **reason)
+{
+    if (plan->job.keep_lines) {
+        *reason = "lines are parsed and gathered on the host";
+        return "cpu";
+    }
+    const struct device_rule *rule = device_rules;
+    while (rule->up_to_bytes < engine_bytes(plan))
+        rule++;
+    *reason =
+        plan->input_bytes == SIZE_UNKNOWN ? "of unknown size, so taken as large" : rule->reason;
+    return rule->backend;
+}
+
+static bool probe_backend(const struct options *options, struct plan *plan,
+                          const struct backend *backend, struct error *error)
+{
+    plan->job.backend = backend;
+    plan->job.sort.device = options->device;
+    return backend->probe(options->device, &plan->device, error);
+}
+
+/* auto: the table's choice where it can be had, else the CPU, with the reason. */
+static bool choose_backend_by_size(const struct options *options, struct plan *plan,
+                                   struct error *error)
+{
+    const char *reason;
+    const struct backend *choice = backend_find(backend_by_size(plan, &reason));
+    struct error unusable = {0};
+    snprintf(plan->device_reason, sizeof plan->device_reason, "%s", reason);
+    if (!choice)
+        error_set(&unusable, "this build has no GPU backend");
+    else if (probe_backend(options, plan, choice, &unusable) && choice != backends[0] &&
+             engine_bytes(plan) != SIZE_UNKNOWN &&
+             plan->device.memory_bytes / 2 < engine_bytes(plan))
+        error_set(&unusable, "the data does not fit the GPU's memory twice");
+    if (!unusable.is_set)
+        return true;
+    snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", reason,
+             unusable.message);
+    return probe_backend(options, plan, backends[0], error);
+}
+
+static bool choose_backend(const struct options *options, struct plan *plan, struct error *error)
+{
+    const struct backend *named;
+    if (!find_named_backend(options, &named, error))
+        return false;
+    if (!named)
+        return choose_backend_by_size(options, plan, error);
+    snprintf(plan->device_reason, sizeof plan->device_reason, "as --%s says",
+             options->backend ? "device" : "algorithm");
+    struct error unusable = {0};
+    if (probe_backend(options, plan, named, &unusable))
+        return true;
+    return error_set(error, "--%s=%s: %s", options->backend ? "device" : "algorithm",
+                     options->backend ? options->backend : options->algorithm, unusable.message);
+}
+
+static bool has_tile_size(const struct algorithm *algorithm, size_t tile_size)
+{
+    for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
+        if (*size == tile_size)
+            return true;
+    return false;
+}
+
+static bool choose_algorithm(const struct options *options, struct plan *plan, struct error *error)
+{
+    struct sort_spec *sort = &plan->job.sort;
+    const struct backend *backend = plan->job.backend;
+    const struct algorithm_rule *rule = backend_find_rule(backend, sort->count);
+    const char *name = options->algorithm ? options->algorithm : rule->algorithm;
+    sort->algorithm = backend_find_algorithm(backend, name);
+    sort->tile_size = options->tile_size;
+    if (options->tile_size && !has_tile_size(sort->algorithm, options->tile_size))
+        return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
+                         options->tile_size);
+    if (!options->tile_size && sort->algorithm->tile_sizes)
+        sort->tile_size =
+            strcmp(name, rule->algorithm) == 0 ? rule->tile_size : sort->algorithm->tile_sizes[0];
+    if (options->algorithm)
+        snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason, "as --algorithm says");
+    else if (sort->count == COUNT_UNKNOWN)
+        snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason,
+                 "the %s's path for large inputs", backend->name);
+    else if (rule->up_to == SIZE_MAX)
+        snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason,
+                 "the %s's path for any more than that", backend->name);
+    else
+        snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason,
+                 "the %s's path for up to %zu", backend->name, rule->up_to);
+    return true;
+}
+
+bool plan_make(const struct options *options, struct plan *plan, struct error *error)
+{
+    memset(plan, 0, sizeof *plan);
+    plan->job.sort.threads = options->threads ? options->threads : (unsigned)omp_get_max_threads();
+    return open_inputs(options, plan, error) && choose_output(options, plan, error) &&
+           choose_order(options, plan, error) && choose_backend(options, plan, error) &&
+           choose_algorithm(options, plan, error);
+}
+
+void plan_free(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->job.reader_count; i++)
+        source_close(plan->job.readers[i].source);
+    free(plan->job.readers);
+}

@@ -1,0 +1,27 @@
+/* plan.h - the user's words and the facts of files, host and devices -> one plan.
+ *
+ * Every "auto" is resolved here, once, and says why.
+ */
+#ifndef CLI_PLAN_H
+#define CLI_PLAN_H
+
+#include "cli/options.h"
+#include "core/pipeline.h"
+
+struct plan {
+    struct job job;
+    struct device_facts device;     /* of job.backend */
+    uint64_t input_bytes;           /* of all inputs, decoded; SIZE_UNKNOWN: not known */
+    char format_reason[256];        /* why job.input_format */
+    char output_reason[256];        /* why job.output_format and the codec */
+    char device_reason[256 + 1024]; /* why job.backend */
+    char algorithm_reason[256];     /* why job.sort.algorithm */
+};
+
+/* Opens the inputs and reads their headers, looks at the devices, decides. The caller ends with
+ * plan_free. */
+bool plan_make(const struct options *options, struct plan *plan, struct error *error);
+
+void plan_free(struct plan *plan);
+
+#endif

@@ -1,0 +1,100 @@
+/* report.c - see report.h. */
+#include "cli/report.h"
+
+#include "formats/codec.h"
+
+#include <inttypes.h>
+
+static void list_types(FILE *stream)
+{
+    fprintf(stream, "types (--type):\n");
+    for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
+        char dtype[5] = "";
+        key_type_numpy_dtype(&key_types[i], ENDIAN_LITTLE, dtype);
+        fprintf(stream, "  %-16s %u byte%s  %s%s%s\n", key_types[i].name, key_types[i].bytes,
+                key_types[i].bytes == 1 ? " " : "s", key_types[i].numpy_name, dtype[0] ? ", " : "",
+                dtype);
+    }
+}
+
+static void list_backend(FILE *stream, const struct backend *backend)
+{
+    struct device_facts facts;
+    struct error error = {0};
+    const bool usable = backend->probe(0, &facts, &error);
+    fprintf(stream, "  %-16s %s: %s\n", backend->name, backend->summary,
+            usable ? facts.name : error.message);
+    for (size_t i = 0; i < backend->algorithm_count; i++) {
+        const struct algorithm *algorithm = &backend->algorithms[i];
+        fprintf(stream, "    %-14s %s", algorithm->name, algorithm->summary);
+        for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
+            fprintf(stream, "%s%zu", size == algorithm->tile_sizes ? "; tiles of " : ", ", *size);
+        fprintf(stream, "\n");
+    }
+}
+
+void report_list(FILE *stream)
+{
+    list_types(stream);
+    fprintf(stream, "formats (--format, --output-format):\n");
+    for (size_t i = 0; i < format_count; i++)
+        fprintf(stream, "  %-16s %s\n", formats[i]->name, formats[i]->summary);
+    fprintf(stream, "codecs:\n");
+    for (size_t i = 0; i < codec_count; i++)
+        fprintf(stream, "  %-16s %s\n", codecs[i].name, codecs[i].summary);
+    fprintf(stream, "devices (--device) and their paths (--algorithm):\n");
+    for (size_t i = 0; i < backend_count; i++)
+        list_backend(stream, backends[i]);
+}
+
+static void print_input(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct job *job = &plan->job;
+    const struct layout *layout = &job->readers[0].layout;
+    fprintf(stream, "%sinput      %s", prefix, source_name(job->readers[0].source));
+    if (job->reader_count > 1)
+        fprintf(stream, " and %zu more", job->reader_count - 1);
+    fprintf(stream, ": %s, %s%s", job->input_format->name,
+            job->keep_lines ? "lines kept as they are" : layout->type->name,
+            job->keep_lines || layout->type->bytes == 1 ? ""
+            : layout->endian == ENDIAN_BIG              ? " big-endian"
+                                                        : " little-endian");
+    if (job->sort.count != COUNT_UNKNOWN)
+        fprintf(stream, ", %zu numbers", job->sort.count);
+    else if (plan->input_bytes != SIZE_UNKNOWN)
+        fprintf(stream, ", %" PRIu64 " bytes", plan->input_bytes);
+    fprintf(stream, " (%s)\n", plan->format_reason);
+}
+
+void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct job *job = &plan->job;
+    print_input(stream, prefix, plan);
+    fprintf(stream, "%soutput     %s: %s, %s (%s)\n", prefix,
+            job->output.path ? job->output.path : "standard output", job->output_format->name,
+            job->output.codec->name, plan->output_reason);
+    fprintf(stream, "%sdevice     %s: %s (%s)\n", prefix, job->backend->name, plan->device.name,
+            plan->device_reason);
+    fprintf(stream, "%salgorithm  %s", prefix, job->sort.algorithm->name);
+    if (job->sort.tile_size)
+        fprintf(stream, ", tiles of %zu", job->sort.tile_size);
+    fprintf(stream, " (%s)\n", plan->algorithm_reason);
+}
+
+void report_times(FILE *stream, const char *prefix, const struct plan *plan,
+                  const struct job_report *report)
+{
+    fprintf(stream, "%s%-10s %10s %8s\n", prefix, "stage", "seconds", "GB/s");
+    for (size_t i = 0; i < STAGE_COUNT; i++) {
+        const double seconds = (double)report->stage_ns[i] / 1e9;
+        if (report->stage_ns[i] == 0)
+            continue;
+        fprintf(stream, "%s%-10s %10.4f", prefix, stage_names[i], seconds);
+        if (i != STAGE_START)
+            fprintf(stream, " %8.2f", (double)report->item_bytes / 1e9 / seconds);
+        fprintf(stream, "\n");
+    }
+    fprintf(stream, "%s%-10s %10.4f %8.2f  %zu %s\n", prefix, "total",
+            (double)report->total_ns / 1e9, (double)report->item_bytes / (double)report->total_ns,
+            report->count, plan->job.keep_lines ? "lines" : "numbers");
+}

@@ -1,0 +1,19 @@
+/* report.h - what gpusort says about itself: the lists, the plan, the times. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "cli/plan.h"
+
+#include <stdio.h>
+
+/* --list: types, formats, codecs, devices and their paths. */
+void report_list(FILE *stream);
+
+/* --explain and -v: the plan and why, each line behind `prefix`. */
+void report_plan(FILE *stream, const char *prefix, const struct plan *plan);
+
+/* -v: the time of each stage. */
+void report_times(FILE *stream, const char *prefix, const struct plan *plan,
+                  const struct job_report *report);
+
+#endif

@@ -1,0 +1,135 @@
+/* backend.h - between the pipeline and what sorts: the engine lends, the reader fills.
+ *
+ *   open -> { lend -> (reader fills) -> take }*
+ *        -> sort
+ *        -> { give -> (writer empties) -> take_back }* -> close
+ *
+ * A backend lends the very memory that it wants the numbers in (the final array on the CPU, a small
+ * pinned ring on a GPU), and gives the sorted numbers out of its own memory in the same way. So
+ * neither side copies for the other and the pipeline is one code for both. Uploads of chunks taken
+ * and downloads of chunks to be given next run while the caller reads or writes another one.
+ *
+ * All calls on an engine come from one thread at a time.
+ */
+#ifndef CORE_BACKEND_H
+#define CORE_BACKEND_H
+
+#include "core/error.h"
+#include "core/key_order.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define COUNT_UNKNOWN SIZE_MAX
+
+/* An item of 16 bytes: a key that carries where it came from. Read as one little-endian integer of
+ * 128 bits, key above index; with distinct indices that order is total, so that any sorter, stable
+ * or not, leaves equal keys in the order of their indices. */
+struct key_index {
+    uint64_t index;
+    uint64_t key;
+};
+
+/* A run of items in memory that the engine owns. */
+struct chunk {
+    void *items;
+    size_t capacity; /* items that there is room for */
+    size_t count;    /* items that are there */
+    size_t slot;     /* the engine's own mark */
+};
+
+/* A path: one way to sort. The rows are the backend's; `sort` is reached through the engine. */
+struct algorithm {
+    const char *name;         /* as --algorithm takes it */
+    const char *summary;      /* one line for --list */
+    const size_t *tile_sizes; /* in items, ended by 0; NULL: the path has no tiles */
+    unsigned buffers;         /* arrays of the size of the data: 1 in place, 2 with scratch */
+};
+
+/* A row of the table from which `--algorithm=auto` chooses: the first one with up_to >= count. */
+struct algorithm_rule {
+    size_t up_to; /* items */
+    const char *algorithm;
+    size_t tile_size; /* 0: the path has no tiles */
+};
+
+struct device_facts {
+    char name[128];
+    unsigned units;      /* threads of a CPU, multiprocessors of a GPU */
+    size_t memory_bytes; /* free for our use */
+};
+
+/* What an engine is opened for. */
+struct sort_spec {
+    unsigned item_bytes;               /* 1, 2, 4, 8: keys; 16: struct key_index */
+    struct key_order order;            /* of the keys; the identity for struct key_index */
+    size_t count;                      /* exactly so many will come, or COUNT_UNKNOWN */
+    const struct algorithm *algorithm; /* a row of this backend */
+    size_t tile_size;                  /* one of algorithm->tile_sizes, or 0 when it has none */
+    unsigned device;                   /* index among the backend's devices */
+    unsigned threads;                  /* at most so many on the host, at least 1 */
+};
+
+/* Busy times of the stages inside the engine; they overlap with reading and writing. */
+struct engine_times {
+    uint64_t start_ns;  /* device start-up and allocation */
+    uint64_t upload_ns; /* 0 where nothing is uploaded */
+    uint64_t sort_ns;   /* the sort alone, items in place */
+    uint64_t download_ns;
+};
+
+struct engine; /* each backend has its own */
+
+struct backend {
+    const char *name; /* as --device takes it: "cpu", "gpu" */
+    const char *summary;
+    const struct algorithm *algorithms;
+    size_t algorithm_count;
+    const struct algorithm_rule *rules; /* ascending up_to, the last one SIZE_MAX */
+
+    /* Fills *facts for a device of this backend; false, with the reason, when it cannot be used. */
+    bool (*probe)(unsigned device, struct device_facts *facts, struct error *error);
+
+    bool (*open)(const struct sort_spec *spec, struct engine **engine, struct error *error);
+
+    /* Lends room for 1..want items; waits until there is some. Fails when memory runs out or more
+     * than spec.count items are asked for. The chunk stays the caller's until it is taken. */
+    bool (*lend)(struct engine *engine, size_t want, struct chunk *chunk, struct error *error);
+
+    /* Takes back the last chunk lent, with the first chunk.count items filled. */
+    bool (*take)(struct engine *engine, struct chunk chunk, struct error *error);
+
+    /* Sorts all that was taken. Once. */
+    bool (*sort)(struct engine *engine, struct error *error);
+
+    /* The next items in order, decoded to their stored bits; chunk.count 0 at the end. At most two
+     * chunks may be with the caller at a time. */
+    bool (*give)(struct engine *engine, struct chunk *chunk, struct error *error);
+    bool (*take_back)(struct engine *engine, struct chunk chunk, struct error *error);
+
+    void (*times)(const struct engine *engine, struct engine_times *times);
+
+    /* Frees all; engine may be NULL. */
+    void (*close)(struct engine *engine);
+};
+
+/* The backends of this build, the CPU first. */
+extern const struct backend *const backends[];
+extern const size_t backend_count;
+
+/* NULL if this build has no such backend. */
+const struct backend *backend_find(const char *name);
+
+/* NULL if the backend has no such path. */
+const struct algorithm *backend_find_algorithm(const struct backend *backend, const char *name);
+
+/* The row of backend->rules for `count` items; COUNT_UNKNOWN takes the last row. */
+const struct algorithm_rule *backend_find_rule(const struct backend *backend, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,41 @@
+/* backends.c - the table of backends; the one place that knows whether CUDA was built in. */
+#include "core/backend.h"
+
+#include <string.h>
+
+extern const struct backend cpu_backend;
+#ifdef HAVE_CUDA
+extern const struct backend cuda_backend;
+#endif
+
+const struct backend *const backends[] = {
+    &cpu_backend,
+#ifdef HAVE_CUDA
+    &cuda_backend,
+#endif
+};
+const size_t backend_count = sizeof backends / sizeof *backends;
+
+const struct backend *backend_find(const char *name)
+{
+    for (size_t i = 0; i < backend_count; i++)
+        if (strcmp(backends[i]->name, name) == 0)
+            return backends[i];
+    return NULL;
+}
+
+const struct algorithm *backend_find_algorithm(const struct backend *backend, const char *name)
+{
+    for (size_t i = 0; i < backend->algorithm_count; i++)
+        if (strcmp(backend->algorithms[i].name, name) == 0)
+            return &backend->algorithms[i];
+    return NULL;
+}
+
+const struct algorithm_rule *backend_find_rule(const struct backend *backend, size_t count)
+{
+    const struct algorithm_rule *rule = backend->rules;
+    while (rule->up_to < count)
+        rule++;
+    return rule;
+}

@@ -1,0 +1,44 @@
+/* error.c - see error.h. */
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void error_format(struct error *error, const char *format, va_list arguments)
+{
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    error->is_set = true;
+}
+
+bool error_set(struct error *error, const char *format, ...)
+{
+    if (!error->is_set) {
+        va_list arguments;
+        va_start(arguments, format);
+        error_format(error, format, arguments);
+        va_end(arguments);
+    }
+    return false;
+}
+
+bool error_set_errno(struct error *error, const char *format, ...)
+{
+    const int cause = errno;
+    if (!error->is_set) {
+        va_list arguments;
+        va_start(arguments, format);
+        error_format(error, format, arguments);
+        va_end(arguments);
+        const size_t length = strlen(error->message);
+        snprintf(error->message + length, sizeof error->message - length, ": %s", strerror(cause));
+    }
+    return false;
+}
+
+void error_merge(struct error *error, const struct error *source)
+{
+    if (source->is_set && !error->is_set)
+        *error = *source;
+}

@@ -1,0 +1,55 @@
+/* key_order.c - see key_order.h. */
+#include "core/key_order.h"
+
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "keys are loaded as little-endian words");
+
+/* The bits of +inf: all ones in the exponent, no sign, no significand. */
+static uint64_t infinity_bits(const struct key_type *type)
+{
+    const unsigned significand_bits = 8 * type->bytes - 1 - type->exponent_bits;
+    return ((1ull << type->exponent_bits) - 1) << significand_bits;
+}
+
+struct key_order key_order_make(const struct key_type *type, enum key_endian endian,
+                                enum nan_rule nan, bool descending)
+{
+    const unsigned bits = 8 * type->bytes;
+    const uint64_t mask = key_bits_mask(bits), sign = 1ull << (bits - 1);
+    struct key_order order = {.kind = type->kind,
+                              .swap_bytes = type->bytes > 1 && endian == ENDIAN_BIG,
+                              .complement = descending ? mask : 0};
+    if (type->kind == KEY_FLOAT) {
+        const bool nan_lowest = nan == NAN_FIRST ? !descending : nan == NAN_LAST && descending;
+        const uint64_t ordered_minus_infinity = mask ^ (infinity_bits(type) | sign);
+        const uint64_t behind_plus_infinity = (infinity_bits(type) ^ sign) + 1;
+        order.bias = nan_lowest ? behind_plus_infinity : ordered_minus_infinity;
+    }
+    return order;
+}
+
+static uint64_t load_bits(const void *items, size_t index, unsigned bytes)
+{
+    uint64_t x = 0;
+    memcpy(&x, (const unsigned char *)items + index * bytes, bytes);
+    return x;
+}
+
+size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, const void *items,
+                          size_t count)
+{
+    if (type->kind != KEY_FLOAT)
+        return count;
+    const unsigned bits = 8 * type->bytes;
+    const bool swap = endian == ENDIAN_BIG;
+    const uint64_t magnitude = key_bits_mask(bits) >> 1, infinity = infinity_bits(type);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t x = load_bits(items, i, type->bytes);
+        if (swap)
+            x = key_bits_swap_bytes(bits, x);
+        if ((x & magnitude) > infinity)
+            return i;
+    }
+    return count;
+}

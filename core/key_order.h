@@ -1,0 +1,119 @@
+/* key_order.h - the map between a stored number and its ordered bits, for host and device.
+ *
+ *   stored bits --key_order_encode--> an unsigned integer of the same width whose order is the
+ *   wanted order --key_order_decode--> the same stored bits
+ *
+ * So every sorter knows four widths of unsigned keys, instead of twelve types, two byte orders and
+ * two directions. The map is a bijection: no bit of a number is ever lost, a NaN's payload
+ * included.
+ *
+ * Floats. Flipping the sign bit of the positive numbers and every bit of the negative ones puts the
+ * patterns in this order (Terdiman, "Radix Sort Revisited", 2000):
+ *
+ *     -NaN ... | -inf ... -0 +0 ... +inf | +NaN ...
+ *
+ * All NaNs are to stand together at one end. The unsigned integers are a ring, so one subtraction
+ * turns it: with the ordered bits of -inf subtracted, the -NaNs wrap round to the top (NaN last);
+ * with those of the pattern behind +inf, the +NaNs wrap round to the bottom (NaN first).
+ *
+ * Descending is the complement of ascending.
+ */
+#ifndef CORE_KEY_ORDER_H
+#define CORE_KEY_ORDER_H
+
+#include "core/key_types.h"
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#    define HOST_DEVICE __host__ __device__
+#else
+#    define HOST_DEVICE
+#endif
+
+/* Where NaNs go. */
+enum nan_rule {
+    NAN_GREATEST, /* as if greater than +inf: last, and first when descending (the default) */
+    NAN_FIRST,    /* first in the output, in either direction */
+    NAN_LAST,     /* last in the output, in either direction */
+    NAN_ERROR     /* refused by the reader; ordered as NAN_GREATEST */
+};
+
+struct key_order {
+    enum key_kind kind;
+    bool swap_bytes;     /* stored in the other byte order than this machine's */
+    uint64_t bias;       /* of a KEY_FLOAT: subtracted, to turn the NaNs to their end */
+    uint64_t complement; /* XORed last: all ones when descending */
+};
+
+/* The order of ordered bits themselves: encode and decode change nothing. */
+HOST_DEVICE static inline struct key_order key_order_identity(void)
+{
+    const struct key_order identity = {KEY_UNSIGNED, false, 0, 0};
+    return identity;
+}
+
+HOST_DEVICE static inline uint64_t key_bits_mask(unsigned bits)
+{
+    return UINT64_MAX >> (64 - bits);
+}
+
+HOST_DEVICE static inline uint64_t key_bits_swap_bytes(unsigned bits, uint64_t x)
+{
+    x = (x & 0x00ff00ff00ff00ffu) << 8 | (x >> 8 & 0x00ff00ff00ff00ffu);
+    x = (x & 0x0000ffff0000ffffu) << 16 | (x >> 16 & 0x0000ffff0000ffffu);
+    x = x << 32 | x >> 32;
+    return x >> (64 - bits);
+}
+
+/* bits: the width of the key, 8, 16, 32 or 64; a constant wherever speed matters, so that the
+ * compiler narrows the arithmetic to the width. Bits of `stored` above the width must be 0. */
+HOST_DEVICE static inline uint64_t key_order_encode(struct key_order order, unsigned bits,
+                                                    uint64_t stored)
+{
+    const uint64_t mask = key_bits_mask(bits), sign = 1ull << (bits - 1);
+    uint64_t x = order.swap_bytes ? key_bits_swap_bytes(bits, stored) : stored;
+    if (order.kind == KEY_SIGNED)
+        x ^= sign;
+    else if (order.kind == KEY_FLOAT)
+        x = (x ^ (x & sign ? mask : sign)) - order.bias;
+    return (x ^ order.complement) & mask;
+}
+
+/* The inverse of key_order_encode. */
+HOST_DEVICE static inline uint64_t key_order_decode(struct key_order order, unsigned bits,
+                                                    uint64_t ordered)
+{
+    const uint64_t mask = key_bits_mask(bits), sign = 1ull << (bits - 1);
+    uint64_t x = (ordered ^ order.complement) & mask;
+    if (order.kind == KEY_SIGNED) {
+        x ^= sign;
+    } else if (order.kind == KEY_FLOAT) {
+        x = (x + order.bias) & mask;
+        x ^= x & sign ? sign : mask;
+    }
+    return order.swap_bytes ? key_bits_swap_bytes(bits, x) : x;
+}
+
+/* True if encode and decode change nothing, so that a pass that only maps can be left out. */
+HOST_DEVICE static inline bool key_order_is_identity(struct key_order order)
+{
+    return order.kind == KEY_UNSIGNED && !order.swap_bytes && order.complement == 0;
+}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The order of numbers of the type stored in the byte order `endian`. */
+struct key_order key_order_make(const struct key_type *type, enum key_endian endian,
+                                enum nan_rule nan, bool descending);
+
+/* The index of the first NaN among items[0..count), or count if there is none. */
+size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, const void *items,
+                          size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

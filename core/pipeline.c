@@ -1,0 +1,269 @@
+/* pipeline.c - see pipeline.h. */
+#include "core/pipeline.h"
+
+#include "core/clock.h"
+#include "formats/codec.h"
+#include "formats/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is asked of the engine at a time when keys are read. Large enough that a read shared out to
+ * threads pays, small enough that the first upload starts early. */
+#define CHUNK_BYTES ((size_t)64 << 20)
+
+const char *const stage_names[STAGE_COUNT] = {
+    "start", "read", "parse", "upload", "sort", "refine", "download", "write",
+};
+
+/* A job on its way. */
+struct run {
+    const struct job *job;
+    struct job_report *report;
+    struct engine *engine;
+    struct sink *sink;
+    size_t count; /* items taken by the engine */
+};
+
+static void stage_add(struct run *run, enum stage stage, uint64_t start_ns)
+{
+    run->report->stage_ns[stage] += clock_now_ns() - start_ns;
+}
+
+static bool open_output(struct run *run, struct error *error)
+{
+    const struct job *job = run->job;
+    if (!sink_open(&job->output, &run->sink, error))
+        return false;
+    const bool binary = job->output_format != &format_text || job->output.codec != &codecs[0];
+    if (binary && sink_is_terminal(run->sink) && !job->binary_to_terminal)
+        return error_set(error, "%s: binary data is not written to a terminal (--force does it)",
+                         sink_name(run->sink));
+    return true;
+}
+
+static bool check_nan(const struct job *job, const struct reader *reader, const struct chunk *chunk,
+                      struct error *error)
+{
+    const struct layout *layout = &reader->layout;
+    const size_t nan = job->nan == NAN_ERROR ? key_order_find_nan(layout->type, layout->endian,
+                                                                  chunk->items, chunk->count)
+                                             : chunk->count;
+    if (nan == chunk->count)
+        return true;
+    return error_set(error, "%s: number %zu is a NaN, which --nan=error refuses",
+                     source_name(reader->source), reader->keys_read - chunk->count + nan + 1);
+}
+
+/* With the announced count read, the input must be at its end: the format checks that. */
+static bool check_end(const struct job *job, struct reader *reader, struct error *error)
+{
+    uint64_t spare;
+    size_t count = 0;
+    if (!job->input_format->read_keys(reader, &spare, 1, &count, error))
+        return false;
+    if (count > 0)
+        return error_set(error, "%s: the file grew while it was read", source_name(reader->source));
+    return true;
+}
+
+static bool read_input_keys(struct run *run, struct reader *reader, struct error *error)
+{
+    const struct job *job = run->job;
+    const size_t want = CHUNK_BYTES / job->sort.item_bytes;
+    for (;;) {
+        const size_t left = reader->layout.count - reader->keys_read;
+        if (reader->layout.count != COUNT_UNKNOWN && left == 0)
+            return check_end(job, reader, error);
+        struct chunk chunk;
+        if (!job->backend->lend(run->engine, left < want ? left : want, &chunk, error) ||
+            !job->input_format->read_keys(reader, chunk.items, chunk.capacity, &chunk.count,
+                                          error) ||
+            !check_nan(job, reader, &chunk, error) ||
+            !job->backend->take(run->engine, chunk, error))
+            return false;
+        if (chunk.count == 0)
+            return true;
+        run->count += chunk.count;
+    }
+}
+
+static bool read_keys(struct run *run, struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    for (size_t i = 0; i < run->job->reader_count; i++)
+        if (!read_input_keys(run, &run->job->readers[i], error))
+            return false;
+    stage_add(run, STAGE_READ, start);
+    return true;
+}
+
+static bool write_keys(struct run *run, struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    const struct job *job = run->job;
+    struct layout layout = job->readers[0].layout;
+    layout.count = run->count;
+    if (job->output_format != &format_text && job->output.codec == &codecs[0])
+        sink_expect(run->sink, (uint64_t)run->count * job->sort.item_bytes);
+    if (!job->output_format->write_header(run->sink, &layout, error))
+        return false;
+    for (;;) {
+        struct chunk chunk;
+        if (!job->backend->give(run->engine, &chunk, error))
+            return false;
+        if (chunk.count == 0)
+            break;
+        if (!job->output_format->write_keys(run->sink, &layout, chunk.items, chunk.count, error) ||
+            !job->backend->take_back(run->engine, chunk, error))
+            return false;
+    }
+    stage_add(run, STAGE_WRITE, start);
+    return true;
+}
+
+static bool run_keys(struct run *run, struct error *error)
+{
+    const struct backend *backend = run->job->backend;
+    run->report->item_bytes = 0;
+    if (!backend->open(&run->job->sort, &run->engine, error) || !read_keys(run, error) ||
+        !backend->sort(run->engine, error) || !write_keys(run, error))
+        return false;
+    run->report->item_bytes = (uint64_t)run->count * run->job->sort.item_bytes;
+    return true;
+}
+
+static bool read_lines(struct run *run, struct lines *lines, struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    for (size_t i = 0; i < run->job->reader_count; i++)
+        if (!lines_append(lines, run->job->readers[i].source, error))
+            return false;
+    stage_add(run, STAGE_READ, start);
+    return true;
+}
+
+static bool key_lines(struct run *run, struct lines *lines, struct error *error)
+{
+    const struct backend *backend = run->job->backend;
+    struct sort_spec spec = run->job->sort;
+    uint64_t start = clock_now_ns();
+    if (!lines_index(lines, error))
+        return false;
+    stage_add(run, STAGE_PARSE, start);
+    spec.count = lines_count(lines);
+    if (!backend->open(&spec, &run->engine, error))
+        return false;
+    start = clock_now_ns();
+    while (run->count < spec.count) {
+        struct chunk chunk;
+        if (!backend->lend(run->engine, spec.count - run->count, &chunk, error) ||
+            !lines_key(lines, chunk.items, chunk.capacity, &chunk.count, error) ||
+            !backend->take(run->engine, chunk, error))
+            return false;
+        run->count += chunk.count;
+    }
+    stage_add(run, STAGE_PARSE, start);
+    return true;
+}
+
+/* The sorted items in one piece: the engine's own memory when it gives all at once, else gathered
+ * into *buffer, which the caller frees. */
+static bool collect_items(struct run *run, struct key_index **items, void **buffer,
+                          struct error *error)
+{
+    const struct backend *backend = run->job->backend;
+    struct chunk chunk;
+    *items = NULL;
+    *buffer = NULL;
+    for (size_t collected = 0; collected < run->count; collected += chunk.count) {
+        if (!backend->give(run->engine, &chunk, error))
+            return false;
+        if (chunk.count == run->count) {
+            *items = chunk.items;
+            return true;
+        }
+        if (!*buffer && !(*buffer = malloc(run->count * sizeof **items)))
+            return error_set(error, "out of memory: %zu lines need %zu bytes more", run->count,
+                             run->count * sizeof **items);
+        *items = *buffer;
+        memcpy(*items + collected, chunk.items, chunk.count * sizeof **items);
+        if (!backend->take_back(run->engine, chunk, error))
+            return false;
+    }
+    return true;
+}
+
+static bool refine_and_write_lines(struct run *run, struct lines *lines, struct error *error)
+{
+    bool ok = false;
+    struct key_index *items;
+    void *buffer;
+    uint64_t start = clock_now_ns();
+    TRY(collect_items(run, &items, &buffer, error));
+    TRY(lines_refine(lines, items, run->count, error));
+    stage_add(run, STAGE_REFINE, start);
+    start = clock_now_ns();
+    TRY(lines_write(lines, items, run->count, run->sink, error));
+    stage_add(run, STAGE_WRITE, start);
+    ok = true;
+done:
+    free(buffer);
+    return ok;
+}
+
+static bool run_lines(struct run *run, struct error *error)
+{
+    bool ok = false;
+    struct lines *lines = lines_create(run->job->sort.threads, run->job->descending);
+    if (!lines)
+        return error_set(error, "out of memory");
+    TRY(read_lines(run, lines, error));
+    TRY(key_lines(run, lines, error));
+    TRY(run->job->backend->sort(run->engine, error));
+    TRY(refine_and_write_lines(run, lines, error));
+    run->report->item_bytes = lines_bytes(lines);
+    ok = true;
+done:
+    lines_free(lines);
+    return ok;
+}
+
+static bool commit_output(struct run *run, struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    struct sink *sink = run->sink;
+    run->sink = NULL;
+    const bool ok = sink_commit(sink, error);
+    stage_add(run, STAGE_WRITE, start);
+    return ok;
+}
+
+static void report_engine(struct run *run)
+{
+    struct engine_times times;
+    run->job->backend->times(run->engine, &times);
+    run->report->stage_ns[STAGE_START] = times.start_ns;
+    run->report->stage_ns[STAGE_UPLOAD] = times.upload_ns;
+    run->report->stage_ns[STAGE_SORT] = times.sort_ns;
+    run->report->stage_ns[STAGE_DOWNLOAD] = times.download_ns;
+    run->report->count = run->count;
+}
+
+bool pipeline_run(const struct job *job, struct job_report *report, struct error *error)
+{
+    bool ok = false;
+    const uint64_t start = clock_now_ns();
+    struct run run = {.job = job, .report = report};
+    *report = (struct job_report){0};
+    TRY(open_output(&run, error));
+    TRY(job->keep_lines ? run_lines(&run, error) : run_keys(&run, error));
+    report_engine(&run);
+    TRY(commit_output(&run, error));
+    report->total_ns = clock_now_ns() - start;
+    ok = true;
+done:
+    sink_discard(run.sink);
+    job->backend->close(run.engine);
+    return ok;
+}

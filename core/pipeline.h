@@ -1,0 +1,60 @@
+/* pipeline.h - one job from end to end: read -> decode -> sort -> encode -> write.
+ *
+ *   keys:   source -> [codec] -> format reads numbers into memory the engine lends
+ *             -> upload -> sort -> download -> format writes them -> [codec] -> sink
+ *   lines:  source -> [codec] -> text kept whole; one struct key_index a line goes through the
+ *             engine; runs of equal keys are refined; the lines are gathered -> [codec] -> sink
+ *
+ * Numbers move in chunks. The engine's uploads and downloads run while the next chunk is read or
+ * the last one written; text and compressed output are written by a thread of the sink's. Memory
+ * for keys is the engine's (twice the data at most) and a fixed number of chunks.
+ */
+#ifndef CORE_PIPELINE_H
+#define CORE_PIPELINE_H
+
+#include "core/backend.h"
+#include "core/error.h"
+#include "core/key_order.h"
+#include "formats/format.h"
+#include "formats/sink.h"
+
+/* What is to be done, with nothing left to decide. */
+struct job {
+    struct reader *readers; /* the inputs in order, their headers read; all of one layout */
+    size_t reader_count;
+    const struct format *input_format;
+    const struct format *output_format;
+    bool keep_lines; /* text to text, lines verbatim; else numbers */
+    bool descending;
+    enum nan_rule nan;
+    const struct backend *backend;
+    struct sort_spec sort;
+    struct sink_spec output;
+    bool binary_to_terminal; /* allowed */
+};
+
+enum stage {
+    STAGE_START,    /* the engine's: device start-up and allocation */
+    STAGE_READ,     /* read and decode */
+    STAGE_PARSE,    /* lines: find and key them */
+    STAGE_UPLOAD,   /* overlaps with read */
+    STAGE_SORT,     /* the engine's sort alone */
+    STAGE_REFINE,   /* lines: runs of equal keys */
+    STAGE_DOWNLOAD, /* overlaps with write */
+    STAGE_WRITE,    /* encode and write, close and rename */
+    STAGE_COUNT
+};
+extern const char *const stage_names[STAGE_COUNT];
+
+/* What a job took. */
+struct job_report {
+    uint64_t stage_ns[STAGE_COUNT]; /* 0: the job has no such stage */
+    uint64_t total_ns;
+    size_t count;        /* numbers or lines */
+    uint64_t item_bytes; /* bytes of the numbers, or of the text */
+};
+
+/* Runs the job. On failure the output is as it was before. */
+bool pipeline_run(const struct job *job, struct job_report *report, struct error *error);
+
+#endif

@@ -1,0 +1,60 @@
+/* format.h - the table of file formats: how numbers stand in a stream of bytes.
+ */
+#ifndef FORMATS_FORMAT_H
+#define FORMATS_FORMAT_H
+
+#include "core/error.h"
+#include "core/key_types.h"
+#include "formats/sink.h"
+#include "formats/source.h"
+
+/* What the numbers of a file are. */
+struct layout {
+    const struct key_type *type; /* NULL: not told by the format, nor by the user */
+    enum key_endian endian;      /* of the stored numbers; little in text */
+    size_t count;                /* COUNT_UNKNOWN if the format cannot tell before the end */
+};
+
+/* Numbers on their way in. */
+struct reader {
+    struct source *source;
+    struct layout layout;
+    size_t keys_read;
+};
+
+struct format {
+    const char *name;              /* as --format takes it */
+    const char *summary;           /* one line for --list */
+    const char *const *extensions; /* that say the format: ".npy"; ended by NULL */
+
+    /* True when the first bytes of a stream are this format's. `whole`: there are no more. */
+    bool (*recognises)(const unsigned char *head, size_t bytes, bool whole);
+
+    /* Reads what stands before the numbers and completes reader->layout: layout.type comes in as
+     * the user's (or NULL), and a header that says otherwise is an error; layout.count goes out. */
+    bool (*read_header)(struct reader *reader, struct error *error);
+
+    /* Reads the next 1..capacity numbers into items as layout.type in layout.endian; *count 0 at
+     * the end, where everything that must be there has been checked. */
+    bool (*read_keys)(struct reader *reader, void *items, size_t capacity, size_t *count,
+                      struct error *error);
+
+    /* Writes what stands before the numbers; layout->count is exact. */
+    bool (*write_header)(struct sink *sink, const struct layout *layout, struct error *error);
+
+    bool (*write_keys)(struct sink *sink, const struct layout *layout, const void *items,
+                       size_t count, struct error *error);
+};
+
+extern const struct format format_raw, format_npy, format_text;
+extern const struct format *const formats[];
+extern const size_t format_count;
+
+/* NULL if there is no such format. */
+const struct format *format_find(const char *name);
+
+/* The format that a file's name says (codec extensions are skipped), with the key type where the
+ * name says one ("x.u32", "x.f64.zst") else *type NULL. NULL when it says nothing. */
+const struct format *format_find_by_name(const char *name, const struct key_type **type);
+
+#endif

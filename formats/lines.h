@@ -1,0 +1,55 @@
+/* lines.h - text kept verbatim: every line is one number and comes out as the bytes that came in.
+ *
+ *   lines_append (each input) -> lines_index -> lines_key: one struct key_index a line
+ *     -> (an engine sorts them by key) -> lines_refine: runs of equal keys, exactly
+ *     -> lines_write: gathers the bytes
+ *
+ * The order is that of `LC_ALL=C sort -g`: by the value that strtold(3) gives (-nan < nan < -inf <
+ * ... < inf; -0 and 0 equal), then by the bytes of the line; descending reverses both. The key is a
+ * monotone 64-bit image of the value, so lines_refine has work only where keys are equal.
+ */
+#ifndef FORMATS_LINES_H
+#define FORMATS_LINES_H
+
+#include "core/backend.h"
+#include "core/error.h"
+#include "formats/sink.h"
+#include "formats/source.h"
+
+struct lines;
+
+/* NULL when memory runs out. threads: at most so many work on the lines. */
+struct lines *lines_create(unsigned threads, bool descending);
+
+/* Reads the source to its end. A last line without a newline gets one. */
+bool lines_append(struct lines *lines, struct source *source, struct error *error);
+
+/* Finds the lines once all inputs are appended. */
+bool lines_index(struct lines *lines, struct error *error);
+
+/* Lines there are; after lines_index. */
+size_t lines_count(const struct lines *lines);
+
+/* Bytes of text there are. */
+size_t lines_bytes(const struct lines *lines);
+
+/* Keys the next 1..capacity lines, in input order; *count 0 when all are keyed. index says where
+ * the line stands in the text and grows from line to line. A line that is not one number, with
+ * blanks around it at most, is an error "FILE:LINE: ...". capacity is at least LINES_KEY_MIN or the
+ * number of lines left. */
+#define LINES_KEY_MIN ((size_t)1 << 18)
+bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, size_t *count,
+               struct error *error);
+
+/* Puts runs of equal keys among items[0..count), sorted by key, into the exact order. */
+bool lines_refine(const struct lines *lines, struct key_index *items, size_t count,
+                  struct error *error);
+
+/* Writes the lines in the order of items. */
+bool lines_write(const struct lines *lines, const struct key_index *items, size_t count,
+                 struct sink *sink, struct error *error);
+
+/* lines may be NULL. */
+void lines_free(struct lines *lines);
+
+#endif

@@ -1,0 +1,59 @@
+/* sink.h - where bytes go: safely, all of them, or not at all.
+ *
+ *   sink_write / sink_lend + sink_put -> [codec] -> temporary beside the target -> rename
+ *
+ * A regular file is written to a temporary in the target's directory and renamed over the target by
+ * sink_commit, with the mode bits (and, where allowed, the owner) of the file it replaces; so the
+ * target may be an input, and on any failure the old one stays. A symbolic link is followed: the
+ * file that it names is replaced. A device, pipe or socket, and standard output, are written
+ * straight. A signal that ends the process removes the temporary first.
+ */
+#ifndef FORMATS_SINK_H
+#define FORMATS_SINK_H
+
+#include "core/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sink;
+struct codec;
+
+struct sink_spec {
+    const char *path;          /* NULL or "-": standard output */
+    const struct codec *codec; /* codecs[0]: plain */
+    int level;                 /* of the codec; 0: its default */
+    unsigned threads;          /* at most so many share a large write or the compression */
+};
+
+/* Opens for writing, so that a missing directory, a read-only target or a full disk is known before
+ * the work begins. The caller ends it with commit or discard. */
+bool sink_open(const struct sink_spec *spec, struct sink **sink, struct error *error);
+
+/* The name for messages: the path, or "standard output". */
+const char *sink_name(const struct sink *sink);
+
+bool sink_is_terminal(const struct sink *sink);
+
+/* Tells that about so many bytes will come, so that space can be taken ahead. A hint: no failure.
+ */
+void sink_expect(struct sink *sink, uint64_t bytes);
+
+/* Writes all of data; done with it on return. Plain data is written from where it is. */
+bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error);
+
+/* For data that is made on the fly: lends a buffer of SINK_BUFFER_BYTES, waiting until one is free,
+ * which sink_put hands back with `bytes` filled; a thread of the sink's writes it behind the
+ * caller's back, in order. Several buffers may be lent at a time; order is that of sink_put. */
+#define SINK_BUFFER_BYTES ((size_t)4 << 20)
+bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error);
+bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct error *error);
+
+/* Ends the codec's stream, writes what is left, closes (checked) and renames. After it, succeeded
+ * or not, the sink is gone. */
+bool sink_commit(struct sink *sink, struct error *error);
+
+/* Closes and removes the temporary; sink may be NULL. */
+void sink_discard(struct sink *sink);
+
+#endif

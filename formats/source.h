@@ -1,0 +1,47 @@
+/* source.h - where bytes come from: a file, a pipe, a terminal; decompressed on the way.
+ *
+ *   file or pipe -> [codec found by its magic] -> source_read / source_peek
+ *
+ * Failing reads, truncated and corrupt compressed data are errors that name the file and the
+ * compressed byte. A large read from a plain regular file is shared out to several threads.
+ */
+#ifndef FORMATS_SOURCE_H
+#define FORMATS_SOURCE_H
+
+#include "core/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct source;
+struct codec;
+
+#define SIZE_UNKNOWN UINT64_MAX
+
+/* Opens path for reading; "-" is standard input. Refuses directories. threads: at most so many
+ * share a large read. The caller closes. */
+bool source_open(const char *path, unsigned threads, struct source **source, struct error *error);
+
+/* The name for messages: the path, or "standard input". */
+const char *source_name(const struct source *source);
+
+/* The codec that decodes the bytes; codecs[0] (plain) if none. */
+const struct codec *source_codec(const struct source *source);
+
+/* The decoded bytes not yet read, or SIZE_UNKNOWN. Known for plain regular files and for every
+ * source whose end a peek has seen. */
+uint64_t source_bytes_left(const struct source *source);
+
+/* The next decoded bytes, not consumed: *data is the source's until the next call on it. At least
+ * `want` of them (at most SOURCE_PEEK_MAX) unless the end comes first; *bytes says how many. */
+#define SOURCE_PEEK_MAX ((size_t)1 << 20)
+bool source_peek(struct source *source, size_t want, const unsigned char **data, size_t *bytes,
+                 struct error *error);
+
+/* Reads up to `bytes` decoded bytes into data. Fewer only at the end; *got says how many. */
+bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error);
+
+/* Closes; source may be NULL. */
+void source_close(struct source *source);
+
+#endif
