@@ -49,6 +49,7 @@ libraries = -lzstd -lm $(LDLIBS)
 cli_sources := $(wildcard cli/*.c)
 host_sources := $(wildcard core/*.c formats/*.c formats/*.cc cpu/*.c)
 cuda_sources := $(wildcard cuda/*.cu)
+simt_sources := $(filter-out %_selftest.cc,$(wildcard tests/simt/*.cc))
 unit_sources := $(wildcard tests/unit_*.c)
 
 objects = $(addprefix $(1)/,$(addsuffix .o,$(2)))
@@ -64,7 +65,7 @@ else
 backend_objects := $(BUILD)/core/backends.cpu.o
 endif
 simt_objects := $(BUILD)/core/backends.cuda.o \
-	$(call objects,$(BUILD)/simt,$(cuda_sources) tests/simt/simt_runtime.cc)
+	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
 
 .PHONY: all check simt install uninstall dist clean distclean FORCE
 all: gpusort
@@ -86,7 +87,7 @@ $(BUILD)/simt/device_matrix: $(call objects,$(BUILD)/simt,tests/device_matrix.cu
 		$(simt_objects)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selftest.cc) \
-		$(call objects,$(BUILD)/simt,tests/simt/simt_runtime.cc)
+		$(call objects,$(BUILD)/simt,$(simt_sources))
 	$(link) -o $@ $^
 
 $(BUILD)/tests/device_matrix: $(call objects,$(BUILD),tests/device_matrix.cu) $(host_objects) \

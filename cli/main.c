@@ -6,22 +6,12 @@
 #include "cli/report.h"
 #include "core/pipeline.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { EXIT_TROUBLE = 2 };
-
-/* One line, whatever a file's name holds. */
-static void print_error(const struct error *error)
-{
-    fputs("gpusort: ", stderr);
-    for (const char *c = error->message; *c; c++)
-        fputc(iscntrl((unsigned char)*c) ? '?' : *c, stderr);
-    fputc('\n', stderr);
-}
 
 /* What was printed must have reached its place: `gpusort --help > /dev/full` fails. */
 static void close_stdout(void)
@@ -63,6 +53,6 @@ int main(int argc, char **argv)
         ok = ok && sort_as_planned(&options, &error);
     options_free(&options);
     if (!ok)
-        print_error(&error);
+        report_error(&error);
     return ok ? EXIT_SUCCESS : EXIT_TROUBLE;
 }

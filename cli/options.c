@@ -34,15 +34,12 @@ static const struct argp_option option_table[] = {
     {"force", KEY_FORCE, NULL, 0, "Write binary data to a terminal", 0},
     {NULL, 0, NULL, 0, "Data:", 2},
     {"format", KEY_FORMAT, "FORMAT", 0,
-     "The input is auto, text, raw or npy (default auto: by its first bytes, its name, its "
-     "content)",
-     0},
+     "The input is of FORMAT (default auto: by first bytes, name, content): auto,", 0},
     {"output-format", KEY_OUTPUT_FORMAT, "FORMAT", 0,
-     "Write same, text, raw or npy (default: by the output's name where that says text or npy, "
-     "else same)",
+     "Write FORMAT (default: by the output's name where that says text or npy, else same): same,",
      0},
     {"type", KEY_TYPE, "TYPE", 0,
-     "The numbers are of TYPE: f64, u32, <f8, float64, ...; --list names them all", 0},
+     "The numbers are of TYPE, here or as NumPy spells it (<f8, float64):", 0},
     {"endian", KEY_ENDIAN, "ORDER", 0, "Raw numbers are little or big endian (default little)", 0},
     {"zstd", KEY_ZSTD, "LEVEL", OPTION_ARG_OPTIONAL, "Compress the output", 0},
     {"no-zstd", KEY_NO_ZSTD, NULL, 0,
@@ -52,8 +49,8 @@ static const struct argp_option option_table[] = {
     {"nan", KEY_NAN, "RULE", 0,
      "NaNs in binary data go first or last, or are an error (default: they are greatest)", 0},
     {NULL, 0, NULL, 0, "How it is done:", 4},
-    {"algorithm", 'a', "PATH[:TILE]", 0,
-     "Sort by this path, with tiles of TILE numbers (default auto); --list names them", 0},
+    {"algorithm", 'a', "PATH[:TILE]", 0, "Sort by PATH, in tiles of TILE numbers (default auto)",
+     0},
     {"device", KEY_DEVICE, "DEVICE", 0, "Sort on auto, cpu, gpu or gpu:N (default auto)", 0},
     {"parallel", KEY_PARALLEL, "N", 0, "Use at most N threads", 0},
     {NULL, 0, NULL, 0, "What it tells:", 5},
@@ -272,10 +269,33 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
     return ok ? 0 : EINVAL;
 }
 
+/* argp prints what this returns in the place of an option's text: the tables have the last word on
+ * which types, formats and paths there are. */
+static char *complete_help(int key, const char *text, void *input)
+{
+    (void)input;
+    char *completed = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&completed, &length);
+    if (!stream)
+        return (char *)text;
+    fputs(text ? text : "", stream);
+    for (size_t i = 0; key == KEY_TYPE && i < KEY_TYPE_COUNT; i++)
+        fprintf(stream, " %s", key_types[i].name);
+    for (size_t i = 0; (key == KEY_FORMAT || key == KEY_OUTPUT_FORMAT) && i < format_count; i++)
+        fprintf(stream, "%s %s", i == 0 ? "" : ",", formats[i]->name);
+    for (size_t i = 0; key == 'a' && i < backend_count; i++) {
+        fprintf(stream, "; on the %s:", backends[i]->name);
+        for (size_t j = 0; j < backends[i]->algorithm_count; j++)
+            fprintf(stream, " %s", backends[i]->algorithms[j].name);
+    }
+    return fclose(stream) == 0 ? completed : (char *)text;
+}
+
 bool options_parse(int argc, char **argv, struct options *options, struct error *error)
 {
-    static const struct argp argp = {option_table, parse_option, "[FILE...]", documentation,
-                                     NULL,         NULL,         NULL};
+    static const struct argp argp = {option_table, parse_option,  "[FILE...]", documentation,
+                                     NULL,         complete_help, NULL};
     struct parse parse = {options, error};
     *options = (struct options){.inputs = calloc((size_t)argc + 1, sizeof(char *))};
     if (!options->inputs)

@@ -3,7 +3,16 @@
 
 #include "formats/codec.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+
+void report_error(const struct error *error)
+{
+    fputs("gpusort: ", stderr);
+    for (const char *c = error->message; *c; c++)
+        fputc(iscntrl((unsigned char)*c) ? '?' : *c, stderr);
+    fputc('\n', stderr);
+}
 
 static void list_types(FILE *stream)
 {

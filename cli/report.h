@@ -6,6 +6,9 @@
 
 #include <stdio.h>
 
+/* Prints the error on standard error: one line, whatever a file's name holds. */
+void report_error(const struct error *error);
+
 /* --list: types, formats, codecs, devices and their paths. */
 void report_list(FILE *stream);
 

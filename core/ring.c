@@ -1,0 +1,107 @@
+/* ring.c - see ring.h. One mutex, and a condition for each side to wait on: the entries are whole
+ * buffers of megabytes, so that the lock is taken seldom and costs nothing that could be measured.
+ */
+#include "core/ring.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct ring {
+    pthread_mutex_t lock;
+    pthread_cond_t has_room;
+    pthread_cond_t has_entry;
+    size_t capacity;
+    size_t first; /* index of the oldest entry */
+    size_t count;
+    bool is_closed;
+    bool is_stopped;
+    struct ring_entry entries[];
+};
+
+static bool ring_init_locks(struct ring *ring)
+{
+    if (pthread_mutex_init(&ring->lock, NULL) != 0)
+        return false;
+    if (pthread_cond_init(&ring->has_room, NULL) == 0) {
+        if (pthread_cond_init(&ring->has_entry, NULL) == 0)
+            return true;
+        pthread_cond_destroy(&ring->has_room);
+    }
+    pthread_mutex_destroy(&ring->lock);
+    return false;
+}
+
+struct ring *ring_create(size_t capacity)
+{
+    if (capacity == 0 || capacity > (SIZE_MAX - sizeof(struct ring)) / sizeof(struct ring_entry))
+        return NULL;
+    struct ring *ring = calloc(1, sizeof *ring + capacity * sizeof ring->entries[0]);
+    if (!ring)
+        return NULL;
+    ring->capacity = capacity;
+    if (!ring_init_locks(ring)) {
+        free(ring);
+        return NULL;
+    }
+    return ring;
+}
+
+bool ring_push(struct ring *ring, struct ring_entry entry)
+{
+    pthread_mutex_lock(&ring->lock);
+    while (ring->count == ring->capacity && !ring->is_stopped)
+        pthread_cond_wait(&ring->has_room, &ring->lock);
+    const bool taken = !ring->is_stopped;
+    if (taken) {
+        /* first and count are at most capacity, which is far below half of SIZE_MAX. */
+        ring->entries[(ring->first + ring->count) % ring->capacity] = entry;
+        ring->count++;
+        pthread_cond_signal(&ring->has_entry);
+    }
+    pthread_mutex_unlock(&ring->lock);
+    return taken;
+}
+
+bool ring_pop(struct ring *ring, struct ring_entry *entry)
+{
+    pthread_mutex_lock(&ring->lock);
+    while (ring->count == 0 && !ring->is_closed && !ring->is_stopped)
+        pthread_cond_wait(&ring->has_entry, &ring->lock);
+    const bool given = ring->count > 0 && !ring->is_stopped;
+    if (given) {
+        *entry = ring->entries[ring->first];
+        ring->first = (ring->first + 1) % ring->capacity;
+        ring->count--;
+        pthread_cond_signal(&ring->has_room);
+    }
+    pthread_mutex_unlock(&ring->lock);
+    return given;
+}
+
+void ring_close(struct ring *ring)
+{
+    pthread_mutex_lock(&ring->lock);
+    ring->is_closed = true;
+    pthread_cond_broadcast(&ring->has_entry);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+void ring_stop(struct ring *ring)
+{
+    pthread_mutex_lock(&ring->lock);
+    ring->is_stopped = true;
+    pthread_cond_broadcast(&ring->has_entry);
+    pthread_cond_broadcast(&ring->has_room);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+void ring_free(struct ring *ring)
+{
+    if (!ring)
+        return;
+    pthread_cond_destroy(&ring->has_entry);
+    pthread_cond_destroy(&ring->has_room);
+    pthread_mutex_destroy(&ring->lock);
+    free(ring);
+}

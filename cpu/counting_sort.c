@@ -1,0 +1,122 @@
+/* counting_sort.c - see counting_sort.h.
+ *
+ *   keys --each part counts its own--> counts[part][value] --sum, in order--> ends[value]
+ *        --each part writes an equal share of the places--> keys
+ *
+ * The values are counted as they are stored and put in order only when the counts are summed up, so
+ * the long loops know nothing of orders.
+ */
+#include "cpu/counting_sort.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Tables that consecutive 8-bit keys count in by turns, so that runs of one value do not wait for
+ * the counter that they have just written. */
+#define TURNS 4
+
+static size_t value_count(unsigned key_bytes)
+{
+    return (size_t)1 << 8 * key_bytes;
+}
+
+static size_t share_begin(size_t count, unsigned part, unsigned parts)
+{
+    return count / parts * part + count % parts * part / parts;
+}
+
+size_t counting_sort_workspace_bytes(unsigned key_bytes, unsigned threads)
+{
+    return (threads + (size_t)1) * value_count(key_bytes) * sizeof(size_t);
+}
+
+static void count_bytes(const uint8_t *keys, size_t count, size_t *counts)
+{
+    size_t tables[TURNS][1 << 8] = {{0}};
+    size_t i = 0;
+    for (; i + TURNS <= count; i += TURNS)
+        for (size_t turn = 0; turn < TURNS; turn++)
+            tables[turn][keys[i + turn]]++;
+    for (; i < count; i++)
+        tables[0][keys[i]]++;
+    for (size_t value = 0; value < 1 << 8; value++)
+        for (size_t turn = 0; turn < TURNS; turn++)
+            counts[value] += tables[turn][value];
+}
+
+static void count_words(const uint16_t *keys, size_t count, size_t *counts)
+{
+    for (size_t i = 0; i < count; i++)
+        counts[keys[i]]++;
+}
+
+/* ends[o] = the number of keys whose ordered bits are at most o. */
+static void sum_counts(const size_t *counts, size_t *ends, unsigned key_bytes,
+                       struct key_order order, unsigned parts)
+{
+    const size_t values = value_count(key_bytes);
+    size_t sum = 0;
+    for (size_t ordered = 0; ordered < values; ordered++) {
+        const size_t value = (size_t)key_order_decode(order, 8 * key_bytes, ordered);
+        for (unsigned part = 0; part < parts; part++)
+            sum += counts[part * values + value];
+        ends[ordered] = sum;
+    }
+}
+
+/* The first value whose end is behind `place`. */
+static size_t find_value(const size_t *ends, size_t values, size_t place)
+{
+    size_t low = 0, high = values - 1;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ends[middle] > place)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void write_values(void *keys, size_t begin, size_t end, const size_t *ends,
+                         unsigned key_bytes, struct key_order order)
+{
+    if (begin == end)
+        return;
+    size_t ordered = find_value(ends, value_count(key_bytes), begin);
+    for (size_t place = begin; place < end; ordered++) {
+        const size_t stop = ends[ordered] < end ? ends[ordered] : end;
+        const uint64_t value = key_order_decode(order, 8 * key_bytes, ordered);
+        if (key_bytes == 1) {
+            memset((uint8_t *)keys + place, (int)value, stop - place);
+            place = stop;
+        } else {
+            for (; place < stop; place++)
+                ((uint16_t *)keys)[place] = (uint16_t)value;
+        }
+    }
+}
+
+void counting_sort(void *keys, size_t count, unsigned key_bytes, struct key_order order,
+                   unsigned threads, void *workspace)
+{
+    const size_t values = value_count(key_bytes);
+    size_t *counts = workspace;
+    size_t *ends = counts + threads * values;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
+    for (unsigned part = 0; part < threads; part++) {
+        const size_t begin = share_begin(count, part, threads);
+        const size_t share = share_begin(count, part + 1, threads) - begin;
+        size_t *own = counts + part * values;
+        memset(own, 0, values * sizeof *own);
+        if (key_bytes == 1)
+            count_bytes((const uint8_t *)keys + begin, share, own);
+        else
+            count_words((const uint16_t *)keys + begin, share, own);
+    }
+    sum_counts(counts, ends, key_bytes, order, threads);
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
+    for (unsigned part = 0; part < threads; part++)
+        write_values(keys, share_begin(count, part, threads), share_begin(count, part + 1, threads),
+                     ends, key_bytes, order);
+}

@@ -1,0 +1,276 @@
+/* cpu_backend.c - the CPU as a backend: see core/backend.h for the contract.
+ *
+ *   lend: the next part of the final array --reader fills--> take --> ... --> sort (radix_sort.h)
+ *   give: the same array, sorted, in one chunk --writer empties--> take_back
+ *
+ * So the numbers are written into memory once by the reader and read from it once by the writer.
+ * A known count is mapped at once; of an unknown count, addresses are reserved and committed as
+ * they fill, so that no item is ever moved to make room.
+ *
+ * The array and the scratch are not touched beforehand. Touching them from all threads (as by
+ * MADV_POPULATE_WRITE) was tried, and only moves the same page faults elsewhere: the reader's
+ * threads and the sort's take them in parallel as they go.
+ */
+#include "core/backend.h"
+#include "core/clock.h"
+#include "cpu/pages.h"
+#include "cpu/radix_sort.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum engine_phase { PHASE_FILLING, PHASE_LENT, PHASE_SORTED, PHASE_GIVEN };
+
+struct engine {
+    struct sort_spec spec;
+    struct pages items;
+    struct pages scratch;
+    size_t count;       /* items taken so far */
+    struct chunk chunk; /* in PHASE_LENT: what the caller has */
+    enum engine_phase phase;
+    struct engine_times times;
+};
+
+static const struct algorithm cpu_algorithms[] = {
+    {"radix",
+     "partition by a learned model of the keys, then radix sort in cache; stable, parallel", NULL,
+     2},
+};
+
+static const struct algorithm_rule cpu_rules[] = {
+    {SIZE_MAX, "radix", 0},
+};
+
+/* ---- Facts ---- */
+
+/* The text behind "name" and its colon on the first such line of a file of /proc. */
+static bool read_proc_value(const char *path, const char *name, char *value, int value_bytes)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    char line[256];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, name, strlen(name)) != 0 || !colon)
+            continue;
+        const char *text = colon + 1 + strspn(colon + 1, " \t");
+        snprintf(value, (size_t)value_bytes, "%.*s", (int)strcspn(text, "\n"), text);
+        found = true;
+    }
+    (void)fclose(file);
+    return found;
+}
+
+/* What can be had without swapping. */
+static size_t find_free_memory(void)
+{
+    char text[64];
+    unsigned long long kibibytes;
+    if (read_proc_value("/proc/meminfo", "MemAvailable", text, sizeof text) &&
+        sscanf(text, "%llu", &kibibytes) == 1 && kibibytes <= SIZE_MAX / 1024)
+        return (size_t)kibibytes * 1024;
+    const long pages = sysconf(_SC_AVPHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
+}
+
+static bool cpu_probe(unsigned device, struct device_facts *facts, struct error *error)
+{
+    if (device != 0)
+        return error_set(error, "cpu:%u: there is only device 0", device);
+    *facts = (struct device_facts){.units = (unsigned)omp_get_num_procs(),
+                                   .memory_bytes = find_free_memory()};
+    if (!read_proc_value("/proc/cpuinfo", "model name", facts->name, sizeof facts->name))
+        snprintf(facts->name, sizeof facts->name, "CPU");
+    return true;
+}
+
+/* ---- Life ---- */
+
+static bool check_spec(const struct sort_spec *spec, struct error *error)
+{
+    const unsigned width = spec->item_bytes;
+    if (width != 1 && width != 2 && width != 4 && width != 8 && width != 16)
+        return error_set(error, "cpu: items of %u bytes cannot be sorted", width);
+    if (spec->algorithm != &cpu_algorithms[0] || spec->tile_size != 0)
+        return error_set(error, "cpu: the only algorithm is radix, without tiles");
+    if (width == 16 && !key_order_is_identity(spec->order))
+        return error_set(error, "cpu: keys with an index must come as ordered bits");
+    if (spec->device != 0 || spec->threads == 0)
+        return error_set(error, "cpu:%u: cannot be used with %u threads", spec->device,
+                         spec->threads);
+    if (spec->count != COUNT_UNKNOWN && spec->count > SIZE_MAX / width)
+        return error_set(error, "out of memory: %zu items of %u bytes exceed any memory",
+                         spec->count, width);
+    return true;
+}
+
+static void cpu_close(struct engine *engine)
+{
+    if (!engine)
+        return;
+    pages_release(&engine->scratch);
+    pages_release(&engine->items);
+    free(engine);
+}
+
+static struct radix_task make_task(const struct engine *engine, size_t count)
+{
+    return (struct radix_task){.item_bytes = engine->spec.item_bytes,
+                               .order = engine->spec.order,
+                               .count = count,
+                               .threads = engine->spec.threads};
+}
+
+static bool map_scratch(struct engine *engine, size_t count, struct error *error)
+{
+    const struct radix_task task = make_task(engine, count);
+    size_t bytes;
+    if (!radix_sort_scratch_bytes(&task, &bytes))
+        return error_set(error, "out of memory: the scratch for %zu items of %u bytes exceeds any",
+                         count, engine->spec.item_bytes);
+    return pages_map(&engine->scratch, bytes, error);
+}
+
+/* The scratch of a known count is mapped here, so that too little memory is found before the
+ * input is read. */
+static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    struct engine *opened = NULL;
+    TRY(check_spec(spec, error));
+    opened = calloc(1, sizeof *opened);
+    if (!opened) {
+        error_set(error, "out of memory: %zu bytes are needed for the engine", sizeof *opened);
+        goto done;
+    }
+    opened->spec = *spec;
+    if (spec->count == COUNT_UNKNOWN) {
+        TRY(pages_reserve(&opened->items, error));
+    } else {
+        TRY(pages_map(&opened->items, spec->count * spec->item_bytes, error));
+        TRY(map_scratch(opened, spec->count, error));
+    }
+    opened->times.start_ns = clock_now_ns() - start;
+    *engine = opened;
+    return true;
+done:
+    cpu_close(opened);
+    return false;
+}
+
+/* ---- In ---- */
+
+/* Items that an unknown count commits beyond those asked for one by one. */
+#define LEND_BYTES_MAX ((size_t)64 << 20)
+
+/* Of an array that grows, a part at a time; of one that is there, all that is wanted. */
+static bool make_room(struct engine *engine, size_t want, size_t *room, struct error *error)
+{
+    const size_t width = engine->spec.item_bytes;
+    if (engine->spec.count != COUNT_UNKNOWN) {
+        const size_t left = engine->spec.count - engine->count;
+        if (left == 0 && want > 0)
+            return error_set(error, "cpu: more than the promised %zu items came",
+                             engine->spec.count);
+        *room = want < left ? want : left;
+        return true;
+    }
+    *room = want < LEND_BYTES_MAX / width ? want : LEND_BYTES_MAX / width;
+    if (engine->count > SIZE_MAX / width - *room)
+        return error_set(error, "out of memory: more than %zu items of %zu bytes exceed any memory",
+                         engine->count, width);
+    return pages_commit(&engine->items, (engine->count + *room) * width, error);
+}
+
+static bool cpu_lend(struct engine *engine, size_t want, struct chunk *chunk, struct error *error)
+{
+    if (engine->phase != PHASE_FILLING)
+        return error_set(error, "cpu: lend is out of turn");
+    size_t room = 0;
+    if (!make_room(engine, want, &room, error))
+        return false;
+    *chunk = (struct chunk){.items = engine->items.data + engine->count * engine->spec.item_bytes,
+                            .capacity = room};
+    engine->chunk = *chunk;
+    engine->phase = PHASE_LENT;
+    return true;
+}
+
+static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *error)
+{
+    if (engine->phase != PHASE_LENT || chunk.items != engine->chunk.items ||
+        chunk.count > engine->chunk.capacity)
+        return error_set(error, "cpu: take of a chunk that was not lent");
+    engine->count += chunk.count;
+    engine->phase = PHASE_FILLING;
+    return true;
+}
+
+/* ---- Sort ---- */
+
+static bool cpu_sort(struct engine *engine, struct error *error)
+{
+    if (engine->phase != PHASE_FILLING)
+        return error_set(error, "cpu: sort is out of turn");
+    if (engine->spec.count == COUNT_UNKNOWN) {
+        if (!map_scratch(engine, engine->count, error))
+            return false;
+    } else if (engine->count != engine->spec.count) {
+        return error_set(error, "cpu: %zu items came where %zu were promised", engine->count,
+                         engine->spec.count);
+    }
+    const uint64_t start = clock_now_ns();
+    const struct radix_task task = make_task(engine, engine->count);
+    radix_sort(&task, engine->items.data, engine->scratch.data);
+    pages_release(&engine->scratch);
+    engine->times.sort_ns = clock_now_ns() - start;
+    engine->phase = PHASE_SORTED;
+    return true;
+}
+
+/* ---- Out ---- */
+
+static bool cpu_give(struct engine *engine, struct chunk *chunk, struct error *error)
+{
+    if (engine->phase != PHASE_SORTED && engine->phase != PHASE_GIVEN)
+        return error_set(error, "cpu: give is out of turn");
+    const size_t count = engine->phase == PHASE_SORTED ? engine->count : 0;
+    *chunk = (struct chunk){.items = engine->items.data, .capacity = count, .count = count};
+    engine->phase = PHASE_GIVEN;
+    return true;
+}
+
+static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct error *error)
+{
+    if (engine->phase != PHASE_GIVEN || chunk.items != engine->items.data)
+        return error_set(error, "cpu: take_back of a chunk that was not given");
+    return true;
+}
+
+static void cpu_times(const struct engine *engine, struct engine_times *times)
+{
+    *times = engine->times;
+}
+
+extern const struct backend cpu_backend;
+const struct backend cpu_backend = {
+    .name = "cpu",
+    .summary = "the processor's cores",
+    .algorithms = cpu_algorithms,
+    .algorithm_count = sizeof cpu_algorithms / sizeof *cpu_algorithms,
+    .rules = cpu_rules,
+    .probe = cpu_probe,
+    .open = cpu_open,
+    .lend = cpu_lend,
+    .take = cpu_take,
+    .sort = cpu_sort,
+    .give = cpu_give,
+    .take_back = cpu_take_back,
+    .times = cpu_times,
+    .close = cpu_close,
+};

@@ -1,0 +1,81 @@
+/* pages.c - see pages.h. */
+#include "cpu/pages.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Memory is committed in steps of this size, so that system calls are rare beside the filling. */
+#define COMMIT_STEP_BYTES ((size_t)64 << 20)
+
+static bool out_of_memory(size_t bytes, struct error *error)
+{
+    return error_set(error, "out of memory: %zu bytes are needed for the data", bytes);
+}
+
+/* Rounds up to a multiple of `step`, a power of two; false when that does not fit a size_t. */
+static bool round_up(size_t bytes, size_t step, size_t *rounded)
+{
+    if (bytes > SIZE_MAX - (step - 1))
+        return false;
+    *rounded = (bytes + step - 1) & ~(step - 1);
+    return true;
+}
+
+static bool map_addresses(struct pages *pages, size_t bytes, int protection, int flags)
+{
+    void *data = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    if (data == MAP_FAILED)
+        return false;
+    /* Only a hint: a kernel without huge pages refuses it, and small ones do as well. */
+    (void)madvise(data, bytes, MADV_HUGEPAGE);
+    *pages = (struct pages){.data = data, .reserved_bytes = bytes};
+    return true;
+}
+
+bool pages_map(struct pages *pages, size_t bytes, struct error *error)
+{
+    size_t rounded;
+    if (!round_up(bytes ? bytes : 1, (size_t)sysconf(_SC_PAGESIZE), &rounded) ||
+        !map_addresses(pages, rounded, PROT_READ | PROT_WRITE, 0))
+        return out_of_memory(bytes, error);
+    pages->committed_bytes = rounded;
+    return true;
+}
+
+bool pages_reserve(struct pages *pages, struct error *error)
+{
+    const long count = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    size_t bytes = COMMIT_STEP_BYTES;
+    if (count > 0 && page_bytes > 0)
+        while (bytes / (size_t)page_bytes < (size_t)count && bytes <= SIZE_MAX / 2)
+            bytes *= 2;
+    while (!map_addresses(pages, bytes, PROT_NONE, MAP_NORESERVE)) {
+        if (bytes == COMMIT_STEP_BYTES)
+            return out_of_memory(bytes, error);
+        bytes /= 2;
+    }
+    return true;
+}
+
+bool pages_commit(struct pages *pages, size_t bytes, struct error *error)
+{
+    if (bytes <= pages->committed_bytes)
+        return true;
+    size_t target;
+    if (!round_up(bytes, COMMIT_STEP_BYTES, &target) || target > pages->reserved_bytes)
+        return out_of_memory(bytes, error);
+    if (mprotect(pages->data + pages->committed_bytes, target - pages->committed_bytes,
+                 PROT_READ | PROT_WRITE) != 0)
+        return out_of_memory(bytes, error);
+    pages->committed_bytes = target;
+    return true;
+}
+
+void pages_release(struct pages *pages)
+{
+    if (pages->data)
+        munmap(pages->data, pages->reserved_bytes);
+    *pages = (struct pages){0};
+}

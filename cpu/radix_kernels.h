@@ -1,0 +1,71 @@
+/* radix_kernels.h - the inner loops of the CPU's radix sort.
+ *
+ * A kernel is single-threaded, owns nothing and allocates nothing; radix_sort.c shares the items
+ * out among threads and calls kernels on the parts. Every kernel is stable.
+ *
+ * width: of an item in bytes: 2, 4 or 8 (keys), or 16 (struct key_index, ordered by the key alone).
+ */
+#ifndef CPU_RADIX_KERNELS_H
+#define CPU_RADIX_KERNELS_H
+
+#include "core/key_order.h"
+#include "cpu/radix_model.h"
+
+#include <stdbool.h>
+
+/* A line of a cache: buckets are written a line at a time. */
+#define RADIX_LINE_BYTES 64
+
+/* The ordered bits of the key of items[index]. */
+uint64_t radix_key(unsigned width, const void *items, size_t index, struct key_order order);
+
+/* True if no key of items[begin..end) is less than the one before it. */
+bool radix_is_ascending(unsigned width, const void *items, size_t begin, size_t end,
+                        struct key_order order);
+
+/* True if items[begin..end) read backwards are what a stable sort makes of them: no key is greater
+ * than the one before it, nor equal to it where items carry an index. */
+bool radix_is_descending(unsigned width, const void *items, size_t begin, size_t end,
+                         struct key_order order);
+
+/* Swaps items[i] and items[count - 1 - i] for each i in begin..end, end <= count / 2. */
+void radix_reverse(unsigned width, void *items, size_t begin, size_t end, size_t count);
+
+/* Lowers *lowest and raises *highest to the ordered bits of the keys of items[begin..end). */
+void radix_find_range(unsigned width, const void *items, size_t begin, size_t end,
+                      struct key_order order, uint64_t *lowest, uint64_t *highest);
+
+/* to[0..count) = the items of from, encoded; to may be from. */
+void radix_encode(unsigned width, void *to, const void *from, size_t count, struct key_order order);
+
+/* The inverse. */
+void radix_decode(unsigned width, void *to, const void *from, size_t count, struct key_order order);
+
+/* One thread's share of a partition, and its memory for it. */
+struct radix_part {
+    const void *from; /* stored bits in `order` */
+    void *to;         /* ordered bits; aligned to a line */
+    size_t begin, end;
+    struct key_order order;
+    const struct radix_model *model;
+    /* By bucket, model->buckets of each: */
+    size_t *positions;    /* the next item's place in `to`; in counting, the number of items */
+    size_t *first;        /* room for a copy of the positions at the start */
+    unsigned char *lines; /* RADIX_LINE_BYTES each, aligned to as many: items on their way */
+};
+
+/* Sets positions[b] to the number of items of the part that belong to bucket b. Widths from 4. */
+void radix_count_buckets(unsigned width, const struct radix_part *part);
+
+/* Moves the part's items to their buckets' positions, in their order, encoded. Widths from 4. */
+void radix_scatter(unsigned width, const struct radix_part *part);
+
+/* The most items that radix_sort_in_cache takes. */
+#define RADIX_IN_CACHE_COUNT_MAX ((size_t)UINT32_MAX)
+
+/* Sorts items[0..count) of ordered bits with the help of other[0..count). Returns whichever of the
+ * two the sorted items are in; the other is left with anything. Best where both fit in the cache of
+ * a core. */
+void *radix_sort_in_cache(unsigned width, void *items, void *other, size_t count);
+
+#endif

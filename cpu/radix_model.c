@@ -1,0 +1,72 @@
+/* radix_model.c - see radix_model.h. */
+#include "cpu/radix_model.h"
+
+#include <stdbool.h>
+
+/* The number of bits of x; 0 for 0. */
+static unsigned bit_length(uint64_t x)
+{
+    return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
+}
+
+/* How many times a cell is to be halved for its buckets to weigh about 1 / buckets_wanted of the
+ * sample: log2(weight * buckets_wanted / count), rounded to the nearest (2/3 is near enough to the
+ * square root of 1/2). */
+static unsigned cell_halvings(size_t weight, size_t count, unsigned buckets_wanted)
+{
+    const uint64_t parts = (uint64_t)weight * buckets_wanted * 2 / (3 * (uint64_t)count);
+    return bit_length(parts);
+}
+
+/* Numbers the buckets of all cells. False when there would be too many. */
+static bool number_buckets(struct radix_model *model, const size_t *weights, size_t count,
+                           unsigned buckets_wanted)
+{
+    size_t next = 0, shared_weight = 0;
+    bool sharing = false; /* the last bucket numbered takes further thin cells */
+    for (size_t cell = 0; cell < RADIX_MODEL_CELLS + 2; cell++) {
+        const bool outside = cell == 0 || cell == RADIX_MODEL_CELLS + 1;
+        unsigned halvings = 0;
+        if (!outside)
+            halvings = cell_halvings(weights[cell], count, buckets_wanted);
+        if (halvings > model->cell_shift)
+            halvings = model->cell_shift;
+        const bool alone = outside || halvings > 0 || weights[cell] * buckets_wanted > count;
+        if (!alone && sharing && (shared_weight + weights[cell]) * buckets_wanted <= count) {
+            shared_weight += weights[cell];
+        } else {
+            sharing = !alone;
+            shared_weight = weights[cell];
+            next += (size_t)1 << halvings;
+        }
+        if (next > RADIX_MODEL_BUCKETS_MAX)
+            return false;
+        model->cells[cell].base = (uint32_t)(next - ((size_t)1 << halvings));
+        model->cells[cell].shift = model->cell_shift - halvings;
+    }
+    model->buckets = (unsigned)next;
+    return true;
+}
+
+void radix_model_learn(struct radix_model *model, const uint64_t *sample, size_t count,
+                       unsigned buckets_wanted, uint64_t lowest, uint64_t highest)
+{
+    const unsigned range_bits = bit_length(highest - lowest);
+    const unsigned cell_bits = bit_length(RADIX_MODEL_CELLS - 1);
+    model->lowest = lowest;
+    model->highest = highest;
+    model->cell_shift = range_bits > cell_bits ? range_bits - cell_bits : 0;
+    model->cell_mask = ((uint64_t)1 << model->cell_shift) - 1;
+
+    size_t weights[RADIX_MODEL_CELLS + 2] = {0};
+    for (size_t i = 0; i < count; i++) {
+        size_t cell = (size_t)((sample[i] - lowest) >> model->cell_shift) + 1;
+        if (sample[i] < lowest)
+            cell = 0;
+        else if (sample[i] > highest)
+            cell = RADIX_MODEL_CELLS + 1;
+        weights[cell]++;
+    }
+    while (!number_buckets(model, weights, count, buckets_wanted))
+        buckets_wanted /= 2;
+}

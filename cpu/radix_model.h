@@ -1,0 +1,61 @@
+/* radix_model.h - a monotone map from keys to buckets, learned from a sample of the keys.
+ *
+ * A plain radix digit splits the range of the keys into equal widths; real keys (doubles above all)
+ * crowd into few of them. Here the range is cut into equal cells, and a sample tells how many keys
+ * a cell holds: a crowded cell is cut further, by a power of two, and thin neighbours share a
+ * bucket. So a lookup is a subtraction, two shifts and one load, and the buckets come out even
+ * wherever the keys are smooth at the scale of a cell:
+ *
+ *   key - lowest --> cell (its top bits) --> bucket = base[cell] + (rest of the bits >>
+ * shift[cell])
+ *
+ * Keys below `lowest` or above `highest`, the few that the sample counts as outliers, go to a first
+ * and a last bucket of their own. Any such map is monotone, so a bad sample can make buckets
+ * uneven, but never wrong; and keys equal to `lowest` and to `highest`, if they differ, are never
+ * in one bucket, so some progress is certain.
+ *
+ * The idea of a learned, monotone first cut is that of Kristo et al., "The Case for a Learned
+ * Sorting Algorithm" (SIGMOD 2020); this two-level table takes the place of their linear models.
+ */
+#ifndef CPU_RADIX_MODEL_H
+#define CPU_RADIX_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Cells of the range; one more at each end for the keys outside. */
+#define RADIX_MODEL_CELLS 1024
+#define RADIX_MODEL_BUCKETS_MAX 4096
+
+struct radix_cell {
+    uint32_t base;  /* the first of its buckets */
+    uint32_t shift; /* of the bits below the cell number, to find the bucket among them */
+};
+
+struct radix_model {
+    uint64_t lowest, highest; /* the range that the cells cover */
+    uint64_t cell_mask;       /* the bits below the cell number */
+    unsigned cell_shift;
+    unsigned buckets;
+    struct radix_cell cells[RADIX_MODEL_CELLS + 2];
+};
+
+/* Learns from sample[0..count), ascending and not empty. buckets_wanted: a power of two, at most
+ * RADIX_MODEL_BUCKETS_MAX / 2; the model has about so many, never more than the maximum. The cells
+ * cover lowest..highest; keys of the sample may lie outside. */
+void radix_model_learn(struct radix_model *model, const uint64_t *sample, size_t count,
+                       unsigned buckets_wanted, uint64_t lowest, uint64_t highest);
+
+/* The bucket of a key, below model->buckets. */
+static inline __attribute__((always_inline)) size_t
+radix_model_bucket(const struct radix_model *model, uint64_t key)
+{
+    const uint64_t offset = key - model->lowest;
+    size_t cell = (size_t)(offset >> model->cell_shift) + 1;
+    cell = key < model->lowest ? 0 : cell;
+    cell = key > model->highest ? RADIX_MODEL_CELLS + 1 : cell;
+    const struct radix_cell found = model->cells[cell];
+    return found.base + (size_t)((offset & model->cell_mask) >> found.shift);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* block_tile.cuh - a tile between global memory, registers and shared memory.
+ *
+ * Striped: thread t holds keys t, t + threads, t + 2 threads ... (neighbours in memory are
+ * neighbours among threads, as global memory likes it). Blocked: thread t holds keys 8 t .. 8 t + 7
+ * (as merging needs it).
+ */
+#ifndef CUDA_BLOCK_TILE_CUH
+#define CUDA_BLOCK_TILE_CUH
+
+#include "cuda/thread_merge.cuh"
+
+template <unsigned TILE>
+__host__ __device__ constexpr unsigned block_threads()
+{
+    return TILE / KEYS_PER_THREAD;
+}
+
+/* The tile's key that is the thread's number i in striped order. */
+template <unsigned TILE>
+__device__ __forceinline__ unsigned thread_striped_index(unsigned i)
+{
+    return i * block_threads<TILE>() + threadIdx.x;
+}
+
+/* Reads source[0..count), count <= TILE, striped and encoded; infinity stands behind the end. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void block_load_striped(const K *source, unsigned count,
+                                                   const struct key_order &encoding,
+                                                   K (&keys)[KEYS_PER_THREAD])
+{
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
+        const unsigned index = thread_striped_index<TILE>(i);
+        keys[i] = index < count ? source[index] : K{0};
+    }
+    thread_encode_keys(encoding, keys);
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        if (thread_striped_index<TILE>(i) >= count)
+            keys[i] = key_infinity<K>();
+}
+
+/* Writes striped keys, decoded, to target[0..count), count <= TILE. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void block_store_striped(const K (&keys)[KEYS_PER_THREAD], K *target,
+                                                    unsigned count,
+                                                    const struct key_order &decoding)
+{
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
+        const unsigned index = thread_striped_index<TILE>(i);
+        if (index < count)
+            target[index] = thread_decode_key(decoding, keys[i]);
+    }
+}
+
+/* The same for blocked keys, which change places through the tile. No thread may be reading the
+ * tile any more, and none may write it before the next barrier. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void block_store_blocked(K (&keys)[KEYS_PER_THREAD], K *tile, K *target,
+                                                    unsigned count,
+                                                    const struct key_order &decoding)
+{
+    thread_store_blocked(keys, tile);
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        keys[i] = tile[tile_slot<K>(thread_striped_index<TILE>(i))];
+    block_store_striped<K, TILE>(keys, target, count, decoding);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* cuda_backend.cu - the backend "gpu": the table of its paths, the rules that choose among them,
+ * and the functions behind it. A new path is one file and one row.
+ */
+#include "cuda/cuda_device.h"
+#include "cuda/cuda_engine.h"
+#include "cuda/cuda_paths.h"
+
+static const size_t tile_sizes[] = {256, 512, 1024, 2048, 0};
+
+/*    name, summary, buffers, sort, workspace_bytes */
+#define CUDA_PATHS(X)                                                                              \
+    X("bitonic", "Batcher's network over the whole array, in place", 1, bitonic_sort,              \
+      bitonic_workspace_bytes)                                                                     \
+    X("direct-merge", "sorted tiles, then each key finds its rank in the partner run", 2,          \
+      direct_merge_sort, merge_workspace_bytes)                                                    \
+    X("segmented-merge", "sorted tiles, then merges cut into equal parts (merge path)", 2,         \
+      segmented_merge_sort, merge_workspace_bytes)
+
+static const struct algorithm algorithms[] = {
+#define X(name, summary, buffers, sort, workspace_bytes) {name, summary, tile_sizes, buffers},
+    CUDA_PATHS(X)
+#undef X
+};
+
+/* Row i of both tables is the same path. */
+static const struct cuda_path paths[] = {
+#define X(name, summary, buffers, sort, workspace_bytes) {sort, workspace_bytes},
+    CUDA_PATHS(X)
+#undef X
+};
+#undef CUDA_PATHS
+
+constexpr size_t path_count = sizeof paths / sizeof *paths;
+
+const struct cuda_path *cuda_path_find(const struct algorithm *algorithm)
+{
+    for (size_t i = 0; i < path_count; i++)
+        if (algorithm == &algorithms[i])
+            return &paths[i];
+    return NULL;
+}
+
+/* By memory traffic: segmented-merge reads and writes a key once a round and needs the fewest
+ * rounds; a larger tile saves rounds. Small arrays take smaller tiles, so that every multiprocessor
+ * has one to work on. */
+static const struct algorithm_rule rules[] = {
+    {256, "segmented-merge", 256},
+    {(size_t)1 << 16, "segmented-merge", 512},
+    {(size_t)1 << 18, "segmented-merge", 1024},
+    {SIZE_MAX, "segmented-merge", 2048},
+};
+
+extern "C" {
+extern const struct backend cuda_backend;
+
+const struct backend cuda_backend = {"gpu",
+                                     "NVIDIA GPUs, by CUDA",
+                                     algorithms,
+                                     path_count,
+                                     rules,
+                                     cuda_device_probe,
+                                     cuda_engine_open,
+                                     cuda_engine_lend,
+                                     cuda_engine_take,
+                                     cuda_engine_sort,
+                                     cuda_engine_give,
+                                     cuda_engine_take_back,
+                                     cuda_engine_times,
+                                     cuda_engine_close};
+}

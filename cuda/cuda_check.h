@@ -1,0 +1,21 @@
+/* cuda_check.h - the one place where the result of a CUDA call becomes an error.
+ */
+#ifndef CUDA_CUDA_CHECK_H
+#define CUDA_CUDA_CHECK_H
+
+#include "core/error.h"
+
+#include <cuda_runtime.h>
+
+/* True if `status` is success. Otherwise sets "device N: CALL: what CUDA says" and clears CUDA's
+ * own note of a failure that is not final, so that it is not blamed on a later call. */
+static inline bool cuda_check(cudaError_t status, unsigned device, const char *call,
+                              struct error *error)
+{
+    if (status == cudaSuccess)
+        return true;
+    (void)cudaGetLastError();
+    return error_set(error, "device %u: %s: %s", device, call, cudaGetErrorString(status));
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* cuda_device.cu - see cuda_device.h. */
+#include "cuda/cuda_device.h"
+
+#include "cuda/cuda_check.h"
+
+#include <stdio.h>
+
+bool cuda_device_use(unsigned device, struct error *error)
+{
+    return cuda_check(cudaSetDevice(static_cast<int>(device)), device, "cudaSetDevice", error);
+}
+
+bool cuda_device_find(unsigned device, struct error *error)
+{
+    int found = 0;
+    const cudaError_t status = cudaGetDeviceCount(&found);
+    if (status != cudaSuccess)
+        (void)cudaGetLastError();
+    if (status == cudaErrorInsufficientDriver)
+        return error_set(error, "no CUDA driver, or one older than this program needs");
+    if (status == cudaErrorNoDevice)
+        return error_set(error, "no CUDA device");
+    if (!cuda_check(status, device, "cudaGetDeviceCount", error))
+        return false;
+    if (device >= static_cast<unsigned>(found))
+        return error_set(error, "no device %u: %d found", device, found);
+    return true;
+}
+
+bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error *error)
+{
+    cudaDeviceProp properties = {};
+    size_t free_bytes = 0, all_bytes = 0;
+    if (!cuda_device_find(device, error) ||
+        !cuda_check(cudaGetDeviceProperties(&properties, static_cast<int>(device)), device,
+                    "cudaGetDeviceProperties", error) ||
+        !cuda_device_use(device, error) ||
+        !cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), device, "cudaMemGetInfo", error))
+        return false;
+    snprintf(facts->name, sizeof facts->name, "%.127s", properties.name);
+    facts->units = static_cast<unsigned>(properties.multiProcessorCount);
+    facts->memory_bytes = free_bytes;
+    return true;
+}

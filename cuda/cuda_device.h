@@ -1,0 +1,17 @@
+/* cuda_device.h - the devices of this machine. */
+#ifndef CUDA_CUDA_DEVICE_H
+#define CUDA_CUDA_DEVICE_H
+
+#include "core/backend.h"
+
+/* Fails, with the reason, unless the machine has a driver and the device. Without a driver it is
+ * the first call to fail, and nothing has been loaded. */
+bool cuda_device_find(unsigned device, struct error *error);
+
+/* Makes the device the calling thread's. */
+bool cuda_device_use(unsigned device, struct error *error);
+
+/* As struct backend's probe. Starts the device, as only then its free memory is known. */
+bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error *error);
+
+#endif

@@ -1,0 +1,46 @@
+/* cuda_staging.h - the ring of pinned buffers that the numbers pass through between the caller and
+ * the device.
+ *
+ * A slot is either with the caller or idle (in_flight false), or a copy to or from it is on its way
+ * (in_flight true, until staging_wait). A slot's memory is pinned when it is first needed, so that
+ * small inputs pin little. The stream belongs to the engine.
+ */
+#ifndef CUDA_CUDA_STAGING_H
+#define CUDA_CUDA_STAGING_H
+
+#include "core/error.h"
+#include "cuda/tuning.h"
+
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct staging_slot {
+    void *memory; /* NULL: not pinned yet */
+    cudaEvent_t copy_started;
+    cudaEvent_t copy_finished;
+    bool in_flight;
+    size_t count; /* items of the copy */
+};
+
+struct staging {
+    struct staging_slot slots[STAGING_SLOTS];
+    size_t slot_bytes;
+    unsigned device;
+    cudaStream_t stream;
+};
+
+/* Pins the slot's memory and makes its events, once. */
+bool staging_prepare(struct staging *staging, size_t slot, struct error *error);
+
+/* Starts a copy between the slot and device memory, `bytes` of `to` from `from`. */
+bool staging_copy(struct staging *staging, size_t slot, void *to, const void *from, size_t bytes,
+                  cudaMemcpyKind kind, struct error *error);
+
+/* Waits for the slot's copy, if there is one, and adds the time it took to *busy_ns. */
+bool staging_wait(struct staging *staging, size_t slot, uint64_t *busy_ns, struct error *error);
+
+/* Frees all. No copy may be on its way any more. */
+void staging_close(struct staging *staging);
+
+#endif

@@ -1,0 +1,42 @@
+/* launch.cuh - the one way to start a kernel: checked, with 64-bit sizes. */
+#ifndef CUDA_LAUNCH_CUH
+#define CUDA_LAUNCH_CUH
+
+#include "cuda/cuda_check.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <utility>
+
+/* Where and how wide a kernel runs. */
+struct launch {
+    const char *name; /* of the kernel, for errors */
+    size_t blocks;    /* 0: nothing to do, nothing is started */
+    unsigned threads_per_block;
+    unsigned device;
+    cudaStream_t stream;
+};
+
+static inline size_t launch_blocks(size_t count, size_t per_block)
+{
+    return count / per_block + (count % per_block != 0);
+}
+
+template <typename... Parameters, typename... Arguments>
+static bool launch_kernel(const struct launch &launch, struct error *error,
+                          void (*kernel)(Parameters...), Arguments &&...arguments)
+{
+    if (launch.blocks == 0)
+        return true;
+    if (launch.blocks > INT_MAX)
+        return error_set(error, "device %u: %s: %zu blocks are more than a grid holds",
+                         launch.device, launch.name, launch.blocks);
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
+    config.blockDim = dim3(launch.threads_per_block);
+    config.stream = launch.stream;
+    return cuda_check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
+                      launch.device, launch.name, error);
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* merge_runs.cuh - what both merge sorts share: sorted tiles, then rounds that merge runs by twos
+ * and go to and fro between items and scratch.
+ *
+ * Data: items -> tile_sort -> items or scratch -> rounds -> items. The tile sort writes to scratch
+ * when the number of rounds is odd, so that the last round always ends in items, without a copy.
+ * The first load encodes and the last store decodes; passes in between move ordered bits.
+ */
+#ifndef CUDA_MERGE_RUNS_CUH
+#define CUDA_MERGE_RUNS_CUH
+
+#include "cuda/cuda_sort.h"
+#include "cuda/launch.cuh"
+#include "cuda/thread_search.cuh"
+
+/* All runs of a round: `count` keys in runs of `run` keys, the last one shorter. `run` is the tile
+ * size times a power of two. */
+struct run_list {
+    size_t count;
+    size_t run;
+};
+
+/* Runs number 2 i and 2 i + 1. Either may be short, b may be empty. */
+struct run_pair {
+    size_t a; /* index of the first key of the pair, and where its merge goes */
+    size_t a_count;
+    size_t b;
+    size_t b_count;
+};
+
+/* The pair that the key at `position` belongs to. */
+__device__ __forceinline__ struct run_pair run_pair_at(const struct run_list &list, size_t position)
+{
+    /* run may be any multiple of the tile, but run / tile is a power of two, and so is the tile. */
+    const size_t a = position & ~(2 * list.run - 1);
+    const size_t left = list.count - a;
+    const size_t a_count = left < list.run ? left : list.run;
+    const size_t b_count = left - a_count < list.run ? left - a_count : list.run;
+    const struct run_pair pair = {a, a_count, a + a_count, b_count};
+    return pair;
+}
+
+/* One round of a merge sort, as the paths get it. */
+struct merge_round {
+    const void *source;
+    void *target;
+    struct run_list list;
+    struct key_order decoding; /* the identity in all rounds but the last */
+};
+
+static inline unsigned merge_round_count(const struct cuda_sort *sort)
+{
+    unsigned rounds = 0;
+    for (size_t run = sort->tile_size; run < sort->count; run *= 2)
+        rounds++;
+    return rounds;
+}
+
+/* Sorts with Path::round(sort, error, round) for each round. */
+template <typename Path>
+static bool merge_runs(const struct cuda_sort *sort, struct error *error)
+{
+    const unsigned rounds = merge_round_count(sort);
+    void *source = rounds % 2 ? sort->scratch : sort->items;
+    void *target = rounds % 2 ? sort->items : sort->scratch;
+    const struct key_order identity = key_order_identity();
+    if (!tile_sort(sort, source, rounds == 0 ? sort->order : identity, error))
+        return false;
+    for (unsigned i = 0; i < rounds; i++) {
+        const struct merge_round round = {source,
+                                          target,
+                                          {sort->count, sort->tile_size << i},
+                                          i + 1 == rounds ? sort->order : identity};
+        if (!Path::round(sort, error, round))
+            return false;
+        void *const swap = source;
+        source = target;
+        target = swap;
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* thread_merge.cuh - a thread's share of a merge in shared memory: 8 keys.
+ *
+ * The merge path says which keys of a and which of b are the thread's 8: a few consecutive ones of
+ * each. Read forwards from a and backwards from b they are a bitonic sequence, which a network of
+ * 12 comparators sorts: 8 loads that do not wait for each other, and no branch, where the usual
+ * serial merge has a chain of 8 loads and comparisons. Keys are whole items, so that it does not
+ * matter that the network is not stable.
+ */
+#ifndef CUDA_THREAD_MERGE_CUH
+#define CUDA_THREAD_MERGE_CUH
+
+#include "cuda/thread_network.cuh"
+
+/* The place of key i of a tile in shared memory: behind each row of banks one word (or one key, if
+ * wider) is left free. So 32 threads fall on 32 banks when they go by one key and also when they go
+ * by KEYS_PER_THREAD. */
+template <typename K>
+__host__ __device__ __forceinline__ constexpr unsigned tile_slot(unsigned i)
+{
+    constexpr unsigned keys_per_row = BANK_ROW_BYTES / sizeof(K);
+    constexpr unsigned keys_of_padding = sizeof(K) < 4 ? 4 / sizeof(K) : 1;
+    return i + i / keys_per_row * keys_of_padding;
+}
+
+/* Two sorted runs in a tile, by the indices of their keys. */
+struct tile_runs {
+    unsigned a;
+    unsigned a_count;
+    unsigned b;
+    unsigned b_count;
+};
+
+/* thread_merge_path within a tile. */
+template <typename K>
+__device__ __forceinline__ unsigned
+thread_tile_merge_path(const K *tile, const struct tile_runs &runs, unsigned diagonal)
+{
+    unsigned from = diagonal > runs.b_count ? diagonal - runs.b_count : 0;
+    unsigned to = diagonal < runs.a_count ? diagonal : runs.a_count;
+    while (from < to) {
+        const unsigned middle = (from + to) / 2;
+        const K a = tile[tile_slot<K>(runs.a + middle)];
+        const K b = tile[tile_slot<K>(runs.b + diagonal - 1 - middle)];
+        if (b < a)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return from;
+}
+
+/* The 8 keys of the merge behind `diagonal`, where `split` and `next_split` keys of a lie before
+ * this diagonal and before the one 8 keys on. */
+template <typename K>
+__device__ __forceinline__ void thread_merge(const K *tile, const struct tile_runs &runs,
+                                             unsigned diagonal, unsigned split, unsigned next_split,
+                                             K (&keys)[KEYS_PER_THREAD])
+{
+    const unsigned from_a = next_split - split;
+    const unsigned a = runs.a + split;
+    const unsigned b_last = runs.b + diagonal - split + KEYS_PER_THREAD - 1;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        keys[i] = tile[tile_slot<K>(i < from_a ? a + i : b_last - i)];
+    thread_bitonic_merge(keys);
+}
+
+/* Puts the thread's keys to its place in the tile: those of a block one after another. */
+template <typename K>
+__device__ __forceinline__ void thread_store_blocked(const K (&keys)[KEYS_PER_THREAD], K *tile)
+{
+    const unsigned first = threadIdx.x * KEYS_PER_THREAD;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        tile[tile_slot<K>(first + i)] = keys[i];
+}
+
+#endif

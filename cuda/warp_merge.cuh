@@ -1,0 +1,31 @@
+/* warp_merge.cuh - the rounds of a merge sort that stay within a warp, and need no block barrier.
+ */
+#ifndef CUDA_WARP_MERGE_CUH
+#define CUDA_WARP_MERGE_CUH
+
+#include "cuda/thread_merge.cuh"
+
+/* Keys that the registers of a warp hold. */
+constexpr unsigned KEYS_PER_WARP = THREADS_PER_WARP * KEYS_PER_THREAD;
+
+/* In: each thread's 8 keys are sorted. Out: the warp's 256 are, 8 consecutive ones in each thread.
+ * All threads of the warp call it; `tile` is the block's. */
+template <typename K>
+__device__ __forceinline__ void warp_merge_sort(K (&keys)[KEYS_PER_THREAD], K *tile)
+{
+    const unsigned first = threadIdx.x * KEYS_PER_THREAD;
+    for (unsigned run = KEYS_PER_THREAD; run < KEYS_PER_WARP; run *= 2) {
+        thread_store_blocked(keys, tile);
+        __syncwarp();
+        const unsigned diagonal = first % (2 * run);
+        const unsigned a = first - diagonal;
+        const struct tile_runs runs = {a, run, a + run, run};
+        const unsigned split = thread_tile_merge_path(tile, runs, diagonal);
+        const unsigned neighbour = __shfl_down_sync(0xffffffffu, split, 1);
+        const bool is_last = diagonal + KEYS_PER_THREAD == 2 * run;
+        thread_merge(tile, runs, diagonal, split, is_last ? run : neighbour, keys);
+        __syncwarp(); /* all have read, before the next round writes */
+    }
+}
+
+#endif

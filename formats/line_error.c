@@ -1,0 +1,52 @@
+/* line_error.c - see line_error.h. */
+#include "formats/line_error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* As much of a line as a message shows; a byte takes up to 4 characters, "\377". */
+#define SHOWN_BYTES ((size_t)40)
+#define QUOTE_BYTES (SHOWN_BYTES * 4 + sizeof "...")
+
+/* Writes the first bytes of the line so that they can be shown on a terminal. */
+static void quote_line(const char *line, size_t bytes, char quote[QUOTE_BYTES])
+{
+    const size_t shown = bytes < SHOWN_BYTES ? bytes : SHOWN_BYTES;
+    char *out = quote;
+    for (size_t i = 0; i < shown; ++i) {
+        const unsigned char c = (unsigned char)line[i];
+        if (c >= ' ' && c <= '~' && c != '\\')
+            *out++ = (char)c;
+        else
+            out += sprintf(out, "\\%03o", c);
+    }
+    strcpy(out, shown < bytes ? "..." : "");
+}
+
+static bool is_blank_line(const char *line, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; ++i)
+        if (memchr(" \t\r\v\f", line[i], 5) == NULL)
+            return false;
+    return true;
+}
+
+bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
+                    size_t bytes, enum number_status status, const struct key_type *type)
+{
+    char quote[QUOTE_BYTES];
+    if (is_blank_line(line, bytes))
+        return error_set(error, "%s:%zu: empty line, not a number", file, line_number);
+    quote_line(line, bytes, quote);
+    if (memchr(line, 0, bytes) != NULL)
+        return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number", file,
+                         line_number, quote);
+    if (status == NUMBER_OUT_OF_RANGE && type != NULL)
+        return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,
+                         type->name);
+    if (status == NUMBER_FRACTION && type != NULL)
+        return error_set(error, "%s:%zu: %s is not a whole number, as %s needs", file, line_number,
+                         quote, type->name);
+    return error_set(error, "%s:%zu: '%s' %s", file, line_number, quote,
+                     number_status_text(status));
+}

@@ -1,0 +1,16 @@
+/* line_error.h - the messages about a line that is not the number it should be, for text.c and
+ * lines.c.
+ */
+#ifndef FORMATS_LINE_ERROR_H
+#define FORMATS_LINE_ERROR_H
+
+#include "core/error.h"
+#include "core/key_types.h"
+#include "formats/number_text.h"
+
+/* Sets "FILE:LINE: 'abc' is not a number" and the like; status is not NUMBER_OK. type: the one that
+ * the number was to be of; NULL where any number would have done. Returns false. */
+bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
+                    size_t bytes, enum number_status status, const struct key_type *type);
+
+#endif

@@ -1,0 +1,57 @@
+/* lines_text.h - what lines.c, lines_refine.c and lines_write.c share: the text, and how an item
+ * names a line of it.
+ */
+#ifndef FORMATS_LINES_TEXT_H
+#define FORMATS_LINES_TEXT_H
+
+#include "formats/lines.h"
+#include "formats/newlines.h"
+
+/* Bytes behind the text that can be read, though they mean nothing. */
+#define TEXT_SLACK_BYTES ((size_t)64)
+
+/* An input, for messages. */
+struct lines_input {
+    char *name;
+    size_t begin; /* where its text starts */
+};
+
+struct lines {
+    char *text; /* of all inputs; every line has its newline */
+    size_t bytes;
+    size_t mapped_bytes;
+    struct lines_input *inputs;
+    size_t input_count;
+    size_t *lines_before; /* block_count + 1: newlines before each block */
+    size_t block_count;
+    size_t keyed; /* lines that have their key */
+    unsigned threads;
+    bool descending;
+};
+
+/* An item's index is the place of the line's first byte, and in the lowest bit whether its key is
+ * exact; see number_line_key. */
+static inline uint64_t line_index(size_t offset, bool exact)
+{
+    return (uint64_t)offset << 1 | !exact;
+}
+
+static inline const char *line_text(const struct lines *lines, struct key_index item)
+{
+    return lines->text + (item.index >> 1);
+}
+
+static inline bool line_is_exact(struct key_index item)
+{
+    return (item.index & 1) == 0;
+}
+
+/* The length without the newline. */
+static inline size_t line_length(const struct lines *lines, struct key_index item)
+{
+    const char *const text = line_text(lines, item);
+    return (size_t)((const char *)memchr(text, '\n', lines->bytes - (size_t)(item.index >> 1)) -
+                    text);
+}
+
+#endif

@@ -1,0 +1,322 @@
+/* number_key.cc - the key that a line is sorted by, and the value behind it.
+ *
+ *   text -> value: the long double that strtold(3) gives -> the double nearest to it -> ordered
+ * bits
+ *
+ * `sort -g` compares long doubles. The key is a function of that long double alone, and a monotone
+ * one: so equal values have equal keys, however they are spelled, and keys never contradict values.
+ * (The double nearest to the text itself would not do: two texts on either side of the middle
+ * between two doubles can have the same long double, and would get different keys.)
+ *
+ * The way there, from the fastest and most frequent to the slowest and rarest:
+ *   1. up to 19 digits, |exponent| <= 27: one multiplication or division of two exact long doubles,
+ *      which is correctly rounded (Clinger, "How to read floating point numbers accurately", 1990);
+ *   2. a decimal of a double's range: a product with a small bounded error; if both ends of the
+ *      error interval have the same nearest double, this is it;
+ *   3. a hexadecimal number of up to 16 digits: exact;
+ *   4. strtold(3) on a bounded spelling of the number.
+ *
+ * Exact keys. `exact` is said of decimals of at most 15 significant digits (and of hexadecimal
+ * whole numbers that have such a decimal), well inside a double's range. Two different ones, a < b,
+ * never share a key d: both are multiples of the last of a's 15 places, so b - a > a * 10^-15,
+ * whereas numbers that share a key are apart by at most (1 + 2^-10) units in the last place of d,
+ * (the nearest double of the nearest long double is at most 1/2 + 2^-12 units away), and such a
+ * unit is at most d * 2^-52 < a * 2.3e-16. Zero, the infinities and a NaN without a payload are
+ * exact too: what else has their keys, underflow, overflow and NaNs with payloads, is not.
+ */
+#include "formats/number_scan.h"
+#include "formats/number_text.h"
+#include "formats/number_value.h"
+
+#include <cfloat>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+static_assert(LDBL_MANT_DIG >= 64 && LDBL_MAX_EXP >= 16384,
+              "long double must be wider than double: x87's, or IEEE 754's of 128 bits");
+
+namespace
+{
+
+constexpr int FINE_POWERS = 28;
+
+/* 10^0 to 10^27 are exact in 64 bits of significand: 5^27 < 2^63. */
+constexpr long double fine_powers[FINE_POWERS] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+                                                  1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+                                                  1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+                                                  1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+
+/* 10^(28 i), i from -11 to 11, rounded. */
+constexpr int COARSE_ZERO = 11;
+constexpr long double coarse_powers[] = {1e-308L, 1e-280L, 1e-252L, 1e-224L, 1e-196L, 1e-168L,
+                                         1e-140L, 1e-112L, 1e-84L,  1e-56L,  1e-28L,  1e0L,
+                                         1e28L,   1e56L,   1e84L,   1e112L,  1e140L,  1e168L,
+                                         1e196L,  1e224L,  1e252L,  1e280L,  1e308L};
+
+/* The keys below that of -inf, 0x000fffffffffffff. */
+constexpr uint64_t KEY_NEGATIVE_NAN = 0;
+constexpr uint64_t KEY_POSITIVE_NAN = 1;
+
+constexpr uint64_t EXACT_LIMIT = 1000000000000000; /* 10^15 */
+
+/* Far inside the normal doubles, so that rounding is relative. */
+constexpr long double SAFE_LEAST = 1e-290L, SAFE_GREATEST = 1e290L;
+
+/* A decimal of up to 19 digits: mantissa * 10^exponent, and less than one unit of mantissa more if
+ * there are further digits. */
+struct decimal {
+    uint64_t mantissa;
+    int exponent;
+    bool negative;
+    bool is_cut;
+};
+
+constexpr uint64_t small_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+/* A text of fewer than 8 bytes, in the low bytes of a word. */
+inline uint64_t load_short(const char *text, size_t length)
+{
+    if (length >= 4) {
+        uint32_t low, high;
+        memcpy(&low, text, 4);
+        memcpy(&high, text + length - 4, 4);
+        return low | (uint64_t)high << 8 * (length - 4);
+    }
+    uint64_t word = 0;
+    for (size_t i = 0; i < length; ++i)
+        word |= (uint64_t)(unsigned char)text[i] << 8 * i;
+    return word;
+}
+
+/* The 8 bytes at p, zeros after the end; reads no byte outside [begin, end). */
+inline uint64_t load_word(const char *begin, const char *p, const char *end)
+{
+    const ptrdiff_t left = end - p;
+    if (left >= 8 || end - begin >= 8) {
+        uint64_t word;
+        if (left == 0)
+            return 0;
+        memcpy(&word, left >= 8 ? p : end - 8, 8);
+        return left >= 8 ? word : word >> 8 * (8 - left);
+    }
+    return load_short(p, (size_t)left);
+}
+
+/* The value of 8 bytes from 0 to 9, the first digit in the lowest one: pairs, then fours, then all
+ * (Lemire, "Quickly parsing eight digits", 2018). */
+inline uint64_t eight_digits_value(uint64_t word)
+{
+    word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ffu;
+    word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffffu;
+    return (word * 10000 + (word >> 32)) & 0xffffffffu;
+}
+
+/* Appends the digits from p on to *value, modulo 2^64; returns where they end. A word at a time and
+ * without a branch on how many digits it has: lengths vary from line to line, so that branches
+ * would be guessed wrong. */
+inline const char *read_digits(const char *begin, const char *p, const char *end, uint64_t *value)
+{
+    for (;;) {
+        const uint64_t word = load_word(begin, p, end) ^ 0x3030303030303030u;
+        /* Adding 0x76 carries into the top bit from 10 on; only the lowest such byte is looked at,
+         * which no carry from below has touched. */
+        const uint64_t others = (word | (word + 0x7676767676767676u)) & 0x8080808080808080u;
+        const int digits = others == 0 ? 8 : __builtin_ctzll(others) / 8;
+        if (digits == 0)
+            return p;
+        *value = *value * small_powers[digits] + eight_digits_value(word << 8 * (8 - digits));
+        p += digits;
+        if (digits < 8)
+            return p;
+    }
+}
+
+/* Reads [e [+-] digits] from p to the end, an exponent of up to 4 digits. */
+inline bool read_exponent(const char *begin, const char *p, const char *end, int *exponent)
+{
+    if (p == end)
+        return true;
+    if ((*p | 0x20) != 'e' || ++p == end)
+        return false;
+    const bool negative = *p == '-';
+    if (*p == '-' || *p == '+')
+        ++p;
+    uint64_t magnitude = 0;
+    const char *const digits = p;
+    p = read_digits(begin, p, end, &magnitude);
+    if (p != end || p == digits || p - digits > 4)
+        return false;
+    *exponent += negative ? -(int)magnitude : (int)magnitude;
+    return true;
+}
+
+/* The common spellings, of at most 19 digits; false for all others, be they numbers or not. */
+inline bool read_decimal(const char *text, size_t length, struct decimal *decimal)
+{
+    const char *p = text, *end = text + length;
+    number_trim(&p, &end);
+    if (p == end)
+        return false;
+    const char *const begin = p;
+    decimal->negative = *p == '-';
+    p += (*p == '-') | (*p == '+');
+    uint64_t mantissa = 0;
+    const char *const whole = p;
+    p = read_digits(begin, p, end, &mantissa);
+    ptrdiff_t digits = p - whole, places = 0;
+    if (p < end && *p == '.') {
+        const char *const fraction = ++p;
+        p = read_digits(begin, p, end, &mantissa);
+        places = p - fraction;
+        digits += places;
+    }
+    if (digits == 0 || digits > 19)
+        return false;
+    decimal->mantissa = mantissa;
+    decimal->exponent = (int)-places;
+    decimal->is_cut = false;
+    return read_exponent(begin, p, end, &decimal->exponent);
+}
+
+/* The first 19 digits of a decimal that has been scanned; false when its exponent is far out. */
+bool cut_decimal(const struct number_scan *scan, struct decimal *decimal)
+{
+    if (scan->exponent < -1000000 || scan->exponent > 1000000 || scan->digits > 1000000)
+        return false;
+    const size_t kept = scan->digits < 19 ? scan->digits : 19;
+    decimal->mantissa = number_scan_integer(scan, kept);
+    decimal->exponent = (int)scan->exponent + (int)(scan->digits - kept);
+    decimal->negative = scan->negative;
+    decimal->is_cut = kept < scan->digits;
+    return true;
+}
+
+/* Way 1. */
+inline bool exact_decimal(const struct decimal *decimal, long double *magnitude)
+{
+    const int exponent = decimal->exponent;
+    if (decimal->is_cut || exponent <= -FINE_POWERS || exponent >= FINE_POWERS)
+        return false;
+    const long double mantissa = decimal->mantissa;
+    *magnitude =
+        exponent < 0 ? mantissa / fine_powers[-exponent] : mantissa * fine_powers[exponent];
+    return true;
+}
+
+/* Way 2. The rounded coarse power and two products are wrong by less than 4 * 2^-64 in all, and
+ * strtold rounds once more; digits cut off a mantissa of 19 add up to 10^-18 < 2^-59. The margins
+ * are several times as wide. */
+bool bounded_decimal(const struct decimal *decimal, double *magnitude)
+{
+    const int exponent = decimal->exponent;
+    if (decimal->mantissa == 0 || exponent < -308 || exponent > 308)
+        return false;
+    const int coarse = (exponent + COARSE_ZERO * FINE_POWERS) / FINE_POWERS;
+    const int fine = exponent + COARSE_ZERO * FINE_POWERS - coarse * FINE_POWERS;
+    const long double product =
+        (long double)decimal->mantissa * fine_powers[fine] * coarse_powers[coarse];
+    if (!(product > SAFE_LEAST && product < SAFE_GREATEST))
+        return false;
+    const long double margin = product * (decimal->is_cut ? 0x1p-57L : 0x1p-60L);
+    const double low = (double)(product - margin), high = (double)(product + margin);
+    *magnitude = low;
+    return low == high;
+}
+
+/* Way 3. */
+bool exact_hex(const struct number_scan *scan, long double *magnitude)
+{
+    if (scan->form != FORM_HEX || scan->digits > 16 || scan->exponent < -1000 ||
+        scan->exponent > 1000)
+        return false;
+    *magnitude = ldexpl((long double)number_scan_integer(scan, scan->digits), (int)scan->exponent);
+    return true;
+}
+
+/* Way 4. */
+long double spelled_value(const struct number_scan *scan)
+{
+    char spelling[NUMBER_SPELLING_MAX];
+    number_scan_spell(scan, spelling);
+    return strtold(spelling, nullptr);
+}
+
+/* The ordered bits of a double that is not a NaN, the same for -0 as for 0. */
+inline uint64_t key_of_double(double value, bool negative)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint64_t sign = (uint64_t)1 << 63;
+    return negative && bits != 0 ? ~(bits | sign) : bits | sign;
+}
+
+/* Anything that the fast way has not taken: hexadecimal, words, many digits, great exponents. */
+bool careful_key(const char *text, size_t length, uint64_t *key, bool *exact)
+{
+    struct number_scan scan;
+    if (!number_scan_text(text, length, &scan))
+        return false;
+    if (scan.form == FORM_NAN) {
+        *key = scan.negative ? KEY_NEGATIVE_NAN : KEY_POSITIVE_NAN;
+        *exact = scan.end - scan.begin == 3;
+        return true;
+    }
+    if (scan.form == FORM_INFINITY) {
+        *key = key_of_double(HUGE_VAL, scan.negative);
+        *exact = true;
+        return true;
+    }
+    if (scan.first == nullptr) {
+        *key = key_of_double(0, false);
+        *exact = true;
+        return true;
+    }
+    struct decimal decimal;
+    long double wide;
+    double magnitude;
+    *exact = false;
+    if (scan.form == FORM_DECIMAL && cut_decimal(&scan, &decimal) &&
+        bounded_decimal(&decimal, &magnitude)) {
+        *exact = !decimal.is_cut && decimal.mantissa < EXACT_LIMIT;
+    } else if (exact_hex(&scan, &wide)) {
+        magnitude = (double)wide;
+        *exact = wide < EXACT_LIMIT && wide == floorl(wide);
+    } else {
+        magnitude = (double)fabsl(spelled_value(&scan));
+    }
+    *key = key_of_double(magnitude, scan.negative);
+    return true;
+}
+
+} // namespace
+
+bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact)
+{
+    struct decimal decimal;
+    long double wide;
+    double magnitude;
+    if (!read_decimal(text, length, &decimal))
+        return careful_key(text, length, key, exact);
+    if (exact_decimal(&decimal, &wide))
+        magnitude = (double)wide;
+    else if (!bounded_decimal(&decimal, &magnitude))
+        return careful_key(text, length, key, exact);
+    *key = key_of_double(magnitude, decimal.negative);
+    *exact = decimal.mantissa < EXACT_LIMIT;
+    return true;
+}
+
+long double number_line_value(const char *text, size_t length)
+{
+    struct decimal decimal;
+    long double magnitude;
+    if (read_decimal(text, length, &decimal) && exact_decimal(&decimal, &magnitude))
+        return decimal.negative ? -magnitude : magnitude;
+    struct number_scan scan;
+    if (!number_scan_text(text, length, &scan))
+        return 0;
+    if (scan.first != nullptr && exact_hex(&scan, &magnitude))
+        return scan.negative ? -magnitude : magnitude;
+    return spelled_value(&scan);
+}

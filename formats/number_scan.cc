@@ -1,0 +1,198 @@
+/* number_scan.cc - see number_scan.h. */
+#include "formats/number_scan.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace
+{
+
+/* An exponent is counted up to here; the length of a text, even in bits, is far below. */
+constexpr int64_t EXPONENT_LIMIT = (int64_t)1 << 60;
+
+/* Beyond it, either way, every value of NUMBER_DIGITS_MAX digits is out of any type's range. */
+constexpr int64_t SPELLED_EXPONENT_LIMIT = 1000000;
+
+unsigned digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    const char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a') + 10 : 255;
+}
+
+bool is_word(char c)
+{
+    return digit_value(c) < 10 || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
+}
+
+/* True when [begin, end) starts with the word, which is in lower case, in whatever case. */
+bool starts_with(const char *begin, const char *end, const char *word)
+{
+    for (; *word != 0; ++word, ++begin)
+        if (begin == end || (*begin | 0x20) != *word)
+            return false;
+    return true;
+}
+
+/* inf, infinity, nan, nan(n-char-sequence). */
+bool scan_word(struct number_scan *scan)
+{
+    const char *begin = scan->begin, *const end = scan->end;
+    if (starts_with(begin, end, "inf")) {
+        scan->form = FORM_INFINITY;
+        return end - begin == 3 || (end - begin == 8 && starts_with(begin, end, "infinity"));
+    }
+    if (!starts_with(begin, end, "nan"))
+        return false;
+    scan->form = FORM_NAN;
+    begin += 3;
+    if (begin == end)
+        return true;
+    return *begin == '(' && end[-1] == ')' && std::all_of(begin + 1, end - 1, is_word);
+}
+
+/* How many digits stand between the digit and the place of the units. */
+int64_t digit_place(const char *digit, const char *point)
+{
+    return digit < point ? point - digit - 1 : point - digit;
+}
+
+/* Reads the digits and the point from *position on; false when there is no digit. Leaves the
+ * exponent, in digits, of the last one that is not 0. */
+bool scan_digits(struct number_scan *scan, unsigned base, const char **position)
+{
+    const char *p = *position, *point = nullptr;
+    bool any = false;
+    scan->first = scan->last = nullptr;
+    for (; p < scan->end; ++p) {
+        if (*p == '.' && point == nullptr) {
+            point = p;
+            continue;
+        }
+        const unsigned digit = digit_value(*p);
+        if (digit >= base)
+            break;
+        any = true;
+        if (digit != 0) {
+            scan->first = scan->first == nullptr ? p : scan->first;
+            scan->last = p;
+        }
+    }
+    *position = p;
+    point = point == nullptr ? p : point;
+    scan->exponent = 0;
+    scan->digits = 0;
+    if (scan->first != nullptr) {
+        scan->exponent = digit_place(scan->last, point);
+        scan->digits = (size_t)(digit_place(scan->first, point) - scan->exponent) + 1;
+    }
+    return any;
+}
+
+/* Reads [letter [+-] digits] from p to the end of the number. */
+bool scan_exponent(struct number_scan *scan, char letter, const char *p)
+{
+    if (p == scan->end)
+        return true;
+    if ((*p | 0x20) != letter)
+        return false;
+    ++p;
+    const bool negative = p < scan->end && *p == '-';
+    if (p < scan->end && (*p == '-' || *p == '+'))
+        ++p;
+    if (p == scan->end)
+        return false;
+    int64_t exponent = 0;
+    for (; p < scan->end; ++p) {
+        const unsigned digit = digit_value(*p);
+        if (digit > 9)
+            return false;
+        exponent = exponent < EXPONENT_LIMIT / 10 ? exponent * 10 + digit : EXPONENT_LIMIT;
+    }
+    scan->exponent += negative ? -exponent : exponent;
+    return true;
+}
+
+} // namespace
+
+uint64_t number_scan_integer(const struct number_scan *scan, size_t count)
+{
+    const uint64_t base = scan->form == FORM_HEX ? 16 : 10;
+    uint64_t value = 0;
+    for (const char *p = scan->first; count > 0; ++p) {
+        if (*p == '.')
+            continue;
+        value = value * base + digit_value(*p);
+        --count;
+    }
+    return value;
+}
+
+bool number_scan_text(const char *text, size_t length, struct number_scan *scan)
+{
+    *scan = number_scan{};
+    const char *p = text, *end = text + length;
+    number_trim(&p, &end);
+    if (p < end && (*p == '-' || *p == '+'))
+        scan->negative = *p++ == '-';
+    scan->begin = p;
+    scan->end = end;
+    if (p == end)
+        return false;
+    if (digit_value(*p) > 9 && *p != '.')
+        return scan_word(scan);
+    if (end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x') {
+        scan->form = FORM_HEX;
+        p += 2;
+        if (!scan_digits(scan, 16, &p))
+            return false;
+        scan->exponent *= 4;
+        return scan_exponent(scan, 'p', p);
+    }
+    scan->form = FORM_DECIMAL;
+    return scan_digits(scan, 10, &p) && scan_exponent(scan, 'e', p);
+}
+
+/* The digits that count, a 1 for the rest of them, and the exponent that is right for these. */
+static void spell_digits(const struct number_scan *scan, char *out)
+{
+    const bool is_hex = scan->form == FORM_HEX;
+    const size_t kept = std::min(scan->digits, NUMBER_DIGITS_MAX);
+    out = is_hex ? stpcpy(out, "0x") : out;
+    size_t left = kept;
+    for (const char *p = scan->first; left > 0; ++p) {
+        if (*p != '.') {
+            *out++ = *p;
+            --left;
+        }
+    }
+    size_t dropped = scan->digits - kept;
+    if (dropped > 0) {
+        *out++ = '1';
+        --dropped;
+    }
+    int64_t exponent = scan->exponent + (int64_t)dropped * (is_hex ? 4 : 1);
+    exponent = std::clamp(exponent, -SPELLED_EXPONENT_LIMIT, SPELLED_EXPONENT_LIMIT);
+    snprintf(out, 16, "%c%d", is_hex ? 'p' : 'e', (int)exponent);
+}
+
+void number_scan_spell(const struct number_scan *scan, char spelling[NUMBER_SPELLING_MAX])
+{
+    char *out = spelling;
+    if (scan->negative)
+        *out++ = '-';
+    const size_t length = (size_t)(scan->end - scan->begin);
+    if (scan->form == FORM_INFINITY) {
+        strcpy(out, "inf");
+    } else if (scan->form == FORM_NAN) {
+        const bool fits = length < NUMBER_SPELLING_MAX - 1;
+        memcpy(out, fits ? scan->begin : "nan", fits ? length : 3);
+        out[fits ? length : 3] = 0;
+    } else if (scan->first == nullptr) {
+        strcpy(out, "0");
+    } else {
+        spell_digits(scan, out);
+    }
+}

@@ -1,0 +1,65 @@
+/* number_scan.h - the grammar of a number in text, for number_text.cc and number_key.cc.
+ *
+ *   text -> number_scan_text -> sign, form, significant digits, exponent
+ *        -> number_scan_spell -> a bounded spelling of the same value for strtod(3) and its kin
+ *
+ * The grammar is what glibc's strtold(3) consumes to the end in the C locale (ISO C11, 7.22.1.3),
+ * with blanks around it. A number may have any length: only its digits between the first and the
+ * last one that is not 0 count, and they are left where they are.
+ */
+#ifndef FORMATS_NUMBER_SCAN_H
+#define FORMATS_NUMBER_SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum number_form { FORM_DECIMAL, FORM_HEX, FORM_INFINITY, FORM_NAN };
+
+/* A number taken apart; it borrows the text. The value of a FORM_DECIMAL is D * 10^exponent, that
+ * of a FORM_HEX is D * 2^exponent, where D is the integer that the digits from `first` to `last`
+ * make, a point between them left out. */
+struct number_scan {
+    enum number_form form;
+    bool negative;
+    const char *begin; /* behind the sign */
+    const char *end;   /* before the blanks that follow */
+    const char *first; /* the first digit that is not 0; NULL when the value is 0 */
+    const char *last;  /* the last digit that is not 0 */
+    size_t digits;     /* from first to last */
+    int64_t exponent;
+};
+
+/* What stands around a number: white space of the C locale, but for the newline. */
+static inline bool number_is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+/* Moves *begin and *end, so that no blanks are left at either side of the text between them. */
+static inline void number_trim(const char **begin, const char **end)
+{
+    while (*begin < *end && number_is_blank(**begin))
+        ++*begin;
+    while (*begin < *end && number_is_blank((*end)[-1]))
+        --*end;
+}
+
+/* The digits of the number from `first` on, the first `count` of them, as an integer in the base;
+ * wraps modulo 2^64. */
+uint64_t number_scan_integer(const struct number_scan *scan, size_t count);
+
+/* False when text[0..length) is not one number. */
+bool number_scan_text(const char *text, size_t length, struct number_scan *scan);
+
+/* Halfway between two neighbouring values of an x87 long double stand numbers of up to 11,515
+ * digits (a 65-bit integer times 2^-16446), and nowhere more; those of double and float have fewer.
+ * (A long double of 113 bits has up to 11,530.) So beyond this many digits it matters only that
+ * there are more. */
+constexpr size_t NUMBER_DIGITS_MAX = 11540;
+constexpr size_t NUMBER_SPELLING_MAX = NUMBER_DIGITS_MAX + 64;
+
+/* Writes a spelling that rounds to the same float, double or long double as the number, NUL at its
+ * end. The payload of a NaN is kept if it fits. */
+void number_scan_spell(const struct number_scan *scan, char spelling[NUMBER_SPELLING_MAX]);
+
+#endif

@@ -1,0 +1,18 @@
+/* number_value.h - the value that a line is ordered by, where its key does not tell.
+ */
+#ifndef FORMATS_NUMBER_VALUE_H
+#define FORMATS_NUMBER_VALUE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What strtold(3) makes of text[0..length), for which number_line_key was true. */
+long double number_line_value(const char *text, size_t length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

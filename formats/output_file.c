@@ -1,0 +1,212 @@
+/* output_file.c - see output_file.h.
+ *
+ * "-o FILE" may name an input, so FILE is never opened for writing: what is written goes to a
+ * temporary in the same directory, and rename(2) puts it in FILE's place at once or not at all. The
+ * rules of opening it are kept nevertheless: a file that may not be written is refused, a symbolic
+ * link stands for the file that it names, and the mode stays that of the file replaced.
+ */
+#include "formats/output_file.h"
+
+#include "formats/descriptor.h"
+#include "formats/temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SYMBOLIC_LINKS_MAX 40 /* as Linux */
+
+/* The descriptor that a path of /dev or /proc names, or -1. */
+static int named_descriptor(const char *path)
+{
+    static const char *const directories[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        const size_t length = strlen(directories[i]);
+        const char *digits = path + length;
+        if (strncmp(path, directories[i], length) == 0 && *digits && strlen(digits) < 9 &&
+            digits[strspn(digits, "0123456789")] == '\0')
+            return atoi(digits);
+    }
+    return -1;
+}
+
+/* The path of directory/name, malloc'd; a directory "" is the root. */
+static char *join(const char *directory, const char *name)
+{
+    char *path;
+    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+/* The absolute path of the last component of `path` inside its real directory, malloc'd; NULL with
+ * errno. *directory_length: where that component's slash is. */
+static char *locate(const char *path, size_t *directory_length)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    if (!*name) {
+        errno = slash ? EISDIR : ENOENT;
+        return NULL;
+    }
+    char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    char *directory = parent ? realpath(parent, NULL) : NULL;
+    char *located = NULL;
+    if (directory) {
+        *directory_length = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
+        directory[*directory_length] = '\0';
+        located = join(directory, name);
+    }
+    free(parent);
+    free(directory);
+    return located;
+}
+
+/* The absolute path of the file that `path` names, which need not exist, with symbolic links
+ * followed, malloc'd; NULL with errno. */
+static char *resolve_target(const char *path)
+{
+    char *current = strdup(path);
+    for (int links = 0; current && links <= SYMBOLIC_LINKS_MAX; links++) {
+        size_t directory_length;
+        char *located = locate(current, &directory_length);
+        free(current);
+        if (!located)
+            return NULL;
+        char link[PATH_MAX];
+        const ssize_t length = readlink(located, link, sizeof link - 1);
+        if (length < 0 && (errno == EINVAL || errno == ENOENT))
+            return located; /* not a link, or not there */
+        if (length < 0) {
+            free(located);
+            return NULL;
+        }
+        link[length] = '\0';
+        located[directory_length] = '\0';
+        current = link[0] == '/' ? strdup(link) : join(located, link);
+        free(located);
+    }
+    if (current)
+        errno = ELOOP;
+    free(current);
+    return NULL;
+}
+
+/* Gives the temporary the owner and the mode of the file that it will replace, as far as allowed.
+ * Where the group cannot be kept, the new one may do no more than everybody; no setuid or setgid is
+ * passed on, as a write would clear them too. */
+static bool copy_ownership(int file, const struct stat *replaced)
+{
+    mode_t mode = replaced->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+    if (fchown(file, replaced->st_uid, replaced->st_gid) != 0 &&
+        fchown(file, (uid_t)-1, replaced->st_gid) != 0)
+        mode &= ~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3;
+    return fchmod(file, mode) == 0;
+}
+
+/* Standard output, or another descriptor that is open already: shares its offset. */
+static bool open_descriptor(int descriptor, const char *name, struct output_file *output,
+                            struct error *error)
+{
+    const int flags = fcntl(descriptor, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+        errno = EBADF; /* as write(2) would say */
+    else if (flags >= 0)
+        output->file = descriptor_copy(descriptor);
+    return output->file >= 0 || error_set_errno(error, "%s", name);
+}
+
+/* The temporary beside the file that path names. *replaced: that file, NULL when there is none. */
+static bool open_temporary(const char *path, const char *name, const struct stat *replaced,
+                           struct output_file *output, struct error *error)
+{
+    output->target = resolve_target(path);
+    if (!output->target)
+        return error_set_errno(error, "%s", name);
+    if (replaced && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
+        return error_set_errno(error, "%s", name);
+    const mode_t mode = replaced ? S_IRUSR | S_IWUSR : 0666;
+    if (!temporary_create(output->target, mode, &output->file)) {
+        const bool names_cause = errno == ENOENT || errno == ENOTDIR;
+        return error_set_errno(error, names_cause ? "%s" : "%s: cannot create a file beside it",
+                               name);
+    }
+    return !replaced || copy_ownership(output->file, replaced) ||
+           error_set_errno(error, "%s", name);
+}
+
+/* What is at the path decides how it is opened. */
+static bool open_path(const char *path, const char *name, struct output_file *output,
+                      struct error *error)
+{
+    struct stat status;
+    const bool exists = stat(path, &status) == 0;
+    if (!exists && errno != ENOENT)
+        return error_set_errno(error, "%s", name);
+    if (exists && S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        return error_set_errno(error, "%s", name);
+    }
+    if (!exists || S_ISREG(status.st_mode))
+        return open_temporary(path, name, exists ? &status : NULL, output, error);
+    output->file = descriptor_raise(open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    return output->file >= 0 || error_set_errno(error, "%s", name);
+}
+
+/* A pipe as large as an ordinary user may have; a smaller one does as well. */
+static void widen_pipe(int file)
+{
+    struct stat status;
+    if (fstat(file, &status) == 0 && S_ISFIFO(status.st_mode))
+        (void)fcntl(file, F_SETPIPE_SZ, 1 << 20);
+}
+
+bool output_file_open(const char *path, const char *name, struct output_file *output,
+                      struct error *error)
+{
+    *output = (struct output_file){.file = -1};
+    const int descriptor = path ? named_descriptor(path) : STDOUT_FILENO;
+    const bool opened = descriptor >= 0 ? open_descriptor(descriptor, name, output, error)
+                                        : open_path(path, name, output, error);
+    if (opened)
+        widen_pipe(output->file);
+    else
+        output_file_discard(output);
+    return opened;
+}
+
+bool output_file_commit(struct output_file *output, const char *name, struct error *error)
+{
+    const int file = output->file;
+    output->file = -1; /* gone even if close(2) fails */
+    bool committed = close(file) == 0;
+    if (committed && output->target)
+        committed = temporary_rename(output->target);
+    if (!committed) {
+        error_set_errno(error, "%s", name);
+        if (output->target)
+            temporary_remove();
+    }
+    free(output->target);
+    output->target = NULL;
+    return committed;
+}
+
+void output_file_discard(struct output_file *output)
+{
+    if (output->file >= 0) {
+        close(output->file);
+        if (output->target)
+            temporary_remove();
+    }
+    output->file = -1;
+    free(output->target);
+    output->target = NULL;
+}

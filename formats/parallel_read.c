@@ -1,0 +1,56 @@
+/* parallel_read.c - see parallel_read.h. The range is cut into pieces that the threads take in
+ * ascending order, so that the file is read ahead as one and a slow thread holds nobody up.
+ */
+#include "formats/parallel_read.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define PIECE_BYTES ((size_t)2 << 20)
+
+/* Reads one piece whole, if it can. */
+static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offset, int *cause)
+{
+    size_t done = 0;
+    *cause = 0;
+    while (done < bytes) {
+        const ssize_t got = pread(file, data + done, bytes - done, offset + (off_t)done);
+        if (got > 0) {
+            done += (size_t)got;
+        } else if (got == 0) {
+            break;
+        } else if (errno != EINTR) {
+            *cause = errno;
+            break;
+        }
+    }
+    return done;
+}
+
+size_t parallel_read(int file, void *data, size_t bytes, off_t offset, unsigned threads, int *cause)
+{
+    size_t first_gap = bytes; /* everything before it is read or being read */
+    int gap_cause = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (size_t start = 0; start < bytes; start += PIECE_BYTES) {
+        size_t gap;
+#pragma omp atomic read
+        gap = first_gap;
+        if (start >= gap)
+            continue;
+        const size_t left = bytes - start, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
+        int piece_cause;
+        const size_t done = read_piece(file, (unsigned char *)data + start, piece,
+                                       offset + (off_t)start, &piece_cause);
+        if (done < piece) {
+#pragma omp critical(parallel_read_gap)
+            if (start + done < first_gap) {
+#pragma omp atomic write
+                first_gap = start + done;
+                gap_cause = piece_cause;
+            }
+        }
+    }
+    *cause = gap_cause;
+    return first_gap;
+}

@@ -1,0 +1,321 @@
+/* source.c - see source.h.
+ *
+ *   plain:       file -> [peeked] -> the caller's memory
+ *   compressed:  file -> compressed -> codec -> [peeked] -> the caller's memory
+ *
+ * The first block of the file is read when it is opened, since its first bytes name the codec. It
+ * becomes the buffer `peeked` of a plain source, or `compressed` of another. From then on bytes go
+ * straight to the caller's memory; `peeked` is filled again only for source_peek.
+ *
+ * A stream inside is taken as it is: a compressed file that was compressed twice is unpacked once.
+ */
+#include "formats/source.h"
+
+#include "formats/codec.h"
+#include "formats/descriptor.h"
+#include "formats/parallel_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Enough to tell the codec by. */
+#define MAGIC_BYTES 4
+
+#define BUFFER_BYTES SOURCE_PEEK_MAX
+
+/* Bytes read ahead: data[begin..end) of BUFFER_BYTES. */
+struct buffer {
+    unsigned char *data;
+    size_t begin, end;
+};
+
+struct source {
+    char *name;
+    int file;
+    unsigned threads;
+    const struct codec *codec;
+    void *decoder;            /* NULL for a plain source */
+    bool is_sized;            /* a regular file whose size is known */
+    uint64_t file_bytes;      /* its size */
+    uint64_t file_offset;     /* where the next read from it starts */
+    struct buffer peeked;     /* decoded */
+    struct buffer compressed; /* of a source with a decoder */
+    uint64_t decoder_offset;  /* compressed bytes that the decoder has consumed */
+    bool frame_open;          /* the decoder is inside a frame */
+    bool file_ended;
+    bool ended; /* no more decoded bytes but those in `peeked` */
+};
+
+static size_t buffered(const struct buffer *buffer)
+{
+    return buffer->end - buffer->begin;
+}
+
+static bool buffer_allocate(struct source *source, struct buffer *buffer, struct error *error)
+{
+    if (!buffer->data)
+        buffer->data = malloc(BUFFER_BYTES);
+    return buffer->data || error_set(error, "%s: no memory to read it", source->name);
+}
+
+/* One read(2). *got 0 at the end of the file. */
+static bool read_file(struct source *source, void *data, size_t bytes, size_t *got,
+                      struct error *error)
+{
+    ssize_t result;
+    do
+        result = read(source->file, data, bytes);
+    while (result < 0 && errno == EINTR);
+    if (result < 0)
+        return error_set_errno(error, "%s", source->name);
+    *got = (size_t)result;
+    source->file_offset += *got;
+    source->file_ended = *got == 0;
+    return true;
+}
+
+/* As much of data[0..bytes) as the file still holds, by several threads, if that pays; else
+ * nothing, with *got 0. */
+static bool read_file_shared(struct source *source, void *data, size_t bytes, size_t *got,
+                             struct error *error)
+{
+    *got = 0;
+    if (!source->is_sized || source->file_offset >= source->file_bytes)
+        return true;
+    const uint64_t left = source->file_bytes - source->file_offset;
+    const size_t share = left < bytes ? (size_t)left : bytes;
+    if (source->threads < 2 || share < PARALLEL_READ_MIN)
+        return true;
+    int cause;
+    *got = parallel_read(source->file, data, share, (off_t)source->file_offset, source->threads,
+                         &cause);
+    source->file_offset += *got;
+    errno = cause;
+    if (*got < share && cause != 0)
+        return error_set_errno(error, "%s", source->name);
+    if (lseek(source->file, (off_t)source->file_offset, SEEK_SET) < 0)
+        return error_set_errno(error, "%s", source->name);
+    return true;
+}
+
+/* Refills the empty buffer of compressed bytes. */
+static bool refill_compressed(struct source *source, struct error *error)
+{
+    struct buffer *compressed = &source->compressed;
+    compressed->begin = compressed->end = 0;
+    return read_file(source, compressed->data, BUFFER_BYTES, &compressed->end, error);
+}
+
+/* One call of the decoder on what is buffered. */
+static bool decode(struct source *source, struct byte_writer *out, struct error *error)
+{
+    struct buffer *compressed = &source->compressed;
+    struct byte_reader in = {compressed->data + compressed->begin, buffered(compressed)};
+    struct error cause = {0};
+    const bool decoded =
+        source->codec->decode(source->decoder, &in, out, &source->frame_open, &cause);
+    source->decoder_offset += buffered(compressed) - in.bytes;
+    compressed->begin = compressed->end - in.bytes;
+    return decoded || error_set(error, "%s: compressed byte %" PRIu64 ": %s", source->name,
+                                source->decoder_offset, cause.message);
+}
+
+/* Decodes at least one byte; *got 0 at the end. */
+static bool read_compressed(struct source *source, void *data, size_t bytes, size_t *got,
+                            struct error *error)
+{
+    struct byte_writer out = {data, bytes};
+    while (out.bytes == bytes) {
+        if (buffered(&source->compressed) == 0 && !source->file_ended)
+            if (!refill_compressed(source, error))
+                return false;
+        if (source->file_ended && !source->frame_open)
+            break;
+        if (!decode(source, &out, error))
+            return false;
+        if (source->file_ended && source->frame_open && out.bytes == bytes)
+            return error_set(error, "%s: compressed byte %" PRIu64 ": truncated %s data",
+                             source->name, source->decoder_offset, source->codec->name);
+    }
+    *got = bytes - out.bytes;
+    return true;
+}
+
+/* Reads 1..bytes decoded bytes past those in `peeked`, which may wait; *got 0 at the end. */
+static bool read_some(struct source *source, void *data, size_t bytes, size_t *got,
+                      struct error *error)
+{
+    *got = 0;
+    if (source->ended || bytes == 0)
+        return true;
+    if (source->decoder) {
+        if (!read_compressed(source, data, bytes, got, error))
+            return false;
+    } else {
+        if (!read_file_shared(source, data, bytes, got, error))
+            return false;
+        if (*got == 0 && !read_file(source, data, bytes, got, error))
+            return false;
+    }
+    source->ended = *got == 0;
+    return true;
+}
+
+/* Opens the file or standard input, and finds out what kind of file it is. */
+static bool open_file(struct source *source, bool is_standard_input, struct error *error)
+{
+    source->file = is_standard_input
+                       ? descriptor_copy(STDIN_FILENO)
+                       : descriptor_raise(open(source->name, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    struct stat status;
+    if (source->file < 0 || fstat(source->file, &status) < 0)
+        return error_set_errno(error, "%s", source->name);
+    if (S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        return error_set_errno(error, "%s", source->name);
+    }
+    if (S_ISFIFO(status.st_mode)) /* as much as an ordinary user may; less does as well */
+        (void)fcntl(source->file, F_SETPIPE_SZ, 1 << 20);
+    if (!S_ISREG(status.st_mode))
+        return true;
+    (void)posix_fadvise(source->file, 0, 0, POSIX_FADV_SEQUENTIAL);
+    const off_t offset = lseek(source->file, 0, SEEK_CUR); /* standard input may be part read */
+    if (offset < 0)
+        return error_set_errno(error, "%s", source->name);
+    source->file_offset = (uint64_t)offset;
+    source->file_bytes = (uint64_t)status.st_size;
+    source->is_sized = status.st_size > 0; /* the files of /proc claim 0 and hold more */
+    return true;
+}
+
+/* Reads the first block and lets it tell the codec. */
+static bool find_codec(struct source *source, struct error *error)
+{
+    struct buffer head = {0};
+    if (!buffer_allocate(source, &head, error))
+        return false;
+    source->peeked = head; /* from here on source_close frees it */
+    while (head.end < MAGIC_BYTES && !source->file_ended) {
+        size_t got;
+        if (!read_file(source, head.data + head.end, BUFFER_BYTES - head.end, &got, error))
+            return false;
+        head.end += got;
+    }
+    source->codec = codec_find_by_magic(head.data, head.end);
+    if (!source->codec->decode) {
+        source->peeked = head;
+        source->ended = source->file_ended;
+        return true;
+    }
+    source->peeked = (struct buffer){0};
+    source->compressed = head;
+    source->decoder = source->codec->decoder_open();
+    return source->decoder || error_set(error, "%s: no memory to decompress it", source->name);
+}
+
+bool source_open(const char *path, unsigned threads, struct source **out, struct error *error)
+{
+    const bool is_standard_input = strcmp(path, "-") == 0;
+    *out = NULL;
+    struct source *source = calloc(1, sizeof *source);
+    if (!source)
+        return error_set(error, "%s: no memory to open it", path);
+    source->file = -1;
+    source->threads = threads;
+    source->codec = &codecs[0];
+    source->name = strdup(is_standard_input ? "standard input" : path);
+    if (!source->name) {
+        error_set(error, "%s: no memory to open it", path);
+        goto done;
+    }
+    TRY(open_file(source, is_standard_input, error));
+    TRY(find_codec(source, error));
+    *out = source;
+    return true;
+done:
+    source_close(source);
+    return false;
+}
+
+const char *source_name(const struct source *source)
+{
+    return source->name;
+}
+
+const struct codec *source_codec(const struct source *source)
+{
+    return source->codec;
+}
+
+uint64_t source_bytes_left(const struct source *source)
+{
+    const uint64_t peeked = buffered(&source->peeked);
+    if (source->ended)
+        return peeked;
+    if (source->decoder || !source->is_sized)
+        return SIZE_UNKNOWN;
+    const bool past_end = source->file_offset >= source->file_bytes;
+    return peeked + (past_end ? 0 : source->file_bytes - source->file_offset);
+}
+
+bool source_peek(struct source *source, size_t want, const unsigned char **data, size_t *bytes,
+                 struct error *error)
+{
+    struct buffer *peeked = &source->peeked;
+    if (want > SOURCE_PEEK_MAX)
+        want = SOURCE_PEEK_MAX;
+    if (!buffer_allocate(source, peeked, error))
+        return false;
+    if (peeked->begin + want > BUFFER_BYTES) {
+        memmove(peeked->data, peeked->data + peeked->begin, buffered(peeked));
+        peeked->end -= peeked->begin;
+        peeked->begin = 0;
+    }
+    while (buffered(peeked) < want && !source->ended) {
+        size_t got;
+        if (!read_some(source, peeked->data + peeked->end, BUFFER_BYTES - peeked->end, &got, error))
+            return false;
+        peeked->end += got;
+    }
+    *data = peeked->data + peeked->begin;
+    *bytes = buffered(peeked);
+    return true;
+}
+
+bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error)
+{
+    struct buffer *peeked = &source->peeked;
+    size_t done = buffered(peeked) < bytes ? buffered(peeked) : bytes;
+    if (done > 0) {
+        memcpy(data, peeked->data + peeked->begin, done);
+        peeked->begin += done;
+    }
+    *got = done;
+    while (done < bytes && !source->ended) {
+        size_t more;
+        if (!read_some(source, (unsigned char *)data + done, bytes - done, &more, error))
+            return false;
+        done += more;
+        *got = done;
+    }
+    return true;
+}
+
+void source_close(struct source *source)
+{
+    if (!source)
+        return;
+    if (source->file >= 0)
+        close(source->file);
+    if (source->decoder)
+        source->codec->decoder_close(source->decoder);
+    free(source->peeked.data);
+    free(source->compressed.data);
+    free(source->name);
+    free(source);
+}

@@ -1,0 +1,283 @@
+/* text.c - numbers as text, one a line, on their way to or from binary.
+ *
+ *   in:  source -> a block of whole lines -> pieces of it, one a thread -> items
+ *   out: items -> pieces, formatted by several threads -> buffers of the sink, in order
+ *
+ * A block is taken over peek by peek: of what source_peek shows, only whole lines are consumed, and
+ * never more of them than there is room for. So nothing is carried from one call to the next, and
+ * the number of a line is the number of keys read. (Text that is sorted as text, and keeps its
+ * bytes, does not come here: lines.h.)
+ */
+#include "core/backend.h"
+#include "formats/format.h"
+#include "formats/line_error.h"
+#include "formats/newlines.h"
+#include "formats/number_text.h"
+#include "formats/piece_writer.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Enough for the threads to share: 4 MiB of text are parsed in some 8 ms by one of them. */
+#define BLOCK_BYTES ((size_t)4 << 20)
+
+/* The least piece worth a thread's while. */
+#define PIECE_BYTES ((size_t)64 << 10)
+
+static const char *const text_extensions[] = {".txt", ".text", NULL};
+
+/* Whole lines, each with its newline. */
+struct block {
+    char *text;
+    size_t bytes;
+    size_t lines;
+};
+
+/* A part of a block, for one thread: lines from first_line on. */
+struct piece {
+    const char *begin, *end;
+    size_t first_line;
+    size_t bad_line; /* the first line that is not a number of the type; SIZE_MAX if none */
+    const char *bad_text;
+    size_t bad_bytes;
+    enum number_status status;
+};
+
+static bool text_recognises(const unsigned char *head, size_t bytes, bool whole)
+{
+    static const char characters[] = "0123456789+-.abcdefABCDEFxXpPinfatyINFATY() \t\n\r\v\f";
+    (void)whole;
+    bool is_of_numbers[256] = {false};
+    for (const char *c = characters; *c != 0; ++c)
+        is_of_numbers[(unsigned char)*c] = true;
+    for (size_t i = 0; i < bytes; ++i)
+        if (!is_of_numbers[head[i]])
+            return false;
+    return true;
+}
+
+static bool text_read_header(struct reader *reader, struct error *error)
+{
+    struct layout *layout = &reader->layout;
+    if (layout->type == NULL)
+        layout->type = &key_types[KEY_TYPE_f64];
+    layout->endian = ENDIAN_LITTLE;
+    layout->count = COUNT_UNKNOWN;
+    if (layout->type->id == KEY_TYPE_f16 || layout->type->id == KEY_TYPE_bf16)
+        return error_set(error, "%s: numbers of the type %s are not read from text",
+                         source_name(reader->source), layout->type->name);
+    return true;
+}
+
+/* How many bytes the first `lines` lines of text[0..bytes) have; there are more than that. */
+static size_t bytes_of_lines(const char *text, size_t bytes, size_t lines)
+{
+    const char *p = text;
+    for (; lines > 0; --lines)
+        p = (const char *)memchr(p, '\n', bytes - (size_t)(p - text)) + 1;
+    return (size_t)(p - text);
+}
+
+/* Moves the next whole lines, at most `room` of them, from the source to the end of the block; none
+ * at the end of the source. The last line of a source may lack its newline. */
+static bool take_lines(const struct reader *reader, size_t room, struct block *block,
+                       struct error *error)
+{
+    const unsigned char *data;
+    size_t bytes, got;
+    if (!source_peek(reader->source, SOURCE_PEEK_MAX, &data, &bytes, error))
+        return false;
+    if (bytes == 0)
+        return true;
+    const bool is_end = bytes < SOURCE_PEEK_MAX;
+    bytes = is_end ? bytes : SOURCE_PEEK_MAX;
+    const char *const text = (const char *)data;
+    const char *const newline = memrchr(text, '\n', bytes);
+    if (newline == NULL && !is_end)
+        return error_set(error, "%s:%zu: a line longer than 1 MiB is not a number",
+                         source_name(reader->source), reader->keys_read + block->lines + 1);
+    const bool is_cut = newline == NULL;
+    size_t take = is_cut ? bytes : (size_t)(newline - text) + 1;
+    size_t lines = is_cut ? 1 : newlines_count(text, take);
+    if (lines > room) {
+        lines = room;
+        take = bytes_of_lines(text, take, room);
+    }
+    if (!source_read(reader->source, block->text + block->bytes, take, &got, error))
+        return false;
+    block->bytes += got;
+    if (is_cut)
+        block->text[block->bytes++] = '\n';
+    block->lines += lines;
+    return true;
+}
+
+/* Fills the block with up to `room` lines; none at the end of the source. */
+static bool fill_block(const struct reader *reader, size_t room, struct block *block,
+                       struct error *error)
+{
+    size_t before;
+    do {
+        before = block->lines;
+        if (!take_lines(reader, room - block->lines, block, error))
+            return false;
+    } while (block->lines > before && block->lines < room &&
+             block->bytes <= BLOCK_BYTES - SOURCE_PEEK_MAX);
+    return true;
+}
+
+/* Reads the piece's lines into the items of the same numbers, up to the first bad one. */
+static void parse_piece(struct piece *piece, const struct key_type *type, unsigned char *items)
+{
+    const size_t item_bytes = type->bytes;
+    size_t line = piece->first_line;
+    piece->bad_line = SIZE_MAX;
+    for (const char *p = piece->begin; p < piece->end; ++line) {
+        const char *const newline = memchr(p, '\n', (size_t)(piece->end - p));
+        const size_t bytes = (size_t)(newline - p);
+        uint64_t bits;
+        const enum number_status status = number_parse(type, p, bytes, &bits);
+        if (status != NUMBER_OK) {
+            piece->bad_line = line;
+            piece->bad_text = p;
+            piece->bad_bytes = bytes;
+            piece->status = status;
+            return;
+        }
+        memcpy(items + line * item_bytes, &bits, item_bytes);
+        p = newline + 1;
+    }
+}
+
+/* Cuts the block into pieces of about equal size; each may be empty. */
+static void cut_block(const struct block *block, struct piece *pieces, size_t count)
+{
+    const char *const end = block->text + block->bytes, *begin = block->text;
+    for (size_t i = 0; i < count; ++i) {
+        const char *cut = block->text + block->bytes / count * (i + 1);
+        if (i + 1 == count || cut >= end)
+            cut = end;
+        else
+            cut = (const char *)memchr(cut, '\n', (size_t)(end - cut)) + 1;
+        pieces[i].begin = begin;
+        pieces[i].end = begin = cut > begin ? cut : begin;
+    }
+}
+
+static bool parse_block(const struct reader *reader, const struct block *block,
+                        struct piece *pieces, size_t count, void *items, struct error *error)
+{
+    cut_block(block, pieces, count);
+#pragma omp parallel for schedule(static, 1) num_threads((int)count)
+    for (size_t i = 0; i < count; ++i)
+        pieces[i].first_line =
+            newlines_count(pieces[i].begin, (size_t)(pieces[i].end - pieces[i].begin));
+    for (size_t i = 0, line = 0; i < count; ++i) {
+        const size_t lines = pieces[i].first_line;
+        pieces[i].first_line = line;
+        line += lines;
+    }
+#pragma omp parallel for schedule(static, 1) num_threads((int)count)
+    for (size_t i = 0; i < count; ++i)
+        parse_piece(&pieces[i], reader->layout.type, items);
+    for (const struct piece *piece = pieces; piece < pieces + count; ++piece)
+        if (piece->bad_line != SIZE_MAX)
+            return line_error_set(error, source_name(reader->source),
+                                  reader->keys_read + piece->bad_line + 1, piece->bad_text,
+                                  piece->bad_bytes, piece->status, reader->layout.type);
+    return true;
+}
+
+static bool text_read_keys(struct reader *reader, void *items, size_t capacity, size_t *count,
+                           struct error *error)
+{
+    const size_t threads = (size_t)omp_get_max_threads();
+    struct block block = {malloc(BLOCK_BYTES + 1), 0, 0};
+    struct piece *pieces = malloc(threads * sizeof *pieces);
+    bool is_read = false;
+    if (block.text == NULL || pieces == NULL) {
+        error_set(error, "%s: no memory to read it", source_name(reader->source));
+        goto done;
+    }
+    TRY(fill_block(reader, capacity, &block, error));
+    size_t useful = block.bytes / PIECE_BYTES + 1;
+    useful = useful < threads ? useful : threads;
+    TRY(parse_block(reader, &block, pieces, useful, items, error));
+    *count = block.lines;
+    reader->keys_read += block.lines;
+    is_read = true;
+done:
+    free(pieces);
+    free(block.text);
+    return is_read;
+}
+
+static bool text_write_header(struct sink *sink, const struct layout *layout, struct error *error)
+{
+    (void)sink, (void)layout, (void)error;
+    return true;
+}
+
+/* Numbers to be written; a piece is as many of them as surely fit a buffer. */
+struct numbers {
+    const struct key_type *type;
+    bool is_big_endian;
+    const unsigned char *items;
+    size_t count;
+};
+
+#define PIECE_ITEMS (SINK_BUFFER_BYTES / (NUMBER_TEXT_MAX + 1))
+
+static uint64_t load_number(const struct numbers *numbers, size_t index)
+{
+    const size_t bytes = numbers->type->bytes;
+    const unsigned char *const item = numbers->items + index * bytes;
+    uint64_t bits = 0;
+    if (!numbers->is_big_endian) {
+        memcpy(&bits, item, bytes);
+        return bits;
+    }
+    for (size_t i = 0; i < bytes; ++i)
+        bits = bits << 8 | item[i];
+    return bits;
+}
+
+static size_t format_piece(const void *context, size_t piece, unsigned char *buffer, size_t *bytes)
+{
+    const struct numbers *const numbers = context;
+    const size_t first = piece * PIECE_ITEMS;
+    const size_t left = numbers->count - first;
+    const size_t end = first + (left < PIECE_ITEMS ? left : PIECE_ITEMS);
+    char *out = (char *)buffer;
+    for (size_t i = first; i < end; ++i) {
+        out += number_format(numbers->type, load_number(numbers, i), out);
+        *out++ = '\n';
+    }
+    *bytes = (size_t)((unsigned char *)out - buffer);
+    return end;
+}
+
+static bool text_write_keys(struct sink *sink, const struct layout *layout, const void *items,
+                            size_t count, struct error *error)
+{
+    const struct numbers numbers = {layout->type, layout->endian == ENDIAN_BIG, items, count};
+    const struct piece_maker maker = {
+        .context = &numbers,
+        .pieces = count / PIECE_ITEMS + (count % PIECE_ITEMS != 0),
+        .threads = (unsigned)omp_get_max_threads(),
+        .make = format_piece,
+    };
+    return piece_writer_run(&maker, sink, error);
+}
+
+const struct format format_text = {
+    .name = "text",
+    .summary = "one number a line, decimal or hexadecimal",
+    .extensions = text_extensions,
+    .recognises = text_recognises,
+    .read_header = text_read_header,
+    .read_keys = text_read_keys,
+    .write_header = text_write_header,
+    .write_keys = text_write_keys,
+};

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Builds everything twice and runs every test on both builds: with all warnings as errors, and with
+# the address and undefined behaviour sanitizers (on less data, and without nvcc: the code for the
+# GPU runs on its stand-in). The last line is `N passed, N failed, N skipped` over both.
+#
+#   scripts/check.sh [DIR]      builds in DIR/plain and DIR/sanitized (default build/check)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build/check}
+passed=0 failed=0 skipped=0
+
+# check NAME MAKE-ARGUMENT...: builds into $build/NAME, runs the tests, adds to the counts.
+check() {
+    local name=$1 log=$build/$1.log status=0 p=0 f=0 s=0
+    shift
+    mkdir -p "$build"
+    echo "== $name: make check $*"
+    make -j"$(nproc)" check BUILD="$build/$name" "$@" 2>&1 | tee "$log" || status=$?
+    if grep -Eq '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log"; then
+        read -r p f s <<<"$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' \
+            "$log" | tail -n 1)"
+    else
+        echo "$name: did not get as far as its tests"
+    fi
+    [ "$status" -eq 0 ] || [ "$f" -gt 0 ] || f=1
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+scripts/install_packages.sh gcc g++ make libzstd-dev libcmocka-dev perl mandoc shellcheck \
+    clang-format zstd python3-numpy
+
+cuda_flags=()
+if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+    cuda_flags=(NVCCFLAGS='-O3 -lineinfo --Werror all-warnings')
+    if ! nvidia-smi -L >/dev/null 2>&1; then # one kind of GPU is enough to see that it compiles
+        cuda_flags+=(NVCC_GENCODE='-gencode=arch=compute_90,code=sm_90')
+    fi
+else
+    echo '== no nvcc: the code for the GPU is built for its stand-in on the CPU alone'
+fi
+
+check plain CFLAGS='-O2 -g -Werror' CXXFLAGS='-O2 -g -Werror' "${cuda_flags[@]}"
+export TEST_SIZE=small
+check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g -Werror' CXXFLAGS='-O1 -g -Werror'
+
+echo "checked in $((SECONDS / 60)) min $((SECONDS % 60)) s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

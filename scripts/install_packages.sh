@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# install_packages.sh PACKAGE...: installs those Debian packages that are missing, by sudo where one
+# is not root. On a system without apt it says what is needed, and goes on: a build shows what is
+# really missing.
+set -euo pipefail
+
+if ! command -v apt-get >/dev/null; then
+    echo "$0: no apt-get here; what is needed is what Debian calls: $*" >&2
+    exit 0
+fi
+
+missing=()
+for package in "$@"; do
+    if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+        missing+=("$package")
+    fi
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "$0: install as root, as there is no sudo: apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+echo "installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+install=("${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}")
+if ! "${install[@]}"; then # the lists of packages may be missing, or old
+    "${as_root[@]}" apt-get update -q
+    "${install[@]}"
+fi

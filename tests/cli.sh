@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# The command line does what --help says, and refuses the rest with status 2 and a reason.
+. "$(dirname "$0")/lib.sh"
+printf '2\n1\n' >two
+
+# ---- what it tells -------------------------------------------------------------------------------
+
+ok_says '--help has the options in groups' '^ *Order:' -- gpusort --help
+for option in input output force format output-format type endian zstd no-zstd reverse nan \
+    algorithm device parallel explain list verbose version; do
+    ok_says "--help has --$option" "--$option\b" -- gpusort --help
+done
+ok_says '--help tells the exit status' 'Exit status: 0 done, 2 any error' -- gpusort --help
+ok_says '--usage' '^Usage: ' -- gpusort --usage
+ok_says '--version' '^gpusort [0-9]+\.[0-9]+\.[0-9]+$' -- gpusort --version
+for what in 'f64 .*float64, <f8' 'i8 .*int8, \|i1' 'bf16 +2 bytes' 'raw ' 'npy ' 'text ' 'zstd ' 'cpu '; do
+    ok_says "--list has $what" "^  $what" -- gpusort --list
+done
+if gpusort --list | grep -q '^  gpu '; then
+    for path in bitonic direct-merge segmented-merge; do
+        ok_says "--list has the GPU's path $path" "^    $path .*tiles of 256, 512, 1024, 2048" -- \
+            gpusort --list
+    done
+else
+    skip "--list has the GPU's paths" 'this build has no GPU backend'
+fi
+for option in --help --usage --version --list; do
+    ok_fails_with "$option to a full device fails" 2 '^gpusort: .*standard output|No space' -- \
+        bash -c 'exec "$0" "$1" >/dev/full' "$GPUSORT" $option
+    ok "$option does not write to standard error" \
+        bash -c '[ -z "$("$0" "$1" 2>&1 >/dev/null)" ]' "$GPUSORT" $option
+done
+
+for line in 'input +two: text' 'output +out: text' 'device +cpu' 'algorithm '; do
+    ok_says "--explain tells: $line" "^$line" -- gpusort --explain two -o out
+done
+ok '--explain writes nothing' test ! -e out
+ok_fails_with '--explain of a missing file' 2 'missing: No such file' -- gpusort --explain missing
+ok_says '--explain gives the reason for the device' 'device +cpu: .*\(as --device says\)' -- \
+    gpusort --explain --device=cpu two
+
+gpusort -v two -o out >stdout 2>stderr || true
+ok_prints '-v prints nothing on standard output' '' -- cat stdout
+for line in 'input +two' 'device +' 'algorithm +' 'stage +seconds' 'read +[0-9.]+' 'parse +[0-9.]+' \
+    'sort +[0-9.]+' 'write +[0-9.]+' 'total +[0-9.]+ .*2 lines'; do
+    ok "-v tells: $line" grep -Eq "^gpusort: $line" stderr
+done
+ok_prints '-v sorts' '1\n2\n' -- cat out
+ok_prints 'without -v it is quiet' '1\n2\n' -- gpusort two
+
+# ---- what it takes -------------------------------------------------------------------------------
+
+head -c 64 /dev/zero >zeros
+for type in $(list_types); do
+    ok_writes "--type=$type" zeros -- --format=raw --type="$type" zeros
+done
+for type in float64 '<f8' '>f8' '=f8' float32 '|u1' uint8 int16 '>i2' float16 '<f2'; do
+    ok_writes "--type=$type" zeros -- --format=raw --type="$type" zeros
+done
+ok_prints 'options may stand behind the files' '2\n1\n' -- gpusort two -r
+ok_prints '--reverse' '2\n1\n' -- gpusort --reverse two
+ok_prints 'long options may be cut' '2\n1\n' -- gpusort --rev two
+cp two ./-two
+ok_prints '-- ends the options' '1\n2\n' -- gpusort -- -two
+for threads in 1 2 3 64; do
+    ok_prints "--parallel=$threads" '1\n2\n' -- gpusort --parallel=$threads two
+done
+ok_prints '--device=cpu' '1\n2\n' -- gpusort --device=cpu two
+ok_prints '--device=auto' '1\n2\n' -- gpusort --device=auto two
+ok_prints '--algorithm=auto' '1\n2\n' -- gpusort --algorithm=auto two
+for path in $(list_paths cpu); do
+    ok_prints "--device=cpu --algorithm=$path" '1\n2\n' -- \
+        gpusort --device=cpu --algorithm="$path" two
+done
+
+# ---- what it refuses -----------------------------------------------------------------------------
+
+unknown() { refused "$1 is refused" "$2" -- gpusort "$1" two -o "$target"; }
+unknown --type=f128 "unknown type 'f128'"
+unknown --type= "unknown type ''"
+unknown --type='<f3' "unknown type '<f3'"
+unknown --type='|f8' "unknown type '\|f8'"
+unknown --type=F64 "unknown type 'F64'"
+unknown --format=csv "unknown format 'csv'"
+unknown --output-format=csv "unknown format 'csv'"
+unknown --endian=middle "unknown byte order 'middle'"
+unknown --nan=middle "unknown NaN rule 'middle'"
+unknown --algorithm=bogosort "unknown algorithm 'bogosort'"
+unknown --algorithm=:256 "unknown algorithm ''"
+unknown --algorithm=auto:256 'needs a path'
+unknown --device=tpu "unknown device 'tpu'"
+unknown --device=cpu:1 "unknown device 'cpu:1'"
+unknown --device=gpu:x "invalid device number 'x'"
+unknown --device=gpu:-1 "invalid device number '-1'"
+unknown --parallel=0 "invalid number of threads '0'"
+unknown --parallel=-1 "invalid number of threads '-1'"
+unknown --parallel=two "invalid number of threads 'two'"
+unknown --parallel=99999999999999999999 "invalid number of threads"
+for path in $(list_paths cpu | grep -v :); do
+    unknown --algorithm="$path:3" 'tile'
+done
+
+ok_fails_with 'an unknown option' 2 'unrecognized option .*--bogus' -- gpusort --bogus
+ok_fails_with 'an unknown letter' 2 "invalid option -- 'Q'" -- gpusort -Q
+ok_fails_with 'an option without its argument' 2 'requires an argument' -- gpusort -o
+ok_fails_with 'an argument to an option that has none' 2 "doesn't allow an argument" -- \
+    gpusort --reverse=yes
+for later in -u -n -h -k1 -c -m --top=3 --argsort --stats --verify --progress; do
+    ok_fails_with "$later, which this version does not have" 2 'gpusort: ' -- gpusort $later two
+done
+
+problem=$(gpu_problem) || true
+if [ -n "$problem" ]; then
+    refused '--device=gpu without one is refused with the reason' 'GPU|CUDA|driver|device' -- \
+        gpusort --device=gpu two -o "$target"
+    if gpusort --list | grep -q '^    bitonic'; then
+        refused "a GPU's path without one is refused with the reason" 'algorithm=bitonic: ' -- \
+            gpusort -a bitonic two -o "$target"
+    else
+        unknown --algorithm=bitonic "unknown algorithm 'bitonic'"
+    fi
+else
+    for path in $(list_paths gpu | grep -v :); do
+        refused "--device=cpu --algorithm=$path, which is the GPU's" "cpu has no path '$path'" -- \
+            gpusort --device=cpu --algorithm="$path" two -o "$target"
+    done
+    ok_says "--explain with a GPU's path" 'device +gpu: .*as --algorithm says' -- \
+        gpusort --explain -a bitonic two
+fi
+
+done_testing

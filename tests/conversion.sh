@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Text, raw and .npy are turned into each other without loss: the files that Python and NumPy write
+# of the same numbers are met byte for byte.
+. "$(dirname "$0")/lib.sh"
+need_numpy
+
+count=$(full_or_small 20000 2000)
+for type in i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; do
+    "$numpy" "$tests_dir/make_data.py" text . $type "$count"
+    ok_writes "$type: text to raw" $type.sorted.raw -- \
+        --format=text --type=$type --output-format=raw $type.in.text
+    ok_writes "$type: text to npy" $type.sorted.npy -- \
+        --format=text --type=$type --output-format=npy $type.in.text
+    ok_writes "$type: raw to text, as Python writes it" $type.sorted.text -- \
+        --format=raw --type=$type --output-format=text $type.in.raw
+    ok_writes "$type: npy to text, as Python writes it" $type.sorted.text -- \
+        --output-format=text $type.in.npy
+    ok_writes "$type: raw to npy, as numpy.save writes it" $type.sorted.npy -- \
+        --format=raw --type=$type --output-format=npy $type.in.raw
+    ok_writes "$type: npy to raw" $type.sorted.raw -- --output-format=raw $type.in.npy
+    ok_writes "$type: text to text, as numbers" $type.sorted.text -- \
+        --format=text --type=$type $type.in.text
+done
+
+"$numpy" "$tests_dir/make_data.py" keys . f64 1000
+ok_writes 'big-endian raw to npy stays big-endian' f64.1000.big.up.npy -- \
+    --format=raw --type='>f8' --output-format=npy f64.1000.big.in.raw
+ok_writes 'big-endian npy to raw stays big-endian' f64.1000.big.up.raw -- \
+    --output-format=raw f64.1000.big.in.npy
+gpusort --output-format=text f64.in.npy -o little.text
+"$numpy" -c 'import numpy; numpy.save("big", numpy.load("f64.in.npy").astype(">f8"))'
+ok_writes 'big-endian npy to text' little.text -- --output-format=text big.npy
+
+"$numpy" - <<'PYTHON'
+import numpy
+halves = numpy.arange(65536, dtype="<u2").view("<f2")
+halves = halves[~numpy.isnan(halves)]
+halves.tofile("halves")
+PYTHON
+ok 'every f16 is written as text' \
+    gpusort --format=raw --type=f16 --output-format=text halves -o halves.text
+ok 'every f16 reads back from its text' "$numpy" - <<'PYTHON'
+import numpy
+halves = numpy.fromfile("halves", "<f2")
+with open("halves.text") as text:
+    back = numpy.array([float(line) for line in text]).astype("<f2")
+assert sorted(back.view("<u2")) == sorted(halves.view("<u2"))
+assert numpy.all(back[1:] >= back[:-1])
+PYTHON
+ok 'bf16 is written as text' \
+    gpusort --format=raw --type=bf16 --output-format=text halves -o halves.text
+ok 'every bf16 reads back from its text' "$numpy" - <<'PYTHON'
+import numpy
+numbers = numpy.fromfile("halves", "<u2")
+exact = sorted((numbers.astype("<u4") << 16).view("<f4"), key=lambda x: (x, not numpy.signbit(x)))
+with open("halves.text") as text:
+    for wanted, line in zip(exact, text):
+        wanted_bits = int(numpy.float32(wanted).view("<u4"))
+        bits = int(numpy.float32(line).view("<u4"))
+        rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16
+        assert rounded == wanted_bits, (line, wanted)
+PYTHON
+
+# What the user need not say.
+printf '3\n1.5\n-2e3\n' >three
+"$numpy" -c 'import numpy; numpy.save("three", numpy.array([-2e3, 1.5, 3]))'
+ok_writes 'text to npy is f64 unless said' three.npy -- --output-format=npy three
+ok 'an output called .npy is npy' gpusort three -o by_name.npy
+ok_same_bytes 'an output called .npy is npy' by_name.npy three.npy
+ok 'an output called .npy is text when told same' gpusort --output-format=same three -o same.npy
+ok_prints 'an output called .npy is text when told same' '-2e3\n1.5\n3\n' -- cat same.npy
+ok 'an output called .txt is text' gpusort three.npy -o by_name.txt
+ok_prints 'an output called .txt is text' '-2000\n1.5\n3\n' -- cat by_name.txt
+
+ok_prints 'floats are written short' '-0\n0\n1e-05\n0.0001\n0.1\n100000\n1e+16\n1e+22\ninf\nnan\n' -- \
+    gpusort --type=f64 <<<$'nan\ninf\n1e22\n1e16\n1e5\n.1\n1e-4\n1e-5\n0\n-0.0'
+ok_prints 'every spelling of an integer is read' '-1\n0\n1\n10\n16\n1000\n' -- \
+    gpusort --type=i32 <<<$'1e3\n0x10\n10.0\n+1\n-1.\n-0'
+ok_prints 'the ends of i64' '-9223372036854775808\n9223372036854775807\n' -- \
+    gpusort --type=i64 <<<$'9223372036854775807\n-9223372036854775808'
+ok_prints 'the end of u64' '0\n18446744073709551615\n' -- gpusort --type=u64 <<<$'18446744073709551615\n0'
+ok_prints 'halfway decimals are rounded to even' '9007199254740992\n9007199254740996\n' -- \
+    gpusort --type=f64 <<<$'9007199254740995\n9007199254740993'
+
+# out_of TYPE NUMBER REGEX: NUMBER on the second line is refused.
+out_of() {
+    refused "$2 is no $1" "^gpusort: standard input:2: .*$3" -- \
+        gpusort --format=text --type="$1" -o "$target" <<<"1"$'\n'"$2"
+}
+out_of u8 256 'range'
+out_of u8 -1 'range'
+out_of i8 128 'range'
+out_of i8 -129 'range'
+out_of u16 65536 'range'
+out_of i16 -32769 'range'
+out_of u32 4294967296 'range'
+out_of i32 2147483648 'range'
+out_of u64 18446744073709551616 'range'
+out_of i64 9223372036854775808 'range'
+out_of i64 -9223372036854775809 'range'
+out_of u64 1e400 'range'
+out_of i32 1.5 'whole'
+out_of u64 0.5 'whole'
+out_of i8 1e-1 'whole'
+out_of i32 nan ''
+out_of u8 inf ''
+out_of f64 1e400 'range'
+out_of f32 1e39 'range'
+out_of f64 abc 'number'
+refused 'f16 is not read from text' 'f16' -- \
+    gpusort --format=text --type=f16 --output-format=raw -o "$target" three
+refused 'bf16 is not written to npy' 'NumPy has no bf16' -- \
+    gpusort --format=raw --type=bf16 --output-format=npy -o "$target" halves
+refused 'a type that the npy header contradicts' 'f64' -- \
+    gpusort --type=u64 -o "$target" three.npy
+
+done_testing

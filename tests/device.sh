@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Every path of the GPU gives the CPU's bytes: each type, direction and tile size, at sizes around
+# the tiles, from 0 on. Without a GPU all of it is skipped.
+. "$(dirname "$0")/lib.sh"
+need_numpy
+problem=$(gpu_problem) || true
+[ -z "$problem" ] || skip_all "$problem"
+keys() { "$numpy" "$tests_dir/make_data.py" keys . "$@"; }
+
+# sorts PATH TYPE COUNT DIRECTION OPTION...
+sorts() {
+    local path=$1 type=$2 count=$3 direction=$4
+    local base=$type.$count.little
+    shift 4
+    ok_writes "$path: $type, $count numbers $*" "$base.$direction.raw" -- \
+        --device=gpu --algorithm="$path" --format=raw --type="$type" "$@" "$base.in.raw"
+}
+
+read -r -a paths <<<"$(list_paths gpu | tr '\n' ' ')"
+for wanted in bitonic direct-merge segmented-merge; do
+    ok "--list has the path $wanted" grep -qw -e "$wanted" <<<"${paths[*]}"
+done
+
+for type in $(list_types); do
+    keys "$type" 0 1 2 1000 3001
+    for path in "${paths[@]}"; do
+        sorts "$path" "$type" 3001 up
+        sorts "$path" "$type" 3001 down -r
+    done
+done
+
+# One type of each width at the sizes that tiles and powers of two make interesting.
+large=$(full_or_small 100003 20011)
+sizes=(0 1 2 255 256 257 511 513 1023 1025 2047 2048 2049 4095 4096 4097 8193 "$large")
+for type in u8 i16 f32 f64; do
+    keys "$type" "${sizes[@]}"
+    for path in "${paths[@]}"; do
+        for count in "${sizes[@]}"; do
+            sorts "$path" "$type" "$count" up
+        done
+    done
+done
+
+keys f32 1000
+for rule in first last; do
+    sorts segmented-merge f32 1000 up.$rule --nan=$rule
+    sorts segmented-merge f32 1000 down.$rule --nan=$rule -r
+done
+for path in bitonic direct-merge segmented-merge; do
+    ok_writes "$path: big-endian npy" f32.1000.big.up.npy -- \
+        --device=gpu -a $path f32.1000.big.in.npy
+done
+
+# Lines carry their index through the sort.
+"$numpy" "$tests_dir/make_data.py" lines "$(full_or_small 50000 5000)" >lines
+sort -g lines >lines.up
+sort -g -r lines >lines.down
+for path in "${paths[@]}"; do
+    ok_writes "$path: lines as sort -g" lines.up -- --device=gpu -a "$path" lines
+    ok_writes "$path: lines as sort -g -r" lines.down -- --device=gpu -a "$path" -r lines
+done
+
+ok_output 'from a pipe, which does not say how much will come' "f64.$large.little.up.raw" -- \
+    gpusort --device=gpu --format=raw --type=f64 < <(cat "f64.$large.little.in.raw")
+
+refused 'a device number that there is not' 'gpu:1000' -- \
+    gpusort --device=gpu:1000 --format=raw --type=f64 -o "$target" f64.1.little.in.raw
+refused 'a tile size that the path does not have' '300' -- \
+    gpusort --device=gpu -a bitonic:300 --format=raw --type=f64 -o "$target" f64.1.little.in.raw
+
+done_testing

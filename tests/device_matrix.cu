@@ -1,0 +1,563 @@
+/* device_matrix.cu - every path of the backend "gpu" x tile x width x count x shape, through struct
+ * backend as the pipeline calls it, compared byte by byte with std::sort.
+ *
+ *   device_matrix [LARGEST]          prints TAP, a line for each width and path; exits 1 on a
+ *                                    mismatch. Counts above LARGEST are left out.
+ *   device_matrix --time [LARGEST]   prints the time of the sort alone, for each path and tile.
+ *
+ * The reference sorts ordered bits (core/key_order.h, which has its own test) with the standard
+ * library and decodes them. It is made once for each array and serves all paths and tiles.
+ */
+#include "core/backend.h"
+
+#include <algorithm>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vector>
+
+extern "C" const struct backend cuda_backend;
+
+__extension__ typedef unsigned __int128 u128;
+
+static const size_t default_largest = ((size_t)1 << 24) + 1;
+
+/* ---- arrays ---- */
+
+/* Vigna's splitmix64, as a function of the index: any element alone, in any order. */
+static uint64_t random_bits(uint64_t index)
+{
+    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* A shape gives the ordered bits of key i of n, in 64 bits. */
+static uint64_t shape_random(size_t i, size_t)
+{
+    return random_bits(i);
+}
+
+static uint64_t shape_sorted(size_t i, size_t n)
+{
+    return UINT64_MAX / n * i;
+}
+
+static uint64_t shape_reversed(size_t i, size_t n)
+{
+    return shape_sorted(n - 1 - i, n);
+}
+
+static uint64_t shape_all_equal(size_t, size_t)
+{
+    return 0x8123456789abcdefu;
+}
+
+/* The greatest key is among them, as it is what a path may pad with. */
+static uint64_t shape_two_values(size_t i, size_t)
+{
+    return random_bits(i) % 2 ? UINT64_MAX : 0;
+}
+
+static uint64_t shape_organ_pipe(size_t i, size_t n)
+{
+    return shape_sorted(2 * std::min(i, n - 1 - i), n);
+}
+
+static uint64_t shape_one_out_of_place(size_t i, size_t n)
+{
+    return i == n / 3 ? UINT64_MAX : shape_sorted(i, n);
+}
+
+struct shape {
+    const char *name;
+    uint64_t (*key)(size_t i, size_t n);
+    size_t largest; /* counts above it are left out: their reference takes long */
+};
+
+static const struct shape shapes[] = {
+    {"random", shape_random, SIZE_MAX},
+    {"sorted", shape_sorted, 5000},
+    {"reversed", shape_reversed, 200000},
+    {"all equal", shape_all_equal, 200000},
+    {"two values", shape_two_values, 5000},
+    {"organ pipe", shape_organ_pipe, 200000},
+    {"one out of place", shape_one_out_of_place, 5000},
+};
+
+/* A width's items, and how it is named. */
+template <typename K>
+static K item_of(struct key_order order, uint64_t ordered, size_t i)
+{
+    if constexpr (sizeof(K) == 16)
+        return (u128)ordered << 64 | (i * 0x9e3779b97f4a7c15u); /* odd: the indices differ */
+    else
+        return (K)key_order_decode(order, 8 * sizeof(K), ordered >> (64 - 8 * sizeof(K)));
+}
+
+template <typename K>
+static std::vector<K> sorted_copy(struct key_order order, std::vector<K> items)
+{
+    if constexpr (sizeof(K) < 16)
+        for (K &item : items)
+            item = (K)key_order_encode(order, 8 * sizeof(K), item);
+    std::sort(items.begin(), items.end());
+    if constexpr (sizeof(K) < 16)
+        for (K &item : items)
+            item = (K)key_order_decode(order, 8 * sizeof(K), item);
+    return items;
+}
+
+/* ---- the engine, as the pipeline drives it ---- */
+
+static bool send_items(struct engine *engine, const unsigned char *items, size_t count,
+                       size_t item_bytes, struct error *error)
+{
+    for (size_t sent = 0; sent < count;) {
+        /* Odd pieces, some filled only in part. */
+        const size_t want = std::min(count - sent, count / 3 + 1);
+        struct chunk chunk = {};
+        if (!cuda_backend.lend(engine, want, &chunk, error))
+            return false;
+        if (chunk.capacity == 0 || chunk.capacity > want)
+            return error_set(error, "lent %zu items for %zu wanted", chunk.capacity, want);
+        chunk.count = (chunk.capacity + 1) / 2;
+        memcpy(chunk.items, items + sent * item_bytes, chunk.count * item_bytes);
+        sent += chunk.count;
+        if (!cuda_backend.take(engine, chunk, error))
+            return false;
+    }
+    return true;
+}
+
+/* Keeps two chunks at a time, as backend.h allows. */
+static bool receive_items(struct engine *engine, std::vector<unsigned char> *output,
+                          size_t item_bytes, struct error *error)
+{
+    struct chunk previous = {};
+    for (;;) {
+        struct chunk chunk = {};
+        if (!cuda_backend.give(engine, &chunk, error))
+            return false;
+        if (previous.count) {
+            const unsigned char *const bytes = (const unsigned char *)previous.items;
+            output->insert(output->end(), bytes, bytes + previous.count * item_bytes);
+            if (!cuda_backend.take_back(engine, previous, error))
+                return false;
+        }
+        if (chunk.count == 0)
+            return true;
+        previous = chunk;
+    }
+}
+
+static bool sort_through(const struct sort_spec *spec, const void *items, size_t count,
+                         std::vector<unsigned char> *output, struct error *error)
+{
+    struct engine *engine = NULL;
+    output->clear();
+    const bool done =
+        cuda_backend.open(spec, &engine, error) &&
+        send_items(engine, (const unsigned char *)items, count, spec->item_bytes, error) &&
+        cuda_backend.sort(engine, error) && receive_items(engine, output, spec->item_bytes, error);
+    cuda_backend.close(engine);
+    return done;
+}
+
+/* ---- the matrix ---- */
+
+struct tally {
+    size_t cases;
+    size_t failures;
+};
+
+struct array_facts {
+    const char *name;
+    struct key_order order;
+    size_t announced; /* spec.count */
+};
+
+/* One array through one path with one tile size. The first failures of a line are described. */
+template <typename K>
+static void check_case(const struct algorithm *algorithm, size_t tile_size,
+                       const struct array_facts &facts, const std::vector<K> &items,
+                       const std::vector<K> &expected, struct tally *tally)
+{
+    struct sort_spec spec = {};
+    spec.item_bytes = sizeof(K);
+    spec.order = facts.order;
+    spec.count = facts.announced;
+    spec.algorithm = algorithm;
+    spec.tile_size = tile_size;
+    spec.threads = 1;
+    struct error error = {};
+    std::vector<unsigned char> output;
+    tally->cases++;
+    const bool ran = sort_through(&spec, items.data(), items.size(), &output, &error);
+    const size_t bytes = items.size() * sizeof(K);
+    if (ran && output.size() == bytes &&
+        (bytes == 0 || memcmp(output.data(), expected.data(), bytes) == 0))
+        return;
+    if (tally->failures++ >= 3)
+        return;
+    size_t at = 0;
+    while (at < std::min(output.size(), bytes) &&
+           output[at] == ((const unsigned char *)expected.data())[at])
+        at++;
+    printf("# %s tile %zu, %zu items of %zu bytes, %s: ", algorithm->name, tile_size, items.size(),
+           sizeof(K), facts.name);
+    if (ran)
+        printf("got %zu bytes of %zu, first difference in item %zu\n", output.size(), bytes,
+               at / sizeof(K));
+    else
+        printf("%s\n", error.message);
+}
+
+template <typename K>
+static void check_array(const struct array_facts &facts, const std::vector<K> &items,
+                        struct tally *tallies)
+{
+    const std::vector<K> expected = sorted_copy(facts.order, items);
+    for (size_t i = 0; i < cuda_backend.algorithm_count; i++) {
+        const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
+        static const size_t no_tiles[] = {0};
+        const size_t *tile_size = algorithm->tile_sizes ? algorithm->tile_sizes : no_tiles;
+        do
+            check_case(algorithm, *tile_size, facts, items, expected, &tallies[i]);
+        while (*tile_size && *++tile_size);
+    }
+}
+
+static std::vector<size_t> matrix_counts(size_t largest)
+{
+    std::vector<size_t> counts = {0,   1,   2,   3,    31,   32,   33,   255,  256,  257,
+                                  511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 100003};
+    for (size_t power = 4096; power <= (size_t)1 << 24; power *= power < 65536 ? 2 : 16)
+        counts.insert(counts.end(), {power - 1, power + 1});
+    counts.erase(std::remove_if(counts.begin(), counts.end(),
+                                [largest](size_t count) { return count > largest; }),
+                 counts.end());
+    return counts;
+}
+
+template <typename K>
+static void check_shapes(size_t largest, struct tally *tallies)
+{
+    for (const size_t count : matrix_counts(largest))
+        for (const struct shape &shape : shapes) {
+            if (count > shape.largest)
+                continue;
+            std::vector<K> items(count);
+            for (size_t i = 0; i < count; i++)
+                items[i] = item_of<K>(key_order_identity(), shape.key(i, count), i);
+            check_array<K>({shape.name, key_order_identity(), count}, items, tallies);
+        }
+}
+
+/* Bits as they come, so that every exponent, sign and NaN is met; one in four is a pattern around
+ * zero, infinity or the ends of the integers. */
+template <typename K>
+static K mixed_bits(size_t i)
+{
+    static const int kinds = 6;
+    const uint64_t random = random_bits(i);
+    const unsigned bits = 8 * sizeof(K);
+    const uint64_t sign = 1ull << (bits - 1);
+    const uint64_t exponents[kinds] = {0,
+                                       sign - 1,
+                                       0x7ff0000000000000u >> (64 - bits),
+                                       0x7f80000000000000u >> (64 - bits),
+                                       1,
+                                       (0x7c00000000000000u >> (64 - bits))};
+    if (i % 4)
+        return (K)random;
+    return (K)(exponents[random % kinds] + (random >> 8) % 2 + (random >> 9) % 2 * sign);
+}
+
+template <typename K>
+static void check_orders(size_t largest, struct tally *tallies)
+{
+    for (const size_t count : {(size_t)1, (size_t)257, (size_t)2049, (size_t)5003}) {
+        if (count > largest)
+            continue;
+        std::vector<K> items(count);
+        for (size_t i = 0; i < count; i++)
+            items[i] = mixed_bits<K>(i);
+        for (size_t type = 0; type < KEY_TYPE_COUNT; type++) {
+            if (key_types[type].bytes != sizeof(K))
+                continue;
+            for (unsigned variant = 0; variant < 4; variant++) {
+                const enum key_endian endian = variant & 1 ? ENDIAN_BIG : ENDIAN_LITTLE;
+                const enum nan_rule nan = variant == 3 ? NAN_FIRST : NAN_GREATEST;
+                const struct key_order order =
+                    key_order_make(&key_types[type], endian, nan, variant == 1 || variant == 2);
+                check_array<K>({key_types[type].name, order, count}, items, tallies);
+            }
+        }
+    }
+}
+
+/* Pipes: nobody knows how many will come. The largest one fills more than one segment. */
+template <typename K>
+static void check_unknown_counts(size_t largest, struct tally *tallies)
+{
+    for (const size_t count : {(size_t)0, (size_t)1, (size_t)2049, ((size_t)3 << 24) / sizeof(K)}) {
+        if (count > largest)
+            continue;
+        std::vector<K> items(count);
+        for (size_t i = 0; i < count; i++)
+            items[i] = item_of<K>(key_order_identity(), random_bits(i), i);
+        check_array<K>({"unknown count", key_order_identity(), COUNT_UNKNOWN}, items, tallies);
+    }
+}
+
+/* The lines printed so far. */
+struct tap {
+    size_t number;
+    size_t failed;
+};
+
+static void tap_print(struct tap *tap, bool passed, const char *claim, const char *detail)
+{
+    printf("%s %zu - %s%s\n", passed ? "ok" : "not ok", ++tap->number, claim, detail);
+    fflush(stdout);
+    tap->failed += !passed;
+}
+
+template <typename K>
+static void check_width(size_t largest, struct tap *tap)
+{
+    std::vector<struct tally> tallies(cuda_backend.algorithm_count);
+    check_shapes<K>(largest, tallies.data());
+    if constexpr (sizeof(K) < 16)
+        check_orders<K>(largest, tallies.data());
+    check_unknown_counts<K>(largest, tallies.data());
+    for (size_t i = 0; i < tallies.size(); i++) {
+        char claim[160], detail[80];
+        snprintf(claim, sizeof claim, "%s sorts items of %zu bytes",
+                 cuda_backend.algorithms[i].name, sizeof(K));
+        snprintf(detail, sizeof detail, " (%zu of %zu arrays)",
+                 tallies[i].cases - tallies[i].failures, tallies[i].cases);
+        tap_print(tap, tallies[i].failures == 0, claim, detail);
+    }
+}
+
+/* An engine refuses what its contract says it refuses, and says why. */
+static void check_refusals(struct tap *tap)
+{
+    struct sort_spec spec = {};
+    spec.item_bytes = 8;
+    spec.count = 5;
+    spec.algorithm = &cuda_backend.algorithms[0];
+    spec.tile_size = 300;
+    spec.threads = 1;
+    struct engine *engine = NULL;
+    struct error error = {};
+    tap_print(tap, !cuda_backend.open(&spec, &engine, &error) && error.is_set,
+              "a tile size that no path has is refused: ", error.message);
+    spec.tile_size = 256;
+    spec.count = SIZE_MAX / 16;
+    error = {};
+    tap_print(tap, !cuda_backend.open(&spec, &engine, &error) && error.is_set,
+              "more than memory holds is refused: ", error.message);
+    spec.count = 5;
+    error = {};
+    struct chunk chunk = {};
+    const bool filled = cuda_backend.open(&spec, &engine, &error) &&
+                        cuda_backend.lend(engine, 9, &chunk, &error) && chunk.capacity == 5 &&
+                        memset(chunk.items, 0, 5 * sizeof(uint64_t)) && (chunk.count = 5) &&
+                        cuda_backend.take(engine, chunk, &error);
+    tap_print(tap, filled && !cuda_backend.lend(engine, 1, &chunk, &error) && error.is_set,
+              "more items than announced are refused: ", error.message);
+    cuda_backend.close(engine);
+}
+
+static int run_matrix(size_t largest)
+{
+    struct device_facts facts = {};
+    struct error error = {};
+    if (!cuda_backend.probe(0, &facts, &error)) {
+        printf("1..0 # SKIP %s\n", error.message);
+        return 0;
+    }
+    printf("# %s, %u multiprocessors, counts up to %zu\n", facts.name, facts.units, largest);
+    printf("1..%zu\n", 5 * cuda_backend.algorithm_count + 3);
+    struct tap tap = {};
+    check_width<uint8_t>(largest, &tap);
+    check_width<uint16_t>(largest, &tap);
+    check_width<uint32_t>(largest, &tap);
+    check_width<uint64_t>(largest, &tap);
+    check_width<u128>(largest, &tap);
+    check_refusals(&tap);
+    return tap.failed ? 1 : 0;
+}
+
+/* ---- times ---- */
+
+struct time_row {
+    enum key_type_id type;
+    size_t count;
+    const char *only; /* this path alone; NULL: all */
+};
+
+static const struct time_row time_rows[] = {
+    {KEY_TYPE_f64, 1000000, NULL},
+    {KEY_TYPE_u32, 1000000, NULL},
+    {KEY_TYPE_f64, 10000000, NULL},
+    {KEY_TYPE_u32, 10000000, NULL},
+    {KEY_TYPE_f64, 100000000, NULL},
+    {KEY_TYPE_u32, 100000000, NULL},
+    {KEY_TYPE_f32, (size_t)1 << 28, "bitonic"},
+    {KEY_TYPE_f64, 1000000000, NULL},
+    {KEY_TYPE_u32, 1000000000, NULL},
+};
+
+/* Uniform numbers: floats in [0, 1), integers over their whole range. */
+static void fill_uniform(enum key_type_id type, void *items, size_t first, size_t count)
+{
+#pragma omp parallel for
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bits = random_bits(first + i);
+        if (type == KEY_TYPE_f64)
+            ((double *)items)[i] = (double)(bits >> 11) * 0x1p-53;
+        else if (type == KEY_TYPE_f32)
+            ((float *)items)[i] = (float)(bits >> 40) * 0x1p-24f;
+        else
+            ((uint32_t *)items)[i] = (uint32_t)bits;
+    }
+}
+
+/* Adds how many neighbours among the items are in disorder; *last goes from chunk to chunk. */
+static size_t count_disorder(const struct sort_spec *spec, const struct chunk &chunk,
+                             uint64_t *last)
+{
+    const unsigned bits = 8 * spec->item_bytes;
+    size_t disorder = 0;
+    for (size_t i = 0; i < chunk.count; i++) {
+        uint64_t stored = 0;
+        memcpy(&stored, (const char *)chunk.items + i * spec->item_bytes, spec->item_bytes);
+        const uint64_t ordered = key_order_encode(spec->order, bits, stored);
+        disorder += ordered < *last;
+        *last = ordered;
+    }
+    return disorder;
+}
+
+static bool check_sorted(struct engine *engine, const struct sort_spec *spec, struct error *error)
+{
+    size_t disorder = 0, received = 0;
+    uint64_t last = 0;
+    for (;;) {
+        struct chunk chunk = {};
+        if (!cuda_backend.give(engine, &chunk, error))
+            return false;
+        if (chunk.count == 0)
+            break;
+        disorder += count_disorder(spec, chunk, &last);
+        received += chunk.count;
+        if (!cuda_backend.take_back(engine, chunk, error))
+            return false;
+    }
+    return (disorder == 0 && received == spec->count) ||
+           error_set(error, "NOT SORTED: %zu neighbours in disorder, %zu items of %zu", disorder,
+                     received, spec->count);
+}
+
+/* Sorts once; the time of the sort alone. */
+static bool time_once(const struct sort_spec *spec, enum key_type_id type, bool check,
+                      uint64_t *sort_ns, struct error *error)
+{
+    struct engine *engine = NULL;
+    bool running = cuda_backend.open(spec, &engine, error);
+    for (size_t sent = 0; running && sent < spec->count;) {
+        struct chunk chunk = {};
+        running = cuda_backend.lend(engine, spec->count - sent, &chunk, error);
+        if (!running)
+            break;
+        fill_uniform(type, chunk.items, sent, chunk.capacity);
+        chunk.count = chunk.capacity;
+        sent += chunk.count;
+        running = cuda_backend.take(engine, chunk, error);
+    }
+    running = running && cuda_backend.sort(engine, error) &&
+              (!check || check_sorted(engine, spec, error));
+    if (running) {
+        struct engine_times times = {};
+        cuda_backend.times(engine, &times);
+        *sort_ns = times.sort_ns;
+    }
+    cuda_backend.close(engine);
+    return running;
+}
+
+/* The median of three; the first run is proved. */
+static bool time_path(const struct algorithm *algorithm, size_t tile_size,
+                      const struct time_row &row)
+{
+    struct sort_spec spec = {};
+    spec.item_bytes = key_types[row.type].bytes;
+    spec.order = key_order_make(&key_types[row.type], ENDIAN_LITTLE, NAN_GREATEST, false);
+    spec.count = row.count;
+    spec.algorithm = algorithm;
+    spec.tile_size = tile_size;
+    spec.threads = 1;
+    uint64_t sort_ns[3] = {};
+    struct error error = {};
+    printf("%-16s %5zu  %-4s %11zu ", algorithm->name, tile_size, key_types[row.type].name,
+           row.count);
+    for (size_t i = 0; i < 3; i++)
+        if (!time_once(&spec, row.type, i == 0, &sort_ns[i], &error)) {
+            printf(" %s\n", error.message);
+            return false;
+        }
+    std::sort(sort_ns, sort_ns + 3);
+    printf("%10.3f ms %9.1f Mkey/s\n", (double)sort_ns[1] / 1e6,
+           (double)row.count * 1e3 / (double)std::max<uint64_t>(sort_ns[1], 1));
+    fflush(stdout);
+    return true;
+}
+
+static int run_times(size_t largest)
+{
+    struct device_facts facts = {};
+    struct error error = {};
+    if (!cuda_backend.probe(0, &facts, &error)) {
+        printf("no times: %s\n", error.message);
+        return 1;
+    }
+    printf("%s, %u multiprocessors; uniform keys; median of 3, sort alone\n", facts.name,
+           facts.units);
+    bool passed = true;
+    for (const struct time_row &row : time_rows)
+        for (size_t i = 0; i < cuda_backend.algorithm_count && row.count <= largest; i++) {
+            const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
+            if (row.only && strcmp(row.only, algorithm->name) != 0)
+                continue;
+            static const size_t no_tiles[] = {0};
+            const size_t *tile_size = algorithm->tile_sizes ? algorithm->tile_sizes : no_tiles;
+            do
+                passed = time_path(algorithm, *tile_size, row) && passed;
+            while (*tile_size && *++tile_size);
+        }
+    return passed ? 0 : 1;
+}
+
+static bool parse_count(const char *text, size_t *count)
+{
+    char *end = NULL;
+    *count = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0';
+}
+
+int main(int argc, char **argv)
+{
+    const bool is_timing = argc > 1 && strcmp(argv[1], "--time") == 0;
+    const int argument = is_timing ? 2 : 1;
+    size_t largest = is_timing ? SIZE_MAX : default_largest;
+    if (argc > argument + 1 || (argc > argument && !parse_count(argv[argument], &largest))) {
+        fprintf(stderr, "usage: device_matrix [--time] [LARGEST]\n");
+        return 2;
+    }
+    return is_timing ? run_times(largest) : run_matrix(largest);
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# What an input is, is found out as documented; what cannot be right is refused in one clear line.
+. "$(dirname "$0")/lib.sh"
+need_numpy
+"$numpy" "$tests_dir/make_data.py" npy .
+
+# ---- files that cannot be read -------------------------------------------------------------------
+
+refused 'a missing file' 'missing: No such file or directory' -- gpusort missing -o "$target"
+mkdir directory
+refused 'a directory' 'directory: Is a directory' -- gpusort directory -o "$target"
+refused 'an input without a name' 'No such file or directory' -- gpusort '' -o "$target"
+refused 'a missing second file' 'missing: No such file or directory' -- \
+    gpusort sorted.npy missing -o "$target"
+refused 'a closed standard input' 'standard input: ' -- \
+    bash -c 'exec "$0" -o "$1" <&-' "$GPUSORT" "$target"
+refused 'a name with a newline is still one line' 'No such file' -- \
+    gpusort $'missing\nfile' -o "$target"
+
+# ---- raw -----------------------------------------------------------------------------------------
+
+# numbers TYPE NUMBER...: raw numbers of a type, little-endian.
+numbers() { "$numpy" -c 'import numpy, sys
+numpy.array([float(x) for x in sys.argv[2:]]).astype(sys.argv[1]).tofile(sys.stdout.buffer)' "$@"; }
+
+numbers f8 2 1 >n.bin
+numbers f8 1 2 >n.sorted
+ok_writes '.bin is f64' n.sorted -- n.bin
+ok_writes '.bin takes --type' <(numbers u4 0 0 1072693248 1073741824) -- --type=u32 n.bin
+for type in i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; do
+    numbers "${type//[0-9]/}$(bytes_of_type $type)" 9 100 1 >n.$type
+    ok_prints "the name .$type says the type" '1\n9\n100\n' -- gpusort --output-format=text n.$type
+    zstd -q n.$type
+    ok_prints "the name .$type.zst says the type" '1\n9\n100\n' -- \
+        gpusort --output-format=text n.$type.zst
+done
+cp n.u32 nameless
+printf '\xff\xff\xff\xff' >>nameless
+refused 'nothing says what it is' 'nameless: .*--type' -- gpusort nameless -o "$target"
+ok_prints '--type says that it is raw' '1\n9\n100\n4294967295\n' -- \
+    gpusort --type=u32 --output-format=text nameless
+head -c 10 n.u32 >five.u32
+ok_prints '--type overrides the name' '0\n0\n1\n9\n100\n' -- \
+    gpusort --type=u16 --output-format=text five.u32
+for type in i16 u32 f64; do
+    head -c 11 n.f64 >odd.bin
+    refused "11 bytes are no numbers of type $type" 'odd.bin: .*11 bytes' -- \
+        gpusort --type=$type odd.bin -o "$target"
+done
+refused '11 bytes on a pipe are no u32' 'standard input: .*' -- \
+    gpusort --format=raw --type=u32 -o "$target" < <(cat odd.bin)
+ok_prints '--endian=big' '1\n256\n' -- \
+    gpusort --format=raw --type=u16 --endian=big --output-format=text < <(printf '\1\0\0\1')
+ok_prints 'a big-endian spelling of the type' '1\n256\n' -- \
+    gpusort --format=raw --type='>u2' --output-format=text < <(printf '\1\0\0\1')
+ok_prints 'bytes as numbers' 'cba' -- gpusort --format=raw --type=u8 -r < <(printf 'bca')
+
+# ---- npy -----------------------------------------------------------------------------------------
+
+for version in 1 2 3; do
+    ok_prints "npy version $version" '1\n2\n3\n4\n5\n6\n7\n8\n' -- \
+        gpusort --output-format=text version$version.npy
+done
+"$numpy" -c 'import numpy
+numbers = numpy.load("sorted.npy")
+numpy.save("up.npy", numbers)
+numpy.save("twice.npy", numpy.repeat(numbers, 2))'
+cp version1.npy misnamed.bin
+ok_writes 'npy is recognised whatever its name' up.npy -- misnamed.bin
+ok_output 'npy on a pipe' up.npy -- gpusort < <(cat version1.npy)
+ok_writes 'several npy files' twice.npy -- version1.npy sorted.npy
+
+liar() {
+    refused "npy: $2" "^gpusort: $1.npy: ${3-}" -- gpusort --format=npy "$1.npy" -o "$target"
+}
+liar bad_magic 'a bad magic'
+liar bad_version 'a version that there is not'
+liar huge_header 'a header of 4 GiB'
+liar long_header 'a header longer than the file'
+liar fewer_bytes 'fewer bytes than the header says'
+liar cut_number 'the last number cut'
+liar more_bytes 'more bytes than the header says'
+liar huge_count '2^63 numbers'
+liar overflowing_count 'a count whose size in bytes overflows'
+liar endless_count 'a count of forty digits'
+liar negative_count 'a negative count'
+liar no_shape 'no shape'
+liar no_descr 'no dtype'
+liar twice_descr 'two dtypes'
+liar other_key 'a key that there is not'
+liar no_brace 'no braces'
+liar behind_brace 'something behind the brace'
+liar nul_in_header 'a NUL in the header'
+liar only_magic 'the magic alone'
+liar cut_header 'the header cut off'
+liar no_type 'a dtype that there is not'
+liar no_order 'a dtype without sense'
+liar two_dimensions 'two dimensions'
+liar no_dimension 'no dimension'
+liar objects 'objects'
+liar strings 'strings'
+liar complex 'complex numbers'
+liar records 'records'
+refused 'npy: fewer bytes, on a pipe' 'standard input: ' -- \
+    gpusort -o "$target" < <(cat fewer_bytes.npy)
+refused 'npy: more bytes, on a pipe' 'standard input: ' -- \
+    gpusort -o "$target" < <(cat more_bytes.npy)
+zstd -q fewer_bytes.npy
+refused 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- \
+    gpusort -o "$target" fewer_bytes.npy.zst
+refused 'npy: --endian that the header contradicts' 'big_endian.npy: .*endian' -- \
+    gpusort --endian=little big_endian.npy -o "$target"
+refused 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- \
+    gpusort --type=f32 version1.npy -o "$target"
+
+# ---- text ----------------------------------------------------------------------------------------
+
+printf '2\n1\n' >plain
+ok_prints 'text is found by its content' '1\n2\n' -- gpusort plain
+cp plain named.txt
+ok_prints 'text is found by its name' '1\n2\n' -- gpusort named.txt
+printf 'abc\n' >words.txt
+refused 'words' 'words.txt:1: ' -- gpusort words.txt -o "$target"
+refused '--endian with text' 'plain: .*--endian' -- gpusort --endian=big plain -o "$target"
+cp plain plain.bin
+ok_prints '--format=text overrides the name' '1\n2\n' -- gpusort --format=text plain.bin
+
+# ---- standard input and several inputs -----------------------------------------------------------
+
+ok_prints 'no FILE is standard input' '1\n2\n' -- gpusort <plain
+ok_prints '- is standard input' '1\n2\n' -- gpusort - <plain
+ok_prints '--input=FILE is FILE' '1\n1\n2\n2\n' -- gpusort --input=plain plain
+ok_prints 'standard input beside a file' '1\n1\n2\n2\n' -- gpusort plain - <plain
+ok_prints 'standard input is read from where it stands' '1\n2\n' -- \
+    bash -c '{ read -r; exec "$0"; } < <(printf "skipped\n2\n1\n")' "$GPUSORT"
+printf 'skipped\n2\n1\n' >offset
+ok_prints 'a file as standard input is read from where it stands' '1\n2\n' -- \
+    bash -c '{ read -r; exec "$0"; } <offset' "$GPUSORT"
+{ printf 'skip'; numbers u4 3 2 1; } >offset
+ok_prints 'raw standard input is read from where it stands' '1\n2\n3\n' -- \
+    bash -c '{ dd bs=4 count=1 of=/dev/null status=none
+        exec "$0" --format=raw --type=u32 --output-format=text; } <offset' "$GPUSORT"
+ok_writes 'several raw files' <(numbers f8 1 1 2 2) -- n.bin n.bin
+refused 'text beside raw numbers' 'n.bin: raw f64.* plain is text' -- \
+    gpusort plain n.bin -o "$target"
+refused 'two types' 'n.u32: raw u32.* n.f64 is raw f64' -- gpusort n.f64 n.u32 -o "$target"
+refused 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- \
+    gpusort version1.npy u32.npy -o "$target"
+refused 'two byte orders' 'big_endian.npy: ' -- gpusort version1.npy big_endian.npy -o "$target"
+
+# ---- nothing -------------------------------------------------------------------------------------
+
+: >nothing
+cp nothing nothing.bin
+cp nothing nothing.f32
+ok_writes 'an empty file' nothing -- nothing
+ok_writes 'an empty .bin' nothing -- nothing.bin
+ok_writes 'an empty .f32' nothing -- nothing.f32
+ok_writes 'an empty file as text' nothing -- --format=text nothing
+ok_writes 'an empty file as raw u8' nothing -- --format=raw --type=u8 nothing
+ok_writes 'an empty npy stays npy' empty.npy -- empty.npy
+ok_output 'empty standard input' nothing -- gpusort </dev/null
+ok_output 'an empty pipe' nothing -- gpusort < <(:)
+ok_writes 'empty raw to npy' empty.npy -- --output-format=npy nothing.bin
+ok_writes 'empty npy to text' nothing -- --output-format=text empty.npy
+ok_writes 'empty text to npy' empty.npy -- --format=text --type=f64 --output-format=npy nothing
+refused 'an empty file as npy' 'nothing: ' -- gpusort --format=npy nothing -o "$target"
+ok_prints 'an empty file beside a full one' '1\n2\n' -- gpusort --format=text nothing plain
+
+done_testing

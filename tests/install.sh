@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# make: builds without CUDA from the sources alone, installs, uninstalls, makes an archive.
+. "$(dirname "$0")/lib.sh"
+[ "$test_size" = full ] || skip_all 'tested with the full build'
+unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE # of the make that runs the tests
+
+# The tree without what was built in it.
+root=$(cd "$tests_dir/.." && pwd)
+mkdir tree
+tar -C "$root" -c --exclude=./build --exclude=./.git --exclude=./gpusort . | tar -C tree -x
+cd tree
+
+ok_says 'make CUDA=0 says that the GPU paths are left out' 'without the GPU paths' -- \
+    make -j2 CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1
+ok 'make leaves ./gpusort' test -x gpusort
+ok_prints 'it sorts' '1\n2\n' -- ./gpusort <<<$'2\n1'
+ok 'the second make has nothing to build' \
+    bash -c '! make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 | grep -- "-c -o"'
+ok 'make install' make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 install DESTDIR="$work/root" prefix=/usr
+ok_prints 'what make install installs' \
+    './usr/bin/gpusort\n./usr/share/man/man1/gpusort.1\n' -- \
+    bash -c 'cd "$0" && find . -type f | sort' "$work/root"
+ok_prints 'modes of what make install installs' '755\n644\n' -- \
+    stat -c %a "$work/root/usr/bin/gpusort" "$work/root/usr/share/man/man1/gpusort.1"
+ok_says 'the program installed' '^gpusort [0-9]' -- "$work/root/usr/bin/gpusort" --version
+ok 'make uninstall' make CUDA=0 uninstall DESTDIR="$work/root" prefix=/usr
+ok_prints 'make uninstall leaves no file' '' -- find "$work/root" -type f
+ok 'make clean' make CUDA=0 clean
+ok 'make clean leaves no build' test ! -e build
+ok 'make distclean' make CUDA=0 distclean
+ok 'make distclean leaves no program' test ! -e gpusort
+cd ..
+
+if git -C "$root" rev-parse -q --verify HEAD >/dev/null 2>&1; then
+    git clone -q "$root" clone
+    ok 'make dist' make -C clone dist
+    ok_says 'the archive has the Makefile in its directory' '^gpusort-[0-9.]+/Makefile$' -- \
+        bash -c 'tar tzf clone/gpusort-*.tar.gz'
+else
+    skip 'make dist' 'not a git checkout with a commit'
+fi
+
+done_testing

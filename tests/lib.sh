@@ -1,0 +1,244 @@
+# shellcheck shell=bash
+# lib.sh - what the tests in tests/*.sh share: assertions in TAP, and a directory of one's own.
+#
+# A test sources this file, makes claims, and ends with done_testing. A test that dies on its way
+# prints no plan, and so counts as failed. The program under test is $GPUSORT.
+set -euo pipefail
+export LC_ALL=C
+umask 022
+
+tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+GPUSORT=$(realpath "${GPUSORT:-$tests_dir/../build/gpusort}")
+test_size=${TEST_SIZE:-full} # small: for builds that are many times slower
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/gpusort-test.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/files" "$work/log"
+cd "$work/files"
+
+# Where the commands of `refused` are to write.
+target_dir=$work/target
+target=$target_dir/out
+
+claims=0
+failures=0
+
+gpusort() { "$GPUSORT" "$@"; }
+
+# full_or_small FULL SMALL: the one that fits the build under test.
+full_or_small() { if [ "$test_size" = small ]; then echo "$2"; else echo "$1"; fi; }
+
+# ---- claims --------------------------------------------------------------------------------------
+
+pass() {
+    claims=$((claims + 1))
+    echo "ok $claims - $1"
+}
+
+# fail NAME FILE: FILE says what went wrong.
+fail() {
+    claims=$((claims + 1))
+    failures=$((failures + 1))
+    echo "not ok $claims - $1"
+    head -n 40 "$2" | cut -c 1-400 | tr -c '[:print:]\n' '?' | sed 's/^/#   /'
+}
+
+# skip NAME REASON
+skip() {
+    claims=$((claims + 1))
+    echo "ok $claims - $1 # SKIP $2"
+}
+
+# skip_all REASON: ends the test.
+skip_all() {
+    echo "1..0 # SKIP $1"
+    exit 0
+}
+
+done_testing() {
+    echo "1..$claims"
+    [ "$failures" -eq 0 ]
+}
+
+# pass_unless_said NAME FILE: passes if FILE, the list of problems, is empty.
+pass_unless_said() { if [ -s "$2" ]; then fail "$1" "$2"; else pass "$1"; fi; }
+
+# ok NAME COMMAND...: the command succeeds.
+ok() {
+    local name=$1
+    shift
+    if "$@" >"$work/log/ok" 2>&1; then
+        pass "$name"
+    else
+        echo "exit status $? of: $*" >>"$work/log/ok"
+        fail "$name" "$work/log/ok"
+    fi
+}
+
+# describe_difference GOT EXPECTED: where two files first differ, with the bytes of both there.
+describe_difference() {
+    local at
+    stat -c '%n has %s bytes' "$1" "$2"
+    at=$(cmp "$1" "$2" 2>/dev/null | sed -n 's/.* byte \([0-9]*\),.*/\1/p') || true
+    at=$((${at:-$(($(stat -c %s "$1") + 1))} - 1)) # none: one is the beginning of the other
+    at=$((at > 8 ? at - 8 : 0))
+    echo "from byte $at on, got:"
+    od -A d -t x1z -j "$at" -N 48 "$1" || true
+    echo "expected:"
+    od -A d -t x1z -j "$at" -N 48 "$2" || true
+}
+
+# ok_same_bytes NAME GOT EXPECTED
+ok_same_bytes() {
+    if cmp -s "$2" "$3"; then
+        pass "$1"
+    else
+        describe_difference "$2" "$3" >"$work/log/difference" 2>&1
+        fail "$1" "$work/log/difference"
+    fi
+}
+
+# finish_comparison NAME STATUS GOT EXPECTED COMMAND...: of a command that was to succeed quietly.
+finish_comparison() {
+    local name=$1 status=$2 got=$3 expected=$4
+    shift 4
+    {
+        [ "$status" -eq 0 ] || echo "exit status $status of: $*"
+        sed 's/^/standard error: /' "$work/log/stderr"
+        cmp -s "$got" "$expected" || describe_difference "$got" "$expected" 2>&1
+    } >"$work/log/problems"
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+# ok_writes NAME EXPECTED -- ARGUMENT...: `gpusort ARGUMENT... -o got` succeeds quietly, and got has
+# the bytes of the file EXPECTED.
+ok_writes() {
+    local name=$1 expected=$2 status=0
+    shift 3
+    rm -f got
+    gpusort "$@" -o got 2>"$work/log/stderr" || status=$?
+    finish_comparison "$name" "$status" got "$expected" gpusort "$@"
+}
+
+# ok_output NAME EXPECTED -- COMMAND...: succeeds quietly, and its standard output has the bytes of
+# the file EXPECTED.
+ok_output() {
+    local name=$1 expected=$2 status=0
+    shift 3
+    "$@" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    finish_comparison "$name" "$status" "$work/log/stdout" "$expected" "$@"
+}
+
+# ok_prints NAME EXPECTED -- COMMAND...: succeeds, prints exactly EXPECTED (printf %b escapes) on
+# standard output and nothing on standard error.
+ok_prints() {
+    local name=$1
+    printf %b "$2" >"$work/log/expected"
+    shift 2
+    ok_output "$name" "$work/log/expected" "$@"
+}
+
+# ok_says NAME REGEX -- COMMAND...: succeeds, and a line of standard output or error matches.
+ok_says() {
+    local name=$1 regex=$2 status=0
+    shift 3
+    "$@" >"$work/log/said" 2>&1 || status=$?
+    {
+        [ "$status" -eq 0 ] || echo "exit status $status of: $*"
+        grep -Eq -e "$regex" "$work/log/said" || {
+            echo "no line matches $regex in:"
+            cat "$work/log/said"
+        }
+    } >"$work/log/problems"
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+# ok_fails_with NAME STATUS REGEX -- COMMAND...: exits so, standard error matching.
+ok_fails_with() {
+    local name=$1 expected=$2 regex=$3 status=0
+    shift 4
+    "$@" >/dev/null 2>"$work/log/stderr" || status=$?
+    {
+        [ "$status" -eq "$expected" ] || echo "exit status $status, not $expected, of: $*"
+        grep -Eq -e "$regex" "$work/log/stderr" || {
+            echo "nothing matches $regex on standard error:"
+            cat "$work/log/stderr"
+        }
+    } >"$work/log/problems"
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+old_output() {
+    rm -rf "$target_dir"
+    mkdir "$target_dir"
+    echo 'the old output' >"$target"
+    chmod 640 "$target"
+}
+
+# Says what is not as old_output left it.
+old_output_problems() {
+    [ "$(cat "$target" 2>&1)" = 'the old output' ] || echo "the old output was changed"
+    [ "$(stat -c %a "$target" 2>&1)" = 640 ] || echo "the mode of the old output was changed"
+    [ "$(ls -A "$target_dir")" = out ] || echo "left behind: $(ls -A "$target_dir")"
+}
+
+# refused NAME REGEX -- COMMAND...: the command, which is to write to $target, ends with status 2
+# and one line on standard error, matching, and leaves everything as it was.
+refused() {
+    local name=$1 regex=$2 status=0
+    shift 3
+    old_output
+    "$@" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    {
+        [ "$status" -eq 2 ] || echo "exit status $status, not 2, of: $*"
+        [ ! -s "$work/log/stdout" ] || echo "it wrote to standard output"
+        [ "$(wc -l <"$work/log/stderr")" -eq 1 ] || echo "not one line on standard error"
+        grep -q '^gpusort: ' "$work/log/stderr" || echo "no 'gpusort: ' before the message"
+        grep -Eq -e "$regex" "$work/log/stderr" || echo "the message does not match $regex"
+        old_output_problems
+    } >"$work/log/problems" 2>&1
+    [ ! -s "$work/log/problems" ] || sed 's/^/standard error: /' "$work/log/stderr" \
+        >>"$work/log/problems"
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+# ---- what the machine has ------------------------------------------------------------------------
+
+# Sets $numpy to a Python that has NumPy, or ends the test.
+need_numpy() {
+    for numpy in python3 /usr/bin/python3; do
+        if "$numpy" -c 'import numpy' 2>/dev/null; then
+            return 0
+        fi
+    done
+    skip_all 'no Python with NumPy'
+}
+
+# Why the GPU of the program under test cannot be used; empty if it can.
+gpu_problem() {
+    printf 1 | gpusort --format=raw --type=u8 --device=gpu 2>&1 >/dev/null | sed 's/^gpusort: //'
+}
+
+# The paths that --list names for a device, each as --algorithm takes it: PATH, and PATH:TILE for
+# every tile size.
+list_paths() {
+    gpusort --list | awk -v device="$1" '
+        /^[^ ]/ { in_devices = /^devices/ }
+        in_devices && /^  [^ ]/ { current = $1 }
+        in_devices && /^    / && current == device {
+            print $1
+            if (split($0, parts, "; tiles of ") < 2)
+                next
+            count = split(parts[2], tiles, ", ")
+            for (i = 1; i <= count; i++)
+                print $1 ":" tiles[i]
+        }'
+}
+
+# The types that --list names.
+list_types() {
+    gpusort --list | awk '/^[^ ]/ { in_types = /^types/ } in_types && /^  / { print $1 }'
+}
+
+# The bytes of a number of a type, by its name.
+bytes_of_type() { echo $((10#${1//[!0-9]/} / 8)); }

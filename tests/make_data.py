@@ -1,0 +1,228 @@
+"""Data for the tests, and what gpusort is to make of it, by NumPy and Python alone.
+
+  make_data.py keys DIR TYPE COUNT...    numbers with every special value, and their orders
+  make_data.py text DIR TYPE COUNT       the same numbers as raw data and as text, sorted
+  make_data.py lines COUNT               lines of text of every spelling
+  make_data.py agrees TYPE ENDIAN IN OUT OUT is IN sorted, by np.sort's reckoning
+  make_data.py npy DIR                   .npy files, good ones and liars
+"""
+
+import os
+import random
+import struct
+import sys
+
+import numpy as np
+
+# Exponent bits of the floats; NumPy has no bf16, so numbers are handled as their bits.
+EXPONENT_BITS = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
+
+
+def width(type_name):
+    return int(type_name.lstrip("abcdefghijklmnopqrstuvwxyz"))
+
+
+def bits_dtype(type_name):
+    return np.dtype("<u%d" % (width(type_name) // 8))
+
+
+def numpy_dtype(type_name, endian="little"):
+    """The dtype of a type, or None where NumPy has none."""
+    if type_name == "bf16":
+        return None
+    return np.dtype("<>"[endian == "big"] + "%s%d" % (type_name[0], width(type_name) // 8))
+
+
+def infinity(type_name):
+    exponent_bits = EXPONENT_BITS[type_name]
+    return ((1 << exponent_bits) - 1) << (width(type_name) - 1 - exponent_bits)
+
+
+def special_bits(type_name):
+    """The bits of numbers that sorters get wrong."""
+    bits = width(type_name)
+    sign = 1 << (bits - 1)
+    if type_name not in EXPONENT_BITS:
+        return [0, 1, 2, sign - 1, sign, sign + 1, 2 * sign - 1]
+    inf = infinity(type_name)
+    quiet = inf | (inf & -inf) >> 1  # the first bit of the significand set as well
+    positive = [0, 1, 2, inf - 1, inf, inf + 1, inf + 2, quiet, quiet + 1, sign - 1]
+    return positive + [sign | x for x in positive]
+
+
+def make_keys(type_name, count, seed):
+    """Bits of numbers: a third any bits, a third few distinct ones, specials in between."""
+    generator = np.random.default_rng(seed)
+    top = (1 << width(type_name)) - 1
+    keys = generator.integers(0, top, count, dtype=np.uint64, endpoint=True)
+    few = generator.integers(0, top, 7, dtype=np.uint64, endpoint=True)
+    kind = generator.integers(0, 9, count)
+    keys = np.where(kind < 3, few[generator.integers(0, 7, count)], keys)
+    special = np.array(special_bits(type_name), dtype=np.uint64)
+    keys = np.where(kind == 3, special[generator.integers(0, len(special), count)], keys)
+    if type_name in EXPONENT_BITS and numpy_dtype(type_name):
+        ordinary = generator.normal(0, 100, count).astype(numpy_dtype(type_name))
+        keys = np.where(kind > 5, ordinary.view(bits_dtype(type_name)), keys)
+    return keys.astype(bits_dtype(type_name))
+
+
+def sort_keys(type_name, keys, descending=False, nan=None):
+    """The documented order:
+    -inf < ... < -0 < +0 < ... < +inf < +NaNs by payload < -NaNs by payload, downwards."""
+    if type_name not in EXPONENT_BITS:
+        ordered = np.sort(keys.view(numpy_dtype(type_name))).view(keys.dtype)
+        return ordered[::-1] if descending else ordered
+    bits = width(type_name)
+    magnitude = (keys & keys.dtype.type((1 << (bits - 1)) - 1)).astype(np.int64)
+    negative = (keys >> keys.dtype.type(bits - 1)) == 1
+    by_sign = np.where(negative, ~magnitude, magnitude)
+    is_nan = magnitude > infinity(type_name)
+    order = np.lexsort((by_sign, negative & is_nan, is_nan))
+    if descending:
+        order = order[::-1]
+    if nan:
+        numbers, nans = order[~is_nan[order]], order[is_nan[order]]
+        order = np.concatenate((nans, numbers) if nan == "first" else (numbers, nans))
+    return keys[order]
+
+
+def write_keys(path, type_name, endian, keys):
+    """Writes raw data to PATH.raw and, where NumPy has the type, np.save's file to PATH.npy."""
+    stored = keys if endian == "little" else keys.byteswap()
+    stored.tofile(path + ".raw")
+    dtype = numpy_dtype(type_name, endian)
+    if dtype:
+        np.save(path + ".npy", stored.view(dtype))
+
+
+def command_keys(directory, type_name, *counts):
+    for count in map(int, counts):
+        keys = make_keys(type_name, count, seed=count + len(type_name))
+        for endian in ("little", "big")[: 1 if width(type_name) == 8 else 2]:
+            base = os.path.join(directory, "%s.%d.%s" % (type_name, count, endian))
+            write_keys(base + ".in", type_name, endian, keys)
+            for descending in (False, True):
+                for nan in (None, "first", "last")[: 3 if type_name in EXPONENT_BITS else 1]:
+                    name = "%s.%s%s" % (base, "down" if descending else "up", "." + nan if nan else "")
+                    write_keys(name, type_name, endian, sort_keys(type_name, keys, descending, nan))
+
+
+def number_text(type_name, value):
+    """The shortest decimal that reads back the same."""
+    if type_name[0] != "f":
+        return str(int(value))
+    if np.isnan(value):
+        return "-nan" if np.signbit(value) else "nan"
+    text = repr(float(value)) if type_name == "f64" else str(value)
+    return text[:-2] if text.endswith(".0") else text
+
+
+def command_text(directory, type_name, count):
+    """IN.raw and IN.text hold the same numbers; SORTED.raw and SORTED.text too, in order. The NaNs
+    of text have no payload."""
+    dtype = numpy_dtype(type_name)
+    keys = make_keys(type_name, int(count), seed=5)
+    if type_name in EXPONENT_BITS:
+        values = keys.view(dtype)
+        plain = np.array([np.nan], dtype).view(keys.dtype)[0] & ~(1 << (width(type_name) - 1))
+        sign = keys & keys.dtype.type(1 << (width(type_name) - 1))
+        keys = np.where(np.isnan(values), keys.dtype.type(plain) | sign, keys).astype(keys.dtype)
+    for name, numbers in (("in", keys), ("sorted", sort_keys(type_name, keys))):
+        write_keys(os.path.join(directory, "%s.%s" % (type_name, name)), type_name, "little", numbers)
+        with open(os.path.join(directory, "%s.%s.text" % (type_name, name)), "w") as text:
+            text.writelines(number_text(type_name, x) + "\n" for x in numbers.view(dtype))
+
+
+def random_line(choose):
+    """One number, in one of its spellings."""
+    kind = choose.randrange(20)
+    if kind < 5:
+        return str(choose.randrange(-10**6, 10**6))
+    if kind < 8:
+        return "%.*f" % (choose.randrange(1, 12), choose.uniform(-1000, 1000))
+    if kind < 11:
+        return "%.*e" % (choose.randrange(0, 19), choose.uniform(-10, 10) * 10.0 ** choose.randrange(-300, 300))
+    if kind < 15:
+        value = choose.randrange(0, 30)
+        spelling = choose.choice(
+            ("%d", "%d.0", "0%d", "+%d", "%de0", "%d.", "-%d", "-%d.000", " %d", "\t%d", "%d00e-2", "0x%x", "0X%Xp0")
+        )
+        return spelling % value
+    if kind < 17:  # more digits than a double holds, some more than a long double holds
+        return choose.choice(("", "-")) + str(choose.randrange(2**52, 2**66)) + choose.choice(("", ".5", "e-3"))
+    if kind == 17:
+        return "".join(choose.choice("0123456789") for _ in range(choose.randrange(1, 60)))
+    return choose.choice(
+        ("nan", "-nan", "NaN", "inf", "-inf", "Infinity", "-INF", "0", "-0", "+0", "0.0", ".5", "-.5", "5e-1")
+        + ("1e4000", "-1e4000", "1e-4000", "1e-4945", "1e5000", "-1e5000", "1e-5000", "0x1p-16400", "0x1.8p3")
+        + ("18446744073709551615", "18446744073709551616", "18446744073709551617", "  7", " \t-7", "1e400", "1e-400")
+    )
+
+
+def command_lines(count):
+    choose = random.Random(20)
+    sys.stdout.writelines(random_line(choose) + "\n" for _ in range(int(count)))
+
+
+def command_agrees(type_name, endian, before, after):
+    dtype = numpy_dtype(type_name, endian)
+    expected, got = np.sort(np.fromfile(before, dtype)), np.fromfile(after, dtype)
+    if not np.array_equal(expected, got, equal_nan=True):
+        at = int(np.argmax(~((expected == got) | (np.isnan(expected) & np.isnan(got)))))
+        sys.exit("number %d is %r, and np.sort has %r" % (at, got[at], expected[at]))
+
+
+def npy(header, data, magic=b"\x93NUMPY\x01\x00", size=None):
+    """An .npy file by hand: nothing in it need be true."""
+    header = header.encode("latin1")
+    size = len(header) if size is None else size
+    return magic + struct.pack("<H" if magic[6:7] == b"\x01" else "<I", size) + header + data
+
+
+def command_npy(directory):
+    def save(name, content):
+        with open(os.path.join(directory, name + ".npy"), "wb") as file:
+            file.write(content)
+
+    eight = np.arange(8, 0, -1, dtype="<f8")
+    data = eight.tobytes()
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s,), }\n"
+    for version in (1, 2, 3):
+        with open(os.path.join(directory, "version%d.npy" % version), "wb") as file:
+            np.lib.format.write_array(file, eight, version=(version, 0))
+    np.save(os.path.join(directory, "big_endian.npy"), eight.astype(">f8"))
+    np.save(os.path.join(directory, "u32.npy"), eight.astype("<u4"))
+    np.save(os.path.join(directory, "empty.npy"), eight[:0])
+    np.save(os.path.join(directory, "two_dimensions.npy"), eight.reshape(2, 4))
+    np.save(os.path.join(directory, "no_dimension.npy"), np.float64(1))
+    np.save(os.path.join(directory, "objects.npy"), np.array([1, "a"], dtype=object), allow_pickle=True)
+    np.save(os.path.join(directory, "strings.npy"), np.array(["a", "b"]))
+    np.save(os.path.join(directory, "complex.npy"), eight.astype("c16"))
+    np.save(os.path.join(directory, "records.npy"), np.zeros(3, dtype=[("a", "<f8"), ("b", "<i4")]))
+    save("sorted", npy(header % 8, np.sort(eight).tobytes()))
+    save("bad_magic", b"\x93NUMPX\x01\x00" + npy(header % 8, data)[8:])
+    save("bad_version", npy(header % 8, data, magic=b"\x93NUMPY\x09\x00"))
+    save("huge_header", npy(header % 8, data, magic=b"\x93NUMPY\x02\x00", size=2**32 - 1))
+    save("long_header", npy(header % 8, data, size=60000))
+    save("fewer_bytes", npy(header % 8, data[:-8]))
+    save("cut_number", npy(header % 8, data[:-3]))
+    save("more_bytes", npy(header % 8, data + b"more"))
+    save("huge_count", npy(header % 2**63, data))
+    save("overflowing_count", npy(header % (2**61 + 8), data))
+    save("endless_count", npy(header % ("9" * 40), data))
+    save("negative_count", npy(header % -8, data))
+    save("no_shape", npy("{'descr': '<f8', 'fortran_order': False, }\n", data))
+    save("no_descr", npy("{'fortran_order': False, 'shape': (8,), }\n", data))
+    save("twice_descr", npy("{'descr': '<f8', 'descr': '<u8', 'fortran_order': False, 'shape': (8,), }\n", data))
+    save("other_key", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (8,), 'more': 1, }\n", data))
+    save("no_brace", npy("'descr': '<f8', 'fortran_order': False, 'shape': (8,), \n", data))
+    save("behind_brace", npy(header.rstrip("\n") % 8 + " more\n", data))
+    save("nul_in_header", npy(header.replace("False", "False\0") % 8, data))
+    save("only_magic", b"\x93NUMPY\x01\x00")
+    save("cut_header", npy(header % 8, b"")[:40])
+    save("no_type", npy((header % 8).replace("<f8", "<f3"), data))
+    save("no_order", npy((header % 8).replace("<f8", "f8x"), data))
+
+
+if __name__ == "__main__":
+    globals()["command_" + sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,231 @@
+#!/usr/bin/env bash
+# The output is all there or as it was: whatever it is, whatever goes wrong, and whoever interrupts.
+. "$(dirname "$0")/lib.sh"
+
+# 262,144 numbers, 2 MiB of u64, more than any buffer.
+seq 262144 | shuf --random-source=/dev/zero >shuffled
+gpusort --type=u64 --output-format=raw shuffled -o sorted.u64
+awk '{ print $1 }' shuffled | sort -g >sorted.text
+ok_output 'the numbers that this test goes by' sorted.text -- \
+    gpusort --type=u64 --format=raw --output-format=text sorted.u64
+gpusort -r sorted.u64 -o reversed.u64
+
+# ---- files ---------------------------------------------------------------------------------------
+
+# ok_alone NAME FILE...: the directory `place` holds these files and no other.
+ok_alone() {
+    local name=$1
+    shift
+    printf '%s\n' "$@" | sort >"$work/log/expected"
+    ok_output "$name: nothing else is left" "$work/log/expected" -- ls -A place
+}
+fresh_place() { rm -rf place && mkdir place; }
+
+fresh_place
+ok 'writes a new file' gpusort reversed.u64 -o place/new
+ok_same_bytes 'a new file' place/new sorted.u64
+ok_prints 'a new file has the mode of the umask' '644\n' -- stat -c %a place/new
+ok_alone 'a new file' new
+ok 'writes a new file under umask 077' bash -c 'umask 077; exec "$0" reversed.u64 -o place/private' \
+    "$GPUSORT"
+ok_prints 'a stricter umask is honoured' '600\n' -- stat -c %a place/private
+
+fresh_place
+cp reversed.u64 place/both
+chmod 751 place/both
+ok 'an input may be the output' gpusort --type=u64 --format=raw place/both -o place/both
+ok_same_bytes 'an input may be the output' place/both sorted.u64
+ok_prints 'the mode of the file replaced is kept' '751\n' -- stat -c %a place/both
+ok_alone 'an input that is the output' both
+
+fresh_place
+cp reversed.u64 place/real
+ln -s real place/link
+ln -s "$PWD/place/link" place/far
+ok 'an input may be the output through links' \
+    gpusort --type=u64 --format=raw place/real -o place/far
+ok_same_bytes 'the file that a link names is replaced' place/real sorted.u64
+ok_prints 'a link stays a link' 'real\n' -- readlink place/link
+ok_alone 'output through links' real link far
+ln -s missing place/dangling
+ok 'a link to nothing' gpusort reversed.u64 -o place/dangling
+ok_same_bytes 'a link to nothing makes the file it names' place/missing sorted.u64
+ok_prints 'a link to nothing stays a link' 'missing\n' -- readlink place/dangling
+ln -s round place/round
+refused 'a link to itself' 'place/round' -- \
+    bash -c 'exec "$0" reversed.u64 -o place/round' "$GPUSORT"
+
+fresh_place
+echo old >place/both
+ln place/both place/hard
+ok 'a file with two names' gpusort reversed.u64 -o place/both
+ok_prints 'the other name of the file replaced keeps the old one' 'old\n' -- cat place/hard
+
+long=$(printf 'x%.0s' {1..255})
+fresh_place
+ok 'the longest name there can be' gpusort reversed.u64 -o "place/$long"
+ok_same_bytes 'the longest name there can be' "place/$long" sorted.u64
+ok 'a name with a blank and a newline' gpusort reversed.u64 -o $'place/a b\nc'
+ok_same_bytes 'a name with a blank and a newline' $'place/a b\nc' sorted.u64
+fresh_place
+ok 'a name in the directory one is in' bash -c 'cd place && exec "$0" ../reversed.u64 -o here' \
+    "$GPUSORT"
+ok_alone 'a name in the directory one is in' here
+
+# ---- what is no file -----------------------------------------------------------------------------
+
+ok_output 'standard output' sorted.u64 -- gpusort reversed.u64
+ok_output '-o -' sorted.u64 -- gpusort reversed.u64 -o -
+ok_output '-o /dev/stdout' sorted.u64 -- gpusort reversed.u64 -o /dev/stdout
+ok 'standard output is appended to when it is opened so' \
+    bash -c 'printf head >appended; exec "$0" reversed.u64 >>appended' "$GPUSORT"
+ok_output 'standard output opened to append' <(printf head; cat sorted.u64) -- cat appended
+ok 'standard output is written from where it stands' \
+    bash -c '{ printf head; "$0" reversed.u64; printf tail; } >at_offset' "$GPUSORT"
+ok_output 'standard output written from where it stands' \
+    <(printf head; cat sorted.u64; printf tail) -- cat at_offset
+mkfifo fifo
+cat fifo >from_fifo &
+ok 'a named pipe is written' gpusort reversed.u64 -o fifo
+wait $!
+ok_same_bytes 'a named pipe' from_fifo sorted.u64
+ok 'a named pipe stays one' test -p fifo
+ok '/dev/null is written' gpusort reversed.u64 -o /dev/null
+ok '/dev/null stays a device' test -c /dev/null
+
+# ---- refusals ------------------------------------------------------------------------------------
+
+refused '/dev/full' '/dev/full: No space left on device' -- gpusort reversed.u64 -o /dev/full
+refused '/dev/full with little data' '/dev/full: No space left on device' -- \
+    gpusort --format=text -o /dev/full <<<1
+refused '/dev/full, compressed' '/dev/full: No space left on device' -- \
+    gpusort --zstd reversed.u64 -o /dev/full
+refused '/dev/full with text' '/dev/full: No space left on device' -- \
+    gpusort shuffled -o /dev/full
+refused 'a full standard output' 'standard output: No space left on device' -- \
+    bash -c 'exec "$0" reversed.u64 >/dev/full' "$GPUSORT"
+refused 'a closed standard output' 'standard output: ' -- \
+    bash -c 'exec "$0" reversed.u64 >&-' "$GPUSORT"
+refused 'a missing directory' 'missing/out: No such file or directory' -- \
+    gpusort reversed.u64 -o missing/out
+refused 'a directory' 'place: Is a directory' -- gpusort reversed.u64 -o place
+refused 'a file as a directory' 'Not a directory' -- gpusort reversed.u64 -o shuffled/out
+refused 'an output without a name' ': No such file' -- gpusort reversed.u64 -o ''
+refused 'a name that is too long' 'File name too long' -- gpusort reversed.u64 -o "place/x$long"
+
+# as_user COMMAND...: as somebody who is not root.
+as_user() {
+    if [ "$(id -u)" -ne 0 ]; then
+        "$@"
+    else
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    fi
+}
+chmod a+rx "$work" "$work/files"
+if as_user "$GPUSORT" --version >/dev/null 2>&1 && as_user test -r reversed.u64; then
+    mkdir -m 777 open
+    echo old >open/protected
+    chmod 444 open/protected
+    [ "$(id -u)" -ne 0 ] || chown 0 open/protected
+    refused 'a file that may not be written' 'open/protected: Permission denied' -- \
+        as_user "$GPUSORT" reversed.u64 -o open/protected
+    ok_prints 'a file that may not be written stays' 'old\n' -- cat open/protected
+    mkdir -m 555 closed
+    refused 'a directory that may not be written' 'closed/out: .*Permission denied' -- \
+        as_user "$GPUSORT" reversed.u64 -o closed/out
+    install -m 000 reversed.u64 unreadable.u64
+    refused 'an input that may not be read' 'unreadable.u64: Permission denied' -- \
+        as_user "$GPUSORT" unreadable.u64 -o "$target"
+else
+    skip 'what may not be written or read' 'no way to be an ordinary user here'
+fi
+
+# A file system of 1 MiB, in a name space of its own, which goes with the process.
+mkdir small
+if unshare --map-root-user --mount mount -t tmpfs -o size=1m none small 2>/dev/null; then
+    ok_prints 'a file system that is full: refused, nothing left' '2\nold\n' -- \
+        unshare --map-root-user --mount bash -c '
+            mount -t tmpfs -o size=1m none small
+            echo old >small/out
+            status=0
+            "$0" reversed.u64 -o small/out 2>"$1" || status=$?
+            echo $status
+            cat small/*
+            [ "$(ls -A small)" = out ]' "$GPUSORT" "$work/log/full"
+    ok 'a file system that is full: the message' \
+        grep -qx 'gpusort: small/out: No space left on device' "$work/log/full"
+else
+    skip 'a file system that is full' 'no name space to mount one in'
+fi
+refused 'a file that grows over the limit' 'File too large' -- \
+    bash -c 'trap "" XFSZ; ulimit -f 512; exec "$0" reversed.u64 -o "$1"' "$GPUSORT" "$target"
+
+# ---- terminals -----------------------------------------------------------------------------------
+
+if command -v python3 >/dev/null; then
+    on_terminal() { python3 "$tests_dir/on_terminal.py" "$@"; }
+    refused 'binary data to a terminal' 'standard output: .*terminal.*--force' -- \
+        on_terminal "$GPUSORT" reversed.u64
+    refused 'compressed data to a terminal' 'standard output: .*terminal.*--force' -- \
+        on_terminal "$GPUSORT" --zstd shuffled
+    ok_prints 'text to a terminal' '1\r\n2\r\n' -- on_terminal "$GPUSORT" --format=text <<<$'2\n1'
+    printf '21' >two
+    ok_prints 'binary data to a terminal with --force' '12' -- \
+        on_terminal "$GPUSORT" --force --format=raw --type=u8 two
+else
+    skip 'terminals' 'no Python'
+fi
+
+# ---- signals and closed pipes --------------------------------------------------------------------
+
+# interrupted SIGNAL STATUS: in the middle of its input, the run is ended.
+interrupted() {
+    local signal=$1 expected=$2 status=0 writer sorter
+    old_output
+    rm -f slow && mkfifo slow
+    { head -c 4000000 /dev/zero && exec sleep 60; } >slow 2>/dev/null &
+    writer=$!
+    env --default-signal=INT,HUP,QUIT,TERM "$GPUSORT" --format=raw --type=u64 slow -o "$target" \
+        2>"$work/log/stderr" &
+    sorter=$!
+    for _ in {1..200}; do
+        [ "$(find "$target_dir" -type f | wc -l)" -lt 2 ] || break
+        sleep 0.05
+    done
+    {
+        [ "$(find "$target_dir" -type f | wc -l)" -eq 2 ] || echo "no temporary beside the output"
+        kill -s "$signal" "$sorter"
+        wait "$sorter" 2>/dev/null || status=$?
+        [ "$status" -eq "$expected" ] || echo "exit status $status, not $expected"
+        old_output_problems
+        sed 's/^/standard error: /' "$work/log/stderr"
+    } >"$work/log/problems" 2>&1
+    kill "$writer" 2>/dev/null || true
+    wait "$writer" 2>/dev/null || true
+    pass_unless_said "SIG$signal in mid-run" "$work/log/problems"
+}
+interrupted TERM 143
+interrupted INT 130
+interrupted HUP 129
+interrupted QUIT 131
+
+seq 1 500000 >many
+# closed_pipe COMMAND...: prints two bytes of its output, then its status and standard error.
+closed_pipe() {
+    { "$@" 2>"$work/log/pipe_stderr" || echo "status $?" >&3; } 3>"$work/log/pipe_status" |
+        head -c 2
+    cat "$work/log/pipe_status" "$work/log/pipe_stderr"
+}
+set +o pipefail
+ok_prints 'a closed pipe ends the run quietly, as sort(1)' '1\nstatus 141\n' -- \
+    closed_pipe env --default-signal=PIPE "$GPUSORT" many
+ok_prints 'a closed pipe ends the run quietly, raw numbers' '\1\0status 141\n' -- \
+    closed_pipe env --default-signal=PIPE "$GPUSORT" --type=u32 --output-format=raw many
+ok_prints 'a closed pipe with SIGPIPE ignored is an error' \
+    '1\nstatus 2\ngpusort: standard output: Broken pipe\n' -- \
+    closed_pipe env --ignore-signal=PIPE "$GPUSORT" many
+ok_prints 'a closed pipe with SIGPIPE ignored is an error, raw numbers' \
+    '\1\0status 2\ngpusort: standard output: Broken pipe\n' -- \
+    closed_pipe env --ignore-signal=PIPE "$GPUSORT" --type=u32 --output-format=raw many
+
+done_testing

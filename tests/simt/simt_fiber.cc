@@ -1,0 +1,230 @@
+/* simt_fiber.cc - see simt_fiber.h.
+ *
+ * A switch saves the registers that a C function must preserve and swaps the stack pointer: a few
+ * nanoseconds on x86-64, where it is written out in assembly. Elsewhere swapcontext does it, which
+ * is correct and far slower, as it asks the kernel for the signal mask each time (-DSIMT_UCONTEXT
+ * asks for that on x86-64, too).
+ *
+ * AddressSanitizer is told of every switch, or else it would take one stack for an overflow of
+ * another.
+ */
+#include "simt_fiber.h"
+
+#include <new>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#    include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__x86_64__) && !defined(SIMT_UCONTEXT)
+#    define SIMT_ASSEMBLY
+#else
+#    include <ucontext.h>
+#endif
+
+namespace
+{
+
+/* Frames grow several times over with the sanitizers' red zones. Only touched pages cost memory. */
+constexpr size_t stack_bytes = 256 * 1024;
+
+/* Stacks begin a few cache lines apart from each other, modulo a page: at equal offsets the frames
+ * of 1024 threads would fight for the same few sets of the cache. */
+constexpr size_t stack_colours = 31, stack_colour_bytes = 320;
+
+} // namespace
+
+struct fiber {
+#if defined(SIMT_ASSEMBLY)
+    void *stack_pointer;
+#else
+    ucontext_t context;
+#endif
+    const void *stack_bottom;
+    size_t stack_size;
+    void *fake_stack; /* AddressSanitizer's own */
+    fiber_body body;
+    struct fiber *next_idle;
+};
+
+namespace
+{
+
+struct fiber host;               /* the stack that called fiber_run */
+struct fiber *current = nullptr; /* NULL: the host */
+struct fiber *previous = nullptr;
+struct fiber *idle = nullptr; /* the pool, a stack of stacks */
+size_t fibers_made = 0;
+
+[[noreturn]] void fail(const char *what)
+{
+    perror(what);
+    abort();
+}
+
+/* The first thing after every switch, on the new stack. */
+void arrived(struct fiber *self)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    const void *bottom;
+    size_t size;
+    __sanitizer_finish_switch_fiber(self->fake_stack, &bottom, &size);
+    if (previous == &host) {
+        host.stack_bottom = bottom;
+        host.stack_size = size;
+    }
+#else
+    (void)self;
+#endif
+}
+
+void run_rounds()
+{
+    struct fiber *self = current;
+    arrived(self);
+    for (;;)
+        self->body();
+}
+
+} // namespace
+
+#if defined(SIMT_ASSEMBLY)
+/* void simt_swap_stacks(void **save, void *load) */
+extern "C" void simt_swap_stacks(void **save, void *load);
+asm(R"(
+    .text
+    .globl simt_swap_stacks
+    .type simt_swap_stacks, @function
+simt_swap_stacks:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+    .size simt_swap_stacks, .-simt_swap_stacks
+)");
+#endif
+
+namespace
+{
+
+void swap_stacks(struct fiber *from, struct fiber *to)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(&from->fake_stack, to->stack_bottom, to->stack_size);
+#endif
+    previous = from;
+#if defined(SIMT_ASSEMBLY)
+    simt_swap_stacks(&from->stack_pointer, to->stack_pointer);
+#else
+    swapcontext(&from->context, &to->context);
+#endif
+    arrived(from);
+}
+
+/* Lays the stack out as if run_rounds had been called and had switched away before its first
+ * instruction. */
+void prepare_stack(struct fiber *fiber, size_t colour)
+{
+    const size_t usable = fiber->stack_size - colour * stack_colour_bytes / 16 * 16;
+#if defined(SIMT_ASSEMBLY)
+    void **top = (void **)((char *)const_cast<void *>(fiber->stack_bottom) + usable);
+    *--top = nullptr; /* where run_rounds would return to: a backtrace ends here */
+    *--top = (void *)run_rounds;
+    for (int i = 0; i < 6; i++)
+        *--top = nullptr; /* the six preserved registers */
+    fiber->stack_pointer = top;
+#else
+    if (getcontext(&fiber->context) != 0)
+        fail("simt: getcontext");
+    fiber->context.uc_stack.ss_sp = const_cast<void *>(fiber->stack_bottom);
+    fiber->context.uc_stack.ss_size = usable;
+    fiber->context.uc_link = nullptr;
+    makecontext(&fiber->context, run_rounds, 0);
+#endif
+}
+
+struct fiber *fiber_make(fiber_body body)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *map = (char *)mmap(nullptr, page + stack_bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        fail("simt: no memory for the stack of a thread");
+    if (mprotect(map, page, PROT_NONE) != 0)
+        fail("simt: no guard page for the stack of a thread");
+    /* The fiber itself lies behind the top of its stack. */
+    constexpr size_t own_bytes = (sizeof(struct fiber) + 63) / 64 * 64;
+    struct fiber *fiber = new (map + page + stack_bytes - own_bytes) struct fiber();
+    fiber->stack_bottom = map + page;
+    fiber->stack_size = stack_bytes - own_bytes;
+    fiber->body = body;
+    prepare_stack(fiber, fibers_made++ % stack_colours);
+    return fiber;
+}
+
+void make_idle(struct fiber *fiber)
+{
+    fiber->next_idle = idle;
+    idle = fiber;
+}
+
+} // namespace
+
+struct fiber *fiber_take(fiber_body body)
+{
+    if (idle == nullptr)
+        return fiber_make(body);
+    struct fiber *fiber = idle;
+    idle = fiber->next_idle;
+    fiber->body = body;
+    return fiber;
+}
+
+struct fiber *fiber_current()
+{
+    return current;
+}
+
+void fiber_run(struct fiber *first)
+{
+    current = first;
+    swap_stacks(&host, first);
+}
+
+void fiber_switch(struct fiber *next)
+{
+    struct fiber *self = current;
+    if (next == self)
+        return;
+    current = next;
+    swap_stacks(self, next);
+}
+
+void fiber_retire(struct fiber *next)
+{
+    make_idle(current);
+    fiber_switch(next);
+}
+
+void fiber_return()
+{
+    struct fiber *self = current;
+    make_idle(self);
+    current = nullptr;
+    swap_stacks(self, &host);
+}

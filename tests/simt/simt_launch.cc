@@ -1,0 +1,608 @@
+/* simt_launch.cc - blocks, threads, barriers and warps: the execution model of CUDA on fibers.
+ *
+ *   queue of threads that can run --> one runs until it meets a barrier, a warp primitive or its
+ *   end --> the next one ... --> the last one to arrive makes those that wait ready again
+ *
+ * A thread gets a stack only when it first runs, and hands it on when it ends: a kernel without
+ * barriers runs as a plain loop on one stack.
+ *
+ * The order is where missing synchronisation shows. Whenever threads become ready together (at the
+ * start, after a barrier, after a warp primitive) they are put in the order that SIMT_ORDER asks
+ * for; in the random one, what a warp does next may also come before or after the work of the
+ * other warps. Blocks run in such an order too, for CUDA promises none. Shared memory is filled
+ * with 0xa5 before each block.
+ *
+ * When no thread can run, those that wait do so for threads that have ended or wait elsewhere: the
+ * report says who waits where, and the process aborts.
+ */
+#include "simt_launch.h"
+
+#include "simt_fiber.h"
+#include "simt_symbols.h"
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <numeric>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string>
+#include <time.h>
+#include <tuple>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#    include <sanitizer/common_interface_defs.h>
+#endif
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace
+{
+
+constexpr unsigned max_threads = 1024, lanes = 32, max_warps = max_threads / lanes;
+constexpr unsigned char poison = 0xa5;
+
+/* Yields in a row, with nothing else happening, after which a loop is taken to spin for ever. */
+constexpr unsigned max_yields = 1u << 22;
+
+/* ---- order ---- */
+
+enum order_kind { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
+
+/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016. */
+class random_source
+{
+  public:
+    void seed(uint64_t seed)
+    {
+        state_ = (seed + 1) * 0x9e3779b97f4a7c15u | 1;
+    }
+    /* Below n, which is at least 1. */
+    unsigned below(unsigned n)
+    {
+        state_ ^= state_ >> 12;
+        state_ ^= state_ << 25;
+        state_ ^= state_ >> 27;
+        return (unsigned)((state_ * 0x2545f4914f6cdd1du >> 32) * n >> 32);
+    }
+
+  private:
+    uint64_t state_ = 1;
+};
+
+struct order {
+    order_kind kind;
+    uint64_t seed;
+};
+
+struct order order_read()
+{
+    const char *text = getenv("SIMT_ORDER");
+    const std::string word = text == nullptr ? "random:1" : text;
+    char *end = nullptr;
+    if (word == "forward")
+        return {ORDER_FORWARD, 0};
+    if (word == "reverse")
+        return {ORDER_REVERSE, 0};
+    if (word.rfind("random:", 0) == 0 && word.size() > 7) {
+        const uint64_t seed = strtoull(word.c_str() + 7, &end, 10);
+        if (*end == '\0')
+            return {ORDER_RANDOM, seed};
+    }
+    fprintf(stderr, "simt: SIMT_ORDER is '%s', not forward, reverse or random:SEED\n",
+            word.c_str());
+    abort();
+}
+
+/* ---- the state of the block that runs ---- */
+
+enum thread_state { THREAD_READY, THREAD_AT_BARRIER, THREAD_AT_WARP, THREAD_ENDED };
+
+struct thread {
+    struct fiber *fiber; /* NULL until it has run */
+    thread_state state;
+    uint3 index;
+    simt_site site; /* where it waits */
+    /* At a warp primitive: */
+    simt_warp_kind warp_kind;
+    unsigned mask, source_lane;
+    unsigned result;
+    alignas(16) unsigned char value[SIMT_VALUE_BYTES];
+};
+
+struct warp {
+    unsigned living, waiting; /* lanes */
+};
+
+/* The threads that can run, in the order in which they will: a ring, as each is in it once. */
+class ready_queue
+{
+  public:
+    bool is_empty() const
+    {
+        return count_ == 0;
+    }
+    void push_back(unsigned thread)
+    {
+        ring_[(first_ + count_++) % max_threads] = (uint16_t)thread;
+    }
+    void push_front(unsigned thread)
+    {
+        first_ = (first_ + max_threads - 1) % max_threads;
+        ring_[first_] = (uint16_t)thread;
+        count_++;
+    }
+    unsigned pop_front()
+    {
+        const unsigned thread = ring_[first_];
+        first_ = (first_ + 1) % max_threads;
+        count_--;
+        return thread;
+    }
+
+  private:
+    unsigned first_ = 0, count_ = 0;
+    uint16_t ring_[max_threads];
+};
+
+struct thread threads[max_threads];
+struct warp warps[max_warps];
+class ready_queue ready;
+class random_source dice;
+struct order order;
+uint64_t launches = 0;
+
+const struct simt_kernel *kernel = nullptr; /* NULL: none runs */
+unsigned thread_count, ended, running;      /* of the block; the index of the running thread */
+unsigned at_barrier, yields;
+int barrier_true; /* threads that brought true to the barrier */
+int barrier_result;
+void *dynamic_shared = nullptr;
+bool failure_told = false;
+unsigned thread_list[max_threads]; /* room for barrier_release and run_block to order them */
+#if !defined(__SANITIZE_ADDRESS__)
+unsigned char signal_stack[64 * 1024];
+#endif
+
+/* ---- reports ---- */
+
+void tell_place()
+{
+    if (kernel == nullptr) {
+        fprintf(stderr, "simt: outside of a kernel");
+        return;
+    }
+    fprintf(stderr, "simt: kernel %s, block (%u,%u,%u), thread (%u,%u,%u)",
+            simt_function_name(kernel->function).c_str(), blockIdx.x, blockIdx.y, blockIdx.z,
+            threadIdx.x, threadIdx.y, threadIdx.z);
+}
+
+[[noreturn]] void fail()
+{
+    fflush(stderr);
+    failure_told = true;
+    abort();
+}
+
+/* For failures that the kernel meets by itself: assert, a bad address, a sanitizer. */
+void tell_death()
+{
+    if (kernel == nullptr || failure_told)
+        return;
+    failure_told = true;
+    tell_place();
+    fprintf(stderr, ": died here\n");
+}
+
+extern "C" void on_deadly_signal(int number)
+{
+    tell_death();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* Deadly signals are answered on a stack of their own: the fiber's may be what overflowed.
+ * AddressSanitizer answers all but SIGABRT itself and then calls back; the undefined behaviour
+ * sanitizer needs UBSAN_OPTIONS=abort_on_error=1 to get here. */
+void catch_death()
+{
+    static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    size_t caught = sizeof(signals) / sizeof(signals[0]);
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_set_death_callback(tell_death);
+    caught = 1;
+#else
+    stack_t stack = {};
+    stack.ss_sp = signal_stack;
+    stack.ss_size = sizeof(signal_stack);
+    sigaltstack(&stack, nullptr);
+#endif
+    for (size_t i = 0; i < caught; i++) {
+        struct sigaction action = {};
+        action.sa_handler = on_deadly_signal;
+        action.sa_flags = SA_ONSTACK | SA_RESETHAND;
+        sigaction(signals[i], &action, nullptr);
+    }
+}
+
+/* Who waits where, when nobody can run or a barrier is met in two places. */
+[[noreturn]] void fail_divergent(const char *what)
+{
+    std::map<std::tuple<int, std::string, int, unsigned>, unsigned> places;
+    for (unsigned t = 0; t < thread_count; t++) {
+        const struct thread &thread = threads[t];
+        if (thread.state == THREAD_AT_BARRIER)
+            places[{0, thread.site.file, thread.site.line, 0}]++;
+        else if (thread.state == THREAD_AT_WARP)
+            places[{1, thread.site.file, thread.site.line, thread.mask}]++;
+    }
+    tell_place();
+    fprintf(stderr, ": %s:", what);
+    for (const auto &[place, count] : places) {
+        const auto &[is_warp, file, line, mask] = place;
+        fprintf(stderr, " %u threads wait at the %s in %s:%d", count,
+                is_warp ? "warp primitive" : "block barrier", file.c_str(), line);
+        if (is_warp)
+            fprintf(stderr, " (mask %08x)", mask);
+        fprintf(stderr, ",");
+    }
+    fprintf(stderr, " %u have ended\n", ended);
+    fail();
+}
+
+/* ---- switching ---- */
+
+void set_running(unsigned thread)
+{
+    running = thread;
+    threadIdx = threads[thread].index;
+}
+
+void run_round();
+
+/* The fiber to run `next` on. */
+struct fiber *fiber_of(unsigned next)
+{
+    struct thread &thread = threads[next];
+    if (thread.fiber == nullptr)
+        thread.fiber = fiber_take(run_round);
+    return thread.fiber;
+}
+
+unsigned next_ready()
+{
+    if (ready.is_empty())
+        fail_divergent("divergent barrier");
+    return ready.pop_front();
+}
+
+/* Called by a thread that waits, or is in the queue; returns when its turn has come. */
+void run_others()
+{
+    const unsigned next = next_ready();
+    set_running(next);
+    fiber_switch(fiber_of(next));
+}
+
+/* Makes `count` threads ready, in an order of their own; keep_place: they may run before those
+ * that are ready already, so that one warp runs ahead of the others. */
+void make_ready(unsigned *list, unsigned count, bool keep_place)
+{
+    bool front = keep_place;
+    if (order.kind == ORDER_RANDOM) {
+        for (unsigned i = count; i > 1; i--)
+            std::swap(list[i - 1], list[dice.below(i)]);
+        front = keep_place && dice.below(2) == 0;
+    } else if (order.kind == ORDER_REVERSE) {
+        std::reverse(list, list + count);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (front)
+            ready.push_front(list[count - 1 - i]);
+        else
+            ready.push_back(list[i]);
+    }
+    for (unsigned i = 0; i < count; i++)
+        threads[list[i]].state = THREAD_READY;
+    yields = 0;
+}
+
+/* ---- warps ---- */
+
+/* What the lanes of `group` came for, worked out for all of them at once: from here on each runs at
+ * its own pace. */
+void warp_answer(struct thread *lane, unsigned group)
+{
+    if (lane[__builtin_ctz(group)].warp_kind == SIMT_WARP_SHUFFLE) {
+        unsigned char values[lanes][SIMT_VALUE_BYTES];
+        for (unsigned rest = group; rest != 0; rest &= rest - 1) {
+            const unsigned i = (unsigned)__builtin_ctz(rest);
+            memcpy(values[i], lane[i].value, SIMT_VALUE_BYTES);
+        }
+        for (unsigned rest = group; rest != 0; rest &= rest - 1) {
+            struct thread &taker = lane[__builtin_ctz(rest)];
+            if (group >> taker.source_lane & 1)
+                memcpy(taker.value, values[taker.source_lane], SIMT_VALUE_BYTES);
+            else
+                memset(taker.value, poison, SIMT_VALUE_BYTES);
+        }
+        return;
+    }
+    unsigned voted = 0;
+    for (unsigned rest = group; rest != 0; rest &= rest - 1)
+        voted |= (unsigned)lane[__builtin_ctz(rest)].value[0] << __builtin_ctz(rest);
+    for (unsigned rest = group; rest != 0; rest &= rest - 1) {
+        struct thread &asker = lane[__builtin_ctz(rest)];
+        asker.result = asker.warp_kind == SIMT_WARP_BALLOT ? voted : 0;
+        if (asker.warp_kind != SIMT_WARP_MATCH)
+            continue;
+        for (unsigned other = group; other != 0; other &= other - 1) {
+            const unsigned i = (unsigned)__builtin_ctz(other);
+            asker.result |= (unsigned)!memcmp(asker.value, lane[i].value, SIMT_VALUE_BYTES) << i;
+        }
+    }
+}
+
+/* Lets the living lanes of mask go on if all of them wait with that mask. */
+void warp_release(unsigned warp, unsigned mask)
+{
+    const unsigned first_thread = warp * lanes, group = mask & warps[warp].living;
+    struct thread *lane = threads + first_thread;
+    unsigned list[lanes], count = 0;
+    if (group == 0 || (warps[warp].waiting & group) != group)
+        return;
+    const struct thread &leader = lane[__builtin_ctz(group)];
+    for (unsigned rest = group; rest != 0; rest &= rest - 1) {
+        const struct thread &thread = lane[__builtin_ctz(rest)];
+        if (thread.mask != mask)
+            return;
+        if (thread.warp_kind != leader.warp_kind || thread.site.line != leader.site.line)
+            fail_divergent("divergent warp primitive");
+        list[count++] = first_thread + (unsigned)__builtin_ctz(rest);
+    }
+    warp_answer(lane, group);
+    warps[warp].waiting &= ~group;
+    make_ready(list, count, true);
+}
+
+/* A lane that ends may be the last one that the others wait for. */
+void warp_end_lane(unsigned thread)
+{
+    struct warp &warp = warps[thread / lanes];
+    warp.living &= ~(1u << thread % lanes);
+    for (unsigned rest = warp.waiting; rest != 0; rest &= rest - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(rest);
+        if (warp.waiting >> lane & 1)
+            warp_release(thread / lanes, threads[thread / lanes * lanes + lane].mask);
+    }
+}
+
+/* ---- threads and blocks ---- */
+
+void barrier_release()
+{
+    for (unsigned t = 0; t < thread_count; t++) {
+        if (threads[t].site.line != threads[0].site.line ||
+            strcmp(threads[t].site.file, threads[0].site.file) != 0)
+            fail_divergent("divergent barrier");
+        thread_list[t] = t;
+    }
+    barrier_result = barrier_true;
+    barrier_true = 0;
+    at_barrier = 0;
+    make_ready(thread_list, thread_count, false);
+}
+
+/* The body of every fiber: one thread of the block, from its start to its end. */
+void run_round()
+{
+    kernel->run_thread();
+    threads[running].state = THREAD_ENDED;
+    ended++;
+    yields = 0;
+    warp_end_lane(running);
+    if (ended == thread_count) {
+        fiber_return();
+        return;
+    }
+    const unsigned next = next_ready();
+    set_running(next);
+    if (threads[next].fiber == nullptr)
+        threads[next].fiber = fiber_current();
+    else
+        fiber_retire(threads[next].fiber);
+}
+
+void run_block()
+{
+    ended = at_barrier = 0;
+    barrier_true = 0;
+    for (unsigned t = 0; t < thread_count; t++) {
+        threads[t].fiber = nullptr;
+        threads[t].index = {t % blockDim.x, t / blockDim.x % blockDim.y,
+                            t / blockDim.x / blockDim.y};
+        thread_list[t] = t;
+    }
+    for (unsigned w = 0; w * lanes < thread_count; w++) {
+        const unsigned here = std::min(thread_count - w * lanes, lanes);
+        warps[w] = {0xffffffffu >> (lanes - here), 0};
+    }
+    make_ready(thread_list, thread_count, false);
+    const unsigned first = ready.pop_front();
+    set_running(first);
+    fiber_run(fiber_of(first));
+}
+
+/* ---- shared memory ---- */
+
+/* Poisons before each block what the block before it wrote. Which variables a kernel writes is
+ * looked up after blocks 0, 1, 3, 7, ...: to look at all the program's after each would cost more
+ * than most blocks. */
+class shared_poisoner
+{
+  public:
+    void before_block(size_t dynamic_bytes)
+    {
+        for (size_t i = 0; i < variables_.size(); i++)
+            if (dirty_[i])
+                memset(variables_[i].data, poison, variables_[i].bytes);
+        if (dynamic_bytes > 0)
+            memset(dynamic_shared, poison, dynamic_bytes);
+    }
+    void after_block(size_t blocks_done)
+    {
+        if ((blocks_done & (blocks_done - 1)) != 0)
+            return;
+        for (size_t i = 0; i < variables_.size(); i++)
+            dirty_[i] = dirty_[i] && blocks_done > 1 ? 1 : is_written(variables_[i]);
+    }
+
+  private:
+    static bool is_written(const simt_variable &variable)
+    {
+        return variable.bytes > 0 &&
+               (variable.data[0] != poison ||
+                memcmp(variable.data, variable.data + 1, variable.bytes - 1) != 0);
+    }
+
+    const std::vector<simt_variable> &variables_ = simt_shared_variables();
+    std::vector<unsigned char> dirty_ = std::vector<unsigned char>(variables_.size(), 1);
+};
+
+/* ---- the grid ---- */
+
+/* Block i of the order, of `count`: the numbers start + i * stride mod count, which are all
+ * different as stride and count have no common divisor. */
+class block_order
+{
+  public:
+    explicit block_order(uint64_t count) : count_(count)
+    {
+        if (order.kind == ORDER_REVERSE) {
+            start_ = count - 1;
+            stride_ = count - 1;
+        } else if (order.kind == ORDER_RANDOM) {
+            const unsigned limit = (unsigned)std::min<uint64_t>(count, 0xffffffffu);
+            start_ = dice.below(limit);
+            do
+                stride_ = 1 + dice.below(limit);
+            while (std::gcd(stride_, count) != 1);
+        }
+    }
+    uint64_t at(uint64_t i) const
+    {
+        return (uint64_t)((start_ + (unsigned __int128)i * stride_) % count_);
+    }
+
+  private:
+    uint64_t count_, start_ = 0, stride_ = 1;
+};
+
+void run_grid()
+{
+    const uint64_t blocks = (uint64_t)gridDim.x * gridDim.y * gridDim.z;
+    const class block_order block_order(blocks);
+    class shared_poisoner shared_poisoner;
+    for (uint64_t i = 0; i < blocks; i++) {
+        const uint64_t block = block_order.at(i);
+        blockIdx = {(unsigned)(block % gridDim.x), (unsigned)(block / gridDim.x % gridDim.y),
+                    (unsigned)(block / gridDim.x / gridDim.y)};
+        shared_poisoner.before_block(kernel->dynamic_shared_bytes);
+        run_block();
+        shared_poisoner.after_block(i + 1);
+    }
+}
+
+} // namespace
+
+void simt_run_kernel(const struct simt_kernel &kernel_to_run)
+{
+    if (launches == 0)
+        catch_death();
+    order = order_read();
+    dice.seed(order.seed + launches++ * 0x10001);
+    /* Exact in length, so that AddressSanitizer sees what lies beyond. */
+    if (kernel_to_run.dynamic_shared_bytes > 0 &&
+        posix_memalign(&dynamic_shared, 1024, kernel_to_run.dynamic_shared_bytes) != 0)
+        throw std::bad_alloc();
+    kernel = &kernel_to_run;
+    gridDim = kernel->grid;
+    blockDim = kernel->block;
+    thread_count = blockDim.x * blockDim.y * blockDim.z;
+    run_grid();
+    kernel = nullptr;
+    free(dynamic_shared);
+    dynamic_shared = nullptr;
+}
+
+int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site)
+{
+    threads[running].state = THREAD_AT_BARRIER;
+    threads[running].site = site;
+    barrier_true += predicate;
+    if (++at_barrier == thread_count)
+        barrier_release();
+    run_others();
+    /* Nobody can finish the next barrier before this thread has come to it. */
+    if (kind == SIMT_BARRIER_AND)
+        return barrier_result == (int)thread_count;
+    return kind == SIMT_BARRIER_OR ? barrier_result > 0 : barrier_result;
+}
+
+unsigned simt_warp_meet(simt_warp_kind kind, unsigned mask, unsigned char *value,
+                        unsigned source_lane, simt_site site)
+{
+    struct thread &thread = threads[running];
+    const unsigned bit = 1u << running % lanes;
+    if ((mask & bit) == 0)
+        simt_fail("the mask of a warp primitive leaves out the lane that calls it", site);
+    thread.state = THREAD_AT_WARP;
+    thread.site = site;
+    thread.warp_kind = kind;
+    thread.mask = mask;
+    thread.source_lane = source_lane;
+    memcpy(thread.value, value, SIMT_VALUE_BYTES);
+    warps[running / lanes].waiting |= bit;
+    warp_release(running / lanes, mask);
+    run_others();
+    memcpy(value, thread.value, SIMT_VALUE_BYTES);
+    return kind == SIMT_WARP_SHUFFLE ? 0 : thread.result;
+}
+
+void simt_fail(const char *message, simt_site site)
+{
+    tell_place();
+    fprintf(stderr, ": %s:%d: %s\n", site.file, site.line, message);
+    fail();
+}
+
+void simt_yield()
+{
+    if (++yields > max_yields) {
+        tell_place();
+        fprintf(stderr, ": spins on memory that no thread of the block will write\n");
+        fail();
+    }
+    ready.push_back(running);
+    run_others();
+}
+
+unsigned simt_lane()
+{
+    return running % lanes;
+}
+
+void *simt_dynamic_shared()
+{
+    return dynamic_shared;
+}
+
+long long clock64()
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
+}

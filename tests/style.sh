@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The sources keep to their form: directions of includes, format of code, scripts, manual page.
+. "$(dirname "$0")/lib.sh"
+cd "$tests_dir/.."
+
+# checked NAME COMMAND...: passes, or is skipped when its program is not there.
+checked() {
+    if command -v "$2" >/dev/null; then ok "$@"; else skip "$1" "no $2"; fi
+}
+
+ok 'includes run one way' scripts/check_includes.sh
+# Let be: scripts in quotes for `bash -c`, literal formats of printf, a name that is read and not
+# written.
+checked 'shellcheck finds nothing in the scripts' \
+    shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh .ci/run
+checked 'mandoc finds nothing in the manual page' mandoc -Tlint -Wwarning man/gpusort.1
+while IFS= read -r file; do
+    checked "clang-format changes nothing in $file" clang-format --dry-run -Werror "$file"
+done < <(find cli core formats cpu cuda bench tests -type f \
+    \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) 2>/dev/null | sort)
+ok_prints 'no line ends in a blank' '' -- \
+    bash -c "! grep -rnI '[[:blank:]]\$' Makefile README.md CHANGELOG.md cli core formats cpu cuda \
+        docs man scripts tests .ci"
+
+done_testing

@@ -1,0 +1,499 @@
+/* unit_cpu_sort.c - the CPU's sort, through struct backend as the pipeline uses it, against qsort.
+ *
+ * Shapes are made of ordered bits and decoded to stored ones, so that each shape is what its name
+ * says in every order: "sorted" is sorted as descending big-endian floats, too.
+ */
+#include "core/backend.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15u; /* splitmix64 */
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static double next_unit(uint64_t *state)
+{
+    return (double)(next_random(state) >> 11) * 0x1p-53;
+}
+
+/* ---- Shapes: the i-th of n keys, as ordered bits before they are cut to the width ---- */
+
+typedef uint64_t shape_key(size_t i, size_t n, unsigned bits, uint64_t *random);
+
+static uint64_t random_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)i, (void)n, (void)bits;
+    return next_random(random);
+}
+
+/* n keys over the whole range of the width, ascending. */
+static uint64_t sorted_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)random;
+    const uint64_t step = key_bits_mask(bits) / n;
+    return step ? i * step : i * key_bits_mask(bits) / n;
+}
+
+static uint64_t reversed_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    return sorted_key(n - 1 - i, n, bits, random);
+}
+
+static uint64_t equal_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)i, (void)n, (void)bits, (void)random;
+    return 0x8123456789abcdefu;
+}
+
+static uint64_t two_keys(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)i, (void)n;
+    return next_random(random) & 1 ? key_bits_mask(bits) : 5;
+}
+
+static uint64_t few_keys(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)i, (void)n, (void)bits;
+    return next_random(random) % 17 * 0x9e3779b97f4a7c15u;
+}
+
+static uint64_t organ_pipe_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    return sorted_key(i < n / 2 ? i : n - 1 - i, n, bits, random);
+}
+
+static uint64_t zipf_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)i, (void)bits;
+    return (uint64_t)exp(next_unit(random) * log((double)n + 1));
+}
+
+static uint64_t misplaced_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    return i == n - 1 ? 0 : sorted_key(i, n, bits, random) + 1;
+}
+
+/* Doubles over all exponents, and halves, floats, ... cut from the top of their bits. */
+static uint64_t exponent_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)i, (void)n;
+    const double number = ldexp(next_unit(random) - 0.5, (int)(next_random(random) % 2000) - 1000);
+    uint64_t key;
+    memcpy(&key, &number, sizeof key);
+    return key >> (64 - bits);
+}
+
+/* One in 16 keys differs in the highest 8 bits, of the others one in 16 in the next 8, and so on:
+ * whatever the digit, one bucket holds nearly everything. */
+static uint64_t skewed_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)i, (void)n;
+    unsigned zeros = 0;
+    while (zeros + 8 < bits && next_random(random) % 16 != 0)
+        zeros += 8;
+    return (next_random(random) & key_bits_mask(bits)) >> zeros;
+}
+
+/* So few keys apart from the heavy one that a sample hardly sees them. */
+static uint64_t outlier_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)i, (void)n, (void)bits;
+    return next_random(random) % 5000 == 0 ? next_random(random) : 0x1234;
+}
+
+static const struct shape {
+    const char *name;
+    shape_key *key;
+} shapes[] = {
+    {"random", random_key},         {"sorted", sorted_key},   {"reversed", reversed_key},
+    {"all equal", equal_key},       {"two values", two_keys}, {"few distinct", few_keys},
+    {"organ pipe", organ_pipe_key}, {"zipf", zipf_key},       {"one out of place", misplaced_key},
+    {"exponents", exponent_key},    {"skewed", skewed_key},   {"outliers", outlier_key},
+};
+#define SHAPE_COUNT (sizeof shapes / sizeof *shapes)
+
+/* ---- Orders ---- */
+
+/* A type of each width in an order; "" is the identity. */
+static const struct wanted_order {
+    const char *type;
+    unsigned bytes;
+    enum key_endian endian;
+    bool descending;
+} orders[] = {
+    {"u8", 1, ENDIAN_LITTLE, false},  {"i8", 1, ENDIAN_LITTLE, true},
+    {"u16", 2, ENDIAN_LITTLE, false}, {"i16", 2, ENDIAN_BIG, false},
+    {"f16", 2, ENDIAN_LITTLE, true},  {"u32", 4, ENDIAN_LITTLE, false},
+    {"i32", 4, ENDIAN_LITTLE, false}, {"f32", 4, ENDIAN_LITTLE, true},
+    {"f32", 4, ENDIAN_BIG, false},    {"u64", 8, ENDIAN_LITTLE, true},
+    {"i64", 8, ENDIAN_LITTLE, true},  {"f64", 8, ENDIAN_LITTLE, false},
+    {"f64", 8, ENDIAN_BIG, true},     {"", 16, ENDIAN_LITTLE, false},
+};
+#define ORDER_COUNT (sizeof orders / sizeof *orders)
+
+static struct key_order make_order(const struct wanted_order *wanted)
+{
+    if (wanted->type[0] == '\0')
+        return key_order_identity();
+    enum key_endian endian;
+    const struct key_type *type = key_type_find(wanted->type, strlen(wanted->type), &endian);
+    assert_non_null(type);
+    assert_int_equal(type->bytes, wanted->bytes);
+    return key_order_make(type, wanted->endian, NAN_GREATEST, wanted->descending);
+}
+
+/* ---- The reference ---- */
+
+static int compare_u64(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_key_index(const void *a, const void *b)
+{
+    const struct key_index *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+struct test_case {
+    const struct wanted_order *wanted;
+    struct key_order order;
+    const struct shape *shape;
+    size_t count;
+    unsigned char *input;
+    unsigned char *expected;
+};
+
+/* Stores keys (ordered bits) in the case's order. */
+static void store_keys(const struct test_case *c, const uint64_t *keys, unsigned char *items)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const uint64_t stored = key_order_decode(c->order, 8 * c->wanted->bytes, keys[i]);
+        memcpy(items + i * c->wanted->bytes, &stored, c->wanted->bytes);
+    }
+}
+
+static void *allocate(size_t bytes)
+{
+    void *memory = malloc(bytes ? bytes : 1);
+    assert_non_null(memory);
+    return memory;
+}
+
+static struct test_case make_case(const struct wanted_order *wanted, const struct shape *shape,
+                                  size_t count)
+{
+    struct test_case c = {.wanted = wanted,
+                          .order = make_order(wanted),
+                          .shape = shape,
+                          .count = count,
+                          .input = allocate(count * wanted->bytes),
+                          .expected = allocate(count * wanted->bytes)};
+    const unsigned bits = wanted->bytes == 16 ? 64 : 8 * wanted->bytes;
+    uint64_t random = count, *keys = allocate(count * sizeof *keys);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = shape->key(i, count, bits, &random) & key_bits_mask(bits);
+    if (wanted->bytes == 16) {
+        struct key_index *items = (struct key_index *)(void *)c.input;
+        for (size_t i = 0; i < count; i++)
+            items[i] = (struct key_index){i, keys[i]};
+        memcpy(c.expected, c.input, count * sizeof *items);
+        qsort(c.expected, count, sizeof *items, compare_key_index);
+    } else {
+        store_keys(&c, keys, c.input);
+        qsort(keys, count, sizeof *keys, compare_u64);
+        store_keys(&c, keys, c.expected);
+    }
+    free(keys);
+    return c;
+}
+
+static void free_case(struct test_case *c)
+{
+    free(c->input);
+    free(c->expected);
+}
+
+/* ---- The engine ---- */
+
+static struct sort_spec make_spec(const struct test_case *c, bool known, unsigned threads)
+{
+    return (struct sort_spec){.item_bytes = c->wanted->bytes,
+                              .order = c->order,
+                              .count = known ? c->count : COUNT_UNKNOWN,
+                              .algorithm = backend_find_algorithm(backends[0], "radix"),
+                              .threads = threads};
+}
+
+/* Fills the engine by chunks of about a third of the items. */
+static void fill(struct engine *engine, const struct test_case *c)
+{
+    const size_t width = c->wanted->bytes;
+    struct error error = {0};
+    for (size_t done = 0; done < c->count;) {
+        struct chunk chunk;
+        const size_t left = c->count - done, third = c->count / 3 + 1;
+        if (!backends[0]->lend(engine, left < third ? left : third, &chunk, &error))
+            fail_msg("%s", error.message);
+        assert_in_range(chunk.capacity, 1, third);
+        chunk.count = chunk.capacity < left ? chunk.capacity : left;
+        memcpy(chunk.items, c->input + done * width, chunk.count * width);
+        assert_true(backends[0]->take(engine, chunk, &error));
+        done += chunk.count;
+    }
+}
+
+static void compare_output(struct engine *engine, const struct test_case *c, const char *how)
+{
+    const size_t width = c->wanted->bytes;
+    struct error error = {0};
+    struct chunk chunk;
+    size_t done = 0;
+    for (;;) {
+        assert_true(backends[0]->give(engine, &chunk, &error));
+        if (chunk.count == 0)
+            break;
+        assert_true(chunk.count <= c->count - done);
+        if (memcmp(chunk.items, c->expected + done * width, chunk.count * width) != 0)
+            fail_msg("%zu items of %s, %s, %s: not as qsort has them", c->count, c->wanted->type,
+                     c->shape->name, how);
+        done += chunk.count;
+        assert_true(backends[0]->take_back(engine, chunk, &error));
+    }
+    assert_int_equal(done, c->count);
+}
+
+static void check_sort(const struct test_case *c, bool known, unsigned threads)
+{
+    const struct sort_spec spec = make_spec(c, known, threads);
+    struct engine *engine = NULL;
+    struct error error = {0};
+    char how[64];
+    snprintf(how, sizeof how, "%s count, %u threads", known ? "known" : "unknown", threads);
+    if (!backends[0]->open(&spec, &engine, &error))
+        fail_msg("%s", error.message);
+    fill(engine, c);
+    if (!backends[0]->sort(engine, &error))
+        fail_msg("%s", error.message);
+    compare_output(engine, c, how);
+    backends[0]->close(engine);
+}
+
+/* ---- Tests ---- */
+
+static const unsigned thread_counts[] = {1, 2, 3, 7};
+
+static void small_counts(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {0, 1, 2, 3, 255, 256, 257, 4095, 4096, 4097};
+    for (size_t o = 0; o < ORDER_COUNT; o++)
+        for (size_t s = 0; s < SHAPE_COUNT; s++)
+            for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
+                struct test_case c = make_case(&orders[o], &shapes[s], counts[n]);
+                for (size_t t = 0; t < 4; t++) {
+                    check_sort(&c, true, thread_counts[t]);
+                    check_sort(&c, false, thread_counts[t]);
+                }
+                free_case(&c);
+            }
+}
+
+static void counts_around_the_first_partition(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {65535, 65536, 65537};
+    for (size_t o = 0; o < ORDER_COUNT; o++)
+        for (size_t s = 0; s < SHAPE_COUNT; s++)
+            for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
+                struct test_case c = make_case(&orders[o], &shapes[s], counts[n]);
+                for (size_t t = 0; t < 4; t++)
+                    check_sort(&c, (n + t) % 2 == 0, thread_counts[t]);
+                free_case(&c);
+            }
+}
+
+/* Each order meets every third shape, so each width meets all. */
+static void large_counts(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < ORDER_COUNT; o++)
+        for (size_t s = 0; s < SHAPE_COUNT; s++) {
+            if (orders[o].bytes != 16 && (o + s) % 3 != 0)
+                continue;
+            struct test_case c = make_case(&orders[o], &shapes[s], 1000003);
+            for (size_t t = 0; t < 4; t++)
+                check_sort(&c, (s + t) % 2 == 0, thread_counts[t]);
+            free_case(&c);
+        }
+}
+
+static void inside_a_parallel_region(void **state)
+{
+    (void)state;
+    struct test_case c = make_case(&orders[11], &shapes[0], 200003);
+    unsigned char *sorted[2] = {allocate(c.count * 8), allocate(c.count * 8)};
+    const struct sort_spec spec = make_spec(&c, true, 3);
+    bool fine[2] = {false, false};
+#pragma omp parallel for num_threads(2) schedule(static, 1)
+    for (int i = 0; i < 2; i++) {
+        struct engine *engine = NULL;
+        struct error error = {0};
+        struct chunk chunk;
+        fine[i] = backends[0]->open(&spec, &engine, &error) &&
+                  backends[0]->lend(engine, c.count, &chunk, &error);
+        if (fine[i]) {
+            chunk.count = c.count;
+            memcpy(chunk.items, c.input, c.count * 8);
+            fine[i] = backends[0]->take(engine, chunk, &error) &&
+                      backends[0]->sort(engine, &error) &&
+                      backends[0]->give(engine, &chunk, &error) && chunk.count == c.count;
+        }
+        if (fine[i])
+            memcpy(sorted[i], chunk.items, c.count * 8);
+        backends[0]->close(engine);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(fine[i]);
+        assert_memory_equal(sorted[i], c.expected, c.count * 8);
+        free(sorted[i]);
+    }
+    free_case(&c);
+}
+
+static void another_number_of_items_than_promised(void **state)
+{
+    (void)state;
+    struct test_case c = make_case(&orders[11], &shapes[0], 100);
+    const struct sort_spec spec = make_spec(&c, true, 1);
+    struct engine *engine = NULL;
+    struct error error = {0};
+    struct chunk chunk;
+    assert_true(backends[0]->open(&spec, &engine, &error));
+    assert_true(backends[0]->lend(engine, 1000, &chunk, &error));
+    assert_int_equal(chunk.capacity, 100);
+    chunk.count = 99;
+    memcpy(chunk.items, c.input, chunk.count * 8);
+    assert_true(backends[0]->take(engine, chunk, &error));
+    assert_false(backends[0]->sort(engine, &error));
+    assert_non_null(strstr(error.message, "99 items came where 100 were promised"));
+    error = (struct error){0};
+    assert_true(backends[0]->lend(engine, 1, &chunk, &error));
+    chunk.count = 1;
+    memcpy(chunk.items, c.input, 8);
+    assert_true(backends[0]->take(engine, chunk, &error));
+    assert_false(backends[0]->lend(engine, 1, &chunk, &error));
+    assert_non_null(strstr(error.message, "more than the promised 100 items"));
+    backends[0]->close(engine);
+    free_case(&c);
+}
+
+static void calls_out_of_turn(void **state)
+{
+    (void)state;
+    struct test_case c = make_case(&orders[11], &shapes[0], 100);
+    const struct sort_spec spec = make_spec(&c, false, 1);
+    struct engine *engine = NULL;
+    struct error error = {0};
+    struct chunk chunk, second;
+    assert_true(backends[0]->open(&spec, &engine, &error));
+    assert_false(backends[0]->give(engine, &chunk, &error));
+    assert_true(backends[0]->lend(engine, 10, &chunk, &error));
+    assert_false(backends[0]->lend(engine, 10, &second, &error));
+    assert_false(backends[0]->sort(engine, &error));
+    chunk.count = 11;
+    assert_false(backends[0]->take(engine, chunk, &error));
+    chunk.count = 0;
+    error = (struct error){0};
+    assert_true(backends[0]->take(engine, chunk, &error));
+    assert_true(backends[0]->sort(engine, &error));
+    assert_false(backends[0]->sort(engine, &error));
+    backends[0]->close(engine);
+    backends[0]->close(NULL);
+    free_case(&c);
+}
+
+static void more_than_any_memory(void **state)
+{
+    (void)state;
+    struct sort_spec spec = {.item_bytes = 8,
+                             .order = key_order_identity(),
+                             .count = (size_t)1 << 50,
+                             .algorithm = backend_find_algorithm(backends[0], "radix"),
+                             .threads = 1};
+    struct engine *engine = NULL;
+    struct error error = {0};
+    assert_false(backends[0]->open(&spec, &engine, &error));
+    assert_null(engine);
+    assert_non_null(strstr(error.message, "out of memory: 9007199254740992 bytes"));
+    spec.count = SIZE_MAX - 1;
+    error = (struct error){0};
+    assert_false(backends[0]->open(&spec, &engine, &error));
+    assert_non_null(strstr(error.message, "out of memory"));
+}
+
+static void what_cannot_be_opened(void **state)
+{
+    (void)state;
+    struct engine *engine = NULL;
+    struct error error = {0};
+    const struct sort_spec fine = {.item_bytes = 8,
+                                   .order = key_order_identity(),
+                                   .count = 8,
+                                   .algorithm = backend_find_algorithm(backends[0], "radix"),
+                                   .threads = 1};
+    struct sort_spec wrong[5] = {fine, fine, fine, fine, fine};
+    wrong[0].item_bytes = 3;
+    wrong[1].algorithm = NULL;
+    wrong[2].tile_size = 512;
+    wrong[3].device = 1;
+    wrong[4].threads = 0;
+    for (size_t i = 0; i < 5; i++) {
+        error = (struct error){0};
+        assert_false(backends[0]->open(&wrong[i], &engine, &error));
+        assert_true(error.is_set);
+    }
+}
+
+static void the_table_and_the_facts(void **state)
+{
+    (void)state;
+    struct device_facts facts;
+    struct error error = {0};
+    assert_string_equal(backends[0]->name, "cpu");
+    assert_true(backends[0]->probe(0, &facts, &error));
+    assert_true(facts.name[0] != '\0' && facts.units > 0 && facts.memory_bytes > 0);
+    assert_false(backends[0]->probe(1, &facts, &error));
+    assert_string_equal(backend_find_rule(backends[0], COUNT_UNKNOWN)->algorithm, "radix");
+    assert_string_equal(backend_find_rule(backends[0], 0)->algorithm, "radix");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_and_the_facts),
+        cmocka_unit_test(what_cannot_be_opened),
+        cmocka_unit_test(more_than_any_memory),
+        cmocka_unit_test(calls_out_of_turn),
+        cmocka_unit_test(another_number_of_items_than_promised),
+        cmocka_unit_test(small_counts),
+        cmocka_unit_test(counts_around_the_first_partition),
+        cmocka_unit_test(large_counts),
+        cmocka_unit_test(inside_a_parallel_region),
+    };
+    return cmocka_run_group_tests_name("cpu sort", tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/* unit_files.h - a directory of its own for a unit test, and files in it.
+ */
+#ifndef TESTS_UNIT_FILES_H
+#define TESTS_UNIT_FILES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Group set-up: makes the directory the working directory; *state is its name. */
+static int enter_scratch(void **state)
+{
+    const char *parent = getenv("TMPDIR");
+    char *directory;
+    if (asprintf(&directory, "%s/gpusort-unit-XXXXXX", parent ? parent : "/tmp") < 0)
+        return -1;
+    *state = directory;
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
+}
+
+/* Group tear-down: the directory must be empty, so no test may leave anything behind. */
+static int leave_scratch(void **state)
+{
+    const bool is_gone = chdir("/") == 0 && rmdir(*state) == 0;
+    if (!is_gone)
+        print_error("%s is not empty\n", (char *)*state);
+    free(*state);
+    return is_gone ? 0 : -1;
+}
+
+static inline void put_file(const char *name, const void *data, size_t bytes)
+{
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The bytes of the file, malloc'd. */
+static inline unsigned char *get_file(const char *name, size_t *bytes)
+{
+    FILE *file = fopen(name, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *data = malloc(*bytes + 1);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
+    fclose(file);
+    return data;
+}
+
+static inline void assert_file_holds(const char *name, const void *data, size_t bytes)
+{
+    size_t found_bytes;
+    unsigned char *found = get_file(name, &found_bytes);
+    assert_int_equal(found_bytes, bytes);
+    assert_memory_equal(found, data, bytes);
+    free(found);
+}
+
+/* Bytes that do not compress to nothing, the same in every run (xorshift, Marsaglia 2003). */
+static inline unsigned char *make_bytes(size_t bytes)
+{
+    unsigned char *data = malloc(bytes + 1);
+    assert_non_null(data);
+    uint64_t x = 88172645463325252u;
+    for (size_t i = 0; i < bytes; i++) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        data[i] = (unsigned char)(x & 0x3f);
+    }
+    return data;
+}
+
+#endif

@@ -1,0 +1,472 @@
+/* unit_lines.c - text sorted as text, against strtold, qsort and strcmp.
+ */
+#include "formats/codec.h"
+#include "formats/lines.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* A text that grows. */
+struct text {
+    char *data;
+    size_t bytes, capacity;
+};
+
+static void text_add(struct text *text, const char *data, size_t bytes)
+{
+    if (text->bytes + bytes > text->capacity) {
+        text->capacity = (text->bytes + bytes) * 2;
+        text->data = realloc(text->data, text->capacity);
+        assert_non_null(text->data);
+    }
+    memcpy(text->data + text->bytes, data, bytes);
+    text->bytes += bytes;
+}
+
+static void text_add_line(struct text *text, const char *line)
+{
+    text_add(text, line, strlen(line));
+    text_add(text, "\n", 1);
+}
+
+/* Files in a directory of this test's own. */
+static char directory[] = "/tmp/unit_lines.XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char path[2][64];
+    static size_t next;
+    next = !next;
+    snprintf(path[next], sizeof path[next], "%s/%s", directory, name);
+    return path[next];
+}
+
+static void write_file(const char *name, const void *data, size_t bytes)
+{
+    FILE *file = fopen(path_of(name), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static struct text read_file(const char *name)
+{
+    struct text text = {0};
+    char block[65536];
+    size_t got;
+    FILE *file = fopen(path_of(name), "rb");
+    assert_non_null(file);
+    while ((got = fread(block, 1, sizeof block, file)) > 0)
+        text_add(&text, block, got);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    const struct key_index *const x = a, *const y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static void append_file(struct lines *lines, const char *name)
+{
+    struct error error = {0};
+    struct source *source;
+    if (!source_open(path_of(name), 2, &source, &error) || !lines_append(lines, source, &error))
+        fail_msg("%s", error.message);
+    source_close(source);
+}
+
+/* Keys all lines, at most `step` a call; NULL on error. */
+static struct key_index *key_all(struct lines *lines, size_t step, struct error *error)
+{
+    const size_t all = lines_count(lines);
+    struct key_index *items = malloc((all + 1) * sizeof *items);
+    size_t done = 0, count;
+    assert_non_null(items);
+    do {
+        const size_t room = all - done < step ? all - done : step;
+        if (!lines_key(lines, items + done, room, &count, error)) {
+            free(items);
+            return NULL;
+        }
+        for (size_t i = done > 0 ? done : 1; i < done + count; ++i)
+            assert_true(items[i].index > items[i - 1].index);
+        done += count;
+    } while (count > 0);
+    assert_int_equal(done, all);
+    return items;
+}
+
+/* The whole way: files "in0".."in<inputs - 1>" to "out". */
+static void sort_files(size_t inputs, bool descending, unsigned threads, size_t step)
+{
+    struct error error = {0};
+    struct lines *lines = lines_create(threads, descending);
+    assert_non_null(lines);
+    for (size_t i = 0; i < inputs; ++i) {
+        char name[32];
+        snprintf(name, sizeof name, "in%zu", i);
+        append_file(lines, name);
+    }
+    assert_true(lines_index(lines, &error));
+    const size_t count = lines_count(lines);
+    struct key_index *items = key_all(lines, step, &error);
+    if (items == NULL)
+        fail_msg("%s", error.message);
+    qsort(items, count, sizeof *items, compare_items);
+    assert_true(lines_refine(lines, items, count, &error));
+    for (size_t i = 1; i < count; ++i)
+        assert_true(items[i - 1].key <= items[i].key);
+
+    const struct sink_spec spec = {path_of("out"), &codecs[0], 0, threads};
+    struct sink *sink;
+    if (!sink_open(&spec, &sink, &error) || !lines_write(lines, items, count, sink, &error) ||
+        !sink_commit(sink, &error))
+        fail_msg("%s", error.message);
+    free(items);
+    lines_free(lines);
+}
+
+/* What `sort -g` does, in a few lines. */
+struct reference {
+    const char *line;
+    long double value;
+};
+
+static int compare_references(const void *a, const void *b)
+{
+    const struct reference *const x = a, *const y = b;
+    const int rank_x = isnan(x->value) ? signbit(x->value) ? 0 : 1 : 2;
+    const int rank_y = isnan(y->value) ? signbit(y->value) ? 0 : 1 : 2;
+    if (rank_x != rank_y)
+        return rank_x - rank_y;
+    if (x->value != y->value && rank_x == 2)
+        return x->value < y->value ? -1 : 1;
+    return strcmp(x->line, y->line);
+}
+
+static struct text sort_reference(const struct text *input, bool descending)
+{
+    struct text copy = {0}, output = {0};
+    size_t count = 0, room = 0;
+    struct reference *references = NULL;
+    text_add(&copy, input->data, input->bytes + 1);
+    --copy.bytes;
+    for (char *p = copy.data; p < copy.data + copy.bytes; p += strlen(p) + 1) {
+        *strchr(p, '\n') = 0;
+        if (count == room) {
+            room = room * 2 + 16;
+            references = realloc(references, room * sizeof *references);
+            assert_non_null(references);
+        }
+        references[count++] = (struct reference){p, strtold(p, NULL)};
+    }
+    if (count > 0)
+        qsort(references, count, sizeof *references, compare_references);
+    for (size_t i = 0; i < count; ++i)
+        text_add_line(&output, references[descending ? count - 1 - i : i].line);
+    free(references);
+    free(copy.data);
+    return output;
+}
+
+static void check_sort(struct text *input, bool descending, unsigned threads, size_t step)
+{
+    text_add(input, "", 1); /* for strchr */
+    --input->bytes;
+    write_file("in0", input->data, input->bytes);
+    sort_files(1, descending, threads, step);
+    struct text expected = sort_reference(input, descending), found = read_file("out");
+    text_add(&expected, "", 1);
+    text_add(&found, "", 1);
+    if (expected.bytes != found.bytes || memcmp(expected.data, found.data, found.bytes) != 0) {
+        size_t i = 0;
+        while (i < found.bytes && i < expected.bytes && expected.data[i] == found.data[i])
+            ++i;
+        while (i > 0 && expected.data[i - 1] != '\n')
+            --i;
+        fail_msg("%zu bytes, %zu expected; at %zu '%.60s', expected '%.60s'", found.bytes,
+                 expected.bytes, i, found.data + i, expected.data + i);
+    }
+    free(expected.data);
+    free(found.data);
+}
+
+/* Spellings of few values, and of values that differ late. */
+static void adversarial_line(uint64_t *seed, char *line)
+{
+    static const char *const edges[] = {
+        "nan",
+        "NaN",
+        "-nan",
+        "inf",
+        "-inf",
+        "Infinity",
+        "0",
+        "-0",
+        "0.0",
+        "+0",
+        "-0e5",
+        "1e4000",
+        "1e4001",
+        "-1e4000",
+        "1e5000",
+        "1e6000",
+        "2e-4951",
+        "-2e-4951",
+        "1e-5000",
+        "1e308",
+        "1e309",
+        "5e-324",
+        "2e-324",
+        "0x1p-1074",
+        "0x1p-1075",
+        "0x10",
+        "16",
+        "1.6e1",
+        "16.0",
+        " 16",
+        "\t16",
+        "16 ",
+        "0x1p4",
+        "9007199254740993",
+        "9007199254740992",
+        "9007199254740994",
+        "0.1",
+        "1e-1",
+        "0.10",
+        ".1",
+        "+.1",
+        "0.1000000000000000055511151231257827",
+        "100e-3",
+        "16.000000000000000",
+        "1.0000000000000000000000000000001",
+        "1.0000000000000000000000000000002",
+        "1",
+        "1.0",
+        "01",
+    };
+    const uint64_t kind = random_next(seed) % 4;
+    if (kind == 0)
+        strcpy(line, edges[random_next(seed) % (sizeof edges / sizeof *edges)]);
+    else if (kind == 1)
+        sprintf(line, "1.2345678901234567%03u%u", 498 + (unsigned)(random_next(seed) % 4),
+                (unsigned)(random_next(seed) % 4));
+    else if (kind == 2)
+        sprintf(line, "%s%s%u%s", random_next(seed) % 2 ? " " : "",
+                random_next(seed) % 2 ? "-" : "", (unsigned)(random_next(seed) % 20),
+                random_next(seed) % 2 ? ".0" : "e0");
+    else
+        sprintf(line, "%.*g", (int)(random_next(seed) % 20) + 1,
+                ((double)random_next(seed) / 1e18 - 9) * pow(10, (int)(random_next(seed) % 5)));
+}
+
+static void adversarial_lines_are_in_order(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (size_t round = 0; round < 60; ++round) {
+        struct text input = {0};
+        const size_t count = round < 40 ? random_next(&seed) % 40 : 20000 + round * 500;
+        for (size_t i = 0; i < count; ++i) {
+            char line[64];
+            adversarial_line(&seed, line);
+            text_add_line(&input, line);
+        }
+        check_sort(&input, round % 2, 1 + round % 3, round % 5 ? LINES_KEY_MIN : 777);
+        free(input.data);
+    }
+}
+
+static void few_values_spelled_many_ways_are_in_order(void **state)
+{
+    (void)state;
+    static const char *const spellings[] = {
+        "%u",  "%u.0", "%ue0", "0x%x",
+        "+%u", " %u",  "%u.",  "%u.00000000000000000000000000000000000001"};
+    uint64_t seed = 2;
+    for (size_t round = 0; round < 6; ++round) {
+        struct text input = {0};
+        const size_t ways = round < 3 ? 1 : 8;
+        for (size_t i = 0; i < 150000; ++i) {
+            char line[64];
+            snprintf(line, sizeof line, spellings[random_next(&seed) % ways],
+                     (unsigned)(random_next(&seed) % (round % 3 == 0 ? 1 : 5)));
+            text_add_line(&input, line);
+        }
+        check_sort(&input, round % 2, 3, LINES_KEY_MIN);
+        free(input.data);
+    }
+}
+
+/* Common beginnings of all lengths, as zeros before the number and behind the point. */
+static void long_common_beginnings_are_in_order(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    struct text input = {0};
+    char line[2200];
+    for (size_t i = 0; i < 20000; ++i) {
+        const size_t zeros = random_next(&seed) % (i % 50 == 0 ? 2000 : 40);
+        char *out = line;
+        memset(out, '0', sizeof line);
+        out += random_next(&seed) % 2 ? zeros : 0;
+        *out++ = '7';
+        *out++ = '.';
+        out += random_next(&seed) % 40;
+        *out = 0;
+        text_add_line(&input, line);
+    }
+    check_sort(&input, false, 3, LINES_KEY_MIN);
+    check_sort(&input, true, 2, LINES_KEY_MIN);
+    free(input.data);
+}
+
+/* Longer than the blocks in which lines are found and the buffers in which they are written. */
+static void very_long_lines_are_kept(void **state)
+{
+    (void)state;
+    static const size_t zeros[] = {10, 5000000, 3, 1048575, 1048576, 4194303, 4194304, 9000000, 0};
+    struct text input = {0};
+    char *line = malloc(10000000);
+    assert_non_null(line);
+    for (size_t round = 0; round < 18; ++round) {
+        const size_t count = zeros[round % 9];
+        memset(line, '0', count);
+        snprintf(line + count, 8, "%u", (unsigned)(round * 7 % 5));
+        text_add_line(&input, line);
+        for (size_t i = 0; i < 5000; ++i) {
+            snprintf(line, 32, "%zu.%zu", i % 5, round);
+            text_add_line(&input, line);
+        }
+    }
+    free(line);
+    check_sort(&input, false, 3, 1000);
+    check_sort(&input, true, 2, LINES_KEY_MIN);
+    free(input.data);
+}
+
+static void edges_of_inputs(void **state)
+{
+    (void)state;
+    struct text input = {0};
+    check_sort(&input, false, 2, LINES_KEY_MIN); /* nothing */
+    free(input.data);
+
+    write_file("in0", "3\n1", 3);
+    write_file("in1", "", 0);
+    write_file("in2", "2", 1);
+    write_file("in3", "\t0\r\n", 4);
+    sort_files(4, false, 2, LINES_KEY_MIN);
+    struct text found = read_file("out");
+    assert_int_equal(found.bytes, 10);
+    assert_memory_equal(found.data, "\t0\r\n1\n2\n3\n", 10);
+    free(found.data);
+}
+
+/* NaNs by sign, then by payload. */
+static void nans_are_in_order(void **state)
+{
+    (void)state;
+    static const char given[] = "nan(2)\n1\nnan(1)\n-nan(1)\nnan\n-inf\n-nan\nNAN(0x1)\n-nan(2)\n";
+    static const char expected[] =
+        "-nan(2)\n-nan(1)\n-nan\nnan\nNAN(0x1)\nnan(1)\nnan(2)\n-inf\n1\n";
+    write_file("in0", given, sizeof given - 1);
+    sort_files(1, false, 1, LINES_KEY_MIN);
+    struct text found = read_file("out");
+    assert_int_equal(found.bytes, sizeof expected - 1);
+    assert_memory_equal(found.data, expected, found.bytes);
+    free(found.data);
+}
+
+/* The first bad line in input order is named, whichever thread finds one first. */
+static void check_refusal(size_t inputs, const char *expected)
+{
+    struct error error = {0};
+    struct lines *lines = lines_create(3, false);
+    assert_non_null(lines);
+    for (size_t i = 0; i < inputs; ++i) {
+        char name[32];
+        snprintf(name, sizeof name, "in%zu", i);
+        append_file(lines, name);
+    }
+    assert_true(lines_index(lines, &error));
+    assert_null(key_all(lines, LINES_KEY_MIN, &error));
+    const char *const slash = strrchr(error.message, '/');
+    assert_non_null(slash);
+    assert_string_equal(slash + 1, expected);
+    lines_free(lines);
+}
+
+static void bad_lines_are_named(void **state)
+{
+    (void)state;
+    struct text input = {0};
+    for (size_t i = 0; i < 900000; ++i)
+        text_add_line(&input, i == 300000 || i == 700000 || i == 899999 ? "one" : "12345.678");
+    write_file("in0", "1\n2\n", 4);
+    write_file("in1", input.data, input.bytes);
+    write_file("in2", "1\n\n", 3);
+    check_refusal(3, "in1:300001: 'one' is not a number");
+    free(input.data);
+    write_file("in1", "", 0);
+    check_refusal(3, "in2:2: empty line, not a number");
+    write_file("in1", "1\n2 3\n", 6);
+    check_refusal(3, "in1:2: '2 3' is not a number");
+    write_file("in1", "1\0002\n", 4);
+    check_refusal(2, "in1:1: '1\\0002' has a NUL byte in it and is not a number");
+    write_file("in1", "\xff\x1b[1m", 5);
+    check_refusal(2, "in1:1: '\\377\\033[1m' is not a number");
+    write_file("in1", "\n\n\n", 3);
+    check_refusal(2, "in1:1: empty line, not a number");
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) == NULL;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"in0", "in1", "in2", "in3", "out"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        unlink(path_of(names[i]));
+    return rmdir(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adversarial_lines_are_in_order),
+        cmocka_unit_test(few_values_spelled_many_ways_are_in_order),
+        cmocka_unit_test(long_common_beginnings_are_in_order),
+        cmocka_unit_test(very_long_lines_are_kept),
+        cmocka_unit_test(edges_of_inputs),
+        cmocka_unit_test(nans_are_in_order),
+        cmocka_unit_test(bad_lines_are_named),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}

@@ -1,0 +1,702 @@
+/* unit_number_text.c - numbers as text against the C library: grammar, values, round trips, keys.
+ */
+#include "core/key_types.h"
+#include "formats/number_text.h"
+#include "formats/number_value.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static const struct key_type *type_of(enum key_type_id id)
+{
+    return &key_types[id];
+}
+
+static uint64_t bits_of_double(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static uint64_t bits_of_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static double double_of_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Whether strtold takes all of the text but for blanks around it, none of which is a newline. */
+static bool is_number_to_libc(const char *text)
+{
+    char *end;
+    strtold(text, &end);
+    if (end == text || strchr(text, '\n') != NULL)
+        return false;
+    return end[strspn(end, " \t\r\v\f")] == 0;
+}
+
+static void check_grammar(const char *text)
+{
+    uint64_t bits = 0, key = 0;
+    bool exact = false;
+    const bool expected = is_number_to_libc(text);
+    const enum number_status status =
+        number_parse(type_of(KEY_TYPE_f64), text, strlen(text), &bits);
+    const bool keyed = number_line_key(text, strlen(text), &key, &exact);
+    if ((status != NUMBER_MALFORMED) != expected || keyed != expected)
+        fail_msg("'%s': strtold says %d, number_parse %d, number_line_key %d", text, expected,
+                 (int)status, keyed);
+    if (!expected)
+        return;
+    const double value = strtod(text, NULL);
+    if (status == NUMBER_OUT_OF_RANGE)
+        assert_true(isinf(value));
+    else if (bits != bits_of_double(value))
+        fail_msg("'%s' is read as %a, not as %a", text, double_of_bits(bits), value);
+}
+
+static void grammar_is_that_of_strtold(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        " ",
+        ".",
+        "+",
+        "-",
+        "e",
+        "1e",
+        "1e+",
+        "1e-",
+        "0x",
+        "0X",
+        "0xg",
+        "0x.",
+        "0x.p1",
+        "1_000",
+        "1,5",
+        "--1",
+        "+-1",
+        "-+1",
+        "nan(",
+        "nan)",
+        "nan()",
+        "nan(12)",
+        "nan(0x12)",
+        "nan(a_Z9)",
+        "nan(-)",
+        "nan(1) ",
+        "nan (1)",
+        "1 2",
+        "infinit",
+        "inf",
+        "INF",
+        "Infinity",
+        "-iNfInItY",
+        "infinityy",
+        "nan",
+        "NaN",
+        "-nan",
+        "+nan",
+        "nanx",
+        ".5",
+        "5.",
+        "+5",
+        "-5",
+        "0x.8p3",
+        "0x1p-3",
+        "0x1.",
+        "0x1p",
+        "0x1p+",
+        "0xAp1",
+        "0xap1",
+        "1.5.2",
+        "1e5.",
+        "1e1e1",
+        " 1",
+        "1 ",
+        "\t\v\f\r 1 \r",
+        "1\n",
+        "\n1",
+        "1\n2",
+        "0",
+        "-0",
+        "00",
+        "007",
+        "1e5",
+        "1E5",
+        "1e+05",
+        "1d5",
+        "0x1e5",
+        "1p5",
+        "0b1",
+        "1f",
+        "1l",
+        "i",
+        "in",
+        "n",
+        "na",
+        "x",
+        "1x",
+        "0x0x0",
+        "+.e1",
+        "-.5e-1",
+        "1e99999",
+        "1e-99999",
+        "1e999999999999999999999",
+        "1e-999999999999999999999",
+        "0e999999999999999999999",
+        "0x1p99999999999999999999",
+        "0x0p99999999999999999999",
+        "12345678",
+        "123456789012345678901234567890",
+        "0.00000000000000000000000000000000000000001",
+        "2.4703282292062327e-324",
+        "2.4703282292062328e-324",
+        "4.9e-324",
+        "1.7976931348623157e308",
+        "1.7976931348623158e308",
+        "1.7976931348623159e308",
+        "2e308",
+        "0x1p-1074",
+        "0x1p-1075",
+        "0x1.8p-1075",
+        "0x1.fffffffffffff7p1023",
+        "0x1.fffffffffffff8p1023",
+        "1e23",
+        "8.5e22",
+        "9007199254740993",
+        "9007199254740992.9999999999999999999",
+        "0x20000000000001",
+        "0x20000000000001.8",
+        "0x1.00000000000008p0",
+        "0x1.000000000000080000000000000001p0",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
+        check_grammar(texts[i]);
+}
+
+static void grammar_holds_for_random_text(void **state)
+{
+    (void)state;
+    static const char alphabet[] = "0011239.eExXpP+-+- \tinfatyNA()_b";
+    uint64_t seed = 1;
+    for (size_t round = 0; round < 3000000; ++round) {
+        char text[16];
+        const size_t length = random_next(&seed) % 10;
+        for (size_t i = 0; i < length; ++i)
+            text[i] = alphabet[random_next(&seed) % (sizeof alphabet - 1)];
+        text[length] = 0;
+        check_grammar(text);
+    }
+}
+
+static void embedded_nul_is_malformed(void **state)
+{
+    (void)state;
+    uint64_t bits;
+    bool exact;
+    assert_int_equal(number_parse(type_of(KEY_TYPE_f64), "1\0", 2, &bits), NUMBER_MALFORMED);
+    assert_int_equal(number_parse(type_of(KEY_TYPE_u8), "\0001", 2, &bits), NUMBER_MALFORMED);
+    assert_false(number_line_key("1\0", 2, &bits, &exact));
+    assert_false(number_line_key("nan(\0)", 6, &bits, &exact));
+}
+
+/* A decimal with random length, point and exponent. */
+static void random_decimal(uint64_t *seed, char *text, size_t digits_max, int exponent_max)
+{
+    const size_t digits = 1 + random_next(seed) % digits_max;
+    const size_t point = random_next(seed) % (digits + 1);
+    char *out = text;
+    if (random_next(seed) % 2)
+        *out++ = '-';
+    for (size_t i = 0; i < digits; ++i) {
+        if (i == point)
+            *out++ = '.';
+        *out++ = (char)('0' + random_next(seed) % 10);
+    }
+    *out = 0;
+    if (random_next(seed) % 2)
+        sprintf(out, "e%d",
+                (int)(random_next(seed) % (2 * (unsigned)exponent_max + 1)) - exponent_max);
+}
+
+static void floats_are_rounded_as_by_libc(void **state)
+{
+    (void)state;
+    uint64_t seed = 2;
+    for (size_t round = 0; round < 1000000; ++round) {
+        char text[128];
+        uint64_t bits = 0;
+        random_decimal(&seed, text, 40, round % 2 ? 30 : 400);
+        const double as_double = strtod(text, NULL);
+        const float as_float = strtof(text, NULL);
+        const enum number_status status =
+            number_parse(type_of(KEY_TYPE_f64), text, strlen(text), &bits);
+        if (isinf(as_double) ? status != NUMBER_OUT_OF_RANGE : bits != bits_of_double(as_double))
+            fail_msg("'%s' as f64", text);
+        const enum number_status narrow =
+            number_parse(type_of(KEY_TYPE_f32), text, strlen(text), &bits);
+        if (isinf(as_float) ? narrow != NUMBER_OUT_OF_RANGE : bits != bits_of_float(as_float))
+            fail_msg("'%s' as f32", text);
+    }
+}
+
+static void floats_read_back(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    for (size_t round = 0; round < 2000000; ++round) {
+        char text[NUMBER_TEXT_MAX + 1];
+        uint64_t bits = random_next(&seed), again = 0;
+        if (round % 4 == 0)
+            bits &= UINT64_C(0x800fffffffffffff); /* denormal */
+        if (isnan(double_of_bits(bits)))
+            continue;
+        size_t length = number_format(type_of(KEY_TYPE_f64), bits, text);
+        assert_true(length <= NUMBER_TEXT_MAX);
+        text[length] = 0;
+        if (bits_of_double(strtod(text, NULL)) != bits)
+            fail_msg("f64 %016" PRIx64 " is written as %s", bits, text);
+        assert_int_equal(number_parse(type_of(KEY_TYPE_f64), text, length, &again), NUMBER_OK);
+        assert_true(again == bits);
+
+        uint32_t narrow = (uint32_t)(bits >> 32);
+        if (isnan(float_of_bits(narrow)))
+            continue;
+        length = number_format(type_of(KEY_TYPE_f32), narrow, text);
+        text[length] = 0;
+        if (bits_of_float(strtof(text, NULL)) != narrow)
+            fail_msg("f32 %08" PRIx32 " is written as %s", narrow, text);
+        assert_int_equal(number_parse(type_of(KEY_TYPE_f32), text, length, &again), NUMBER_OK);
+        assert_true(again == narrow);
+    }
+}
+
+/* From the first digit that is not 0 to the last one. */
+static int significant_digits(const char *text)
+{
+    int digits = 0, zeros = 0;
+    for (const char *p = text; *p != 0 && *p != 'e'; ++p) {
+        if (!isdigit((unsigned char)*p) || (digits == 0 && *p == '0'))
+            continue;
+        digits += *p == '0' ? 0 : zeros + 1;
+        zeros = *p == '0' ? zeros + 1 : 0;
+    }
+    return digits;
+}
+
+/* No decimal of fewer digits reads back: printf gives the nearest one of every length. */
+static void floats_are_shortest(void **state)
+{
+    (void)state;
+    uint64_t seed = 4;
+    for (size_t round = 0; round < 200000; ++round) {
+        char text[NUMBER_TEXT_MAX + 1], shorter[64];
+        const double value = double_of_bits(random_next(&seed));
+        if (!isfinite(value))
+            continue;
+        const size_t length = number_format(type_of(KEY_TYPE_f64), bits_of_double(value), text);
+        text[length] = 0;
+        const int digits = significant_digits(text);
+        snprintf(shorter, sizeof shorter, "%.*e", digits < 2 ? 0 : digits - 2, value);
+        if (digits >= 2 && strtod(shorter, NULL) == value)
+            fail_msg("%s could be %s", text, shorter);
+    }
+}
+
+static void check_format(enum key_type_id id, uint64_t bits, const char *expected)
+{
+    char text[NUMBER_TEXT_MAX + 1];
+    text[number_format(type_of(id), bits, text)] = 0;
+    assert_string_equal(text, expected);
+}
+
+static void format_is_that_of_python(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } facts[] = {
+        {0.1, "0.1"},
+        {100000, "100000"},
+        {1e22, "1e+22"},
+        {1e-5, "1e-05"},
+        {0.0, "0"},
+        {-0.0, "-0"},
+        {1e15, "1000000000000000"},
+        {1e16, "1e+16"},
+        {1e-4, "0.0001"},
+        {9.999999999999999e-05, "9.999999999999999e-05"},
+        {9007199254740993, "9007199254740992"},
+        {123456789.125, "123456789.125"},
+        {5e-324, "5e-324"},
+        {2.5, "2.5"},
+        {-1.5e300, "-1.5e+300"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {0.30000000000000004, "0.30000000000000004"},
+        {9999999999999998, "9999999999999998"},
+        {1.2345678901234567e-100, "1.2345678901234567e-100"},
+        {0.00012345, "0.00012345"},
+        {INFINITY, "inf"},
+        {-INFINITY, "-inf"},
+    };
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; ++i)
+        check_format(KEY_TYPE_f64, bits_of_double(facts[i].value), facts[i].text);
+    check_format(KEY_TYPE_f64, UINT64_C(0x7ff8000000000000), "nan");
+    check_format(KEY_TYPE_f64, UINT64_C(0xfff8000000000000), "-nan");
+    check_format(KEY_TYPE_f32, bits_of_float(0.1f), "0.1");
+    check_format(KEY_TYPE_f32, bits_of_float(1e-4f), "0.0001");
+    check_format(KEY_TYPE_f32, bits_of_float(16777216), "16777216");
+    check_format(KEY_TYPE_f32, 1, "1e-45");
+    check_format(KEY_TYPE_f32, 0xffc00000, "-nan");
+    check_format(KEY_TYPE_u8, 255, "255");
+    check_format(KEY_TYPE_i8, 0x80, "-128");
+    check_format(KEY_TYPE_i16, 0xffff, "-1");
+    check_format(KEY_TYPE_u64, UINT64_MAX, "18446744073709551615");
+    check_format(KEY_TYPE_i64, UINT64_C(1) << 63, "-9223372036854775808");
+}
+
+/* The value of 16 bits with that many exponent bits, by the definition of the formats. */
+static double small_float(unsigned bits, unsigned exponent_bits)
+{
+    const unsigned fraction_bits = 15 - exponent_bits;
+    const int field = (int)((bits & 0x7fff) >> fraction_bits);
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    const double fraction = ldexp(bits & ((1u << fraction_bits) - 1), -(int)fraction_bits);
+    const double value = field == 0 ? ldexp(fraction, 1 - bias) : ldexp(1 + fraction, field - bias);
+    return bits >> 15 ? -value : value;
+}
+
+/* Every finite f16 and bf16: what is written is nearer to it than to its neighbours (at the middle,
+ * its last bit is 0), and no decimal of fewer digits is. */
+static void check_small_float(enum key_type_id id, unsigned bits)
+{
+    const unsigned exponent_bits = type_of(id)->exponent_bits;
+    char text[NUMBER_TEXT_MAX + 1];
+    text[number_format(type_of(id), bits, text)] = 0;
+    const double value = small_float(bits, exponent_bits), written = strtod(text, NULL);
+    const double above = (value + small_float(bits + 1, exponent_bits)) / 2;
+    const double below = (value + small_float(bits - 1, exponent_bits)) / 2;
+    const bool is_even = bits % 2 == 0;
+    if (!(written > below || (is_even && written == below)) ||
+        !(written < above || (is_even && written == above)))
+        fail_msg("%s %04x, %.9g, is written as %s", type_of(id)->name, bits, value, text);
+    const int digits = significant_digits(text);
+    if (digits < 2)
+        return;
+    const double unit = pow(10, floor(log10(value)) - (digits - 2));
+    for (int step = -1; step <= 2; ++step) {
+        const double shorter = (floor(value / unit) + step) * unit;
+        if (shorter > below * (1 + 1e-12) && shorter < above * (1 - 1e-12))
+            fail_msg("%s %04x is written as %s; %.9g does", type_of(id)->name, bits, text, shorter);
+    }
+}
+
+static void small_floats_read_back_and_are_shortest(void **state)
+{
+    (void)state;
+    for (unsigned bits = 1; bits < 0x7bff; ++bits)
+        check_small_float(KEY_TYPE_f16, bits);
+    for (unsigned bits = 1; bits < 0x7f7f; ++bits)
+        check_small_float(KEY_TYPE_bf16, bits);
+    check_format(KEY_TYPE_f16, 0x2e66, "0.1");
+    check_format(KEY_TYPE_f16, 0x7bff, "65500");
+    check_format(KEY_TYPE_f16, 0x0001, "6e-08");
+    check_format(KEY_TYPE_f16, 0xfc00, "-inf");
+    check_format(KEY_TYPE_f16, 0xfe00, "-nan");
+    check_format(KEY_TYPE_bf16, 0x3dcd, "0.1");
+    check_format(KEY_TYPE_bf16, 0x8000, "-0");
+    uint64_t unused;
+    assert_int_equal(number_parse(type_of(KEY_TYPE_f16), "1", 1, &unused), NUMBER_UNSUPPORTED);
+}
+
+static void check_integer(enum key_type_id id, const char *text, enum number_status status,
+                          uint64_t expected)
+{
+    uint64_t bits = 0;
+    const enum number_status found = number_parse(type_of(id), text, strlen(text), &bits);
+    if (found != status || (status == NUMBER_OK && bits != expected))
+        fail_msg("'%s' as %s: status %d, %" PRIu64, text, type_of(id)->name, (int)found, bits);
+}
+
+static void integers_take_every_whole_spelling(void **state)
+{
+    (void)state;
+    static const struct {
+        enum key_type_id id;
+        const char *text;
+        enum number_status status;
+        uint64_t bits;
+    } cases[] = {
+        {KEY_TYPE_u16, "1e3", NUMBER_OK, 1000},
+        {KEY_TYPE_u8, "12.0", NUMBER_OK, 12},
+        {KEY_TYPE_u8, "1.5e1", NUMBER_OK, 15},
+        {KEY_TYPE_u8, " +7 ", NUMBER_OK, 7},
+        {KEY_TYPE_u8, "0x10", NUMBER_OK, 16},
+        {KEY_TYPE_u8, "0x1p7", NUMBER_OK, 128},
+        {KEY_TYPE_u8, "0x1p8", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_u8, "0x.8p1", NUMBER_OK, 1},
+        {KEY_TYPE_u8, "0x.8", NUMBER_FRACTION, 0},
+        {KEY_TYPE_u8, "0x1p-1", NUMBER_FRACTION, 0},
+        {KEY_TYPE_u8, "0x2p-1", NUMBER_OK, 1},
+        {KEY_TYPE_u64, "1000000000000000000000e-12", NUMBER_OK, 1000000000},
+        {KEY_TYPE_u64, "18446744073709551615", NUMBER_OK, UINT64_MAX},
+        {KEY_TYPE_u64, "18446744073709551616", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_u64, "18446744073709551615.000", NUMBER_OK, UINT64_MAX},
+        {KEY_TYPE_u64, "1844674407370955161500e-2", NUMBER_OK, UINT64_MAX},
+        {KEY_TYPE_u64, "18446744073709551615.0001", NUMBER_FRACTION, 0},
+        {KEY_TYPE_u64, "0xffffffffffffffff", NUMBER_OK, UINT64_MAX},
+        {KEY_TYPE_u64, "0x7fffffffffffffff8p-3", NUMBER_OK, UINT64_MAX},
+        {KEY_TYPE_u64, "0x1ffffffffffffffffp-1", NUMBER_FRACTION, 0},
+        {KEY_TYPE_u64, "0x1fffffffffffffffep-1", NUMBER_OK, UINT64_MAX},
+        {KEY_TYPE_u64, "0x7fffffffffffffff8p-2", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_u64, "0x10000000000000000", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_u64, "0xffffffffffffffffp63", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_i64, "-9223372036854775808", NUMBER_OK, UINT64_C(1) << 63},
+        {KEY_TYPE_i64, "-9223372036854775809", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_i64, "9223372036854775808", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_i64, "9223372036854775807", NUMBER_OK, INT64_MAX},
+        {KEY_TYPE_i8, "-128", NUMBER_OK, 0x80},
+        {KEY_TYPE_i8, "-129", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_i8, "128", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_i16, "-1", NUMBER_OK, 0xffff},
+        {KEY_TYPE_u8, "-1", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_u8, "-0", NUMBER_OK, 0},
+        {KEY_TYPE_u8, "-0.000", NUMBER_OK, 0},
+        {KEY_TYPE_u8, "0.000", NUMBER_OK, 0},
+        {KEY_TYPE_u8, "0e999999999999999999999", NUMBER_OK, 0},
+        {KEY_TYPE_u8, "0x0p-99999999999999999999", NUMBER_OK, 0},
+        {KEY_TYPE_u8, "1e999999999999", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_u8, "1e99999999999999999999999", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_u8, "1e-5", NUMBER_FRACTION, 0},
+        {KEY_TYPE_u8, "1e-99999999999999999999999", NUMBER_FRACTION, 0},
+        {KEY_TYPE_u8, "1.5", NUMBER_FRACTION, 0},
+        {KEY_TYPE_u8, "256", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_u8, "inf", NUMBER_OUT_OF_RANGE, 0},
+        {KEY_TYPE_u8, "nan", NUMBER_FRACTION, 0},
+        {KEY_TYPE_u8, "", NUMBER_MALFORMED, 0},
+        {KEY_TYPE_u8, "-", NUMBER_MALFORMED, 0},
+        {KEY_TYPE_u8, "1_0", NUMBER_MALFORMED, 0},
+        {KEY_TYPE_u8, "000000000000000000000000000000007", NUMBER_OK, 7},
+        {KEY_TYPE_u8, "0.00000000000000000000000000000007e32", NUMBER_OK, 7},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        check_integer(cases[i].id, cases[i].text, cases[i].status, cases[i].bits);
+}
+
+static void long_texts_are_exact(void **state)
+{
+    (void)state;
+    const size_t zeros = 3000000;
+    char *const text = test_malloc(2 * zeros + 100);
+    uint64_t bits = 0, key = 0, other = 0;
+    bool exact = false;
+    memset(text, '0', 2 * zeros + 100);
+    text[0] = '7'; /* 7 000...000 . 000...000 e-zeros */
+    text[zeros + 1] = '.';
+    const int tail = sprintf(text + 2 * zeros, "e-%zu", zeros);
+    const size_t length = 2 * zeros + (size_t)tail;
+    assert_int_equal(number_parse(type_of(KEY_TYPE_u8), text, length, &bits), NUMBER_OK);
+    assert_true(bits == 7);
+    assert_int_equal(number_parse(type_of(KEY_TYPE_f64), text, length, &bits), NUMBER_OK);
+    assert_true(bits == bits_of_double(7));
+    assert_true(number_line_key(text, length, &key, &exact));
+    assert_true(number_line_key("7", 1, &other, &exact));
+    assert_true(key == other);
+    text[2 * zeros - 1] = '1'; /* a 1 at the far end */
+    assert_int_equal(number_parse(type_of(KEY_TYPE_u8), text, length, &bits), NUMBER_FRACTION);
+    assert_true(number_line_value(text, length) == 7);
+    test_free(text);
+
+    /* 1 + 2^-64, the middle between 1 and the next long double, and a little more, far away. */
+    static const char middle[] =
+        "1.0000000000000000000542101086242752217003726400434970855712890625";
+    assert_true(number_line_value(middle, strlen(middle)) == 1);
+    char above[40000];
+    memset(above, '0', sizeof above);
+    memcpy(above, middle, strlen(middle));
+    assert_true(number_line_value(above, sizeof above) == 1);
+    above[sizeof above - 1] = '1';
+    assert_true(number_line_value(above, sizeof above) == 1 + LDBL_EPSILON);
+}
+
+/* Spellings that are near to one another, or at the edges. */
+static void adversarial_text(uint64_t *seed, char *text)
+{
+    static const char *const edges[] = {
+        "nan",
+        "-nan",
+        "inf",
+        "-inf",
+        "infinity",
+        "0",
+        "-0",
+        "0.0",
+        "1e4000",
+        "-1e4000",
+        "1e5000",
+        "2e-4951",
+        "-2e-4951",
+        "1e-5000",
+        "1e308",
+        "1.8e308",
+        "1.7976931348623158e308",
+        "1e309",
+        "5e-324",
+        "2e-324",
+        "3e-324",
+        "0x1p-1074",
+        "0x1p-1075",
+        "0x1p-16445",
+        "0x1p-16446",
+        "0x10",
+        "16",
+        "1.6e1",
+        "16.0",
+        "0x1p4",
+        "9007199254740993",
+        "9007199254740992",
+        "9007199254740994",
+        "0x1.00000000000008p0",
+        "1.00000000000000011102230246251565",
+        "0.1",
+        "0x1.999999999999ap-4",
+        "1.000000000000000111022302462515654042363166809082031250000000000001",
+        "1e-1",
+        "1e290",
+        "1.0000000000000001110223024625156540423631668090820312499999999999",
+        "1e291",
+        "1e-291",
+        "0.1000000000000000055511151231257827021181583404541015625",
+        "100e-3",
+        "1e27",
+        "1e28",
+    };
+    const uint64_t kind = random_next(seed) % 8;
+    if (kind < 2) {
+        strcpy(text, edges[random_next(seed) % (sizeof edges / sizeof *edges)]);
+    } else if (kind < 4) { /* near the middle of two doubles */
+        const double value = double_of_bits(UINT64_C(0x3ff0000000000000) + (random_next(seed) % 4) +
+                                            (random_next(seed) % 3 << 52));
+        const long double middle = ((long double)value + nextafter(value, 10)) / 2 +
+                                   ((int)(random_next(seed) % 5) - 2) * (LDBL_EPSILON / 4) * value;
+        sprintf(text, "%.*Lg", 17 + (int)(random_next(seed) % 30), middle);
+    } else if (kind == 4) {
+        sprintf(text, "%a", double_of_bits(random_next(seed)));
+    } else if (kind == 5) {
+        sprintf(text, "12345678901234567%03u%u", 500 + (unsigned)(random_next(seed) % 3),
+                (unsigned)(random_next(seed) % 3));
+    } else {
+        random_decimal(seed, text, kind == 6 ? 4 : 36, kind == 6 ? 2 : 330);
+    }
+}
+
+/* The order of `sort -g`. */
+static int compare_values(long double a, long double b)
+{
+    if (isnan(a) && isnan(b))
+        return (signbit(b) != 0) - (signbit(a) != 0);
+    if (isnan(a) || isnan(b))
+        return isnan(a) ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static void keys_are_monotone_and_exact_as_they_say(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    for (size_t round = 0; round < 2000000; ++round) {
+        char text[2][128];
+        uint64_t key[2];
+        bool exact[2];
+        long double value[2];
+        for (int i = 0; i < 2; ++i) {
+            adversarial_text(&seed, text[i]);
+            value[i] = strtold(text[i], NULL);
+            if (!number_line_key(text[i], strlen(text[i]), &key[i], &exact[i]))
+                fail_msg("'%s' is not keyed", text[i]);
+            const long double ours = number_line_value(text[i], strlen(text[i]));
+            if (compare_values(ours, value[i]) != 0)
+                fail_msg("'%s' has the value %La, not %La", text[i], value[i], ours);
+        }
+        const int order = compare_values(value[0], value[1]);
+        const int key_order = (key[0] > key[1]) - (key[0] < key[1]);
+        if ((order == 0 && key_order != 0) || (order != 0 && key_order == -order) ||
+            (order != 0 && key_order == 0 && exact[0] && exact[1]))
+            fail_msg("'%s' and '%s': order %d, keys %016" PRIx64 " %d, %016" PRIx64 " %d", text[0],
+                     text[1], order, key[0], exact[0], key[1], exact[1]);
+    }
+}
+
+static void keys_are_the_nearest_doubles(void **state)
+{
+    (void)state;
+    uint64_t seed = 6;
+    for (size_t round = 0; round < 1000000; ++round) {
+        char text[128];
+        uint64_t key;
+        bool exact;
+        random_decimal(&seed, text, 1 + round % 40, round % 3 ? 20 : 320);
+        const double value = (double)strtold(text, NULL);
+        const uint64_t bits = bits_of_double(value == 0 ? 0 : value), sign = UINT64_C(1) << 63;
+        assert_true(number_line_key(text, strlen(text), &key, &exact));
+        if (key != (bits & sign ? ~bits : bits | sign))
+            fail_msg("'%s' has the key %016" PRIx64 ", its bits are %016" PRIx64, text, key, bits);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grammar_is_that_of_strtold),
+        cmocka_unit_test(grammar_holds_for_random_text),
+        cmocka_unit_test(embedded_nul_is_malformed),
+        cmocka_unit_test(floats_are_rounded_as_by_libc),
+        cmocka_unit_test(floats_read_back),
+        cmocka_unit_test(floats_are_shortest),
+        cmocka_unit_test(format_is_that_of_python),
+        cmocka_unit_test(small_floats_read_back_and_are_shortest),
+        cmocka_unit_test(integers_take_every_whole_spelling),
+        cmocka_unit_test(long_texts_are_exact),
+        cmocka_unit_test(keys_are_monotone_and_exact_as_they_say),
+        cmocka_unit_test(keys_are_the_nearest_doubles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

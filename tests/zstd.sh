@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# zstd(1) reads what gpusort compresses, gpusort reads what zstd(1) does, and broken data is
+# refused.
+. "$(dirname "$0")/lib.sh"
+command -v zstd >/dev/null || skip_all 'no zstd(1)'
+
+count=$(full_or_small 200000 20000)
+seq 1 "$count" | shuf --random-source=/dev/zero >lines
+sort -g lines >up
+zstd -q lines
+
+ok_writes 'a compressed file' up -- lines.zst
+cp lines.zst misnamed
+ok_writes 'compressed data is recognised whatever its name' up -- misnamed
+ok_output 'compressed data on a pipe' up -- gpusort < <(zstd -qc lines)
+for level in 1 19; do
+    zstd -q "-$level" -f lines -o level.zst
+    ok_writes "compressed by zstd -$level" up -- level.zst
+done
+zstd -q --no-check -f lines -o no_check.zst
+ok_writes 'compressed without checksums' up -- no_check.zst
+
+split -n l/5 lines part.
+zstd -q part.a?
+cat part.a?.zst >frames.zst
+ok_writes 'several frames' up -- frames.zst
+ok_writes 'several compressed files' up -- part.a?.zst
+printf '\x50\x2a\x4d\x18\x04\0\0\0skip' | cat - lines.zst >skippable.zst
+ok_writes 'a skippable frame before the data' up -- skippable.zst
+printf '\x50\x2a\x4d\x18\x04\0\0\0skip' | cat lines.zst - >skippable.zst
+ok_writes 'a skippable frame behind the data' up -- skippable.zst
+: | zstd -q | cat - lines.zst >empty_frame.zst
+ok_writes 'an empty frame before the data' up -- empty_frame.zst
+if command -v pzstd >/dev/null; then
+    pzstd -q -p 4 lines -o parallel.zst
+    ok_writes 'compressed by pzstd' up -- parallel.zst
+else
+    skip 'compressed by pzstd' 'no pzstd(1)'
+fi
+
+ok 'an output called .zst is written' gpusort lines -o out.zst
+ok 'zstd -t finds an output called .zst sound' zstd -tq out.zst
+ok_output 'an output called .zst' up -- zstd -dc out.zst
+ok_says 'compressed output has a checksum' 'Check: XXH64' -- zstd -lv out.zst
+ok_output 'compressed on request, to standard output' up -- \
+    bash -c '"$0" --zstd lines | zstd -dc' "$GPUSORT"
+ok 'level 1 is taken' gpusort --zstd=1 lines -o fast.zst
+ok 'level 19 is taken' gpusort --zstd=19 lines -o small.zst
+ok_output 'level 19' up -- zstd -dc small.zst
+ok 'level 19 is smaller than level 1' test "$(stat -c %s small.zst)" -lt "$(stat -c %s fast.zst)"
+ok '--no-zstd is obeyed' gpusort --no-zstd lines -o plain.zst
+ok_same_bytes '--no-zstd writes plain text to a name in .zst' plain.zst up
+ok 'one thread compresses' gpusort --parallel=1 lines -o one.zst
+ok_output 'compressed by one thread' up -- zstd -dc one.zst
+cp lines.zst both.zst
+ok 'a compressed file is sorted onto itself' gpusort both.zst -o both.zst
+ok_output 'a compressed file sorted onto itself' up -- zstd -dc both.zst
+
+head -c $(($(stat -c %s lines) / 4 * 4)) lines >numbers.u32
+ok 'raw data is compressed' gpusort numbers.u32 -o sorted.u32.zst
+ok_output 'the type stands before .zst in a name' <(zstd -dc sorted.u32.zst) -- \
+    gpusort sorted.u32.zst --no-zstd
+ok_output 'raw, compressed and not, have the same bytes' <(gpusort numbers.u32) -- \
+    zstd -dc sorted.u32.zst
+: >nothing
+ok 'an empty output is compressed' gpusort --format=text nothing -o nothing.zst
+ok_output 'an empty output, compressed, is a frame of nothing' nothing -- zstd -dc nothing.zst
+ok_writes 'a frame of nothing is an empty input' nothing -- --format=text --no-zstd nothing.zst
+
+size=$(stat -c %s lines.zst)
+for kept in 5 9 100 $((size / 2)) $((size - 4)) $((size - 1)); do
+    head -c "$kept" lines.zst >cut.zst
+    refused "cut off after $kept of $size bytes" 'cut.zst: .*truncated' -- \
+        gpusort --format=text -o "$target" cut.zst
+done
+head -c $((size - 1)) lines.zst >cut.zst
+refused 'cut off on a pipe' 'standard input: .*truncated' -- \
+    gpusort --format=text -o "$target" < <(cat cut.zst)
+refused 'cut off, as raw data' 'truncated' -- gpusort --format=raw --type=u8 -o "$target" cut.zst
+cat lines.zst cut.zst >frames.zst
+refused 'the second frame cut off' 'truncated' -- gpusort --format=text -o "$target" frames.zst
+
+for at in 8 $((size / 2)) $((size - 2)); do
+    cp lines.zst corrupt.zst
+    byte=$(od -A n -t u1 -j "$at" -N 1 corrupt.zst)
+    printf "\\x$(printf %x $((byte ^ 255)))" | dd of=corrupt.zst bs=1 seek="$at" conv=notrunc status=none
+    refused "byte $at of $size corrupted" 'corrupt.zst: .*(corrupt|truncated|window)' -- \
+        gpusort --format=text -o "$target" corrupt.zst
+done
+{ cat lines.zst; echo garbage; } >garbage.zst
+refused 'garbage behind the last frame' 'garbage.zst: .*garbage' -- \
+    gpusort --format=text -o "$target" garbage.zst
+{ cat lines.zst; printf 'x'; } >garbage.zst
+refused 'one byte behind the last frame' 'garbage.zst: ' -- \
+    gpusort --format=text -o "$target" garbage.zst
+refused 'a level that there is not' 'zstd level' -- gpusort --zstd=99 -o "$target" lines
+refused 'level 0' 'zstd level' -- gpusort --zstd=0 -o "$target" lines
+refused 'a level that is no number' 'zstd level' -- gpusort --zstd=fast -o "$target" lines
+
+done_testing
