@@ -39,7 +39,7 @@ common_flags = -I. -MMD -MP -fopenmp -pthread $(SANITIZE_FLAGS)
 all_cppflags = -D_GNU_SOURCE $(CPPFLAGS)
 compile_c = $(CC) -std=c11 $(all_cppflags) $(common_flags) $(C_WARNINGS) $(CFLAGS)
 compile_cxx = $(CXX) -std=c++17 $(all_cppflags) $(common_flags) $(WARNINGS) $(CXXFLAGS)
-compile_cuda = $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) -MD -MP -Xcompiler -Wall,-Wextra $(NVCCFLAGS)
+compile_cuda = $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) -MD -MP -Xcompiler -Wall,-Wextra,-fopenmp $(NVCCFLAGS)
 # <charconv> is all that is used of the C++ library: linked statically, it costs no start-up time.
 link = $(CXX) $(CFLAGS) -fopenmp -pthread -static-libstdc++ -static-libgcc $(SANITIZE_FLAGS) \
 	$(LDFLAGS)

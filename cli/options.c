@@ -180,8 +180,7 @@ static bool parse_device(char *word, struct options *options, struct error *erro
 
 static bool parse_zstd(const char *word, struct options *options, struct error *error)
 {
-    size_t stem_length;
-    const struct codec *zstd = codec_find_by_name(".zst", &stem_length);
+    const struct codec *zstd = codec_find("zstd");
     unsigned long level = 0;
     if (word && !parse_count(word, "zstd level", (unsigned long)zstd->level_min,
                              (unsigned long)zstd->level_max, &level, error))

@@ -90,20 +90,25 @@ void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
     fprintf(stream, " (%s)\n", plan->algorithm_reason);
 }
 
+static void print_stage(FILE *stream, const char *prefix, const char *stage, uint64_t ns,
+                        uint64_t bytes)
+{
+    if (ns == 0)
+        return;
+    fprintf(stream, "%s%-10s %10.4f", prefix, stage, (double)ns / 1e9);
+    if (bytes > 0)
+        fprintf(stream, " %8.2f", (double)bytes / (double)ns);
+    fprintf(stream, "\n");
+}
+
 void report_times(FILE *stream, const char *prefix, const struct plan *plan,
                   const struct job_report *report)
 {
-    fprintf(stream, "%s%-10s %10s %8s\n", prefix, "stage", "seconds", "GB/s");
-    for (size_t i = 0; i < STAGE_COUNT; i++) {
-        const double seconds = (double)report->stage_ns[i] / 1e9;
-        if (report->stage_ns[i] == 0)
-            continue;
-        fprintf(stream, "%s%-10s %10.4f", prefix, stage_names[i], seconds);
-        if (i != STAGE_START)
-            fprintf(stream, " %8.2f", (double)report->item_bytes / 1e9 / seconds);
-        fprintf(stream, "\n");
-    }
-    fprintf(stream, "%s%-10s %10.4f %8.2f  %zu %s\n", prefix, "total",
-            (double)report->total_ns / 1e9, (double)report->item_bytes / (double)report->total_ns,
+    fprintf(stream, "%s%-10s %10s %8s   (%zu %s)\n", prefix, "stage", "seconds", "GB/s",
             report->count, plan->job.keep_lines ? "lines" : "numbers");
+    print_stage(stream, prefix, "plan", plan->plan_ns, 0);
+    for (size_t i = 0; i < STAGE_COUNT; i++)
+        print_stage(stream, prefix, stage_names[i], report->stage_ns[i],
+                    i == STAGE_START ? 0 : report->item_bytes);
+    print_stage(stream, prefix, "total", plan->plan_ns + report->total_ns, report->item_bytes);
 }

@@ -7,9 +7,10 @@
  * A known count is mapped at once; of an unknown count, addresses are reserved and committed as
  * they fill, so that no item is ever moved to make room.
  *
- * The array and the scratch are not touched beforehand. Touching them from all threads (as by
- * MADV_POPULATE_WRITE) was tried, and only moves the same page faults elsewhere: the reader's
- * threads and the sort's take them in parallel as they go.
+ * Neither the array nor the scratch is touched beforehand: the reader's threads and the sort's take
+ * the page faults in parallel as they go. Sort of 1e8 doubles, 2 cores of an AMD EPYC (Zen 4), huge
+ * pages, 2026-11: 0.73 s with fresh scratch; 0.70 s, and 0.04 s before, with the scratch populated
+ * by both threads (MADV_POPULATE_WRITE).
  */
 #include "core/backend.h"
 #include "core/clock.h"
@@ -165,7 +166,7 @@ done:
 
 /* ---- In ---- */
 
-/* Items that an unknown count commits beyond those asked for one by one. */
+/* The largest chunk lent where the count is unknown, whatever is wanted. */
 #define LEND_BYTES_MAX ((size_t)64 << 20)
 
 /* Of an array that grows, a part at a time; of one that is there, all that is wanted. */
@@ -218,6 +219,7 @@ static bool cpu_sort(struct engine *engine, struct error *error)
     if (engine->phase != PHASE_FILLING)
         return error_set(error, "cpu: sort is out of turn");
     if (engine->spec.count == COUNT_UNKNOWN) {
+        pages_trim(&engine->items); /* the scratch may need the addresses */
         if (!map_scratch(engine, engine->count, error))
             return false;
     } else if (engine->count != engine->spec.count) {

@@ -1,12 +1,12 @@
 /* pages.c - see pages.h. */
 #include "cpu/pages.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Memory is committed in steps of this size, so that system calls are rare beside the filling. */
+/* Memory is committed in steps of this size, so that system calls are rare beside the filling. A
+ * multiple of every page size, huge ones included, and so are all reservations. */
 #define COMMIT_STEP_BYTES ((size_t)64 << 20)
 
 static bool out_of_memory(size_t bytes, struct error *error)
@@ -71,6 +71,17 @@ bool pages_commit(struct pages *pages, size_t bytes, struct error *error)
         return out_of_memory(bytes, error);
     pages->committed_bytes = target;
     return true;
+}
+
+void pages_trim(struct pages *pages)
+{
+    if (pages->reserved_bytes == pages->committed_bytes)
+        return;
+    if (pages->committed_bytes == 0)
+        pages_release(pages);
+    else if (munmap(pages->data + pages->committed_bytes,
+                    pages->reserved_bytes - pages->committed_bytes) == 0)
+        pages->reserved_bytes = pages->committed_bytes;
 }
 
 void pages_release(struct pages *pages)

@@ -26,6 +26,9 @@ bool pages_reserve(struct pages *pages, struct error *error);
 /* Makes at least the first `bytes` bytes usable. */
 bool pages_commit(struct pages *pages, size_t bytes, struct error *error);
 
+/* Gives back the addresses that are not committed: no more will be. */
+void pages_trim(struct pages *pages);
+
 /* Gives everything back; fine on what holds nothing. */
 void pages_release(struct pages *pages);
 

@@ -49,6 +49,9 @@ struct codec {
 extern const struct codec codecs[];
 extern const size_t codec_count;
 
+/* NULL if there is no such codec. */
+const struct codec *codec_find(const char *name);
+
 /* The codec whose magic the stream starts with; codecs[0] when none. */
 const struct codec *codec_find_by_magic(const unsigned char *head, size_t bytes);
 

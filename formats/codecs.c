@@ -27,6 +27,14 @@ const struct codec codecs[] = {
 };
 const size_t codec_count = sizeof codecs / sizeof codecs[0];
 
+const struct codec *codec_find(const char *name)
+{
+    for (size_t i = 0; i < codec_count; i++)
+        if (strcmp(codecs[i].name, name) == 0)
+            return &codecs[i];
+    return NULL;
+}
+
 const struct codec *codec_find_by_magic(const unsigned char *head, size_t bytes)
 {
     for (size_t i = 0; i < codec_count; i++)

@@ -23,7 +23,7 @@ struct sink_spec {
     const char *path;          /* NULL or "-": standard output */
     const struct codec *codec; /* codecs[0]: plain */
     int level;                 /* of the codec; 0: its default */
-    unsigned threads;          /* at most so many share a large write or the compression */
+    unsigned threads;          /* at most so many compress */
 };
 
 /* Opens for writing, so that a missing directory, a read-only target or a full disk is known before

@@ -63,7 +63,7 @@ done
 ok_output 'from a pipe, which does not say how much will come' "f64.$large.little.up.raw" -- \
     gpusort --device=gpu --format=raw --type=f64 < <(cat "f64.$large.little.in.raw")
 
-refused 'a device number that there is not' 'gpu:1000' -- \
+refused 'a device number that there is not' 'no device 1000' -- \
     gpusort --device=gpu:1000 --format=raw --type=f64 -o "$target" f64.1.little.in.raw
 refused 'a tile size that the path does not have' '300' -- \
     gpusort --device=gpu -a bitonic:300 --format=raw --type=f64 -o "$target" f64.1.little.in.raw

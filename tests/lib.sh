@@ -79,7 +79,7 @@ ok() {
 describe_difference() {
     local at
     stat -c '%n has %s bytes' "$1" "$2"
-    at=$(cmp "$1" "$2" 2>/dev/null | sed -n 's/.* byte \([0-9]*\),.*/\1/p') || true
+    at=$(cmp "$1" "$2" 2>/dev/null | sed -n 's/.* differ: [a-z]* \([0-9]*\),.*/\1/p') || true
     at=$((${at:-$(($(stat -c %s "$1") + 1))} - 1)) # none: one is the beginning of the other
     at=$((at > 8 ? at - 8 : 0))
     echo "from byte $at on, got:"

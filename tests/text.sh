@@ -34,7 +34,7 @@ sort -g -r ties >down
 ok_writes 'spellings of one value go by their bytes' up -- ties
 ok_writes 'spellings of one value go by their bytes, -r' down -- -r ties
 
-seq -f 7 100000 >sevens
+seq 100000 | sed 's/.*/7/' >sevens
 ok_writes 'lines that are all the same' sevens -- sevens
 seq 1 100000 >sorted
 seq 100000 -1 1 >reversed
@@ -63,7 +63,7 @@ ok_writes 'lines that end in CR LF' up -- crlf
 
 # strict NAME CONTENT LINE: CONTENT is refused, naming LINE.
 strict() {
-    printf "$2" >bad
+    printf -- "$2" >bad
     refused "$1" "^gpusort: bad:$3: " -- gpusort --format=text -o "$target" bad
 }
 strict 'a word' '1\nabc\n2\n' 2
@@ -84,8 +84,10 @@ strict 'a bad last line without a newline' '1\n2\nx' 3
 strict 'a blank inside a number' '1\n- 1\n' 2
 strict 'hex without digits' '0x\n' 1
 strict 'something that begins as infinity' 'infinite\n' 1
-{ seq 1 99999; echo oops; seq 1 1000; } >bad
+{ seq 1 99999; echo abc; seq 1 1000; } >bad
 refused 'a word far down' '^gpusort: bad:100000: ' -- gpusort -o "$target" bad
+{ seq 1 499999; echo oops; seq 1 1000; } >bad
+refused 'a word further down' '^gpusort: bad:500000: ' -- gpusort -o "$target" bad
 refused 'a word in the second file' '^gpusort: second_bad:2: ' -- \
     bash -c 'printf "1\nx\n" >second_bad; exec "$@"' - "$GPUSORT" -o "$target" first second_bad
 refused 'a word on standard input' '^gpusort: standard input:2: ' -- \

@@ -1,11 +1,11 @@
 /* simt_symbols.cc - see simt_symbols.h.
  *
- * A __shared__ variable is a `static` one of a function here. To poison it before each block it must
- * be found; a section of its own cannot be had, as GCC refuses to put the variables of templates and
- * of plain functions into one section. But its symbol shows what it is: the Itanium C++ ABI begins
- * the name of a variable of a function with _ZZ, one without an initial value lies in .bss, and
- * device functions carry their scope in their names: thread_, warp_, block_ or _kernel. So such a
- * function must not keep other zero-initialised static variables.
+ * A __shared__ variable is a `static` one of a function here. To poison it before each block it
+ * must be found; a section of its own cannot be had, as GCC refuses to put the variables of
+ * templates and of plain functions into one section. But its symbol shows what it is: the Itanium
+ * C++ ABI begins the name of a variable of a function with _ZZ, one without an initial value lies
+ * in .bss, and device functions carry their scope in their names: thread_, warp_, block_ or
+ * _kernel. So such a function must not keep other zero-initialised static variables.
  */
 #include "simt_symbols.h"
 
