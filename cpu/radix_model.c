@@ -19,24 +19,24 @@ static unsigned cell_halvings(size_t weight, size_t count, unsigned buckets_want
 }
 
 /* Numbers the buckets of all cells. False when there would be too many. */
-static bool number_buckets(struct radix_model *model, const size_t *weights, size_t count,
-                           unsigned buckets_wanted)
+static bool number_buckets(struct radix_model *model, const struct radix_evidence *evidence,
+                           const size_t *weights, unsigned buckets_wanted)
 {
     size_t next = 0, shared_weight = 0;
     bool sharing = false; /* the last bucket numbered takes further thin cells */
     for (size_t cell = 0; cell < RADIX_MODEL_CELLS + 2; cell++) {
         const bool outside = cell == 0 || cell == RADIX_MODEL_CELLS + 1;
-        unsigned halvings = 0;
-        if (!outside)
-            halvings = cell_halvings(weights[cell], count, buckets_wanted);
+        const size_t weight = weights[cell];
+        unsigned halvings = outside ? 0 : cell_halvings(weight, evidence->count, buckets_wanted);
         if (halvings > model->cell_shift)
             halvings = model->cell_shift;
-        const bool alone = outside || halvings > 0 || weights[cell] * buckets_wanted > count;
-        if (!alone && sharing && (shared_weight + weights[cell]) * buckets_wanted <= count) {
-            shared_weight += weights[cell];
+        const bool alone = outside || evidence->cells_apart || halvings > 0;
+        const bool fits = (shared_weight + weight) * buckets_wanted <= evidence->count;
+        if (!alone && sharing && fits) {
+            shared_weight += weight;
         } else {
             sharing = !alone;
-            shared_weight = weights[cell];
+            shared_weight = weight;
             next += (size_t)1 << halvings;
         }
         if (next > RADIX_MODEL_BUCKETS_MAX)
@@ -48,9 +48,9 @@ static bool number_buckets(struct radix_model *model, const size_t *weights, siz
     return true;
 }
 
-void radix_model_learn(struct radix_model *model, const uint64_t *sample, size_t count,
-                       unsigned buckets_wanted, uint64_t lowest, uint64_t highest)
+void radix_model_learn(struct radix_model *model, const struct radix_evidence *evidence)
 {
+    const uint64_t lowest = evidence->lowest, highest = evidence->highest;
     const unsigned range_bits = bit_length(highest - lowest);
     const unsigned cell_bits = bit_length(RADIX_MODEL_CELLS - 1);
     model->lowest = lowest;
@@ -59,14 +59,16 @@ void radix_model_learn(struct radix_model *model, const uint64_t *sample, size_t
     model->cell_mask = ((uint64_t)1 << model->cell_shift) - 1;
 
     size_t weights[RADIX_MODEL_CELLS + 2] = {0};
-    for (size_t i = 0; i < count; i++) {
-        size_t cell = (size_t)((sample[i] - lowest) >> model->cell_shift) + 1;
-        if (sample[i] < lowest)
+    for (size_t i = 0; i < evidence->count; i++) {
+        const uint64_t key = evidence->sample[i];
+        size_t cell = (size_t)((key - lowest) >> model->cell_shift) + 1;
+        if (key < lowest)
             cell = 0;
-        else if (sample[i] > highest)
+        else if (key > highest)
             cell = RADIX_MODEL_CELLS + 1;
         weights[cell]++;
     }
-    while (!number_buckets(model, weights, count, buckets_wanted))
+    unsigned buckets_wanted = evidence->buckets_wanted;
+    while (!number_buckets(model, evidence, weights, buckets_wanted))
         buckets_wanted /= 2;
 }

@@ -11,8 +11,7 @@
  *
  * Keys below `lowest` or above `highest`, the few that the sample counts as outliers, go to a first
  * and a last bucket of their own. Any such map is monotone, so a bad sample can make buckets
- * uneven, but never wrong; and keys equal to `lowest` and to `highest`, if they differ, are never
- * in one bucket, so some progress is certain.
+ * uneven, but never wrong.
  *
  * The idea of a learned, monotone first cut is that of Kristo et al., "The Case for a Learned
  * Sorting Algorithm" (SIGMOD 2020); this two-level table takes the place of their linear models.
@@ -20,6 +19,7 @@
 #ifndef CPU_RADIX_MODEL_H
 #define CPU_RADIX_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,11 +40,19 @@ struct radix_model {
     struct radix_cell cells[RADIX_MODEL_CELLS + 2];
 };
 
-/* Learns from sample[0..count), ascending and not empty. buckets_wanted: a power of two, at most
- * RADIX_MODEL_BUCKETS_MAX / 2; the model has about so many, never more than the maximum. The cells
- * cover lowest..highest; keys of the sample may lie outside. */
-void radix_model_learn(struct radix_model *model, const uint64_t *sample, size_t count,
-                       unsigned buckets_wanted, uint64_t lowest, uint64_t highest);
+/* What a model is learned from. */
+struct radix_evidence {
+    const uint64_t *sample; /* ascending, not empty */
+    size_t count;
+    unsigned buckets_wanted;  /* a power of two, at most RADIX_MODEL_BUCKETS_MAX / 2 */
+    uint64_t lowest, highest; /* what the cells cover; keys of the sample may lie outside */
+    bool cells_apart; /* no two cells share a bucket, so that none is wider than a cell, which is at
+                       * most 1/512 of the range, however wrong the sample may be */
+};
+
+/* The model has about as many buckets as are wanted, or cells that are to be apart; never more than
+ * RADIX_MODEL_BUCKETS_MAX. */
+void radix_model_learn(struct radix_model *model, const struct radix_evidence *evidence);
 
 /* The bucket of a key, below model->buckets. */
 static inline __attribute__((always_inline)) size_t

@@ -36,6 +36,7 @@
 
 /* Up to so many 16-bit keys, sorting them costs less than walking all 65536 counters. */
 #define FEW_WORDS ((size_t)16 << 10)
+_Static_assert(FEW_WORDS <= SMALL_COUNT, "16-bit keys are never partitioned");
 
 /* Buckets up to this size are sorted in cache. */
 #define CACHE_BYTES ((size_t)1 << 20)
@@ -50,6 +51,9 @@ _Static_assert(2 * BUCKETS_WANTED_MAX <= RADIX_MODEL_BUCKETS_MAX, "the model has
 
 #define SAMPLE_MAX ((size_t)16 << 10)
 #define SAMPLE_PER_BUCKET 16u
+
+/* A partition takes about so many bits of the keys, where they crowd. */
+#define CROWDED_BITS 20
 
 /* The order of a range is looked at in blocks, so that threads soon learn of disorder elsewhere. */
 #define ORDER_BLOCK ((size_t)16 << 10)
@@ -184,9 +188,21 @@ static void find_range(unsigned width, struct range range, struct team team, uin
     *highest = high;
 }
 
+/* How many keys at either end of the sample are outliers: about half a bucket's, so that they cost
+ * nothing; but a sixteenth where the rest lies so close together that a partition of the wider
+ * range would hardly part them. */
+static size_t count_outliers(const uint64_t *sample, size_t count, unsigned buckets_wanted)
+{
+    const size_t few = count / (2 * buckets_wanted), many = count / 16;
+    const uint64_t wide = sample[count - 1 - few] - sample[few];
+    const uint64_t narrow = sample[count - 1 - many] - sample[many];
+    return narrow < wide >> CROWDED_BITS ? many : few;
+}
+
 /* The model covers what the sample says is the bulk of the keys. A range that holds nearly all of
- * its parent's items may show that the parent's sample misled: then the cells cover the exact range,
- * each of them 1/512 of it at the most, so the recursion is at its end soon, come what may. */
+ * its parent's items may show that the parent's sample misled: then the cells cover the exact range
+ * and stay apart, so that each bucket is at most 1/512 as wide, whatever the sample. So of two
+ * levels one takes 9 bits of the keys or an eighth of the items, and the recursion ends soon. */
 static const struct radix_model *learn_model(unsigned width, struct range range, struct team team)
 {
     const unsigned wanted = choose_buckets(range.count * width, team.count);
@@ -196,12 +212,17 @@ static const struct radix_model *learn_model(unsigned width, struct range range,
     if (count > range.count)
         count = range.count;
     const uint64_t *sample = take_sample(width, range, &team.workspaces[0], count);
-    const size_t outliers = count / (2 * wanted);
-    uint64_t lowest = sample[outliers], highest = sample[count - 1 - outliers];
-    if (range.count > range.parent_count / 8 * 7)
-        find_range(width, range, team, &lowest, &highest);
+    const size_t outliers = count_outliers(sample, count, wanted);
+    struct radix_evidence evidence = {.sample = sample,
+                                      .count = count,
+                                      .buckets_wanted = wanted,
+                                      .lowest = sample[outliers],
+                                      .highest = sample[count - 1 - outliers],
+                                      .cells_apart = range.count > range.parent_count / 8 * 7};
+    if (evidence.cells_apart)
+        find_range(width, range, team, &evidence.lowest, &evidence.highest);
     struct radix_model *model = &team.workspaces[0].model;
-    radix_model_learn(model, sample, count, wanted, lowest, highest);
+    radix_model_learn(model, &evidence);
     return model;
 }
 

@@ -14,18 +14,19 @@ trap 'rm -rf "$work"' EXIT
 
 say() { printf '\n== %s\n' "$*"; }
 
-# Timed in seconds of wall clock; the last run of three after a warm-up is not special: the median.
+# Prints the wall clock seconds that a command takes.
 seconds() {
-    local start
-    start=$(date +%s.%N)
+    local start_ns
+    start_ns=$(date +%s%N)
     "$@" >"$work/run.log" 2>&1 || { cat "$work/run.log"; return 1; }
-    echo "$(date +%s.%N) - $start" | bc 2>/dev/null ||
-        awk "BEGIN { print $(date +%s.%N) - $start }"
+    awk "BEGIN { printf \"%.3f\", ($(date +%s%N) - $start_ns) / 1e9 }"
 }
 
 say "build"
 make -j"$(nproc)" all build/tests/device_matrix
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+grep -m1 'model name' /proc/cpuinfo; nproc; free -g | sed -n 2p; uname -sr; cc --version | head -n 1
+df -h "$work" | tail -n 1
 ./gpusort --list
 
 say "every path, tile, width, count and shape, against a reference"
@@ -58,9 +59,9 @@ with open(path, "wb") as f:
 PYTHON
 for _ in 1 2 3; do echo "cp: $(seconds cp "$work/data.f64" "$work/copy.f64") s"; done
 rm "$work/copy.f64"
-./gpusort -v --device=cpu -o "$work/cpu.f64" "$work/data.f64"
+for _ in 1 2 3; do ./gpusort -v --device=cpu -o "$work/cpu.f64" "$work/data.f64"; done
 for path in segmented-merge direct-merge bitonic; do
-    for _ in 1 2; do ./gpusort -v -a "$path" -o "$work/gpu.f64" "$work/data.f64"; done
+    for _ in 1 2 3; do ./gpusort -v -a "$path" -o "$work/gpu.f64" "$work/data.f64"; done
     cmp "$work/cpu.f64" "$work/gpu.f64" && echo "$path: same bytes as the CPU"
 done
 

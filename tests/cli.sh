@@ -41,8 +41,8 @@ ok_says '--explain gives the reason for the device' 'device +cpu: .*\(as --devic
 
 gpusort -v two -o out >stdout 2>stderr || true
 ok_prints '-v prints nothing on standard output' '' -- cat stdout
-for line in 'input +two' 'device +' 'algorithm +' 'stage +seconds' 'read +[0-9.]+' 'parse +[0-9.]+' \
-    'sort +[0-9.]+' 'write +[0-9.]+' 'total +[0-9.]+ .*2 lines'; do
+for line in 'input +two' 'device +' 'algorithm +' 'stage +seconds .*2 lines' 'read +[0-9.]+' 'parse +[0-9.]+' \
+    'sort +[0-9.]+' 'write +[0-9.]+' 'total +[0-9.]+'; do
     ok "-v tells: $line" grep -Eq "^gpusort: $line" stderr
 done
 ok_prints '-v sorts' '1\n2\n' -- cat out
