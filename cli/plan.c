@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "formats/codec.h"
 
+#include <ctype.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,15 @@ static const struct device_rule {
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
+/* Words, perhaps, but nothing that only binary data has. */
+static bool is_printable(const unsigned char *head, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (!isprint(head[i]) && !isspace(head[i]))
+            return false;
+    return true;
+}
+
 /* Decides the format of one input: what the user says, else magic, else name, else content. */
 static bool detect_format(const struct options *options, const char *path, struct reader *reader,
                           const struct format **format, char reason[256], struct error *error)
@@ -43,6 +53,7 @@ static bool detect_format(const struct options *options, const char *path, struc
         source_bytes_left(reader->source) == SIZE_UNKNOWN ? SOURCE_PEEK_MAX : CONTENT_PROBE_BYTES;
     if (!source_peek(reader->source, probe, &head, &bytes, error))
         return false;
+    bytes = bytes < CONTENT_PROBE_BYTES ? bytes : CONTENT_PROBE_BYTES;
     const bool whole = source_bytes_left(reader->source) == bytes;
     const struct format *named = format_find_by_name(path, &named_type);
     const bool byte_type = options->type && options->type->bytes == 1;
@@ -61,6 +72,9 @@ static bool detect_format(const struct options *options, const char *path, struc
     } else if (options->type) {
         *format = &format_raw;
         snprintf(reason, 256, "neither .npy nor text, and --type says of what");
+    } else if (is_printable(head, bytes)) { /* the reader will name the line that is no number */
+        *format = &format_text;
+        snprintf(reason, 256, "by its content");
     } else {
         return error_set(
             error, "%s: neither .npy nor text, nor named as raw data: say --type, or --format",

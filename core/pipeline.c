@@ -98,6 +98,19 @@ static bool read_keys(struct run *run, struct error *error)
     return true;
 }
 
+/* The engine's next chunk; count 0 at the end, which must not come before everything is out. */
+static bool give_next(struct run *run, struct chunk *chunk, size_t *given, struct error *error)
+{
+    const struct backend *backend = run->job->backend;
+    if (!backend->give(run->engine, chunk, error))
+        return false;
+    *given += chunk->count;
+    if (*given > run->count || (chunk->count == 0 && *given < run->count))
+        return error_set(error, "%s: gave back %zu of %zu items: nothing is written", backend->name,
+                         *given, run->count);
+    return true;
+}
+
 static bool write_keys(struct run *run, struct error *error)
 {
     const uint64_t start = clock_now_ns();
@@ -108,9 +121,9 @@ static bool write_keys(struct run *run, struct error *error)
         sink_expect(run->sink, (uint64_t)run->count * job->sort.item_bytes);
     if (!job->output_format->write_header(run->sink, &layout, error))
         return false;
-    for (;;) {
+    for (size_t given = 0;;) {
         struct chunk chunk;
-        if (!job->backend->give(run->engine, &chunk, error))
+        if (!give_next(run, &chunk, &given, error))
             return false;
         if (chunk.count == 0)
             break;
@@ -176,8 +189,8 @@ static bool collect_items(struct run *run, struct key_index **items, void **buff
     struct chunk chunk;
     *items = NULL;
     *buffer = NULL;
-    for (size_t collected = 0; collected < run->count; collected += chunk.count) {
-        if (!backend->give(run->engine, &chunk, error))
+    for (size_t collected = 0, given = 0; collected < run->count; collected = given) {
+        if (!give_next(run, &chunk, &given, error))
             return false;
         if (chunk.count == run->count) {
             *items = chunk.items;
