@@ -137,7 +137,8 @@ $(BUILD)/simt/%.cc.o: %.cc
 check: all simt $(unit_programs)
 	BUILD=$(BUILD) tests/run.sh
 
-install: all
+# What was built is installed; sudo may not see the nvcc that built it.
+install: $(if $(wildcard $(BUILD)/gpusort),,all)
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1
 	install -m 755 $(BUILD)/gpusort $(DESTDIR)$(bindir)/gpusort
 	install -m 644 man/gpusort.1 $(DESTDIR)$(mandir)/man1/gpusort.1

@@ -211,6 +211,7 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
         options->inputs[options->input_count++] = word;
         break;
     case 'o':
+        ok = !options->output || error_set(error, "multiple output files specified");
         options->output = word;
         break;
     case 'r':
@@ -300,6 +301,7 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
     if (!options->inputs)
         return error_set(error, "out of memory");
     argp_err_exit_status = 2;
+    argv[0] = (char *)"gpusort"; /* how its messages begin */
     const error_t status = argp_parse(&argp, argc, argv, 0, NULL, &parse);
     if (status)
         return error_set(error, "command line: %s", strerror(status));

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* How much of an input is looked at to tell text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
@@ -33,6 +34,11 @@ static const struct device_rule {
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
+static unsigned min_unsigned(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
 /* Words, perhaps, but nothing that only binary data has. */
 static bool is_printable(const unsigned char *head, size_t bytes)
 {
@@ -43,7 +49,8 @@ static bool is_printable(const unsigned char *head, size_t bytes)
 }
 
 /* Decides the format of one input: what the user says, else magic, else name, else content. */
-static bool detect_format(const struct options *options, const char *path, struct reader *reader,
+static bool detect_format(const struct options *options, const char *path,
+                          const struct format *first, struct reader *reader,
                           const struct format **format, char reason[256], struct error *error)
 {
     const unsigned char *head;
@@ -56,7 +63,7 @@ static bool detect_format(const struct options *options, const char *path, struc
     bytes = bytes < CONTENT_PROBE_BYTES ? bytes : CONTENT_PROBE_BYTES;
     const bool whole = source_bytes_left(reader->source) == bytes;
     const struct format *named = format_find_by_name(path, &named_type);
-    const bool byte_type = options->type && options->type->bytes == 1;
+    const bool is_text = format_text.recognises(head, bytes, whole);
     if (options->input_format) {
         *format = options->input_format;
         snprintf(reason, 256, "as --format says");
@@ -66,7 +73,13 @@ static bool detect_format(const struct options *options, const char *path, struc
     } else if (named) {
         *format = named;
         snprintf(reason, 256, "by its name");
-    } else if (!byte_type && format_text.recognises(head, bytes, whole)) {
+    } else if (bytes == 0 && (options->type || (first && first != &format_npy))) {
+        *format = options->type ? &format_raw : first;
+        snprintf(reason, 256, "empty");
+    } else if (is_text && options->type && options->type->bytes == 1) {
+        return error_set(error, "%s: this may be text or raw %s: say --format=text or --format=raw",
+                         source_name(reader->source), options->type->name);
+    } else if (is_text) {
         *format = &format_text;
         snprintf(reason, 256, "by its content");
     } else if (options->type) {
@@ -94,14 +107,22 @@ static bool read_header(const struct options *options, const struct format *form
     const char *name = source_name(reader->source);
     if (format == &format_raw && !layout->type)
         layout->type = &key_types[KEY_TYPE_f64];
-    if (format == &format_text && options->endian_said)
-        return error_set(error, "%s: text has no byte order: --endian is for raw data", name);
+    if (format == &format_text && options->endian == ENDIAN_BIG)
+        return error_set(
+            error, "%s: text has no byte order, and becomes little-endian numbers only", name);
     layout->endian = options->endian;
     if (!format->read_header(reader, error))
         return false;
     if (options->endian_said && layout->type->bytes > 1 && layout->endian != options->endian)
         return error_set(error, "%s: its header says the other byte order than --endian", name);
     return true;
+}
+
+static const char *layout_name(const struct layout *layout, char name[32])
+{
+    snprintf(name, 32, "%s%s", layout->endian == ENDIAN_BIG ? "big-endian " : "",
+             layout->type->name);
+    return name;
 }
 
 static bool agree_with_first(const struct plan *plan, const struct format *format,
@@ -111,9 +132,10 @@ static bool agree_with_first(const struct plan *plan, const struct format *forma
     if (format == plan->job.input_format && reader->layout.type == first->layout.type &&
         reader->layout.endian == first->layout.endian)
         return true;
+    char type[32], first_type[32];
     return error_set(error, "%s: %s %s, where %s is %s %s", source_name(reader->source),
-                     format->name, reader->layout.type->name, source_name(first->source),
-                     plan->job.input_format->name, first->layout.type->name);
+                     format->name, layout_name(&reader->layout, type), source_name(first->source),
+                     plan->job.input_format->name, layout_name(&first->layout, first_type));
 }
 
 static bool add_up_counts(struct plan *plan, const struct reader *reader, struct error *error)
@@ -145,7 +167,8 @@ static bool open_inputs(const struct options *options, struct plan *plan, struct
         if (!source_open(path, job->sort.threads, &reader->source, error))
             return false;
         job->reader_count++;
-        if (!detect_format(options, path, reader, &format, reason, error) ||
+        if (!detect_format(options, path, i > 0 ? job->input_format : NULL, reader, &format, reason,
+                           error) ||
             !read_header(options, format, reader, error))
             return false;
         if (i == 0) {
@@ -176,6 +199,22 @@ static void choose_output_format(const struct options *options, struct plan *pla
                                                                    : "as the input");
 }
 
+/* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for. */
+static bool check_output_name(const struct options *options, const struct plan *plan,
+                              struct error *error)
+{
+    const struct key_type *type = plan->job.readers[0].layout.type, *named = NULL;
+    if (!options->output || options->output_format || options->output_format_same)
+        return true;
+    format_find_by_name(options->output, &named);
+    if (!named || (named == type && plan->job.output_format == &format_raw))
+        return true;
+    return error_set(error,
+                     "%s: the name says raw %s, but %s of %s would be in it: say --output-format",
+                     options->output, named->name, plan->job.output_format->name,
+                     plan->job.output_format == &format_text ? "lines" : type->name);
+}
+
 static bool choose_output(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
@@ -189,13 +228,13 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
                  : options->compression == COMPRESSION_OFF ? &codecs[0]
                                                            : by_name,
         .level = options->compression_level,
-        .threads = job->sort.threads,
+        .threads = min_unsigned(job->sort.threads, (unsigned)omp_get_num_procs()),
     };
     job->binary_to_terminal = options->force;
     const struct key_type *type = job->readers[0].layout.type;
     if (job->output_format == &format_npy && !type->numpy_letter)
         return error_set(error, "NumPy has no %s: write raw or text instead", type->name);
-    return true;
+    return check_output_name(options, plan, error);
 }
 
 /* ---- what is sorted -------------------------------------------------------------------------- */
@@ -255,11 +294,14 @@ static const char *backend_by_size(const struct plan *plan, const char **reason)
         *reason = "lines are parsed and gathered on the host";
         return "cpu";
     }
+    if (engine_bytes(plan) == SIZE_UNKNOWN) {
+        *reason = "of unknown size, which a GPU may have no room for";
+        return "cpu";
+    }
     const struct device_rule *rule = device_rules;
     while (rule->up_to_bytes_per_thread < engine_bytes(plan) / plan->job.sort.threads)
         rule++;
-    *reason =
-        plan->input_bytes == SIZE_UNKNOWN ? "of unknown size, so taken as large" : rule->reason;
+    *reason = rule->reason;
     return rule->backend;
 }
 
@@ -282,7 +324,6 @@ static bool choose_backend_by_size(const struct options *options, struct plan *p
     if (!choice)
         error_set(&unusable, "this build has no GPU backend");
     else if (probe_backend(options, plan, choice, &unusable) && choice != backends[0] &&
-             engine_bytes(plan) != SIZE_UNKNOWN &&
              plan->device.memory_bytes / 2 < engine_bytes(plan))
         error_set(&unusable, "the data does not fit the GPU's memory twice");
     if (!unusable.is_set)
@@ -342,12 +383,31 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
     return true;
 }
 
+/* More threads than a few for each processor only cost memory and time. */
+static unsigned choose_threads(const struct options *options)
+{
+    const unsigned most = 64 + 4 * (unsigned)omp_get_num_procs();
+    return min_unsigned(options->threads ? options->threads : (unsigned)omp_get_max_threads(),
+                        most);
+}
+
+/* All inputs are open at once: as many files as the system allows. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* the open that fails will say so */
+    }
+}
+
 bool plan_make(const struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
     memset(plan, 0, sizeof *plan);
-    plan->job.sort.threads = options->threads ? options->threads : (unsigned)omp_get_max_threads();
+    plan->job.sort.threads = choose_threads(options);
     omp_set_num_threads((int)plan->job.sort.threads);
+    raise_file_limit();
     const bool made = open_inputs(options, plan, error) && choose_output(options, plan, error) &&
                       choose_order(options, plan, error) && choose_backend(options, plan, error) &&
                       choose_algorithm(options, plan, error);

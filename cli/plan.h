@@ -10,13 +10,13 @@
 
 struct plan {
     struct job job;
-    struct device_facts device;     /* of job.backend */
-    uint64_t input_bytes;           /* of all inputs, decoded; SIZE_UNKNOWN: not known */
-    uint64_t plan_ns;               /* what planning took: headers read, a GPU started */
-    char format_reason[256];        /* why job.input_format */
-    char output_reason[256];        /* why job.output_format and the codec */
-    char device_reason[256 + 1024]; /* why job.backend */
-    char algorithm_reason[256];     /* why job.sort.algorithm */
+    struct device_facts device; /* of job.backend */
+    uint64_t input_bytes;       /* of all inputs, decoded; SIZE_UNKNOWN: not known */
+    uint64_t plan_ns;           /* what planning took: headers read, a GPU started */
+    char format_reason[256];    /* why job.input_format */
+    char output_reason[256];    /* why job.output_format and the codec */
+    char device_reason[256 + sizeof((struct error *)0)->message]; /* why job.backend */
+    char algorithm_reason[256];                                   /* why job.sort.algorithm */
 };
 
 /* Opens the inputs and reads their headers, looks at the devices, decides. The caller ends with

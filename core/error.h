@@ -14,7 +14,7 @@ extern "C" {
 
 struct error {
     bool is_set;
-    char message[1024]; /* "FILE:LINE: what is wrong; what to do", no newline at the end */
+    char message[5120]; /* "FILE:LINE: what is wrong; what to do", no newline at the end */
 };
 
 /* Sets *error to the formatted message unless it is set already. Always returns false, so that

@@ -40,12 +40,10 @@ const struct cuda_path *cuda_path_find(const struct algorithm *algorithm)
     return NULL;
 }
 
-/* H200, 2026-11-20, f64, ms at tiles of 256, 512, 1024, 2048: 1e6 0.183 0.169 0.164 0.162; 1e9 165
- * 125 106 101; the other paths are slower from 1e6 on. */
+/* H200, 2026-11-20, f64, ms at tiles of 256, 512, 1024, 2048: 1e4 0.071 0.063 0.051 0.046; 1e6
+ * 0.183 0.169 0.164 0.162; 1e9 165 125 106 101. The other paths are slower at all of these but
+ * bitonic, which is even up to 1e5. */
 static const struct algorithm_rule rules[] = {
-    {256, "segmented-merge", 256},
-    {(size_t)1 << 16, "segmented-merge", 512},
-    {(size_t)1 << 18, "segmented-merge", 1024},
     {SIZE_MAX, "segmented-merge", 2048},
 };
 

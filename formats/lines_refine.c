@@ -51,9 +51,9 @@ struct slice {
     unsigned cuts;  /* by sampled pivots, that may still be made in this level */
 };
 
-/* The long double as two words whose order is that of the values, -0 as 0; NaNs by their sign and
- * payload. x87 has its sign and exponent in bytes 8 and 9; IEEE 754's of 128 bits in the top of
- * byte 15 and 14, with more of the significand below them in the same word. */
+/* The long double as two words whose order is that of the values, -0 as 0 (a NaN never
+ * gets here: its key is exact). x87 has its sign and exponent in bytes 8 and 9; IEEE 754's of 128
+ * bits in the top of byte 15 and 14, with more of the significand below them in the same word. */
 static void value_words(long double value, uint64_t words[2])
 {
     const bool is_x87 = LDBL_MANT_DIG == 64;

@@ -21,8 +21,9 @@
  * never share a key d: both are multiples of the last of a's 15 places, so b - a > a * 10^-15,
  * whereas numbers that share a key are apart by at most (1 + 2^-10) units in the last place of d,
  * (the nearest double of the nearest long double is at most 1/2 + 2^-12 units away), and such a
- * unit is at most d * 2^-52 < a * 2.3e-16. Zero, the infinities and a NaN without a payload are
- * exact too: what else has their keys, underflow, overflow and NaNs with payloads, is not.
+ * unit is at most d * 2^-52 < a * 2.3e-16. Zero and the infinities are exact too: what else
+ * has their keys, underflow and overflow, is not. NaNs are equal but for their sign, as the
+ * newest sort(1) compares them; a payload is only text.
  */
 #include "formats/number_scan.h"
 #include "formats/number_text.h"
@@ -259,7 +260,7 @@ bool careful_key(const char *text, size_t length, uint64_t *key, bool *exact)
         return false;
     if (scan.form == FORM_NAN) {
         *key = scan.negative ? KEY_NEGATIVE_NAN : KEY_POSITIVE_NAN;
-        *exact = scan.end - scan.begin == 3;
+        *exact = true;
         return true;
     }
     if (scan.form == FORM_INFINITY) {

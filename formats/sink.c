@@ -18,6 +18,7 @@
 #include "core/ring.h"
 #include "formats/codec.h"
 #include "formats/output_file.h"
+#include "formats/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -280,6 +281,11 @@ bool sink_commit(struct sink *sink, struct error *error)
         flush(sink, error) && output_file_commit(&sink->output, sink->name, error);
     sink_discard(sink); /* what is left of it */
     return committed;
+}
+
+void sink_abandon(void)
+{
+    temporary_remove_leftover();
 }
 
 void sink_discard(struct sink *sink)

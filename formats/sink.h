@@ -53,6 +53,10 @@ bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct err
  * or not, the sink is gone. */
 bool sink_commit(struct sink *sink, struct error *error);
 
+/* For an exit that a library took in our stead (OpenMP's does when it cannot start a thread):
+ * removes the temporary of the sink that is still open, if there is one. */
+void sink_abandon(void);
+
 /* Closes and removes the temporary; sink may be NULL. */
 void sink_discard(struct sink *sink);
 

@@ -26,6 +26,9 @@
 /* Enough to tell the codec by. */
 #define MAGIC_BYTES 4
 
+/* Read when a source is opened; small, as all inputs are open at once before the first is read. */
+#define HEAD_BYTES ((size_t)16 << 10)
+
 #define BUFFER_BYTES SOURCE_PEEK_MAX
 
 /* Bytes read ahead: data[begin..end) of BUFFER_BYTES. */
@@ -202,7 +205,7 @@ static bool find_codec(struct source *source, struct error *error)
     source->peeked = head; /* from here on source_close frees it */
     while (head.end < MAGIC_BYTES && !source->file_ended) {
         size_t got;
-        if (!read_file(source, head.data + head.end, BUFFER_BYTES - head.end, &got, error))
+        if (!read_file(source, head.data + head.end, HEAD_BYTES - head.end, &got, error))
             return false;
         head.end += got;
     }
@@ -278,13 +281,28 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
     }
     while (buffered(peeked) < want && !source->ended) {
         size_t got;
-        if (!read_some(source, peeked->data + peeked->end, BUFFER_BYTES - peeked->end, &got, error))
+        const size_t missing = want - buffered(peeked);
+        if (!read_some(source, peeked->data + peeked->end, missing, &got, error))
             return false;
         peeked->end += got;
     }
     *data = peeked->data + peeked->begin;
     *bytes = buffered(peeked);
     return true;
+}
+
+/* All but the name: what a source that has been read to its end would hold until it is closed. */
+static void release(struct source *source)
+{
+    if (source->file >= 0)
+        close(source->file);
+    source->file = -1;
+    if (source->decoder)
+        source->codec->decoder_close(source->decoder);
+    source->decoder = NULL;
+    free(source->peeked.data);
+    free(source->compressed.data);
+    source->peeked = source->compressed = (struct buffer){0};
 }
 
 bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error)
@@ -303,6 +321,8 @@ bool source_read(struct source *source, void *data, size_t bytes, size_t *got, s
         done += more;
         *got = done;
     }
+    if (source->ended && buffered(peeked) == 0)
+        release(source);
     return true;
 }
 
@@ -310,12 +330,7 @@ void source_close(struct source *source)
 {
     if (!source)
         return;
-    if (source->file >= 0)
-        close(source->file);
-    if (source->decoder)
-        source->codec->decoder_close(source->decoder);
-    free(source->peeked.data);
-    free(source->compressed.data);
+    release(source);
     free(source->name);
     free(source);
 }

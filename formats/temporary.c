@@ -244,3 +244,9 @@ void temporary_remove(void)
     end_change(&old_mask, TEMPORARY_NONE);
     errno = cause;
 }
+
+void temporary_remove_leftover(void)
+{
+    if (atomic_load(&temporary.state) == TEMPORARY_EXISTS)
+        temporary_remove();
+}

@@ -17,6 +17,9 @@ bool temporary_create(const char *target, mode_t mode, int *file);
 /* Renames it over target. On failure, with errno, it is still there. */
 bool temporary_rename(const char *target);
 
+/* Removes it if it exists, for a process that a library ends under us. */
+void temporary_remove_leftover(void);
+
 /* Removes it. Keeps errno. */
 void temporary_remove(void);
 

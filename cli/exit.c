@@ -1,0 +1,38 @@
+/* exit.c - see exit.h. */
+#include "cli/exit.h"
+
+#include "formats/sink.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool is_trouble_now; /* static, because an exit handler takes no arguments */
+
+static void end_process(void)
+{
+    if (is_trouble_now) {
+        sink_abandon();
+        fputs("gpusort: ended by OpenMP, as it says above; fewer threads (--parallel) may do\n",
+              stderr);
+        _exit(EXIT_TROUBLE);
+    }
+    const bool pending = __fpending(stdout) > 0 || ferror(stdout);
+    if (fclose(stdout) != 0 && pending) {
+        fputs("gpusort: standard output: write failed\n", stderr);
+        _exit(EXIT_TROUBLE);
+    }
+}
+
+void exit_prepare(void)
+{
+    atexit(end_process);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+void exit_is_trouble(bool is_trouble)
+{
+    is_trouble_now = is_trouble;
+}
