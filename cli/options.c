@@ -65,7 +65,7 @@ static const char documentation[] =
     "Sort numbers: raw binary, NumPy .npy or text, plain or zstd, on the GPU or the CPU.\v"
     "With no FILE, or when FILE is -, read standard input. Text is kept line by line and ordered "
     "as LC_ALL=C sort -g orders it, but a line that is not one number is an error.\n\n"
-    "Exit status: 0 done, 2 any error. On an error the output stays as it was.";
+    "Exit status: 0 done, 2 any error. On an error a file named by -o stays as it was.";
 
 /* Options and where their errors go. */
 struct parse {

@@ -109,7 +109,8 @@ static bool read_header(const struct options *options, const struct format *form
         layout->type = &key_types[KEY_TYPE_f64];
     if (format == &format_text && options->endian == ENDIAN_BIG)
         return error_set(
-            error, "%s: text has no byte order, and becomes little-endian numbers only", name);
+            error, "%s: text has no byte order, and --endian=big is not for numbers made from it",
+            name);
     layout->endian = options->endian;
     if (!format->read_header(reader, error))
         return false;

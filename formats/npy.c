@@ -20,8 +20,8 @@
 #define MAGIC_BYTES (sizeof MAGIC - 1)
 #define PREFIX_BYTES (MAGIC_BYTES + 2) /* magic and version */
 
-/* The header of one dimension takes about a hundred bytes; a megabyte is an attack or an accident.
- */
+/* The header of one dimension takes about a hundred bytes; one of more than this is an attack or an
+ * accident. */
 #define HEADER_BYTES_MAX ((size_t)64 << 10)
 
 /* The header that is being parsed, and what has been found in it. */
