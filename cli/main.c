@@ -1,6 +1,4 @@
-/* main.c - gpusort: parse the words, make the plan, run it. The one place that prints an error and
- * ends the process.
- */
+/* main.c - gpusort: parse the words, make the plan, run it, print the error if there is one. */
 #include "cli/exit.h"
 #include "cli/options.h"
 #include "cli/plan.h"

@@ -49,8 +49,7 @@ static bool is_printable(const unsigned char *head, size_t bytes)
 }
 
 /* Decides the format of one input: what the user says, else magic, else name, else content. */
-static bool detect_format(const struct options *options, const char *path,
-                          const struct format *first, struct reader *reader,
+static bool detect_format(const struct options *options, const char *path, struct reader *reader,
                           const struct format **format, char reason[256], struct error *error)
 {
     const unsigned char *head;
@@ -73,8 +72,8 @@ static bool detect_format(const struct options *options, const char *path,
     } else if (named) {
         *format = named;
         snprintf(reason, 256, "by its name");
-    } else if (bytes == 0 && (options->type || (first && first != &format_npy))) {
-        *format = options->type ? &format_raw : first;
+    } else if (bytes == 0 && options->type) {
+        *format = &format_raw;
         snprintf(reason, 256, "empty");
     } else if (is_text && options->type && options->type->bytes == 1) {
         return error_set(error, "%s: this may be text or raw %s: say --format=text or --format=raw",
@@ -154,31 +153,56 @@ static bool add_up_counts(struct plan *plan, const struct reader *reader, struct
     return true;
 }
 
-static bool open_inputs(const struct options *options, struct plan *plan, struct error *error)
+/* An input that holds nothing and is not said to be anything: it agrees with every other. */
+static bool is_blank(const struct options *options, const char *path, struct source *source,
+                     bool *blank, struct error *error)
+{
+    const unsigned char *head;
+    size_t bytes;
+    const struct key_type *type;
+    if (!source_peek(source, 1, &head, &bytes, error))
+        return false;
+    *blank = bytes == 0 && !options->input_format && !format_find_by_name(path, &type);
+    return true;
+}
+
+/* Opens one input as the next reader; a blank one is left out where there are others. */
+static bool open_input(const struct options *options, const char *path, bool is_last,
+                       struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
-    job->readers = calloc(options->input_count, sizeof *job->readers);
-    if (!job->readers)
-        return error_set(error, "out of memory");
-    for (size_t i = 0; i < options->input_count; i++) {
-        struct reader *reader = &job->readers[i];
-        const char *path = options->inputs[i];
-        const struct format *format = NULL;
-        char reason[256];
-        if (!source_open(path, job->sort.threads, &reader->source, error))
-            return false;
-        job->reader_count++;
-        if (!detect_format(options, path, i > 0 ? job->input_format : NULL, reader, &format, reason,
-                           error) ||
-            !read_header(options, format, reader, error))
-            return false;
-        if (i == 0) {
-            job->input_format = format;
-            snprintf(plan->format_reason, sizeof plan->format_reason, "%s", reason);
-        }
-        if (!agree_with_first(plan, format, reader, error) || !add_up_counts(plan, reader, error))
-            return false;
+    struct reader *reader = &job->readers[job->reader_count];
+    const struct format *format = NULL;
+    bool blank;
+    char reason[256];
+    if (!source_open(path, job->sort.threads, &reader->source, error))
+        return false;
+    job->reader_count++; /* plan_free closes it */
+    if (!is_blank(options, path, reader->source, &blank, error))
+        return false;
+    if (blank && (job->reader_count > 1 || !is_last)) {
+        source_close(reader->source);
+        job->reader_count--;
+        return true;
     }
+    if (!detect_format(options, path, reader, &format, reason, error) ||
+        !read_header(options, format, reader, error))
+        return false;
+    if (job->reader_count == 1) {
+        job->input_format = format;
+        snprintf(plan->format_reason, sizeof plan->format_reason, "%s", reason);
+    }
+    return agree_with_first(plan, format, reader, error) && add_up_counts(plan, reader, error);
+}
+
+static bool open_inputs(const struct options *options, struct plan *plan, struct error *error)
+{
+    plan->job.readers = calloc(options->input_count, sizeof *plan->job.readers);
+    if (!plan->job.readers)
+        return error_set(error, "out of memory");
+    for (size_t i = 0; i < options->input_count; i++)
+        if (!open_input(options, options->inputs[i], i + 1 == options->input_count, plan, error))
+            return false;
     return true;
 }
 
@@ -210,10 +234,10 @@ static bool check_output_name(const struct options *options, const struct plan *
     format_find_by_name(options->output, &named);
     if (!named || (named == type && plan->job.output_format == &format_raw))
         return true;
-    return error_set(error,
-                     "%s: the name says raw %s, but %s of %s would be in it: say --output-format",
+    const bool is_text = plan->job.output_format == &format_text;
+    return error_set(error, "%s: named as raw %s, but %s%s%s would be written: say --output-format",
                      options->output, named->name, plan->job.output_format->name,
-                     plan->job.output_format == &format_text ? "lines" : type->name);
+                     is_text ? "" : " ", is_text ? "" : type->name);
 }
 
 static bool choose_output(const struct options *options, struct plan *plan, struct error *error)

@@ -4,8 +4,8 @@
 #   scripts/measure_gpu.sh [COUNT] [DIRECTORY]
 #
 # COUNT doubles (default 1000000000) are sorted file to file by each GPU path and by the CPU, in
-# DIRECTORY (default a temporary one), which needs room for three times the data. What it prints is
-# what docs/performance.md records.
+# DIRECTORY (default a temporary one), which needs room for three times the data. Needs nvcc,
+# compute-sanitizer, and python3 with NumPy. What it prints is what docs/performance.md records.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 count=${1:-1000000000}

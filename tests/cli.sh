@@ -62,9 +62,12 @@ ok_prints '--reverse' '2\n1\n' -- gpusort --reverse two
 ok_prints 'long options may be cut' '2\n1\n' -- gpusort --rev two
 cp two ./-two
 ok_prints '-- ends the options' '1\n2\n' -- gpusort -- -two
-for threads in 1 2 3 64; do
+for threads in 1 2 3 64 4096; do
     ok_prints "--parallel=$threads" '1\n2\n' -- gpusort --parallel=$threads two
 done
+seq 300000 >ascending
+tac ascending >descending
+ok_writes 'more threads than are of use' ascending -- --parallel=4096 descending
 ok_prints '--device=cpu' '1\n2\n' -- gpusort --device=cpu two
 ok_prints '--device=auto' '1\n2\n' -- gpusort --device=auto two
 ok_prints '--algorithm=auto' '1\n2\n' -- gpusort --algorithm=auto two
@@ -100,11 +103,13 @@ for path in $(list_paths cpu | grep -v :); do
     unknown --algorithm="$path:3" 'tile'
 done
 
-ok_fails_with 'an unknown option' 2 'unrecognized option .*--bogus' -- gpusort --bogus
-ok_fails_with 'an unknown letter' 2 "invalid option -- 'Q'" -- gpusort -Q
-ok_fails_with 'an option without its argument' 2 'requires an argument' -- gpusort -o
-ok_fails_with 'an argument to an option that has none' 2 "doesn't allow an argument" -- \
+ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option .*--bogus" -- gpusort --bogus
+ok_fails_with 'an unknown letter' 2 "^gpusort: invalid option -- 'Q'" -- gpusort -Q
+ok_fails_with 'an option without its argument' 2 '^gpusort: option requires an argument' -- gpusort -o
+ok_fails_with 'an argument to an option that has none' 2 "^gpusort: option .*doesn't allow an argument" -- \
     gpusort --reverse=yes
+ok_fails_with 'a usage error has a hint' 2 '^Try .*--help' -- gpusort --bogus
+refused '-o twice' 'multiple output files' -- gpusort two -o "$target" -o "$target"
 for later in -u -n -h -k1 -c -m --top=3 --argsort --stats --verify --progress; do
     ok_fails_with "$later, which this version does not have" 2 'gpusort: ' -- gpusort $later two
 done

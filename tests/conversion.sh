@@ -72,6 +72,19 @@ ok_prints 'an output called .npy is text when told same' '-2e3\n1.5\n3\n' -- cat
 ok 'an output called .txt is text' gpusort three.npy -o by_name.txt
 ok_prints 'an output called .txt is text' '-2000\n1.5\n3\n' -- cat by_name.txt
 
+head -c 64 f64.in.raw >eight.f64
+refused 'doubles in an output called .u32' 'out.u32: named as raw u32.* f64.*--output-format' -- \
+    gpusort eight.f64 -o "$target_dir/out.u32"
+refused 'lines in an output called .u32.zst' 'out.u32.zst: named as raw u32.*--output-format' -- \
+    gpusort three -o "$target_dir/out.u32.zst"
+ok 'an output called .u32 is what --output-format says' \
+    gpusort --output-format=raw eight.f64 -o forced.u32
+gpusort eight.f64 -o eight.sorted
+ok_same_bytes 'an output called .u32 is what --output-format says' forced.u32 eight.sorted
+ok_prints 'an output called .f64 is raw when told so' '1.5\n2\n' -- bash -c '
+    printf "2\n1.5\n" | "$0" --output-format=raw -o told.f64 && "$0" --output-format=text told.f64' \
+    "$GPUSORT"
+
 ok_prints 'floats are written short' '-0\n0\n1e-05\n0.0001\n0.1\n100000\n1e+16\n1e+22\ninf\nnan\n' -- \
     gpusort --type=f64 <<<$'nan\ninf\n1e22\n1e16\n1e5\n.1\n1e-4\n1e-5\n0\n-0.0'
 ok_prints 'every spelling of an integer is read' '-1\n0\n1\n10\n16\n1000\n' -- \

@@ -54,6 +54,23 @@ ok_prints '--endian=big' '1\n256\n' -- \
 ok_prints 'a big-endian spelling of the type' '1\n256\n' -- \
     gpusort --format=raw --type='>u2' --output-format=text < <(printf '\1\0\0\1')
 ok_prints 'bytes as numbers' 'cba' -- gpusort --format=raw --type=u8 -r < <(printf 'bca')
+printf '2\n1\n' >plain
+
+printf 'one\ntwo\n' >sentence
+for type in u8 i8; do
+    cp plain digits
+    refused "text or $type? is asked" "digits: .*text or raw $type.*--format" -- \
+        gpusort --type=$type digits -o digits
+    ok_same_bytes "text or $type? is asked, the file stays" digits plain
+    refused "text or $type? is asked on a pipe" "standard input: .*text or raw $type.*--format" -- \
+        gpusort --type=$type -o "$target" < <(cat plain)
+    ok_prints "--format=text says that it is text, $type" '1\n2\n' -- \
+        gpusort --format=text --type=$type plain
+    ok_prints "--format=raw says that it is $type" '\n\n12' -- \
+        gpusort --format=raw --type=$type plain
+done
+refused 'a word where text is looked for' '^gpusort: sentence:1: ' -- \
+    gpusort sentence -o "$target"
 
 # ---- npy -----------------------------------------------------------------------------------------
 
@@ -115,7 +132,6 @@ refused 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- \
 
 # ---- text ----------------------------------------------------------------------------------------
 
-printf '2\n1\n' >plain
 ok_prints 'text is found by its content' '1\n2\n' -- gpusort plain
 cp plain named.txt
 ok_prints 'text is found by its name' '1\n2\n' -- gpusort named.txt
@@ -146,7 +162,37 @@ refused 'text beside raw numbers' 'n.bin: raw f64.* plain is text' -- \
 refused 'two types' 'n.u32: raw u32.* n.f64 is raw f64' -- gpusort n.f64 n.u32 -o "$target"
 refused 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- \
     gpusort version1.npy u32.npy -o "$target"
-refused 'two byte orders' 'big_endian.npy: ' -- gpusort version1.npy big_endian.npy -o "$target"
+refused 'two byte orders' 'big_endian.npy: npy big-endian f64.* version1.npy is npy f64' -- gpusort version1.npy big_endian.npy -o "$target"
+
+# within_memory BYTES COMMAND...: succeeds, and never takes more memory than that.
+within_memory() { "$numpy" -c 'import resource, subprocess, sys
+status = subprocess.run(sys.argv[2:]).returncode
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+print("peak:", peak, "bytes; allowed:", sys.argv[1])
+sys.exit(status or peak > int(sys.argv[1]))' "$@"; }
+
+mkdir parts
+if [ "$test_size" = full ]; then
+    "$numpy" -c 'import numpy
+for i in range(200):
+    numpy.random.default_rng(i).random(131072).tofile("parts/%d.f64" % i)'
+    ok '200 files of 1 MiB take 2.3 times their size of memory' \
+        within_memory $((200 * 1048576 * 23 / 10)) "$GPUSORT" --device=cpu parts/* -o got
+    ok '200 files of 1 MiB come out in order' "$numpy" -c 'import glob, numpy
+parts = [numpy.fromfile(name) for name in glob.glob("parts/*")]
+assert numpy.array_equal(numpy.fromfile("got"), numpy.sort(numpy.concatenate(parts)))'
+    rm parts/*
+else
+    skip 'the memory that 200 files take' 'sanitizers take more'
+fi
+open_files=$(ulimit -Hn)
+if [ "$open_files" = unlimited ] || [ "$open_files" -ge 1200 ]; then
+    for i in {1100..1}; do echo "$i" >"parts/$i"; done
+    ok_output '1,100 files where 200 may be open until more are asked for' <(seq 1100) -- \
+        bash -c 'ulimit -Sn 200; exec "$0" parts/*' "$GPUSORT"
+else
+    skip '1,100 files' 'so many may not be open here'
+fi
 
 # ---- nothing -------------------------------------------------------------------------------------
 
@@ -166,5 +212,12 @@ ok_writes 'empty npy to text' nothing -- --output-format=text empty.npy
 ok_writes 'empty text to npy' empty.npy -- --format=text --type=f64 --output-format=npy nothing
 refused 'an empty file as npy' 'nothing: ' -- gpusort --format=npy nothing -o "$target"
 ok_prints 'an empty file beside a full one' '1\n2\n' -- gpusort --format=text nothing plain
+for files in 'nothing nameless' 'nameless nothing'; do
+    # shellcheck disable=SC2086 # two files
+    ok_prints "an empty raw file beside a full one: $files" '1\n9\n100\n4294967295\n' -- \
+        gpusort --type=u32 --output-format=text $files
+done
+ok_prints 'empty standard input beside a full raw file' '1\n9\n100\n4294967295\n' -- \
+    gpusort --type=u32 --output-format=text - nameless </dev/null
 
 done_testing

@@ -51,6 +51,11 @@ ok_prints 'one line' '42\n' -- gpusort <<<42
 ok_prints 'blanks around a number stay' '  1\n\t2 \n 3\t\n' -- gpusort <<<$' 3\t\n  1\n\t2 '
 ok_prints 'NaN first, then the infinities around the rest' \
     '-nan\nnan\n-inf\n-1\n-0\n0\n1\ninf\n' -- gpusort <<<$'inf\n1\n0\n-0\nnan\n-1\n-nan\n-inf'
+ok_prints 'NaNs of one sign go by their bytes' \
+    ' -nan\n-NaN\n-nan\n-nan(1)\nNAN\nnan\nnan(1)\nnan(2)\n0\n' -- \
+    gpusort <<<$'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\nnan(1)\n-NaN\n -nan'
+ok_prints 'NaNs of one sign go by their bytes, -r' '0\nnan(2)\nnan\nNAN\n-nan(1)\n-nan\n' -- \
+    gpusort -r <<<$'nan\n-nan\nnan(2)\n0\nNAN\n-nan(1)'
 ok_prints 'exponents beyond a double stay apart' '-1e4000\n0\n1e-4000\n1e400\n1e4000\n' -- \
     gpusort <<<$'1e4000\n1e400\n1e-4000\n0\n-1e4000'
 ok_prints 'integers beyond a double stay apart' \
@@ -86,6 +91,10 @@ strict 'hex without digits' '0x\n' 1
 strict 'something that begins as infinity' 'infinite\n' 1
 { seq 1 99999; echo abc; seq 1 1000; } >bad
 refused 'a word far down' '^gpusort: bad:100000: ' -- gpusort -o "$target" bad
+refused 'a word far down on a pipe' '^gpusort: standard input:100000: ' -- \
+    gpusort -o "$target" < <(cat bad)
+refused 'a word far down on a pipe, as numbers' '^gpusort: standard input:100000: ' -- \
+    gpusort --type=f64 -o "$target" < <(cat bad)
 { seq 1 499999; echo oops; seq 1 1000; } >bad
 refused 'a word further down' '^gpusort: bad:500000: ' -- gpusort -o "$target" bad
 refused 'a word in the second file' '^gpusort: second_bad:2: ' -- \
