@@ -217,6 +217,10 @@ for files in 'nothing nameless' 'nameless nothing'; do
     ok_prints "an empty raw file beside a full one: $files" '1\n9\n100\n4294967295\n' -- \
         gpusort --type=u32 --output-format=text $files
 done
+ok_prints 'an empty file beside text that is read as numbers' '1\n2\n' -- gpusort --type=u32 nothing plain
+cp nameless nameless.u32
+ok_prints 'an empty file before a named one' '1\n9\n100\n4294967295\n' -- \
+    gpusort --output-format=text nothing nameless.u32
 ok_prints 'empty standard input beside a full raw file' '1\n9\n100\n4294967295\n' -- \
     gpusort --type=u32 --output-format=text - nameless </dev/null
 
