@@ -289,7 +289,7 @@ static bool choose_order(const struct options *options, struct plan *plan, struc
 
 /* ---- where and how --------------------------------------------------------------------------- */
 
-/* The backend that --device or the path names; NULL when both are auto. */
+/* The backend that --device names, or that alone has the path; NULL where the size is to decide. */
 static bool find_named_backend(const struct options *options, const struct backend **backend,
                                struct error *error)
 {
@@ -299,9 +299,15 @@ static bool find_named_backend(const struct options *options, const struct backe
     if (*backend && !backend_find_algorithm(*backend, options->algorithm))
         return error_set(error, "the %s has no path '%s': --list names what it has",
                          (*backend)->name, options->algorithm);
-    for (size_t i = 0; i < backend_count && !*backend; i++)
-        if (backend_find_algorithm(backends[i], options->algorithm))
-            *backend = backends[i];
+    const struct backend *owner = NULL;
+    size_t owners = 0;
+    for (size_t i = 0; i < backend_count; i++)
+        if (backend_find_algorithm(backends[i], options->algorithm)) {
+            owner = backends[i];
+            owners++;
+        }
+    if (!*backend && owners == 1)
+        *backend = owner;
     return true;
 }
 

@@ -256,7 +256,7 @@ bool bitonic_sort(const struct cuda_sort *sort, struct error *error)
     return dispatch<bitonic_path>(sort, error);
 }
 
-size_t bitonic_workspace_bytes(size_t, size_t)
+size_t bitonic_workspace_bytes(size_t, size_t, unsigned)
 {
     return 0;
 }

@@ -7,24 +7,31 @@
 
 static const size_t tile_sizes[] = {256, 512, 1024, 2048, 0};
 
-/*    name, summary, buffers, sort, workspace_bytes */
+/* radix makes tiles as large as shared memory has room for; its tile size is what it aims at. */
+static const size_t radix_tile_sizes[] = {256, 2048, 4096, 0};
+
+/*    name, summary, tile_sizes, buffers, sort, workspace_bytes, finish */
 #define CUDA_PATHS(X)                                                                              \
-    X("bitonic", "Batcher's network over the whole array, in place", 1, bitonic_sort,              \
-      bitonic_workspace_bytes)                                                                     \
-    X("direct-merge", "sorted tiles, then each key finds its rank in the partner run", 2,          \
-      direct_merge_sort, merge_workspace_bytes)                                                    \
-    X("segmented-merge", "sorted tiles, then merges cut into equal parts (merge path)", 2,         \
-      segmented_merge_sort, merge_workspace_bytes)
+    X("bitonic", "Batcher's network over the whole array, in place", tile_sizes, 1, bitonic_sort,  \
+      bitonic_workspace_bytes, NULL)                                                               \
+    X("direct-merge", "sorted tiles, then each key finds its rank in the partner run", tile_sizes, \
+      2, direct_merge_sort, merge_workspace_bytes, NULL)                                           \
+    X("segmented-merge", "sorted tiles, then merges cut into equal parts (merge path)",            \
+      tile_sizes, 2, segmented_merge_sort, merge_workspace_bytes, NULL)                            \
+    X("radix", "two partitions by a model learned from a sample, then tiles in shared memory",     \
+      radix_tile_sizes, 2, radix_sort, radix_workspace_bytes, radix_finish)
 
 static const struct algorithm algorithms[] = {
-#define X(name, summary, buffers, sort, workspace_bytes) {name, summary, tile_sizes, buffers},
+#define X(name, summary, tiles, buffers, sort, workspace_bytes, finish)                            \
+    {name, summary, tiles, buffers},
     CUDA_PATHS(X)
 #undef X
 };
 
 /* Row i of both tables is the same path. */
 static const struct cuda_path paths[] = {
-#define X(name, summary, buffers, sort, workspace_bytes) {sort, workspace_bytes},
+#define X(name, summary, tiles, buffers, sort, workspace_bytes, finish)                            \
+    {sort, workspace_bytes, finish},
     CUDA_PATHS(X)
 #undef X
 };
@@ -40,11 +47,12 @@ const struct cuda_path *cuda_path_find(const struct algorithm *algorithm)
     return NULL;
 }
 
-/* H200, 2026-11-20, f64, ms at tiles of 256, 512, 1024, 2048: 1e4 0.071 0.063 0.051 0.046; 1e6
- * 0.183 0.169 0.164 0.162; 1e9 165 125 106 101. The other paths are slower at all of these but
- * bitonic, which is even up to 1e5. */
+/* H200, 2026-11-20, f64, ms of segmented-merge at its best tile and of radix at 4096: 1e4 0.046
+ * 0.070; 1e5 0.077 0.173; 1e6 0.162 0.192; 1e7 0.969 0.594; 1e8 8.9 3.4; 1e9 101 37. The other
+ * paths are slower throughout, but for bitonic, which is even with segmented-merge up to 1e5. */
 static const struct algorithm_rule rules[] = {
-    {SIZE_MAX, "segmented-merge", 2048},
+    {(size_t)1 << 21, "segmented-merge", 2048},
+    {SIZE_MAX, "radix", 4096},
 };
 
 extern "C" {

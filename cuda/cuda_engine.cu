@@ -36,9 +36,10 @@ struct engine {
     cudaStream_t stream;
     cudaEvent_t sort_started;
     cudaEvent_t sort_finished;
-    size_t upload_slot;   /* of the chunk lent next, or now */
-    size_t lent;          /* items of room in the chunk that the caller has */
-    size_t download_next; /* item that the next download starts with */
+    struct sort_note *note; /* pinned; NULL for a path that leaves nothing over */
+    size_t upload_slot;     /* of the chunk lent next, or now */
+    size_t lent;            /* items of room in the chunk that the caller has */
+    size_t download_next;   /* item that the next download starts with */
     bool is_giving;
     struct download_queue downloads;
     struct engine_times times;
@@ -55,6 +56,8 @@ void cuda_engine_close(struct engine *engine)
         (void)cudaStreamSynchronize(engine->stream);
     staging_close(&engine->staging);
     store_close(&engine->store);
+    if (engine->note)
+        (void)cudaFreeHost(engine->note);
     if (engine->sort_finished)
         (void)cudaEventDestroy(engine->sort_finished);
     if (engine->sort_started)
@@ -96,17 +99,29 @@ static bool engine_start_device(struct engine *engine, struct error *error)
            cuda_check(cudaEventCreate(&engine->sort_finished), device, "cudaEventCreate", error);
 }
 
+static bool engine_make_note(struct engine *engine, struct error *error)
+{
+    if (!engine->path->finish)
+        return true;
+    return cuda_check(
+        cudaMallocHost(reinterpret_cast<void **>(&engine->note), sizeof *engine->note),
+        engine->spec.device, "cudaMallocHost", error);
+}
+
 static bool engine_add_scratch(struct engine *engine, size_t count, struct error *error)
 {
-    return store_add_scratch(&engine->store, engine->spec.algorithm->buffers > 1 ? count : 0,
-                             engine->path->workspace_bytes(count, engine->spec.tile_size), error);
+    return store_add_scratch(
+        &engine->store, engine->spec.algorithm->buffers > 1 ? count : 0,
+        engine->path->workspace_bytes(count, engine->spec.tile_size, engine->spec.item_bytes),
+        error);
 }
 
 /* With a known count all memory is had now, or refused now. */
 static bool engine_allocate_known(struct engine *engine, struct error *error)
 {
     const size_t count = engine->spec.count;
-    const size_t workspace = engine->path->workspace_bytes(count, engine->spec.tile_size);
+    const size_t workspace =
+        engine->path->workspace_bytes(count, engine->spec.tile_size, engine->spec.item_bytes);
     size_t items = 0, bytes = 0;
     if (!store_bytes(&engine->store, count, &items, error))
         return false;
@@ -137,7 +152,8 @@ bool cuda_engine_open(const struct sort_spec *spec, struct engine **result, stru
     engine->store.item_bytes = spec->item_bytes;
     engine->store.limit = spec->count;
     engine_set_slot_size(engine);
-    bool is_open = engine_find_path(engine, error) && engine_start_device(engine, error);
+    bool is_open = engine_find_path(engine, error) && engine_start_device(engine, error) &&
+                   engine_make_note(engine, error);
     engine->staging.stream = engine->stream;
     is_open = is_open && (spec->count == COUNT_UNKNOWN || engine_allocate_known(engine, error));
     if (!is_open) {
@@ -217,22 +233,39 @@ static bool engine_arrange_memory(struct engine *engine, struct error *error)
     return is_arranged;
 }
 
+/* Waits for all kernels started so far. */
+static bool engine_await_path(struct engine *engine, struct error *error)
+{
+    return cuda_check(cudaEventRecord(engine->sort_finished, engine->stream), engine->spec.device,
+                      "cudaEventRecord", error) &&
+           cuda_check(cudaEventSynchronize(engine->sort_finished), engine->spec.device,
+                      engine->spec.algorithm->name, error);
+}
+
+/* Lets the path start what it left over, until that is nothing. */
+static bool engine_finish_path(struct engine *engine, const struct cuda_sort *sort,
+                               struct error *error)
+{
+    bool is_done = !engine->path->finish;
+    for (unsigned round = 1; !is_done; round++)
+        if (!engine->path->finish(sort, round, &is_done, error) ||
+            (!is_done && !engine_await_path(engine, error)))
+            return false;
+    return true;
+}
+
 /* Starts the path's kernels between two events and waits for the second. */
 static bool engine_run_path(struct engine *engine, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;
     const struct store *const store = &engine->store;
-    const cudaStream_t stream = engine->stream;
-    const struct cuda_sort sort = {store->items,    store->scratch,   store->workspace,
-                                   store->count,    spec->item_bytes, spec->order,
-                                   spec->tile_size, spec->device,     stream};
-    return cuda_check(cudaEventRecord(engine->sort_started, stream), spec->device,
+    const struct cuda_sort sort = {store->items,     store->scratch, store->workspace, store->count,
+                                   spec->item_bytes, spec->order,    spec->tile_size,  spec->device,
+                                   engine->stream,   engine->note};
+    return cuda_check(cudaEventRecord(engine->sort_started, engine->stream), spec->device,
                       "cudaEventRecord", error) &&
-           engine->path->sort(&sort, error) &&
-           cuda_check(cudaEventRecord(engine->sort_finished, stream), spec->device,
-                      "cudaEventRecord", error) &&
-           cuda_check(cudaEventSynchronize(engine->sort_finished), spec->device,
-                      spec->algorithm->name, error) &&
+           engine->path->sort(&sort, error) && engine_await_path(engine, error) &&
+           engine_finish_path(engine, &sort, error) &&
            cuda_add_elapsed(engine->sort_started, engine->sort_finished, spec->device,
                             &engine->times.sort_ns, error);
 }

@@ -7,7 +7,10 @@
 
 struct cuda_path {
     bool (*sort)(const struct cuda_sort *sort, struct error *error);
-    size_t (*workspace_bytes)(size_t count, size_t tile_size);
+    size_t (*workspace_bytes)(size_t count, size_t tile_size, unsigned item_bytes);
+    /* NULL: the path leaves nothing over. */
+    bool (*finish)(const struct cuda_sort *sort, unsigned round, bool *is_done,
+                   struct error *error);
 };
 
 /* NULL if the algorithm is none of this backend's rows. */

@@ -3,12 +3,17 @@
  * A path sorts items[0..count) on one device: stored bits in, stored bits out, in place as seen
  * from outside. It starts kernels on the stream and returns; it neither allocates nor waits. The
  * engine owns all memory.
+ *
+ * A path that cannot know from here how much work there is leaves a note: its kernels write there
+ * what is still to be done, and the engine, which waits for them anyway, then lets the path start
+ * more. So a sort that leaves nothing over waits once, as all others do.
  */
 #ifndef CUDA_CUDA_SORT_H
 #define CUDA_CUDA_SORT_H
 
 #include "core/error.h"
 #include "core/key_order.h"
+#include "cuda/tuning.h"
 
 #include <cuda_runtime.h>
 #include <stddef.h>
@@ -20,19 +25,42 @@ struct cuda_sort {
     size_t count;           /* items */
     unsigned item_bytes;    /* 1, 2, 4, 8, or 16 for struct key_index */
     struct key_order order; /* the identity for struct key_index */
-    size_t tile_size;       /* 256, 512, 1024 or 2048 */
+    size_t tile_size;       /* one of the path's */
     unsigned device;
     cudaStream_t stream;
+    struct sort_note
+        *note; /* pinned, and written by kernels too; NULL for a path without `finish` */
+};
+
+/* Ranges of the items that a path's kernels could not sort. They hold the right items, as stored
+ * bits; all else is sorted. */
+struct sort_note {
+    size_t count; /* may be more than there is room for */
+    struct {
+        size_t first;
+        size_t count;
+    } ranges[RADIX_RANGES];
 };
 
 /* One function a path. False with *error when a kernel cannot be started. */
 bool bitonic_sort(const struct cuda_sort *sort, struct error *error);
 bool direct_merge_sort(const struct cuda_sort *sort, struct error *error);
 bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error);
+bool radix_sort(const struct cuda_sort *sort, struct error *error);
 
-/* Bytes of workspace: none for bitonic, one size_t a tile for the merges. */
-size_t bitonic_workspace_bytes(size_t count, size_t tile_size);
-size_t merge_workspace_bytes(size_t count, size_t tile_size);
+/* Starts what the note of all work so far, which is done, asks for, and says in *is_done if that is
+ * nothing. `round` counts the calls from 1. */
+bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error);
+
+/* Sorts keys of 1 or 2 bytes by counting them. */
+bool counting_sort(const struct cuda_sort *sort, struct error *error);
+
+/* Bytes of workspace: none for bitonic, one size_t a tile for the merges, a few hundredths of the
+ * items for radix. */
+size_t bitonic_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
+size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
+size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
+size_t counting_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 
 /* The first step of both merge sorts: writes items, encoded and sorted within each tile, to target
  * (items or scratch), mapped by `decoding` on their way out. */

@@ -15,7 +15,11 @@ struct launch {
     unsigned threads_per_block;
     unsigned device;
     cudaStream_t stream;
+    size_t shared_bytes = 0; /* of dynamic shared memory (dynamic_shared.cuh) */
 };
+
+/* What a block may have without asking. */
+constexpr size_t LAUNCH_SHARED_BYTES = 48 << 10;
 
 static inline size_t launch_blocks(size_t count, size_t per_block)
 {
@@ -31,9 +35,15 @@ static bool launch_kernel(const struct launch &launch, struct error *error,
     if (launch.blocks > INT_MAX)
         return error_set(error, "device %u: %s: %zu blocks are more than a grid holds",
                          launch.device, launch.name, launch.blocks);
+    if (launch.shared_bytes > LAUNCH_SHARED_BYTES &&
+        !cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         static_cast<int>(launch.shared_bytes)),
+                    launch.device, launch.name, error))
+        return false;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
     config.blockDim = dim3(launch.threads_per_block);
+    config.dynamicSmemBytes = launch.shared_bytes;
     config.stream = launch.stream;
     return cuda_check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
                       launch.device, launch.name, error);

@@ -110,7 +110,7 @@ bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error)
     return dispatch<segmented_merge_path>(sort, error);
 }
 
-size_t merge_workspace_bytes(size_t count, size_t tile_size)
+size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned)
 {
     return launch_blocks(count, tile_size) * sizeof(size_t);
 }

@@ -34,6 +34,83 @@ __host__ __device__ constexpr unsigned bitonic_fused_steps(size_t item_bytes)
  * 40 KiB of the 48 KiB that static shared memory may take. */
 constexpr unsigned DIRECT_MERGE_WINDOW_SIXTEENTHS = 20;
 
+/* ---- radix ----
+ *
+ * Reckoned, for an H200 (132 multiprocessors, 227 KiB of shared memory and 65,536 registers each);
+ * a probe there measured a partition of 1e9 64-bit keys by 256 ways at 5.6 ms, by 512 at 6.4, by
+ * 1024 at 7.1, and a tile sort at 9.1 ms for tiles of 4,096 keys, 10.4 for 16,384. */
+
+/* Buckets that a partition makes, as bits: 2^18 buckets after two, of 3,900 keys each at 1e9. To
+ * try: 8 and 10 (with as many threads in a block as ways, or a multiple of ways by threads). */
+constexpr unsigned RADIX_WAYS_BITS = 9;
+constexpr unsigned RADIX_WAYS = 1u << RADIX_WAYS_BITS;
+
+/* The model: cells of the root and of a node as bits, and nodes; 8 bytes an entry, 16 KiB in all,
+ * which each block keeps in shared memory. A cell with 2^-RADIX_HEAVY_BITS of
+ * the sample is cut, and an uneven one with RADIX_UNEVEN_LEAST keys of it. To try: 11 bits, 32
+ * nodes. */
+constexpr unsigned RADIX_ROOT_BITS = 10;
+constexpr unsigned RADIX_NODE_BITS = 6;
+constexpr unsigned RADIX_NODES = 16;
+constexpr unsigned RADIX_HEAVY_BITS = 5;
+constexpr unsigned RADIX_UNEVEN_LEAST = 48;
+
+/* The sample: one key in 2^7, within these bits. 2^16 keys give a root cell of even keys 64 of
+ * them, so that buckets are off by an eighth. One block learns from them, at a cost that grows with
+ * their number. To try: 15 and 17 as the most. */
+constexpr unsigned RADIX_SAMPLE_RARITY_BITS = 7;
+constexpr unsigned RADIX_SAMPLE_BITS_LEAST = 12;
+constexpr unsigned RADIX_SAMPLE_BITS_MOST = 16;
+
+/* A block of the partition: threads, and keys a thread holds in registers. 6,144 keys of 8 bytes
+ * with their digits, the model and the counters take 85 KiB: 2 blocks a multiprocessor, so that
+ * one loads while the other scatters. To try for 8 bytes: 8 and 16 keys; 384 threads by 16 keys;
+ * 1024 threads by 12 keys with 1 block. */
+constexpr unsigned RADIX_PARTITION_THREADS = 512;
+constexpr unsigned RADIX_PARTITION_BLOCKS = 2; /* a multiprocessor */
+__host__ __device__ constexpr unsigned radix_partition_keys(size_t item_bytes)
+{
+    return item_bytes <= 4 ? 16 : item_bytes == 8 ? 12 : 8;
+}
+
+/* Blocks a multiprocessor of the kernels that need little shared memory. To try: 2 and 3. */
+constexpr unsigned RADIX_COUNT_BLOCKS = 4;
+constexpr unsigned RADIX_COPY_BLOCKS = 8;
+
+/* A block of the tile sort: threads, keys a thread handles at most, and bins. 8,192 keys of 8 bytes
+ * with bins and model take 96 KiB: 2 blocks a multiprocessor. To try: 12 keys a thread with
+ * 3 blocks (needs buckets of half that: 10 bits of ways); 8,192 bins; 1,024 threads by 8 keys. */
+constexpr unsigned RADIX_TILE_THREADS = 512;
+constexpr unsigned RADIX_TILE_BLOCKS = 2; /* a multiprocessor */
+constexpr unsigned RADIX_TILE_BINS = 4096;
+__host__ __device__ constexpr unsigned radix_tile_keys(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 16 : 8;
+}
+
+/* So many keys in one bin are not repaired by insertion: the tile is sorted by a network. */
+constexpr unsigned RADIX_BIN_LIMIT = 32;
+
+/* Up to so many keys segmented-merge is faster: it needs fewer launches. */
+constexpr size_t RADIX_COUNT_LEAST = 4096;
+
+/* A range whose keys did not part is parted again so many times, each with a new sample, before it
+ * is merge sorted; and so many such ranges are handled one by one. Smaller ones are merge sorted at
+ * once. */
+constexpr unsigned RADIX_ROUNDS = 4;
+constexpr unsigned RADIX_RANGES = 1024;
+constexpr size_t RADIX_RANGE_LEAST = (size_t)1 << 16;
+constexpr size_t RADIX_MERGE_TILE = 2048; /* of segmented-merge */
+
+/* Counting of 1- and 2-byte keys: values that a block has counters for (64 KiB, as
+ * all devices have it), blocks a multiprocessor for each part of the values, and 16-byte words that
+ * a thread fills. To try: 2^15 values with 1 block. */
+constexpr unsigned COUNTING_VALUES = 1u << 14;
+constexpr unsigned COUNTING_THREADS = 1024;
+constexpr unsigned COUNTING_BLOCKS = 2;
+constexpr unsigned COUNTING_SCAN_THREADS = 256;
+constexpr unsigned COUNTING_FILL_WORDS = 4;
+
 /* Pinned staging: enough slots that two with the caller leave two in flight. Pinning costs 0.35 s a
  * GB (H200, driver 580), so the ring stays small; at 55 GB/s a slot of 16 MiB takes 0.3 ms, far
  * above the cost of starting a copy. */

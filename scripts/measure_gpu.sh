@@ -35,10 +35,10 @@ build/tests/device_matrix | tail -25
 say "compute-sanitizer memcheck and racecheck, 1000003 doubles through each path"
 head -c $((1000003 * 8)) /dev/urandom >"$work/small.f64"
 ./gpusort --device=cpu -o "$work/small.cpu" "$work/small.f64"
-for path in bitonic direct-merge segmented-merge; do
+for path in bitonic direct-merge segmented-merge radix; do
     for tool in memcheck racecheck; do
         compute-sanitizer --tool "$tool" --error-exitcode 1 \
-            ./gpusort -a "$path" -o "$work/small.gpu" "$work/small.f64" 2>&1 | tail -1
+            ./gpusort --device=gpu -a "$path" -o "$work/small.gpu" "$work/small.f64" 2>&1 | tail -1
     done
     cmp "$work/small.cpu" "$work/small.gpu" && echo "$path: same bytes as the CPU"
 done
@@ -60,8 +60,8 @@ PYTHON
 for _ in 1 2 3; do echo "cp: $(seconds cp "$work/data.f64" "$work/copy.f64") s"; done
 rm "$work/copy.f64"
 for _ in 1 2 3; do ./gpusort -v --device=cpu -o "$work/cpu.f64" "$work/data.f64"; done
-for path in segmented-merge direct-merge bitonic; do
-    for _ in 1 2 3; do ./gpusort -v -a "$path" -o "$work/gpu.f64" "$work/data.f64"; done
+for path in radix segmented-merge direct-merge bitonic; do
+    for _ in 1 2 3; do ./gpusort -v --device=gpu -a "$path" -o "$work/gpu.f64" "$work/data.f64"; done
     cmp "$work/cpu.f64" "$work/gpu.f64" && echo "$path: same bytes as the CPU"
 done
 

@@ -17,7 +17,7 @@ sorts() {
 }
 
 read -r -a paths <<<"$(list_paths gpu | tr '\n' ' ')"
-for wanted in bitonic direct-merge segmented-merge; do
+for wanted in bitonic direct-merge segmented-merge radix; do
     ok "--list has the path $wanted" grep -qw -e "$wanted" <<<"${paths[*]}"
 done
 
@@ -46,7 +46,7 @@ for rule in first last; do
     sorts segmented-merge f32 1000 up.$rule --nan=$rule
     sorts segmented-merge f32 1000 down.$rule --nan=$rule -r
 done
-for path in bitonic direct-merge segmented-merge; do
+for path in bitonic direct-merge segmented-merge radix; do
     ok_writes "$path: big-endian npy" f32.1000.big.up.npy -- \
         --device=gpu -a $path f32.1000.big.in.npy
 done

@@ -1,9 +1,9 @@
 /* device_matrix.cu - every path of the backend "gpu" x tile x width x count x shape, through struct
  * backend as the pipeline calls it, compared byte by byte with std::sort.
  *
- *   device_matrix [LARGEST]          prints TAP, a line for each width and path; exits 1 on a
- *                                    mismatch. Counts above LARGEST are left out.
- *   device_matrix --time [LARGEST]   prints the time of the sort alone, for each path and tile.
+ *   device_matrix [LARGEST [PATH]]          prints TAP, a line for each width and path; exits 1 on
+ * a mismatch. Counts above LARGEST are left out. device_matrix --time [LARGEST [PATH]]   prints the
+ * time of the sort alone, for each path and tile.
  *
  * The reference sorts ordered bits (core/key_order.h, which has its own test) with the standard
  * library and decodes them. It is made once for each array and serves all paths and tiles.
@@ -21,6 +21,17 @@ extern "C" const struct backend cuda_backend;
 __extension__ typedef unsigned __int128 u128;
 
 static const size_t default_largest = ((size_t)1 << 24) + 1;
+
+/* What of the matrix, or of the times, is wanted. */
+struct selection {
+    size_t largest;   /* counts above it are left out */
+    const char *path; /* the others are left out; NULL: none is */
+};
+
+static bool selection_has(const struct selection &selection, const struct algorithm *algorithm)
+{
+    return !selection.path || strcmp(selection.path, algorithm->name) == 0;
+}
 
 /* ---- arrays ---- */
 
@@ -70,20 +81,97 @@ static uint64_t shape_one_out_of_place(size_t i, size_t n)
     return i == n / 3 ? UINT64_MAX : shape_sorted(i, n);
 }
 
+static uint64_t shape_sawtooth(size_t i, size_t n)
+{
+    return shape_sorted(i % (n / 7 + 1), n);
+}
+
+static uint64_t shape_halves_disjoint(size_t i, size_t n)
+{
+    return random_bits(i) >> 1 | (uint64_t)(i < n / 2) << 63;
+}
+
+/* Each value as often as all the greater ones, in one and two bytes too. */
+static uint64_t shape_few_distinct(size_t i, size_t)
+{
+    return random_bits((uint64_t)__builtin_clzll(random_bits(i)) + 77);
+}
+
+/* Zipf's law: the value k with a share in proportion to 1 / k. */
+static uint64_t shape_zipf(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return 1 + (bits >> 12) % ((uint64_t)2 << bits % 48);
+}
+
+/* As doubles over their whole range, denormals included, and as integers all near one end. */
+static uint64_t shape_exponents(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return bits >> bits % 64;
+}
+
+/* One bucket of the first digit holds half of all keys, and one of the second a quarter. */
+static uint64_t shape_hot_bucket(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    if (bits & 1)
+        return bits;
+    return (uint64_t)0x5a5a << 48 | (bits & 2 ? bits >> 16 : bits >> 38);
+}
+
+/* Dense clusters with nothing between them, each too small to show among even cells. */
+static uint64_t shape_clusters(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return random_bits(bits % 12 + 5) + (bits >> 20) % 1000000;
+}
+
+/* A sample of one key in each stride of 24 that knows nothing of the others is misled: only each
+ * 24th key is even. */
+static uint64_t shape_mostly_dense(size_t i, size_t)
+{
+    return i % 24 ? ((uint64_t)3 << 60) + random_bits(i) % 65521 : random_bits(i);
+}
+
+/* A path that takes a sample from places that a seed decides sees equal keys only, or none of the
+ * ones that are equal; the places are those of cuda/radix_learn.cuh with 2^12 keys. */
+static uint64_t shape_hidden(size_t i, size_t n)
+{
+    const size_t stride = n >> 12, sample = stride ? i / stride : 0;
+    if (stride == 0 || sample >= (size_t)1 << 12)
+        return random_bits(i);
+    uint64_t place = sample + n;
+    place = (place ^ place >> 33) * 0xff51afd7ed558ccdu;
+    place = (place ^ place >> 33) * 0xc4ceb9fe1a85ec53u;
+    place = (place ^ place >> 33) % stride;
+    return i % stride == place ? random_bits(i) : ((uint64_t)5 << 60) + random_bits(i) % 1000003;
+}
+
 struct shape {
     const char *name;
     uint64_t (*key)(size_t i, size_t n);
     size_t largest; /* counts above it are left out: their reference takes long */
+    size_t least;   /* counts below it say nothing new */
 };
 
 static const struct shape shapes[] = {
-    {"random", shape_random, SIZE_MAX},
-    {"sorted", shape_sorted, 5000},
-    {"reversed", shape_reversed, 200000},
-    {"all equal", shape_all_equal, 200000},
-    {"two values", shape_two_values, 5000},
-    {"organ pipe", shape_organ_pipe, 200000},
-    {"one out of place", shape_one_out_of_place, 5000},
+    {"random", shape_random, SIZE_MAX, 0},
+    {"sorted", shape_sorted, 5000, 0},
+    {"reversed", shape_reversed, 200000, 0},
+    {"all equal", shape_all_equal, 200000, 0},
+    {"two values", shape_two_values, 5000, 0},
+    {"organ pipe", shape_organ_pipe, 200000, 0},
+    {"one out of place", shape_one_out_of_place, 5000, 0},
+    {"sawtooth", shape_sawtooth, 200000, 65538},
+    {"halves disjoint", shape_halves_disjoint, 200000, 65538},
+    {"few distinct", shape_few_distinct, 200000, 65538},
+    {"zipf", shape_zipf, 200000, 65538},
+    {"exponents", shape_exponents, 200000, 65538},
+    {"hot bucket", shape_hot_bucket, 200000, 65538},
+    {"clusters", shape_clusters, (1 << 20) + 1, 65538},
+    {"mostly dense", shape_mostly_dense, 200000, 65538},
+    {"hidden from a sample", shape_hidden, 200000, 65538},
 };
 
 /* A width's items, and how it is named. */
@@ -216,11 +304,13 @@ static void check_case(const struct algorithm *algorithm, size_t tile_size,
 
 template <typename K>
 static void check_array(const struct array_facts &facts, const std::vector<K> &items,
-                        struct tally *tallies)
+                        const struct selection &selection, struct tally *tallies)
 {
     const std::vector<K> expected = sorted_copy(facts.order, items);
     for (size_t i = 0; i < cuda_backend.algorithm_count; i++) {
         const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
+        if (!selection_has(selection, algorithm))
+            continue;
         static const size_t no_tiles[] = {0};
         const size_t *tile_size = algorithm->tile_sizes ? algorithm->tile_sizes : no_tiles;
         do
@@ -242,16 +332,16 @@ static std::vector<size_t> matrix_counts(size_t largest)
 }
 
 template <typename K>
-static void check_shapes(size_t largest, struct tally *tallies)
+static void check_shapes(const struct selection &selection, struct tally *tallies)
 {
-    for (const size_t count : matrix_counts(largest))
+    for (const size_t count : matrix_counts(selection.largest))
         for (const struct shape &shape : shapes) {
-            if (count > shape.largest)
+            if (count > shape.largest || count < shape.least)
                 continue;
             std::vector<K> items(count);
             for (size_t i = 0; i < count; i++)
                 items[i] = item_of<K>(key_order_identity(), shape.key(i, count), i);
-            check_array<K>({shape.name, key_order_identity(), count}, items, tallies);
+            check_array<K>({shape.name, key_order_identity(), count}, items, selection, tallies);
         }
 }
 
@@ -276,10 +366,10 @@ static K mixed_bits(size_t i)
 }
 
 template <typename K>
-static void check_orders(size_t largest, struct tally *tallies)
+static void check_orders(const struct selection &selection, struct tally *tallies)
 {
     for (const size_t count : {(size_t)1, (size_t)257, (size_t)2049, (size_t)5003}) {
-        if (count > largest)
+        if (count > selection.largest)
             continue;
         std::vector<K> items(count);
         for (size_t i = 0; i < count; i++)
@@ -292,7 +382,7 @@ static void check_orders(size_t largest, struct tally *tallies)
                 const enum nan_rule nan = variant == 3 ? NAN_FIRST : NAN_GREATEST;
                 const struct key_order order =
                     key_order_make(&key_types[type], endian, nan, variant == 1 || variant == 2);
-                check_array<K>({key_types[type].name, order, count}, items, tallies);
+                check_array<K>({key_types[type].name, order, count}, items, selection, tallies);
             }
         }
     }
@@ -300,15 +390,16 @@ static void check_orders(size_t largest, struct tally *tallies)
 
 /* Pipes: nobody knows how many will come. The largest one fills more than one segment. */
 template <typename K>
-static void check_unknown_counts(size_t largest, struct tally *tallies)
+static void check_unknown_counts(const struct selection &selection, struct tally *tallies)
 {
     for (const size_t count : {(size_t)0, (size_t)1, (size_t)2049, ((size_t)3 << 24) / sizeof(K)}) {
-        if (count > largest)
+        if (count > selection.largest)
             continue;
         std::vector<K> items(count);
         for (size_t i = 0; i < count; i++)
             items[i] = item_of<K>(key_order_identity(), random_bits(i), i);
-        check_array<K>({"unknown count", key_order_identity(), COUNT_UNKNOWN}, items, tallies);
+        check_array<K>({"unknown count", key_order_identity(), COUNT_UNKNOWN}, items, selection,
+                       tallies);
     }
 }
 
@@ -326,14 +417,16 @@ static void tap_print(struct tap *tap, bool passed, const char *claim, const cha
 }
 
 template <typename K>
-static void check_width(size_t largest, struct tap *tap)
+static void check_width(const struct selection &selection, struct tap *tap)
 {
     std::vector<struct tally> tallies(cuda_backend.algorithm_count);
-    check_shapes<K>(largest, tallies.data());
+    check_shapes<K>(selection, tallies.data());
     if constexpr (sizeof(K) < 16)
-        check_orders<K>(largest, tallies.data());
-    check_unknown_counts<K>(largest, tallies.data());
+        check_orders<K>(selection, tallies.data());
+    check_unknown_counts<K>(selection, tallies.data());
     for (size_t i = 0; i < tallies.size(); i++) {
+        if (!selection_has(selection, &cuda_backend.algorithms[i]))
+            continue;
         char claim[160], detail[80];
         snprintf(claim, sizeof claim, "%s sorts items of %zu bytes",
                  cuda_backend.algorithms[i].name, sizeof(K));
@@ -376,7 +469,7 @@ static void check_refusals(struct tap *tap)
     cuda_backend.close(engine);
 }
 
-static int run_matrix(size_t largest)
+static int run_matrix(const struct selection &selection)
 {
     struct device_facts facts = {};
     struct error error = {};
@@ -384,52 +477,93 @@ static int run_matrix(size_t largest)
         printf("1..0 # SKIP %s\n", error.message);
         return 0;
     }
-    printf("# %s, %u multiprocessors, counts up to %zu\n", facts.name, facts.units, largest);
-    printf("1..%zu\n", 5 * cuda_backend.algorithm_count + 3);
+    printf("# %s, %u multiprocessors, counts up to %zu\n", facts.name, facts.units,
+           selection.largest);
+    const size_t paths = selection.path ? 1 : cuda_backend.algorithm_count;
+    printf("1..%zu\n", 5 * paths + 3);
     struct tap tap = {};
-    check_width<uint8_t>(largest, &tap);
-    check_width<uint16_t>(largest, &tap);
-    check_width<uint32_t>(largest, &tap);
-    check_width<uint64_t>(largest, &tap);
-    check_width<u128>(largest, &tap);
+    check_width<uint8_t>(selection, &tap);
+    check_width<uint16_t>(selection, &tap);
+    check_width<uint32_t>(selection, &tap);
+    check_width<uint64_t>(selection, &tap);
+    check_width<u128>(selection, &tap);
     check_refusals(&tap);
     return tap.failed ? 1 : 0;
 }
 
 /* ---- times ---- */
 
+/* A row's keys: uniform, a shape, or what a C program without much thought makes. */
+enum time_keys { TIME_UNIFORM, TIME_PRODUCTS, TIME_SHAPE };
+
 struct time_row {
     enum key_type_id type;
     size_t count;
     const char *only; /* this path alone; NULL: all */
+    enum time_keys keys;
+    const char *shape; /* of TIME_SHAPE */
 };
 
 static const struct time_row time_rows[] = {
-    {KEY_TYPE_f64, 10000, NULL},
-    {KEY_TYPE_f64, 100000, NULL},
-    {KEY_TYPE_f64, 1000000, NULL},
-    {KEY_TYPE_u32, 1000000, NULL},
-    {KEY_TYPE_f64, 10000000, NULL},
-    {KEY_TYPE_u32, 10000000, NULL},
-    {KEY_TYPE_f64, 100000000, NULL},
-    {KEY_TYPE_u32, 100000000, NULL},
-    {KEY_TYPE_f32, (size_t)1 << 28, "bitonic"},
-    {KEY_TYPE_f64, 1000000000, NULL},
-    {KEY_TYPE_u32, 1000000000, NULL},
+    {KEY_TYPE_f64, 10000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_f64, 100000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_f64, 1000000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_u32, 1000000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_f64, 10000000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_u32, 10000000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_f64, 100000000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_u32, 100000000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "sorted"},
+    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "all equal"},
+    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "few distinct"},
+    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "zipf"},
+    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "exponents"},
+    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "hot bucket"},
+    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "clusters"},
+    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "mostly dense"},
+    {KEY_TYPE_f32, (size_t)1 << 28, "bitonic", TIME_UNIFORM, NULL},
+    {KEY_TYPE_f64, 1000000000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_u32, 1000000000, NULL, TIME_UNIFORM, NULL},
+    {KEY_TYPE_f64, 1000000000, "radix", TIME_PRODUCTS, NULL},
 };
 
-/* Uniform numbers: floats in [0, 1), integers over their whole range. */
-static void fill_uniform(enum key_type_id type, void *items, size_t first, size_t count)
+/* (rand() * 2 / RAND_MAX - 1) * rand(), with other random numbers. */
+static double random_product(uint64_t bits)
 {
+    const double first = (double)(bits >> 33), second = (double)(bits & 0x7fffffff);
+    return (first * 2 / 0x7fffffff - 1) * second;
+}
+
+/* The key in its stored bits. Floats are uniform in [0, 1), integers over their whole range. */
+static uint64_t time_key(const struct time_row &row, uint64_t (*shape)(size_t, size_t), size_t i)
+{
+    const struct key_type *const type = &key_types[row.type];
+    const uint64_t bits = random_bits(i);
+    if (row.keys == TIME_SHAPE)
+        return key_order_decode(key_order_make(type, ENDIAN_LITTLE, NAN_GREATEST, false),
+                                8 * type->bytes, shape(i, row.count) >> (64 - 8 * type->bytes));
+    const double number =
+        row.keys == TIME_PRODUCTS ? random_product(bits) : (double)(bits >> 11) * 0x1p-53;
+    const float single = (float)(bits >> 40) * 0x1p-24f;
+    uint64_t stored = bits;
+    if (row.type == KEY_TYPE_f64)
+        memcpy(&stored, &number, sizeof number);
+    else if (row.type == KEY_TYPE_f32)
+        memcpy(&stored, &single, sizeof single);
+    return stored;
+}
+
+static void fill_keys(const struct time_row &row, void *items, size_t first, size_t count)
+{
+    uint64_t (*key)(size_t, size_t) = NULL;
+    for (const struct shape &shape : shapes)
+        if (row.keys == TIME_SHAPE && strcmp(shape.name, row.shape) == 0)
+            key = shape.key;
+    const size_t bytes = key_types[row.type].bytes;
 #pragma omp parallel for
     for (size_t i = 0; i < count; i++) {
-        const uint64_t bits = random_bits(first + i);
-        if (type == KEY_TYPE_f64)
-            ((double *)items)[i] = (double)(bits >> 11) * 0x1p-53;
-        else if (type == KEY_TYPE_f32)
-            ((float *)items)[i] = (float)(bits >> 40) * 0x1p-24f;
-        else
-            ((uint32_t *)items)[i] = (uint32_t)bits;
+        const uint64_t stored = time_key(row, key, first + i);
+        memcpy((char *)items + i * bytes, &stored, bytes); /* little-endian */
     }
 }
 
@@ -470,7 +604,7 @@ static bool check_sorted(struct engine *engine, const struct sort_spec *spec, st
 }
 
 /* Sorts once; the time of the sort alone. */
-static bool time_once(const struct sort_spec *spec, enum key_type_id type, bool check,
+static bool time_once(const struct sort_spec *spec, const struct time_row &row, bool check,
                       uint64_t *sort_ns, struct error *error)
 {
     struct engine *engine = NULL;
@@ -480,7 +614,7 @@ static bool time_once(const struct sort_spec *spec, enum key_type_id type, bool 
         running = cuda_backend.lend(engine, spec->count - sent, &chunk, error);
         if (!running)
             break;
-        fill_uniform(type, chunk.items, sent, chunk.capacity);
+        fill_keys(row, chunk.items, sent, chunk.capacity);
         chunk.count = chunk.capacity;
         sent += chunk.count;
         running = cuda_backend.take(engine, chunk, error);
@@ -509,10 +643,13 @@ static bool time_path(const struct algorithm *algorithm, size_t tile_size,
     spec.threads = 1;
     uint64_t sort_ns[3] = {};
     struct error error = {};
-    printf("%-16s %5zu  %-4s %11zu ", algorithm->name, tile_size, key_types[row.type].name,
-           row.count);
+    const char *const keys = row.keys == TIME_SHAPE      ? row.shape
+                             : row.keys == TIME_PRODUCTS ? "products"
+                                                         : "uniform";
+    printf("%-16s %5zu  %-4s %-12s %11zu ", algorithm->name, tile_size, key_types[row.type].name,
+           keys, row.count);
     for (size_t i = 0; i < 3; i++)
-        if (!time_once(&spec, row.type, i == 0, &sort_ns[i], &error)) {
+        if (!time_once(&spec, row, i == 0, &sort_ns[i], &error)) {
             printf(" %s\n", error.message);
             return false;
         }
@@ -523,7 +660,7 @@ static bool time_path(const struct algorithm *algorithm, size_t tile_size,
     return true;
 }
 
-static int run_times(size_t largest)
+static int run_times(const struct selection &selection)
 {
     struct device_facts facts = {};
     struct error error = {};
@@ -531,13 +668,14 @@ static int run_times(size_t largest)
         printf("no times: %s\n", error.message);
         return 1;
     }
-    printf("%s, %u multiprocessors; uniform keys; median of 3, sort alone\n", facts.name,
-           facts.units);
+    printf("%s, %u multiprocessors; median of 3, sort alone\n", facts.name, facts.units);
     bool passed = true;
     for (const struct time_row &row : time_rows)
-        for (size_t i = 0; i < cuda_backend.algorithm_count && row.count <= largest; i++) {
+        for (size_t i = 0; i < cuda_backend.algorithm_count && row.count <= selection.largest;
+             i++) {
             const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
-            if (row.only && strcmp(row.only, algorithm->name) != 0)
+            if (!selection_has(selection, algorithm) ||
+                (row.only && strcmp(row.only, algorithm->name) != 0))
                 continue;
             static const size_t no_tiles[] = {0};
             const size_t *tile_size = algorithm->tile_sizes ? algorithm->tile_sizes : no_tiles;
@@ -559,10 +697,14 @@ int main(int argc, char **argv)
 {
     const bool is_timing = argc > 1 && strcmp(argv[1], "--time") == 0;
     const int argument = is_timing ? 2 : 1;
-    size_t largest = is_timing ? SIZE_MAX : default_largest;
-    if (argc > argument + 1 || (argc > argument && !parse_count(argv[argument], &largest))) {
-        fprintf(stderr, "usage: device_matrix [--time] [LARGEST]\n");
+    struct selection selection = {is_timing ? SIZE_MAX : default_largest, NULL};
+    if (argc > argument + 1)
+        selection.path = argv[argument + 1];
+    if (argc > argument + 2 ||
+        (argc > argument && !parse_count(argv[argument], &selection.largest)) ||
+        (selection.path && !backend_find_algorithm(&cuda_backend, selection.path))) {
+        fprintf(stderr, "usage: device_matrix [--time] [LARGEST [PATH]]\n");
         return 2;
     }
-    return is_timing ? run_times(largest) : run_matrix(largest);
+    return is_timing ? run_times(selection) : run_matrix(selection);
 }

@@ -1,0 +1,44 @@
+/* warp_count.cuh - counters in shared memory that the lanes of a warp raise together.
+ *
+ * An atomic is fast while the lanes meet different counters. Where many lanes meet the same one
+ * (sorted input, few values) they queue up; there one lane adds for all that share its counter.
+ */
+#ifndef CUDA_WARP_COUNT_CUH
+#define CUDA_WARP_COUNT_CUH
+
+#include "cuda/block_scan.cuh"
+
+/* So many lanes at one counter make a warp crowded. Of 32 lanes on 512 even buckets, 4 meet by
+ * chance in 3 of 10,000 warps; below that an atomic costs less than finding the peers. */
+constexpr int CROWDED_LANES = 4;
+
+/* True, for the whole warp, if any digit is held by many lanes. */
+__device__ __forceinline__ bool warp_is_crowded(unsigned digit)
+{
+    return __any_sync(ALL_LANES, __popc(__match_any_sync(ALL_LANES, digit)) >= CROWDED_LANES);
+}
+
+/* Adds 1 to counters[digit] for each lane that is `counted`; returns what it was before, as if lane
+ * after lane had done so. All lanes of the warp call it. */
+__device__ __forceinline__ unsigned warp_count_together(unsigned *counters, unsigned digit,
+                                                        bool counted)
+{
+    const unsigned peers = __match_any_sync(ALL_LANES, counted ? digit : ~0u);
+    const unsigned before = peers & ((1u << thread_lane()) - 1);
+    const int leader = __ffs(static_cast<int>(peers)) - 1;
+    unsigned old = 0;
+    if (counted && before == 0)
+        old = atomicAdd(&counters[digit], static_cast<unsigned>(__popc(peers)));
+    return __shfl_sync(ALL_LANES, old, leader) + static_cast<unsigned>(__popc(before));
+}
+
+/* The same, one way or the other; `crowded` is the same in the whole warp. */
+__device__ __forceinline__ unsigned warp_count(unsigned *counters, unsigned digit, bool counted,
+                                               bool crowded)
+{
+    if (crowded)
+        return warp_count_together(counters, digit, counted);
+    return counted ? atomicAdd(&counters[digit], 1u) : 0;
+}
+
+#endif
