@@ -396,6 +396,11 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
     const char *name = options->algorithm ? options->algorithm : rule->algorithm;
     sort->algorithm = backend_find_algorithm(backend, name);
     sort->tile_size = options->tile_size;
+    if (sort->count != COUNT_UNKNOWN && sort->count > sort->algorithm->count_max)
+        return error_set(error,
+                         "path '%s' sorts at most %zu numbers, and there are %zu: --list "
+                         "names paths that have no limit",
+                         name, sort->algorithm->count_max, sort->count);
     if (options->tile_size && !has_tile_size(sort->algorithm, options->tile_size))
         return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
                          options->tile_size);

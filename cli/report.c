@@ -38,6 +38,8 @@ static void list_backend(FILE *stream, const struct backend *backend)
     for (size_t i = 0; i < backend->algorithm_count; i++) {
         const struct algorithm *algorithm = &backend->algorithms[i];
         fprintf(stream, "    %-14s %s", algorithm->name, algorithm->summary);
+        if (algorithm->count_max != SIZE_MAX)
+            fprintf(stream, "; at most %zu numbers", algorithm->count_max);
         for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
             fprintf(stream, "%s%zu", size == algorithm->tile_sizes ? "; tiles of " : ", ", *size);
         fprintf(stream, "\n");

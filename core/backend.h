@@ -47,6 +47,7 @@ struct algorithm {
     const char *summary;      /* one line for --list */
     const size_t *tile_sizes; /* in items, ended by 0; NULL: the path has no tiles */
     unsigned buffers;         /* arrays of the size of the data: 1 in place, 2 with scratch */
+    size_t count_max;         /* items that it sorts at most, SIZE_MAX: any; more are refused */
 };
 
 /* A row of the table from which `--algorithm=auto` chooses: the first one with up_to >= count. */

@@ -38,7 +38,7 @@ struct engine {
 static const struct algorithm cpu_algorithms[] = {
     {"radix",
      "partition by a learned model of the keys, then radix sort in cache; stable, parallel", NULL,
-     2},
+     2, SIZE_MAX},
 };
 
 static const struct algorithm_rule cpu_rules[] = {

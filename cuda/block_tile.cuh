@@ -40,6 +40,24 @@ __device__ __forceinline__ void block_load_striped(const K *source, unsigned cou
             keys[i] = key_infinity<K>();
 }
 
+/* Puts striped keys to their places in the tile in shared memory. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void thread_store_striped(const K (&keys)[KEYS_PER_THREAD], K *tile)
+{
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        tile[tile_slot<K>(thread_striped_index<TILE>(i))] = keys[i];
+}
+
+/* The way back. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void thread_load_striped(const K *tile, K (&keys)[KEYS_PER_THREAD])
+{
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        keys[i] = tile[tile_slot<K>(thread_striped_index<TILE>(i))];
+}
+
 /* Writes striped keys, decoded, to target[0..count), count <= TILE. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void block_store_striped(const K (&keys)[KEYS_PER_THREAD], K *target,
@@ -63,9 +81,7 @@ __device__ __forceinline__ void block_store_blocked(K (&keys)[KEYS_PER_THREAD], 
 {
     thread_store_blocked(keys, tile);
     __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        keys[i] = tile[tile_slot<K>(thread_striped_index<TILE>(i))];
+    thread_load_striped<K, TILE>(tile, keys);
     block_store_striped<K, TILE>(keys, target, count, decoding);
 }
 

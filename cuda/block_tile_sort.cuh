@@ -11,16 +11,16 @@
 #include "cuda/block_tile.cuh"
 #include "cuda/warp_merge.cuh"
 
-/* Sorts the TILE keys that the block's registers hold; `tile` has tile_slot<K>(TILE) keys and
- * `splits` a word a thread. Out: blocked. Ends with no thread reading the tile. */
-template <typename K, unsigned TILE>
-__device__ __forceinline__ void block_tile_sort(K (&keys)[KEYS_PER_THREAD], K *tile,
-                                                unsigned *splits)
+/* In: 8 consecutive keys in each thread, sorted in runs of RUN: 8 times a power of two. Out: the
+ * tile is sorted, and blocked. `tile` has tile_slot<K>(TILE) keys and `splits` a word a thread; no
+ * thread reads the tile any more, before and after. */
+template <typename K, unsigned TILE, unsigned RUN>
+__device__ __forceinline__ void block_merge_runs(K (&keys)[KEYS_PER_THREAD], K *tile,
+                                                 unsigned *splits)
 {
-    thread_sort(keys);
-    warp_merge_sort(keys, tile);
+    warp_merge_runs(keys, tile, RUN);
     const unsigned first = threadIdx.x * KEYS_PER_THREAD;
-    for (unsigned run = KEYS_PER_WARP; run < TILE; run *= 2) {
+    for (unsigned run = RUN > KEYS_PER_WARP ? RUN : KEYS_PER_WARP; run < TILE; run *= 2) {
         thread_store_blocked(keys, tile);
         __syncthreads();
         const unsigned diagonal = first % (2 * run);
@@ -28,6 +28,15 @@ __device__ __forceinline__ void block_tile_sort(K (&keys)[KEYS_PER_THREAD], K *t
         const struct tile_runs runs = {a, run, a + run, run};
         block_merge(tile, splits, runs, diagonal, keys);
     }
+}
+
+/* Sorts the TILE keys that the block's registers hold in any arrangement. Out: blocked. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void block_tile_sort(K (&keys)[KEYS_PER_THREAD], K *tile,
+                                                unsigned *splits)
+{
+    thread_sort(keys);
+    block_merge_runs<K, TILE, KEYS_PER_THREAD>(keys, tile, splits);
 }
 
 #endif

@@ -4,33 +4,46 @@
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_engine.h"
 #include "cuda/cuda_paths.h"
+#include "cuda/tuning.h"
 
 static const size_t tile_sizes[] = {256, 512, 1024, 2048, 0};
 
 /* radix makes tiles as large as shared memory has room for; its tile size is what it aims at. */
 static const size_t radix_tile_sizes[] = {256, 2048, 4096, 0};
 
-/*    name, summary, tile_sizes, buffers, sort, workspace_bytes, finish */
+/*    name, summary, tile_sizes, buffers, count_max, sort, workspace_bytes, finish */
 #define CUDA_PATHS(X)                                                                              \
-    X("bitonic", "Batcher's network over the whole array, in place", tile_sizes, 1, bitonic_sort,  \
-      bitonic_workspace_bytes, NULL)                                                               \
+    X("bitonic", "Batcher's network over the whole array, in place", tile_sizes, 1, SIZE_MAX,      \
+      bitonic_sort, bitonic_workspace_bytes, NULL)                                                 \
     X("direct-merge", "sorted tiles, then each key finds its rank in the partner run", tile_sizes, \
-      2, direct_merge_sort, merge_workspace_bytes, NULL)                                           \
+      2, SIZE_MAX, direct_merge_sort, merge_workspace_bytes, NULL)                                 \
     X("segmented-merge", "sorted tiles, then merges cut into equal parts (merge path)",            \
-      tile_sizes, 2, segmented_merge_sort, merge_workspace_bytes, NULL)                            \
+      tile_sizes, 2, SIZE_MAX, segmented_merge_sort, merge_workspace_bytes, NULL)                  \
     X("radix", "two partitions by a model learned from a sample, then tiles in shared memory",     \
-      radix_tile_sizes, 2, radix_sort, radix_workspace_bytes, radix_finish)
+      radix_tile_sizes, 2, SIZE_MAX, radix_sort, radix_workspace_bytes, radix_finish)              \
+    X("rank", "each key counts those that go before it, in n^2 steps", tile_sizes, 2,              \
+      RANK_SORT_COUNT_MAX, rank_sort, rank_workspace_bytes, NULL)                                  \
+    X("heap", "tiles sorted by heaps in shared memory, then segmented merges", tile_sizes, 2,      \
+      SIZE_MAX, heap_sort, merge_workspace_bytes, NULL)                                            \
+    X("column", "columns of a tile sorted by radix, merged by merge path; segmented merges",       \
+      tile_sizes, 2, SIZE_MAX, column_block_sort, merge_workspace_bytes, NULL)                     \
+    X("column-single", "the same, but the columns merged by one thread", tile_sizes, 2, SIZE_MAX,  \
+      column_single_sort, merge_workspace_bytes, NULL)                                             \
+    X("column-min", "the same, but merged by a warp that reduces their heads", tile_sizes, 2,      \
+      SIZE_MAX, column_min_sort, merge_workspace_bytes, NULL)                                      \
+    X("column-pairs", "the same, but merged by twos, each key by its rank", tile_sizes, 2,         \
+      SIZE_MAX, column_pairs_sort, merge_workspace_bytes, NULL)
 
 static const struct algorithm algorithms[] = {
-#define X(name, summary, tiles, buffers, sort, workspace_bytes, finish)                            \
-    {name, summary, tiles, buffers},
+#define X(name, summary, tiles, buffers, count_max, sort, workspace_bytes, finish)                 \
+    {name, summary, tiles, buffers, count_max},
     CUDA_PATHS(X)
 #undef X
 };
 
 /* Row i of both tables is the same path. */
 static const struct cuda_path paths[] = {
-#define X(name, summary, tiles, buffers, sort, workspace_bytes, finish)                            \
+#define X(name, summary, tiles, buffers, count_max, sort, workspace_bytes, finish)                 \
     {sort, workspace_bytes, finish},
     CUDA_PATHS(X)
 #undef X

@@ -67,6 +67,15 @@ void cuda_engine_close(struct engine *engine)
     free(engine);
 }
 
+/* Refuses what is beyond the range of the path. */
+static bool engine_check_count(const struct sort_spec *spec, size_t count, struct error *error)
+{
+    const struct algorithm *const algorithm = spec->algorithm;
+    return count <= algorithm->count_max ||
+           error_set(error, "device %u: %s sorts at most %zu items, and there are %zu",
+                     spec->device, algorithm->name, algorithm->count_max, count);
+}
+
 static bool engine_check_spec(const struct sort_spec *spec, struct error *error)
 {
     const size_t *tile_size = spec->algorithm->tile_sizes;
@@ -75,6 +84,8 @@ static bool engine_check_spec(const struct sort_spec *spec, struct error *error)
     if (*tile_size == 0)
         return error_set(error, "device %u: %s has no tiles of %zu items", spec->device,
                          spec->algorithm->name, spec->tile_size);
+    if (spec->count != COUNT_UNKNOWN && !engine_check_count(spec, spec->count, error))
+        return false;
     const size_t bytes = spec->item_bytes;
     return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) ||
            error_set(error, "device %u: no path sorts items of %zu bytes", spec->device, bytes);
@@ -273,6 +284,7 @@ static bool engine_run_path(struct engine *engine, struct error *error)
 bool cuda_engine_sort(struct engine *engine, struct error *error)
 {
     return cuda_device_use(engine->spec.device, error) && engine_finish_uploads(engine, error) &&
+           engine_check_count(&engine->spec, engine->store.count, error) &&
            engine_arrange_memory(engine, error) && engine_run_path(engine, error);
 }
 

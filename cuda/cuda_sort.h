@@ -47,6 +47,12 @@ bool bitonic_sort(const struct cuda_sort *sort, struct error *error);
 bool direct_merge_sort(const struct cuda_sort *sort, struct error *error);
 bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error);
 bool radix_sort(const struct cuda_sort *sort, struct error *error);
+bool rank_sort(const struct cuda_sort *sort, struct error *error);
+bool heap_sort(const struct cuda_sort *sort, struct error *error);
+bool column_single_sort(const struct cuda_sort *sort, struct error *error);
+bool column_min_sort(const struct cuda_sort *sort, struct error *error);
+bool column_pairs_sort(const struct cuda_sort *sort, struct error *error);
+bool column_block_sort(const struct cuda_sort *sort, struct error *error);
 
 /* Starts what the note of all work so far, which is done, asks for, and says in *is_done if that is
  * nothing. `round` counts the calls from 1. */
@@ -55,16 +61,24 @@ bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, s
 /* Sorts keys of 1 or 2 bytes by counting them. */
 bool counting_sort(const struct cuda_sort *sort, struct error *error);
 
-/* Bytes of workspace: none for bitonic, one size_t a tile for the merges, a few hundredths of the
- * items for radix. */
+/* Bytes of workspace: none for bitonic and rank, one size_t a tile for all that merge tiles, a few
+ * hundredths of the items for radix. */
 size_t bitonic_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
+size_t rank_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t counting_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 
-/* The first step of both merge sorts: writes items, encoded and sorted within each tile, to target
+/* The first step of a merge sort: writes items, encoded and sorted within each tile, to target
  * (items or scratch), mapped by `decoding` on their way out. */
-bool tile_sort(const struct cuda_sort *sort, void *target, struct key_order decoding,
-               struct error *error);
+typedef bool tile_sort_function(const struct cuda_sort *sort, void *target,
+                                struct key_order decoding, struct error *error);
+
+/* The one of direct-merge and segmented-merge. */
+tile_sort_function tile_sort;
+
+/* The segmented merges over tiles sorted in another way. */
+bool segmented_merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
+                          struct error *error);
 
 #endif

@@ -1,9 +1,9 @@
-/* merge_runs.cuh - what both merge sorts share: sorted tiles, then rounds that merge runs by twos
+/* merge_runs.cuh - what all merge sorts share: sorted tiles, then rounds that merge runs by twos
  * and go to and fro between items and scratch.
  *
- * Data: items -> tile_sort -> items or scratch -> rounds -> items. The tile sort writes to scratch
- * when the number of rounds is odd, so that the last round always ends in items, without a copy.
- * The first load encodes and the last store decodes; passes in between move ordered bits.
+ * Data: items -> sorted tiles -> items or scratch -> rounds -> items. The tile sort writes to
+ * scratch when the number of rounds is odd, so that the last round always ends in items, without a
+ * copy. The first load encodes and the last store decodes; passes in between move ordered bits.
  */
 #ifndef CUDA_MERGE_RUNS_CUH
 #define CUDA_MERGE_RUNS_CUH
@@ -55,15 +55,16 @@ static inline unsigned merge_round_count(const struct cuda_sort *sort)
     return rounds;
 }
 
-/* Sorts with Path::round(sort, error, round) for each round. */
+/* Sorts by `sort_tiles`, then with Path::round(sort, error, round) for each round. */
 template <typename Path>
-static bool merge_runs(const struct cuda_sort *sort, struct error *error)
+static bool merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
+                       struct error *error)
 {
     const unsigned rounds = merge_round_count(sort);
     void *source = rounds % 2 ? sort->scratch : sort->items;
     void *target = rounds % 2 ? sort->items : sort->scratch;
     const struct key_order identity = key_order_identity();
-    if (!tile_sort(sort, source, rounds == 0 ? sort->order : identity, error))
+    if (!sort_tiles(sort, source, rounds == 0 ? sort->order : identity, error))
         return false;
     for (unsigned i = 0; i < rounds; i++) {
         const struct merge_round round = {source,

@@ -70,9 +70,7 @@ __global__ void __launch_bounds__(block_threads<TILE>())
         if (index < part.count)
             keys[i] = index < part.a_count ? a[index] : b[index - part.a_count];
     }
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        tile[tile_slot<K>(thread_striped_index<TILE>(i))] = keys[i];
+    thread_store_striped<K, TILE>(keys, tile);
     __syncthreads();
     const struct tile_runs runs = {0, part.a_count, part.a_count, TILE - part.a_count};
     block_merge(tile, thread_splits, runs, threadIdx.x * KEYS_PER_THREAD, keys);
@@ -99,15 +97,22 @@ struct segmented_merge_path {
                              static_cast<K *>(round.target), round.list, splits, round.decoding);
     }
 
-    static bool run(const struct cuda_sort *sort, struct error *error)
+    static bool run(const struct cuda_sort *sort, struct error *error,
+                    tile_sort_function *sort_tiles)
     {
-        return merge_runs<segmented_merge_path>(sort, error);
+        return merge_runs<segmented_merge_path>(sort, sort_tiles, error);
     }
 };
 
+bool segmented_merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
+                          struct error *error)
+{
+    return dispatch<segmented_merge_path>(sort, error, sort_tiles);
+}
+
 bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error)
 {
-    return dispatch<segmented_merge_path>(sort, error);
+    return segmented_merge_runs(sort, tile_sort, error);
 }
 
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned)

@@ -75,4 +75,14 @@ __device__ __forceinline__ void thread_store_blocked(const K (&keys)[KEYS_PER_TH
         tile[tile_slot<K>(first + i)] = keys[i];
 }
 
+/* The way back. */
+template <typename K>
+__device__ __forceinline__ void thread_load_blocked(const K *tile, K (&keys)[KEYS_PER_THREAD])
+{
+    const unsigned first = threadIdx.x * KEYS_PER_THREAD;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        keys[i] = tile[tile_slot<K>(first + i)];
+}
+
 #endif

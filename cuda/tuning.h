@@ -111,6 +111,16 @@ constexpr unsigned COUNTING_BLOCKS = 2;
 constexpr unsigned COUNTING_SCAN_THREADS = 256;
 constexpr unsigned COUNTING_FILL_WORDS = 4;
 
+/* The most keys that rank sorts. Its comparisons are the square of the count: 2^34 of them here,
+ * and each doubling is four times the time. */
+constexpr size_t RANK_SORT_COUNT_MAX = (size_t)1 << 17;
+
+/* Threads that share a heap of 8 keys each, a power of two of 4 to 32. Extraction takes two steps a
+ * key however many threads there are, and a warp does all its heaps at once: so with n threads
+ * fewer a heap, n times fewer steps, and in their place merges, whose rounds are cheaper. Heaps of
+ * 64 keys keep 4 of their 8 threads at work. */
+constexpr unsigned HEAP_THREADS = 8;
+
 /* Pinned staging: enough slots that two with the caller leave two in flight. Pinning costs 0.35 s a
  * GB (H200, driver 580), so the ring stays small; at 55 GB/s a slot of 16 MiB takes 0.3 ms, far
  * above the cost of starting a copy. */

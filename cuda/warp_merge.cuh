@@ -8,13 +8,14 @@
 /* Keys that the registers of a warp hold. */
 constexpr unsigned KEYS_PER_WARP = THREADS_PER_WARP * KEYS_PER_THREAD;
 
-/* In: each thread's 8 keys are sorted. Out: the warp's 256 are, 8 consecutive ones in each thread.
- * All threads of the warp call it; `tile` is the block's. */
+/* In: 8 consecutive keys in each thread, sorted in runs of `run`: 8 times a power of two. Out: the
+ * warp's 256 are sorted. All threads of the warp call it, none of which reads the warp's part of
+ * `tile`, the block's, any more. */
 template <typename K>
-__device__ __forceinline__ void warp_merge_sort(K (&keys)[KEYS_PER_THREAD], K *tile)
+__device__ __forceinline__ void warp_merge_runs(K (&keys)[KEYS_PER_THREAD], K *tile, unsigned run)
 {
     const unsigned first = threadIdx.x * KEYS_PER_THREAD;
-    for (unsigned run = KEYS_PER_THREAD; run < KEYS_PER_WARP; run *= 2) {
+    for (; run < KEYS_PER_WARP; run *= 2) {
         thread_store_blocked(keys, tile);
         __syncwarp();
         const unsigned diagonal = first % (2 * run);

@@ -17,10 +17,12 @@ for what in 'f64 .*float64, <f8' 'i8 .*int8, \|i1' 'bf16 +2 bytes' 'raw ' 'npy '
     ok_says "--list has $what" "^  $what" -- gpusort --list
 done
 if gpusort --list | grep -q '^  gpu '; then
-    for path in bitonic direct-merge segmented-merge; do
+    for path in bitonic direct-merge segmented-merge rank heap column column-single column-min \
+        column-pairs; do
         ok_says "--list has the GPU's path $path" "^    $path .*tiles of 256, 512, 1024, 2048" -- \
             gpusort --list
     done
+    ok_says "--list has a path's limit" '^    rank .*at most 131072 numbers' -- gpusort --list
 else
     skip "--list has the GPU's paths" 'this build has no GPU backend'
 fi
@@ -125,10 +127,12 @@ if [ -n "$problem" ]; then
         unknown --algorithm=bitonic "unknown algorithm 'bitonic'"
     fi
 else
-    for path in $(list_paths gpu | grep -v :); do
+    for path in $(list_paths gpu | grep -v : | grep -vxF -f <(list_paths cpu)); do
         refused "--device=cpu --algorithm=$path, which is the GPU's" "cpu has no path '$path'" -- \
             gpusort --device=cpu --algorithm="$path" two -o "$target"
     done
+    ok_says '--device=cpu --algorithm=radix, which both have' 'device +cpu: .*as --device says' -- \
+        gpusort --explain --device=cpu --algorithm=radix two
     ok_says "--explain with a GPU's path" 'device +gpu: .*as --algorithm says' -- \
         gpusort --explain -a bitonic two
 fi

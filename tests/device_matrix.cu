@@ -1,9 +1,12 @@
 /* device_matrix.cu - every path of the backend "gpu" x tile x width x count x shape, through struct
  * backend as the pipeline calls it, compared byte by byte with std::sort.
  *
- *   device_matrix [LARGEST [PATH]]          prints TAP, a line for each width and path; exits 1 on
- * a mismatch. Counts above LARGEST are left out. device_matrix --time [LARGEST [PATH]]   prints the
- * time of the sort alone, for each path and tile.
+ *   device_matrix [LARGEST [PATH]]
+ *                                    prints TAP, a line for each width and path, or for one path;
+ *                                    exits 1 on a mismatch. Counts above LARGEST are left out.
+ *   device_matrix --time [LARGEST [PATH]]
+ *                                    prints the time of the sort alone, for each path and tile, or
+ *                                    for one path.
  *
  * The reference sorts ordered bits (core/key_order.h, which has its own test) with the standard
  * library and decodes them. It is made once for each array and serves all paths and tiles.
@@ -311,6 +314,8 @@ static void check_array(const struct array_facts &facts, const std::vector<K> &i
         const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
         if (!selection_has(selection, algorithm))
             continue;
+        if (items.size() > algorithm->count_max)
+            continue; /* check_limit sees that it is refused */
         static const size_t no_tiles[] = {0};
         const size_t *tile_size = algorithm->tile_sizes ? algorithm->tile_sizes : no_tiles;
         do
@@ -469,6 +474,48 @@ static void check_refusals(struct tap *tap)
     cuda_backend.close(engine);
 }
 
+/* A path with a limit refuses one item more: at once where that is known, else when it
+ * is told to sort. */
+static void check_limit(const struct algorithm *algorithm, struct tap *tap)
+{
+    const size_t beyond = algorithm->count_max + 1;
+    struct sort_spec spec = {};
+    spec.item_bytes = 1;
+    spec.count = beyond;
+    spec.algorithm = algorithm;
+    spec.tile_size = algorithm->tile_sizes ? algorithm->tile_sizes[0] : 0;
+    spec.threads = 1;
+    struct engine *engine = NULL;
+    struct error error = {};
+    char claim[160];
+    snprintf(claim, sizeof claim, "%s refuses %zu items: ", algorithm->name, beyond);
+    tap_print(tap, !cuda_backend.open(&spec, &engine, &error) && error.is_set, claim,
+              error.message);
+    spec.count = COUNT_UNKNOWN;
+    error = {};
+    const std::vector<unsigned char> items(beyond);
+    const bool is_filled = cuda_backend.open(&spec, &engine, &error) &&
+                           send_items(engine, items.data(), beyond, 1, &error);
+    snprintf(claim, sizeof claim, "%s refuses %zu items of an unknown count: ", algorithm->name,
+             beyond);
+    tap_print(tap, is_filled && !cuda_backend.sort(engine, &error) && error.is_set, claim,
+              error.message);
+    cuda_backend.close(engine);
+}
+
+static bool has_limit(const struct selection &selection, const struct algorithm *algorithm)
+{
+    return selection_has(selection, algorithm) && algorithm->count_max != SIZE_MAX;
+}
+
+static size_t limited_algorithms(const struct selection &selection)
+{
+    size_t limited = 0;
+    for (size_t i = 0; i < cuda_backend.algorithm_count; i++)
+        limited += has_limit(selection, &cuda_backend.algorithms[i]);
+    return limited;
+}
+
 static int run_matrix(const struct selection &selection)
 {
     struct device_facts facts = {};
@@ -480,7 +527,7 @@ static int run_matrix(const struct selection &selection)
     printf("# %s, %u multiprocessors, counts up to %zu\n", facts.name, facts.units,
            selection.largest);
     const size_t paths = selection.path ? 1 : cuda_backend.algorithm_count;
-    printf("1..%zu\n", 5 * paths + 3);
+    printf("1..%zu\n", 5 * paths + 3 + 2 * limited_algorithms(selection));
     struct tap tap = {};
     check_width<uint8_t>(selection, &tap);
     check_width<uint16_t>(selection, &tap);
@@ -488,6 +535,9 @@ static int run_matrix(const struct selection &selection)
     check_width<uint64_t>(selection, &tap);
     check_width<u128>(selection, &tap);
     check_refusals(&tap);
+    for (size_t i = 0; i < cuda_backend.algorithm_count; i++)
+        if (has_limit(selection, &cuda_backend.algorithms[i]))
+            check_limit(&cuda_backend.algorithms[i], &tap);
     return tap.failed ? 1 : 0;
 }
 
@@ -674,7 +724,7 @@ static int run_times(const struct selection &selection)
         for (size_t i = 0; i < cuda_backend.algorithm_count && row.count <= selection.largest;
              i++) {
             const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
-            if (!selection_has(selection, algorithm) ||
+            if (row.count > algorithm->count_max || !selection_has(selection, algorithm) ||
                 (row.only && strcmp(row.only, algorithm->name) != 0))
                 continue;
             static const size_t no_tiles[] = {0};
