@@ -135,6 +135,8 @@ else
         gpusort --explain --device=cpu --algorithm=radix two
     ok_says "--explain with a GPU's path" 'device +gpu: .*as --algorithm says' -- \
         gpusort --explain -a bitonic two
+    ok_says 'a path named without a tile has its largest up to the rule' '2048' -- \
+        gpusort --explain --device=gpu -a bitonic --type=u8 --format=raw /dev/null
 fi
 
 done_testing
