@@ -3,6 +3,7 @@
 #   make            build ./gpusort (with the GPU paths when nvcc is found; CUDA=0 leaves them out)
 #   make check      build and run the tests
 #   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
+#   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB
 #   make install    into $(DESTDIR)$(prefix)
 #   make uninstall dist clean distclean
 #
@@ -51,10 +52,13 @@ host_sources := $(wildcard core/*.c formats/*.c formats/*.cc cpu/*.c)
 cuda_sources := $(wildcard cuda/*.cu)
 simt_sources := $(filter-out %_selftest.cc,$(wildcard tests/simt/*.cc))
 unit_sources := $(wildcard tests/unit_*.c)
+bench_sources := $(wildcard bench/*.c)
+bench_cuda_sources := $(filter-out bench/%_peers.cu,$(wildcard bench/*.cu))
 
 objects = $(addprefix $(1)/,$(addsuffix .o,$(2)))
 host_objects := $(filter-out %/backends.c.o,$(call objects,$(BUILD),$(host_sources)))
 cli_objects := $(call objects,$(BUILD),$(cli_sources))
+bench_objects := $(call objects,$(BUILD),$(bench_sources))
 unit_programs := $(unit_sources:tests/%.c=$(BUILD)/tests/%)
 
 # core/backends.c is compiled for each set of backends; everything else is the same in all.
@@ -67,7 +71,7 @@ endif
 simt_objects := $(BUILD)/core/backends.cuda.o \
 	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
 
-.PHONY: all check simt install uninstall dist clean distclean FORCE
+.PHONY: all check simt bench install uninstall dist clean distclean FORCE
 all: gpusort
 ifneq ($(CUDA),1)
 	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
@@ -80,11 +84,14 @@ gpusort: $(BUILD)/gpusort
 $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-simt: $(BUILD)/simt/gpusort $(BUILD)/simt/device_matrix $(BUILD)/simt/simt_selftest
+simt: $(addprefix $(BUILD)/simt/,gpusort device_matrix bench_sort simt_selftest)
 $(BUILD)/simt/gpusort: $(cli_objects) $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/device_matrix: $(call objects,$(BUILD)/simt,tests/device_matrix.cu) $(host_objects) \
 		$(simt_objects)
+	$(link) -o $@ $^ $(libraries)
+$(BUILD)/simt/bench_sort: $(bench_objects) $(host_objects) $(simt_objects) \
+		$(call objects,$(BUILD)/simt,$(bench_cuda_sources) bench/no_peers.cu)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selftest.cc) \
 		$(call objects,$(BUILD)/simt,$(simt_sources))
@@ -93,6 +100,17 @@ $(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selfte
 $(BUILD)/tests/device_matrix: $(call objects,$(BUILD),tests/device_matrix.cu) $(host_objects) \
 		$(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
+
+ifeq ($(CUDA),1)
+bench: $(BUILD)/bench/bench_sort
+$(BUILD)/bench/bench_sort: $(bench_objects) $(host_objects) $(backend_objects) \
+		$(call objects,$(BUILD),$(bench_cuda_sources) bench/cub_peers.cu)
+	$(link) -o $@ $^ $(backend_libraries) $(libraries)
+else
+bench:
+	@echo "bench needs nvcc; make simt builds build/simt/bench_sort, which shows that it works" >&2
+	@false
+endif
 
 $(BUILD)/tests/unit_%: $(BUILD)/tests/unit_%.c.o $(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) -o $@ $^ -lcmocka $(libraries)
@@ -103,10 +121,11 @@ nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE)
 $(BUILD)/flags $(BUILD)/nvcc_flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$($(@F))' | cmp -s - $@ || echo '$($(@F))' >$@
-$(call objects,$(BUILD),$(cli_sources) $(host_sources)) $(backend_objects) $(simt_objects): \
-	$(BUILD)/flags
+$(call objects,$(BUILD),$(cli_sources) $(host_sources)) $(backend_objects) $(simt_objects) \
+$(bench_objects): $(BUILD)/flags
 ifeq ($(CUDA),1)
-$(call objects,$(BUILD),$(cuda_sources)): $(BUILD)/nvcc_flags
+$(call objects,$(BUILD),$(cuda_sources) $(bench_cuda_sources) bench/cub_peers.cu): \
+	$(BUILD)/nvcc_flags
 endif
 
 $(BUILD)/%.c.o: %.c

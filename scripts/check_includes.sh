@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 # Every include of the sources, as "FILE:INCLUDED".
 list_includes() {
-    find cli core formats cpu cuda -type f \
+    find cli core formats cpu cuda bench -type f \
         \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
         xargs -0 -r grep -HoE '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*[<"][^>"]*' |
         sed -E 's/:[^<"]*[<"]/:/'
@@ -31,13 +31,16 @@ any='[^:]*'
 forbid 'cli is nobody'\''s but its own' "$any" "cli/$any" 'cli/'
 forbid 'cpu/ includes core/ and itself' "cpu/$any" "(cli|formats|cuda)/$any"
 forbid 'cuda/ includes core/ and itself' "cuda/$any" "(cli|formats|cpu)/$any"
+forbid 'bench/ includes core/, cuda/ and itself' "bench/$any" "(cli|formats|cpu)/$any"
+forbid 'bench/ is nobody'\''s but its own' "$any" "bench/$any" 'bench/'
 forbid 'formats/ includes core/ and itself' "formats/$any" "(cli|cpu|cuda)/$any"
 forbid 'backends are known to the table in core/ alone' "(cli|core|formats)/$any" "(cpu|cuda)/$any"
 forbid 'the pipeline is above this' "(formats|cpu|cuda)/$any" 'core/pipeline\.h'
 forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" 'core/pipeline\.[ch]'
-forbid 'argp.h is for cli/options.c' "$any" 'argp\.h' 'cli/options\.c'
+forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/|bench/bench_)options\.c'
 forbid 'zstd.h is for formats/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/zstd\.c'
-forbid 'CUDA headers are for cuda/' "$any" '(cuda|cub|thrust|cooperative_groups|device_|driver_)'"[^/:]*(/$any)?\.h" \
-    'cuda/'
+forbid 'CUB is for bench/cub_peers.cu' "$any" "(cub|thrust)/$any" 'bench/cub_peers\.cu'
+forbid 'CUDA headers are for cuda/ and bench/' "$any" '(cuda|cub|thrust|cooperative_groups|device_|driver_)'"[^/:]*(/$any)?\.h" \
+    '(cuda|bench)/'
 forbid 'includes are written from the top' "$any" "\.\.?/$any"
 exit $wrong

@@ -20,6 +20,6 @@ done < <(find cli core formats cpu cuda bench tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) 2>/dev/null | sort)
 ok_prints 'no line ends in a blank' '' -- \
     bash -c "! grep -rnI '[[:blank:]]\$' Makefile README.md CHANGELOG.md cli core formats cpu cuda \
-        docs man scripts tests .ci"
+        bench docs man scripts tests .ci"
 
 done_testing

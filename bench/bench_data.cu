@@ -1,0 +1,321 @@
+/* bench_data.cu - see bench_data.h.
+ *
+ *   place -> random bits (a counter-based hash) -> the number that the shape has there -> its
+ * stored bits -> the layout of who will sort it
+ *
+ * Digest: the sum and the exclusive or of a hash of each item do not depend on the order of items,
+ * and a lost, doubled or changed item changes the sum but with a chance of 2^-64; with the disorder
+ * of neighbours they prove a sort in one reading of its output. No float is NaN or -0, as CUB takes
+ * +0 and -0 for equal and the order here does not.
+ */
+#include "bench/bench_data.h"
+
+#include "core/backend.h"
+#include "core/key_order.h"
+#include "cuda/launch.cuh"
+#include "cuda/tuning.h"
+
+#include <algorithm>
+#include <math.h>
+
+/* Blocks of a kernel whose threads each walk the whole array by the width of the grid: enough to
+ * fill any device several times over. */
+static const size_t blocks_at_most = 2048;
+
+/* ---- layouts ---- */
+
+template <typename K>
+struct keys_layout {
+    static constexpr unsigned key_bits = 8 * sizeof(K);
+    static constexpr bool is_ordered_by_index = false;
+    K *keys;
+
+    __device__ struct key_index load(size_t i) const
+    {
+        return {0, keys[i]};
+    }
+    __device__ void store(size_t i, struct key_index item) const
+    {
+        keys[i] = static_cast<K>(item.key);
+    }
+};
+
+struct items_layout {
+    static constexpr unsigned key_bits = 64;
+    static constexpr bool is_ordered_by_index = true;
+    struct key_index *items;
+
+    __device__ struct key_index load(size_t i) const
+    {
+        return items[i];
+    }
+    __device__ void store(size_t i, struct key_index item) const
+    {
+        items[i] = item;
+    }
+};
+
+template <typename V>
+struct pairs_layout {
+    static constexpr unsigned key_bits = 64;
+    static constexpr bool is_ordered_by_index = false;
+    uint64_t *keys;
+    V *values;
+
+    __device__ struct key_index load(size_t i) const
+    {
+        return {values[i], keys[i]};
+    }
+    __device__ void store(size_t i, struct key_index item) const
+    {
+        keys[i] = item.key;
+        values[i] = static_cast<V>(item.index);
+    }
+};
+
+/* ---- numbers ---- */
+
+/* Vigna's splitmix64, as a function of the index: any element alone, in any order. */
+__device__ static uint64_t thread_random_bits(uint64_t index)
+{
+    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* In [0, 1). */
+__device__ static double thread_unit(uint64_t bits)
+{
+    return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+/* What a kernel must know to make item i. */
+struct recipe {
+    enum bench_shape_id shape;
+    enum key_kind kind;
+    unsigned bits, exponent_bits;
+    size_t count;
+};
+
+/* The seeds' formula, with two numbers of 31 bits as rand() gives them: in (-2^31, 2^31). Adding 0
+ * makes a -0 of it +0. */
+__device__ static double thread_seeds_number(uint64_t random)
+{
+    const double greatest = 0x7fffffff;
+    const double first = static_cast<double>(random & 0x7fffffff);
+    const double second = static_cast<double>(random >> 33);
+    return (first * 2 / greatest - 1) * second + 0.0;
+}
+
+/* x in [0, 1) of the shapes that are about where keys lie and how often they come. */
+__device__ static double thread_position(const struct recipe &recipe, size_t i, uint64_t random)
+{
+    const size_t count = recipe.count;
+    const double steps = static_cast<double>(count);
+    switch (recipe.shape) {
+    case BENCH_SHAPE_SEEDS:
+        return (thread_seeds_number(random) * 0x1p-31 + 1) / 2;
+    case BENCH_SHAPE_SORTED:
+        return static_cast<double>(i) / steps;
+    case BENCH_SHAPE_REVERSED:
+        return static_cast<double>(count - 1 - i) / steps;
+    case BENCH_SHAPE_ALL_EQUAL:
+        return 0.7;
+    case BENCH_SHAPE_TWO_VALUES:
+        return random % 2 ? 0.75 : 0.25;
+    case BENCH_SHAPE_ZIPF: /* the rank is 2^(20 u); its value lies anywhere */
+        return thread_unit(thread_random_bits(
+            ~static_cast<uint64_t>(exp2f(static_cast<float>(20 * thread_unit(random))))));
+    case BENCH_SHAPE_ORGAN_PIPE:
+        return static_cast<double>(2 * min(i, count - 1 - i)) / steps;
+    case BENCH_SHAPE_SAWTOOTH: {
+        const size_t period = count / 100 + 1;
+        return static_cast<double>(i % period) / static_cast<double>(period);
+    }
+    case BENCH_SHAPE_HALVES:
+        return thread_unit(random >> 1 | static_cast<uint64_t>(i < count / 2) << 63);
+    default:
+        return thread_unit(random);
+    }
+}
+
+/* The stored bits of a float with the fields of `random`, but for its exponent. */
+__device__ static uint64_t thread_float_bits(const struct recipe &recipe, uint64_t random,
+                                             uint64_t exponent)
+{
+    const unsigned significand_bits = recipe.bits - 1 - recipe.exponent_bits;
+    const uint64_t significand = random & key_bits_mask(significand_bits);
+    const uint64_t sign = random >> 63 << (recipe.bits - 1);
+    return sign | exponent << significand_bits | significand | 1;
+}
+
+__device__ static uint64_t thread_float(const struct recipe &recipe, size_t i, uint64_t random)
+{
+    if (recipe.shape == BENCH_SHAPE_DENORMALS)
+        return thread_float_bits(recipe, random, 0);
+    if (recipe.shape == BENCH_SHAPE_EXPONENTS) {
+        const uint64_t finite = key_bits_mask(recipe.exponent_bits) - 1;
+        return thread_float_bits(recipe, random, 1 + thread_random_bits(random) % finite);
+    }
+    const double x = recipe.shape == BENCH_SHAPE_SEEDS ? thread_seeds_number(random)
+                                                       : thread_position(recipe, i, random);
+    if (recipe.bits == 32)
+        return __float_as_uint(static_cast<float>(x));
+    return static_cast<uint64_t>(__double_as_longlong(x));
+}
+
+__device__ static uint64_t thread_unsigned(const struct recipe &recipe, size_t i, uint64_t random)
+{
+    switch (recipe.shape) {
+    case BENCH_SHAPE_UNIFORM:
+        return random >> (64 - recipe.bits);
+    case BENCH_SHAPE_DENORMALS:
+        return random >> (64 - recipe.bits / 2);
+    case BENCH_SHAPE_EXPONENTS:
+        return random >> (64 - recipe.bits) >> thread_random_bits(random) % recipe.bits;
+    default:
+        return static_cast<uint64_t>(thread_position(recipe, i, random) * 0x1p64) >>
+               (64 - recipe.bits);
+    }
+}
+
+/* ---- kernels ---- */
+
+template <typename Layout>
+__global__ void fill_kernel(Layout layout, struct recipe recipe)
+{
+    const size_t width = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < recipe.count;
+         i += width) {
+        const uint64_t random = thread_random_bits(i);
+        const uint64_t key = recipe.kind == KEY_FLOAT ? thread_float(recipe, i, random)
+                                                      : thread_unsigned(recipe, i, random);
+        layout.store(i, {i, key});
+    }
+}
+
+template <typename Layout>
+__device__ bool thread_is_disorder(struct key_order order, struct key_index left,
+                                   struct key_index right)
+{
+    const uint64_t left_key = key_order_encode(order, Layout::key_bits, left.key);
+    const uint64_t right_key = key_order_encode(order, Layout::key_bits, right.key);
+    return left_key > right_key ||
+           (Layout::is_ordered_by_index && left_key == right_key && left.index > right.index);
+}
+
+template <typename Layout>
+__global__ void digest_kernel(Layout layout, size_t count, struct key_order order,
+                              struct item_digest *digest)
+{
+    __shared__ struct item_digest block;
+    if (threadIdx.x == 0)
+        block = {0, 0, 0};
+    __syncthreads();
+    unsigned long long sum = 0, exclusive_or = 0, disorder = 0;
+    const size_t width = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+         i += width) {
+        const struct key_index item = layout.load(i);
+        const uint64_t hash = thread_random_bits(item.key ^ thread_random_bits(item.index));
+        sum += hash;
+        exclusive_or ^= hash;
+        disorder += i > 0 && thread_is_disorder<Layout>(order, layout.load(i - 1), item);
+    }
+    atomicAdd(&block.sum, sum);
+    atomicXor(&block.exclusive_or, exclusive_or);
+    atomicAdd(&block.disorder, disorder);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(&digest->sum, block.sum);
+        atomicXor(&digest->exclusive_or, block.exclusive_or);
+        atomicAdd(&digest->disorder, block.disorder);
+    }
+}
+
+/* ---- from what is known at run time to the templates ---- */
+
+static struct launch bench_launch(const struct bench_case *bench, const char *name)
+{
+    const size_t blocks = launch_blocks(bench->count, THREADS_PER_BLOCK);
+    return {name, std::min(blocks, blocks_at_most), THREADS_PER_BLOCK, bench->device,
+            bench->stream};
+}
+
+/* Calls action(layout) with the layout of the items. */
+template <typename Action>
+static bool with_layout(const struct bench_case *bench, const struct item_arrays &items,
+                        struct error *error, const Action &action)
+{
+    uint64_t *const keys = static_cast<uint64_t *>(items.keys);
+    if (items.value_bytes == 4)
+        return action(pairs_layout<uint32_t>{keys, static_cast<uint32_t *>(items.values)});
+    if (items.value_bytes == 8)
+        return action(pairs_layout<uint64_t>{keys, static_cast<uint64_t *>(items.values)});
+    switch (bench->type->item_bytes) {
+    case 1:
+        return action(keys_layout<uint8_t>{static_cast<uint8_t *>(items.keys)});
+    case 2:
+        return action(keys_layout<uint16_t>{static_cast<uint16_t *>(items.keys)});
+    case 4:
+        return action(keys_layout<uint32_t>{static_cast<uint32_t *>(items.keys)});
+    case 8:
+        return action(keys_layout<uint64_t>{keys});
+    case 16:
+        return action(items_layout{static_cast<struct key_index *>(items.keys)});
+    default:
+        return error_set(error, "no items of %u bytes", bench->type->item_bytes);
+    }
+}
+
+struct fill_action {
+    const struct bench_case *bench;
+    struct recipe recipe;
+    struct error *error;
+
+    template <typename Layout>
+    bool operator()(Layout layout) const
+    {
+        return launch_kernel(bench_launch(bench, "fill_kernel"), error, fill_kernel<Layout>, layout,
+                             recipe);
+    }
+};
+
+struct digest_action {
+    const struct bench_case *bench;
+    struct key_order order;
+    struct item_digest *digest;
+    struct error *error;
+
+    template <typename Layout>
+    bool operator()(Layout layout) const
+    {
+        return launch_kernel(bench_launch(bench, "digest_kernel"), error, digest_kernel<Layout>,
+                             layout, bench->count, order, digest);
+    }
+};
+
+bool bench_data_fill(const struct bench_case *bench, struct item_arrays items, struct error *error)
+{
+    const struct key_type *const type = &key_types[bench->type->key];
+    const struct recipe recipe = {bench->shape->id, type->kind, 8 * type->bytes,
+                                  type->exponent_bits, bench->count};
+    return with_layout(bench, items, error, fill_action{bench, recipe, error});
+}
+
+bool bench_data_digest(const struct bench_case *bench, struct item_arrays items,
+                       struct item_digest *work, struct item_digest *digest, struct error *error)
+{
+    const unsigned device = bench->device;
+    const struct key_order order =
+        key_order_make(&key_types[bench->type->key], ENDIAN_LITTLE, NAN_GREATEST, false);
+    return cuda_check(cudaMemsetAsync(work, 0, sizeof *work, bench->stream), device,
+                      "cudaMemsetAsync", error) &&
+           with_layout(bench, items, error, digest_action{bench, order, work, error}) &&
+           cuda_check(
+               cudaMemcpyAsync(digest, work, sizeof *digest, cudaMemcpyDeviceToHost, bench->stream),
+               device, "cudaMemcpyAsync", error) &&
+           cuda_check(cudaStreamSynchronize(bench->stream), device, "the check of the output",
+                      error);
+}

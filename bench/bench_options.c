@@ -1,0 +1,175 @@
+/* bench_options.c - argp's table and the words it takes. See bench_options.h. */
+#include "bench/bench_options.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_TYPES = 256, KEY_SHAPES, KEY_SIZES, KEY_PATHS, KEY_TILES, KEY_RUNS, KEY_JSON, KEY_NONE };
+
+static const struct argp_option option_table[] = {
+    {"types", KEY_TYPES, "LIST", 0, "Types of the items (default f64):", 0},
+    {"shapes", KEY_SHAPES, "LIST", 0, "Shapes of the data (default uniform):", 0},
+    {"sizes", KEY_SIZES, "LIST", 0, "Numbers of items, 5000 or 1e9 (default 1e6,1e7,1e8)", 0},
+    {"paths", KEY_PATHS, "LIST", 0, "Only these paths and peers (default all)", 0},
+    {"tiles", KEY_TILES, NULL, 0, "Every tile size of a path (default: the one of the rules)", 0},
+    {"runs", KEY_RUNS, "N", 0, "Timed runs of each, after one to warm up (default 5)", 0},
+    {"json", KEY_JSON, "FILE", 0, "Write the rows to FILE too, each a line of JSON", 0},
+    {"no-peers", KEY_NONE, NULL, 0, "Leave out the sorts of CUB", 0},
+    {0},
+};
+
+static const char documentation[] =
+    "Time every path of the GPU, and the sorts of CUB, on data that lies on the device; check each "
+    "output.\vA LIST has commas between its words; types and shapes may be 'all'. Columns: the "
+    "median time, what it is to the best peer's (below 1: faster), the memory that the sort needs "
+    "beside the items, and in times the items' all that it needs.\n\n"
+    "Exit status: 0 all sorted, 1 an output was wrong, 2 any other error.";
+
+/* The next word of *list, without its comma; NULL behind the last one. */
+static const char *next_word(const char **list, size_t *length)
+{
+    if (!*list)
+        return NULL;
+    const char *const word = *list;
+    *length = strcspn(word, ",");
+    *list = word[*length] ? word + *length + 1 : NULL;
+    return word;
+}
+
+static bool is_word(const char *word, size_t length, const char *name)
+{
+    return strlen(name) == length && memcmp(word, name, length) == 0;
+}
+
+bool bench_list_has(const char *list, const char *word)
+{
+    size_t length = 0;
+    for (const char *found; (found = next_word(&list, &length));)
+        if (is_word(found, length, word))
+            return true;
+    return false;
+}
+
+static const char *type_name(size_t i)
+{
+    return bench_types[i].name;
+}
+
+static const char *shape_name(size_t i)
+{
+    return bench_shapes[i].name;
+}
+
+/* Sets wanted[i] of each name(i) on the list, or of all. */
+static void parse_names(struct argp_state *state, const char *what, const char *list, size_t count,
+                        const char *(*name)(size_t), bool *wanted)
+{
+    memset(wanted, 0, count * sizeof *wanted);
+    size_t length = 0;
+    for (const char *word; (word = next_word(&list, &length));) {
+        bool is_known = false;
+        for (size_t i = 0; i < count; i++)
+            if (is_word(word, length, name(i)) || is_word(word, length, "all"))
+                wanted[i] = is_known = true;
+        if (!is_known)
+            argp_error(state, "unknown %s '%.*s'", what, (int)length, word);
+    }
+}
+
+static void parse_sizes(struct argp_state *state, const char *list, struct bench_options *options)
+{
+    const double greatest = 1e12; /* items of any type are then countable in bytes */
+    options->size_count = 0;
+    size_t length = 0;
+    for (const char *word; (word = next_word(&list, &length));) {
+        char *end = NULL;
+        const double size = strtod(word, &end);
+        if (end != word + length || !(size >= 1 && size <= greatest) ||
+            size != (double)(size_t)size)
+            argp_error(state, "not a number of items: '%.*s'", (int)length, word);
+        if (options->size_count == BENCH_SIZES_AT_MOST)
+            argp_error(state, "more than %d sizes", BENCH_SIZES_AT_MOST);
+        options->sizes[options->size_count++] = (size_t)size;
+    }
+}
+
+static void parse_runs(struct argp_state *state, const char *word, struct bench_options *options)
+{
+    char *end = NULL;
+    const long runs = strtol(word, &end, 10);
+    if (*word < '0' || *word > '9' || *end || runs < 1 || runs > 10000)
+        argp_error(state, "not a number of runs from 1 to 10000: '%s'", word);
+    options->runs = (unsigned)runs;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct bench_options *const options = state->input;
+    switch (key) {
+    case KEY_TYPES:
+        parse_names(state, "type", argument, BENCH_TYPE_COUNT, type_name, options->types);
+        return 0;
+    case KEY_SHAPES:
+        parse_names(state, "shape", argument, BENCH_SHAPE_COUNT, shape_name, options->shapes);
+        return 0;
+    case KEY_SIZES:
+        parse_sizes(state, argument, options);
+        return 0;
+    case KEY_PATHS:
+        options->paths = argument;
+        return 0;
+    case KEY_TILES:
+        options->all_tiles = true;
+        return 0;
+    case KEY_RUNS:
+        parse_runs(state, argument, options);
+        return 0;
+    case KEY_JSON:
+        options->json = argument;
+        return 0;
+    case KEY_NONE:
+        options->no_peers = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The lists behind the options that take them; argp frees the new text. */
+static char *describe(int key, const char *text, void *input)
+{
+    (void)input;
+    if (key != KEY_TYPES && key != KEY_SHAPES)
+        return (char *)text;
+    char *described = NULL;
+    size_t bytes = 0;
+    FILE *const stream = open_memstream(&described, &bytes);
+    if (!stream)
+        return (char *)text;
+    fputs(text, stream);
+    const size_t count = key == KEY_TYPES ? (size_t)BENCH_TYPE_COUNT : (size_t)BENCH_SHAPE_COUNT;
+    for (size_t i = 0; i < count; i++)
+        if (key == KEY_TYPES)
+            fprintf(stream, "%s %s", i ? "," : "", bench_types[i].name);
+        else
+            fprintf(stream, "%s %s (%s)", i ? ";" : "", bench_shapes[i].name,
+                    bench_shapes[i].summary);
+    if (fclose(stream) == 0)
+        return described;
+    free(described);
+    return (char *)text;
+}
+
+void bench_options_parse(int argc, char **argv, struct bench_options *options)
+{
+    *options =
+        (struct bench_options){.sizes = {1000000, 10000000, 100000000}, .size_count = 3, .runs = 5};
+    options->types[BENCH_TYPE_f64] = true;
+    options->shapes[BENCH_SHAPE_UNIFORM] = true;
+    const struct argp argp = {option_table, parse_option, NULL, documentation,
+                              NULL,         describe,     NULL};
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, options);
+}

@@ -1,0 +1,35 @@
+/* bench_options.h - the command line of bench_sort. */
+#ifndef BENCH_BENCH_OPTIONS_H
+#define BENCH_BENCH_OPTIONS_H
+
+#include "bench/bench_cases.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BENCH_SIZES_AT_MOST 64
+
+struct bench_options {
+    bool types[BENCH_TYPE_COUNT]; /* which of bench_types */
+    bool shapes[BENCH_SHAPE_COUNT];
+    size_t sizes[BENCH_SIZES_AT_MOST];
+    size_t size_count;
+    const char *paths; /* names with commas between; NULL: all */
+    bool all_tiles;
+    bool no_peers;
+    unsigned runs;
+    const char *json; /* NULL: none */
+};
+
+/* Reads the command line; a word that is none, or --help, ends the program as argp does, with
+ * status 2 or 0. */
+void bench_options_parse(int argc, char **argv, struct bench_options *options);
+
+/* Whether the list, as in --paths, has the word. */
+bool bench_list_has(const char *list, const char *word);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,205 @@
+/* bench_sort.cu - times every path of the backend "gpu" and the sorts of CUB beside them.
+ *
+ *   bench_sort --types=f64,u32 --sizes=1e6,1e9 --shapes=all --json=FILE
+ *
+ * For each type, shape and size: all sorters, in turns, on data made on the device, in one process
+ * (bench_run.h); then a row for each, with its time as a part of the best peer's. The paths are
+ * those of the backend's table, at the tile size of its rules or at all of them. What is printed is
+ * what docs/performance.md records.
+ */
+#include "bench/bench_options.h"
+#include "bench/bench_report.h"
+#include "bench/bench_run.h"
+#include "cuda/cuda_check.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <string>
+#include <vector>
+
+/* What all cases share. */
+struct bench {
+    struct bench_options options;
+    const struct backend *backend;
+    struct device_facts facts;
+    cudaStream_t stream;
+    FILE *json;
+    size_t wrong; /* outputs */
+};
+
+/* ---- which sorters ---- */
+
+static bool is_wanted(const struct bench_options *options, const char *name)
+{
+    return !options->paths || bench_list_has(options->paths, name);
+}
+
+/* The tile size of the rule for the count if the path has it, else the path's first, as the plan of
+ * the program does for a path that is named. */
+static size_t rule_tile_size(const struct backend *backend, const struct algorithm *algorithm,
+                             size_t count)
+{
+    const size_t tile_size = backend_find_rule(backend, count)->tile_size;
+    for (const size_t *size = algorithm->tile_sizes; *size; size++)
+        if (*size == tile_size)
+            return tile_size;
+    return algorithm->tile_sizes[0];
+}
+
+static void add_path(const struct bench *bench, const struct algorithm *algorithm, size_t count,
+                     std::vector<struct sorter> *sorters)
+{
+    if (!algorithm->tile_sizes)
+        sorters->push_back({algorithm, NULL, 0});
+    else if (!bench->options.all_tiles)
+        sorters->push_back({algorithm, NULL, rule_tile_size(bench->backend, algorithm, count)});
+    else
+        for (const size_t *size = algorithm->tile_sizes; *size; size++)
+            sorters->push_back({algorithm, NULL, *size});
+}
+
+static std::vector<struct sorter> find_sorters(const struct bench *bench,
+                                               const struct bench_type *type, size_t count)
+{
+    std::vector<struct sorter> sorters;
+    for (size_t i = 0; i < bench->backend->algorithm_count; i++)
+        if (is_wanted(&bench->options, bench->backend->algorithms[i].name))
+            add_path(bench, &bench->backend->algorithms[i], count, &sorters);
+    for (size_t i = 0; i < peer_count && !bench->options.no_peers; i++) {
+        const struct sorter peer = {NULL, &peers[i], 0};
+        if (is_wanted(&bench->options, peers[i].name) && sorter_accepts(&peer, type))
+            sorters.push_back(peer);
+    }
+    return sorters;
+}
+
+/* Every word of --paths is the name of a path or a peer. */
+static bool check_paths(const struct bench *bench, struct error *error)
+{
+    for (const char *word = bench->options.paths; word;) {
+        const char *const comma = strchr(word, ',');
+        const std::string name(word, comma ? static_cast<size_t>(comma - word) : strlen(word));
+        bool is_known = backend_find_algorithm(bench->backend, name.c_str()) != NULL;
+        for (size_t i = 0; i < peer_count; i++)
+            is_known = is_known || name == peers[i].name;
+        if (!is_known)
+            return error_set(error, "no path or peer '%s'", name.c_str());
+        word = comma ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+/* ---- a case ---- */
+
+static double best_peer_ms(const std::vector<struct sorter> &sorters,
+                           const std::vector<struct bench_result> &results)
+{
+    double best_ms = 0;
+    for (size_t i = 0; i < sorters.size(); i++) {
+        const double median_ms = results[i].median_ms;
+        if (sorters[i].peer && results[i].runs > 0 && (best_ms == 0 || median_ms < best_ms))
+            best_ms = median_ms;
+    }
+    return best_ms;
+}
+
+static void report_result(struct bench *bench, const struct bench_case *bench_case,
+                          const struct sorter *sorter, const struct bench_result *result,
+                          double peer_ms)
+{
+    struct bench_row row = {};
+    row.device = bench->facts.name;
+    row.type = bench_case->type->name;
+    row.shape = bench_case->shape->name;
+    row.count = bench_case->count;
+    row.path = sorter_name(sorter);
+    row.is_peer = sorter->peer != NULL;
+    row.tile_size = sorter->tile_size;
+    row.runs = result->runs;
+    row.median_ms = result->median_ms;
+    row.least_ms = result->least_ms;
+    row.peer_ms = peer_ms;
+    row.item_bytes = sorter_item_bytes(sorter, bench_case->type);
+    row.scratch_bytes = result->scratch_bytes;
+    row.is_sorted = result->is_sorted;
+    row.problem = result->not_timed.is_set ? result->not_timed.message : NULL;
+    bench_report_row(stdout, &row);
+    if (bench->json)
+        bench_report_json(bench->json, &row);
+    bench->wrong += !result->is_sorted;
+}
+
+static bool run_case(struct bench *bench, const struct bench_type *type,
+                     const struct bench_shape *shape, size_t count, struct error *error)
+{
+    const struct bench_case bench_case = {type, shape, count, 0, bench->stream};
+    const std::vector<struct sorter> sorters = find_sorters(bench, type, count);
+    std::vector<struct bench_result> results(sorters.size());
+    if (!bench_run_case(&bench_case, bench->options.runs, sorters.data(), sorters.size(),
+                        results.data(), error))
+        return false;
+    const double peer_ms = best_peer_ms(sorters, results);
+    for (size_t i = 0; i < sorters.size(); i++)
+        report_result(bench, &bench_case, &sorters[i], &results[i], peer_ms);
+    return true;
+}
+
+static bool run_cases(struct bench *bench, struct error *error)
+{
+    const struct bench_options *const options = &bench->options;
+    for (size_t type = 0; type < BENCH_TYPE_COUNT; type++)
+        for (size_t shape = 0; shape < BENCH_SHAPE_COUNT; shape++)
+            for (size_t i = 0; i < options->size_count; i++)
+                if (options->types[type] && options->shapes[shape] &&
+                    !run_case(bench, &bench_types[type], &bench_shapes[shape], options->sizes[i],
+                              error))
+                    return false;
+    return true;
+}
+
+/* ---- the program ---- */
+
+static bool open_bench(struct bench *bench, struct error *error)
+{
+    bench->backend = backend_find("gpu");
+    if (!bench->backend)
+        return error_set(error, "this build has no backend 'gpu'");
+    if (!check_paths(bench, error) || !bench->backend->probe(0, &bench->facts, error) ||
+        !cuda_check(cudaStreamCreate(&bench->stream), 0, "cudaStreamCreate", error))
+        return false;
+    const char *const json = bench->options.json;
+    bench->json = json ? fopen(json, "w") : NULL;
+    return !json || bench->json || error_set_errno(error, "%s: cannot open", json);
+}
+
+/* What could not be written is a failure too. */
+static bool close_bench(struct bench *bench, struct error *error)
+{
+    bool is_closed = bench_report_close(bench->json, bench->options.json, error);
+    if (bench->stream &&
+        !cuda_check(cudaStreamDestroy(bench->stream), 0, "cudaStreamDestroy", error))
+        is_closed = false;
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return error_set_errno(error, "cannot write the table");
+    return is_closed;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = {};
+    struct error error = {};
+    bench_options_parse(argc, argv, &bench.options);
+    bool is_done = open_bench(&bench, &error);
+    if (is_done) {
+        printf("%s, %u multiprocessors; median of %u runs after one to warm up; the sort alone\n",
+               bench.facts.name, bench.facts.units, bench.options.runs);
+        bench_report_head(stdout);
+        is_done = run_cases(&bench, &error);
+    }
+    is_done = close_bench(&bench, &error) && is_done;
+    if (!is_done)
+        fprintf(stderr, "bench_sort: %s\n", error.message);
+    else if (bench.wrong > 0)
+        fprintf(stderr, "bench_sort: %zu outputs are WRONG\n", bench.wrong);
+    return !is_done ? 2 : bench.wrong > 0 ? 1 : 0;
+}
