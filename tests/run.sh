@@ -20,7 +20,7 @@ add_test() {
     local script=$results/$1
     {
         echo '#!/usr/bin/env bash'
-        printf 'timeout 300 env '
+        printf 'timeout 900 env '
         printf '%q ' "${@:2}"
         # cmocka writes "not ok # SKIP" where TAP has "ok # SKIP".
         printf "| sed -u 's/^not ok \\(.*# SKIP\\)/ok \\\\1/' | tee %q\n" "$script.tap"
