@@ -34,25 +34,13 @@ static bool is_wanted(const struct bench_options *options, const char *name)
     return !options->paths || bench_list_has(options->paths, name);
 }
 
-/* The tile size of the rule for the count if the path has it, else the path's first, as the plan of
- * the program does for a path that is named. */
-static size_t rule_tile_size(const struct backend *backend, const struct algorithm *algorithm,
-                             size_t count)
-{
-    const size_t tile_size = backend_find_rule(backend, count)->tile_size;
-    for (const size_t *size = algorithm->tile_sizes; *size; size++)
-        if (*size == tile_size)
-            return tile_size;
-    return algorithm->tile_sizes[0];
-}
-
 static void add_path(const struct bench *bench, const struct algorithm *algorithm, size_t count,
                      std::vector<struct sorter> *sorters)
 {
-    if (!algorithm->tile_sizes)
-        sorters->push_back({algorithm, NULL, 0});
-    else if (!bench->options.all_tiles)
-        sorters->push_back({algorithm, NULL, rule_tile_size(bench->backend, algorithm, count)});
+    const size_t tile_size =
+        algorithm_find_tile_size(algorithm, backend_find_rule(bench->backend, count)->tile_size);
+    if (!algorithm->tile_sizes || !bench->options.all_tiles)
+        sorters->push_back({algorithm, NULL, tile_size});
     else
         for (const size_t *size = algorithm->tile_sizes; *size; size++)
             sorters->push_back({algorithm, NULL, *size});

@@ -388,16 +388,6 @@ static bool has_tile_size(const struct algorithm *algorithm, size_t tile_size)
     return false;
 }
 
-/* The path's largest tile that is no larger than the rule's, which was measured on another path. */
-static size_t nearest_tile_size(const struct algorithm *algorithm, size_t tile_size)
-{
-    size_t nearest = 0;
-    for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
-        if (nearest == 0 || *size <= tile_size)
-            nearest = *size;
-    return nearest;
-}
-
 static bool choose_algorithm(const struct options *options, struct plan *plan, struct error *error)
 {
     struct sort_spec *sort = &plan->job.sort;
@@ -415,7 +405,7 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
         return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
                          options->tile_size);
     if (!options->tile_size)
-        sort->tile_size = nearest_tile_size(sort->algorithm, rule->tile_size);
+        sort->tile_size = algorithm_find_tile_size(sort->algorithm, rule->tile_size);
     if (options->algorithm)
         snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason, "as --algorithm says");
     else if (rule->up_to == SIZE_MAX)

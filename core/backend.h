@@ -127,6 +127,10 @@ const struct backend *backend_find(const char *name);
 /* NULL if the backend has no such path. */
 const struct algorithm *backend_find_algorithm(const struct backend *backend, const char *name);
 
+/* The path's largest tile that is no larger than tile_size, a rule's, which may have been measured
+ * on another path; its smallest where all are larger, 0 where it has no tiles. */
+size_t algorithm_find_tile_size(const struct algorithm *algorithm, size_t tile_size);
+
 /* The row of backend->rules for `count` items; COUNT_UNKNOWN takes the last row. */
 const struct algorithm_rule *backend_find_rule(const struct backend *backend, size_t count);
 

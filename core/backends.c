@@ -32,6 +32,15 @@ const struct algorithm *backend_find_algorithm(const struct backend *backend, co
     return NULL;
 }
 
+size_t algorithm_find_tile_size(const struct algorithm *algorithm, size_t tile_size)
+{
+    size_t found = 0;
+    for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
+        if (found == 0 || *size <= tile_size)
+            found = *size;
+    return found;
+}
+
 const struct algorithm_rule *backend_find_rule(const struct backend *backend, size_t count)
 {
     const struct algorithm_rule *rule = backend->rules;
