@@ -32,14 +32,10 @@ struct cuda_sort {
         *note; /* pinned, and written by kernels too; NULL for a path without `finish` */
 };
 
-/* Ranges of the items that a path's kernels could not sort. They hold the right items, as stored
- * bits; all else is sorted. */
+/* How much a path's kernels could not sort, in a unit of the path's: its ranges are in the
+ * workspace. */
 struct sort_note {
-    size_t count; /* may be more than there is room for */
-    struct {
-        size_t first;
-        size_t count;
-    } ranges[RADIX_RANGES];
+    size_t count;
 };
 
 /* One function a path. False with *error when a kernel cannot be started. */

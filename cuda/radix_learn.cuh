@@ -1,25 +1,45 @@
-/* radix_learn.cuh - the two kernels that learn a radix_model: many blocks gather the sample, one
- * block makes the tree.
+/* radix_learn.cuh - learns a radix_model for each segment: a block each, from a sample in
+ * registers.
  *
- *   keys --sample_kernel--> sample, encoded
- *        --learn_kernel--> its least and greatest key -> the root's cells, weighed
- *                       -> heavy cells cut and weighed, level by level
- *                       -> positions given out in proportion to weight, in the order of the keys
+ *   keys --sample--> its least and greatest key -> the root's cells, weighed
+ *                 -> heavy cells cut and weighed, level by level
+ *                 -> positions given out in proportion to weight, in the order of the keys
  *
- * A cell that holds one value only, and as much of the sample as a bucket, gets a bucket of its
- * own: these keys need no sorting.
+ * A cell in which the sample has one value only, as often as two buckets have keys, gets a bucket
+ * of its own: these keys need no sorting, and would make the bucket too large for their neighbours.
  */
 #ifndef CUDA_RADIX_LEARN_CUH
 #define CUDA_RADIX_LEARN_CUH
 
-#include "cuda/radix_partition.cuh"
+#include "cuda/radix_levels.cuh"
 
-/* What is asked of a model. */
+/* What is asked of a segment's model. */
 struct radix_wish {
-    size_t count;         /* keys */
+    size_t count;         /* keys of the segment */
     unsigned sample_bits; /* the sample has 2^sample_bits keys, at most `count` */
-    unsigned buckets;     /* below 2^RADIX_BUCKET_BITS; the model has one more at most */
+    unsigned root_bits;   /* of the model */
+    unsigned buckets;     /* below RADIX_WAYS; the model has one more at most */
 };
+
+/* Buckets of `bucket_keys` or more, of which three are the fewest that can part one value from
+ * what is below and above it. */
+__device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size_t bucket_keys,
+                                                              unsigned sample_bits_most,
+                                                              unsigned root_rarity_bits)
+{
+    const unsigned count_bits = 63 - static_cast<unsigned>(__clzll(static_cast<long long>(count)));
+    const unsigned wanted_bits =
+        max(count_bits, RADIX_SAMPLE_BITS_LEAST + RADIX_SAMPLE_RARITY_BITS) -
+        RADIX_SAMPLE_RARITY_BITS;
+    const size_t wanted = (count + bucket_keys - 1) / bucket_keys;
+    const unsigned sample_bits = min(min(wanted_bits, sample_bits_most), count_bits);
+    const unsigned root_bits = max(sample_bits, root_rarity_bits + 1) - root_rarity_bits;
+    const struct radix_wish wish = {count, sample_bits, min(root_bits, RADIX_ROOT_BITS),
+                                    static_cast<unsigned>(wanted < 3            ? 3
+                                                          : wanted < RADIX_WAYS ? wanted
+                                                                                : RADIX_WAYS - 1)};
+    return wish;
+}
 
 /* Scrambles the bits of i (the finaliser of MurmurHash3, by A. Appleby). */
 __device__ __forceinline__ uint64_t thread_scramble(uint64_t i)
@@ -31,40 +51,80 @@ __device__ __forceinline__ uint64_t thread_scramble(uint64_t i)
     return i ^ i >> 33;
 }
 
-/* Each stride of the input gives one key, at a place that has nothing to do with its number. */
+constexpr unsigned LEARN_THREADS = RADIX_ROOT_CELLS;
+static_assert(LEARN_THREADS <= 1024 && LEARN_THREADS % THREADS_PER_WARP == 0, "a block");
+static_assert(THREADS_PER_WARP % RADIX_NODE_CELLS == 0, "a warp has the cells of some nodes");
+
+/* Keys of the sample that a thread holds. */
 template <typename K>
-__global__ void __launch_bounds__(THREADS_PER_BLOCK)
-    radix_sample_kernel(const K *source, K *sample, struct radix_wish wish,
-                        struct key_order encoding)
+constexpr unsigned RADIX_OWN_BITS = radix_sample_own_bits(sizeof(K));
+template <typename K>
+constexpr unsigned RADIX_SAMPLE_BITS_MOST = RADIX_ROOT_BITS + RADIX_OWN_BITS<K>;
+
+/* A thread's part of the sample. */
+template <typename K>
+struct radix_sample {
+    K keys[1u << RADIX_OWN_BITS<K>];
+    unsigned count; /* of keys */
+    unsigned rows;  /* the most that a thread of the block has */
+};
+
+/* Each stride of the segment gives one key, at a place that has nothing to do with its number. */
+template <typename K>
+__device__ __forceinline__ void block_sample(const K *segment, const struct radix_wish &wish,
+                                             const struct key_order &encoding,
+                                             struct radix_sample<K> &sample)
 {
-    const size_t index = static_cast<size_t>(blockIdx.x) * THREADS_PER_BLOCK + threadIdx.x;
-    if (index >> wish.sample_bits)
-        return;
+    const unsigned size = 1u << wish.sample_bits;
     const size_t stride = wish.count >> wish.sample_bits;
-    K key[1] = {source[index * stride + thread_scramble(index + wish.count) % stride]};
-    thread_encode_keys(encoding, key);
-    sample[index] = key[0];
+    sample.count = threadIdx.x < size ? (size - threadIdx.x - 1) / LEARN_THREADS + 1 : 0;
+    sample.rows = (size + LEARN_THREADS - 1) / LEARN_THREADS;
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        if (i >= sample.rows)
+            break;
+        const size_t index = i * LEARN_THREADS + threadIdx.x;
+        const size_t within = thread_scramble(index + wish.count) % stride;
+        sample.keys[i] = i < sample.count ? segment[index * stride + within] : K{0};
+    }
+    thread_encode_keys(encoding, sample.keys);
 }
+
+/* Each level takes RADIX_NODE_BITS of a path. */
+constexpr unsigned RADIX_LEVELS = 64 / RADIX_NODE_BITS;
 
 /* The tree while it grows, in shared memory. */
 struct radix_tree {
     struct radix_entry entries[RADIX_ENTRIES];
-    uint32_t weights[RADIX_ENTRIES]; /* sample keys that end in a cell; then its positions */
-    uint32_t lower[RADIX_ENTRIES];   /* those of them in the lower half of the cell */
-    bool is_single[RADIX_ENTRIES];   /* the cell has a bucket of its own */
-    unsigned parents[RADIX_NODES];   /* the cell that a node cuts */
-    unsigned levels[RADIX_NODES];    /* 1 below the root */
-    uint32_t firsts[RADIX_NODES];    /* the position that a node starts with */
-    unsigned nodes;                  /* asked for; may be more than there are */
+    uint32_t quarters[RADIX_ENTRIES][4]; /* sample keys that end in a quarter of a cell */
+    uint32_t weights[RADIX_ENTRIES];     /* positions of a cell */
+    uint32_t least[RADIX_ENTRIES];       /* of the tops of its keys' paths */
+    uint32_t most[RADIX_ENTRIES];
+    bool is_single[RADIX_ENTRIES];     /* the cell has a bucket of its own */
+    unsigned parents[RADIX_NODES];     /* the cell that a node cuts */
+    uint32_t firsts[RADIX_NODES];      /* the position that a node starts with */
+    unsigned levels[RADIX_LEVELS + 1]; /* nodes above each level below the root */
+    unsigned level_count;
+    unsigned nodes; /* asked for; may be more than there are */
+    unsigned root_cells;
+    unsigned last_cell; /* of the root, at the end of the range */
+    uint32_t last_top;  /* of a path in it, at most */
 };
-
-constexpr unsigned LEARN_THREADS = RADIX_ROOT_CELLS;
-static_assert(LEARN_THREADS <= 1024 && LEARN_THREADS % THREADS_PER_WARP == 0, "a block");
-static_assert(RADIX_NODE_CELLS == 2 * THREADS_PER_WARP, "a lane has two cells of a node");
 
 __device__ __forceinline__ unsigned radix_tree_nodes(const struct radix_tree &tree)
 {
     return tree.nodes < RADIX_NODES ? tree.nodes : RADIX_NODES;
+}
+
+/* The first cell of a node; of the one behind the last, the end. */
+__device__ __forceinline__ unsigned radix_tree_cell(const struct radix_tree &tree, unsigned node)
+{
+    return tree.root_cells + node * RADIX_NODE_CELLS;
+}
+
+__device__ __forceinline__ unsigned radix_tree_end(const struct radix_tree &tree)
+{
+    return radix_tree_cell(tree, radix_tree_nodes(tree));
 }
 
 template <typename K>
@@ -121,133 +181,216 @@ __device__ __forceinline__ unsigned thread_leading_zeros(K range)
  * are expected beyond each end. */
 template <typename K>
 __device__ __forceinline__ struct radix_lookup<K>
-block_find_range(const K *sample, unsigned sample_bits, K *warp_keys) {
+block_find_range(const struct radix_sample<K> &sample, const struct radix_wish &wish,
+                 const struct radix_entry *entries, K *warp_keys) {
     K least = key_infinity<K>(), greatest = 0;
-    for (unsigned i = threadIdx.x; i < 1u << sample_bits; i += LEARN_THREADS) {
-        const K key = sample[i];
-        least = key < least ? key : least;
-        greatest = key > greatest ? key : greatest;
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        const K key = sample.keys[i];
+        least = i < sample.count && key < least ? key : least;
+        greatest = i < sample.count && key > greatest ? key : greatest;
     }
     least = block_least(least, warp_keys);
     greatest = static_cast<K>(~block_least(static_cast<K>(~greatest), warp_keys));
-    const K margin = static_cast<K>((greatest - least) >> sample_bits << 3);
+    const K margin = static_cast<K>((greatest - least) >> wish.sample_bits << 3);
     const K lowest = least > margin ? static_cast<K>(least - margin) : K{0};
     const K room = static_cast<K>(key_infinity<K>() - greatest);
     const K highest = static_cast<K>(greatest + (room > margin ? margin : room));
     const K range = static_cast<K>(highest - lowest);
     const struct radix_lookup<K> lookup = {
-        lowest, range, thread_leading_zeros(range), 0, NULL
+        lowest, range, thread_leading_zeros(range), 0, wish.root_bits, entries
     };
     return lookup;
 }
 
-/* Bits of a key that cells of the level do not tell apart; 0 or less: a cell has one value. */
+/* Finds where in the root the range ends. */
 template <typename K>
-__device__ __forceinline__ int radix_bits_left(unsigned norm, unsigned level)
+__device__ __forceinline__ void thread_set_last_cell(struct radix_tree &tree,
+                                                     const struct radix_lookup<K> &lookup)
 {
-    return static_cast<int>(8 * sizeof(K)) -
-           static_cast<int>(norm + RADIX_ROOT_BITS + RADIX_NODE_BITS * level);
+    typename radix_path<K>::bits rest;
+    tree.last_cell = thread_radix_cell(lookup, thread_radix_path(lookup.range, lookup.norm), &rest);
+    tree.last_top = thread_path_top(rest);
+}
+
+/* Raises or lowers a bound in shared memory; only few keys of a cell move it. */
+__device__ __forceinline__ void thread_widen(struct radix_tree &tree, unsigned cell, uint32_t top)
+{
+    if (top < tree.least[cell])
+        atomicMin(&tree.least[cell], top);
+    if (top > tree.most[cell])
+        atomicMax(&tree.most[cell], top);
 }
 
 /* Counts the sample's keys that end in cells from `first_cell` on. */
 template <typename K>
 __device__ __forceinline__ void
-block_weigh(struct radix_tree &tree, const K *sample, unsigned sample_bits,
+block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
             const struct radix_lookup<K> &lookup, unsigned first_cell)
 {
-    for (unsigned i = threadIdx.x; i < 1u << sample_bits; i += LEARN_THREADS) {
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        if (i >= sample.rows)
+            break;
         typename radix_path<K>::bits rest;
-        const K offset = static_cast<K>(sample[i] - lookup.lowest);
+        const K offset = static_cast<K>(sample.keys[i] - lookup.lowest);
         const unsigned cell =
-            thread_radix_cell<K>(tree.entries, thread_radix_path(offset, lookup.norm), &rest);
-        const bool is_crowded = warp_is_crowded(cell);
-        const bool is_lower = rest >> (RADIX_PATH_BITS<K> - 1) == 0;
-        warp_count(tree.weights, cell, cell >= first_cell, is_crowded);
-        warp_count(tree.lower, cell, cell >= first_cell && is_lower, is_crowded);
+            thread_radix_cell(lookup, thread_radix_path(offset, lookup.norm), &rest);
+        const uint32_t top = thread_path_top(rest);
+        const bool counted = i < sample.count && cell >= first_cell;
+        const unsigned quarter = 4 * cell + (top >> 30);
+        warp_count(tree.quarters[0], quarter, counted, warp_is_crowded(quarter));
+        if (counted)
+            thread_widen(tree, cell, top);
     }
 }
 
-/* True if a cell is heavy, or its halves differ by more than a quarter and more than chance makes
- * likely (4 standard deviations), so that its keys are uneven inside. */
-__device__ __forceinline__ bool thread_wants_cut(uint32_t weight, uint32_t lower,
+/* True if all keys of the sample in the cell are one, as far as can be seen. */
+__device__ __forceinline__ bool thread_has_one_value(const struct radix_tree &tree, unsigned cell)
+{
+    return tree.least[cell] == tree.most[cell];
+}
+
+__device__ __forceinline__ unsigned thread_cell_weight(const struct radix_tree &tree, unsigned cell)
+{
+    const uint32_t *const quarters = tree.quarters[cell];
+    return quarters[0] + quarters[1] + quarters[2] + quarters[3];
+}
+
+/* True if the cell is heavy and its parts still have keys enough to tell their weights, or if its
+ * quarters differ by more than chance makes likely: Pearson's sum of squares over their mean is
+ * above 25 for even keys once in 60,000 cells. The last cell of the root is cut by the end of the
+ * range already. */
+__device__ __forceinline__ bool thread_wants_cut(const struct radix_tree &tree, unsigned cell,
                                                  unsigned sample_bits)
 {
-    if (weight >= 1u << sample_bits >> RADIX_HEAVY_BITS)
+    const unsigned weight = thread_cell_weight(tree, cell);
+    if (weight >= RADIX_HEAVY_LEAST && weight >> (sample_bits - RADIX_HEAVY_BITS) > 0)
         return true;
-    const uint32_t twice = 2 * lower;
-    const uint64_t excess = twice > weight ? twice - weight : weight - twice;
-    return weight >= RADIX_UNEVEN_LEAST && 4 * excess > weight && excess * excess > 16 * weight;
+    if (weight < RADIX_UNEVEN_LEAST || cell == tree.last_cell)
+        return false;
+    uint64_t squares = 0;
+    for (unsigned i = 0; i < 4; i++)
+        squares += static_cast<uint64_t>(tree.quarters[cell][i]) * tree.quarters[cell][i];
+    return 4 * squares > static_cast<uint64_t>(weight) * (weight + 25);
 }
 
 /* Cuts cells among first_cell..end_cell, all of one level, while there are nodes. */
 __device__ __forceinline__ void block_cut(struct radix_tree &tree, unsigned sample_bits,
-                                          unsigned first_cell, unsigned end_cell, unsigned level)
+                                          unsigned first_cell, unsigned end_cell)
 {
     for (unsigned cell = first_cell + threadIdx.x; cell < end_cell; cell += LEARN_THREADS) {
-        if (!thread_wants_cut(tree.weights[cell], tree.lower[cell], sample_bits))
+        if (thread_has_one_value(tree, cell) || !thread_wants_cut(tree, cell, sample_bits))
             continue;
         const unsigned node = atomicAdd(&tree.nodes, 1u);
         if (node >= RADIX_NODES)
             continue;
-        tree.entries[cell].first = RADIX_CUT | (RADIX_ROOT_CELLS + node * RADIX_NODE_CELLS);
+        tree.entries[cell].first = RADIX_CUT | radix_tree_cell(tree, node);
         tree.parents[node] = cell;
-        tree.levels[node] = level + 1;
     }
 }
 
 /* Grows the tree level by level. */
 template <typename K>
-__device__ __forceinline__ void block_grow_tree(struct radix_tree &tree, const K *sample,
-                                                unsigned sample_bits,
-                                                const struct radix_lookup<K> &lookup)
+__device__ __forceinline__ void
+block_grow_tree(struct radix_tree &tree, const struct radix_sample<K> &sample, unsigned sample_bits,
+                const struct radix_lookup<K> &lookup)
 {
-    unsigned first_cell = 0, end_cell = RADIX_ROOT_CELLS;
-    for (unsigned level = 0; first_cell < end_cell; level++) {
-        block_weigh(tree, sample, sample_bits, lookup, first_cell);
+    unsigned first_cell = 0, end_cell = tree.root_cells, level = 0;
+    for (; first_cell < end_cell; level++) {
+        block_weigh(tree, sample, lookup, first_cell);
+        if (threadIdx.x == 0)
+            tree.levels[level] = radix_tree_nodes(tree);
         __syncthreads();
-        const unsigned bits_used = RADIX_ROOT_BITS + RADIX_NODE_BITS * (level + 1);
-        if (bits_used <= RADIX_PATH_BITS<K> && radix_bits_left<K>(lookup.norm, level) > 0)
-            block_cut(tree, sample_bits, first_cell, end_cell, level);
+        if (lookup.root_bits + RADIX_NODE_BITS * (level + 1) <= RADIX_PATH_BITS<K>)
+            block_cut(tree, sample_bits, first_cell, end_cell);
         __syncthreads();
         first_cell = end_cell;
-        end_cell = RADIX_ROOT_CELLS + radix_tree_nodes(tree) * RADIX_NODE_CELLS;
+        end_cell = radix_tree_end(tree);
     }
+    if (threadIdx.x == 0)
+        tree.level_count = level - 1;
 }
 
-/* Turns weights into positions. A cell with a bucket of its own takes two whole buckets, of which
- * one or two halves are left to its neighbours; it weighs at least as much. */
-template <typename K>
+/* Turns weights into positions. Each cell has a quarter of a sample key for nothing: where the
+ * sample has none, there are positions to tell keys apart nevertheless. A cell with a bucket of its
+ * own takes two whole buckets, of which one or two halves are left to its neighbours; it weighs at
+ * least as much. */
 __device__ __forceinline__ void block_share_positions(struct radix_tree &tree,
-                                                      const struct radix_wish &wish, unsigned norm)
+                                                      const struct radix_wish &wish)
 {
-    const unsigned end_cell = RADIX_ROOT_CELLS + radix_tree_nodes(tree) * RADIX_NODE_CELLS;
+    const unsigned end_cell = radix_tree_end(tree);
+    const uint64_t all = (uint64_t{4} << wish.sample_bits) + end_cell;
     for (unsigned cell = threadIdx.x; cell < end_cell; cell += LEARN_THREADS) {
-        const unsigned level =
-            cell < RADIX_ROOT_CELLS ? 0 : tree.levels[(cell - RADIX_ROOT_CELLS) / RADIX_NODE_CELLS];
-        const uint64_t share = static_cast<uint64_t>(tree.weights[cell]) * wish.buckets;
+        const uint64_t share = (uint64_t{4} * thread_cell_weight(tree, cell) + 1) * wish.buckets;
         const bool is_cut = tree.entries[cell].first & RADIX_CUT;
-        const bool is_single = !is_cut && radix_bits_left<K>(norm, level) <= 0 &&
-                               share >= uint64_t{2} << wish.sample_bits;
+        const bool is_single = !is_cut && thread_has_one_value(tree, cell) && share >= 2 * all;
         tree.is_single[cell] = is_single;
         if (is_single)
             tree.weights[cell] = 2u << RADIX_FRACTION_BITS;
         else
-            tree.weights[cell] = static_cast<uint32_t>(
-                is_cut ? 0 : (share << RADIX_FRACTION_BITS) >> wish.sample_bits);
+            tree.weights[cell] =
+                static_cast<uint32_t>(is_cut ? 0 : (share << RADIX_FRACTION_BITS) / all);
     }
 }
 
-/* A cut cell has the positions of its node's cells. Nodes come after their parents' nodes. One warp
- * calls it. */
-__device__ __forceinline__ void warp_sum_nodes(struct radix_tree &tree)
+/* Which cells of a level's nodes a thread has: one of a node's, of every LEARN_THREADS. */
+struct radix_level_walk {
+    unsigned cell;
+    unsigned end; /* of the level's cells */
+};
+
+__device__ __forceinline__ struct radix_level_walk thread_walk_level(const struct radix_tree &tree,
+                                                                     unsigned level)
 {
-    for (unsigned node = radix_tree_nodes(tree); node-- > 0;) {
-        const unsigned cell = RADIX_ROOT_CELLS + node * RADIX_NODE_CELLS + 2 * thread_lane();
-        const uint32_t sum = warp_inclusive_scan(tree.weights[cell] + tree.weights[cell + 1]);
-        if (thread_lane() == THREADS_PER_WARP - 1)
-            tree.weights[tree.parents[node]] = sum;
-        __syncwarp();
+    const struct radix_level_walk walk = {radix_tree_cell(tree, tree.levels[level]) + threadIdx.x,
+                                          radix_tree_cell(tree, tree.levels[level + 1])};
+    return walk;
+}
+
+/* The sum of `value` over this and the cells before it in its node. All lanes call it. */
+__device__ __forceinline__ uint32_t warp_scan_nodes(uint32_t value)
+{
+#pragma unroll
+    for (unsigned distance = 1; distance < RADIX_NODE_CELLS; distance *= 2) {
+        const uint32_t before = __shfl_up_sync(ALL_LANES, value, distance, RADIX_NODE_CELLS);
+        if (threadIdx.x % RADIX_NODE_CELLS >= distance)
+            value += before;
     }
+    return value;
+}
+
+__device__ __forceinline__ unsigned radix_node_of(const struct radix_tree &tree, unsigned cell)
+{
+    return (cell - tree.root_cells) / RADIX_NODE_CELLS;
+}
+
+/* A cut cell has the positions of its node's cells, from the deepest level up. A level has at most
+ * LEARN_THREADS cells. */
+static_assert(RADIX_NODES * RADIX_NODE_CELLS <= LEARN_THREADS, "one step walks a level");
+__device__ __forceinline__ void block_sum_nodes(struct radix_tree &tree)
+{
+    for (unsigned level = tree.level_count; level-- > 0;) {
+        const struct radix_level_walk walk = thread_walk_level(tree, level);
+        const bool is_in = walk.cell < walk.end;
+        const uint32_t sum = warp_scan_nodes(is_in ? tree.weights[walk.cell] : 0);
+        if (is_in && threadIdx.x % RADIX_NODE_CELLS == RADIX_NODE_CELLS - 1)
+            tree.weights[tree.parents[radix_node_of(tree, walk.cell)]] = sum;
+        __syncthreads();
+    }
+}
+
+/* Positions that the keys of an uncut cell are spread over, in 2^-32 of its width; the last cell of
+ * the root is as wide as the range leaves it. */
+__device__ __forceinline__ uint32_t thread_cell_scale(const struct radix_tree &tree, unsigned cell)
+{
+    const uint32_t weight = tree.weights[cell];
+    if (tree.is_single[cell])
+        return 0;
+    if (cell != tree.last_cell)
+        return weight;
+    const uint64_t scale = (static_cast<uint64_t>(weight) << 32) / (uint64_t{tree.last_top} + 1);
+    return scale < UINT32_MAX ? static_cast<uint32_t>(scale) : UINT32_MAX;
 }
 
 /* Gives a cell its first position. */
@@ -255,67 +398,105 @@ __device__ __forceinline__ void thread_place_cell(struct radix_tree &tree, unsig
                                                   uint32_t first)
 {
     struct radix_entry *const entry = &tree.entries[cell];
-    if (entry->first & RADIX_CUT) {
-        tree.firsts[((entry->first & ~RADIX_CUT) - RADIX_ROOT_CELLS) / RADIX_NODE_CELLS] = first;
-        entry->scale = 0;
-    } else {
-        entry->first = tree.is_single[cell] ? first + (1u << RADIX_FRACTION_BITS) : first;
-        entry->scale = tree.is_single[cell] ? 0 : tree.weights[cell];
-    }
+    if (entry->first & RADIX_CUT)
+        tree.firsts[radix_node_of(tree, entry->first & ~RADIX_CUT)] = first;
+    else
+        *entry = {tree.is_single[cell] ? first + (1u << RADIX_FRACTION_BITS) : first,
+                  thread_cell_scale(tree, cell)};
 }
 
-/* The cells of all nodes, once the root's are placed. One warp calls it. */
-__device__ __forceinline__ void warp_place_nodes(struct radix_tree &tree)
+/* The cells of all nodes, once the root's are placed. */
+__device__ __forceinline__ void block_place_nodes(struct radix_tree &tree)
 {
-    for (unsigned node = 0; node < radix_tree_nodes(tree); node++) {
-        const unsigned cell = RADIX_ROOT_CELLS + node * RADIX_NODE_CELLS + 2 * thread_lane();
-        const uint32_t even = tree.weights[cell], odd = tree.weights[cell + 1];
-        const uint32_t end = tree.firsts[node] + warp_inclusive_scan(even + odd);
-        thread_place_cell(tree, cell, end - odd - even);
-        thread_place_cell(tree, cell + 1, end - odd);
-        __syncwarp();
+    for (unsigned level = 0; level < tree.level_count; level++) {
+        const struct radix_level_walk walk = thread_walk_level(tree, level);
+        const bool is_in = walk.cell < walk.end;
+        const uint32_t weight = is_in ? tree.weights[walk.cell] : 0;
+        const uint32_t end = warp_scan_nodes(weight);
+        if (is_in)
+            thread_place_cell(tree, walk.cell,
+                              tree.firsts[radix_node_of(tree, walk.cell)] + end - weight);
+        __syncthreads();
     }
 }
 
-/* Makes the model, and the whole array the segment that the first partition works on. One block. */
+/* What a learning block has in shared memory. */
 template <typename K>
-__global__ void __launch_bounds__(LEARN_THREADS)
-    radix_learn_kernel(const K *sample, struct radix_wish wish, struct radix_model<K> *model,
-                       struct radix_segments *whole)
+struct radix_learn_shared {
+    struct radix_tree tree;
+    K warp_keys[THREADS_PER_WARP];
+    uint32_t warp_sums[THREADS_PER_WARP];
+};
+
+__device__ __forceinline__ void block_clear_tree(struct radix_tree &tree, unsigned root_bits)
 {
-    __shared__ struct radix_tree tree;
-    __shared__ K warp_keys[THREADS_PER_WARP];
-    __shared__ uint32_t warp_sums[THREADS_PER_WARP];
     for (unsigned cell = threadIdx.x; cell < RADIX_ENTRIES; cell += LEARN_THREADS) {
         tree.entries[cell] = {0, 0};
-        tree.weights[cell] = tree.lower[cell] = 0;
-        tree.is_single[cell] = false;
+        for (unsigned quarter = 0; quarter < 4; quarter++)
+            tree.quarters[cell][quarter] = 0;
+        tree.most[cell] = 0;
+        tree.least[cell] = UINT32_MAX;
     }
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         tree.nodes = 0;
-    const struct radix_lookup<K> lookup = block_find_range(sample, wish.sample_bits, warp_keys);
-    block_grow_tree(tree, sample, wish.sample_bits, lookup);
-    block_share_positions<K>(tree, wish, lookup.norm);
+        tree.root_cells = 1u << root_bits;
+    }
+}
+
+/* Gives all cells their positions; returns where they end. */
+__device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree, uint32_t *warp_sums)
+{
     __syncthreads();
-    if (threadIdx.x < THREADS_PER_WARP)
-        warp_sum_nodes(tree);
-    __syncthreads();
+    block_sum_nodes(tree);
     uint32_t end = 0;
-    const uint32_t first =
-        block_exclusive_scan<LEARN_THREADS>(tree.weights[threadIdx.x], warp_sums, &end);
-    thread_place_cell(tree, threadIdx.x, first);
+    const bool has_cell = threadIdx.x < tree.root_cells;
+    const uint32_t first = block_exclusive_scan<LEARN_THREADS>(
+        has_cell ? tree.weights[threadIdx.x] : 0, warp_sums, &end);
+    if (has_cell)
+        thread_place_cell(tree, threadIdx.x, first);
     __syncthreads();
-    if (threadIdx.x < THREADS_PER_WARP)
-        warp_place_nodes(tree);
-    __syncthreads();
-    for (unsigned cell = threadIdx.x; cell < RADIX_ENTRIES; cell += LEARN_THREADS)
+    block_place_nodes(tree);
+    return end;
+}
+
+/* Makes the model of each segment, and clears the segment's counts. A block for each segment. */
+template <typename K>
+__global__ void __launch_bounds__(LEARN_THREADS)
+    radix_learn_kernel(const K *source, const struct radix_segments *segments, size_t bucket_keys,
+                       unsigned root_rarity_bits, struct key_order encoding,
+                       struct radix_model<K> *models, radix_count *counts)
+{
+    struct radix_learn_shared<K> &shared =
+        *reinterpret_cast<struct radix_learn_shared<K> *>(block_dynamic_shared());
+    struct radix_tree &tree = shared.tree;
+    const size_t count = segments->keys[blockIdx.x];
+    if (count == 0)
+        return;
+    const struct radix_wish wish =
+        thread_make_wish(count, bucket_keys, RADIX_SAMPLE_BITS_MOST<K>, root_rarity_bits);
+    struct radix_sample<K> sample;
+    block_sample(source + segments->first[blockIdx.x], wish, encoding, sample);
+    block_clear_tree(tree, wish.root_bits);
+    for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += LEARN_THREADS)
+        counts[static_cast<size_t>(blockIdx.x) * RADIX_WAYS + i] = 0;
+    const struct radix_lookup<K> lookup =
+        block_find_range(sample, wish, tree.entries, shared.warp_keys);
+    if (threadIdx.x == 0)
+        thread_set_last_cell(tree, lookup);
+    block_grow_tree(tree, sample, wish.sample_bits, lookup);
+    block_share_positions(tree, wish);
+    const uint32_t end = block_place_cells(tree, shared.warp_sums);
+    struct radix_model<K> *const model = &models[blockIdx.x];
+    const unsigned entry_count = radix_tree_end(tree);
+    for (unsigned cell = threadIdx.x; cell < entry_count; cell += LEARN_THREADS)
         model->entries[cell] = tree.entries[cell];
     if (threadIdx.x == 0) {
         model->lowest = lookup.lowest;
         model->range = lookup.range;
         model->norm = lookup.norm;
         model->end = end;
-        thread_whole_segment<RADIX_PARTITION_TILE<K>>(whole, wish.count);
+        model->root_bits = lookup.root_bits;
+        model->entry_count = entry_count;
     }
 }
 

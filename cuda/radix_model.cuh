@@ -3,15 +3,14 @@
  *
  * A plain radix digit splits the range of the keys into equal widths; real keys (doubles above all)
  * crowd into few of them. Here a tree of cells follows the keys: the root cuts the range into equal
- * cells, a cell that holds a large share of the sample is cut again, and within a cell positions
- * grow evenly. So a lookup is a subtraction, a shift and, nearly always, one load:
+ * cells, a cell whose keys crowd is cut again, and within a cell positions grow evenly. So a lookup
+ * is a subtraction, a shift and, nearly always, one load:
  *
  *   key - lowest, its top bit shifted to the top --> root cell [--> cell of a node ...]
  *   position = first of the cell + rest of the bits * positions of the cell
  *
- * A position is a fixed-point number: its whole part is the number of a bucket, which all passes of
- * the sort use (its high digit in the first, its low digit in the second), and its fraction orders
- * keys within a bucket. Any such map is monotone, whatever the sample: a bad sample can make
+ * A position is a fixed-point number: its whole part is the number of a bucket, its fraction orders
+ * keys within the bucket. Any such map is monotone, whatever the sample: a bad sample can make
  * buckets uneven, never wrong.
  *
  * The idea of a learned, monotone first cut is that of Kristo et al., "The Case for a Learned
@@ -22,14 +21,14 @@
 
 #include "cuda/thread_key.cuh"
 
-constexpr unsigned RADIX_ROOT_CELLS = 1u << RADIX_ROOT_BITS;
+#include <stddef.h>
+
+constexpr unsigned RADIX_ROOT_CELLS = 1u << RADIX_ROOT_BITS; /* at most */
 constexpr unsigned RADIX_NODE_CELLS = 1u << RADIX_NODE_BITS;
 constexpr unsigned RADIX_ENTRIES = RADIX_ROOT_CELLS + RADIX_NODES * RADIX_NODE_CELLS;
 
-/* Buckets that a model can have, and the bits of a position that count within a bucket; a position
- * has 31 bits. */
-constexpr unsigned RADIX_BUCKET_BITS = 2 * RADIX_WAYS_BITS;
-constexpr unsigned RADIX_FRACTION_BITS = 31 - RADIX_BUCKET_BITS;
+/* The bits of a position that count within a bucket; a position has 31 bits. */
+constexpr unsigned RADIX_FRACTION_BITS = 31 - RADIX_WAYS_BITS;
 
 /* Set in `first` of a cell that is cut again; the other bits then say where its node's entries
  * start. */
@@ -47,16 +46,19 @@ struct radix_model {
     K range;       /* keys are looked up if key - lowest <= range */
     unsigned norm; /* the shift that brings the top bit of range to the top */
     uint32_t end;  /* the position of all keys above */
-    struct radix_entry entries[RADIX_ENTRIES];
+    unsigned root_bits;
+    unsigned entry_count;
+    struct radix_entry entries[RADIX_ENTRIES]; /* the root's, then those of node after node */
 };
 
-/* A model whose entries lie in shared memory and whose bounds lie in registers. */
+/* A model in shared memory, with its bounds in registers. */
 template <typename K>
 struct radix_lookup {
     K lowest;
     K range;
     unsigned norm;
     uint32_t end;
+    unsigned root_bits;
     const struct radix_entry *entries;
 };
 
@@ -80,16 +82,23 @@ __device__ __forceinline__ typename radix_path<K>::bits thread_radix_path(K offs
     return static_cast<typename radix_path<K>::bits>((offset << norm) >> unseen_bits);
 }
 
+/* The top 32 bits of a path. */
+template <typename Bits>
+__device__ __forceinline__ uint32_t thread_path_top(Bits path)
+{
+    return static_cast<uint32_t>(path >> (8 * sizeof(Bits) - 32));
+}
+
 /* The cell at which the path ends, and in *rest what is left of the path. */
 template <typename K>
-__device__ __forceinline__ unsigned thread_radix_cell(const struct radix_entry *entries,
+__device__ __forceinline__ unsigned thread_radix_cell(const struct radix_lookup<K> &lookup,
                                                       typename radix_path<K>::bits path,
                                                       typename radix_path<K>::bits *rest)
 {
-    unsigned cell = static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - RADIX_ROOT_BITS));
-    path <<= RADIX_ROOT_BITS;
-    while (entries[cell].first & RADIX_CUT) {
-        cell = (entries[cell].first & ~RADIX_CUT) +
+    unsigned cell = static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - lookup.root_bits));
+    path <<= lookup.root_bits;
+    while (lookup.entries[cell].first & RADIX_CUT) {
+        cell = (lookup.entries[cell].first & ~RADIX_CUT) +
                static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - RADIX_NODE_BITS));
         path <<= RADIX_NODE_BITS;
     }
@@ -97,34 +106,121 @@ __device__ __forceinline__ unsigned thread_radix_cell(const struct radix_entry *
     return cell;
 }
 
-template <typename K>
-__device__ __forceinline__ uint32_t thread_radix_position(const struct radix_lookup<K> &lookup,
-                                                          K key)
+/* The cells that the paths end at below the root, for those that do. They go down together, so that
+ * their loads do not wait for each other. */
+template <typename K, unsigned N>
+__device__ __forceinline__ void thread_descend(const struct radix_lookup<K> &lookup,
+                                               const K (&keys)[N], struct radix_entry (&entries)[N],
+                                               uint32_t (&tops)[N])
 {
-    const K offset = static_cast<K>(key - lookup.lowest);
-    if (offset > lookup.range)
-        return key < lookup.lowest ? 0 : lookup.end;
-    typename radix_path<K>::bits path = thread_radix_path(offset, lookup.norm);
-    struct radix_entry entry = lookup.entries[path >> (RADIX_PATH_BITS<K> - RADIX_ROOT_BITS)];
-    path <<= RADIX_ROOT_BITS;
-    while (entry.first & RADIX_CUT) {
-        entry =
-            lookup.entries[(entry.first & ~RADIX_CUT) +
-                           static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - RADIX_NODE_BITS))];
-        path <<= RADIX_NODE_BITS;
+    unsigned seen_bits = lookup.root_bits;
+    bool is_cut = true;
+    while (is_cut) {
+        is_cut = false;
+#pragma unroll
+        for (unsigned i = 0; i < N; i++) {
+            if (!(entries[i].first & RADIX_CUT))
+                continue;
+            const K offset = static_cast<K>(keys[i] - lookup.lowest);
+            const typename radix_path<K>::bits path = thread_radix_path(offset, lookup.norm)
+                                                      << seen_bits;
+            entries[i] =
+                lookup
+                    .entries[(entries[i].first & ~RADIX_CUT) +
+                             static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - RADIX_NODE_BITS))];
+            tops[i] =
+                thread_path_top(static_cast<typename radix_path<K>::bits>(path << RADIX_NODE_BITS));
+            is_cut |= entries[i].first & RADIX_CUT;
+        }
+        seen_bits += RADIX_NODE_BITS;
     }
-    const uint32_t within = static_cast<uint32_t>(path >> (RADIX_PATH_BITS<K> - 32));
-    return entry.first + __umulhi(within, entry.scale);
 }
 
-/* Copies the model's entries to `entries`, in shared memory; they are there after a barrier. */
+/* positions[i]: that of keys[i]. The common case has no branch, so that loads overlap: the root is
+ * looked up for all, with the top 32 bits of the path, which are enough for it. */
+template <typename K, unsigned N>
+__device__ __forceinline__ void thread_radix_positions(const struct radix_lookup<K> &lookup,
+                                                       const K (&keys)[N], uint32_t (&positions)[N])
+{
+    struct radix_entry entries[N];
+    uint32_t tops[N], cuts = 0;
+    bool is_outside = false;
+#pragma unroll
+    for (unsigned i = 0; i < N; i++) {
+        const K offset = static_cast<K>(keys[i] - lookup.lowest);
+        is_outside |= offset > lookup.range;
+        const uint32_t top = thread_path_top(thread_radix_path(offset, lookup.norm));
+        entries[i] = lookup.entries[top >> (32 - lookup.root_bits)];
+        tops[i] = top << lookup.root_bits;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        cuts |= entries[i].first;
+    if (cuts & RADIX_CUT)
+        thread_descend(lookup, keys, entries, tops);
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        positions[i] = entries[i].first + __umulhi(tops[i], entries[i].scale);
+    if (is_outside)
+#pragma unroll
+        for (unsigned i = 0; i < N; i++)
+            if (static_cast<K>(keys[i] - lookup.lowest) > lookup.range)
+                positions[i] = keys[i] < lookup.lowest ? 0 : lookup.end;
+}
+
+/* Keys that are looked up together, as registers allow. */
+constexpr unsigned RADIX_BATCH = 4;
+
+/* A thread's part of a model on its way to shared memory: one word of those that most models are
+ * made of. */
+struct radix_model_word {
+    uint2 word;
+    unsigned entry_count;
+};
+
+template <typename K>
+union radix_model_words {
+    struct radix_model<K> model;
+    uint2 words[sizeof(struct radix_model<K>) / sizeof(uint2)];
+};
+
+template <typename K>
+__device__ __forceinline__ struct radix_model_word
+thread_fetch_model(const struct radix_model<K> *model)
+{
+    const struct radix_model_word part = {
+        reinterpret_cast<const union radix_model_words<K> *>(model)->words[threadIdx.x],
+        model->entry_count};
+    return part;
+}
+
+/* Puts what all THREADS threads have fetched, and what more there is, to shared memory; it is there
+ * after a barrier. */
 template <typename K, unsigned THREADS>
+__device__ __forceinline__ void block_store_model(const struct radix_model_word &part,
+                                                  const struct radix_model<K> *model,
+                                                  struct radix_model<K> &shared)
+{
+    constexpr unsigned head = offsetof(struct radix_model<K>, entries) / sizeof(uint2);
+    static_assert(head + RADIX_ENTRIES >= THREADS, "there are as many words");
+    reinterpret_cast<union radix_model_words<K> *>(&shared)->words[threadIdx.x] = part.word;
+    for (unsigned i = THREADS - head + threadIdx.x; i < part.entry_count; i += THREADS)
+        shared.entries[i] = model->entries[i];
+}
+
+/* Both at once. */
+template <typename K, unsigned THREADS>
+__device__ __forceinline__ void block_load_model(const struct radix_model<K> *model,
+                                                 struct radix_model<K> &shared)
+{
+    block_store_model<K, THREADS>(thread_fetch_model(model), model, shared);
+}
+
+template <typename K>
 __device__ __forceinline__ struct radix_lookup<K>
-block_load_model(const struct radix_model<K> *model, struct radix_entry *entries) {
-    for (unsigned i = threadIdx.x; i < RADIX_ENTRIES; i += THREADS)
-        entries[i] = model->entries[i];
+thread_lookup(const struct radix_model<K> &shared) {
     const struct radix_lookup<K> lookup = {
-        model->lowest, model->range, model->norm, model->end, entries
+        shared.lowest, shared.range, shared.norm, shared.end, shared.root_bits, shared.entries
     };
     return lookup;
 }

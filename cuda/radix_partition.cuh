@@ -1,16 +1,20 @@
-/* radix_partition.cuh - parts every segment of an array into RADIX_WAYS buckets.
+/* radix_partition.cuh - parts every segment of an array into RADIX_WAYS buckets, each segment by a
+ * model of its own.
  *
  *   segments --radix_count_kernel--> keys of each bucket
  *            --(scan: radix_levels.cuh)--> cursors, where the next key of each bucket goes
  *            --radix_partition_kernel--> the array in order of buckets
  *
- * A segment is the whole array in the first partition, a bucket of the first one in the second. It
- * is cut into tiles; a block takes tile after tile, and never knows more than one segment at a
- * time.
+ * A segment is the whole array, or a bucket of an earlier partition. It is cut into tiles. Counting
+ * blocks take consecutive tiles, so that they seldom meet a new segment, whose model they must
+ * load. Partitioning blocks take turns: so all of them write to few segments at a time, and lines
+ * that no tile fills alone are filled in the L2 cache before they go to memory (with consecutive
+ * tiles 11.6 ms for 1e9 64-bit keys, in place of 7.5).
  *
  * Order among equals is free, so no block needs to wait for another: the keys of a tile get their
  * ranks in the buckets from counters in shared memory, and one atomic for each bucket and tile
  * reserves their place in the target. Through shared memory they leave in runs, a run a bucket.
+ * Meanwhile the next tile is on its way into registers.
  */
 #ifndef CUDA_RADIX_PARTITION_CUH
 #define CUDA_RADIX_PARTITION_CUH
@@ -21,32 +25,13 @@
 
 typedef unsigned long long radix_count; /* as atomics want it */
 
-/* A cut of an array into consecutive pieces. */
+constexpr unsigned RADIX_SEGMENTS = RADIX_WAYS;
+
+/* Pieces of an array; those that there are not have no keys. */
 struct radix_segments {
-    unsigned count;
-    radix_count first[RADIX_WAYS + 1]; /* index of a segment's first key; the end behind the last */
-    unsigned tiles[RADIX_WAYS + 1]; /* tiles in the segments before; all of them behind the last */
-};
-
-__device__ __forceinline__ unsigned radix_tiles_of(radix_count count, unsigned tile)
-{
-    return static_cast<unsigned>((count + tile - 1) / tile);
-}
-
-/* The whole array as one segment. One thread calls it. */
-template <unsigned TILE>
-__device__ __forceinline__ void thread_whole_segment(struct radix_segments *segments, size_t count)
-{
-    segments->count = 1;
-    segments->first[0] = 0;
-    segments->first[1] = count;
-    segments->tiles[0] = 0;
-    segments->tiles[1] = radix_tiles_of(count, TILE);
-}
-
-/* Which of the two digits of a bucket's number a partition looks at. */
-struct radix_digit {
-    unsigned shift;
+    radix_count first[RADIX_SEGMENTS]; /* index of a segment's first key */
+    radix_count keys[RADIX_SEGMENTS];
+    unsigned tiles[RADIX_SEGMENTS + 1]; /* tiles in the segments before; behind the last: all */
 };
 
 template <typename K>
@@ -55,11 +40,69 @@ template <typename K>
 constexpr unsigned RADIX_PARTITION_TILE = RADIX_PARTITION_THREADS *RADIX_PARTITION_KEYS<K>;
 
 template <typename K>
-__device__ __forceinline__ unsigned thread_radix_digit(const struct radix_lookup<K> &lookup,
-                                                       const struct radix_digit &digit, K key)
+__host__ __device__ __forceinline__ unsigned radix_tiles_of(size_t count)
 {
-    return thread_radix_position(lookup, key) >> (RADIX_FRACTION_BITS + digit.shift) &
-           (RADIX_WAYS - 1);
+    return static_cast<unsigned>((count + RADIX_PARTITION_TILE<K> - 1) / RADIX_PARTITION_TILE<K>);
+}
+
+constexpr unsigned RADIX_RANK_SHIFT = 16; /* a place is a rank above a bucket or bin */
+constexpr unsigned RADIX_PLACE_MASK = (1u << RADIX_RANK_SHIFT) - 1;
+
+/* Behind the buckets is one for what a thread holds behind the tile's end, so that no step needs to
+ * tell it from a key: it is counted and arranged like one, and never written. */
+constexpr unsigned RADIX_COUNTERS = RADIX_WAYS + 1;
+
+/* buckets[i]: that of keys[i], a striped tile of `count` keys. */
+template <typename K>
+__device__ __forceinline__ void thread_radix_buckets(const struct radix_lookup<K> &lookup,
+                                                     unsigned count,
+                                                     const K (&keys)[RADIX_PARTITION_KEYS<K>],
+                                                     unsigned (&buckets)[RADIX_PARTITION_KEYS<K>])
+{
+    static_assert(RADIX_PARTITION_KEYS<K> % RADIX_BATCH == 0, "whole batches");
+#pragma unroll
+    for (unsigned first = 0; first < RADIX_PARTITION_KEYS<K>; first += RADIX_BATCH) {
+        K batch[RADIX_BATCH];
+        uint32_t positions[RADIX_BATCH];
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_BATCH; i++)
+            batch[i] = keys[first + i];
+        thread_radix_positions(lookup, batch, positions);
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_BATCH; i++)
+            buckets[first + i] = (first + i) * RADIX_PARTITION_THREADS + threadIdx.x < count
+                                     ? positions[i] >> RADIX_FRACTION_BITS
+                                     : RADIX_WAYS;
+    }
+}
+
+/* Counts the keys by buckets[i], which becomes the key's place. */
+template <unsigned N>
+__device__ __forceinline__ void warp_count_buckets(unsigned *counters, unsigned (&buckets)[N])
+{
+    if (warp_is_crowded(buckets[0])) {
+#pragma unroll
+        for (unsigned i = 0; i < N; i++)
+            buckets[i] |= warp_count_together(counters, buckets[i], 1) << RADIX_RANK_SHIFT;
+        return;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        buckets[i] |= atomicAdd(&counters[buckets[i]], 1u) << RADIX_RANK_SHIFT;
+}
+
+/* What is the block's of `count` pieces of work: begin..end. */
+struct radix_share {
+    unsigned begin;
+    unsigned end;
+};
+
+__device__ __forceinline__ struct radix_share block_share(unsigned count)
+{
+    const uint64_t total = count;
+    const struct radix_share share = {static_cast<unsigned>(total * blockIdx.x / gridDim.x),
+                                      static_cast<unsigned>(total * (blockIdx.x + 1) / gridDim.x)};
+    return share;
 }
 
 /* The tile that a block works on. */
@@ -69,40 +112,25 @@ struct radix_place {
     unsigned count;
 };
 
-/* What a block needs to know of the segments, in shared memory. */
-struct radix_map {
-    unsigned tiles[RADIX_WAYS + 1];
-    unsigned segments;
-};
-
-/* All threads of the block call it; the map is there after a barrier. */
-__device__ __forceinline__ void block_load_map(struct radix_map &map,
-                                               const struct radix_segments *segments)
+/* The tile, in the segment last found or behind it. The lanes of each warp look at 32 segments at a
+ * time. */
+template <typename K>
+__device__ __forceinline__ void warp_find_tile(const struct radix_segments *segments, unsigned tile,
+                                               struct radix_place &place)
 {
-    const unsigned count = segments->count;
-    for (unsigned i = threadIdx.x; i <= count; i += blockDim.x)
-        map.tiles[i] = segments->tiles[i];
-    if (threadIdx.x == 0)
-        map.segments = count;
-}
-
-__device__ __forceinline__ unsigned radix_map_end(const struct radix_map &map)
-{
-    return map.tiles[map.segments];
-}
-
-/* The tile, at or behind the segment last found; it must be one of the map's. */
-template <unsigned TILE>
-__device__ __forceinline__ void thread_find_tile(const struct radix_map &map,
-                                                 const struct radix_segments *segments,
-                                                 unsigned tile, struct radix_place &place)
-{
-    while (tile >= map.tiles[place.segment + 1])
-        place.segment++;
-    place.first = segments->first[place.segment] +
-                  static_cast<size_t>(tile - map.tiles[place.segment]) * TILE;
-    const size_t left = segments->first[place.segment + 1] - place.first;
-    place.count = left < TILE ? static_cast<unsigned>(left) : TILE;
+    unsigned skipped = THREADS_PER_WARP;
+    while (skipped == THREADS_PER_WARP) {
+        const unsigned next = place.segment + 1 + thread_lane();
+        const bool is_behind = next < RADIX_SEGMENTS && segments->tiles[next] <= tile;
+        skipped = static_cast<unsigned>(__popc(__ballot_sync(ALL_LANES, is_behind)));
+        place.segment += skipped;
+    }
+    const size_t before =
+        static_cast<size_t>(tile - segments->tiles[place.segment]) * RADIX_PARTITION_TILE<K>;
+    const size_t left = segments->keys[place.segment] - before;
+    place.first = segments->first[place.segment] + before;
+    place.count =
+        left < RADIX_PARTITION_TILE<K> ? static_cast<unsigned>(left) : RADIX_PARTITION_TILE<K>;
 }
 
 /* Reads the tile, striped; what lies behind its end is any key. */
@@ -117,174 +145,173 @@ __device__ __forceinline__ void block_load_tile(const K *source, const struct ra
     }
 }
 
+__device__ __forceinline__ void block_clear_counters(unsigned *counters)
+{
+    for (unsigned i = threadIdx.x; i < RADIX_COUNTERS; i += RADIX_PARTITION_THREADS)
+        counters[i] = 0;
+}
+
 /* Adds the block's counters to those of the segment and clears them. Between barriers. */
-__device__ __forceinline__ void block_flush_counts(unsigned *counters, radix_count *counts,
-                                                   unsigned segment)
+__device__ __forceinline__ void block_flush_counts(unsigned *counters, radix_count *counts)
 {
     for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += RADIX_PARTITION_THREADS) {
         if (counters[i] > 0)
-            atomicAdd(&counts[static_cast<size_t>(segment) * RADIX_WAYS + i],
-                      static_cast<radix_count>(counters[i]));
+            atomicAdd(&counts[i], static_cast<radix_count>(counters[i]));
         counters[i] = 0;
     }
 }
 
-/* counts[segment][digit] += the keys that have it. A block counts consecutive tiles, and hands its
- * counters over where the segment ends. */
+/* counts[segment][bucket] += the keys in it. The counters are handed over where a segment ends. */
 template <typename K>
-__global__ void __launch_bounds__(RADIX_PARTITION_THREADS)
+__global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
     radix_count_kernel(const K *__restrict__ source, const struct radix_segments *segments,
-                       const struct radix_model<K> *model, struct radix_digit digit,
-                       struct key_order encoding, radix_count *counts)
+                       const struct radix_model<K> *models, struct key_order encoding,
+                       radix_count *counts)
 {
-    __shared__ struct radix_entry entries[RADIX_ENTRIES];
-    __shared__ struct radix_map map;
-    __shared__ unsigned counters[RADIX_WAYS];
-    const struct radix_lookup<K> lookup =
-        block_load_model<K, RADIX_PARTITION_THREADS>(model, entries);
-    block_load_map(map, segments);
-    for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += RADIX_PARTITION_THREADS)
-        counters[i] = 0;
-    __syncthreads();
-    const unsigned share = (radix_map_end(map) + gridDim.x - 1) / gridDim.x;
-    const unsigned end = min(radix_map_end(map), (blockIdx.x + 1) * share);
+    __shared__ struct radix_model<K> model;
+    __shared__ unsigned counters[RADIX_COUNTERS];
+    const struct radix_share share = block_share(segments->tiles[RADIX_SEGMENTS]);
+    if (share.begin >= share.end)
+        return;
     struct radix_place place = {};
-    unsigned counted = 0; /* the segment that the counters are of */
-    for (unsigned tile = blockIdx.x * share; tile < end; tile++) {
-        thread_find_tile<RADIX_PARTITION_TILE<K>>(map, segments, tile, place);
-        if (place.segment != counted) {
-            __syncthreads();
-            block_flush_counts(counters, counts, counted);
-            __syncthreads();
-            counted = place.segment;
-        }
+    warp_find_tile<K>(segments, share.begin, place);
+    block_load_model<K, RADIX_PARTITION_THREADS>(models + place.segment, model);
+    block_clear_counters(counters);
+    unsigned counted = place.segment;
+    __syncthreads();
+    for (unsigned tile = share.begin; tile < share.end; tile++) {
+        warp_find_tile<K>(segments, tile, place);
         K keys[RADIX_PARTITION_KEYS<K>];
         block_load_tile(source, place, keys);
+        if (place.segment != counted) {
+            __syncthreads();
+            block_flush_counts(counters, counts + static_cast<size_t>(counted) * RADIX_WAYS);
+            block_load_model<K, RADIX_PARTITION_THREADS>(models + place.segment, model);
+            counted = place.segment;
+            __syncthreads();
+        }
         thread_encode_keys(encoding, keys);
-        const bool is_crowded = warp_is_crowded(thread_radix_digit(lookup, digit, keys[0]));
-#pragma unroll
-        for (unsigned i = 0; i < RADIX_PARTITION_KEYS<K>; i++)
-            warp_count(counters, thread_radix_digit(lookup, digit, keys[i]),
-                       i * RADIX_PARTITION_THREADS + threadIdx.x < place.count, is_crowded);
+        unsigned buckets[RADIX_PARTITION_KEYS<K>];
+        thread_radix_buckets(thread_lookup(model), place.count, keys, buckets);
+        warp_count_buckets(counters, buckets);
     }
     __syncthreads();
-    block_flush_counts(counters, counts, counted);
+    block_flush_counts(counters, counts + static_cast<size_t>(counted) * RADIX_WAYS);
 }
 
 /* The shared memory of a partitioning block. */
 template <typename K>
 struct radix_partition_shared {
     K keys[RADIX_PARTITION_TILE<K>];
-    struct radix_entry entries[RADIX_ENTRIES];
-    radix_count targets[RADIX_WAYS]; /* of a bucket's key: the target less its index in keys */
-    unsigned counters[RADIX_WAYS];   /* keys of a bucket; then the index of the first in keys */
+    struct radix_model<K> model;
+    radix_count targets[RADIX_COUNTERS]; /* of a bucket's key: the target less its index in keys */
+    unsigned counters[RADIX_COUNTERS];   /* keys of a bucket; then the index of the first in keys */
     unsigned warp_sums[THREADS_PER_WARP];
-    struct radix_map map;
-    uint16_t digits[RADIX_PARTITION_TILE<K>];
+    uint16_t buckets[RADIX_PARTITION_TILE<K>];
 };
 
-constexpr unsigned RADIX_RANK_SHIFT = 16; /* a place is a rank above a digit or bin */
+/* Room in the target for the tile's keys of the thread's buckets. */
+static_assert(RADIX_WAYS == RADIX_PARTITION_THREADS, "each thread has a bucket");
+struct radix_room {
+    radix_count target; /* of the first key, if there are any */
+    unsigned first;     /* its index in the tile, in order of buckets */
+};
 
-/* places[i]: the bucket of keys[i], and its rank among the tile's keys of that bucket. */
-template <typename K>
-__device__ __forceinline__ void
-block_rank_tile(const struct radix_lookup<K> &lookup, const struct radix_digit &digit,
-                unsigned count, const K (&keys)[RADIX_PARTITION_KEYS<K>], unsigned *counters,
-                unsigned (&places)[RADIX_PARTITION_KEYS<K>])
+/* Turns counts into indices, and asks for the room; the answer is not waited for here. */
+__device__ __forceinline__ struct radix_room block_reserve(unsigned *counters, unsigned *warp_sums,
+                                                           radix_count *cursors)
 {
-    const bool is_crowded = warp_is_crowded(thread_radix_digit(lookup, digit, keys[0]));
-#pragma unroll
-    for (unsigned i = 0; i < RADIX_PARTITION_KEYS<K>; i++) {
-        const unsigned bucket = thread_radix_digit(lookup, digit, keys[i]);
-        const bool counted = i * RADIX_PARTITION_THREADS + threadIdx.x < count;
-        const unsigned rank = warp_count(counters, bucket, counted, is_crowded);
-        places[i] = rank << RADIX_RANK_SHIFT | bucket;
-    }
+    unsigned total = 0;
+    const unsigned count = counters[threadIdx.x];
+    struct radix_room room = {0, 0};
+    if (count > 0)
+        room.target = atomicAdd(&cursors[threadIdx.x], static_cast<radix_count>(count));
+    room.first = block_exclusive_scan<RADIX_PARTITION_THREADS>(count, warp_sums, &total);
+    counters[threadIdx.x] = room.first;
+    if (threadIdx.x == 0)
+        counters[RADIX_WAYS] = total;
+    return room;
 }
 
-/* Reserves room in the target for each bucket of the tile. */
-template <typename K>
-__device__ __forceinline__ void block_reserve(struct radix_partition_shared<K> &shared,
-                                              radix_count *cursors)
-{
-    constexpr unsigned own = (RADIX_WAYS + RADIX_PARTITION_THREADS - 1) / RADIX_PARTITION_THREADS;
-    unsigned counts[own], sum = 0, total = 0;
-#pragma unroll
-    for (unsigned i = 0; i < own; i++) {
-        const unsigned bucket = threadIdx.x * own + i;
-        counts[i] = bucket < RADIX_WAYS ? shared.counters[bucket] : 0;
-        sum += counts[i];
-    }
-    unsigned first = block_exclusive_scan<RADIX_PARTITION_THREADS>(sum, shared.warp_sums, &total);
-#pragma unroll
-    for (unsigned i = 0; i < own; i++) {
-        const unsigned bucket = threadIdx.x * own + i;
-        if (bucket < RADIX_WAYS) {
-            shared.counters[bucket] = first;
-            if (counts[i] > 0)
-                shared.targets[bucket] =
-                    atomicAdd(&cursors[bucket], static_cast<radix_count>(counts[i])) - first;
-            first += counts[i];
-        }
-    }
-}
-
+/* Puts the tile's keys into shared memory in order of buckets. */
 template <typename K>
 __device__ __forceinline__ void
-block_scatter_tile(struct radix_partition_shared<K> &shared, unsigned count,
+block_arrange_tile(struct radix_partition_shared<K> &shared,
                    const K (&keys)[RADIX_PARTITION_KEYS<K>],
                    const unsigned (&places)[RADIX_PARTITION_KEYS<K>])
 {
 #pragma unroll
     for (unsigned i = 0; i < RADIX_PARTITION_KEYS<K>; i++) {
-        if (i * RADIX_PARTITION_THREADS + threadIdx.x >= count)
-            continue;
-        const unsigned bucket = places[i] & ((1u << RADIX_RANK_SHIFT) - 1);
+        const unsigned bucket = places[i] & RADIX_PLACE_MASK;
         const unsigned index = shared.counters[bucket] + (places[i] >> RADIX_RANK_SHIFT);
         shared.keys[index] = keys[i];
-        shared.digits[index] = static_cast<uint16_t>(bucket);
+        shared.buckets[index] = static_cast<uint16_t>(bucket);
     }
 }
 
-/* cursors[segment][digit]: where the next such key goes. */
+template <typename K>
+__device__ __forceinline__ void block_scatter_tile(const struct radix_partition_shared<K> &shared,
+                                                   unsigned count, K *target)
+{
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_PARTITION_KEYS<K>; i++) {
+        const unsigned index = i * RADIX_PARTITION_THREADS + threadIdx.x;
+        const radix_count place = shared.targets[shared.buckets[index]] + index;
+        const K key = shared.keys[index];
+        if (index < count)
+            target[place] = key;
+    }
+}
+
+/* cursors[segment][bucket]: where the next such key goes. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCKS)
     radix_partition_kernel(const K *__restrict__ source, K *__restrict__ target,
                            const struct radix_segments *segments,
-                           const struct radix_model<K> *model, struct radix_digit digit,
-                           struct key_order encoding, radix_count *cursors)
+                           const struct radix_model<K> *models, struct key_order encoding,
+                           radix_count *cursors)
 {
     struct radix_partition_shared<K> &shared =
         *reinterpret_cast<struct radix_partition_shared<K> *>(block_dynamic_shared());
-    const struct radix_lookup<K> lookup =
-        block_load_model<K, RADIX_PARTITION_THREADS>(model, shared.entries);
-    block_load_map(shared.map, segments);
-    for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += RADIX_PARTITION_THREADS)
-        shared.counters[i] = 0;
-    __syncthreads();
-    const unsigned end = radix_map_end(shared.map);
+    const unsigned end = segments->tiles[RADIX_SEGMENTS];
+    unsigned tile = blockIdx.x;
+    if (tile >= end)
+        return;
+    K keys[RADIX_PARTITION_KEYS<K>];
     struct radix_place place = {};
-    for (unsigned tile = blockIdx.x; tile < end; tile += gridDim.x) {
-        K keys[RADIX_PARTITION_KEYS<K>];
+    warp_find_tile<K>(segments, tile, place);
+    block_load_tile(source, place, keys);
+    block_load_model<K, RADIX_PARTITION_THREADS>(models + place.segment, shared.model);
+    block_clear_counters(shared.counters);
+    __syncthreads();
+    for (;;) {
+        const unsigned count = place.count, segment = place.segment;
         unsigned places[RADIX_PARTITION_KEYS<K>];
-        thread_find_tile<RADIX_PARTITION_TILE<K>>(shared.map, segments, tile, place);
-        block_load_tile(source, place, keys);
-        const unsigned count = place.count;
         thread_encode_keys(encoding, keys);
-        block_rank_tile(lookup, digit, count, keys, shared.counters, places);
+        thread_radix_buckets(thread_lookup(shared.model), count, keys, places);
+        warp_count_buckets(shared.counters, places);
         __syncthreads();
-        block_reserve(shared, cursors + static_cast<size_t>(place.segment) * RADIX_WAYS);
+        const struct radix_room room = block_reserve(
+            shared.counters, shared.warp_sums, cursors + static_cast<size_t>(segment) * RADIX_WAYS);
         __syncthreads();
-        block_scatter_tile(shared, count, keys, places);
-        __syncthreads();
-        for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += RADIX_PARTITION_THREADS)
-            shared.counters[i] = 0;
-#pragma unroll
-        for (unsigned i = 0; i < RADIX_PARTITION_KEYS<K>; i++) {
-            const unsigned index = i * RADIX_PARTITION_THREADS + threadIdx.x;
-            if (index < count)
-                target[shared.targets[shared.digits[index]] + index] = shared.keys[index];
+        block_arrange_tile(shared, keys, places);
+        struct radix_model_word model_word = {};
+        tile += gridDim.x;
+        if (tile < end) {
+            warp_find_tile<K>(segments, tile, place);
+            block_load_tile(source, place, keys);
+            if (place.segment != segment)
+                model_word = thread_fetch_model(models + place.segment);
         }
+        shared.targets[threadIdx.x] = room.target - room.first;
+        __syncthreads();
+        block_clear_counters(shared.counters);
+        block_scatter_tile(shared, count, target);
+        if (tile >= end)
+            return;
+        if (place.segment != segment)
+            block_store_model<K, RADIX_PARTITION_THREADS>(model_word, models + place.segment,
+                                                          shared.model);
         __syncthreads();
     }
 }

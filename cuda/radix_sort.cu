@@ -1,17 +1,15 @@
-/* radix_sort.cu - a sort in few passes over memory: one or two partitions by a learned map, then
+/* radix_sort.cu - a sort in few passes over memory: one or two partitions by learned maps, then
  * tiles in shared memory.
  *
- *   items --sample, learn--> model (radix_learn.cuh): key -> position in the sorted order
- *   items --count, scan, partition by the high digit of the bucket, encoded--> scratch
- *         --count, pack, partition by the low digit--> items
- *         --tiles--> items, sorted and decoded          (radix_tiles.cuh)
+ *   items --learn (radix_learn.cuh)--> a model: key -> position in the sorted order
+ *         --count, scan, partition, encoded--> scratch, in order of buckets
+ *         --learn a model of each bucket, count, pack, partition--> items, in order of finer ones
+ *         --tiles (radix_tiles.cuh)--> items, sorted and decoded
  *
- * Up to a few million keys one partition, to scratch, is enough. All work lists are made on the
- * device and kernels find their share there, so that nothing waits for the host. What the model did
- * not part well enough for a tile, and is not one value, is noted; when all is done, the host sorts
- * such ranges in the same way, each with a model of its own, and by merging where that does not
- * help either. With more keys than two partitions part, one is made and all buckets are such
- * ranges.
+ * Up to a million keys one partition, to scratch, is enough. All work lists are made on the device
+ * and kernels find their share there, so that nothing waits for the host. Buckets that fit no tile
+ * and are not one value stay open, and their number is noted; the host starts one more round for
+ * all of them together: the same partition and tiles, each bucket with a model of its own.
  *
  * 64-bit keys cross the memory 8 times: read to count, read and written to part, twice; read and
  * written to sort tiles. A least-digit-first radix sort by 8 bits crosses it 17 times.
@@ -26,107 +24,106 @@
 #include "cuda/radix_tiles.cuh"
 
 #include <algorithm>
+#include <cmath>
 
 /* What so many keys of a width are given. */
 struct radix_plan {
-    struct radix_wish wish;
-    unsigned aim;      /* keys of a pack */
-    unsigned segments; /* of the last partition */
-    bool is_twofold;   /* two partitions */
+    size_t first_bucket_keys; /* keys of a bucket of the first of two partitions; 0: there is one */
+    size_t bucket_keys;       /* of the last one */
+    unsigned aim;             /* keys of a pack */
+    unsigned segments;        /* that a partition can have, each with a model */
 };
 
-static unsigned floor_log2(size_t x)
+/* Memory for models and counts, in parts of the items': one 32nd, but for a segment at least. */
+constexpr size_t RADIX_MODEL_RARITY = 32;
+
+template <typename K>
+static unsigned radix_segments_at_most(size_t count)
 {
-    return 63 - static_cast<unsigned>(__builtin_clzll(x));
+    const size_t segment_bytes = sizeof(struct radix_model<K>) + RADIX_WAYS * sizeof(radix_count);
+    const size_t fit = count * sizeof(K) / RADIX_MODEL_RARITY / segment_bytes;
+    return static_cast<unsigned>(std::clamp<size_t>(fit, 1, RADIX_SEGMENTS));
 }
 
+/* Thin buckets make packs that are even. Where two partitions cannot make so many, a bucket is a
+ * pack; those that are larger still are parted once more. */
 template <typename K>
 static struct radix_plan radix_plan_make(size_t count, size_t tile_size)
 {
-    constexpr size_t room = RADIX_TILE_ROOM<K>;
-    constexpr size_t most = ((size_t)1 << RADIX_BUCKET_BITS) - 1;
-    const size_t aim = std::min(tile_size, room / 2);
-    /* Buckets of half a pack make packs that are even, and leave room for uneven buckets. */
-    const size_t wanted = launch_blocks(count, aim / 2);
+    constexpr size_t ways = RADIX_WAYS - 1;
+    const size_t aim = std::min<size_t>(tile_size, RADIX_TILE_ROOM * 3 / 4);
+    const size_t thin = aim / 4, fat = aim * 15 / 16;
+    const bool is_twofold = count > ways * fat * 3 / 4;
+    const size_t least = launch_blocks(count, is_twofold ? ways * ways : ways);
     struct radix_plan plan = {};
-    plan.is_twofold = count / RADIX_WAYS > aim && count / most <= room / 2;
-    const size_t buckets = std::min<size_t>(wanted, plan.is_twofold ? most : RADIX_WAYS - 1);
-    const unsigned sample_bits =
-        std::clamp(floor_log2(count) - std::min(floor_log2(count), RADIX_SAMPLE_RARITY_BITS),
-                   RADIX_SAMPLE_BITS_LEAST, RADIX_SAMPLE_BITS_MOST);
-    plan.wish = {count, sample_bits, static_cast<unsigned>(buckets)};
     plan.aim = static_cast<unsigned>(aim);
-    plan.segments = plan.is_twofold ? static_cast<unsigned>(buckets / RADIX_WAYS + 1) : 1;
+    plan.segments = radix_segments_at_most<K>(count);
+    plan.bucket_keys = least <= thin ? thin : is_twofold ? std::max(least, fat) : least;
+    if (is_twofold) {
+        const size_t buckets = launch_blocks(count, plan.bucket_keys);
+        const size_t root = static_cast<size_t>(std::sqrt(static_cast<double>(buckets))) + 1;
+        plan.segments = std::max(plan.segments, 5u); /* a model has 4 buckets at least */
+        plan.first_bucket_keys =
+            launch_blocks(count, std::min({root, ways, (size_t)plan.segments - 1}));
+    }
     return plan;
 }
 
 /* ---- workspace ---- */
 
-/* What is cleared before each sort. Behind it: counts of the last partition. */
-struct radix_head {
-    struct radix_totals totals;
-    radix_count counts[RADIX_WAYS]; /* of the first of two partitions */
-};
-
 template <typename K>
 struct radix_workspace {
-    struct radix_head *head;
+    struct radix_totals *totals;
+    radix_count *first_counts; /* of the first of two partitions */
     radix_count *counts;
-    size_t cleared_bytes; /* from head on */
-    struct radix_model<K> *model;
+    struct radix_model<K> *models;
     struct radix_segments *whole;
     struct radix_segments *segments;
-    K *sample;
     struct radix_pack *packs;
     struct radix_range<K> *ranges;
+    struct radix_open *open;
     size_t bytes;
 };
 
-/* The next `bytes` of the workspace, aligned for any type. */
-static unsigned char *workspace_take(unsigned char *base, size_t *used, size_t bytes)
+/* The next `count` of the workspace, aligned for any type. */
+template <typename T>
+static T *workspace_take(void *memory, size_t *used, size_t count)
 {
-    unsigned char *const part = base ? base + *used : NULL;
-    *used += (bytes + 255) / 256 * 256;
+    unsigned char *const base = static_cast<unsigned char *>(memory);
+    T *const part = base ? reinterpret_cast<T *>(base + *used) : NULL;
+    *used += (count * sizeof(T) + 255) / 256 * 256;
     return part;
 }
 
-/* Lays the workspace out from `base` on; with NULL, only its size is of use. */
+/* Lays the workspace out from `memory` on; with NULL, only its size is of use. */
 template <typename K>
-static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &plan, void *memory) {
-    unsigned char *const base = static_cast<unsigned char *>(memory);
+static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &plan, size_t count,
+                                                     void *memory) {
     const size_t buckets = static_cast<size_t>(plan.segments) * RADIX_WAYS;
-    const size_t ranges = std::min(plan.wish.count / RADIX_TILE_ROOM<K> + 1, buckets);
+    const size_t packs = std::min(buckets, 2 * launch_blocks(count, plan.aim) + plan.segments);
+    const size_t ranges = count / RADIX_TILE_ROOM + 1;
+    size_t used = 0;
     struct radix_workspace<K> work = {
     };
-    size_t used = 0;
-    work.head =
-        reinterpret_cast<struct radix_head *>(workspace_take(base, &used, sizeof *work.head));
-    work.counts =
-        reinterpret_cast<radix_count *>(workspace_take(base, &used, buckets * sizeof *work.counts));
-    work.cleared_bytes = used;
-    work.model =
-        reinterpret_cast<struct radix_model<K> *>(workspace_take(base, &used, sizeof *work.model));
-    work.whole =
-        reinterpret_cast<struct radix_segments *>(workspace_take(base, &used, sizeof *work.whole));
-    work.segments = reinterpret_cast<struct radix_segments *>(
-        workspace_take(base, &used, sizeof *work.segments));
-    work.sample =
-        reinterpret_cast<K *>(workspace_take(base, &used, sizeof(K) << plan.wish.sample_bits));
-    work.packs = reinterpret_cast<struct radix_pack *>(
-        workspace_take(base, &used, buckets * sizeof *work.packs));
-    work.ranges = reinterpret_cast<struct radix_range<K> *>(
-        workspace_take(base, &used, ranges * sizeof *work.ranges));
+    work.totals = workspace_take<struct radix_totals>(memory, &used, 1);
+    work.first_counts = workspace_take<radix_count>(memory, &used, RADIX_WAYS);
+    work.counts = workspace_take<radix_count>(memory, &used, buckets);
+    work.models = workspace_take<struct radix_model<K>>(memory, &used, plan.segments);
+    work.whole = workspace_take<struct radix_segments>(memory, &used, 1);
+    work.segments = workspace_take<struct radix_segments>(memory, &used, 1);
+    work.packs = workspace_take<struct radix_pack>(memory, &used, packs);
+    work.ranges = workspace_take<struct radix_range<K>>(memory, &used, ranges);
+    work.open = workspace_take<struct radix_open>(memory, &used, ranges);
     work.bytes = used;
     return work;
 }
 
 /* ---- kernels ---- */
 
-/* A sort, or the sort of a range of it, on its way. */
+/* A sort on its way. */
 template <typename K>
 struct radix_run {
     struct cuda_sort sort;
-    size_t items_first; /* index of its first item among all */
     struct radix_plan plan;
     struct radix_workspace<K> work;
     unsigned multiprocessors;
@@ -150,74 +147,58 @@ static size_t radix_resident(const struct radix_run<K> &run, unsigned blocks_per
                             work);
 }
 
-template <typename K>
-static bool radix_learn(const struct radix_run<K> &run, struct error *error)
-{
-    const struct radix_wish &wish = run.plan.wish;
-    const size_t sample_blocks = launch_blocks((size_t)1 << wish.sample_bits, THREADS_PER_BLOCK);
-    return cuda_check(cudaMemsetAsync(run.work.head, 0, run.work.cleared_bytes, run.sort.stream),
-                      run.sort.device, "cudaMemsetAsync", error) &&
-           launch_kernel(
-               radix_launch(run, "radix_sample_kernel", sample_blocks, THREADS_PER_BLOCK, 0), error,
-               radix_sample_kernel<K>, static_cast<const K *>(run.sort.items), run.work.sample,
-               wish, run.sort.order) &&
-           launch_kernel(radix_launch(run, "radix_learn_kernel", 1, LEARN_THREADS, 0), error,
-                         radix_learn_kernel<K>, static_cast<const K *>(run.work.sample), wish,
-                         run.work.model, run.work.whole);
-}
-
-/* From where to where a partition goes, and by what. */
+/* A partition: from where to where, and of what. */
 template <typename K>
 struct radix_step {
     const K *source;
     K *target;
     const struct radix_segments *segments;
-    size_t segment_count; /* at most */
-    struct radix_digit digit;
+    unsigned segment_count; /* at most */
+    size_t bucket_keys;
+    unsigned root_rarity_bits;
     struct key_order encoding;
     radix_count *counts; /* then cursors */
 };
 
-/* At most one tile of a segment is not full. */
-template <typename K>
-static size_t radix_tiles_at_most(const struct radix_run<K> &run, const struct radix_step<K> &step)
-{
-    return run.sort.count / RADIX_PARTITION_TILE<K> + step.segment_count;
-}
-
+/* Learns the models of the segments and counts the keys of their buckets. */
 template <typename K>
 static bool radix_count_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
                              struct error *error)
 {
-    const size_t blocks = radix_resident(run, RADIX_COUNT_BLOCKS, radix_tiles_at_most(run, step));
-    return launch_kernel(
-        radix_launch(run, "radix_count_kernel", blocks, RADIX_PARTITION_THREADS, 0), error,
-        radix_count_kernel<K>, step.source, step.segments,
-        static_cast<const struct radix_model<K> *>(run.work.model), step.digit, step.encoding,
-        step.counts);
+    const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
+    return launch_kernel(radix_launch(run, "radix_learn_kernel", step.segment_count, LEARN_THREADS,
+                                      sizeof(struct radix_learn_shared<K>)),
+                         error, radix_learn_kernel<K>, step.source, step.segments, step.bucket_keys,
+                         step.root_rarity_bits, step.encoding, run.work.models, step.counts) &&
+           launch_kernel(radix_launch(run, "radix_count_kernel",
+                                      radix_resident(run, RADIX_COUNT_BLOCKS, tiles),
+                                      RADIX_PARTITION_THREADS, 0),
+                         error, radix_count_kernel<K>, step.source, step.segments,
+                         static_cast<const struct radix_model<K> *>(run.work.models), step.encoding,
+                         step.counts);
 }
 
 template <typename K>
 static bool radix_partition_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
                                  struct error *error)
 {
-    const size_t blocks =
-        radix_resident(run, RADIX_PARTITION_BLOCKS, radix_tiles_at_most(run, step));
-    return launch_kernel(radix_launch(run, "radix_partition_kernel", blocks,
-                                      RADIX_PARTITION_THREADS,
-                                      sizeof(struct radix_partition_shared<K>)),
-                         error, radix_partition_kernel<K>, step.source, step.target, step.segments,
-                         static_cast<const struct radix_model<K> *>(run.work.model), step.digit,
-                         step.encoding, step.counts);
+    const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
+    return launch_kernel(
+        radix_launch(run, "radix_partition_kernel",
+                     radix_resident(run, RADIX_PARTITION_BLOCKS, tiles), RADIX_PARTITION_THREADS,
+                     sizeof(struct radix_partition_shared<K>)),
+        error, radix_partition_kernel<K>, step.source, step.target, step.segments,
+        static_cast<const struct radix_model<K> *>(run.work.models), step.encoding, step.counts);
 }
 
-/* items -> scratch, by the high digit. */
+/* items -> scratch; the buckets become segments. */
 template <typename K>
 static bool radix_first_partition(const struct radix_run<K> &run, struct error *error)
 {
     const struct radix_step<K> step = {
         static_cast<const K *>(run.sort.items), static_cast<K *>(run.sort.scratch), run.work.whole,
-            1, {RADIX_WAYS_BITS}, run.sort.order, run.work.head->counts
+            1, run.plan.first_bucket_keys,
+            RADIX_FIRST_ROOT_RARITY_BITS, run.sort.order, run.work.first_counts
     };
     return radix_count_step(run, step, error) &&
            launch_kernel(radix_launch(run, "radix_scan_kernel", 1, RADIX_WAYS, 0), error,
@@ -225,52 +206,49 @@ static bool radix_first_partition(const struct radix_run<K> &run, struct error *
            radix_partition_step(run, step, error);
 }
 
-/* By the low digit; the buckets become packs. */
+/* The last partition and the tiles: step.source -> step.target -> items. What fits no tile is added
+ * to the ranges. */
 template <typename K>
-static bool radix_last_partition(const struct radix_run<K> &run, const K *source, K *target,
-                                 struct error *error)
+static bool radix_sort_segments(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                                struct error *error)
 {
-    const bool is_twofold = run.plan.is_twofold;
-    const struct radix_step<K> step = {
-        source, target, is_twofold ? run.work.segments : run.work.whole, run.plan.segments, {0},
-            is_twofold ? key_order_identity() : run.sort.order, run.work.counts
+    const struct radix_move<K> move = {
+        step.target, static_cast<K *>(run.sort.items), run.sort.order
     };
+    const size_t packs = launch_blocks(run.sort.count, run.plan.aim) + step.segment_count;
     return radix_count_step(run, step, error) &&
-           launch_kernel(radix_launch(run, "radix_pack_kernel", run.plan.segments, RADIX_WAYS, 0),
-                         error, radix_pack_kernel<K>, step.counts, step.segments, run.plan.aim,
-                         &run.work.head->totals, run.work.packs, run.work.ranges) &&
-           radix_partition_step(run, step, error);
+           launch_kernel(radix_launch(run, "radix_pack_kernel", step.segment_count, RADIX_WAYS, 0),
+                         error, radix_pack_kernel<K>, step.counts, step.segments,
+                         static_cast<const struct radix_model<K> *>(run.work.models), run.plan.aim,
+                         run.work.totals, run.work.packs, run.work.ranges) &&
+           radix_partition_step(run, step, error) &&
+           launch_kernel(radix_launch(run, "radix_tiles_kernel",
+                                      radix_resident(run, radix_tile_blocks(sizeof(K)), packs),
+                                      RADIX_TILE_THREADS, sizeof(struct radix_tile_shared<K>)),
+                         error, radix_tiles_kernel<K>, move,
+                         static_cast<const struct radix_model<K> *>(run.work.models),
+                         static_cast<const struct radix_totals *>(run.work.totals),
+                         static_cast<const struct radix_pack *>(run.work.packs), run.work.ranges);
 }
 
-/* Sorts the packs, and sees to what fits no tile. */
+/* source -> items: copies what fits no tile and is therefore still there. */
 template <typename K>
-static bool radix_finish_tiles(const struct radix_run<K> &run, const K *source, struct error *error)
+static bool radix_finish_ranges(const struct radix_run<K> &run, const K *source,
+                                struct error *error)
 {
     const struct radix_move<K> move = {
         source, static_cast<K *>(run.sort.items), run.sort.order
     };
-    const struct radix_totals *const totals = &run.work.head->totals;
-    const size_t packs = 2 * launch_blocks(run.sort.count, run.plan.aim) + run.plan.segments;
-    const size_t tile_blocks = radix_resident(run, RADIX_TILE_BLOCKS, packs);
-    const size_t copy_blocks =
-        radix_resident(run, RADIX_COPY_BLOCKS, launch_blocks(run.sort.count, RADIX_COPY_KEYS));
-    return launch_kernel(radix_launch(run, "radix_tiles_kernel", tile_blocks, RADIX_TILE_THREADS,
-                                      sizeof(struct radix_tile_shared<K>)),
-                         error, radix_tiles_kernel<K>, move,
-                         static_cast<const struct radix_model<K> *>(run.work.model), totals,
-                         static_cast<const struct radix_pack *>(run.work.packs), run.work.ranges) &&
-           launch_kernel(
-               radix_launch(run, "radix_ranges_kernel", copy_blocks, THREADS_PER_BLOCK, 0), error,
-               radix_ranges_kernel<K>, move, totals, run.work.ranges) &&
-           launch_kernel(radix_launch(run, "radix_note_kernel", 1, THREADS_PER_BLOCK, 0), error,
-                         radix_note_kernel<K>, totals,
-                         static_cast<const struct radix_range<K> *>(run.work.ranges),
-                         run.items_first, run.sort.note);
+    const size_t blocks =
+        radix_resident(run, RADIX_COPY_BLOCKS, launch_blocks(run.sort.count, RADIX_PIECE));
+    return launch_kernel(radix_launch(run, "radix_ranges_kernel", blocks, THREADS_PER_BLOCK, 0),
+                         error, radix_ranges_kernel<K>, move, run.work.totals, run.work.ranges,
+                         run.work.open, run.sort.note);
 }
 
-/* Starts the sort of one range of items, or of all. */
 template <typename K>
-static bool radix_start(const struct cuda_sort &sort, size_t items_first, struct error *error)
+static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run,
+                          struct error *error)
 {
     int multiprocessors = 0;
     if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
@@ -278,20 +256,62 @@ static bool radix_start(const struct cuda_sort &sort, size_t items_first, struct
                     sort.device, "cudaDeviceGetAttribute", error))
         return false;
     const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size);
-    const struct radix_run<K> run = {
-        sort, items_first, plan, radix_workspace_lay<K>(plan, sort.workspace),
-            static_cast<unsigned>(multiprocessors)
-    };
-    K *const items = static_cast<K *>(sort.items);
-    K *const scratch = static_cast<K *>(sort.scratch);
-    if (!radix_learn(run, error))
+    *run = {sort, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace),
+            static_cast<unsigned>(multiprocessors)};
+    return true;
+}
+
+template <typename K>
+static bool radix_start(const struct cuda_sort &sort, struct error *error)
+{
+    struct radix_run<K> run;
+    if (!radix_prepare(sort, &run, error) ||
+        !launch_kernel(radix_launch(run, "radix_whole_kernel", 1, RADIX_SEGMENTS, 0), error,
+                       radix_whole_kernel<K>, sort.count, run.work.whole, run.work.totals))
         return false;
-    if (!plan.is_twofold)
-        return radix_last_partition<K>(run, items, scratch, error) &&
-               radix_finish_tiles<K>(run, scratch, error);
-    return radix_first_partition(run, error) &&
-           radix_last_partition<K>(run, scratch, items, error) &&
-           radix_finish_tiles<K>(run, items, error);
+    K *const items = static_cast<K *>(sort.items), *const scratch = static_cast<K *>(sort.scratch);
+    struct radix_step<K> step = {
+        items, scratch, run.work.whole, 1, run.plan.bucket_keys, RADIX_LAST_ROOT_RARITY_BITS,
+            sort.order, run.work.counts
+    };
+    if (run.plan.first_bucket_keys > 0) {
+        step = {scratch,
+                items,
+                run.work.segments,
+                run.plan.segments,
+                run.plan.bucket_keys,
+                RADIX_LAST_ROOT_RARITY_BITS,
+                key_order_identity(),
+                run.work.counts};
+        if (!radix_first_partition(run, error))
+            return false;
+    }
+    return radix_sort_segments(run, step, error) && radix_finish_ranges<K>(run, step.target, error);
+}
+
+/* One more round for the `count` ranges that are open, as many at a time as there are models. */
+template <typename K>
+static bool radix_start_round(const struct cuda_sort &sort, size_t count, struct error *error)
+{
+    struct radix_run<K> run;
+    if (!radix_prepare(sort, &run, error))
+        return false;
+    const struct radix_step<K> step = {
+        static_cast<const K *>(sort.items),
+            static_cast<K *>(sort.scratch), run.work.segments, run.plan.segments,
+            run.plan.bucket_keys, RADIX_LAST_ROOT_RARITY_BITS, sort.order, run.work.counts
+    };
+    for (size_t first = 0; first < count; first += run.plan.segments) {
+        const size_t segments = std::min<size_t>(count - first, run.plan.segments);
+        if (!launch_kernel(radix_launch(run, "radix_reopen_kernel", 1, RADIX_SEGMENTS, 0), error,
+                           radix_reopen_kernel<K>,
+                           static_cast<const struct radix_open *>(run.work.open + first),
+                           static_cast<unsigned>(segments), first == 0, run.work.segments,
+                           run.work.totals) ||
+            !radix_sort_segments(run, step, error))
+            return false;
+    }
+    return radix_finish_ranges<K>(run, step.target, error);
 }
 
 /* ---- the path ---- */
@@ -303,56 +323,39 @@ static bool radix_merge(struct cuda_sort sort, struct error *error)
     return segmented_merge_sort(&sort, error);
 }
 
-static bool radix_start_width(const struct cuda_sort &sort, size_t items_first, struct error *error)
-{
-    switch (sort.item_bytes) {
-    case 4:
-        return radix_start<uint32_t>(sort, items_first, error);
-    case 8:
-        return radix_start<uint64_t>(sort, items_first, error);
-    case 16:
-        return radix_start<key_u128>(sort, items_first, error);
-    default:
-        return error_set(error, "device %u: no path sorts items of %u bytes", sort.device,
-                         sort.item_bytes);
-    }
-}
-
 bool radix_sort(const struct cuda_sort *sort, struct error *error)
 {
     sort->note->count = 0;
     if (sort->count <= RADIX_COUNT_LEAST)
         return radix_merge(*sort, error);
-    if (sort->item_bytes <= 2)
+    switch (sort->item_bytes) {
+    case 1:
+    case 2:
         return counting_sort(sort, error);
-    return radix_start_width(*sort, 0, error);
-}
-
-/* The range as a sort of its own; one that has been parted often enough, or is small, is merged. */
-static bool radix_sort_range(const struct cuda_sort *sort, size_t first, size_t count,
-                             unsigned round, struct error *error)
-{
-    struct cuda_sort range = *sort;
-    range.items = static_cast<unsigned char *>(sort->items) + first * sort->item_bytes;
-    range.scratch = static_cast<unsigned char *>(sort->scratch) + first * sort->item_bytes;
-    range.count = count;
-    if (round > RADIX_ROUNDS || count <= RADIX_RANGE_LEAST)
-        return radix_merge(range, error);
-    return radix_start_width(range, first, error);
+    case 4:
+        return radix_start<uint32_t>(*sort, error);
+    case 8:
+        return radix_start<uint64_t>(*sort, error);
+    case 16:
+        return radix_start<key_u128>(*sort, error);
+    default:
+        return error_set(error, "device %u: no path sorts items of %u bytes", sort->device,
+                         sort->item_bytes);
+    }
 }
 
 bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error)
 {
-    /* A copy: the work started here writes the note anew. */
-    const struct sort_note note = *sort->note;
+    const size_t count = sort->note->count;
     sort->note->count = 0;
-    *is_done = note.count == 0;
-    if (note.count > RADIX_RANGES)
+    *is_done = count == 0;
+    if (*is_done)
+        return true;
+    if (round > RADIX_ROUNDS)
         return radix_merge(*sort, error);
-    for (size_t i = 0; i < note.count; i++)
-        if (!radix_sort_range(sort, note.ranges[i].first, note.ranges[i].count, round, error))
-            return false;
-    return true;
+    return sort->item_bytes == 4   ? radix_start_round<uint32_t>(*sort, count, error)
+           : sort->item_bytes == 8 ? radix_start_round<uint64_t>(*sort, count, error)
+                                   : radix_start_round<key_u128>(*sort, count, error);
 }
 
 template <typename K>
@@ -360,12 +363,7 @@ static size_t radix_width_workspace_bytes(size_t count, size_t tile_size)
 {
     if (count <= RADIX_COUNT_LEAST)
         return 0;
-    size_t bytes = radix_workspace_lay<K>(radix_plan_make<K>(count, tile_size), NULL).bytes;
-    /* A range may be parted twice where the whole was parted once. */
-    constexpr size_t twofold = ((size_t)1 << RADIX_BUCKET_BITS) - 1;
-    const size_t largest = std::min(count, twofold * (RADIX_TILE_ROOM<K> / 2));
-    return std::max(bytes,
-                    radix_workspace_lay<K>(radix_plan_make<K>(largest, tile_size), NULL).bytes);
+    return radix_workspace_lay<K>(radix_plan_make<K>(count, tile_size), count, NULL).bytes;
 }
 
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes)

@@ -1,20 +1,26 @@
 /* radix_tiles.cuh - the last pass: each pack is sorted in shared memory, and what fits no tile is
- * decoded and noted.
+ * decoded and left open.
  *
  * The model that made the buckets also foretells where in its pack a key will stand. So a tile is
- * sorted by counting its keys into bins of positions, about one key a bin, and by insertion within
- * the bins:
+ * sorted by counting its keys into bins of positions, several bins a key, and by a network over
+ * windows:
  *
- *   pack --read--> bin and rank of each key --scan of the bins--> --read again, from the cache-->
- *   keys in order of bins in shared memory --insertion within bins--> decoded, to items
+ *   pack --read--> bin and rank of each key --scan of the bins--> --read again-->
+ *   keys in order of bins in shared memory --windows, until sorted--> decoded, to items
  *
- * Reading twice costs no memory traffic and saves the registers or the shared memory that would
- * have to hold the keys meanwhile. Where the model is wrong at so small a scale (many equal keys,
- * say), one bin would take too long to insert into; such a tile is sorted by Batcher's network.
+ * A key stands no farther from its place than its bin is full. If that is less than W places, to
+ * sort windows of 2 W neighbours, and then those that lie between, sorts the tile: what is on the
+ * wrong side of a place is within W of it on either side, and one window holds it all. Equal keys
+ * need no moves, however many share a bin. Where a few bins are fuller, the windows are sorted
+ * once or twice more. Where the model is wrong at so small a scale (a value a thousand times among
+ * others, say), splitters from the tile make the bins anew, with a bin for each splitter's equals;
+ * and if that does not help either, a network sorts the tile.
  */
 #ifndef CUDA_RADIX_TILES_CUH
 #define CUDA_RADIX_TILES_CUH
 
+#include "cuda/thread_merge.cuh"
+#include "cuda/thread_search.cuh"
 #include "cuda/cuda_sort.h"
 #include "cuda/radix_levels.cuh"
 
@@ -26,83 +32,98 @@ struct radix_move {
     struct key_order decoding;
 };
 
+static_assert(RADIX_TILE_BINS <= 1u << RADIX_RANK_SHIFT, "a place has room for a bin");
+static_assert(RADIX_TILE_ROOM <= 1u << RADIX_RANK_SHIFT, "a place has room for a rank");
+static_assert(RADIX_THREAD_BINS % 4 == 0, "bins are scanned by fours");
+
+/* Windows of a tile begin at multiples of 8, then half a window further. */
+constexpr unsigned RADIX_WINDOW = KEYS_PER_THREAD;
+constexpr unsigned RADIX_WINDOW_SHIFT = RADIX_WINDOW / 2;
+
+/* Keys by which a tile is parted that its model parts badly. */
+constexpr unsigned RADIX_SPLITTERS = 256;
+static_assert(RADIX_SPLITTERS <= RADIX_TILE_THREADS, "a thread has one");
+static_assert(2 * RADIX_SPLITTERS < RADIX_TILE_BINS, "bins between splitters, and equal to one");
+
 template <typename K>
 struct radix_tile_shared {
-    K keys[RADIX_TILE_ROOM<K>];
-    struct radix_entry entries[RADIX_ENTRIES];
-    unsigned bins[RADIX_TILE_BINS + 4]; /* keys of a bin; then the index of its first key */
+    unsigned bins[RADIX_TILE_BINS]; /* keys of a bin; then the index of its first key */
+    K keys[tile_slot<K>(RADIX_TILE_ROOM + RADIX_WINDOW + RADIX_WINDOW_SHIFT) + 1];
+    struct radix_model<K> model;
+    K splitters[RADIX_SPLITTERS];
     unsigned warp_sums[THREADS_PER_WARP];
 };
 
-/* From positions to the bins of a pack. */
-struct radix_bins {
-    uint32_t first; /* position */
-    uint32_t scale;
-};
-
-constexpr unsigned RADIX_SPAN_BITS = RADIX_WAYS_BITS + RADIX_FRACTION_BITS;
-static_assert(RADIX_SPAN_BITS <= 31, "a pack's positions fit the arithmetic of bins");
-static_assert(RADIX_TILE_BINS <= 1u << RADIX_FRACTION_BITS, "a bucket has a position for each bin");
-static_assert(RADIX_TILE_BINS % (4 * RADIX_TILE_THREADS) == 0, "bins are scanned by fours");
-
-__device__ __forceinline__ struct radix_bins radix_bins_of(const struct radix_pack &pack)
+/* The bin of a key among ascending splitters: below the first, equal to it, between ... */
+template <typename K>
+__device__ __forceinline__ unsigned thread_split(const K *splitters, K key)
 {
-    const uint64_t span = static_cast<uint64_t>(pack.buckets) << RADIX_FRACTION_BITS;
-    const struct radix_bins bins = {
-        pack.bucket << RADIX_FRACTION_BITS,
-        static_cast<uint32_t>((static_cast<uint64_t>(RADIX_TILE_BINS) << RADIX_SPAN_BITS) / span)};
-    return bins;
+    const unsigned below = thread_rank(splitters, 0u, RADIX_SPLITTERS, key, false);
+    return 2 * below + (below < RADIX_SPLITTERS && splitters[below] == key ? 1 : 0);
 }
 
+/* found[i]: the bin of keys[i]. */
 template <typename K>
-__device__ __forceinline__ unsigned thread_radix_bin(const struct radix_lookup<K> &lookup,
-                                                     const struct radix_bins &bins, K key)
+__device__ __forceinline__ void
+thread_find_bins(const struct radix_tile_shared<K> &shared, const struct radix_bins &bins,
+                 const K (&keys)[RADIX_BATCH], bool is_split, unsigned (&found)[RADIX_BATCH])
 {
-    const uint32_t within = thread_radix_position(lookup, key) - bins.first;
-    return __umulhi(within << (32 - RADIX_SPAN_BITS), bins.scale);
+    if (is_split) {
+        for (unsigned i = 0; i < RADIX_BATCH; i++)
+            found[i] = thread_split(shared.splitters, keys[i]);
+        return;
+    }
+    thread_radix_positions(thread_lookup(shared.model), keys, found);
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_BATCH; i++)
+        found[i] = __umulhi(found[i] - bins.first, bins.scale);
 }
 
-/* Keys that are on their way from memory to a thread at a time. */
-constexpr unsigned RADIX_TILE_BATCH = 4;
-
-/* places[i]: the bin of the thread's key i, and its rank in the bin. True if a bin is too full. */
+/* places[i]: the bin of the thread's key i, and its rank in the bin. Behind the end the first key
+ * stands in, and adds nothing. */
 template <typename K>
-__device__ __forceinline__ bool block_bin_keys(const K *source, unsigned count,
-                                               const struct radix_lookup<K> &lookup,
-                                               const struct radix_bins &bins, unsigned *counters,
-                                               unsigned (&places)[radix_tile_keys(sizeof(K))])
+__device__ __forceinline__ void block_bin_keys(struct radix_tile_shared<K> &shared, const K *source,
+                                               const struct radix_pack &pack, bool is_split,
+                                               unsigned (&places)[RADIX_TILE_KEYS])
 {
-    bool is_full = false;
+    bool is_crowded = false;
 #pragma unroll
-    for (unsigned batch = 0; batch < radix_tile_keys(sizeof(K)); batch += RADIX_TILE_BATCH) {
-        K keys[RADIX_TILE_BATCH];
+    for (unsigned first = 0; first < RADIX_TILE_KEYS; first += RADIX_BATCH) {
+        if (first * RADIX_TILE_THREADS >= pack.count)
+            break;
+        K keys[RADIX_BATCH];
+        unsigned found[RADIX_BATCH];
 #pragma unroll
-        for (unsigned i = 0; i < RADIX_TILE_BATCH; i++) {
-            const unsigned index = (batch + i) * RADIX_TILE_THREADS + threadIdx.x;
-            keys[i] = index < count ? source[index] : K{0};
+        for (unsigned i = 0; i < RADIX_BATCH; i++) {
+            const unsigned index = (first + i) * RADIX_TILE_THREADS + threadIdx.x;
+            keys[i] = source[index < pack.count ? index : 0];
         }
+        thread_find_bins(shared, pack.bins, keys, is_split, found);
+        is_crowded = first == 0 ? warp_is_crowded(found[0]) : is_crowded;
 #pragma unroll
-        for (unsigned i = 0; i < RADIX_TILE_BATCH; i++) {
-            const unsigned index = (batch + i) * RADIX_TILE_THREADS + threadIdx.x;
-            places[batch + i] = 0;
-            if (index < count) {
-                const unsigned bin = thread_radix_bin(lookup, bins, keys[i]);
-                const unsigned rank = atomicAdd(&counters[bin], 1u);
-                places[batch + i] = rank << RADIX_RANK_SHIFT | bin;
-                is_full |= rank >= RADIX_BIN_LIMIT;
-            }
+        for (unsigned i = 0; i < RADIX_BATCH; i++) {
+            const bool counted = (first + i) * RADIX_TILE_THREADS + threadIdx.x < pack.count;
+            const unsigned rank = is_crowded ? warp_count_together(shared.bins, found[i], counted)
+                                             : atomicAdd(&shared.bins[found[i]], counted ? 1u : 0u);
+            places[first + i] = rank << RADIX_RANK_SHIFT | found[i];
         }
     }
-    return __syncthreads_or(is_full);
 }
 
-/* Counts become first indices. Ends with a barrier. */
+__device__ __forceinline__ void block_clear_bins(unsigned *bins)
+{
+    for (unsigned i = threadIdx.x; i < RADIX_TILE_BINS / 4; i += RADIX_TILE_THREADS)
+        reinterpret_cast<uint4 *>(bins)[i] = {0, 0, 0, 0};
+}
+
+/* Counts become first indices. Begins and ends with a barrier. */
 __device__ __forceinline__ void block_scan_bins(unsigned *bins, unsigned *warp_sums)
 {
-    constexpr unsigned own = RADIX_TILE_BINS / RADIX_TILE_THREADS / 4;
+    constexpr unsigned own = RADIX_THREAD_BINS / 4;
     uint4 *const fours = reinterpret_cast<uint4 *>(bins) + threadIdx.x * own;
     uint4 counts[own];
     unsigned sum = 0, total = 0;
+    __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < own; i++) {
         counts[i] = fours[i];
@@ -116,88 +137,135 @@ __device__ __forceinline__ void block_scan_bins(unsigned *bins, unsigned *warp_s
         first = firsts.w + counts[i].w;
         fours[i] = firsts;
     }
-    if (threadIdx.x == 0)
-        bins[RADIX_TILE_BINS] = total;
     __syncthreads();
 }
 
-/* Puts the keys to their places in shared memory. Ends with a barrier. */
+/* Puts the keys to their places in shared memory, and infinity behind them. Ends with a barrier. */
 template <typename K>
-__device__ __forceinline__ void
-block_place_keys(const K *source, unsigned count, const unsigned *bins,
-                 const unsigned (&places)[radix_tile_keys(sizeof(K))], K *keys)
+__device__ __forceinline__ void block_place_keys(const K *source, unsigned count,
+                                                 const unsigned *bins,
+                                                 const unsigned (&places)[RADIX_TILE_KEYS], K *tile)
 {
 #pragma unroll
-    for (unsigned i = 0; i < radix_tile_keys(sizeof(K)); i++) {
-        const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
-        const unsigned bin = places[i] & ((1u << RADIX_RANK_SHIFT) - 1);
-        if (index < count)
-            keys[bins[bin] + (places[i] >> RADIX_RANK_SHIFT)] = source[index];
+    for (unsigned first = 0; first < RADIX_TILE_KEYS; first += RADIX_BATCH) {
+        if (first * RADIX_TILE_THREADS >= count)
+            break;
+        K keys[RADIX_BATCH];
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_BATCH; i++) {
+            const unsigned index = (first + i) * RADIX_TILE_THREADS + threadIdx.x;
+            keys[i] = index < count ? source[index] : K{0};
+        }
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_BATCH; i++) {
+            const unsigned place = places[first + i];
+            const unsigned slot =
+                tile_slot<K>(bins[place & RADIX_PLACE_MASK] + (place >> RADIX_RANK_SHIFT));
+            if ((first + i) * RADIX_TILE_THREADS + threadIdx.x < count)
+                tile[slot] = keys[i];
+        }
     }
+    if (threadIdx.x < RADIX_WINDOW + RADIX_WINDOW_SHIFT)
+        tile[tile_slot<K>(count + threadIdx.x)] = key_infinity<K>();
     __syncthreads();
 }
 
-/* Sorts keys[first..end) by insertion. */
+/* Sorts all windows that begin `shift` behind a multiple of 8. */
 template <typename K>
-__device__ __forceinline__ void thread_insertion_sort(K *keys, unsigned first, unsigned end)
+__device__ __forceinline__ void block_sort_windows(K *tile, unsigned count, unsigned shift)
 {
-    for (unsigned i = first + 1; i < end; i++) {
-        const K key = keys[i];
-        unsigned place = i;
-        for (; place > first && key < keys[place - 1]; place--)
-            keys[place] = keys[place - 1];
-        keys[place] = key;
+    for (unsigned first = threadIdx.x * RADIX_WINDOW + shift; first < count;
+         first += RADIX_TILE_THREADS * RADIX_WINDOW) {
+        K keys[KEYS_PER_THREAD];
+#pragma unroll
+        for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+            keys[i] = tile[tile_slot<K>(first + i)];
+        thread_sort(keys);
+#pragma unroll
+        for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+            tile[tile_slot<K>(first + i)] = keys[i];
     }
 }
 
-/* Ends with a barrier. */
+/* True if the tile is sorted, after the windows that lie between have been. */
 template <typename K>
-__device__ __forceinline__ void block_repair_bins(K *keys, const unsigned *bins)
+__device__ __forceinline__ bool block_is_sorted(const K *tile, unsigned count)
 {
-    for (unsigned bin = threadIdx.x; bin < RADIX_TILE_BINS; bin += RADIX_TILE_THREADS)
-        thread_insertion_sort(keys, bins[bin], bins[bin + 1]);
-    __syncthreads();
+    bool is_wrong = false;
+    for (unsigned first = threadIdx.x * RADIX_WINDOW + RADIX_WINDOW_SHIFT; first < count;
+         first += RADIX_TILE_THREADS * RADIX_WINDOW)
+        is_wrong |= tile[tile_slot<K>(first)] < tile[tile_slot<K>(first - 1)];
+    return !__syncthreads_or(is_wrong);
 }
 
-/* Batcher's bitonic sorter on keys[0..count), in the form whose comparators all point the same way:
- * those that reach behind the end have nothing to do. Begins and ends with a barrier. */
+/* Batcher's bitonic sorter in the form whose comparators all point the same way: those that reach
+ * behind the end have nothing to do. Begins after a barrier and ends with one. */
 template <typename K>
-__device__ __forceinline__ void block_network_sort(K *keys, unsigned count)
+__device__ __forceinline__ void block_network_sort(K *tile, unsigned count)
 {
-    __syncthreads();
     for (unsigned run = 1; run < count; run *= 2)
         for (unsigned stride = run; stride > 0; stride /= 2) {
             for (unsigned i = threadIdx.x; i < count; i += RADIX_TILE_THREADS) {
                 const unsigned partner = stride == run ? i ^ (2 * run - 1) : i ^ stride;
-                if (partner > i && partner < count && keys[partner] < keys[i]) {
-                    const K key = keys[i];
-                    keys[i] = keys[partner];
-                    keys[partner] = key;
-                }
+                if (partner > i && partner < count)
+                    thread_compare_exchange(tile[tile_slot<K>(i)], tile[tile_slot<K>(partner)]);
             }
             __syncthreads();
         }
 }
 
-/* Sorts the pack into shared memory. Ends with a barrier. */
+/* Takes keys of the tile at even distances for splitters. Begins after a barrier and ends with
+ * one. */
+template <typename K>
+__device__ __forceinline__ void block_choose_splitters(const K *tile, unsigned count, K *splitters)
+{
+    if (threadIdx.x < RADIX_SPLITTERS) {
+        const K own = tile[tile_slot<K>(threadIdx.x * count / RADIX_SPLITTERS)];
+        unsigned rank = 0;
+        for (unsigned i = 0; i < RADIX_SPLITTERS; i++) {
+            const K other = tile[tile_slot<K>(i * count / RADIX_SPLITTERS)];
+            rank += other < own || (other == own && i < threadIdx.x) ? 1 : 0;
+        }
+        splitters[rank] = own;
+    }
+    __syncthreads();
+}
+
+/* Sorts keys that are in order of their bins, if no bin is too full; clears the bins. Ends with a
+ * barrier. */
+template <typename K>
+__device__ __forceinline__ bool block_sort_bins(struct radix_tile_shared<K> &shared, unsigned count)
+{
+    block_clear_bins(shared.bins);
+    for (unsigned round = 0; round < RADIX_TILE_ROUNDS; round++) {
+        block_sort_windows(shared.keys, count, 0);
+        __syncthreads();
+        block_sort_windows(shared.keys, count, RADIX_WINDOW_SHIFT);
+        __syncthreads();
+        if (block_is_sorted(shared.keys, count))
+            return true;
+    }
+    return false;
+}
+
+/* Sorts the pack into shared memory. Begins and ends with bins that are clear, and with a barrier
+ * between. */
 template <typename K>
 __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &shared,
-                                                const K *source, const struct radix_pack &pack,
-                                                const struct radix_lookup<K> &lookup)
+                                                const K *source, const struct radix_pack &pack)
 {
-    for (unsigned i = threadIdx.x; i < RADIX_TILE_BINS; i += RADIX_TILE_THREADS)
-        shared.bins[i] = 0;
-    __syncthreads();
-    unsigned places[radix_tile_keys(sizeof(K))];
-    if (block_bin_keys(source, pack.count, lookup, radix_bins_of(pack), shared.bins, places)) {
-        for (unsigned i = threadIdx.x; i < pack.count; i += RADIX_TILE_THREADS)
-            shared.keys[i] = source[i];
-        block_network_sort(shared.keys, pack.count);
-        return;
+    for (bool is_split = false;; is_split = true) {
+        unsigned places[RADIX_TILE_KEYS];
+        block_bin_keys(shared, source, pack, is_split, places);
+        block_scan_bins(shared.bins, shared.warp_sums);
+        block_place_keys(source, pack.count, shared.bins, places, shared.keys);
+        if (block_sort_bins(shared, pack.count))
+            return;
+        if (is_split)
+            break;
+        block_choose_splitters(shared.keys, pack.count, shared.splitters);
     }
-    block_scan_bins(shared.bins, shared.warp_sums);
-    block_place_keys(source, pack.count, shared.bins, places, shared.keys);
-    block_repair_bins(shared.keys, shared.bins);
+    block_network_sort(shared.keys, pack.count);
 }
 
 /* Each range remembers a key before any is decoded. */
@@ -205,90 +273,96 @@ template <typename K>
 __device__ __forceinline__ void thread_mark_ranges(const struct radix_totals *totals,
                                                    struct radix_range<K> *ranges, const K *source)
 {
-    const unsigned count = totals->ranges;
+    const unsigned count = radix_total_ranges(totals);
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
         ranges[i].key = source[ranges[i].first];
 }
 
 template <typename K>
-__global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_TILE_BLOCKS)
-    radix_tiles_kernel(struct radix_move<K> move, const struct radix_model<K> *model,
+__global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K)))
+    radix_tiles_kernel(struct radix_move<K> move, const struct radix_model<K> *models,
                        const struct radix_totals *totals, const struct radix_pack *packs,
                        struct radix_range<K> *ranges)
 {
     struct radix_tile_shared<K> &shared =
         *reinterpret_cast<struct radix_tile_shared<K> *>(block_dynamic_shared());
-    const struct radix_lookup<K> lookup =
-        block_load_model<K, RADIX_TILE_THREADS>(model, shared.entries);
     thread_mark_ranges(totals, ranges, move.source);
-    const unsigned pack_count = totals->packs;
-    for (unsigned index = blockIdx.x; index < pack_count; index += gridDim.x) {
+    const struct radix_share share = block_share(totals->packs);
+    block_clear_bins(shared.bins);
+    unsigned segment = RADIX_SEGMENTS; /* whose model is there: none */
+    for (unsigned index = share.begin; index < share.end; index++) {
         const struct radix_pack pack = packs[index];
-        if (pack.count == 0)
-            continue;
-        block_sort_pack(shared, move.source + pack.first, pack, lookup);
-        for (unsigned i = threadIdx.x; i < pack.count; i += RADIX_TILE_THREADS)
-            move.target[pack.first + i] = thread_decode_key(move.decoding, shared.keys[i]);
-        __syncthreads();
-    }
-}
-
-/* Keys of a range that a block copies at a time. */
-constexpr unsigned RADIX_COPY_KEYS = 16 * THREADS_PER_BLOCK;
-
-/* Copies the ranges, decoded, and finds out which of them hold different keys. The pieces of all
- * ranges go round the blocks. */
-template <typename K>
-__global__ void __launch_bounds__(THREADS_PER_BLOCK)
-    radix_ranges_kernel(struct radix_move<K> move, const struct radix_totals *totals,
-                        struct radix_range<K> *ranges)
-{
-    const unsigned count = totals->ranges;
-    for (unsigned index = 0; index < count; index++) {
-        const struct radix_range<K> range = ranges[index];
-        bool differs = false;
-        for (size_t piece = (blockIdx.x + index) % gridDim.x; piece * RADIX_COPY_KEYS < range.count;
-             piece += gridDim.x)
-            for (unsigned i = threadIdx.x; i < RADIX_COPY_KEYS; i += THREADS_PER_BLOCK) {
-                const size_t within = piece * RADIX_COPY_KEYS + i;
-                if (within >= range.count)
-                    break;
-                const K key = move.source[range.first + within];
-                differs |= key != range.key;
-                move.target[range.first + within] = thread_decode_key(move.decoding, key);
-            }
-        if (differs)
-            ranges[index].differs = 1;
-    }
-}
-
-/* Adds the ranges whose keys differ to the note; `items_first` is the index of the sort's first key
- * among all. One block. */
-template <typename K>
-__global__ void __launch_bounds__(THREADS_PER_BLOCK)
-    radix_note_kernel(const struct radix_totals *totals, const struct radix_range<K> *ranges,
-                      size_t items_first, struct sort_note *note)
-{
-    __shared__ unsigned added;
-    const unsigned count = totals->ranges;
-    if (count == 0)
-        return;
-    if (threadIdx.x == 0)
-        added = 0;
-    __syncthreads();
-    const size_t noted = note->count;
-    for (unsigned i = threadIdx.x; i < count; i += THREADS_PER_BLOCK) {
-        if (!ranges[i].differs)
-            continue;
-        const size_t place = noted + atomicAdd(&added, 1u);
-        if (place < RADIX_RANGES) {
-            note->ranges[place].first = items_first + ranges[i].first;
-            note->ranges[place].count = ranges[i].count;
+        if (pack.segment != segment) {
+            segment = pack.segment;
+            block_load_model<K, RADIX_TILE_THREADS>(models + segment, shared.model);
+            __syncthreads();
+        }
+        block_sort_pack(shared, move.source + pack.first, pack);
+        K *const target = move.target + pack.first;
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_TILE_KEYS; i++) {
+            const unsigned place = i * RADIX_TILE_THREADS + threadIdx.x;
+            if (place >= pack.count)
+                break;
+            target[place] = thread_decode_key(move.decoding, shared.keys[tile_slot<K>(place)]);
         }
     }
-    __syncthreads();
-    if (threadIdx.x == 0)
-        note->count = noted + added;
+}
+
+/* Copies a piece of a range, decoded; true, for the whole block, if a key in it differs. */
+template <typename K>
+__device__ __forceinline__ bool block_copy_piece(const struct radix_move<K> &move,
+                                                 const struct radix_range<K> &range, size_t first)
+{
+    bool differs = false;
+    for (unsigned i = threadIdx.x; i < RADIX_PIECE; i += THREADS_PER_BLOCK) {
+        if (first + i >= range.count)
+            break;
+        const K key = move.source[range.first + first + i];
+        differs |= key != range.key;
+        move.target[range.first + first + i] = thread_decode_key(move.decoding, key);
+    }
+    return __syncthreads_or(differs);
+}
+
+/* The range that the piece belongs to, among `count`. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_find_range(const struct radix_range<K> *ranges,
+                                                      unsigned count, unsigned piece)
+{
+    unsigned from = 0, to = count;
+    while (to - from > 1) {
+        const unsigned middle = (from + to) / 2;
+        if (ranges[middle].first_piece <= piece)
+            from = middle;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Copies the ranges, decoded, lists those that hold different keys, and notes their number. */
+template <typename K>
+__global__ void __launch_bounds__(THREADS_PER_BLOCK)
+    radix_ranges_kernel(struct radix_move<K> move, struct radix_totals *totals,
+                        struct radix_range<K> *ranges, struct radix_open *open,
+                        struct sort_note *note)
+{
+    const unsigned count = radix_total_ranges(totals);
+    const struct radix_share share = block_share(radix_total_pieces(totals));
+    for (unsigned piece = share.begin; piece < share.end; piece++) {
+        const unsigned index = thread_find_range(ranges, count, piece);
+        const struct radix_range<K> range = ranges[index];
+        const size_t first = static_cast<size_t>(piece - range.first_piece) * RADIX_PIECE;
+        if (block_copy_piece(move, range, first) && threadIdx.x == 0 &&
+            atomicExch(&ranges[index].differs, 1u) == 0)
+            open[atomicAdd(&totals->open, 1u)] = {range.first, range.count};
+    }
+    if (threadIdx.x > 0)
+        return;
+    __threadfence();
+    if (atomicAdd(&totals->blocks_done, 1u) == gridDim.x - 1)
+        note->count = atomicAdd(&totals->open, 0u);
 }
 
 #endif

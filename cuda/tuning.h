@@ -40,32 +40,40 @@ constexpr unsigned DIRECT_MERGE_WINDOW_SIXTEENTHS = 20;
  * a probe there measured a partition of 1e9 64-bit keys by 256 ways at 5.6 ms, by 512 at 6.4, by
  * 1024 at 7.1, and a tile sort at 9.1 ms for tiles of 4,096 keys, 10.4 for 16,384. */
 
-/* Buckets that a partition makes, as bits: 2^18 buckets after two, of 3,900 keys each at 1e9. To
- * try: 8 and 10 (with as many threads in a block as ways, or a multiple of ways by threads). */
+/* Buckets that a partition makes, as bits: 2^18 buckets after two, of 3,900 keys each at 1e9. The
+ * kernels have a thread for each. */
 constexpr unsigned RADIX_WAYS_BITS = 9;
 constexpr unsigned RADIX_WAYS = 1u << RADIX_WAYS_BITS;
 
 /* The model: cells of the root and of a node as bits, and nodes; 8 bytes an entry, 16 KiB in all,
- * which each block keeps in shared memory. A cell with 2^-RADIX_HEAVY_BITS of
- * the sample is cut, and an uneven one with RADIX_UNEVEN_LEAST keys of it. To try: 11 bits, 32
- * nodes. */
+ * which each block keeps in shared memory. A cell with 2^-RADIX_HEAVY_BITS of the sample and
+ * RADIX_HEAVY_LEAST keys is cut, and an uneven one with RADIX_UNEVEN_LEAST keys. */
 constexpr unsigned RADIX_ROOT_BITS = 10;
-constexpr unsigned RADIX_NODE_BITS = 6;
-constexpr unsigned RADIX_NODES = 16;
+constexpr unsigned RADIX_NODE_BITS = 4;
+constexpr unsigned RADIX_NODES = 64;
 constexpr unsigned RADIX_HEAVY_BITS = 5;
-constexpr unsigned RADIX_UNEVEN_LEAST = 48;
+constexpr unsigned RADIX_HEAVY_LEAST = 256;
+constexpr unsigned RADIX_UNEVEN_LEAST = 32;
 
-/* The sample: one key in 2^7, within these bits. 2^16 keys give a root cell of even keys 64 of
- * them, so that buckets are off by an eighth. One block learns from them, at a cost that grows with
- * their number. To try: 15 and 17 as the most. */
+/* The sample: one key in 2^7, but 2^12 at least, and at most 2^own_bits for each thread of the
+ * learning block, in 32 registers: 2^14 keys of 8 bytes. One that parts 2e6 keys into 511 buckets
+ * then has 32 keys for each, so that buckets are off by a sixth. */
 constexpr unsigned RADIX_SAMPLE_RARITY_BITS = 7;
 constexpr unsigned RADIX_SAMPLE_BITS_LEAST = 12;
-constexpr unsigned RADIX_SAMPLE_BITS_MOST = 16;
+__host__ __device__ constexpr unsigned radix_sample_own_bits(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 4 : 3;
+}
+
+/* Keys of the sample for each cell of the root, as bits. The first of two partitions needs buckets
+ * that are roughly even, of keys that may crowd into few cells: many cells. The last one's model
+ * also places keys in tiles, where the density of a cell matters: 64 keys tell it to an eighth. */
+constexpr unsigned RADIX_FIRST_ROOT_RARITY_BITS = 4;
+constexpr unsigned RADIX_LAST_ROOT_RARITY_BITS = 6;
 
 /* A block of the partition: threads, and keys a thread holds in registers. 6,144 keys of 8 bytes
- * with their digits, the model and the counters take 85 KiB: 2 blocks a multiprocessor, so that
- * one loads while the other scatters. To try for 8 bytes: 8 and 16 keys; 384 threads by 16 keys;
- * 1024 threads by 12 keys with 1 block. */
+ * with their buckets, the model and the counters take 83 KiB: 2 blocks a multiprocessor, so that
+ * one loads while the other scatters. */
 constexpr unsigned RADIX_PARTITION_THREADS = 512;
 constexpr unsigned RADIX_PARTITION_BLOCKS = 2; /* a multiprocessor */
 __host__ __device__ constexpr unsigned radix_partition_keys(size_t item_bytes)
@@ -73,33 +81,29 @@ __host__ __device__ constexpr unsigned radix_partition_keys(size_t item_bytes)
     return item_bytes <= 4 ? 16 : item_bytes == 8 ? 12 : 8;
 }
 
-/* Blocks a multiprocessor of the kernels that need little shared memory. To try: 2 and 3. */
-constexpr unsigned RADIX_COUNT_BLOCKS = 4;
+/* Blocks a multiprocessor of the kernels that need little shared memory. */
+constexpr unsigned RADIX_COUNT_BLOCKS = 2;
 constexpr unsigned RADIX_COPY_BLOCKS = 8;
 
-/* A block of the tile sort: threads, keys a thread handles at most, and bins. 8,192 keys of 8 bytes
- * with bins and model take 96 KiB: 2 blocks a multiprocessor. To try: 12 keys a thread with
- * 3 blocks (needs buckets of half that: 10 bits of ways); 8,192 bins; 1,024 threads by 8 keys. */
+/* A block of the tile sort: threads, keys that a thread reads, bins of two bins each that a thread
+ * scans, and times that the windows are sorted before the whole tile is. 6,144 keys of 8 bytes with
+ * bins and model take 94 KiB: 2 blocks a multiprocessor. For the 3,900 keys of a bucket there are 3
+ * bins a key: 6 or more keys share a bin in one tile of 20. */
 constexpr unsigned RADIX_TILE_THREADS = 512;
-constexpr unsigned RADIX_TILE_BLOCKS = 2; /* a multiprocessor */
-constexpr unsigned RADIX_TILE_BINS = 4096;
-__host__ __device__ constexpr unsigned radix_tile_keys(size_t item_bytes)
+constexpr unsigned RADIX_TILE_KEYS = 12;
+constexpr unsigned RADIX_THREAD_BINS = 8;
+constexpr unsigned RADIX_TILE_ROUNDS = 4;
+__host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)
 {
-    return item_bytes <= 8 ? 16 : 8;
+    return item_bytes <= 8 ? 2 : 1;
 }
-
-/* So many keys in one bin are not repaired by insertion: the tile is sorted by a network. */
-constexpr unsigned RADIX_BIN_LIMIT = 32;
 
 /* Up to so many keys segmented-merge is faster: it needs fewer launches. */
 constexpr size_t RADIX_COUNT_LEAST = 4096;
 
-/* A range whose keys did not part is parted again so many times, each with a new sample, before it
- * is merge sorted; and so many such ranges are handled one by one. Smaller ones are merge sorted at
- * once. */
-constexpr unsigned RADIX_ROUNDS = 4;
-constexpr unsigned RADIX_RANGES = 1024;
-constexpr size_t RADIX_RANGE_LEAST = (size_t)1 << 16;
+/* Buckets that fit no tile are parted again so many times, each with a new model, before all is
+ * merge sorted. */
+constexpr unsigned RADIX_ROUNDS = 8;
 constexpr size_t RADIX_MERGE_TILE = 2048; /* of segmented-merge */
 
 /* Counting of 1- and 2-byte keys: values that a block has counters for (64 KiB, as
