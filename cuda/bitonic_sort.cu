@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     const unsigned in_tile = block_tile_count<TILE>(count);
     K keys[KEYS_PER_THREAD];
     block_load_striped<K, TILE>(own, in_tile, encoding, keys);
-    thread_sort(keys); /* stages 2, 4 and 8: any 8 keys will do */
+    thread_sort<0, KEYS_PER_THREAD>(keys); /* stages 2, 4 and 8: any 8 keys will do */
     thread_store_bitonic(keys, {0, TILE_FUSED_STEPS, false}, tile);
     __syncthreads();
     for (unsigned stage = TILE_FUSED_STEPS + 1; stage <= log2_of(TILE); stage++)

@@ -1,9 +1,11 @@
-/* block_merge.cuh - one merge by all threads of a block, or by groups of them, in shared memory.
+/* block_merge.cuh - merges by all threads of a block, or by groups of them, in shared memory: what
+ * is left to do in a tile of heap or column, whose threads hold 8 keys each. (block_pairs.cuh is
+ * faster where runs may be laid out for it.)
  */
 #ifndef CUDA_BLOCK_MERGE_CUH
 #define CUDA_BLOCK_MERGE_CUH
 
-#include "cuda/thread_merge.cuh"
+#include "cuda/warp_merge.cuh"
 
 /* Merges runs that lie in the tile; each thread gets the 8 keys behind `diagonal`, which counts
  * from the start of its own runs and grows by 8 from thread to thread. All threads of the block
@@ -21,6 +23,25 @@ __device__ __forceinline__ void block_merge(const K *tile, unsigned *splits,
     const unsigned next_split = is_last ? runs.a_count : splits[threadIdx.x + 1];
     thread_merge(tile, runs, diagonal, split, next_split, keys);
     __syncthreads();
+}
+
+/* In: 8 consecutive keys in each thread, sorted in runs of RUN: 8 times a power of two. Out: the
+ * tile is sorted, and blocked. `tile` has tile_slot<K>(TILE) keys and `splits` a word a thread; no
+ * thread reads the tile any more, before and after. */
+template <typename K, unsigned TILE, unsigned RUN>
+__device__ __forceinline__ void block_merge_runs(K (&keys)[KEYS_PER_THREAD], K *tile,
+                                                 unsigned *splits)
+{
+    warp_merge_runs(keys, tile, RUN);
+    const unsigned first = threadIdx.x * KEYS_PER_THREAD;
+    for (unsigned run = RUN > KEYS_PER_WARP ? RUN : KEYS_PER_WARP; run < TILE; run *= 2) {
+        thread_store_blocked(keys, tile);
+        __syncthreads();
+        const unsigned diagonal = first % (2 * run);
+        const unsigned a = first - diagonal;
+        const struct tile_runs runs = {a, run, a + run, run};
+        block_merge(tile, splits, runs, diagonal, keys);
+    }
 }
 
 #endif

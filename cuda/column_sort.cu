@@ -13,7 +13,7 @@
  *   pairs    columns merge by twos, then runs of two, and so on: each key finds its rank in the
  *            partner run by binary search, and goes to its place
  *   block    by twos as well, cut into 8 keys a thread by merge path: the rounds of
- *            block_tile_sort.cuh, from 32 keys on
+ *            block_merge.cuh, from 32 keys on
  * The first two are serial in the keys of a tile and read TILE / 32 heads for each; the other two
  * have log2 (TILE / 32) rounds, in which all threads work.
  *
@@ -22,7 +22,8 @@
  * S. Cook, "CUDA Programming", 2012; the split by a ballot as in M. Harris, M. Garland, "Optimizing
  * Parallel Prefix Operations for the Fermi Architecture", GPU Computing Gems 2011.
  */
-#include "cuda/block_tile_sort.cuh"
+#include "cuda/block_merge.cuh"
+#include "cuda/block_tile.cuh"
 #include "cuda/dispatch.cuh"
 #include "cuda/launch.cuh"
 

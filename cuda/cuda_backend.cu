@@ -8,6 +8,9 @@
 
 static const size_t tile_sizes[] = {256, 512, 1024, 2048, 0};
 
+/* Its merges do not depend on the tile. */
+static const size_t segmented_tile_sizes[] = {256, 512, 1024, 2048, 4096, 0};
+
 /* radix makes tiles as large as shared memory has room for; its tile size is what it aims at. */
 static const size_t radix_tile_sizes[] = {256, 2048, 4096, 0};
 
@@ -18,7 +21,7 @@ static const size_t radix_tile_sizes[] = {256, 2048, 4096, 0};
     X("direct-merge", "sorted tiles, then each key finds its rank in the partner run", tile_sizes, \
       2, SIZE_MAX, direct_merge_sort, merge_workspace_bytes, NULL)                                 \
     X("segmented-merge", "sorted tiles, then merges cut into equal parts (merge path)",            \
-      tile_sizes, 2, SIZE_MAX, segmented_merge_sort, merge_workspace_bytes, NULL)                  \
+      segmented_tile_sizes, 2, SIZE_MAX, segmented_merge_sort, merge_workspace_bytes, NULL)        \
     X("radix", "two partitions by a model learned from a sample, then tiles in shared memory",     \
       radix_tile_sizes, 2, SIZE_MAX, radix_sort, radix_workspace_bytes, radix_finish)              \
     X("rank", "each key counts those that go before it, in n^2 steps", tile_sizes, 2,              \

@@ -57,8 +57,9 @@ bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, s
 /* Sorts keys of 1 or 2 bytes by counting them. */
 bool counting_sort(const struct cuda_sort *sort, struct error *error);
 
-/* Bytes of workspace: none for bitonic and rank, one size_t a tile for all that merge tiles, a few
- * hundredths of the items for radix. */
+/* Bytes of workspace: none for bitonic and rank; a word for each tile, and for each run that a part
+ * of a merge is made of, for all that merge tiles; a few hundredths of the items for radix. The one
+ * for merges does not fall as the count grows. */
 size_t bitonic_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t rank_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);

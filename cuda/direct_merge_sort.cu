@@ -151,7 +151,7 @@ struct direct_merge_path {
 
     static bool run(const struct cuda_sort *sort, struct error *error)
     {
-        return merge_runs<direct_merge_path>(sort, tile_sort, error);
+        return merge_runs<direct_merge_path>(sort, tile_sort, 1, error);
     }
 };
 

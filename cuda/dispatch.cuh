@@ -24,26 +24,47 @@ static bool dispatch_tile(const struct cuda_sort *sort, struct error *error,
     }
 }
 
+/* Calls Path<K>::run(sort, error, arguments...) for sort->item_bytes. */
+template <template <typename> class Path, typename... Arguments>
+static bool dispatch_width(const struct cuda_sort *sort, struct error *error,
+                           const Arguments &...arguments)
+{
+    switch (sort->item_bytes) {
+    case 1:
+        return Path<uint8_t>::run(sort, error, arguments...);
+    case 2:
+        return Path<uint16_t>::run(sort, error, arguments...);
+    case 4:
+        return Path<uint32_t>::run(sort, error, arguments...);
+    case 8:
+        return Path<uint64_t>::run(sort, error, arguments...);
+    case 16:
+        return Path<key_u128>::run(sort, error, arguments...);
+    default:
+        return error_set(error, "device %u: no path sorts items of %u bytes", sort->device,
+                         sort->item_bytes);
+    }
+}
+
+template <template <typename, unsigned> class Path>
+struct tiled {
+    template <typename K>
+    struct path {
+        template <typename... Arguments>
+        static bool run(const struct cuda_sort *sort, struct error *error,
+                        const Arguments &...arguments)
+        {
+            return dispatch_tile<Path, K>(sort, error, arguments...);
+        }
+    };
+};
+
 /* Calls Path<K, TILE>::run(sort, error, arguments...) for sort->item_bytes and sort->tile_size. */
 template <template <typename, unsigned> class Path, typename... Arguments>
 static bool dispatch(const struct cuda_sort *sort, struct error *error,
                      const Arguments &...arguments)
 {
-    switch (sort->item_bytes) {
-    case 1:
-        return dispatch_tile<Path, uint8_t>(sort, error, arguments...);
-    case 2:
-        return dispatch_tile<Path, uint16_t>(sort, error, arguments...);
-    case 4:
-        return dispatch_tile<Path, uint32_t>(sort, error, arguments...);
-    case 8:
-        return dispatch_tile<Path, uint64_t>(sort, error, arguments...);
-    case 16:
-        return dispatch_tile<Path, key_u128>(sort, error, arguments...);
-    default:
-        return error_set(error, "device %u: no path sorts items of %u bytes", sort->device,
-                         sort->item_bytes);
-    }
+    return dispatch_width<tiled<Path>::template path>(sort, error, arguments...);
 }
 
 #endif

@@ -33,7 +33,8 @@
  * Treesort 3", CACM 1964; waves through a heap as in the pipelined priority queues of V. N. Rao, V.
  * Kumar, "Concurrent access of priority queues", IEEE Trans. Computers 1988.
  */
-#include "cuda/block_tile_sort.cuh"
+#include "cuda/block_merge.cuh"
+#include "cuda/block_tile.cuh"
 #include "cuda/dispatch.cuh"
 #include "cuda/launch.cuh"
 

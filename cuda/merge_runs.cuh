@@ -1,5 +1,5 @@
-/* merge_runs.cuh - what all merge sorts share: sorted tiles, then rounds that merge runs by twos
- * and go to and fro between items and scratch.
+/* merge_runs.cuh - what all merge sorts share: sorted tiles, then rounds that merge several runs
+ * into one and go to and fro between items and scratch.
  *
  * Data: items -> sorted tiles -> items or scratch -> rounds -> items. The tile sort writes to
  * scratch when the number of rounds is odd, so that the last round always ends in items, without a
@@ -13,11 +13,27 @@
 #include "cuda/thread_search.cuh"
 
 /* All runs of a round: `count` keys in runs of `run` keys, the last one shorter. `run` is the tile
- * size times a power of two. */
+ * size times a power of two; 2^ways_bits runs, a group, become one. */
 struct run_list {
     size_t count;
     size_t run;
+    unsigned ways_bits;
 };
+
+__host__ __device__ __forceinline__ size_t run_list_group(const struct run_list &list)
+{
+    return list.run << list.ways_bits;
+}
+
+/* The keys of run number `way` of the group that starts at `group`. */
+__device__ __forceinline__ size_t run_list_count(const struct run_list &list, size_t group,
+                                                 unsigned way)
+{
+    const size_t first = group + way * list.run;
+    if (first >= list.count)
+        return 0;
+    return list.count - first < list.run ? list.count - first : list.run;
+}
 
 /* Runs number 2 i and 2 i + 1. Either may be short, b may be empty. */
 struct run_pair {
@@ -32,10 +48,8 @@ __device__ __forceinline__ struct run_pair run_pair_at(const struct run_list &li
 {
     /* run may be any multiple of the tile, but run / tile is a power of two, and so is the tile. */
     const size_t a = position & ~(2 * list.run - 1);
-    const size_t left = list.count - a;
-    const size_t a_count = left < list.run ? left : list.run;
-    const size_t b_count = left - a_count < list.run ? left - a_count : list.run;
-    const struct run_pair pair = {a, a_count, a + a_count, b_count};
+    const struct run_pair pair = {a, run_list_count(list, a, 0), a + run_list_count(list, a, 0),
+                                  run_list_count(list, a, 1)};
     return pair;
 }
 
@@ -47,29 +61,34 @@ struct merge_round {
     struct key_order decoding; /* the identity in all rounds but the last */
 };
 
-static inline unsigned merge_round_count(const struct cuda_sort *sort)
+/* log2 of the number of tiles, rounded up: the doublings of runs that there are to do. */
+static inline unsigned merge_doublings(const struct cuda_sort *sort)
 {
-    unsigned rounds = 0;
-    for (size_t run = sort->tile_size; run < sort->count; run *= 2)
-        rounds++;
-    return rounds;
+    unsigned doublings = 0;
+    for (size_t tiles = launch_blocks(sort->count, sort->tile_size);
+         (size_t)1 << doublings < tiles;)
+        doublings++;
+    return doublings;
 }
 
-/* Sorts by `sort_tiles`, then with Path::round(sort, error, round) for each round. */
+/* Sorts by `sort_tiles`, then with Path::round(sort, error, round) for each round. A round merges
+ * 2^most_ways_bits runs at most; the rounds are as few as that allows, and about equal. */
 template <typename Path>
 static bool merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
-                       struct error *error)
+                       unsigned most_ways_bits, struct error *error)
 {
-    const unsigned rounds = merge_round_count(sort);
+    const unsigned doublings = merge_doublings(sort);
+    const unsigned rounds = (doublings + most_ways_bits - 1) / most_ways_bits;
     void *source = rounds % 2 ? sort->scratch : sort->items;
     void *target = rounds % 2 ? sort->items : sort->scratch;
     const struct key_order identity = key_order_identity();
     if (!sort_tiles(sort, source, rounds == 0 ? sort->order : identity, error))
         return false;
     for (unsigned i = 0; i < rounds; i++) {
+        const unsigned done = doublings * i / rounds, next = doublings * (i + 1) / rounds;
         const struct merge_round round = {source,
                                           target,
-                                          {sort->count, sort->tile_size << i},
+                                          {sort->count, sort->tile_size << done, next - done},
                                           i + 1 == rounds ? sort->order : identity};
         if (!Path::round(sort, error, round))
             return false;

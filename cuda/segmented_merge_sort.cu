@@ -1,113 +1,240 @@
-/* segmented_merge_sort.cu - merge sort whose merges are cut into equal parts of the output.
+/* segmented_merge_sort.cu - merge sort whose merges take several runs at a time and are cut into
+ * equal parts of the output.
  *
- * A round has two kernels. The first finds, for the start of each part of TILE keys of the output,
- * how many keys of run a lie before it (its split on the merge path). In the second a block makes
- * one part: it loads its piece of a and its piece of b into shared memory, its threads cut the part
- * again into 8 keys each, and the merged keys leave through shared memory, coalesced. So every
- * block moves the same number of keys, whatever their distribution, and every key is read once and
- * written once a round.
+ * A round has two kernels. The first finds, for the start of each part of the output, how many keys
+ * of each run lie before it. In the second a block makes one part: it copies its piece of each run
+ * to shared memory, merges the pieces by twos until one is left, and writes that. So every key is
+ * read once and written once a round, however many runs become one, and every block moves the same
+ * number of keys, whatever their distribution.
  *
- * Source: Odeh et al., "Merge Path", IPDPS Workshops 2012; S. Baxter, "moderngpu", 2013.
+ *     pieces in memory      0   1   2   3   4   5   6   7
+ *     pairs in the block    0> <1   2> <3   4> <5   6> <7     > ascending, < descending
+ *                           -----> <-----   -----> <-----
+ *                           -------------> <-------------
+ *                           ----------------------------->
+ *
+ * Pairs begin and end with a row of paired_runs.cuh; what they lack is filled with infinity, which
+ * the merges carry to the end of the part. For that a part is somewhat shorter than the memory of
+ * its block.
+ *
+ * Small arrays are merged by rank_merge.cuh.
+ *
+ * Source: the cut by rank of Varman et al. (thread_select.cuh), in place of the two-way merge path
+ * of Odeh et al., "Merge Path", IPDPS Workshops 2012; several ways a pass as in N. Leischner, V.
+ * Osipov, P. Sanders, "GPU Sample Sort", IPDPS 2010, and in all sorts of tapes and disks.
  */
-#include "cuda/block_merge.cuh"
-#include "cuda/block_tile.cuh"
+#include "cuda/async_copy.cuh"
+#include "cuda/block_pairs.cuh"
 #include "cuda/dispatch.cuh"
-#include "cuda/merge_runs.cuh"
+#include "cuda/dynamic_shared.cuh"
+#include "cuda/rank_merge.cuh"
+#include "cuda/thread_select.cuh"
 
-/* splits[p]: how many keys of run a of its pair go before part p. */
-template <typename K, unsigned TILE>
-__global__ void __launch_bounds__(THREADS_PER_BLOCK)
-    merge_partition_kernel(const K *source, struct run_list list, size_t *splits)
-{
-    const size_t part = static_cast<size_t>(blockIdx.x) * THREADS_PER_BLOCK + threadIdx.x;
-    const size_t first = part * TILE;
-    if (first >= list.count)
-        return;
-    const struct run_pair pair = run_pair_at(list, first);
-    splits[part] = thread_merge_path(source + pair.a, pair.a_count, source + pair.b, pair.b_count,
-                                     first - pair.a);
-}
+constexpr unsigned MERGE_WAYS = 1u << MERGE_WAYS_BITS;
+constexpr unsigned MERGE_PAIRS = MERGE_WAYS / 2;
 
-/* A block's piece of each run, and how much it makes of them. */
-struct merge_part {
-    size_t a;
-    size_t b;
-    unsigned a_count;
-    unsigned count; /* of both */
+template <typename K>
+constexpr unsigned MERGE_KEYS = merge_part_keys(sizeof(K));
+template <typename K>
+constexpr unsigned MERGE_THREADS = MERGE_KEYS<K> / ROW<K>;
+
+/* How the groups of a round are cut into parts. */
+struct merge_cut {
+    unsigned part_keys;       /* the last part of a group has fewer */
+    unsigned parts_per_group; /* the last group may have fewer */
+    size_t parts;
 };
 
-template <unsigned TILE>
-__device__ __forceinline__ struct merge_part merge_part_find(const struct run_list &list,
-                                                             const size_t *splits, size_t part)
+/* The pairs of a part are filled up to whole rows: all of them together take a row less than there
+ * are pairs. */
+template <typename K>
+__host__ __device__ constexpr unsigned merge_part_length(unsigned ways_bits)
 {
-    const size_t first = part * TILE;
-    const struct run_pair pair = run_pair_at(list, first);
-    const size_t diagonal = first - pair.a;
-    const size_t left = pair.a_count + pair.b_count - diagonal;
-    const size_t split = splits[part];
-    const size_t next_split = left <= TILE ? pair.a_count : splits[part + 1];
-    const struct merge_part found = {pair.a + split, pair.b + diagonal - split,
-                                     static_cast<unsigned>(next_split - split),
-                                     left < TILE ? static_cast<unsigned>(left) : TILE};
-    return found;
+    return MERGE_KEYS<K> - ROW<K> * ((1u << ways_bits) / 2 - 1);
 }
 
-template <typename K, unsigned TILE>
-__global__ void __launch_bounds__(block_threads<TILE>())
-    merge_parts_kernel(const K *__restrict__ source, K *__restrict__ target, struct run_list list,
-                       const size_t *__restrict__ splits, struct key_order decoding)
+template <typename K>
+static struct merge_cut merge_cut_make(const struct run_list &list)
 {
-    __shared__ K tile[tile_slot<K>(TILE)];
-    __shared__ unsigned thread_splits[block_threads<TILE>()];
-    const struct merge_part part = merge_part_find<TILE>(list, splits, blockIdx.x);
-    const K *const a = source + part.a;
-    const K *const b = source + part.b;
-    K keys[KEYS_PER_THREAD];
+    const unsigned part_keys = merge_part_length<K>(list.ways_bits);
+    const size_t group = run_list_group(list);
+    const size_t in_group = launch_blocks(list.count < group ? list.count : group, part_keys);
+    const struct merge_cut cut = {part_keys, static_cast<unsigned>(in_group),
+                                  list.count / group * in_group +
+                                      launch_blocks(list.count % group, part_keys)};
+    return cut;
+}
+
+/* A part of the output: of which group, and how many of its keys lie before the part. */
+struct merge_part {
+    size_t group; /* index of the group's first key */
+    size_t rank;
+    size_t left; /* keys of the group from the part on */
+};
+
+__device__ __forceinline__ struct merge_part
+merge_part_at(const struct run_list &list, const struct merge_cut &cut, unsigned index)
+{
+    const size_t group = index / cut.parts_per_group * run_list_group(list);
+    const size_t rank = static_cast<size_t>(index % cut.parts_per_group) * cut.part_keys;
+    const size_t keys = list.count - group;
+    const struct merge_part part = {
+        group, rank, (keys < run_list_group(list) ? keys : run_list_group(list)) - rank};
+    return part;
+}
+
+/* splits[p << ways_bits | k]: how many keys of way k of its group go before part p. */
+template <typename K>
+__global__ void __launch_bounds__(MERGE_SELECT_THREADS)
+    merge_select_kernel(const K *__restrict__ source, struct run_list list, struct merge_cut cut,
+                        size_t *splits)
+{
+    const unsigned index = blockIdx.x * MERGE_SELECT_THREADS + threadIdx.x;
+    if (index >= cut.parts)
+        return;
+    const struct merge_part part = merge_part_at(list, cut, index);
+    const unsigned ways = 1u << list.ways_bits;
+    struct sorted_ways<K, MERGE_WAYS> runs;
 #pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
-        const unsigned index = thread_striped_index<TILE>(i);
-        keys[i] = key_infinity<K>(); /* lengthens b of the last part to a full tile */
-        if (index < part.count)
-            keys[i] = index < part.a_count ? a[index] : b[index - part.a_count];
+    for (unsigned k = 0; k < MERGE_WAYS; k++) {
+        runs.first[k] = source + part.group + k * list.run;
+        runs.count[k] = k < ways ? run_list_count(list, part.group, k) : 0;
     }
-    thread_store_striped<K, TILE>(keys, tile);
-    __syncthreads();
-    const struct tile_runs runs = {0, part.a_count, part.a_count, TILE - part.a_count};
-    block_merge(tile, thread_splits, runs, threadIdx.x * KEYS_PER_THREAD, keys);
-    block_store_blocked<K, TILE>(keys, tile, target + static_cast<size_t>(blockIdx.x) * TILE,
-                                 part.count, decoding);
+    struct ways_cut<K, MERGE_WAYS> found;
+    thread_select(runs, part.rank, &found);
+#pragma unroll
+    for (unsigned k = 0; k < MERGE_WAYS; k++)
+        if (k < ways)
+            splits[(static_cast<size_t>(index) << list.ways_bits) + k] = found.taken[k];
 }
 
-template <typename K, unsigned TILE>
+template <typename K>
+struct merge_shared {
+    K keys[MERGE_KEYS<K>];
+    size_t first[MERGE_WAYS];        /* of each way's piece, in the source */
+    unsigned count[MERGE_WAYS];      /* of its keys */
+    unsigned pairs[MERGE_PAIRS + 1]; /* where each pair begins in `keys`, and where the last ends */
+    unsigned splits[MERGE_THREADS<K>];
+};
+
+/* Finds the pieces of the part, and lays out the pairs. Ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ void
+block_find_pieces(const struct run_list &list, const struct merge_part &part, unsigned part_keys,
+                  const size_t *splits, struct merge_shared<K> *shared)
+{
+    const unsigned ways = 1u << list.ways_bits, way = threadIdx.x;
+    if (way < ways) {
+        const size_t split = splits[(static_cast<size_t>(blockIdx.x) << list.ways_bits) + way];
+        const size_t next_split =
+            part.left <= part_keys
+                ? run_list_count(list, part.group, way)
+                : splits[(static_cast<size_t>(blockIdx.x + 1) << list.ways_bits) + way];
+        shared->first[way] = part.group + way * list.run + split;
+        shared->count[way] = static_cast<unsigned>(next_split - split);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned first = 0;
+        for (unsigned pair = 0; pair < ways / 2; pair++) {
+            shared->pairs[pair] = first;
+            const unsigned keys = shared->count[2 * pair] + shared->count[2 * pair + 1];
+            first += (keys + ROW<K> - 1) / ROW<K> * ROW<K>;
+        }
+        shared->pairs[ways / 2] = MERGE_KEYS<K>; /* the last pair has the rest */
+    }
+    __syncthreads();
+}
+
+/* Copies a pair of pieces, the second one descending, and fills what is between. */
+template <typename K>
+__device__ __forceinline__ void block_copy_pair(const K *source, unsigned pair,
+                                                struct merge_shared<K> *shared)
+{
+    const unsigned a_count = shared->count[2 * pair], b_count = shared->count[2 * pair + 1];
+    const K *const a = source + shared->first[2 * pair];
+    const K *const b = source + shared->first[2 * pair + 1];
+    K *const start = shared->keys + shared->pairs[pair];
+    K *const end = shared->keys + shared->pairs[pair + 1];
+    for (unsigned i = threadIdx.x; i < a_count; i += MERGE_THREADS<K>)
+        thread_copy_async(start + i, a + i);
+    for (unsigned i = threadIdx.x; i < b_count; i += MERGE_THREADS<K>)
+        thread_copy_async(end - 1 - i, b + i);
+    for (K *fill = start + a_count + threadIdx.x; fill < end - b_count; fill += MERGE_THREADS<K>)
+        *fill = key_infinity<K>();
+}
+
+/* One level: of the 2^(ways_bits - level) runs in pairs, each pair becomes one. */
+template <typename K>
+__device__ __forceinline__ void block_merge_level(unsigned level, bool is_last,
+                                                  struct merge_shared<K> *shared)
+{
+    const unsigned row = threadIdx.x * ROW<K>;
+    unsigned index = 0;
+    while (shared->pairs[(index + 1) << level] <= row)
+        index++;
+    const unsigned first = shared->pairs[index << level];
+    const unsigned middle = level == 0 ? first + shared->count[2 * index]
+                                       : shared->pairs[(2 * index + 1) << (level - 1)];
+    const struct paired_runs pair = {first, shared->pairs[(index + 1) << level] - first,
+                                     middle - first};
+    block_merge_pairs(shared->keys, shared->splits, pair, row - first, index % 2 == 1 && !is_last);
+    __syncthreads();
+}
+
+template <typename K>
+__global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
+    merge_parts_kernel(const K *__restrict__ source, K *__restrict__ target, struct run_list list,
+                       struct merge_cut cut, const size_t *__restrict__ splits,
+                       struct key_order decoding)
+{
+    auto *const shared = reinterpret_cast<struct merge_shared<K> *>(block_dynamic_shared());
+    const struct merge_part part = merge_part_at(list, cut, blockIdx.x);
+    block_find_pieces(list, part, cut.part_keys, splits, shared);
+    for (unsigned pair = 0; pair < (1u << list.ways_bits) / 2; pair++)
+        block_copy_pair(source, pair, shared);
+    thread_wait_for_copies();
+    __syncthreads();
+    for (unsigned level = 0; level < list.ways_bits; level++)
+        block_merge_level(level, level + 1 == list.ways_bits, shared);
+    block_store_tile(shared->keys, MERGE_THREADS<K>, target + part.group + part.rank,
+                     part.left < cut.part_keys ? static_cast<unsigned>(part.left) : cut.part_keys,
+                     decoding);
+}
+
+template <typename K>
 struct segmented_merge_path {
     static bool round(const struct cuda_sort *sort, struct error *error,
                       const struct merge_round &round)
     {
-        const size_t parts = launch_blocks(sort->count, TILE);
+        const struct merge_cut cut = merge_cut_make<K>(round.list);
         size_t *const splits = static_cast<size_t *>(sort->workspace);
         const K *const source = static_cast<const K *>(round.source);
-        const struct launch partition = {"merge_partition_kernel",
-                                         launch_blocks(parts, THREADS_PER_BLOCK), THREADS_PER_BLOCK,
-                                         sort->device, sort->stream};
-        const struct launch merge = {"merge_parts_kernel", parts, block_threads<TILE>(),
-                                     sort->device, sort->stream};
-        return launch_kernel(partition, error, merge_partition_kernel<K, TILE>, source, round.list,
+        const struct launch select = {"merge_select_kernel",
+                                      launch_blocks(cut.parts, MERGE_SELECT_THREADS),
+                                      MERGE_SELECT_THREADS, sort->device, sort->stream};
+        const struct launch merge = {"merge_parts_kernel", cut.parts,    MERGE_THREADS<K>,
+                                     sort->device,         sort->stream, sizeof(merge_shared<K>)};
+        return launch_kernel(select, error, merge_select_kernel<K>, source, round.list, cut,
                              splits) &&
-               launch_kernel(merge, error, merge_parts_kernel<K, TILE>, source,
-                             static_cast<K *>(round.target), round.list, splits, round.decoding);
+               launch_kernel(merge, error, merge_parts_kernel<K>, source,
+                             static_cast<K *>(round.target), round.list, cut, splits,
+                             round.decoding);
     }
 
     static bool run(const struct cuda_sort *sort, struct error *error,
                     tile_sort_function *sort_tiles)
     {
-        return merge_runs<segmented_merge_path>(sort, sort_tiles, error);
+        if (sort->count <= RANK_MERGE_COUNT_MOST)
+            return merge_runs<rank_merge<K>>(sort, sort_tiles, RANK_MERGE_WAYS_BITS, error);
+        return merge_runs<segmented_merge_path>(sort, sort_tiles, MERGE_WAYS_BITS, error);
     }
 };
 
 bool segmented_merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
                           struct error *error)
 {
-    return dispatch<segmented_merge_path>(sort, error, sort_tiles);
+    return dispatch_width<segmented_merge_path>(sort, error, sort_tiles);
 }
 
 bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error)
@@ -115,7 +242,12 @@ bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error)
     return segmented_merge_runs(sort, tile_sort, error);
 }
 
-size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned)
+/* Splits for a round of any number of ways: as many a part as there are ways; whole parts, and one
+ * more for each group. Grows with the count, so that what serves an array serves a range of it. */
+size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes)
 {
-    return launch_blocks(count, tile_size) * sizeof(size_t);
+    const size_t part_keys =
+        merge_part_keys(item_bytes) - merge_row_keys(item_bytes) * (MERGE_PAIRS - 1);
+    return ((count / part_keys + 2) * MERGE_WAYS + launch_blocks(count, tile_size)) *
+           sizeof(size_t);
 }

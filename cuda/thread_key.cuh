@@ -35,6 +35,18 @@ __device__ __forceinline__ void thread_encode_keys(const struct key_order &order
     }
 }
 
+template <typename K, unsigned N>
+__device__ __forceinline__ void thread_decode_keys(const struct key_order &order, K (&keys)[N])
+{
+    if constexpr (sizeof(K) <= sizeof(uint64_t)) {
+        if (key_order_is_identity(order))
+            return;
+#pragma unroll
+        for (unsigned i = 0; i < N; i++)
+            keys[i] = static_cast<K>(key_order_decode(order, 8 * sizeof(K), keys[i]));
+    }
+}
+
 template <typename K>
 __device__ __forceinline__ K thread_decode_key(const struct key_order &order, K key)
 {
@@ -57,6 +69,16 @@ __device__ __forceinline__ void thread_compare_exchange(K &low, K &high)
     else
         high = high < low ? low : high;
     low = smaller;
+}
+
+/* The same, or with the greater key to `low`. */
+template <typename K>
+__device__ __forceinline__ void thread_compare_exchange_turned(K &low, K &high, bool is_turned)
+{
+    const bool is_swapped = (high < low) != is_turned;
+    const K kept = is_swapped ? high : low;
+    high = is_swapped ? low : high;
+    low = kept;
 }
 
 #endif

@@ -9,30 +9,19 @@
 
 #include "cuda/thread_key.cuh"
 
-static_assert(KEYS_PER_THREAD == 8, "the odd-even merge sort below is written out for 8 keys");
-
-/* Sorts 8 keys by Batcher's odd-even merge sort: 19 comparators in 6 layers, the fewest there are
- * for 8 keys. */
-template <typename K>
-__device__ __forceinline__ void thread_sort(K (&k)[KEYS_PER_THREAD])
+/* Sorts keys[FIRST .. FIRST + COUNT) by Batcher's odd-even merge sort; COUNT is a power of two. For
+ * 8 keys it has 19 comparators in 6 layers, the fewest there are. */
+template <unsigned FIRST, unsigned COUNT, typename K, unsigned N>
+__device__ __forceinline__ void thread_sort(K (&keys)[N])
 {
 #pragma unroll
-    for (unsigned i = 0; i < 8; i += 2)
-        thread_compare_exchange(k[i], k[i + 1]);
+    for (unsigned run = 1; run < COUNT; run *= 2)
 #pragma unroll
-    for (unsigned i = 0; i < 8; i += 4) {
-        thread_compare_exchange(k[i], k[i + 2]);
-        thread_compare_exchange(k[i + 1], k[i + 3]);
-        thread_compare_exchange(k[i + 1], k[i + 2]);
-    }
+        for (unsigned stride = run; stride > 0; stride /= 2)
 #pragma unroll
-    for (unsigned i = 0; i < 4; i++)
-        thread_compare_exchange(k[i], k[i + 4]);
-    thread_compare_exchange(k[2], k[4]);
-    thread_compare_exchange(k[3], k[5]);
-#pragma unroll
-    for (unsigned i = 1; i < 7; i += 2)
-        thread_compare_exchange(k[i], k[i + 1]);
+            for (unsigned i = stride % run; i + stride < COUNT; i++)
+                if (((i - stride % run) & stride) == 0 && i / (2 * run) == (i + stride) / (2 * run))
+                    thread_compare_exchange(keys[FIRST + i], keys[FIRST + i + stride]);
 }
 
 /* One step of a bitonic merge: comparators between keys `stride` apart. */
@@ -76,6 +65,20 @@ __device__ __forceinline__ void thread_bitonic_merge(K (&keys)[N])
 #pragma unroll
     for (unsigned stride = N / 2; stride > 0; stride /= 2)
         thread_half_clean(keys, stride);
+}
+
+/* Sorts a bitonic sequence, and leaves key number i of the order in keys[i ^ turn], turn < N. */
+template <typename K, unsigned N>
+__device__ __forceinline__ void thread_bitonic_merge_turned(K (&keys)[N], unsigned turn)
+{
+#pragma unroll
+    for (unsigned stride = N / 2; stride > 0; stride /= 2) {
+        const bool is_turned = (turn & stride) != 0;
+#pragma unroll
+        for (unsigned i = 0; i < N; i++)
+            if ((i & stride) == 0)
+                thread_compare_exchange_turned(keys[i], keys[i + stride], is_turned);
+    }
 }
 
 #endif

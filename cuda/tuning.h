@@ -28,6 +28,50 @@ __host__ __device__ constexpr unsigned bitonic_fused_steps(size_t item_bytes)
     return item_bytes <= 4 ? 5 : item_bytes == 8 ? 4 : 3;
 }
 
+/* ---- merge sorts ---- */
+
+/* Keys that a thread makes of a merge in shared memory, whose search it pays once for all of them:
+ * as many as a network in registers sorts well, and a row of banks of 8- and 16-byte keys. */
+__host__ __device__ constexpr unsigned merge_row_keys(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 16 : 8;
+}
+
+/* Keys that a block sorts, so the largest tile; and blocks that a multiprocessor is to hold, which
+ * leaves their threads 85 registers (128 at 16 bytes). To try: 2 and 4 blocks. */
+constexpr unsigned TILE_SORT_KEYS = 4096;
+__host__ __device__ constexpr unsigned tile_sort_blocks(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 3 : 1;
+}
+
+/* segmented-merge: runs that a pass over memory merges into one at most, as bits, keys of a block's
+ * part with its padding, and blocks as above. Two ways are bound by memory, and each doubling of
+ * the ways adds a merge in shared memory; with 8 ways 1e9 keys take 6 passes behind tiles of 4,096,
+ * where 4 ways take 9, 2 ways 18 and 16 ways 5. To try: 2 and 4 bits; 2 and 4 blocks. */
+constexpr unsigned MERGE_WAYS_BITS = 3;
+__host__ __device__ constexpr unsigned merge_part_keys(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 4096 : 2048;
+}
+constexpr unsigned MERGE_BLOCKS = 3;
+
+/* Threads of a block that cuts runs: few, so that a small array's parts keep many multiprocessors
+ * busy, each thread being a long chain of reads. */
+constexpr unsigned MERGE_SELECT_THREADS = 64;
+
+/* Up to so many keys segmented-merge is a matter of launches rather than of memory: each key finds
+ * its place among up to 32 runs at once. To try: 2^17 to 2^21. A block takes a key a thread, and
+ * has room for the keys of the other runs between its first and its last one: 31 times as many in
+ * the mean, for random keys, and half as many more. */
+constexpr size_t RANK_MERGE_COUNT_MOST = (size_t)1 << 16;
+constexpr unsigned RANK_MERGE_WAYS_BITS = 5;
+__host__ __device__ constexpr unsigned rank_merge_threads(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 128 : 64;
+}
+constexpr unsigned RANK_MERGE_WINDOW_BYTES = 47 << 10;
+
 /* Room for the keys of the partner run that a tile of direct-merge faces, in sixteenths of the
  * tile. For random keys their number has mean TILE and standard deviation about sqrt(2 TILE), so
  * 20/16 leaves 2.8 deviations at TILE = 256 and 8 at 2048; with 16-byte items at 2048 it is

@@ -89,4 +89,26 @@ refused 'more lines than the path sorts, once they are counted' \
     'rank sorts at most 131072 items, and there are 131073' -- \
     gpusort --device=gpu -a rank -o "$target" many.lines
 
+# What a small array costs is launches. The stand-in counts them; a GPU says nothing.
+launches() {
+    local most=$1 count=$2
+    shift 2
+    "$numpy" "$tests_dir/make_data.py" keys . f64 "$count"
+    rm -f launches
+    ok_writes "$count numbers with the launches counted $*" "f64.$count.little.up.raw" -- \
+        --device=gpu --format=raw --type=f64 "$@" "f64.$count.little.in.raw"
+    ok "at most $most launches for $count numbers $*" test "$(wc -l <launches)" -le "$most"
+}
+export SIMT_TRACE=launches
+rm -f launches
+gpusort --device=gpu --format=raw --type=f64 -o got f64.1000.little.in.raw
+if [ -s launches ]; then
+    for count in 2 2048; do launches 1 $count; done
+    for count in 2049 65535 65536; do launches 2 $count; done
+    launches 1 4096 -a segmented-merge:4096
+    launches 5 65537 -a segmented-merge:4096
+else
+    skip 'launches of small arrays' 'a GPU does not count them'
+fi
+
 done_testing

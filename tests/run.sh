@@ -39,6 +39,8 @@ add_tests() {
     done
     if [ -x "$build/simt/device_matrix" ]; then
         add_test device_matrix "$build/simt/device_matrix" "$matrix_largest"
+        # From 65,537 items on segmented-merge merges more than two runs at a time.
+        add_test device_matrix_merge "$build/simt/device_matrix" 65537 segmented-merge
     fi
     for test in tests/*.sh; do
         name=$(basename "$test" .sh)

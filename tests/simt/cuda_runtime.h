@@ -15,6 +15,7 @@
  *                                           late as the rules allow, so that a missing wait shows
  *   SIMT_MEMORY_BYTES=N                     the device's memory; the default is 4 GiB
  *   SIMT_FAIL=NAME:K[,NAME:K]...            the K-th call of the API function NAME fails
+ *   SIMT_TRACE=FILE                         a line for each kernel: name, blocks, threads
  *
  * cudaError is [[nodiscard]] here: a call that nobody checks is a warning. A copy whose device side
  * does not lie in one device allocation fails with cudaErrorInvalidValue.

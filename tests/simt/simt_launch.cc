@@ -516,6 +516,22 @@ void run_grid()
     }
 }
 
+/* A line in the file that SIMT_TRACE names, if it does. */
+void trace_launch()
+{
+    const char *path = getenv("SIMT_TRACE");
+    if (path == nullptr)
+        return;
+    FILE *file = fopen(path, "a");
+    if (file == nullptr ||
+        fprintf(file, "%s %u %u\n", simt_function_name(kernel->function).c_str(),
+                gridDim.x * gridDim.y * gridDim.z, thread_count) < 0 ||
+        fclose(file) != 0) {
+        fprintf(stderr, "simt: SIMT_TRACE: cannot write '%s'\n", path);
+        abort();
+    }
+}
+
 } // namespace
 
 void simt_run_kernel(const struct simt_kernel &kernel_to_run)
@@ -532,6 +548,7 @@ void simt_run_kernel(const struct simt_kernel &kernel_to_run)
     gridDim = kernel->grid;
     blockDim = kernel->block;
     thread_count = blockDim.x * blockDim.y * blockDim.z;
+    trace_launch();
     run_grid();
     kernel = nullptr;
     free(dynamic_shared);

@@ -1,0 +1,76 @@
+/* block_pairs.cuh - merges of paired runs (paired_runs.cuh) in shared memory, in place, by all
+ * threads of a warp or of a block: each makes a row of the output.
+ */
+#ifndef CUDA_BLOCK_PAIRS_CUH
+#define CUDA_BLOCK_PAIRS_CUH
+
+#include "cuda/paired_runs.cuh"
+
+/* Keys that the rows of a warp's threads hold. */
+template <typename K>
+constexpr unsigned KEYS_OF_WARP = ROW<K> *THREADS_PER_WARP;
+
+/* The row of the output that the thread puts its keys to: a merge that descends fills its range
+ * from the end. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_output_row(const struct paired_runs &pair,
+                                                      unsigned diagonal, bool is_descending)
+{
+    return pair.first + (is_descending ? pair.count - ROW<K> - diagonal : diagonal);
+}
+
+/* Merges pairs that each lie within the keys of one warp. `pair` is the thread's; `diagonal` counts
+ * from the start of its pair and grows by a row from thread to thread. All threads of the warp call
+ * it, after a barrier; it ends with one of the warp. */
+template <typename K>
+__device__ __forceinline__ void warp_merge_pairs(K *tile, const struct paired_runs &pair,
+                                                 unsigned diagonal, bool is_descending)
+{
+    const unsigned split = thread_pair_split(tile, pair, diagonal);
+    const unsigned neighbour = __shfl_down_sync(0xffffffffu, split, 1);
+    const bool is_last = diagonal + ROW<K> == pair.count;
+    K keys[ROW<K>];
+    thread_pair_load(tile, pair, diagonal, split, is_last ? pair.a_count : neighbour, keys);
+    __syncwarp();
+    thread_row_merge(keys, is_descending, tile,
+                     thread_output_row<K>(pair, diagonal, is_descending));
+    __syncwarp();
+}
+
+/* The same for pairs of any size. All threads of the block call it, after a barrier, and it ends
+ * without one; `splits` has a word a thread. */
+template <typename K>
+__device__ __forceinline__ void block_merge_pairs(K *tile, unsigned *splits,
+                                                  const struct paired_runs &pair, unsigned diagonal,
+                                                  bool is_descending)
+{
+    const unsigned split = thread_pair_split(tile, pair, diagonal);
+    splits[threadIdx.x] = split;
+    __syncthreads();
+    const bool is_last = diagonal + ROW<K> == pair.count;
+    const unsigned next_split = is_last ? pair.a_count : splits[threadIdx.x + 1];
+    K keys[ROW<K>];
+    thread_pair_load(tile, pair, diagonal, split, next_split, keys);
+    __syncthreads();
+    thread_row_merge(keys, is_descending, tile,
+                     thread_output_row<K>(pair, diagonal, is_descending));
+}
+
+/* Writes the first `count` keys of the tile, decoded; the tile has ROW<K> keys for each of the
+ * block's `threads`. */
+template <typename K>
+__device__ __forceinline__ void block_store_tile(const K *tile, unsigned threads, K *target,
+                                                 unsigned count, const struct key_order &decoding)
+{
+    K keys[ROW<K>];
+#pragma unroll
+    for (unsigned i = 0; i < ROW<K>; i++)
+        keys[i] = tile[i * threads + threadIdx.x];
+    thread_decode_keys(decoding, keys);
+#pragma unroll
+    for (unsigned i = 0; i < ROW<K>; i++)
+        if (i * threads + threadIdx.x < count)
+            target[i * threads + threadIdx.x] = keys[i];
+}
+
+#endif

@@ -1,0 +1,157 @@
+/* thread_select.cuh - where several sorted runs are to be cut so that a given number of their keys,
+ * the least ones, lie before the cuts.
+ *
+ * A run is cut into blocks of `step` keys, and a block is known by its last key. The blocks whose
+ * last keys are least are taken; then step is halved, and the choice is mended: half of a block
+ * more or less in some runs. With blocks of one key the cuts are exact. All halvings together read
+ * about a dozen keys for each doubling of the runs' length, those of one halving independently.
+ *
+ * Source: P. J. Varman, S. D. Scheufler, B. R. Iyer, G. R. Ricard, "Merging Multiple Lists on
+ * Hierarchical-Memory Multiprocessors", JPDC 1991.
+ */
+#ifndef CUDA_THREAD_SELECT_CUH
+#define CUDA_THREAD_SELECT_CUH
+
+#include "cuda/thread_key.cuh"
+
+/* Up to WAYS sorted runs, of which some may be empty. */
+template <typename K, unsigned WAYS>
+struct sorted_ways {
+    const K *first[WAYS];
+    size_t count[WAYS];
+};
+
+/* The blocks taken, and those at the cuts. All indices into the arrays are constants once the loops
+ * are unrolled, so that they stay in registers. */
+template <typename K, unsigned WAYS>
+struct ways_cut {
+    size_t taken[WAYS]; /* keys */
+    K left[WAYS];       /* the last key taken, if any */
+    K right[WAYS];      /* the last key of the next block, if there is a whole one */
+};
+
+/* Of equal keys, those of a lower way go first. */
+template <typename K, unsigned WAYS>
+__device__ __forceinline__ unsigned thread_least_right(const struct sorted_ways<K, WAYS> &ways,
+                                                       const struct ways_cut<K, WAYS> &cut,
+                                                       size_t step, K *key)
+{
+    unsigned least = WAYS;
+#pragma unroll
+    for (unsigned k = 0; k < WAYS; k++)
+        if (cut.taken[k] + step <= ways.count[k] && (least == WAYS || cut.right[k] < *key)) {
+            least = k;
+            *key = cut.right[k];
+        }
+    return least;
+}
+
+template <typename K, unsigned WAYS>
+__device__ __forceinline__ unsigned thread_greatest_left(const struct ways_cut<K, WAYS> &cut,
+                                                         K *key)
+{
+    unsigned greatest = WAYS;
+#pragma unroll
+    for (unsigned k = 0; k < WAYS; k++)
+        if (cut.taken[k] > 0 && (greatest == WAYS || !(cut.left[k] < *key))) {
+            greatest = k;
+            *key = cut.left[k];
+        }
+    return greatest;
+}
+
+template <typename K, unsigned WAYS>
+__device__ __forceinline__ void thread_read_rights(const struct sorted_ways<K, WAYS> &ways,
+                                                   size_t step, struct ways_cut<K, WAYS> *cut)
+{
+#pragma unroll
+    for (unsigned k = 0; k < WAYS; k++)
+        if (cut->taken[k] + step <= ways.count[k])
+            cut->right[k] = ways.first[k][cut->taken[k] + step - 1];
+}
+
+template <typename K, unsigned WAYS>
+__device__ __forceinline__ void thread_take_block(const struct sorted_ways<K, WAYS> &ways,
+                                                  unsigned way, size_t step,
+                                                  struct ways_cut<K, WAYS> *cut)
+{
+#pragma unroll
+    for (unsigned k = 0; k < WAYS; k++)
+        if (k == way) {
+            cut->taken[k] += step;
+            cut->left[k] = cut->right[k];
+            if (cut->taken[k] + step <= ways.count[k])
+                cut->right[k] = ways.first[k][cut->taken[k] + step - 1];
+        }
+}
+
+template <typename K, unsigned WAYS>
+__device__ __forceinline__ void thread_return_block(const struct sorted_ways<K, WAYS> &ways,
+                                                    unsigned way, size_t step,
+                                                    struct ways_cut<K, WAYS> *cut)
+{
+#pragma unroll
+    for (unsigned k = 0; k < WAYS; k++)
+        if (k == way) {
+            cut->taken[k] -= step;
+            cut->right[k] = cut->left[k];
+            if (cut->taken[k] > 0)
+                cut->left[k] = ways.first[k][cut->taken[k] - 1];
+        }
+}
+
+/* Takes blocks until `missing` of them are taken or no whole one is left, and exchanges blocks
+ * while one that is not taken goes before one that is. */
+template <typename K, unsigned WAYS>
+__device__ __forceinline__ void thread_mend_cut(const struct sorted_ways<K, WAYS> &ways,
+                                                size_t step, size_t missing,
+                                                struct ways_cut<K, WAYS> *cut)
+{
+    for (;;) {
+        K next{}, last{};
+        const unsigned least = thread_least_right(ways, *cut, step, &next);
+        if (least == WAYS)
+            return;
+        if (missing > 0) {
+            missing--;
+        } else {
+            const unsigned greatest = thread_greatest_left(*cut, &last);
+            if (greatest == WAYS || last < next || (last == next && greatest <= least))
+                return;
+            thread_return_block(ways, greatest, step, cut);
+        }
+        thread_take_block(ways, least, step, cut);
+    }
+}
+
+/* cut->taken: how many keys of each way are among the `rank` least ones; rank is at most the number
+ * of all. The answer is one and the same for every caller, and no count falls as rank grows. */
+template <typename K, unsigned WAYS>
+__device__ __forceinline__ void thread_select(const struct sorted_ways<K, WAYS> &ways, size_t rank,
+                                              struct ways_cut<K, WAYS> *cut)
+{
+    unsigned ways_with_keys = 0;
+#pragma unroll
+    for (unsigned k = 0; k < WAYS; k++) {
+        cut->taken[k] = 0;
+        ways_with_keys += ways.count[k] > 0;
+    }
+    if (rank == 0)
+        return;
+    size_t taken = 0;
+    for (size_t step = (size_t)1 << (63 - __clzll(static_cast<long long>(rank))); step > 0;
+         step /= 2) {
+        /* Each way's cut is rounded down by half a block on average: with so much less in all, the
+         * cuts are near their last places from the start, and seldom go back. */
+        const size_t rounding = ways_with_keys / 2 * (step - 1);
+        const size_t aim = rank > rounding ? (rank - rounding) & ~(step - 1) : 0;
+        thread_read_rights(ways, step, cut);
+        thread_mend_cut(ways, step, (aim - taken) / step, cut);
+        taken = 0;
+#pragma unroll
+        for (unsigned k = 0; k < WAYS; k++)
+            taken += cut->taken[k];
+    }
+}
+
+#endif
