@@ -2,6 +2,7 @@
 #
 #   make            build ./gpusort (with the GPU paths when nvcc is found; CUDA=0 leaves them out)
 #   make check      build and run the tests
+#   make check-gpu  build and run the tests that a GPU is for: a few minutes
 #   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
 #   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB
 #   make install    into $(DESTDIR)$(prefix)
@@ -71,7 +72,7 @@ endif
 simt_objects := $(BUILD)/core/backends.cuda.o \
 	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
 
-.PHONY: all check simt bench install uninstall dist clean distclean FORCE
+.PHONY: all check check-gpu simt bench install uninstall dist clean distclean FORCE
 all: gpusort
 ifneq ($(CUDA),1)
 	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
@@ -155,6 +156,16 @@ $(BUILD)/simt/%.cc.o: %.cc
 
 check: all simt $(unit_programs)
 	BUILD=$(BUILD) tests/run.sh
+
+ifeq ($(CUDA),1)
+check-gpu:
+	+$(MAKE) -j$$(nproc) all bench $(BUILD)/tests/device_matrix
+	BUILD=$(BUILD) tests/run.sh --gpu
+else
+check-gpu:
+	@echo "check-gpu needs nvcc; make check runs the GPU's paths on a stand-in" >&2
+	@false
+endif
 
 # What was built is installed; sudo may not see the nvcc that built it.
 install: $(if $(wildcard $(BUILD)/gpusort),,all)

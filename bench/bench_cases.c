@@ -1,8 +1,10 @@
 /* bench_cases.c - see bench_cases.h. */
 #include "bench/bench_cases.h"
 
+#include "core/backend.h"
+
 const struct bench_type bench_types[] = {
-#define X(name, key, item_bytes) {BENCH_TYPE_##name, #name, key, item_bytes},
+#define X(id, name, key, index_bytes) {BENCH_TYPE_##id, name, KEY_TYPE_##key, index_bytes},
     BENCH_TYPES(X)
 #undef X
 };
@@ -12,3 +14,19 @@ const struct bench_shape bench_shapes[] = {
     BENCH_SHAPES(X)
 #undef X
 };
+
+unsigned bench_item_bytes(const struct bench_type *type)
+{
+    return type->index_bytes ? (unsigned)sizeof(struct key_index) : key_types[type->key].bytes;
+}
+
+unsigned bench_peer_item_bytes(const struct bench_type *type)
+{
+    return key_types[type->key].bytes + type->index_bytes;
+}
+
+bool bench_shape_fits(const struct bench_shape *shape, const struct bench_type *type)
+{
+    return shape->id < BENCH_SHAPE_HOT_2 || shape->id > BENCH_SHAPE_HOT_7 ||
+           (unsigned)(shape->id - BENCH_SHAPE_HOT_1) + 1 < key_types[type->key].bytes;
+}

@@ -55,11 +55,11 @@ struct items_layout {
     }
 };
 
-template <typename V>
+template <typename K, typename V>
 struct pairs_layout {
-    static constexpr unsigned key_bits = 64;
+    static constexpr unsigned key_bits = 8 * sizeof(K);
     static constexpr bool is_ordered_by_index = false;
-    uint64_t *keys;
+    K *keys;
     V *values;
 
     __device__ struct key_index load(size_t i) const
@@ -68,7 +68,7 @@ struct pairs_layout {
     }
     __device__ void store(size_t i, struct key_index item) const
     {
-        keys[i] = item.key;
+        keys[i] = static_cast<K>(item.key);
         values[i] = static_cast<V>(item.index);
     }
 };
@@ -95,6 +95,7 @@ struct recipe {
     enum bench_shape_id shape;
     enum key_kind kind;
     unsigned bits, exponent_bits;
+    unsigned sample_bits; /* of the model that BENCH_SHAPE_HIDDEN is to mislead */
     size_t count;
 };
 
@@ -106,6 +107,25 @@ __device__ static double thread_seeds_number(uint64_t random)
     const double first = static_cast<double>(random & 0x7fffffff);
     const double second = static_cast<double>(random >> 33);
     return (first * 2 / greatest - 1) * second + 0.0;
+}
+
+/* One of twelve places, and a millionth of the range around it. */
+__device__ static double thread_clustered(uint64_t random)
+{
+    return 0.5 * thread_unit(thread_random_bits(random % 12)) + 1e-6 * thread_unit(random);
+}
+
+/* Whether radix takes this key into its sample: one key of each stride, at a place that a hash of
+ * the stride's number decides (cuda/radix_learn.cuh). */
+__device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
+{
+    const size_t stride = recipe.count >> recipe.sample_bits;
+    if (stride == 0)
+        return true;
+    uint64_t place = i / stride + recipe.count;
+    place = (place ^ place >> 33) * 0xff51afd7ed558ccdu;
+    place = (place ^ place >> 33) * 0xc4ceb9fe1a85ec53u;
+    return i % stride == (place ^ place >> 33) % stride;
 }
 
 /* x in [0, 1) of the shapes that are about where keys lie and how often they come. */
@@ -124,6 +144,16 @@ __device__ static double thread_position(const struct recipe &recipe, size_t i, 
         return 0.7;
     case BENCH_SHAPE_TWO_VALUES:
         return random % 2 ? 0.75 : 0.25;
+    case BENCH_SHAPE_FEW:
+        return thread_unit(thread_random_bits(random % 1000));
+    case BENCH_SHAPE_CLUSTERS:
+        return thread_clustered(random);
+    case BENCH_SHAPE_STRIDED:
+        return thread_unit(random) * (i % 64 ? 1 : 1e-6);
+    case BENCH_SHAPE_PERIODIC:
+        return thread_unit(random) * (i % 64 ? 1e-6 : 1);
+    case BENCH_SHAPE_HIDDEN:
+        return thread_unit(random) * (thread_is_sampled(recipe, i) ? 1 : 1e-6);
     case BENCH_SHAPE_ZIPF: /* the rank is 2^(20 u); its value lies anywhere */
         return thread_unit(thread_random_bits(
             ~static_cast<uint64_t>(exp2f(static_cast<float>(20 * thread_unit(random))))));
@@ -150,16 +180,58 @@ __device__ static uint64_t thread_float_bits(const struct recipe &recipe, uint64
     return sign | exponent << significand_bits | significand | 1;
 }
 
+/* The 16 bits of the float that is nearest to x towards 0; what is too small for a normal number is
+ * +0. Nothing is too great: the seeds' numbers, which are the greatest, are made smaller. */
+__device__ static uint64_t thread_narrow_float(const struct recipe &recipe, float x)
+{
+    const unsigned significand_bits = 15 - recipe.exponent_bits;
+    const uint32_t bits = __float_as_uint(x), magnitude = bits & 0x7fffffff;
+    const uint32_t rebias = (128u - (1u << (recipe.exponent_bits - 1))) << 23;
+    if (magnitude < rebias + (1u << 23))
+        return 0;
+    return (magnitude - rebias) >> (23 - significand_bits) | bits >> 31 << 15;
+}
+
+/* Bytes, highest first, of which some are the same in many keys. */
+__device__ static uint64_t thread_hot_bytes(enum bench_shape_id shape, uint64_t random)
+{
+    const uint64_t hot = 0x3a3a3a3a3a3a3a3au;
+    if (shape == BENCH_SHAPE_HOT_DIGITS) {
+        /* A random bit in each byte, spread over the byte. */
+        const uint64_t chosen = (thread_random_bits(random) & 0x0101010101010101u) * 0xff;
+        return (hot & chosen) | (random & ~chosen);
+    }
+    const unsigned cold_bits = 64 - 8 * static_cast<unsigned>(shape - BENCH_SHAPE_HOT_1 + 1);
+    return random & 1 ? random : (hot & ~key_bits_mask(cold_bits)) | random >> (64 - cold_bits);
+}
+
+__device__ static bool thread_has_hot_bytes(enum bench_shape_id shape)
+{
+    return shape >= BENCH_SHAPE_HOT_DIGITS && shape <= BENCH_SHAPE_HOT_7;
+}
+
+/* As a float: positive, and finite, as one bit of its exponent is cleared. */
+__device__ static uint64_t thread_hot_float(const struct recipe &recipe, uint64_t random)
+{
+    const uint64_t bits = thread_hot_bytes(recipe.shape, random) >> (64 - recipe.bits);
+    return (bits & (key_bits_mask(recipe.bits) >> 2)) | 1;
+}
+
 __device__ static uint64_t thread_float(const struct recipe &recipe, size_t i, uint64_t random)
 {
+    if (thread_has_hot_bytes(recipe.shape))
+        return thread_hot_float(recipe, random);
     if (recipe.shape == BENCH_SHAPE_DENORMALS)
         return thread_float_bits(recipe, random, 0);
     if (recipe.shape == BENCH_SHAPE_EXPONENTS) {
         const uint64_t finite = key_bits_mask(recipe.exponent_bits) - 1;
         return thread_float_bits(recipe, random, 1 + thread_random_bits(random) % finite);
     }
-    const double x = recipe.shape == BENCH_SHAPE_SEEDS ? thread_seeds_number(random)
+    const double scale = recipe.exponent_bits < 8 ? 0x1p-16 : 1; /* f16 ends at 65504 */
+    const double x = recipe.shape == BENCH_SHAPE_SEEDS ? thread_seeds_number(random) * scale
                                                        : thread_position(recipe, i, random);
+    if (recipe.bits == 16)
+        return thread_narrow_float(recipe, static_cast<float>(x));
     if (recipe.bits == 32)
         return __float_as_uint(static_cast<float>(x));
     return static_cast<uint64_t>(__double_as_longlong(x));
@@ -167,6 +239,8 @@ __device__ static uint64_t thread_float(const struct recipe &recipe, size_t i, u
 
 __device__ static uint64_t thread_unsigned(const struct recipe &recipe, size_t i, uint64_t random)
 {
+    if (thread_has_hot_bytes(recipe.shape))
+        return thread_hot_bytes(recipe.shape, random) >> (64 - recipe.bits);
     switch (recipe.shape) {
     case BENCH_SHAPE_UNIFORM:
         return random >> (64 - recipe.bits);
@@ -180,6 +254,15 @@ __device__ static uint64_t thread_unsigned(const struct recipe &recipe, size_t i
     }
 }
 
+__device__ static uint64_t thread_number(const struct recipe &recipe, size_t i)
+{
+    const uint64_t random = thread_random_bits(i);
+    if (recipe.kind == KEY_FLOAT)
+        return thread_float(recipe, i, random);
+    const uint64_t bits = thread_unsigned(recipe, i, random);
+    return recipe.kind == KEY_SIGNED ? bits ^ uint64_t { 1 } << (recipe.bits - 1) : bits;
+}
+
 /* ---- kernels ---- */
 
 template <typename Layout>
@@ -188,10 +271,7 @@ __global__ void fill_kernel(Layout layout, struct recipe recipe)
     const size_t width = static_cast<size_t>(gridDim.x) * blockDim.x;
     for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < recipe.count;
          i += width) {
-        const uint64_t random = thread_random_bits(i);
-        const uint64_t key = recipe.kind == KEY_FLOAT ? thread_float(recipe, i, random)
-                                                      : thread_unsigned(recipe, i, random);
-        layout.store(i, {i, key});
+        layout.store(i, {i, thread_number(recipe, i)});
     }
 }
 
@@ -249,11 +329,16 @@ static bool with_layout(const struct bench_case *bench, const struct item_arrays
                         struct error *error, const Action &action)
 {
     uint64_t *const keys = static_cast<uint64_t *>(items.keys);
-    if (items.value_bytes == 4)
-        return action(pairs_layout<uint32_t>{keys, static_cast<uint32_t *>(items.values)});
-    if (items.value_bytes == 8)
-        return action(pairs_layout<uint64_t>{keys, static_cast<uint64_t *>(items.values)});
-    switch (bench->type->item_bytes) {
+    uint32_t *const values = static_cast<uint32_t *>(items.values);
+    if (items.values && bench_peer_item_bytes(bench->type) == 8)
+        return action(
+            pairs_layout<uint32_t, uint32_t>{static_cast<uint32_t *>(items.keys), values});
+    if (items.values && bench_peer_item_bytes(bench->type) == 12)
+        return action(pairs_layout<uint64_t, uint32_t>{keys, values});
+    if (items.values)
+        return action(
+            pairs_layout<uint64_t, uint64_t>{keys, static_cast<uint64_t *>(items.values)});
+    switch (bench_item_bytes(bench->type)) {
     case 1:
         return action(keys_layout<uint8_t>{static_cast<uint8_t *>(items.keys)});
     case 2:
@@ -265,7 +350,7 @@ static bool with_layout(const struct bench_case *bench, const struct item_arrays
     case 16:
         return action(items_layout{static_cast<struct key_index *>(items.keys)});
     default:
-        return error_set(error, "no items of %u bytes", bench->type->item_bytes);
+        return error_set(error, "no items of %u bytes", bench_item_bytes(bench->type));
     }
 }
 
@@ -296,11 +381,22 @@ struct digest_action {
     }
 };
 
+/* The sample of radix: one key in 128, but 2^12 at least, and at most 2^14, of items of 16 bytes
+ * 2^13 (cuda/tuning.h). */
+static unsigned sample_bits(const struct bench_case *bench)
+{
+    const unsigned most = bench_item_bytes(bench->type) <= 8 ? 14 : 13;
+    unsigned bits = 12;
+    while (bits < most && bench->count >> 7 >> (bits + 1))
+        bits++;
+    return bits;
+}
+
 bool bench_data_fill(const struct bench_case *bench, struct item_arrays items, struct error *error)
 {
     const struct key_type *const type = &key_types[bench->type->key];
-    const struct recipe recipe = {bench->shape->id, type->kind, 8 * type->bytes,
-                                  type->exponent_bits, bench->count};
+    const struct recipe recipe = {bench->shape->id,    type->kind,         8 * type->bytes,
+                                  type->exponent_bits, sample_bits(bench), bench->count};
     return with_layout(bench, items, error, fill_action{bench, recipe, error});
 }
 

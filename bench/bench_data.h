@@ -21,12 +21,11 @@ struct bench_case {
     cudaStream_t stream;
 };
 
-/* Where the items lie: as our paths want them (value_bytes 0), one array at `keys`; or, of
- * key_index, 64-bit keys and indices of value_bytes apart, as CUB's pairs want them. */
+/* Where the items lie: as our paths want them, one array at `keys`; or keys and indices apart, as
+ * CUB's pairs want them. */
 struct item_arrays {
     void *keys;
-    void *values;
-    unsigned value_bytes; /* 0, 4 or 8 */
+    void *values; /* NULL: none apart */
 };
 
 /* What is left of the items when their places are forgotten, and how many are out of place. */
@@ -39,7 +38,8 @@ struct item_digest {
 bool bench_data_fill(const struct bench_case *bench, struct item_arrays items, struct error *error);
 
 /* Digests the items and waits for it. work: room for one struct item_digest on the device. One
- * array of key_index is ordered by key, then index; keys apart from their indices, by key alone. */
+ * array of struct key_index is ordered by key, then index; keys apart from their indices, by key
+ * alone. */
 bool bench_data_digest(const struct bench_case *bench, struct item_arrays items,
                        struct item_digest *work, struct item_digest *digest, struct error *error);
 

@@ -6,15 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TYPES = 256, KEY_SHAPES, KEY_SIZES, KEY_PATHS, KEY_TILES, KEY_RUNS, KEY_JSON, KEY_NONE };
+enum {
+    KEY_TYPES = 256,
+    KEY_SHAPES,
+    KEY_SIZES,
+    KEY_PATHS,
+    KEY_TILES,
+    KEY_RUNS,
+    KEY_LEAST,
+    KEY_BATCH,
+    KEY_JSON,
+    KEY_NONE
+};
 
 static const struct argp_option option_table[] = {
     {"types", KEY_TYPES, "LIST", 0, "Types of the items (default f64):", 0},
     {"shapes", KEY_SHAPES, "LIST", 0, "Shapes of the data (default uniform):", 0},
-    {"sizes", KEY_SIZES, "LIST", 0, "Numbers of items, 5000 or 1e9 (default 1e6,1e7,1e8)", 0},
+    {"sizes", KEY_SIZES, "LIST", 0,
+     "Numbers of items, 5000 or 1e9 (default 1e6,1e7,1e8; all: 1e3 to 1e9 by tens, 2e9, 4e9, 8e9)",
+     0},
     {"paths", KEY_PATHS, "LIST", 0, "Only these paths and peers (default all)", 0},
-    {"tiles", KEY_TILES, NULL, 0, "Every tile size of a path (default: the one of the rules)", 0},
-    {"runs", KEY_RUNS, "N", 0, "Timed runs of each, after one to warm up (default 5)", 0},
+    {"tiles", KEY_TILES, NULL, 0, "Every tile size of a path (default: the one of 'auto')", 0},
+    {"runs", KEY_RUNS, "N", 0, "Timed runs of each at least, after one to warm up (default 5)", 0},
+    {"least-ms", KEY_LEAST, "MS", 0, "Run until they have taken so long (default 20)", 0},
+    {"batch", KEY_BATCH, "N", 0,
+     "Sorts in a run (default: up to 64, so that a run has some millions of items)", 0},
     {"json", KEY_JSON, "FILE", 0, "Write the rows to FILE too, each a line of JSON", 0},
     {"no-peers", KEY_NONE, NULL, 0, "Leave out the sorts of CUB", 0},
     {0},
@@ -23,8 +39,9 @@ static const struct argp_option option_table[] = {
 static const char documentation[] =
     "Time every path of the GPU, and the sorts of CUB, on data that lies on the device; check each "
     "output.\vA LIST has commas between its words; types and shapes may be 'all'. Columns: the "
-    "median time, what it is to the best peer's (below 1: faster), the memory that the sort needs "
-    "beside the items, and in times the items' all that it needs.\n\n"
+    "median time of a sort, what it is to the best peer's (below 1: faster), 10^6 keys a second, "
+    "the memory that the sort needs beside the items, and in times the items' all that it needs. A "
+    "sort that does not fit into the device's memory is not timed, and its row says so.\n\n"
     "Exit status: 0 all sorted, 1 an output was wrong, 2 any other error.";
 
 /* The next word of *list, without its comma; NULL behind the last one. */
@@ -81,6 +98,8 @@ static void parse_names(struct argp_state *state, const char *what, const char *
 static void parse_sizes(struct argp_state *state, const char *list, struct bench_options *options)
 {
     const double greatest = 1e12; /* items of any type are then countable in bytes */
+    if (strcmp(list, "all") == 0)
+        list = "1e3,1e4,1e5,1e6,1e7,1e8,1e9,2e9,4e9,8e9";
     options->size_count = 0;
     size_t length = 0;
     for (const char *word; (word = next_word(&list, &length));) {
@@ -95,13 +114,14 @@ static void parse_sizes(struct argp_state *state, const char *list, struct bench
     }
 }
 
-static void parse_runs(struct argp_state *state, const char *word, struct bench_options *options)
+static unsigned parse_number(struct argp_state *state, const char *what, const char *word,
+                             unsigned least, unsigned most)
 {
     char *end = NULL;
-    const long runs = strtol(word, &end, 10);
-    if (*word < '0' || *word > '9' || *end || runs < 1 || runs > 10000)
-        argp_error(state, "not a number of runs from 1 to 10000: '%s'", word);
-    options->runs = (unsigned)runs;
+    const unsigned long number = strtoul(word, &end, 10);
+    if (*word < '0' || *word > '9' || *end || number < least || number > most)
+        argp_error(state, "not a number of %s from %u to %u: '%s'", what, least, most, word);
+    return (unsigned)number;
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -124,7 +144,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->all_tiles = true;
         return 0;
     case KEY_RUNS:
-        parse_runs(state, argument, options);
+        options->effort.runs = parse_number(state, "runs", argument, 1, 10000);
+        return 0;
+    case KEY_LEAST:
+        options->effort.least_ms = parse_number(state, "milliseconds", argument, 0, 10000);
+        return 0;
+    case KEY_BATCH:
+        options->effort.batch = parse_number(state, "sorts", argument, 1, 1000);
         return 0;
     case KEY_JSON:
         options->json = argument;
@@ -164,8 +190,9 @@ static char *describe(int key, const char *text, void *input)
 
 void bench_options_parse(int argc, char **argv, struct bench_options *options)
 {
-    *options =
-        (struct bench_options){.sizes = {1000000, 10000000, 100000000}, .size_count = 3, .runs = 5};
+    *options = (struct bench_options){.sizes = {1000000, 10000000, 100000000},
+                                      .size_count = 3,
+                                      .effort = {.runs = 5, .least_ms = 20}};
     options->types[BENCH_TYPE_f64] = true;
     options->shapes[BENCH_SHAPE_UNIFORM] = true;
     const struct argp argp = {option_table, parse_option, NULL, documentation,

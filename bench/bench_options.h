@@ -10,6 +10,13 @@ extern "C" {
 
 #define BENCH_SIZES_AT_MOST 64
 
+/* How long a sorter is timed. */
+struct bench_effort {
+    unsigned runs;   /* at least */
+    double least_ms; /* and until the runs have taken so long */
+    size_t batch;    /* sorts in a run; 0: more than one where one is too short to be timed */
+};
+
 struct bench_options {
     bool types[BENCH_TYPE_COUNT]; /* which of bench_types */
     bool shapes[BENCH_SHAPE_COUNT];
@@ -18,7 +25,7 @@ struct bench_options {
     const char *paths; /* names with commas between; NULL: all */
     bool all_tiles;
     bool no_peers;
-    unsigned runs;
+    struct bench_effort effort;
     const char *json; /* NULL: none */
 };
 

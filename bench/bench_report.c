@@ -1,10 +1,10 @@
 /* bench_report.c - see bench_report.h. */
 #include "bench/bench_report.h"
 
-/* 10^9 keys a second. */
+/* 10^6 keys a second. */
 static double row_rate(const struct bench_row *row)
 {
-    return row->median_ms > 0 ? (double)row->count * 1e-6 / row->median_ms : 0;
+    return row->median_ms > 0 ? (double)row->count * 1e-3 / row->median_ms : 0;
 }
 
 /* What the sort needs in all, in times the items. */
@@ -15,8 +15,8 @@ static double row_peak(const struct bench_row *row)
 
 void bench_report_head(FILE *stream)
 {
-    fprintf(stream, "%-9s %-10s %11s  %-16s %6s %11s %8s %7s %13s %6s  %s\n", "type", "shape",
-            "count", "path", "tile", "ms", "Gkey/s", "ratio", "scratch bytes", "memory", "check");
+    fprintf(stream, "%-7s %-12s %10s  %-15s %5s %11s %6s %9s %12s %5s  %s\n", "type", "shape",
+            "count", "path", "tile", "ms", "ratio", "Mkey/s", "scratch", "peak", "check");
 }
 
 void bench_report_row(FILE *stream, const struct bench_row *row)
@@ -26,12 +26,12 @@ void bench_report_row(FILE *stream, const struct bench_row *row)
         snprintf(tile, sizeof tile, "%zu", row->tile_size);
     if (row->peer_ms > 0)
         snprintf(ratio, sizeof ratio, "%.3f", row->median_ms / row->peer_ms);
-    fprintf(stream, "%-9s %-10s %11zu  %-16s %6s ", row->type, row->shape, row->count, row->path,
+    fprintf(stream, "%-7s %-12s %10zu  %-15s %5s ", row->type, row->shape, row->count, row->path,
             tile);
     if (row->problem)
         fprintf(stream, "not timed: %s\n", row->problem);
     else
-        fprintf(stream, "%11.4f %8.3f %7s %13zu %6.3f  %s\n", row->median_ms, row_rate(row), ratio,
+        fprintf(stream, "%11.4f %6s %9.1f %12zu %5.3f  %s\n", row->median_ms, ratio, row_rate(row),
                 row->scratch_bytes, row_peak(row), row->is_sorted ? "ok" : "WRONG");
     fflush(stream);
 }
@@ -60,7 +60,9 @@ void bench_report_json(FILE *stream, const struct bench_row *row)
 {
     putc('{', stream);
     print_json_member(stream, "device", row->device);
+    print_json_member(stream, "class", row->device_class);
     print_json_member(stream, "type", row->type);
+    fprintf(stream, "\"item_bytes\":%zu,", row->item_bytes);
     print_json_member(stream, "shape", row->shape);
     fprintf(stream, "\"count\":%zu,", row->count);
     print_json_member(stream, "path", row->path);
@@ -70,13 +72,14 @@ void bench_report_json(FILE *stream, const struct bench_row *row)
         fprintf(stream, "\"runs\":0,\"ms\":null}\n");
         return;
     }
-    fprintf(stream, "\"runs\":%u,\"ms\":%.6f,\"least_ms\":%.6f,\"gkeys_per_s\":%.6f,", row->runs,
-            row->median_ms, row->least_ms, row_rate(row));
+    fprintf(stream, "\"runs\":%u,\"batch\":%zu,\"ms\":%.6f,\"least_ms\":%.6f,", row->runs,
+            row->batch, row->median_ms, row->least_ms);
+    fprintf(stream, "\"mkeys_per_s\":%.3f,", row_rate(row));
     if (row->peer_ms > 0)
         fprintf(stream, "\"ratio\":%.6f,", row->median_ms / row->peer_ms);
     else
         fprintf(stream, "\"ratio\":null,");
-    fprintf(stream, "\"scratch_bytes\":%zu,\"memory\":%.6f,\"sorted\":%s}\n", row->scratch_bytes,
+    fprintf(stream, "\"scratch_bytes\":%zu,\"peak\":%.6f,\"sorted\":%s}\n", row->scratch_bytes,
             row_peak(row), row->is_sorted ? "true" : "false");
     fflush(stream);
 }

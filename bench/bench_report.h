@@ -13,6 +13,7 @@ extern "C" {
 
 struct bench_row {
     const char *device;
+    const char *device_class; /* of core/auto_table.h */
     const char *type;
     const char *shape;
     size_t count;
@@ -20,8 +21,9 @@ struct bench_row {
     bool is_peer;
     size_t tile_size;  /* 0: none */
     unsigned runs;     /* timed; 0: see problem */
-    double median_ms;  /* of the runs */
-    double least_ms;   /* the fastest run */
+    size_t batch;      /* sorts in a run */
+    double median_ms;  /* of a sort, over the runs */
+    double least_ms;   /* of a sort in the fastest run */
     double peer_ms;    /* the best peer's median; 0: there is none */
     size_t item_bytes; /* of one item */
     size_t scratch_bytes;

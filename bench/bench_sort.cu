@@ -4,12 +4,13 @@
  *
  * For each type, shape and size: all sorters, in turns, on data made on the device, in one process
  * (bench_run.h); then a row for each, with its time as a part of the best peer's. The paths are
- * those of the backend's table, at the tile size of its rules or at all of them. What is printed is
- * what docs/performance.md records.
+ * those of the backend's table, at the tile size that "auto" has for the case or at all of them.
+ * What is printed is what docs/performance.md records.
  */
 #include "bench/bench_options.h"
 #include "bench/bench_report.h"
 #include "bench/bench_run.h"
+#include "core/auto_table.h"
 #include "cuda/cuda_check.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct bench {
     struct bench_options options;
     const struct backend *backend;
     struct device_facts facts;
+    const struct device_class *device_class;
     cudaStream_t stream;
     FILE *json;
     size_t wrong; /* outputs */
@@ -34,11 +36,10 @@ static bool is_wanted(const struct bench_options *options, const char *name)
     return !options->paths || bench_list_has(options->paths, name);
 }
 
-static void add_path(const struct bench *bench, const struct algorithm *algorithm, size_t count,
-                     std::vector<struct sorter> *sorters)
+static void add_path(const struct bench *bench, const struct algorithm *algorithm,
+                     const struct auto_row *row, std::vector<struct sorter> *sorters)
 {
-    const size_t tile_size =
-        algorithm_find_tile_size(algorithm, backend_find_rule(bench->backend, count)->tile_size);
+    const size_t tile_size = algorithm_find_tile_size(algorithm, row->tile_size);
     if (!algorithm->tile_sizes || !bench->options.all_tiles)
         sorters->push_back({algorithm, NULL, tile_size});
     else
@@ -50,9 +51,11 @@ static std::vector<struct sorter> find_sorters(const struct bench *bench,
                                                const struct bench_type *type, size_t count)
 {
     std::vector<struct sorter> sorters;
+    const struct auto_row *const row =
+        auto_find_row(bench->device_class, bench_item_bytes(type), count);
     for (size_t i = 0; i < bench->backend->algorithm_count; i++)
         if (is_wanted(&bench->options, bench->backend->algorithms[i].name))
-            add_path(bench, &bench->backend->algorithms[i], count, &sorters);
+            add_path(bench, &bench->backend->algorithms[i], row, &sorters);
     for (size_t i = 0; i < peer_count && !bench->options.no_peers; i++) {
         const struct sorter peer = {NULL, &peers[i], 0};
         if (is_wanted(&bench->options, peers[i].name) && sorter_accepts(&peer, type))
@@ -97,6 +100,7 @@ static void report_result(struct bench *bench, const struct bench_case *bench_ca
 {
     struct bench_row row = {};
     row.device = bench->facts.name;
+    row.device_class = bench->device_class->name;
     row.type = bench_case->type->name;
     row.shape = bench_case->shape->name;
     row.count = bench_case->count;
@@ -104,6 +108,7 @@ static void report_result(struct bench *bench, const struct bench_case *bench_ca
     row.is_peer = sorter->peer != NULL;
     row.tile_size = sorter->tile_size;
     row.runs = result->runs;
+    row.batch = result->batch;
     row.median_ms = result->median_ms;
     row.least_ms = result->least_ms;
     row.peer_ms = peer_ms;
@@ -123,7 +128,7 @@ static bool run_case(struct bench *bench, const struct bench_type *type,
     const struct bench_case bench_case = {type, shape, count, 0, bench->stream};
     const std::vector<struct sorter> sorters = find_sorters(bench, type, count);
     std::vector<struct bench_result> results(sorters.size());
-    if (!bench_run_case(&bench_case, bench->options.runs, sorters.data(), sorters.size(),
+    if (!bench_run_case(&bench_case, &bench->options.effort, sorters.data(), sorters.size(),
                         results.data(), error))
         return false;
     const double peer_ms = best_peer_ms(sorters, results);
@@ -139,6 +144,7 @@ static bool run_cases(struct bench *bench, struct error *error)
         for (size_t shape = 0; shape < BENCH_SHAPE_COUNT; shape++)
             for (size_t i = 0; i < options->size_count; i++)
                 if (options->types[type] && options->shapes[shape] &&
+                    bench_shape_fits(&bench_shapes[shape], &bench_types[type]) &&
                     !run_case(bench, &bench_types[type], &bench_shapes[shape], options->sizes[i],
                               error))
                     return false;
@@ -146,6 +152,22 @@ static bool run_cases(struct bench *bench, struct error *error)
 }
 
 /* ---- the program ---- */
+
+/* Sorts for a while, so that the first case meets a device as awake as the last one does. Where
+ * times do not matter it does nothing. */
+static bool warm_up(const struct bench *bench, struct error *error)
+{
+    if (bench->options.effort.least_ms == 0)
+        return true;
+    const struct bench_case bench_case = {&bench_types[BENCH_TYPE_f64],
+                                          &bench_shapes[BENCH_SHAPE_UNIFORM], (size_t)1 << 18, 0,
+                                          bench->stream};
+    const struct algorithm *const algorithm = &bench->backend->algorithms[0];
+    const struct sorter sorter = {algorithm, NULL, algorithm_find_tile_size(algorithm, SIZE_MAX)};
+    const struct bench_effort effort = {1, 300, 1};
+    struct bench_result result = {};
+    return bench_run_case(&bench_case, &effort, &sorter, 1, &result, error);
+}
 
 static bool open_bench(struct bench *bench, struct error *error)
 {
@@ -155,6 +177,7 @@ static bool open_bench(struct bench *bench, struct error *error)
     if (!check_paths(bench, error) || !bench->backend->probe(0, &bench->facts, error) ||
         !cuda_check(cudaStreamCreate(&bench->stream), 0, "cudaStreamCreate", error))
         return false;
+    bench->device_class = auto_find_class(bench->backend, &bench->facts);
     const char *const json = bench->options.json;
     bench->json = json ? fopen(json, "w") : NULL;
     return !json || bench->json || error_set_errno(error, "%s: cannot open", json);
@@ -179,10 +202,11 @@ int main(int argc, char **argv)
     bench_options_parse(argc, argv, &bench.options);
     bool is_done = open_bench(&bench, &error);
     if (is_done) {
-        printf("%s, %u multiprocessors; median of %u runs after one to warm up; the sort alone\n",
-               bench.facts.name, bench.facts.units, bench.options.runs);
+        printf("%s (%s), %u multiprocessors; medians of %u runs or more; the sort alone\n",
+               bench.facts.name, bench.device_class->name, bench.facts.units,
+               bench.options.effort.runs);
         bench_report_head(stdout);
-        is_done = run_cases(&bench, &error);
+        is_done = warm_up(&bench, &error) && run_cases(&bench, &error);
     }
     is_done = close_bench(&bench, &error) && is_done;
     if (!is_done)

@@ -4,8 +4,11 @@
  * and arena take turns, and the arena holds a second array and what CUB wants beside it. They are
  * given the true type of the keys, so that CUB maps doubles by its own transformation. Merge sorts
  * work in the input, with CUB's copy in the arena. Counts below 2^32 are passed as 32-bit integers,
- * for which CUB's kernels are smaller. thrust::sort calls these same two sorts for numbers, and
- * thrust::sort_by_key for pairs, so that it is no peer of its own.
+ * for which CUB's kernels are smaller.
+ *
+ * thrust::sort calls the same radix sort for numbers, and thrust::sort_by_key for pairs. What
+ * differs is that its output is where the input was, so that after an odd number of passes it
+ * copies: for keys of one byte, of which alone it is a peer.
  *
  * It is alone in this file as it takes long to compile.
  */
@@ -14,7 +17,14 @@
 
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <new>
+#include <stddef.h>
 #include <stdint.h>
+#include <thrust/execution_policy.h>
+#include <thrust/sort.h>
+#include <thrust/system_error.h>
 
 static const size_t alignment = 256;
 
@@ -53,23 +63,21 @@ struct radix_keys {
     }
 };
 
-template <typename V, typename Count>
+template <typename K, typename V, typename Count>
 struct radix_pairs {
     static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
                              struct key_arrays *sorted)
     {
-        const size_t keys_bytes = align(call->count * sizeof(uint64_t));
+        const size_t keys_bytes = align(call->count * sizeof(K));
         const size_t own = keys_bytes + align(call->count * sizeof(V));
         char *const arena = static_cast<char *>(call->arena);
-        cub::DoubleBuffer<uint64_t> keys(static_cast<uint64_t *>(call->input.keys),
-                                         reinterpret_cast<uint64_t *>(arena));
+        cub::DoubleBuffer<K> keys(static_cast<K *>(call->input.keys), reinterpret_cast<K *>(arena));
         cub::DoubleBuffer<V> values(static_cast<V *>(call->input.values),
                                     reinterpret_cast<V *>(arena ? arena + keys_bytes : NULL));
         size_t temporary_bytes = arena ? *arena_bytes - own : 0;
-        const cudaError_t status =
-            cub::DeviceRadixSort::SortPairs(arena ? arena + own : NULL, temporary_bytes, keys,
-                                            values, static_cast<Count>(call->count), 0,
-                                            8 * static_cast<int>(sizeof(uint64_t)), call->stream);
+        const cudaError_t status = cub::DeviceRadixSort::SortPairs(
+            arena ? arena + own : NULL, temporary_bytes, keys, values,
+            static_cast<Count>(call->count), 0, 8 * static_cast<int>(sizeof(K)), call->stream);
         if (!arena)
             *arena_bytes = own + temporary_bytes;
         *sorted = {keys.Current(), values.Current()};
@@ -91,78 +99,148 @@ struct merge_keys {
     }
 };
 
-template <typename V, typename Count>
+template <typename K, typename V, typename Count>
 struct merge_pairs {
     static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
                              struct key_arrays *sorted)
     {
         *sorted = call->input;
         return cub::DeviceMergeSort::SortPairs(
-            call->arena, *arena_bytes, static_cast<uint64_t *>(call->input.keys),
+            call->arena, *arena_bytes, static_cast<K *>(call->input.keys),
             static_cast<V *>(call->input.values), static_cast<Count>(call->count), less{},
             call->stream);
     }
 };
 
+/* ---- Thrust ---- */
+
+/* What a sort of Thrust asks for while it runs, from the arena. */
+struct arena_allocator {
+    typedef char value_type;
+    char *memory;
+    size_t bytes, used;
+
+    char *allocate(std::ptrdiff_t wanted)
+    {
+        const size_t first = used;
+        if (align(static_cast<size_t>(wanted)) > bytes - used)
+            throw std::bad_alloc();
+        used += align(static_cast<size_t>(wanted));
+        return memory + first;
+    }
+    void deallocate(char *, size_t)
+    {
+    }
+};
+
+/* It asks for all at once, and wants for its own alignment and counters little more than CUB. */
+template <typename K, typename Count>
+struct thrust_keys {
+    static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
+                             struct key_arrays *sorted)
+    {
+        const size_t slack = 1 << 16;
+        *sorted = call->input;
+        if (!call->arena) {
+            struct key_arrays unused = {};
+            const cudaError_t status = radix_keys<K, Count>::start(call, arena_bytes, &unused);
+            *arena_bytes += slack;
+            return status;
+        }
+        arena_allocator allocator = {static_cast<char *>(call->arena), *arena_bytes, 0};
+        K *const keys = static_cast<K *>(call->input.keys);
+        try {
+            thrust::sort(thrust::cuda::par_nosync(allocator).on(call->stream), keys,
+                         keys + call->count);
+        } catch (const std::bad_alloc &) {
+            return cudaErrorMemoryAllocation;
+        } catch (const thrust::system_error &failure) {
+            return static_cast<cudaError_t>(failure.code().value());
+        }
+        return cudaSuccess;
+    }
+};
+
 /* ---- from what is known at run time to the templates ---- */
 
-/* Sort<T, Count> with the narrower Count that holds the count. */
-template <template <typename, typename> class Sort, typename T>
+/* Sort<T..., Count> with the narrower Count that holds the count. */
+template <template <typename...> class Sort, typename... Types>
 static cudaError_t start_sort(const struct peer_call *call, size_t *arena_bytes,
                               struct key_arrays *sorted)
 {
-    return call->count <= UINT32_MAX ? Sort<T, uint32_t>::start(call, arena_bytes, sorted)
-                                     : Sort<T, uint64_t>::start(call, arena_bytes, sorted);
+    return call->count <= UINT32_MAX ? Sort<Types..., uint32_t>::start(call, arena_bytes, sorted)
+                                     : Sort<Types..., uint64_t>::start(call, arena_bytes, sorted);
 }
 
-template <template <typename, typename> class Sort>
+template <template <typename...> class Sort>
+static cudaError_t start_sort_of_bytes(const struct peer_call *call, size_t *arena_bytes,
+                                       struct key_arrays *sorted)
+{
+    return call->type == BENCH_TYPE_i8 ? start_sort<Sort, int8_t>(call, arena_bytes, sorted)
+                                       : start_sort<Sort, uint8_t>(call, arena_bytes, sorted);
+}
+
+template <template <typename...> class Keys, template <typename...> class Pairs>
 static cudaError_t start_sort_of_type(const struct peer_call *call, size_t *arena_bytes,
                                       struct key_arrays *sorted)
 {
     switch (call->type) {
     case BENCH_TYPE_f64:
-        return start_sort<Sort, double>(call, arena_bytes, sorted);
+        return start_sort<Keys, double>(call, arena_bytes, sorted);
+    case BENCH_TYPE_i64:
+        return start_sort<Keys, int64_t>(call, arena_bytes, sorted);
     case BENCH_TYPE_u64:
-        return start_sort<Sort, uint64_t>(call, arena_bytes, sorted);
+        return start_sort<Keys, uint64_t>(call, arena_bytes, sorted);
     case BENCH_TYPE_f32:
-        return start_sort<Sort, float>(call, arena_bytes, sorted);
+        return start_sort<Keys, float>(call, arena_bytes, sorted);
+    case BENCH_TYPE_i32:
+        return start_sort<Keys, int32_t>(call, arena_bytes, sorted);
     case BENCH_TYPE_u32:
-        return start_sort<Sort, uint32_t>(call, arena_bytes, sorted);
+        return start_sort<Keys, uint32_t>(call, arena_bytes, sorted);
+    case BENCH_TYPE_f16:
+        return start_sort<Keys, __half>(call, arena_bytes, sorted);
+    case BENCH_TYPE_bf16:
+        return start_sort<Keys, __nv_bfloat16>(call, arena_bytes, sorted);
+    case BENCH_TYPE_i16:
+        return start_sort<Keys, int16_t>(call, arena_bytes, sorted);
     case BENCH_TYPE_u16:
-        return start_sort<Sort, uint16_t>(call, arena_bytes, sorted);
+        return start_sort<Keys, uint16_t>(call, arena_bytes, sorted);
+    case BENCH_TYPE_i8:
     case BENCH_TYPE_u8:
-        return start_sort<Sort, uint8_t>(call, arena_bytes, sorted);
+        return start_sort_of_bytes<Keys>(call, arena_bytes, sorted);
+    case BENCH_TYPE_u64_u64:
+        return start_sort<Pairs, uint64_t, uint64_t>(call, arena_bytes, sorted);
+    case BENCH_TYPE_u64_u32:
+        return start_sort<Pairs, uint64_t, uint32_t>(call, arena_bytes, sorted);
+    case BENCH_TYPE_u32_u32:
+        return start_sort<Pairs, uint32_t, uint32_t>(call, arena_bytes, sorted);
     default:
         return cudaErrorInvalidValue;
     }
 }
 
-template <template <typename, typename> class Sort>
-static bool sort_keys(const struct peer_call *call, size_t *arena_bytes, struct key_arrays *sorted,
+template <template <typename...> class Keys, template <typename...> class Pairs>
+static bool sort_type(const struct peer_call *call, size_t *arena_bytes, struct key_arrays *sorted,
                       struct error *error)
 {
-    return cuda_check(start_sort_of_type<Sort>(call, arena_bytes, sorted), call->device,
+    if (bench_types[call->type].index_bytes == sizeof(uint32_t) && call->count > UINT32_MAX)
+        return error_set(error, "%zu items are more than 32-bit indices tell apart", call->count);
+    return cuda_check(start_sort_of_type<Keys, Pairs>(call, arena_bytes, sorted), call->device,
                       "a sort of CUB", error);
 }
 
-template <template <typename, typename> class Sort, typename V>
-static bool sort_pairs(const struct peer_call *call, size_t *arena_bytes, struct key_arrays *sorted,
+static bool sort_bytes(const struct peer_call *call, size_t *arena_bytes, struct key_arrays *sorted,
                        struct error *error)
 {
-    if (sizeof(V) == sizeof(uint32_t) && call->count > UINT32_MAX)
-        return error_set(error, "%zu items are more than 32-bit indices tell apart", call->count);
-    return cuda_check(start_sort<Sort, V>(call, arena_bytes, sorted), call->device, "a sort of CUB",
-                      error);
+    return cuda_check(start_sort_of_bytes<thrust_keys>(call, arena_bytes, sorted), call->device,
+                      "thrust::sort", error);
 }
 
 extern "C" {
 const struct peer peers[] = {
-    {"cub-radix", 0, sort_keys<radix_keys>},
-    {"cub-merge", 0, sort_keys<merge_keys>},
-    {"cub-radix-u32", 4, sort_pairs<radix_pairs, uint32_t>},
-    {"cub-radix-u64", 8, sort_pairs<radix_pairs, uint64_t>},
-    {"cub-merge-u32", 4, sort_pairs<merge_pairs, uint32_t>},
-    {"cub-merge-u64", 8, sort_pairs<merge_pairs, uint64_t>},
+    {"cub-radix", 0, sort_type<radix_keys, radix_pairs>},
+    {"cub-merge", 0, sort_type<merge_keys, merge_pairs>},
+    {"thrust", 1, sort_bytes},
 };
 const size_t peer_count = sizeof peers / sizeof *peers;
 }

@@ -33,7 +33,7 @@ struct peer_call {
 
 struct peer {
     const char *name;
-    unsigned value_bytes; /* 4 or 8: sorts BENCH_TYPE_key_index, as pairs; 0: all other types */
+    unsigned item_bytes; /* sorts items of so many bytes alone; 0: of any */
 
     /* With call->arena: starts to sort with the *arena_bytes there; *sorted says where the output
      * will lie, in input or arena. Without: says how many bytes it needs. */

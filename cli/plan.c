@@ -2,7 +2,7 @@
  *
  *   inputs: open, detect the format, read the header -> one layout for all
  *   output: format and codec
- *   device: the fastest for so many bytes, by a table; then the path, by the backend's table
+ *   device: the sooner one by the model of core/auto_table.h; then the path, by its table
  */
 #include "cli/plan.h"
 
@@ -18,19 +18,6 @@
 
 /* How much of an input is looked at to tell text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
-
-/* From which size on the GPU is worth starting. File to file, doubles: with 16 threads the CPU
- * takes 0.62 s for 0.8 GB and 2.2 s for 2.4 GB, an H200 0.75 s and 1.6 s, of which 0.3 s to start:
- * even at about 1 GiB, or 64 MiB a thread, as the CPU's time goes with the bytes of a thread
- * (2026-11-20). */
-static const struct device_rule {
-    uint64_t up_to_bytes_per_thread;
-    const char *backend;
-    const char *reason;
-} device_rules[] = {
-    {(uint64_t)64 << 20, "cpu", "up to 64 MiB a thread, sooner sorted than a GPU is started"},
-    {UINT64_MAX, "gpu", "large enough to pay for starting the GPU"},
-};
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
@@ -311,7 +298,7 @@ static bool find_named_backend(const struct options *options, const struct backe
     return true;
 }
 
-/* The bytes that an engine has to hold, if known: what the device table goes by. */
+/* The bytes that an engine has to hold, if known. */
 static uint64_t engine_bytes(const struct plan *plan)
 {
     const struct sort_spec *sort = &plan->job.sort;
@@ -319,21 +306,31 @@ static uint64_t engine_bytes(const struct plan *plan)
                                         : (uint64_t)sort->count * sort->item_bytes;
 }
 
+/* Not for lines: their number is not known, and most of their time is not the sort's. */
+static void estimate(struct plan *plan)
+{
+    const struct sort_spec *sort = &plan->job.sort;
+    plan->has_estimate = !plan->job.keep_lines && engine_bytes(plan) != SIZE_UNKNOWN;
+    if (plan->has_estimate)
+        plan->estimate =
+            auto_estimate_make(sort->item_bytes, engine_bytes(plan) / sort->item_bytes,
+                               min_unsigned(sort->threads, (unsigned)omp_get_num_procs()));
+}
+
 static const char *backend_by_size(const struct plan *plan, const char **reason)
 {
+    const char *choice = "cpu";
     if (plan->job.keep_lines) {
         *reason = "lines are parsed and gathered on the host";
-        return "cpu";
-    }
-    if (engine_bytes(plan) == SIZE_UNKNOWN) {
+    } else if (!plan->has_estimate) {
         *reason = "of unknown size, which a GPU may have no room for";
-        return "cpu";
+    } else if (plan->estimate.cpu_seconds <= plan->estimate.gpu_seconds) {
+        *reason = "sooner done than a GPU is started and fed";
+    } else {
+        *reason = "large enough to pay for starting the GPU";
+        choice = "gpu";
     }
-    const struct device_rule *rule = device_rules;
-    while (rule->up_to_bytes_per_thread < engine_bytes(plan) / plan->job.sort.threads)
-        rule++;
-    *reason = rule->reason;
-    return rule->backend;
+    return choice;
 }
 
 static bool probe_backend(const struct options *options, struct plan *plan,
@@ -341,7 +338,10 @@ static bool probe_backend(const struct options *options, struct plan *plan,
 {
     plan->job.backend = backend;
     plan->job.sort.device = options->device;
-    return backend->probe(options->device, &plan->device, error);
+    if (!backend->probe(options->device, &plan->device, error))
+        return false;
+    plan->device_class = auto_find_class(backend, &plan->device);
+    return true;
 }
 
 /* auto: the table's choice where it can be had, else the CPU, with the reason. */
@@ -367,6 +367,7 @@ static bool choose_backend_by_size(const struct options *options, struct plan *p
 static bool choose_backend(const struct options *options, struct plan *plan, struct error *error)
 {
     const struct backend *named;
+    estimate(plan);
     if (!find_named_backend(options, &named, error))
         return false;
     if (!named)
@@ -392,8 +393,9 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
 {
     struct sort_spec *sort = &plan->job.sort;
     const struct backend *backend = plan->job.backend;
-    const struct algorithm_rule *rule = backend_find_rule(backend, sort->count);
-    const char *name = options->algorithm ? options->algorithm : rule->algorithm;
+    const struct auto_row *row = auto_find_row(plan->device_class, sort->item_bytes, sort->count);
+    const char *name = options->algorithm ? options->algorithm : row->path;
+    plan->row = row;
     sort->algorithm = backend_find_algorithm(backend, name);
     sort->tile_size = options->tile_size;
     if (sort->count != COUNT_UNKNOWN && sort->count > sort->algorithm->count_max)
@@ -405,15 +407,9 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
         return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
                          options->tile_size);
     if (!options->tile_size)
-        sort->tile_size = algorithm_find_tile_size(sort->algorithm, rule->tile_size);
-    if (options->algorithm)
-        snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason, "as --algorithm says");
-    else if (rule->up_to == SIZE_MAX)
-        snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason,
-                 "the %s's path for large inputs", backend->name);
-    else
-        snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason,
-                 "the %s's path for up to %zu", backend->name, rule->up_to);
+        sort->tile_size = algorithm_find_tile_size(sort->algorithm, row->tile_size);
+    snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason, "%s",
+             options->algorithm ? "as --algorithm says" : "by the table");
     return true;
 }
 

@@ -6,15 +6,20 @@
 #define CLI_PLAN_H
 
 #include "cli/options.h"
+#include "core/auto_table.h"
 #include "core/pipeline.h"
 
 struct plan {
     struct job job;
-    struct device_facts device; /* of job.backend */
-    uint64_t input_bytes;       /* of all inputs, decoded; SIZE_UNKNOWN: not known */
-    uint64_t plan_ns;           /* what planning took: headers read, a GPU started */
-    char format_reason[256];    /* why job.input_format */
-    char output_reason[256];    /* why job.output_format and the codec */
+    struct device_facts device;              /* of job.backend */
+    const struct device_class *device_class; /* of the device */
+    const struct auto_row *row; /* its path and tile are for what the user leaves open */
+    bool has_estimate;
+    struct auto_estimate estimate; /* of the sort on either device */
+    uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
+    uint64_t plan_ns;              /* what planning took: headers read, a GPU started */
+    char format_reason[256];       /* why job.input_format */
+    char output_reason[256];       /* why job.output_format and the codec */
     char device_reason[256 + sizeof((struct error *)0)->message]; /* why job.backend */
     char algorithm_reason[256];                                   /* why job.sort.algorithm */
 };

@@ -79,6 +79,36 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
+/* The seconds that the choice of the device goes by, and the row that the choice of the path does.
+ */
+static void print_choice(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct auto_row *row = plan->row;
+    if (plan->has_estimate)
+        fprintf(stream, "%smodel      cpu %.4f s, gpu %.4f s, start and transfers included\n",
+                prefix, plan->estimate.cpu_seconds, plan->estimate.gpu_seconds);
+    else
+        fprintf(stream, "%smodel      none: how many items is not known\n", prefix);
+    fprintf(stream, "%stable      %s (%u %s", prefix, row->device_class, plan->device.units,
+            plan->device.shared_bytes ? "multiprocessors" : "threads");
+    if (plan->device.shared_bytes)
+        fprintf(stream, ", L2 of %zu MiB, %zu KiB shared in a block", plan->device.l2_bytes >> 20,
+                plan->device.shared_bytes >> 10);
+    fprintf(stream, "), ");
+    if (row->item_bytes)
+        fprintf(stream, "%u bytes an item", row->item_bytes);
+    else
+        fprintf(stream, "any width");
+    fprintf(stream, ", %zu items ", auto_row_least(row));
+    if (row->up_to == SIZE_MAX)
+        fprintf(stream, "or more: %s", row->path);
+    else
+        fprintf(stream, "to %zu: %s", row->up_to, row->path);
+    if (row->tile_size)
+        fprintf(stream, ", tiles of %zu", row->tile_size);
+    fprintf(stream, "\n");
+}
+
 void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct job *job = &plan->job;
@@ -92,6 +122,7 @@ void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
     if (job->sort.tile_size)
         fprintf(stream, ", tiles of %zu", job->sort.tile_size);
     fprintf(stream, " (%s)\n", plan->algorithm_reason);
+    print_choice(stream, prefix, plan);
 }
 
 static void print_stage(FILE *stream, const char *prefix, const char *stage, uint64_t ns,

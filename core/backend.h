@@ -50,17 +50,12 @@ struct algorithm {
     size_t count_max;         /* items that it sorts at most, SIZE_MAX: any; more are refused */
 };
 
-/* A row of the table from which `--algorithm=auto` chooses: the first one with up_to >= count. */
-struct algorithm_rule {
-    size_t up_to; /* items */
-    const char *algorithm;
-    size_t tile_size; /* 0: the path has no tiles */
-};
-
 struct device_facts {
     char name[128];
     unsigned units;      /* threads of a CPU, multiprocessors of a GPU */
     size_t memory_bytes; /* free for our use */
+    size_t l2_bytes;     /* of a GPU; else 0 */
+    size_t shared_bytes; /* memory that a block of a GPU can share at most; else 0 */
 };
 
 /* What an engine is opened for. */
@@ -89,7 +84,6 @@ struct backend {
     const char *summary;
     const struct algorithm *algorithms;
     size_t algorithm_count;
-    const struct algorithm_rule *rules; /* ascending up_to, the last one SIZE_MAX */
 
     /* Fills *facts for a device of this backend; false, with the reason, when it cannot be used. */
     bool (*probe)(unsigned device, struct device_facts *facts, struct error *error);
@@ -127,12 +121,9 @@ const struct backend *backend_find(const char *name);
 /* NULL if the backend has no such path. */
 const struct algorithm *backend_find_algorithm(const struct backend *backend, const char *name);
 
-/* The path's largest tile that is no larger than tile_size, a rule's, which may have been measured
- * on another path; its smallest where all are larger, 0 where it has no tiles. */
+/* The path's largest tile that is no larger than tile_size, which may have been measured on another
+ * path; its smallest where all are larger, 0 where it has no tiles. */
 size_t algorithm_find_tile_size(const struct algorithm *algorithm, size_t tile_size);
-
-/* The row of backend->rules for `count` items; COUNT_UNKNOWN takes the last row. */
-const struct algorithm_rule *backend_find_rule(const struct backend *backend, size_t count);
 
 #ifdef __cplusplus
 }

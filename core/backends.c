@@ -40,11 +40,3 @@ size_t algorithm_find_tile_size(const struct algorithm *algorithm, size_t tile_s
             found = *size;
     return found;
 }
-
-const struct algorithm_rule *backend_find_rule(const struct backend *backend, size_t count)
-{
-    const struct algorithm_rule *rule = backend->rules;
-    while (rule->up_to < count)
-        rule++;
-    return rule;
-}

@@ -41,10 +41,6 @@ static const struct algorithm cpu_algorithms[] = {
      2, SIZE_MAX},
 };
 
-static const struct algorithm_rule cpu_rules[] = {
-    {SIZE_MAX, "radix", 0},
-};
-
 /* ---- Facts ---- */
 
 /* The text behind "name" and its colon on the first such line of a file of /proc. */
@@ -265,7 +261,6 @@ const struct backend cpu_backend = {
     .summary = "the processor's cores",
     .algorithms = cpu_algorithms,
     .algorithm_count = sizeof cpu_algorithms / sizeof *cpu_algorithms,
-    .rules = cpu_rules,
     .probe = cpu_probe,
     .open = cpu_open,
     .lend = cpu_lend,

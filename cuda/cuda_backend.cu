@@ -1,5 +1,5 @@
-/* cuda_backend.cu - the backend "gpu": the table of its paths, the rules that choose among them,
- * and the functions behind it. A new path is one file and one row.
+/* cuda_backend.cu - the backend "gpu": the table of its paths and the functions behind it. A new
+ * path is one file and one row.
  */
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_engine.h"
@@ -63,14 +63,6 @@ const struct cuda_path *cuda_path_find(const struct algorithm *algorithm)
     return NULL;
 }
 
-/* H200, 2026-11-20, f64, ms of segmented-merge at its best tile and of radix at 4096: 1e4 0.046
- * 0.070; 1e5 0.077 0.173; 1e6 0.162 0.192; 1e7 0.969 0.594; 1e8 8.9 3.4; 1e9 101 37. The other
- * paths are slower throughout, but for bitonic, which is even with segmented-merge up to 1e5. */
-static const struct algorithm_rule rules[] = {
-    {(size_t)1 << 21, "segmented-merge", 2048},
-    {SIZE_MAX, "radix", 4096},
-};
-
 extern "C" {
 extern const struct backend cuda_backend;
 
@@ -78,7 +70,6 @@ const struct backend cuda_backend = {"gpu",
                                      "NVIDIA GPUs, by CUDA",
                                      algorithms,
                                      path_count,
-                                     rules,
                                      cuda_device_probe,
                                      cuda_engine_open,
                                      cuda_engine_lend,

@@ -40,5 +40,7 @@ bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error
     snprintf(facts->name, sizeof facts->name, "%.127s", properties.name);
     facts->units = static_cast<unsigned>(properties.multiProcessorCount);
     facts->memory_bytes = free_bytes;
+    facts->l2_bytes = static_cast<size_t>(properties.l2CacheSize);
+    facts->shared_bytes = properties.sharedMemPerBlockOptin;
     return true;
 }

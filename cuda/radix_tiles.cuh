@@ -180,7 +180,7 @@ __device__ __forceinline__ void block_sort_windows(K *tile, unsigned count, unsi
 #pragma unroll
         for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
             keys[i] = tile[tile_slot<K>(first + i)];
-        thread_sort(keys);
+        thread_sort<0, KEYS_PER_THREAD>(keys);
 #pragma unroll
         for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
             tile[tile_slot<K>(first + i)] = keys[i];

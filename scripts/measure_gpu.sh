@@ -1,16 +1,36 @@
 #!/usr/bin/env bash
-# measure_gpu.sh - on a machine with a GPU: build, prove every path, then time the paths.
+# measure_gpu.sh - on a machine with a GPU: what docs/performance.md records.
 #
-#   scripts/measure_gpu.sh [COUNT] [DIRECTORY]
+#   scripts/measure_gpu.sh [PART...]      all parts, or some of: sizes types shapes auto files devices
 #
-# COUNT doubles (default 1000000000) are sorted file to file by each GPU path and by the CPU, in
-# DIRECTORY (default a temporary one), which needs room for three times the data. Needs nvcc,
-# compute-sanitizer, and python3 with NumPy. What it prints is what docs/performance.md records.
+#   sizes    every size from 1e3 to 8e9: radix, the merges and bitonic beside CUB's sorts
+#   types    every key type and pairs beside CUB's sorts
+#   shapes   every shape of the data, 1e8 items, beside CUB's sorts
+#   auto     every path and tile at many sizes: the rows of core/auto_table.c, printed to be pasted
+#   files    doubles, file to file, by each path and the CPU, and cp
+#   devices  file to file, CPU and GPU, from which size on the GPU pays
+#
+# COUNT (default 1000000000) doubles are sorted from file to file. WORK (default a temporary directory)
+# needs room for three times the data. ROWS (default build/measured) gets the rows of bench_sort, and
+# the plots if there is gnuplot. That the paths are right is shown by `make check-gpu`. Needs nvcc, and
+# python3 with NumPy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-count=${1:-1000000000}
-work=$(mktemp -d "${2:-${TMPDIR:-/tmp}}/gpusort-measure.XXXXXX")
+[ $# -gt 0 ] || set -- sizes types shapes auto files devices
+for part in "$@"; do
+    case $part in
+    sizes | types | shapes | auto | files | devices) ;;
+    *)
+        echo "$0: no part '$part'" >&2
+        exit 2
+        ;;
+    esac
+done
+count=${COUNT:-1000000000}
+rows=${ROWS:-build/measured}
+work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-measure.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+mkdir -p "$rows"
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -22,32 +42,51 @@ seconds() {
     awk "BEGIN { printf \"%.3f\", ($(date +%s%N) - $start_ns) / 1e9 }"
 }
 
-say "build"
-make -j"$(nproc)" all build/tests/device_matrix
-nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
-grep -m1 'model name' /proc/cpuinfo; nproc; free -g | sed -n 2p; uname -sr; cc --version | head -n 1
-df -h "$work" | tail -n 1
-./gpusort --list
+# bench NAME ARGUMENT...: the rows go to $rows/NAME.json.
+bench() {
+    local name=$1
+    shift
+    say "bench_sort $*"
+    build/bench/bench_sort --json="$rows/$name.json" "$@"
+}
 
-say "every path, tile, width, count and shape, against a reference"
-build/tests/device_matrix | tail -25
+# plot WHAT NAME TYPE
+plot() {
+    if command -v gnuplot >/dev/null; then
+        scripts/plot_bench.sh "$1" "$rows/$2.json" "$3" "$rows/bench_$3_$1.svg"
+    fi
+}
 
-say "compute-sanitizer memcheck and racecheck, 1000003 doubles through each path"
-head -c $((1000003 * 8)) /dev/urandom >"$work/small.f64"
-./gpusort --device=cpu -o "$work/small.cpu" "$work/small.f64"
-for path in bitonic direct-merge segmented-merge radix; do
-    for tool in memcheck racecheck; do
-        compute-sanitizer --tool "$tool" --error-exitcode 1 \
-            ./gpusort --device=gpu -a "$path" -o "$work/small.gpu" "$work/small.f64" 2>&1 | tail -1
-    done
-    cmp "$work/small.cpu" "$work/small.gpu" && echo "$path: same bytes as the CPU"
-done
+peers=cub-radix,cub-merge,thrust
 
-say "the sort alone"
-build/tests/device_matrix --time
+measure_sizes() {
+    bench sizes --types=f64,u64,f32,u32 --sizes=all \
+        --paths=radix,segmented-merge,direct-merge,bitonic,$peers
+    for type in f64 u64 f32 u32; do plot sizes sizes $type; done
+}
 
-say "$count doubles, file to file"
-python3 - "$count" "$work/data.f64" <<'PYTHON'
+measure_types() {
+    bench types --types=all --sizes=1e6,1e8,1e9 --paths=radix,segmented-merge,$peers
+}
+
+measure_shapes() {
+    bench shapes --types=f64,u32,u64+u32 --shapes=all --sizes=1e8 \
+        --paths=radix,segmented-merge,$peers
+    for type in f64 u32 u64+u32; do plot shapes shapes $type; done
+}
+
+measure_auto() {
+    bench auto --types=f64,u32,u16,u8,u64+u64 --tiles --no-peers \
+        --sizes=1e3,3e3,1e4,3e4,1e5,3e5,1e6,2e6,4e6,1e7,3e7,1e8,1e9 \
+        --paths=radix,segmented-merge,direct-merge,bitonic,heap,column,rank
+    say 'rows for core/auto_table.c'
+    scripts/auto_table.py "$rows/auto.json"
+}
+
+make_data() {
+    local python=python3
+    python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
+    [ -e "$work/data.f64" ] || "$python" - "$1" "$work/data.f64" <<'PYTHON'
 import sys, numpy as np
 count, path = int(sys.argv[1]), sys.argv[2]
 rng = np.random.default_rng(2026)
@@ -57,20 +96,43 @@ with open(path, "wb") as f:
         rng.random(n).tofile(f)
         count -= n
 PYTHON
-for _ in 1 2 3; do echo "cp: $(seconds cp "$work/data.f64" "$work/copy.f64") s"; done
-rm "$work/copy.f64"
-for _ in 1 2 3; do ./gpusort -v --device=cpu -o "$work/cpu.f64" "$work/data.f64"; done
-for path in radix segmented-merge direct-merge bitonic; do
-    for _ in 1 2 3; do ./gpusort -v --device=gpu -a "$path" -o "$work/gpu.f64" "$work/data.f64"; done
-    cmp "$work/cpu.f64" "$work/gpu.f64" && echo "$path: same bytes as the CPU"
-done
+}
 
-say "where the GPU begins to pay: file to file, both devices, seconds"
-for n in 1000000 10000000 30000000 60000000 100000000 300000000; do
-    head -c $((n * 8)) "$work/data.f64" >"$work/part.f64"
-    for device in cpu gpu; do
-        for _ in 1 2 3; do
-            echo "$n $device $(seconds ./gpusort --device=$device -o "$work/out.f64" "$work/part.f64")"
-        done
+measure_files() {
+    say "$count doubles, file to file"
+    make_data "$count"
+    for _ in 1 2 3; do echo "cp: $(seconds cp "$work/data.f64" "$work/copy.f64") s"; done
+    rm "$work/copy.f64"
+    for _ in 1 2 3; do ./gpusort -v --device=cpu -o "$work/cpu.f64" "$work/data.f64"; done
+    for path in radix segmented-merge direct-merge bitonic; do
+        for _ in 1 2 3; do ./gpusort -v --device=gpu -a $path -o "$work/gpu.f64" "$work/data.f64"; done
+        cmp "$work/cpu.f64" "$work/gpu.f64" && echo "$path: same bytes as the CPU"
     done
+    rm -f "$work/cpu.f64" "$work/gpu.f64"
+}
+
+measure_devices() {
+    say 'where the GPU begins to pay: file to file, seconds, and what --explain reckons'
+    make_data "$count"
+    for n in 1000000 10000000 30000000 60000000 100000000 200000000 300000000; do
+        [ "$n" -le "$count" ] || continue
+        head -c $((n * 8)) "$work/data.f64" >"$work/part.f64"
+        for device in cpu gpu; do
+            for _ in 1 2 3; do
+                echo "$n $device $(seconds ./gpusort --device=$device -o "$work/out.f64" "$work/part.f64")"
+            done
+        done
+        ./gpusort --explain "$work/part.f64" | grep -E '^(device|model)'
+    done
+}
+
+say "build"
+make -s -j"$(nproc)" all bench
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+grep -m1 'model name' /proc/cpuinfo; nproc; free -g | sed -n 2p; uname -sr; cc --version | head -n 1
+df -h "$work" | tail -n 1
+./gpusort --list
+
+for part in "$@"; do
+    "measure_$part"
 done

@@ -1,24 +1,28 @@
 #!/usr/bin/env bash
-# plot_bench.sh - draws keys a second against size, a line for each path and peer of a type.
+# plot_bench.sh - draws what bench_sort --json wrote.
 #
-#   scripts/plot_bench.sh ROWS.json TYPE [SHAPE] [OUT.svg]
+#   scripts/plot_bench.sh sizes ROWS.json TYPE [OUT.svg]
+#       keys a second over the number of items, uniform keys: a line for each path and peer
+#   scripts/plot_bench.sh shapes ROWS.json TYPE [OUT.svg]
+#       the time of radix in times the best peer's, for each shape at the greatest size: below 1 it
+#       is faster
 #
-# ROWS.json is what bench_sort --json wrote, one object a line; SHAPE is uniform and OUT.svg is
-# docs/bench_TYPE.svg if they are not given. Of a path with several tile sizes the fastest counts.
+# OUT.svg is docs/bench_TYPE_sizes.svg or docs/bench_TYPE_shapes.svg if it is not given. Of a path with
+# several tile sizes the fastest counts.
 set -euo pipefail
-if [ $# -lt 2 ] || [ $# -gt 4 ]; then
-    echo "usage: $0 ROWS.json TYPE [SHAPE] [OUT.svg]" >&2
+if [ $# -lt 3 ] || [ $# -gt 4 ] || { [ "$1" != sizes ] && [ "$1" != shapes ]; }; then
+    echo "usage: $0 sizes|shapes ROWS.json TYPE [OUT.svg]" >&2
     exit 2
 fi
-rows=$1 type=$2 shape=${3:-uniform}
-out=${4:-$(dirname "$0")/../docs/bench_$type.svg}
-data=$(mktemp "${TMPDIR:-/tmp}/plot_bench.XXXXXX")
-trap 'rm -f "$data"' EXIT
+what=$1 rows=$2 type=$3
+out=${4:-$(dirname "$0")/../docs/bench_${type}_$what.svg}
+work=$(mktemp -d "${TMPDIR:-/tmp}/plot_bench.XXXXXX")
+trap 'rm -rf "$work"' EXIT
 
-# A block for each path, as gnuplot's `index` wants them: its name in quotes, then "count gkeys",
-# with two empty lines between. Members are found by their names; no value has a comma or a brace
-# in it but texts, of which only those without are read.
-awk -v type="$type" -v shape="$shape" '
+# The rows of the type that were timed, as "SHAPE COUNT PATH MS RATIO", the ratio 0 where it is null.
+# Members are found by their names; no value has a comma or a brace in it but the device's, which is
+# not read here.
+awk -v type="$type" '
     function member(name,   at, rest) {
         at = index($0, "\"" name "\":")
         if (!at)
@@ -28,44 +32,84 @@ awk -v type="$type" -v shape="$shape" '
         gsub(/"/, "", rest)
         return rest
     }
-    member("type") == type && member("shape") == shape && member("runs") > 0 {
-        path = member("path"); count = member("count") + 0; rate = member("gkeys_per_s") + 0
-        if (!(path in counts))
-            paths[++path_count] = path
-        if (!((path, count) in best)) {
-            counts[path]++
-            at[path, counts[path]] = count
-        }
-        if (rate > best[path, count])
-            best[path, count] = rate
-    }
-    END {
-        for (p = 1; p <= path_count; p++) {
-            path = paths[p]
-            printf "%s\"%s\"\n", (p > 1 ? "\n\n" : ""), path
-            for (i = 1; i <= counts[path]; i++)
-                print at[path, i], best[path, at[path, i]]
-        }
-        exit path_count == 0
-    }' "$rows" >"$data" || {
-    echo "plot_bench.sh: $rows: no times of type $type and shape $shape" >&2
-    exit 1
-}
-device=$(sed -n '1s/.*"device":"\([^"]*\)".*/\1/p' "$rows")
+    member("type") == type && member("runs") > 0 {
+        print member("shape"), member("count"), member("path"), member("ms"), member("ratio") + 0
+    }' "$rows" >"$work/times"
 
-gnuplot <<GNUPLOT
+# A block for each path, as gnuplot's `index` wants them: its name in quotes, then "COUNT GKEYS", with
+# two empty lines between.
+sizes_data() {
+    sort -k3,3 -k2,2g -k4,4g "$work/times" | awk '
+        $1 == "uniform" && !(($3, $2) in seen) {
+            seen[$3, $2]
+            if ($3 != path)
+                printf "%s\"%s\"\n", (path == "" ? "" : "\n\n"), $3
+            path = $3
+            print $2, $2 / $4 / 1e6
+        }'
+}
+
+# "SHAPE RATIO" of radix at the greatest count, in the order in which they were measured.
+shapes_data() {
+    awk '
+        $3 == "radix" && $5 > 0 {
+            if ($2 > greatest) {
+                greatest = $2
+                delete ratio
+                shape_count = 0
+            }
+            if ($2 == greatest) {
+                if (!($1 in ratio))
+                    shapes[++shape_count] = $1
+                if (!($1 in ratio) || $5 < ratio[$1])
+                    ratio[$1] = $5
+            }
+        }
+        END {
+            for (i = 1; i <= shape_count; i++)
+                print shapes[i], ratio[shapes[i]]
+            print "# items: " greatest
+        }' "$work/times"
+}
+
+"${what}_data" >"$work/data"
+if ! grep -q '^[^#]' "$work/data"; then
+    echo "$0: $rows: no times of type $type to draw $what of" >&2
+    exit 1
+fi
+device=$(sed -n '1s/.*"device":"\([^"]*\)".*/\1/p' "$rows")
+items=$(sed -n 's/^# items: //p' "$work/data")
+
+{
+    cat <<GNUPLOT
 set terminal svg size 900,540 font "sans-serif,13" background rgb "white"
 set output "$out"
-set title "$type, $shape: sort alone, data on the device ($device)" noenhanced
+set grid
+GNUPLOT
+    if [ "$what" = sizes ]; then
+        cat <<GNUPLOT
+set title "$type, uniform: sort alone, data on the device${device:+ ($device)}" noenhanced
 set xlabel "items"
 set ylabel "10^9 keys a second"
 set logscale x 10
 set format x "10^{%L}"
 set yrange [0:*]
-set grid
 set key outside right top noenhanced
-stats "$data" using 1 nooutput
-plot for [i=0:STATS_blocks-1] "$data" index i using 1:2 smooth unique with linespoints linewidth 2 \\
+stats "$work/data" using 1 nooutput
+plot for [i=0:STATS_blocks-1] "$work/data" index i using 1:2 with linespoints linewidth 2 \\
     pointtype i+1 title columnheader(1)
 GNUPLOT
+    else
+        cat <<GNUPLOT
+set title "$items $type: radix in times CUB's best${device:+ ($device)}" noenhanced
+set ylabel "below 1: faster"
+set yrange [0:*]
+set style fill solid 0.7
+set boxwidth 0.7
+set xtics rotate by -45 noenhanced
+set arrow from graph 0, first 1 to graph 1, first 1 nohead linewidth 2 front
+plot "$work/data" using 0:2:xtic(1) with boxes notitle
+GNUPLOT
+    fi
+} | gnuplot
 echo "$out"

@@ -1,36 +1,100 @@
 #!/usr/bin/env bash
 # The program that times the paths: every path sorts every type and shape, as its own checks prove.
-# On the stand-in, so what is shown is that it works, and not how long a sort takes.
+# On the stand-in, so what is shown is that it works, and not how long a sort takes; or, as $BENCH, on
+# a GPU.
 . "$(dirname "$0")/lib.sh"
-bench=$(dirname "$GPUSORT")/simt/bench_sort
+bench=${BENCH:-$(dirname "$GPUSORT")/simt/bench_sort}
+GPUSORT=${BENCH:+$GPUSORT}
+GPUSORT=${GPUSORT:-$(dirname "$bench")/gpusort}
 [ -x "$bench" ] || skip_all "no $bench (make simt)"
+problem=$(gpu_problem) || true
+[ -z "$problem" ] || skip_all "$problem"
 need_numpy
+quick=(--runs=1 --least-ms=0)
 
-ok 'every path sorts every type and shape' "$bench" --types=all --shapes=all \
-    --sizes="1,1000,$(full_or_small 5000 2100)" --runs=1 --json=rows.json
-ok 'every tile size sorts' "$bench" --types=f64,key_index --sizes=4100 --tiles --runs=1
+ok 'every path sorts every type' "$bench" --types=all --shapes=uniform,seeds \
+    --sizes="1,$(full_or_small 2100 1030)" --no-peers "${quick[@]}" --batch=1 --json=rows.json
+ok 'every shape of each kind of type is sorted' "$bench" --types=f64,f16,i32,u8,u32+u32 --shapes=all \
+    --sizes=1000 --paths=segmented-merge "${quick[@]}" --batch=1
+ok 'shapes that are made to mislead radix are sorted' "$bench" --types=f64,u32 --shapes=all \
+    --sizes="$(full_or_small 30001 9001)" --paths=radix "${quick[@]}" --batch=1
+ok 'every tile size sorts' "$bench" --types=f64,u64+u64 --sizes=4100 --tiles "${quick[@]}" --batch=1
+ok 'every sort of a batch is checked' "$bench" --types=f64 --sizes=5000 --shapes=uniform,zipf \
+    "${quick[@]}" --batch=3 --json=batch.json
 
 # The rows as another reader of JSON sees them: cases, and how many of them each path was in.
-"$numpy" - rows.json >summary <<'PYTHON'
+"$numpy" - rows.json batch.json >summary <<'PYTHON'
 import collections, json, sys
-rows = [json.loads(line) for line in open(sys.argv[1])]
+rows, batch = ([json.loads(line) for line in open(name)] for name in sys.argv[1:])
 print(len({(row["type"], row["shape"], row["count"]) for row in rows}), "cases")
-print(len([row for row in rows if row["runs"] and not row["sorted"]]), "wrong")
+print(len([row for row in rows + batch if not row["runs"] or not row["sorted"]]), "wrong")
+print(sorted({row["batch"] for row in rows} | {row["batch"] for row in batch}), "batches")
 for path, count in sorted(collections.Counter(row["path"] for row in rows).items()):
     print(path, count)
 PYTHON
 {
-    echo "$((7 * 12 * 3)) cases"
+    echo "$((15 * 2 * 2)) cases"
     echo "0 wrong"
-    "$(dirname "$GPUSORT")/simt/gpusort" --list |
+    echo "[1, 3] batches"
+    gpusort --list |
         awk '/^[^ ]/ { on = /^devices/ } on && /^  [^ ]/ { gpu = $1 == "gpu" }
-             on && /^    / && gpu { print $1, 7 * 12 * 3 }' | sort
+             on && /^    / && gpu { print $1, 15 * 2 * 2 }' | sort
 } >expected
 ok_output 'the rows are JSON, one for each case and path' expected -- cat summary
 
-for option in --types=f63 --shapes=cube --sizes=1.5 --runs=0 --paths=quick; do
+ok_says 'what a path does not take is said' 'rank .*not timed: sorts at most 131072' -- \
+    "$bench" --types=u8 --sizes=131073 --paths=rank "${quick[@]}"
+ok_says 'what does not fit is said' 'radix .*not timed: does not fit: [0-9.]+ GB needed' -- \
+    "$bench" --sizes=1e11 --paths=radix "${quick[@]}"
+"$bench" --sizes=1 "${quick[@]}" >sorters
+if grep -q ' cub-radix ' sorters; then
+    ok 'the sorts of CUB sort every type' "$bench" --types=all --shapes=seeds --sizes=1000,100003 \
+        "${quick[@]}" --paths=radix,cub-radix,cub-merge,thrust
+else
+    skip 'the sorts of CUB sort every type' 'built without CUB'
+fi
+
+# The table of auto from rows that were made by hand.
+row() {
+    printf '{"class":"gpu-large","type":"%s","item_bytes":%d,"shape":"%s","count":%d,' "$1" "$2" "$3" "$4"
+    printf '"path":"%s","peer":%s,"tile":%d,"runs":5,"ms":%s,"sorted":true}\n' "$5" "$6" "$7" "$8"
+}
+{
+    row f64 8 uniform 1000 merge false 256 0.020
+    row f64 8 uniform 1000 merge false 2048 0.010
+    row f64 8 uniform 1000 radix false 4096 0.030
+    row f64 8 uniform 1000 cub-radix true 0 0.001
+    row f64 8 uniform 1000000 merge false 2048 0.100
+    row f64 8 uniform 1000000 radix false 4096 0.099
+    row f64 8 uniform 100000000 merge false 2048 9
+    row f64 8 uniform 100000000 radix false 4096 3
+    row f64 8 zipf 100000000 radix false 4096 99
+    row u8 1 uniform 1000 radix false 4096 0.3
+} >hand.json
+ok_prints 'auto_table.py gives the fastest paths, and stays with one that is as good' \
+    '    {"gpu-large", 1, SIZE_MAX, "radix", 4096},\n    {"gpu-large", 8, 1000000, "merge", 2048},\n    {"gpu-large", 8, SIZE_MAX, "radix", 4096},\n' \
+    -- "$numpy" "$tests_dir/../scripts/auto_table.py" hand.json
+ok_prints 'and by the mean of the shapes that are asked for' \
+    '    {"gpu-large", 8, SIZE_MAX, "radix", 4096},\n' \
+    -- "$numpy" "$tests_dir/../scripts/auto_table.py" --shapes=zipf hand.json
+row f64 8 uniform 1000 merge false 256 0.020 | sed 's/"sorted":true/"sorted":false/' >wrong.json
+ok_fails_with 'auto_table.py does not choose from wrong outputs' 1 'wrong' -- \
+    "$numpy" "$tests_dir/../scripts/auto_table.py" wrong.json
+
+if command -v gnuplot >/dev/null; then
+    ok 'plot_bench.sh draws rates over sizes' bash "$tests_dir/../scripts/plot_bench.sh" sizes \
+        hand.json f64 sizes.svg
+    ok_says 'with a line for each path and peer' '>cub-radix<' -- cat sizes.svg
+    ok 'plot_bench.sh draws ratios of shapes' bash "$tests_dir/../scripts/plot_bench.sh" shapes \
+        <(sed 's/"sorted"/"ratio":0.5,"sorted"/' hand.json) f64 shapes.svg
+    ok_says 'with a bar for each shape' '>zipf<' -- cat shapes.svg
+else
+    skip 'plot_bench.sh draws' 'no gnuplot'
+fi
+
+for option in --types=f63 --shapes=cube --sizes=1.5 --runs=0 --batch=0 --least-ms=x --paths=quick; do
     ok_fails_with "$option is refused" 2 "${option#*=}" -- "$bench" "$option"
 done
 ok_fails_with 'rows that cannot be written are an error' 2 'No space' -- \
-    "$bench" --sizes=10 --runs=1 --json=/dev/full
+    "$bench" --sizes=10 "${quick[@]}" --json=/dev/full
 done_testing

@@ -36,6 +36,18 @@ done
 for line in 'input +two: text' 'output +out: text' 'device +cpu' 'algorithm '; do
     ok_says "--explain tells: $line" "^$line" -- gpusort --explain two -o out
 done
+ok_says '--explain has no seconds for lines' '^model +none' -- gpusort --explain two
+ok_says "--explain has the row of the table" \
+    '^table +cpu \([0-9]+ threads\), any width, 0 items or more: radix$' -- \
+    gpusort --explain --device=cpu two
+head -c 800 /dev/zero >few.f64
+truncate -s 40G many.f64 # of which no byte is there
+ok_says '--explain has the seconds of both devices' '^model +cpu 0\.[0-9]+ s, gpu 0\.[0-9]+ s' -- \
+    gpusort --explain few.f64
+ok_says 'a few numbers stay on the CPU' '^device +cpu: .*\(sooner done than a GPU' -- \
+    gpusort --explain few.f64
+ok_says 'many are for the GPU, if there is one' '^device .*large enough to pay for starting the GPU' -- \
+    gpusort --explain many.f64
 ok '--explain writes nothing' test ! -e out
 ok_fails_with '--explain of a missing file' 2 'missing: No such file' -- gpusort --explain missing
 ok_says '--explain gives the reason for the device' 'device +cpu: .*\(as --device says\)' -- \
@@ -135,6 +147,9 @@ else
         gpusort --explain --device=cpu --algorithm=radix two
     ok_says "--explain with a GPU's path" 'device +gpu: .*as --algorithm says' -- \
         gpusort --explain -a bitonic two
+    ok_says "--explain has the GPU's class and its row" \
+        '^table +gpu[-a-z]* \([0-9]+ multiprocessors, L2 of [0-9]+ MiB, [0-9]+ KiB shared in a block\), .*: [-a-z]+, tiles of [0-9]+$' -- \
+        gpusort --explain --device=gpu few.f64
     ok_says 'a path named without a tile has its largest up to the rule' '2048' -- \
         gpusort --explain --device=gpu -a bitonic --type=u8 --format=raw /dev/null
 fi

@@ -41,7 +41,7 @@ done
 # One type of each width at the sizes that tiles and powers of two make interesting.
 large=$(full_or_small 100003 20011)
 sizes=(0 1 2 255 256 257 511 513 1023 1025 2047 2048 2049 4095 4096 4097 8193 "$large")
-for type in u8 i16 f32 f64; do
+for type in $(those_of u8 i16 f32 f64); do
     keys "$type" "${sizes[@]}"
     for path in "${paths[@]}"; do
         for count in "${sizes[@]}"; do
@@ -51,6 +51,12 @@ for type in u8 i16 f32 f64; do
         done
     done
 done
+
+# What follows is about no one type: once is enough.
+if [ -z "$(those_of f64)" ]; then
+    done_testing
+    exit
+fi
 
 keys f32 1000
 for rule in first last; do

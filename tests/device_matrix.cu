@@ -1,17 +1,17 @@
 /* device_matrix.cu - every path of the backend "gpu" x tile x width x count x shape, through struct
  * backend as the pipeline calls it, compared byte by byte with std::sort.
  *
- *   device_matrix [LARGEST [PATH]]
+ *   device_matrix [--quick] [LARGEST [PATH]]
  *                                    prints TAP, a line for each width and path, or for one path;
  *                                    exits 1 on a mismatch. Counts above LARGEST are left out.
- *   device_matrix --time [LARGEST [PATH]]
- *                                    prints the time of the sort alone, for each path and tile, or
- *                                    for one path.
+ *                                    --quick: a few counts and shapes, the least and the greatest
+ *                                    tile, for tools under which kernels take a hundred times as
+ *                                    long
  *
  * The reference sorts ordered bits (core/key_order.h, which has its own test) with the standard
  * library and decodes them. It is made once for each array and serves all paths and tiles.
  */
-#include "core/backend.h"
+#include "core/auto_table.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -25,10 +25,11 @@ __extension__ typedef unsigned __int128 u128;
 
 static const size_t default_largest = ((size_t)1 << 24) + 1;
 
-/* What of the matrix, or of the times, is wanted. */
+/* What of the matrix is wanted. */
 struct selection {
     size_t largest;   /* counts above it are left out */
     const char *path; /* the others are left out; NULL: none is */
+    bool is_quick;
 };
 
 static bool selection_has(const struct selection &selection, const struct algorithm *algorithm)
@@ -151,6 +152,35 @@ static uint64_t shape_hidden(size_t i, size_t n)
     return i % stride == place ? random_bits(i) : ((uint64_t)5 << 60) + random_bits(i) % 1000003;
 }
 
+/* Half of the keys agree in their first BYTES bytes, whatever the rest: a hot bucket of each digit
+ * that ends there, and all that are before it. */
+template <unsigned BYTES>
+static uint64_t shape_hot_bytes(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i), agreed = 0x3a3a3a3a3a3a3a3au;
+    return bits & 1 ? bits : (agreed & ~(UINT64_MAX >> 8 * BYTES)) | bits >> 8 * BYTES;
+}
+
+/* Each byte has a hot value. */
+static uint64_t shape_hot_digits(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    const uint64_t chosen = (random_bits(bits) & 0x0101010101010101u) * 0xff;
+    return (0x3a3a3a3a3a3a3a3au & chosen) | (bits & ~chosen);
+}
+
+/* A sample of one key in 64, or in a multiple of it, sees the narrow range alone. */
+static uint64_t shape_strided(size_t i, size_t)
+{
+    return i % 64 ? random_bits(i) : ((uint64_t)3 << 60) + random_bits(i) % 1000003;
+}
+
+/* And here the wide one alone, where hardly any keys are. */
+static uint64_t shape_periodic(size_t i, size_t)
+{
+    return i % 64 ? ((uint64_t)3 << 60) + random_bits(i) % 1000003 : random_bits(i);
+}
+
 struct shape {
     const char *name;
     uint64_t (*key)(size_t i, size_t n);
@@ -158,24 +188,44 @@ struct shape {
     size_t least;   /* counts below it say nothing new */
 };
 
+static const size_t some = 200000; /* items of which a reference is soon made */
+
+/* The last ones are made to mislead paths that learn from a sample, or part by digits. */
 static const struct shape shapes[] = {
     {"random", shape_random, SIZE_MAX, 0},
     {"sorted", shape_sorted, 5000, 0},
-    {"reversed", shape_reversed, 200000, 0},
-    {"all equal", shape_all_equal, 200000, 0},
+    {"reversed", shape_reversed, some, 0},
+    {"all equal", shape_all_equal, some, 0},
     {"two values", shape_two_values, 5000, 0},
-    {"organ pipe", shape_organ_pipe, 200000, 0},
+    {"organ pipe", shape_organ_pipe, some, 0},
     {"one out of place", shape_one_out_of_place, 5000, 0},
-    {"sawtooth", shape_sawtooth, 200000, 65538},
-    {"halves disjoint", shape_halves_disjoint, 200000, 65538},
-    {"few distinct", shape_few_distinct, 200000, 65538},
-    {"zipf", shape_zipf, 200000, 65538},
-    {"exponents", shape_exponents, 200000, 65538},
-    {"hot bucket", shape_hot_bucket, 200000, 65538},
+    {"sawtooth", shape_sawtooth, some, 65538},
+    {"halves disjoint", shape_halves_disjoint, some, 65538},
+    {"few distinct", shape_few_distinct, some, 65538},
+    {"zipf", shape_zipf, some, 65538},
+    {"exponents", shape_exponents, some, 65538},
+    {"hot bucket", shape_hot_bucket, some, 65538},
     {"clusters", shape_clusters, (1 << 20) + 1, 65538},
-    {"mostly dense", shape_mostly_dense, 200000, 65538},
-    {"hidden from a sample", shape_hidden, 200000, 65538},
+    {"mostly dense", shape_mostly_dense, some, 65538},
+    {"hidden from a sample", shape_hidden, some, 65538},
+    {"hot byte 1", shape_hot_bytes<1>, some, 65538},
+    {"hot bytes 1 to 2", shape_hot_bytes<2>, some, 65538},
+    {"hot bytes 1 to 3", shape_hot_bytes<3>, some, 65538},
+    {"hot bytes 1 to 4", shape_hot_bytes<4>, some, 65538},
+    {"hot bytes 1 to 5", shape_hot_bytes<5>, some, 65538},
+    {"hot bytes 1 to 6", shape_hot_bytes<6>, some, 65538},
+    {"hot bytes 1 to 7", shape_hot_bytes<7>, some, 65538},
+    {"a hot value in each byte", shape_hot_digits, some, 65538},
+    {"strided", shape_strided, some, 65538},
+    {"periodic", shape_periodic, some, 65538},
 };
+
+/* What of it --quick takes. */
+static bool is_quick_shape(const struct shape &shape)
+{
+    return shape.key == shape_random || shape.key == shape_all_equal ||
+           shape.key == shape_hot_bytes<2> || shape.key == shape_periodic;
+}
 
 /* A width's items, and how it is named. */
 template <typename K>
@@ -316,20 +366,26 @@ static void check_array(const struct array_facts &facts, const std::vector<K> &i
             continue;
         if (items.size() > algorithm->count_max)
             continue; /* check_limit sees that it is refused */
+        if (selection.is_quick && algorithm->count_max != SIZE_MAX && items.size() > 5000)
+            continue; /* it takes n^2 steps */
         static const size_t no_tiles[] = {0};
         const size_t *tile_size = algorithm->tile_sizes ? algorithm->tile_sizes : no_tiles;
         do
-            check_case(algorithm, *tile_size, facts, items, expected, &tallies[i]);
+            if (!selection.is_quick || tile_size == algorithm->tile_sizes || !tile_size[1])
+                check_case(algorithm, *tile_size, facts, items, expected, &tallies[i]);
         while (*tile_size && *++tile_size);
     }
 }
 
-static std::vector<size_t> matrix_counts(size_t largest)
+static std::vector<size_t> matrix_counts(const struct selection &selection)
 {
+    const size_t largest = selection.largest;
     std::vector<size_t> counts = {0,   1,   2,   3,    31,   32,   33,   255,  256,  257,
                                   511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 100003};
     for (size_t power = 4096; power <= (size_t)1 << 24; power *= power < 65536 ? 2 : 16)
         counts.insert(counts.end(), {power - 1, power + 1});
+    if (selection.is_quick)
+        counts = {1, 257, 4099, 70001};
     counts.erase(std::remove_if(counts.begin(), counts.end(),
                                 [largest](size_t count) { return count > largest; }),
                  counts.end());
@@ -339,9 +395,10 @@ static std::vector<size_t> matrix_counts(size_t largest)
 template <typename K>
 static void check_shapes(const struct selection &selection, struct tally *tallies)
 {
-    for (const size_t count : matrix_counts(selection.largest))
+    for (const size_t count : matrix_counts(selection))
         for (const struct shape &shape : shapes) {
-            if (count > shape.largest || count < shape.least)
+            if (count > shape.largest || count < shape.least ||
+                (selection.is_quick && !is_quick_shape(shape)))
                 continue;
             std::vector<K> items(count);
             for (size_t i = 0; i < count; i++)
@@ -374,7 +431,7 @@ template <typename K>
 static void check_orders(const struct selection &selection, struct tally *tallies)
 {
     for (const size_t count : {(size_t)1, (size_t)257, (size_t)2049, (size_t)5003}) {
-        if (count > selection.largest)
+        if (count > selection.largest || (selection.is_quick && count != 257))
             continue;
         std::vector<K> items(count);
         for (size_t i = 0; i < count; i++)
@@ -398,7 +455,7 @@ template <typename K>
 static void check_unknown_counts(const struct selection &selection, struct tally *tallies)
 {
     for (const size_t count : {(size_t)0, (size_t)1, (size_t)2049, ((size_t)3 << 24) / sizeof(K)}) {
-        if (count > selection.largest)
+        if (count > selection.largest || (selection.is_quick && count != 2049))
             continue;
         std::vector<K> items(count);
         for (size_t i = 0; i < count; i++)
@@ -503,6 +560,26 @@ static void check_limit(const struct algorithm *algorithm, struct tap *tap)
     cuda_backend.close(engine);
 }
 
+/* The table of "auto" names paths and tiles that there are. */
+static void check_table(struct tap *tap)
+{
+    struct error error = {};
+    size_t rows = 0;
+    for (size_t i = 0; i < auto_row_count; i++) {
+        const struct auto_row *const row = &auto_rows[i];
+        if (strcmp(row->device_class, "cpu") == 0)
+            continue;
+        rows++;
+        const struct algorithm *const algorithm = backend_find_algorithm(&cuda_backend, row->path);
+        if (!algorithm || algorithm_find_tile_size(algorithm, row->tile_size) != row->tile_size ||
+            algorithm->count_max < row->up_to)
+            (void)error_set(&error, ": %s has no path %s with tiles of %zu for so many",
+                            row->device_class, row->path, row->tile_size);
+    }
+    tap_print(tap, rows > 0 && !error.is_set, "what auto may choose is there",
+              error.is_set ? error.message : "");
+}
+
 static bool has_limit(const struct selection &selection, const struct algorithm *algorithm)
 {
     return selection_has(selection, algorithm) && algorithm->count_max != SIZE_MAX;
@@ -527,7 +604,7 @@ static int run_matrix(const struct selection &selection)
     printf("# %s, %u multiprocessors, counts up to %zu\n", facts.name, facts.units,
            selection.largest);
     const size_t paths = selection.path ? 1 : cuda_backend.algorithm_count;
-    printf("1..%zu\n", 5 * paths + 3 + 2 * limited_algorithms(selection));
+    printf("1..%zu\n", 5 * paths + 4 + 2 * limited_algorithms(selection));
     struct tap tap = {};
     check_width<uint8_t>(selection, &tap);
     check_width<uint16_t>(selection, &tap);
@@ -535,205 +612,11 @@ static int run_matrix(const struct selection &selection)
     check_width<uint64_t>(selection, &tap);
     check_width<u128>(selection, &tap);
     check_refusals(&tap);
+    check_table(&tap);
     for (size_t i = 0; i < cuda_backend.algorithm_count; i++)
         if (has_limit(selection, &cuda_backend.algorithms[i]))
             check_limit(&cuda_backend.algorithms[i], &tap);
     return tap.failed ? 1 : 0;
-}
-
-/* ---- times ---- */
-
-/* A row's keys: uniform, a shape, or what a C program without much thought makes. */
-enum time_keys { TIME_UNIFORM, TIME_PRODUCTS, TIME_SHAPE };
-
-struct time_row {
-    enum key_type_id type;
-    size_t count;
-    const char *only; /* this path alone; NULL: all */
-    enum time_keys keys;
-    const char *shape; /* of TIME_SHAPE */
-};
-
-static const struct time_row time_rows[] = {
-    {KEY_TYPE_f64, 10000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_f64, 100000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_f64, 1000000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_u32, 1000000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_f64, 10000000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_u32, 10000000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_f64, 100000000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_u32, 100000000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "sorted"},
-    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "all equal"},
-    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "few distinct"},
-    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "zipf"},
-    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "exponents"},
-    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "hot bucket"},
-    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "clusters"},
-    {KEY_TYPE_f64, 100000000, "radix", TIME_SHAPE, "mostly dense"},
-    {KEY_TYPE_f32, (size_t)1 << 28, "bitonic", TIME_UNIFORM, NULL},
-    {KEY_TYPE_f64, 1000000000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_u32, 1000000000, NULL, TIME_UNIFORM, NULL},
-    {KEY_TYPE_f64, 1000000000, "radix", TIME_PRODUCTS, NULL},
-};
-
-/* (rand() * 2 / RAND_MAX - 1) * rand(), with other random numbers. */
-static double random_product(uint64_t bits)
-{
-    const double first = (double)(bits >> 33), second = (double)(bits & 0x7fffffff);
-    return (first * 2 / 0x7fffffff - 1) * second;
-}
-
-/* The key in its stored bits. Floats are uniform in [0, 1), integers over their whole range. */
-static uint64_t time_key(const struct time_row &row, uint64_t (*shape)(size_t, size_t), size_t i)
-{
-    const struct key_type *const type = &key_types[row.type];
-    const uint64_t bits = random_bits(i);
-    if (row.keys == TIME_SHAPE)
-        return key_order_decode(key_order_make(type, ENDIAN_LITTLE, NAN_GREATEST, false),
-                                8 * type->bytes, shape(i, row.count) >> (64 - 8 * type->bytes));
-    const double number =
-        row.keys == TIME_PRODUCTS ? random_product(bits) : (double)(bits >> 11) * 0x1p-53;
-    const float single = (float)(bits >> 40) * 0x1p-24f;
-    uint64_t stored = bits;
-    if (row.type == KEY_TYPE_f64)
-        memcpy(&stored, &number, sizeof number);
-    else if (row.type == KEY_TYPE_f32)
-        memcpy(&stored, &single, sizeof single);
-    return stored;
-}
-
-static void fill_keys(const struct time_row &row, void *items, size_t first, size_t count)
-{
-    uint64_t (*key)(size_t, size_t) = NULL;
-    for (const struct shape &shape : shapes)
-        if (row.keys == TIME_SHAPE && strcmp(shape.name, row.shape) == 0)
-            key = shape.key;
-    const size_t bytes = key_types[row.type].bytes;
-#pragma omp parallel for
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t stored = time_key(row, key, first + i);
-        memcpy((char *)items + i * bytes, &stored, bytes); /* little-endian */
-    }
-}
-
-/* Adds how many neighbours among the items are in disorder; *last goes from chunk to chunk. */
-static size_t count_disorder(const struct sort_spec *spec, const struct chunk &chunk,
-                             uint64_t *last)
-{
-    const unsigned bits = 8 * spec->item_bytes;
-    size_t disorder = 0;
-    for (size_t i = 0; i < chunk.count; i++) {
-        uint64_t stored = 0;
-        memcpy(&stored, (const char *)chunk.items + i * spec->item_bytes, spec->item_bytes);
-        const uint64_t ordered = key_order_encode(spec->order, bits, stored);
-        disorder += ordered < *last;
-        *last = ordered;
-    }
-    return disorder;
-}
-
-static bool check_sorted(struct engine *engine, const struct sort_spec *spec, struct error *error)
-{
-    size_t disorder = 0, received = 0;
-    uint64_t last = 0;
-    for (;;) {
-        struct chunk chunk = {};
-        if (!cuda_backend.give(engine, &chunk, error))
-            return false;
-        if (chunk.count == 0)
-            break;
-        disorder += count_disorder(spec, chunk, &last);
-        received += chunk.count;
-        if (!cuda_backend.take_back(engine, chunk, error))
-            return false;
-    }
-    return (disorder == 0 && received == spec->count) ||
-           error_set(error, "NOT SORTED: %zu neighbours in disorder, %zu items of %zu", disorder,
-                     received, spec->count);
-}
-
-/* Sorts once; the time of the sort alone. */
-static bool time_once(const struct sort_spec *spec, const struct time_row &row, bool check,
-                      uint64_t *sort_ns, struct error *error)
-{
-    struct engine *engine = NULL;
-    bool running = cuda_backend.open(spec, &engine, error);
-    for (size_t sent = 0; running && sent < spec->count;) {
-        struct chunk chunk = {};
-        running = cuda_backend.lend(engine, spec->count - sent, &chunk, error);
-        if (!running)
-            break;
-        fill_keys(row, chunk.items, sent, chunk.capacity);
-        chunk.count = chunk.capacity;
-        sent += chunk.count;
-        running = cuda_backend.take(engine, chunk, error);
-    }
-    running = running && cuda_backend.sort(engine, error) &&
-              (!check || check_sorted(engine, spec, error));
-    if (running) {
-        struct engine_times times = {};
-        cuda_backend.times(engine, &times);
-        *sort_ns = times.sort_ns;
-    }
-    cuda_backend.close(engine);
-    return running;
-}
-
-/* The median of three; the first run is proved. */
-static bool time_path(const struct algorithm *algorithm, size_t tile_size,
-                      const struct time_row &row)
-{
-    struct sort_spec spec = {};
-    spec.item_bytes = key_types[row.type].bytes;
-    spec.order = key_order_make(&key_types[row.type], ENDIAN_LITTLE, NAN_GREATEST, false);
-    spec.count = row.count;
-    spec.algorithm = algorithm;
-    spec.tile_size = tile_size;
-    spec.threads = 1;
-    uint64_t sort_ns[3] = {};
-    struct error error = {};
-    const char *const keys = row.keys == TIME_SHAPE      ? row.shape
-                             : row.keys == TIME_PRODUCTS ? "products"
-                                                         : "uniform";
-    printf("%-16s %5zu  %-4s %-12s %11zu ", algorithm->name, tile_size, key_types[row.type].name,
-           keys, row.count);
-    for (size_t i = 0; i < 3; i++)
-        if (!time_once(&spec, row, i == 0, &sort_ns[i], &error)) {
-            printf(" %s\n", error.message);
-            return false;
-        }
-    std::sort(sort_ns, sort_ns + 3);
-    printf("%10.3f ms %9.1f Mkey/s\n", (double)sort_ns[1] / 1e6,
-           (double)row.count * 1e3 / (double)std::max<uint64_t>(sort_ns[1], 1));
-    fflush(stdout);
-    return true;
-}
-
-static int run_times(const struct selection &selection)
-{
-    struct device_facts facts = {};
-    struct error error = {};
-    if (!cuda_backend.probe(0, &facts, &error)) {
-        printf("no times: %s\n", error.message);
-        return 1;
-    }
-    printf("%s, %u multiprocessors; median of 3, sort alone\n", facts.name, facts.units);
-    bool passed = true;
-    for (const struct time_row &row : time_rows)
-        for (size_t i = 0; i < cuda_backend.algorithm_count && row.count <= selection.largest;
-             i++) {
-            const struct algorithm *const algorithm = &cuda_backend.algorithms[i];
-            if (row.count > algorithm->count_max || !selection_has(selection, algorithm) ||
-                (row.only && strcmp(row.only, algorithm->name) != 0))
-                continue;
-            static const size_t no_tiles[] = {0};
-            const size_t *tile_size = algorithm->tile_sizes ? algorithm->tile_sizes : no_tiles;
-            do
-                passed = time_path(algorithm, *tile_size, row) && passed;
-            while (*tile_size && *++tile_size);
-        }
-    return passed ? 0 : 1;
 }
 
 static bool parse_count(const char *text, size_t *count)
@@ -745,16 +628,16 @@ static bool parse_count(const char *text, size_t *count)
 
 int main(int argc, char **argv)
 {
-    const bool is_timing = argc > 1 && strcmp(argv[1], "--time") == 0;
-    const int argument = is_timing ? 2 : 1;
-    struct selection selection = {is_timing ? SIZE_MAX : default_largest, NULL};
+    const bool is_quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    const int argument = is_quick ? 2 : 1;
+    struct selection selection = {default_largest, NULL, is_quick};
     if (argc > argument + 1)
         selection.path = argv[argument + 1];
     if (argc > argument + 2 ||
         (argc > argument && !parse_count(argv[argument], &selection.largest)) ||
         (selection.path && !backend_find_algorithm(&cuda_backend, selection.path))) {
-        fprintf(stderr, "usage: device_matrix [--time] [LARGEST [PATH]]\n");
+        fprintf(stderr, "usage: device_matrix [--quick] [LARGEST [PATH]]\n");
         return 2;
     }
-    return is_timing ? run_times(selection) : run_matrix(selection);
+    return run_matrix(selection);
 }

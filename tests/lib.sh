@@ -23,7 +23,8 @@ target=$target_dir/out
 claims=0
 failures=0
 
-gpusort() { "$GPUSORT" "$@"; }
+# GPUSORT_DEVICE: what --device says where a test leaves it open.
+gpusort() { "$GPUSORT" ${GPUSORT_DEVICE:+"--device=$GPUSORT_DEVICE"} "$@"; }
 
 # full_or_small FULL SMALL: the one that fits the build under test.
 full_or_small() { if [ "$test_size" = small ]; then echo "$2"; else echo "$1"; fi; }
@@ -228,25 +229,30 @@ gpu_problem() {
 }
 
 # The paths that --list names for a device, each as --algorithm takes it: PATH, and PATH:TILE for
-# every tile size.
+# every tile size, unless TEST_TILES=no.
 list_paths() {
-    gpusort --list | awk -v device="$1" '
+    gpusort --list | awk -v device="$1" -v tiles="${TEST_TILES:-yes}" '
         /^[^ ]/ { in_devices = /^devices/ }
         in_devices && /^  [^ ]/ { current = $1 }
         in_devices && /^    / && current == device {
             print $1
-            if (split($0, parts, "; tiles of ") < 2)
+            if (tiles == "no" || split($0, parts, "; tiles of ") < 2)
                 next
-            count = split(parts[2], tiles, ", ")
+            count = split(parts[2], sizes, ", ")
             for (i = 1; i <= count; i++)
-                print $1 ":" tiles[i]
+                print $1 ":" sizes[i]
         }'
 }
 
-# The types that --list names.
+# The types that --list names, or those of them that TEST_TYPES names.
 list_types() {
-    gpusort --list | awk '/^[^ ]/ { in_types = /^types/ } in_types && /^  / { print $1 }'
+    gpusort --list | awk -v wanted=" ${TEST_TYPES:-} " '
+        /^[^ ]/ { in_types = /^types/ }
+        in_types && /^  / && (wanted ~ /^ *$/ || index(wanted, " " $1 " ")) { print $1 }'
 }
+
+# those_of TYPE...: those of them that list_types names.
+those_of() { comm -12 <(list_types | sort) <(printf '%s\n' "$@" | sort); }
 
 # The bytes of a number of a type, by its name.
 bytes_of_type() { echo $((10#${1//[!0-9]/} / 8)); }

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Runs every test that was built in $BUILD, under prove(1), and counts what they claim. The last
-# line is `N passed, N failed, N skipped`; the status is 0 if nothing failed and something ran.
+# Runs every test that was built in $BUILD, under prove(1) where it is there, and counts what they
+# claim. The last line is `N passed, N failed, N skipped`; the status is 0 if nothing failed and
+# something ran.
 #
-#   BUILD=DIR tests/run.sh [NAME...]    all tests, or those whose names are given (text, types-simt)
-#   TEST_SIZE=small                     less data, for builds that are many times slower
+#   BUILD=DIR tests/run.sh [NAME...]        all tests, or those whose names are given (text, types-simt)
+#   BUILD=DIR tests/run.sh --gpu [NAME...]  those that a real GPU is for (make check-gpu)
+#   TEST_SIZE=small                         less data, for builds that are many times slower
 #
 # Shell tests run with $BUILD/gpusort. Those that have to do with devices run once more with
 # $BUILD/simt/gpusort, whose "gpu" is a stand-in on the CPU.
@@ -12,8 +14,24 @@ cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
 for_the_stand_in=(cli device input)
-# The stand-in is slow: the most numbers in an array of the device matrix.
-if [ "${TEST_SIZE:-full}" = small ]; then matrix_largest=1100; else matrix_largest=5000; fi
+
+# The stand-in is slow: the most numbers in an array of the device matrix. radix parts only what is
+# larger than 4096.
+matrix_largest() {
+    case ${TEST_SIZE:-full}-$1 in
+    small-radix) echo 5000 ;;
+    small-*) echo 1100 ;;
+    full-radix) echo 100003 ;;
+    full-segmented-merge) echo 65537 ;; # from here on it merges more than two runs at a time
+    *) echo 5000 ;;
+    esac
+}
+
+# gpu_paths GPUSORT: the names of the GPU's paths.
+gpu_paths() {
+    "$1" --list | awk '/^[^ ]/ { on = /^devices/ } on && /^  [^ ]/ { is_gpu = $1 == "gpu" }
+                       on && is_gpu && /^    / { print $1 }'
+}
 
 # add_test NAME COMMAND...: a test is a script in $results that keeps what the command prints.
 add_test() {
@@ -31,16 +49,17 @@ add_test() {
 }
 
 add_tests() {
-    local program test name
+    local program test name path
     for program in "$build"/tests/unit_* "$build"/simt/simt_selftest; do
         if [ -f "$program" ] && [ -x "$program" ]; then
             add_test "$(basename "$program")" CMOCKA_MESSAGE_OUTPUT=TAP "$program"
         fi
     done
     if [ -x "$build/simt/device_matrix" ]; then
-        add_test device_matrix "$build/simt/device_matrix" "$matrix_largest"
-        # From 65,537 items on segmented-merge merges more than two runs at a time.
-        add_test device_matrix_merge "$build/simt/device_matrix" 65537 segmented-merge
+        for path in $(gpu_paths "$build/simt/gpusort"); do
+            add_test "device_matrix-$path" \
+                "$build/simt/device_matrix" "$(matrix_largest "$path")" "$path"
+        done
     fi
     for test in tests/*.sh; do
         name=$(basename "$test" .sh)
@@ -52,6 +71,36 @@ add_tests() {
             add_test "$name-simt" "GPUSORT=$build/simt/gpusort" bash "tests/$name.sh"
         done
     fi
+}
+
+# add_sanitizer_test TOOL PATH: a small matrix of the path under compute-sanitizer.
+add_sanitizer_test() {
+    local sanitizer
+    sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+    if [ -x "$sanitizer" ]; then
+        add_test "$1-$2" "$sanitizer" --tool "$1" --error-exitcode 1 \
+            "$build/tests/device_matrix" --quick 70001 "$2"
+    else
+        add_test "$1-$2" echo '1..0 # SKIP no compute-sanitizer'
+    fi
+}
+
+# Each path and each type by itself, so that all processors have something to do. The shell tests
+# leave tile sizes to device_matrix: each of their runs starts CUDA.
+add_gpu_tests() {
+    local path type
+    for path in $(gpu_paths "$build/gpusort"); do
+        add_test "device_matrix-$path" "$build/tests/device_matrix" 16777217 "$path"
+        add_sanitizer_test memcheck "$path"
+        add_sanitizer_test racecheck "$path"
+    done
+    for type in $("$build/gpusort" --list | awk '/^[^ ]/ { on = /^types/ } on && /^  / { print $1 }'); do
+        add_test "device-$type" "GPUSORT=$build/gpusort" TEST_TYPES="$type" TEST_TILES=no \
+            bash tests/device.sh
+        add_test "types-$type" "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu TEST_TYPES="$type" \
+            TEST_SIZE=small bash tests/types.sh
+    done
+    add_test bench "GPUSORT=$build/gpusort" "BENCH=$build/bench/bench_sort" bash tests/bench.sh
 }
 
 # Prints "PASSED FAILED SKIPPED" of a test. One that died, or did not keep to its plan, has failed
@@ -78,17 +127,37 @@ if [ ! -x "$build/gpusort" ]; then
     echo '0 passed, 1 failed, 0 skipped'
     exit 1
 fi
+# Runs the scripts, several at a time; the status is 0 if all of them end with 0.
+run_scripts() {
+    if command -v prove >/dev/null; then
+        prove --jobs "$(nproc)" --timer --failures --comments "$@"
+        return
+    fi
+    # shellcheck disable=SC2016 # expanded by the shell that xargs starts
+    printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' bash -c '
+        name=$(basename "$1" .sh) start=$SECONDS
+        if "$1" >/dev/null 2>"${1%.sh}.stderr"; then result=ok; else result=FAILED; fi
+        { sed -n "/^not ok/p; /^#/p" "${1%.sh}.tap"; cat "${1%.sh}.stderr"
+          echo "$name: $result, $((SECONDS - start)) s"; } >&2
+        [ $result = ok ]' _ '{}'
+}
+
 rm -rf "$results"
 mkdir -p "$results"
-add_tests
+if [ "${1:-}" = --gpu ]; then
+    shift
+    add_gpu_tests
+else
+    add_tests
+fi
 if [ $# -eq 0 ]; then
     scripts=("$results"/*.sh)
 else
     scripts=("${@/#/$results/}")
     scripts=("${scripts[@]/%/.sh}")
 fi
-prove_status=0
-prove --jobs "$(nproc)" --timer --failures --comments "${scripts[@]}" || prove_status=$?
+run_status=0
+run_scripts "${scripts[@]}" || run_status=$?
 
 passed=0 failed=0 skipped=0
 for script in "${scripts[@]}"; do
@@ -96,7 +165,7 @@ for script in "${scripts[@]}"; do
     read -r p f s <<<"$(count_claims "${script%.sh}")"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done
-if [ "$failed" -eq 0 ] && { [ "$prove_status" -ne 0 ] || [ "$passed" -eq 0 ]; }; then
+if [ "$failed" -eq 0 ] && { [ "$run_status" -ne 0 ] || [ "$passed" -eq 0 ]; }; then
     failed=1
 fi
 echo "$passed passed, $failed failed, $skipped skipped"

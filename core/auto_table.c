@@ -1,0 +1,99 @@
+/* auto_table.c - see auto_table.h. Every figure here was measured; docs/performance.md has the
+ * tables that they come from, and says how to make them anew.
+ */
+#include "core/auto_table.h"
+
+#include <string.h>
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+/* gpu-large: H100 and H200 have 114 to 132 multiprocessors, 50 MiB of L2 and 227 KiB of shared
+ * memory a block. gpu: room for the largest block of radix, which takes 96 KiB. */
+const struct device_class device_classes[] = {
+    {"gpu-large", "gpu", 100, 48 * MIB, 200 * KIB},
+    {"gpu", "gpu", 0, 0, 98 * KIB},
+    {"gpu-small", "gpu", 0, 0, 0},
+    {"cpu", "cpu", 0, 0, 0},
+};
+const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
+
+/* gpu-large: an H200, 2026-11-20, f64, ms of segmented-merge at its best tile and of radix at 4096:
+ * 1e4 0.046 0.070; 1e5 0.077 0.173; 1e6 0.162 0.192; 1e7 0.969 0.594; 1e8 8.9 3.4; 1e9 101 37. The
+ * other paths are slower throughout, but for bitonic, which is even with segmented-merge up to 1e5.
+ * `scripts/auto_table.py ROWS.json` prints the rows of a class from a measurement of all widths. No
+ * other GPU was measured: `gpu` has the same rows, `gpu-small` the one of them that it has room
+ * for. */
+const struct auto_row auto_rows[] = {
+    {"gpu-large", 0, (size_t)1 << 21, "segmented-merge", 2048},
+    {"gpu-large", 0, SIZE_MAX, "radix", 4096},
+    {"gpu", 0, (size_t)1 << 21, "segmented-merge", 2048},
+    {"gpu", 0, SIZE_MAX, "radix", 4096},
+    {"gpu-small", 0, SIZE_MAX, "segmented-merge", 2048},
+    {"cpu", 0, SIZE_MAX, "radix", 0},
+};
+const size_t auto_row_count = sizeof auto_rows / sizeof *auto_rows;
+
+const struct device_class *auto_find_class(const struct backend *backend,
+                                           const struct device_facts *facts)
+{
+    const struct device_class *found = device_classes;
+    while (strcmp(found->backend, backend->name) != 0 || facts->units < found->units_least ||
+           facts->l2_bytes < found->l2_bytes_least ||
+           facts->shared_bytes < found->shared_bytes_least)
+        found++;
+    return found;
+}
+
+const struct auto_row *auto_find_row(const struct device_class *device_class, unsigned item_bytes,
+                                     size_t count)
+{
+    const struct auto_row *row = auto_rows;
+    while (strcmp(row->device_class, device_class->name) != 0 ||
+           (row->item_bytes != 0 && row->item_bytes != item_bytes) || row->up_to < count)
+        row++;
+    return row;
+}
+
+size_t auto_row_least(const struct auto_row *row)
+{
+    size_t least = 0;
+    for (const struct auto_row *before = auto_rows; before < row; before++)
+        if (strcmp(before->device_class, row->device_class) == 0 &&
+            before->item_bytes == row->item_bytes)
+            least = before->up_to + 1;
+    return least;
+}
+
+/* ---- the CPU or the GPU ---- */
+
+/* 1e8 items in memory, two threads of an AMD EPYC (Zen 4), 2026-11-20: 0.031 s for 1 byte, 0.045,
+ * 0.54, 0.71, and 0.97 for 16: as the time that a thread has for an item. */
+static double thread_ns_per_item(unsigned item_bytes)
+{
+    return item_bytes == 1   ? 0.62
+           : item_bytes == 2 ? 0.90
+           : item_bytes == 4 ? 10.8
+           : item_bytes == 8 ? 14.2
+                             : 19.4;
+}
+
+/* File to file, where pages are new and the disk's cache is beside them, the sort of 1e8 doubles
+ * takes 1.61 s on that machine, for 0.71 in memory. */
+static const double file_to_file = 1.61 / 0.71;
+
+/* H200, CUDA 13.0, 2026-11-20: CUDA starts in 0.23 s, memory and pinning take 0.03; pinned memory
+ * crosses the bus at 55 GB/s; radix sorts 1e9 u32 in 23.5 ms, which is 170 GB/s (f64: 217). */
+static const double gpu_start_seconds = 0.23 + 0.03;
+static const double bus_bytes_per_second = 55e9;
+static const double gpu_sort_bytes_per_second = 170e9;
+
+struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, unsigned threads)
+{
+    const double items = (double)count, bytes = items * item_bytes;
+    return (struct auto_estimate){
+        .cpu_seconds = items * thread_ns_per_item(item_bytes) * 1e-9 * file_to_file / threads,
+        .gpu_seconds = gpu_start_seconds + 2 * bytes / bus_bytes_per_second +
+                       bytes / gpu_sort_bytes_per_second,
+    };
+}
