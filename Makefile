@@ -85,11 +85,10 @@ gpusort: $(BUILD)/gpusort
 $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-simt: $(addprefix $(BUILD)/simt/,gpusort device_matrix bench_sort simt_selftest)
+simt: $(addprefix $(BUILD)/simt/,gpusort device_matrix top_matrix bench_sort simt_selftest)
 $(BUILD)/simt/gpusort: $(cli_objects) $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
-$(BUILD)/simt/device_matrix: $(call objects,$(BUILD)/simt,tests/device_matrix.cu) $(host_objects) \
-		$(simt_objects)
+$(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/%_matrix.cu.o $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/bench_sort: $(bench_objects) $(host_objects) $(simt_objects) \
 		$(call objects,$(BUILD)/simt,$(bench_cuda_sources) bench/no_peers.cu)
@@ -98,8 +97,7 @@ $(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selfte
 		$(call objects,$(BUILD)/simt,$(simt_sources))
 	$(link) -o $@ $^
 
-$(BUILD)/tests/device_matrix: $(call objects,$(BUILD),tests/device_matrix.cu) $(host_objects) \
-		$(backend_objects)
+$(BUILD)/tests/%_matrix: $(BUILD)/tests/%_matrix.cu.o $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
 ifeq ($(CUDA),1)

@@ -16,6 +16,8 @@ enum { /* long options without a letter */
        KEY_TYPE,
        KEY_ENDIAN,
        KEY_NAN,
+       KEY_ARGSORT,
+       KEY_TOP,
        KEY_DEVICE,
        KEY_PARALLEL,
        KEY_ZSTD,
@@ -48,6 +50,11 @@ static const struct argp_option option_table[] = {
     {"reverse", 'r', NULL, 0, "Descending", 0},
     {"nan", KEY_NAN, "RULE", 0,
      "NaNs in binary data go first or last, or are an error (default: they are greatest)", 0},
+    {"argsort", KEY_ARGSORT, "TYPE", OPTION_ARG_OPTIONAL,
+     "Write where each number stood in the input, from 0, instead of the number, as u32 or u64 "
+     "(default u64); equal numbers in the order of the input",
+     0},
+    {"top", KEY_TOP, "K", 0, "Write only the first K in the wanted order, sorted", 0},
     {NULL, 0, NULL, 0, "How it is done:", 4},
     {"algorithm", 'a', "PATH[:TILE]", 0, "Sort by PATH, in tiles of TILE numbers (default auto)",
      0},
@@ -117,6 +124,17 @@ static bool parse_nan(const char *word, struct options *options, struct error *e
             return true;
         }
     return error_set(error, "unknown NaN rule '%s': it is first, last or error", word);
+}
+
+static bool parse_argsort(const char *word, struct options *options, struct error *error)
+{
+    static const enum key_type_id types[] = {KEY_TYPE_u64, KEY_TYPE_u32};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!word || strcmp(word, key_types[types[i]].name) == 0) {
+            options->index_type = &key_types[types[i]];
+            return true;
+        }
+    return error_set(error, "unknown type of indices '%s': it is u32 or u64", word);
 }
 
 static bool parse_count(const char *word, const char *what, unsigned long least, unsigned long most,
@@ -199,6 +217,16 @@ static bool parse_threads(const char *word, struct options *options, struct erro
     return true;
 }
 
+static bool parse_top(const char *word, struct options *options, struct error *error)
+{
+    unsigned long top;
+    if (!parse_count(word, "number of items", 0, ULONG_MAX, &top, error))
+        return false;
+    options->top_said = true;
+    options->top = top;
+    return true;
+}
+
 static error_t parse_option(int key, char *word, struct argp_state *state)
 {
     struct parse *parse = state->input;
@@ -241,6 +269,12 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
         break;
     case KEY_NAN:
         ok = parse_nan(word, options, error);
+        break;
+    case KEY_ARGSORT:
+        ok = parse_argsort(word, options, error);
+        break;
+    case KEY_TOP:
+        ok = parse_top(word, options, error);
         break;
     case KEY_DEVICE:
         ok = parse_device(word, options, error);

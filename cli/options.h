@@ -24,11 +24,14 @@ struct options {
     const struct format *output_format; /* NULL: not said */
     bool output_format_same;            /* --output-format=same was said */
     const struct key_type *type;        /* NULL: not said */
+    const struct key_type *index_type;  /* of --argsort; NULL: it was not said */
     bool endian_said;
     enum key_endian endian;
     bool nan_said;
     enum nan_rule nan;
     bool descending;
+    bool top_said;
+    size_t top;            /* items wanted, if said */
     const char *algorithm; /* NULL: auto; a path that some backend of this build has */
     size_t tile_size;      /* 0: the path's own */
     const char *backend;   /* NULL: auto; "cpu", "gpu" */

@@ -19,6 +19,10 @@
 /* How much of an input is looked at to tell text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
 
+/* A thread of the CPU looks through 5 to 10 GB/s, and all of them through more than can be read or
+ * uploaded (55 GB/s): what matters is how many are to be sorted in the end. */
+static const char selection_reason[] = "few are kept, and they are found as fast as they are read";
+
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 static unsigned min_unsigned(unsigned a, unsigned b)
@@ -211,20 +215,39 @@ static void choose_output_format(const struct options *options, struct plan *pla
                                                                    : "as the input");
 }
 
+/* The type of what is written: the numbers', or the indices'. */
+static const struct key_type *output_type(const struct plan *plan)
+{
+    const struct key_type *index_type = plan->job.argsort.index_type;
+    return index_type ? index_type : plan->job.readers[0].layout.type;
+}
+
 /* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for. */
 static bool check_output_name(const struct options *options, const struct plan *plan,
                               struct error *error)
 {
-    const struct key_type *type = plan->job.readers[0].layout.type, *named = NULL;
+    const struct key_type *type = output_type(plan), *named = NULL;
     if (!options->output || options->output_format || options->output_format_same)
         return true;
     format_find_by_name(options->output, &named);
     if (!named || (named == type && plan->job.output_format == &format_raw))
         return true;
     const bool is_text = plan->job.output_format == &format_text;
-    return error_set(error, "%s: named as raw %s, but %s%s%s would be written: say --output-format",
+    const bool is_index = options->index_type && plan->job.output_format == &format_raw &&
+                          named->kind == KEY_UNSIGNED && named->bytes >= 4;
+    return error_set(error,
+                     "%s: named as raw %s, but %s%s%s would be written: say %s%s%s--output-format",
                      options->output, named->name, plan->job.output_format->name,
-                     is_text ? "" : " ", is_text ? "" : type->name);
+                     is_text ? "" : " ", is_text ? "" : type->name, is_index ? "--argsort=" : "",
+                     is_index ? named->name : "", is_index ? " or " : "");
+}
+
+/* Raw indices have the byte order that is said, which tells of raw numbers; .npy tells its own. */
+static void choose_indices(const struct options *options, struct plan *plan)
+{
+    const bool is_raw = plan->job.output_format == &format_raw;
+    plan->job.argsort.index_type = options->index_type;
+    plan->job.argsort.index_endian = is_raw ? options->endian : ENDIAN_LITTLE;
 }
 
 static bool choose_output(const struct options *options, struct plan *plan, struct error *error)
@@ -234,6 +257,7 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
     const struct codec *by_name =
         options->output ? codec_find_by_name(options->output, &stem_length) : &codecs[0];
     choose_output_format(options, plan);
+    choose_indices(options, plan);
     job->output = (struct sink_spec){
         .path = options->output,
         .codec = options->compression == COMPRESSION_ON    ? codec_find("zstd")
@@ -243,7 +267,7 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
         .threads = min_unsigned(job->sort.threads, (unsigned)omp_get_num_procs()),
     };
     job->binary_to_terminal = options->force;
-    const struct key_type *type = job->readers[0].layout.type;
+    const struct key_type *type = output_type(plan);
     if (job->output_format == &format_npy && !type->numpy_letter)
         return error_set(error, "NumPy has no %s: write raw or text instead", type->name);
     return check_output_name(options, plan, error);
@@ -251,26 +275,43 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
 
 /* ---- what is sorted -------------------------------------------------------------------------- */
 
+/* What goes through the engine is numbers, or items that carry their index. */
+static bool choose_items(struct plan *plan, struct key_order order, struct error *error)
+{
+    struct job *job = &plan->job;
+    const struct key_type *type = job->readers[0].layout.type;
+    job->sort.item_bytes = type->bytes;
+    job->sort.order = order;
+    if (!job->argsort.index_type)
+        return true;
+    argsort_set_keys(&job->argsort, type, order, job->sort.count);
+    job->sort.item_bytes = job->argsort.item_bytes;
+    job->sort.order = key_order_identity();
+    return job->sort.count == COUNT_UNKNOWN ||
+           argsort_check_count(&job->argsort, job->sort.count, error);
+}
+
 static bool choose_order(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
     const struct layout *layout = &job->readers[0].layout;
     job->descending = options->descending;
     job->nan = options->nan;
-    job->keep_lines =
-        job->input_format == &format_text && job->output_format == &format_text && !options->type;
-    if (!job->keep_lines) {
-        job->sort.item_bytes = layout->type->bytes;
-        job->sort.order =
-            key_order_make(layout->type, layout->endian, options->nan, options->descending);
-        return true;
-    }
+    job->sort.is_top = options->top_said;
+    job->sort.top = options->top;
+    job->keep_lines = job->input_format == &format_text && !options->type &&
+                      (job->output_format == &format_text || job->argsort.index_type);
+    if (!job->keep_lines)
+        return choose_items(
+            plan, key_order_make(layout->type, layout->endian, options->nan, options->descending),
+            error);
     if (options->nan_said)
         return error_set(error, "--nan is for numbers, and these are lines of text, ordered as "
                                 "sort -g orders them: NaN first (--type makes them numbers)");
     job->sort.item_bytes = sizeof(struct key_index);
     job->sort.order = key_order_identity();
     job->sort.count = COUNT_UNKNOWN;
+    argsort_set_key_index(&job->argsort);
     return true;
 }
 
@@ -298,12 +339,48 @@ static bool find_named_backend(const struct options *options, const struct backe
     return true;
 }
 
-/* The bytes that an engine has to hold, if known. */
-static uint64_t engine_bytes(const struct plan *plan)
+/* True if the engine keeps the first items alone. */
+static bool is_selection(const struct plan *plan)
+{
+    return !plan->job.keep_lines && sort_spec_selects(&plan->job.sort);
+}
+
+/* The items that an engine has to sort in the end, or COUNT_UNKNOWN. */
+static size_t sorted_count(const struct plan *plan)
 {
     const struct sort_spec *sort = &plan->job.sort;
-    return sort->count == COUNT_UNKNOWN ? plan->input_bytes
-                                        : (uint64_t)sort->count * sort->item_bytes;
+    return is_selection(plan) ? sort_spec_given(sort, sort->count) : sort->count;
+}
+
+/* The bytes of so many items, or SIZE_UNKNOWN. */
+static uint64_t bytes_of_items(const struct plan *plan, uint64_t count)
+{
+    uint64_t bytes;
+    return __builtin_mul_overflow(count, plan->job.sort.item_bytes, &bytes) ? SIZE_UNKNOWN : bytes;
+}
+
+/* The bytes of the items that come, if known. Where numbers are not counted yet, they are taken to
+ * be as many as if they were binary. */
+static uint64_t coming_bytes(const struct plan *plan)
+{
+    const struct sort_spec *sort = &plan->job.sort;
+    const unsigned key_bytes = plan->job.readers[0].layout.type->bytes;
+    if (sort->count != COUNT_UNKNOWN)
+        return bytes_of_items(plan, sort->count);
+    if (plan->input_bytes == SIZE_UNKNOWN || sort->item_bytes == key_bytes)
+        return plan->input_bytes;
+    return bytes_of_items(plan, plan->input_bytes / key_bytes);
+}
+
+/* The bytes of those that are sorted in the end, if known: what the device table goes by. No more
+ * than come are selected. */
+static uint64_t engine_bytes(const struct plan *plan)
+{
+    const uint64_t coming = coming_bytes(plan);
+    if (!is_selection(plan))
+        return coming;
+    const uint64_t kept = bytes_of_items(plan, sorted_count(plan));
+    return kept < coming ? kept : coming;
 }
 
 /* Not for lines: their number is not known, and most of their time is not the sort's. */
@@ -322,10 +399,12 @@ static const char *backend_by_size(const struct plan *plan, const char **reason)
     const char *choice = "cpu";
     if (plan->job.keep_lines) {
         *reason = "lines are parsed and gathered on the host";
-    } else if (!plan->has_estimate) {
-        *reason = "of unknown size, which a GPU may have no room for";
+    } else if (plan->job.sort.count == COUNT_UNKNOWN && plan->input_bytes == SIZE_UNKNOWN) {
+        *reason = is_selection(plan) ? selection_reason
+                                     : "of unknown size, which a GPU may have no room for";
     } else if (plan->estimate.cpu_seconds <= plan->estimate.gpu_seconds) {
-        *reason = "sooner done than a GPU is started and fed";
+        *reason =
+            is_selection(plan) ? selection_reason : "sooner done than a GPU is started and fed";
     } else {
         *reason = "large enough to pay for starting the GPU";
         choice = "gpu";
@@ -344,6 +423,15 @@ static bool probe_backend(const struct options *options, struct plan *plan,
     return true;
 }
 
+/* What the GPU's memory must hold: items and scratch; to select, some batches besides. */
+static uint64_t device_bytes(const struct plan *plan)
+{
+    uint64_t bytes;
+    return __builtin_mul_overflow(engine_bytes(plan), is_selection(plan) ? 8u : 2u, &bytes)
+               ? UINT64_MAX
+               : bytes;
+}
+
 /* auto: the table's choice where it can be had, else the CPU, with the reason. */
 static bool choose_backend_by_size(const struct options *options, struct plan *plan,
                                    struct error *error)
@@ -355,7 +443,7 @@ static bool choose_backend_by_size(const struct options *options, struct plan *p
     if (!choice)
         error_set(&unusable, "this build has no GPU backend");
     else if (probe_backend(options, plan, choice, &unusable) && choice != backends[0] &&
-             plan->device.memory_bytes / 2 < engine_bytes(plan))
+             plan->device.memory_bytes < device_bytes(plan))
         error_set(&unusable, "the data does not fit the GPU's memory twice");
     if (!unusable.is_set)
         return true;
@@ -393,7 +481,8 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
 {
     struct sort_spec *sort = &plan->job.sort;
     const struct backend *backend = plan->job.backend;
-    const struct auto_row *row = auto_find_row(plan->device_class, sort->item_bytes, sort->count);
+    const struct auto_row *row =
+        auto_find_row(plan->device_class, sort->item_bytes, sorted_count(plan));
     const char *name = options->algorithm ? options->algorithm : row->path;
     plan->row = row;
     sort->algorithm = backend_find_algorithm(backend, name);

@@ -109,13 +109,26 @@ static void print_choice(FILE *stream, const char *prefix, const struct plan *pl
     fprintf(stream, "\n");
 }
 
+static void print_top(FILE *stream, const char *prefix, const struct job *job)
+{
+    if (!job->sort.is_top)
+        return;
+    fprintf(stream, "%stop        the first %zu (%s)\n", prefix, job->sort.top,
+            job->keep_lines                 ? "all lines are sorted"
+            : sort_spec_selects(&job->sort) ? "the others are dropped as they are read"
+                                            : "all are sorted, as these are most of them");
+}
+
 void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct job *job = &plan->job;
     print_input(stream, prefix, plan);
-    fprintf(stream, "%soutput     %s: %s, %s (%s)\n", prefix,
-            job->output.path ? job->output.path : "standard output", job->output_format->name,
-            job->output.codec->name, plan->output_reason);
+    fprintf(stream, "%soutput     %s: %s", prefix,
+            job->output.path ? job->output.path : "standard output", job->output_format->name);
+    if (job->argsort.index_type)
+        fprintf(stream, " %s indices", job->argsort.index_type->name);
+    fprintf(stream, ", %s (%s)\n", job->output.codec->name, plan->output_reason);
+    print_top(stream, prefix, job);
     fprintf(stream, "%sdevice     %s: %s (%s)\n", prefix, job->backend->name, plan->device.name,
             plan->device_reason);
     fprintf(stream, "%salgorithm  %s", prefix, job->sort.algorithm->name);

@@ -67,7 +67,23 @@ struct sort_spec {
     size_t tile_size;                  /* one of algorithm->tile_sizes, or 0 when it has none */
     unsigned device;                   /* index among the backend's devices */
     unsigned threads;                  /* at most so many on the host, at least 1 */
+    bool is_top;                       /* only the first `top` items in order are given */
+    size_t top;
 };
+
+/* The items that an engine gives when `count` were taken. */
+static inline size_t sort_spec_given(const struct sort_spec *spec, size_t count)
+{
+    return spec->is_top && spec->top < count ? spec->top : count;
+}
+
+/* True if so few are wanted of what comes that an engine keeps the first ones alone, in memory that
+ * goes by their number: less than half of the items, or some of an unknown number. Else it sorts
+ * all and gives the first. */
+static inline bool sort_spec_selects(const struct sort_spec *spec)
+{
+    return spec->is_top && spec->top < spec->count - spec->count / 2;
+}
 
 /* Busy times of the stages inside the engine; they overlap with reading and writing. */
 struct engine_times {
@@ -97,7 +113,7 @@ struct backend {
     /* Takes back the last chunk lent, with the first chunk.count items filled. */
     bool (*take)(struct engine *engine, struct chunk chunk, struct error *error);
 
-    /* Sorts all that was taken. Once. */
+    /* Sorts all that was taken, or as much of it as is to be given. Once. */
     bool (*sort)(struct engine *engine, struct error *error);
 
     /* The next items in order, decoded to their stored bits; chunk.count 0 at the end. At most two

@@ -6,7 +6,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "keys are loaded as little-endian words");
 
 /* The bits of +inf: all ones in the exponent, no sign, no significand. */
-static uint64_t infinity_bits(const struct key_type *type)
+uint64_t key_type_infinity(const struct key_type *type)
 {
     const unsigned significand_bits = 8 * type->bytes - 1 - type->exponent_bits;
     return ((1ull << type->exponent_bits) - 1) << significand_bits;
@@ -22,8 +22,8 @@ struct key_order key_order_make(const struct key_type *type, enum key_endian end
                               .complement = descending ? mask : 0};
     if (type->kind == KEY_FLOAT) {
         const bool nan_lowest = nan == NAN_FIRST ? !descending : nan == NAN_LAST && descending;
-        const uint64_t ordered_minus_infinity = mask ^ (infinity_bits(type) | sign);
-        const uint64_t behind_plus_infinity = (infinity_bits(type) ^ sign) + 1;
+        const uint64_t ordered_minus_infinity = mask ^ (key_type_infinity(type) | sign);
+        const uint64_t behind_plus_infinity = (key_type_infinity(type) ^ sign) + 1;
         order.bias = nan_lowest ? behind_plus_infinity : ordered_minus_infinity;
     }
     return order;
@@ -43,7 +43,7 @@ size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, c
         return count;
     const unsigned bits = 8 * type->bytes;
     const bool swap = endian == ENDIAN_BIG;
-    const uint64_t magnitude = key_bits_mask(bits) >> 1, infinity = infinity_bits(type);
+    const uint64_t magnitude = key_bits_mask(bits) >> 1, infinity = key_type_infinity(type);
     for (size_t i = 0; i < count; i++) {
         uint64_t x = load_bits(items, i, type->bytes);
         if (swap)

@@ -109,6 +109,9 @@ extern "C" {
 struct key_order key_order_make(const struct key_type *type, enum key_endian endian,
                                 enum nan_rule nan, bool descending);
 
+/* The bits of +inf of a KEY_FLOAT: every greater magnitude is a NaN. */
+uint64_t key_type_infinity(const struct key_type *type);
+
 /* The index of the first NaN among items[0..count), or count if there is none. */
 size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, const void *items,
                           size_t count);

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "formats/codec.h"
+#include "formats/indices.h"
 #include "formats/lines.h"
 
 #include <stdlib.h>
@@ -11,6 +12,9 @@
 /* What is asked of the engine at a time when keys are read. Large enough that a read shared out to
  * threads pays, small enough that the first upload starts early. */
 #define CHUNK_BYTES ((size_t)64 << 20)
+
+/* Numbers read at a time when items are made of them: shared out to threads, and reused. */
+#define KEYS_BYTES ((size_t)32 << 20)
 
 const char *const stage_names[STAGE_COUNT] = {
     "start", "read", "parse", "upload", "sort", "refine", "download", "write",
@@ -88,46 +92,127 @@ static bool read_input_keys(struct run *run, struct reader *reader, struct error
     }
 }
 
+/* Makes items of the keys, and lets the engine take them. */
+static bool take_items(struct run *run, const struct chunk *keys, struct error *error)
+{
+    const struct job *job = run->job;
+    const unsigned key_bytes = job->argsort.key_bytes;
+    for (size_t done = 0; done < keys->count;) {
+        struct chunk chunk;
+        if (!job->backend->lend(run->engine, keys->count - done, &chunk, error))
+            return false;
+        chunk.count = chunk.capacity;
+        argsort_fill(&job->argsort, (const unsigned char *)keys->items + done * key_bytes,
+                     run->count, &chunk, job->sort.threads);
+        if (!job->backend->take(run->engine, chunk, error))
+            return false;
+        done += chunk.count;
+        run->count += chunk.count;
+    }
+    return true;
+}
+
+/* Reads an input to its end through `keys`, which is reused. */
+static bool read_input_items(struct run *run, struct reader *reader, struct chunk *keys,
+                             struct error *error)
+{
+    const struct job *job = run->job;
+    for (;;) {
+        if (reader->layout.count != COUNT_UNKNOWN && reader->keys_read == reader->layout.count)
+            return check_end(job, reader, error);
+        if (!job->input_format->read_keys(reader, keys->items, keys->capacity, &keys->count,
+                                          error) ||
+            !check_nan(job, reader, keys, error) ||
+            !argsort_check_count(&job->argsort, run->count + keys->count, error) ||
+            !take_items(run, keys, error))
+            return false;
+        if (keys->count == 0)
+            return true;
+    }
+}
+
+static bool read_items(struct run *run, struct error *error)
+{
+    const struct job *job = run->job;
+    struct chunk keys = {.capacity = KEYS_BYTES / job->argsort.key_bytes};
+    if (job->sort.count < keys.capacity)
+        keys.capacity = job->sort.count + 1; /* never none: malloc may give nothing for that */
+    keys.items = malloc(keys.capacity * job->argsort.key_bytes);
+    bool ok = keys.items || error_set(error, "out of memory: no room to read numbers into");
+    for (size_t i = 0; ok && i < job->reader_count; i++)
+        ok = read_input_items(run, &job->readers[i], &keys, error);
+    free(keys.items);
+    return ok;
+}
+
 static bool read_keys(struct run *run, struct error *error)
 {
     const uint64_t start = clock_now_ns();
-    for (size_t i = 0; i < run->job->reader_count; i++)
-        if (!read_input_keys(run, &run->job->readers[i], error))
+    if (run->job->argsort.index_type) {
+        if (!read_items(run, error))
             return false;
+    } else {
+        for (size_t i = 0; i < run->job->reader_count; i++)
+            if (!read_input_keys(run, &run->job->readers[i], error))
+                return false;
+    }
     stage_add(run, STAGE_READ, start);
     return true;
 }
 
-/* The engine's next chunk; count 0 at the end, which must not come before everything is out. */
-static bool give_next(struct run *run, struct chunk *chunk, size_t *given, struct error *error)
+/* The engine's next chunk; count 0 at the end, which must not come before all `expected` items are
+ * out. */
+static bool give_next(struct run *run, size_t expected, struct chunk *chunk, size_t *given,
+                      struct error *error)
 {
     const struct backend *backend = run->job->backend;
     if (!backend->give(run->engine, chunk, error))
         return false;
     *given += chunk->count;
-    if (*given > run->count || (chunk->count == 0 && *given < run->count))
+    if (*given > expected || (chunk->count == 0 && *given < expected))
         return error_set(error, "%s: gave back %zu of %zu items: nothing is written", backend->name,
-                         *given, run->count);
+                         *given, expected);
     return true;
+}
+
+/* Writes what stands before the numbers, or the indices, that *layout then tells of. */
+static bool begin_output(struct run *run, struct layout *layout, struct error *error)
+{
+    const struct job *job = run->job;
+    *layout = job->readers[0].layout;
+    if (job->argsort.index_type) {
+        layout->type = job->argsort.index_type;
+        layout->endian = job->argsort.index_endian;
+    }
+    layout->count = sort_spec_given(&job->sort, run->count);
+    if (job->output_format != &format_text && job->output.codec == &codecs[0])
+        sink_expect(run->sink, (uint64_t)layout->count * layout->type->bytes);
+    return job->output_format->write_header(run->sink, layout, error);
+}
+
+static bool write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
+                        struct error *error)
+{
+    const struct job *job = run->job;
+    if (job->argsort.index_type)
+        return indices_write(&job->argsort, job->output_format, chunk, run->sink, error);
+    return job->output_format->write_keys(run->sink, layout, chunk->items, chunk->count, error);
 }
 
 static bool write_keys(struct run *run, struct error *error)
 {
     const uint64_t start = clock_now_ns();
     const struct job *job = run->job;
-    struct layout layout = job->readers[0].layout;
-    layout.count = run->count;
-    if (job->output_format != &format_text && job->output.codec == &codecs[0])
-        sink_expect(run->sink, (uint64_t)run->count * job->sort.item_bytes);
-    if (!job->output_format->write_header(run->sink, &layout, error))
+    struct layout layout;
+    if (!begin_output(run, &layout, error))
         return false;
     for (size_t given = 0;;) {
         struct chunk chunk;
-        if (!give_next(run, &chunk, &given, error))
+        if (!give_next(run, layout.count, &chunk, &given, error))
             return false;
         if (chunk.count == 0)
             break;
-        if (!job->output_format->write_keys(run->sink, &layout, chunk.items, chunk.count, error) ||
+        if (!write_chunk(run, &layout, &chunk, error) ||
             !job->backend->take_back(run->engine, chunk, error))
             return false;
     }
@@ -142,7 +227,7 @@ static bool run_keys(struct run *run, struct error *error)
     if (!backend->open(&run->job->sort, &run->engine, error) || !read_keys(run, error) ||
         !backend->sort(run->engine, error) || !write_keys(run, error))
         return false;
-    run->report->item_bytes = (uint64_t)run->count * run->job->sort.item_bytes;
+    run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;
     return true;
 }
 
@@ -161,10 +246,13 @@ static bool key_lines(struct run *run, struct lines *lines, struct error *error)
     const struct backend *backend = run->job->backend;
     struct sort_spec spec = run->job->sort;
     uint64_t start = clock_now_ns();
-    if (!lines_index(lines, error))
+    if (!lines_index(lines, error) ||
+        (run->job->argsort.index_type &&
+         !argsort_check_count(&run->job->argsort, lines_count(lines), error)))
         return false;
     stage_add(run, STAGE_PARSE, start);
     spec.count = lines_count(lines);
+    spec.is_top = false; /* what the order of equal keys is, shows only when they are refined */
     if (!backend->open(&spec, &run->engine, error))
         return false;
     start = clock_now_ns();
@@ -190,7 +278,7 @@ static bool collect_items(struct run *run, struct key_index **items, void **buff
     *items = NULL;
     *buffer = NULL;
     for (size_t collected = 0, given = 0; collected < run->count; collected = given) {
-        if (!give_next(run, &chunk, &given, error))
+        if (!give_next(run, run->count, &chunk, &given, error))
             return false;
         if (chunk.count == run->count) {
             *items = chunk.items;
@@ -207,17 +295,37 @@ static bool collect_items(struct run *run, struct key_index **items, void **buff
     return true;
 }
 
+/* Of the items, sorted by key, those that may be among the `wanted` first lines: the run of equal
+ * keys that the last of these is in is kept whole. */
+static size_t count_to_refine(const struct key_index *items, size_t count, size_t wanted)
+{
+    while (wanted > 0 && wanted < count && items[wanted].key == items[wanted - 1].key)
+        wanted++;
+    return wanted;
+}
+
+static bool write_line_numbers(struct run *run, struct lines *lines, struct key_index *items,
+                               size_t count, struct error *error)
+{
+    const struct chunk chunk = {.items = items, .capacity = count, .count = count};
+    struct layout layout;
+    return lines_number(lines, items, count, error) && begin_output(run, &layout, error) &&
+           write_chunk(run, &layout, &chunk, error);
+}
+
 static bool refine_and_write_lines(struct run *run, struct lines *lines, struct error *error)
 {
     bool ok = false;
     struct key_index *items;
     void *buffer;
     uint64_t start = clock_now_ns();
+    const size_t wanted = sort_spec_given(&run->job->sort, run->count);
     TRY(collect_items(run, &items, &buffer, error));
-    TRY(lines_refine(lines, items, run->count, error));
+    TRY(lines_refine(lines, items, count_to_refine(items, run->count, wanted), error));
     stage_add(run, STAGE_REFINE, start);
     start = clock_now_ns();
-    TRY(lines_write(lines, items, run->count, run->sink, error));
+    TRY(run->job->argsort.index_type ? write_line_numbers(run, lines, items, wanted, error)
+                                     : lines_write(lines, items, wanted, run->sink, error));
     stage_add(run, STAGE_WRITE, start);
     ok = true;
 done:
@@ -228,7 +336,8 @@ done:
 static bool run_lines(struct run *run, struct error *error)
 {
     bool ok = false;
-    struct lines *lines = lines_create(run->job->sort.threads, run->job->descending);
+    const bool stable = run->job->argsort.index_type != NULL;
+    struct lines *lines = lines_create(run->job->sort.threads, run->job->descending, stable);
     if (!lines)
         return error_set(error, "out of memory");
     TRY(read_lines(run, lines, error));

@@ -2,8 +2,11 @@
  *
  *   keys:   source -> [codec] -> format reads numbers into memory the engine lends
  *             -> upload -> sort -> download -> format writes them -> [codec] -> sink
+ *   argsort: the same with items that carry their index, made of the numbers on the way in and
+ *             left out for the index on the way out
  *   lines:  source -> [codec] -> text kept whole; one struct key_index a line goes through the
- *             engine; runs of equal keys are refined; the lines are gathered -> [codec] -> sink
+ *             engine; runs of equal keys are refined; the lines, or their numbers, are gathered ->
+ *             [codec] -> sink
  *
  * Numbers move in chunks. The engine's uploads and downloads run while the next chunk is read or
  * the last one written; text and compressed output are written by a thread of the sink's. Memory
@@ -12,6 +15,7 @@
 #ifndef CORE_PIPELINE_H
 #define CORE_PIPELINE_H
 
+#include "core/argsort.h"
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/key_order.h"
@@ -24,11 +28,12 @@ struct job {
     size_t reader_count;
     const struct format *input_format;
     const struct format *output_format;
-    bool keep_lines; /* text to text, lines verbatim; else numbers */
+    bool keep_lines;        /* lines of text, verbatim; else numbers */
+    struct argsort argsort; /* index_type NULL: numbers or lines are written, not indices */
     bool descending;
     enum nan_rule nan;
     const struct backend *backend;
-    struct sort_spec sort;
+    struct sort_spec sort; /* of lines, all are sorted and `top` are written */
     struct sink_spec output;
     bool binary_to_terminal; /* allowed */
 };

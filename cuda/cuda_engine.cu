@@ -5,6 +5,10 @@
  *   give: copies from the device run ahead into all slots; the oldest one is waited for and given
  *   take_back: the next copy starts into the slot
  *
+ * Where only the first of many items are wanted, the array has room for a batch alone: when it is
+ * full, a selection (cuda_top.h) leaves of it what may be among them, and the rest of the room is
+ * for the next items. So memory goes by what is wanted, not by what comes.
+ *
  * One stream does all: copies one way, the sort and copies the other way follow each other, and the
  * events of a slot say when its copy is done.
  */
@@ -17,6 +21,7 @@
 #include "cuda/cuda_staging.h"
 #include "cuda/cuda_store.h"
 #include "cuda/cuda_time.h"
+#include "cuda/cuda_top.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -37,6 +42,8 @@ struct engine {
     cudaEvent_t sort_started;
     cudaEvent_t sort_finished;
     struct sort_note *note; /* pinned; NULL for a path that leaves nothing over */
+    size_t batch;           /* items that there is room for; 0: for all */
+    size_t taken;           /* items taken so far */
     size_t upload_slot;     /* of the chunk lent next, or now */
     size_t lent;            /* items of room in the chunk that the caller has */
     size_t download_next;   /* item that the next download starts with */
@@ -145,11 +152,129 @@ static bool engine_allocate_known(struct engine *engine, struct error *error)
            engine_add_scratch(engine, count, error);
 }
 
+/* ---- the first items of many ---- */
+
+/* The engine's memory as a path is given it. */
+static struct cuda_sort engine_make_sort(const struct engine *engine)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    const struct store *const store = &engine->store;
+    return {store->items, store->scratch,  store->workspace, store->count,   spec->item_bytes,
+            spec->order,  spec->tile_size, spec->device,     engine->stream, engine->note};
+}
+
+/* Bytes for batches of so many items, with all that a selection needs; SIZE_MAX if more than that.
+ */
+static size_t engine_batch_bytes(const struct engine *engine, size_t batch)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    struct cuda_sort sort = engine_make_sort(engine);
+    size_t items = 0, bytes = 0;
+    sort.count = batch;
+    if (batch > SIZE_MAX / 64 ||
+        __builtin_add_overflow(batch, cuda_top_scratch_items(batch, spec->top), &items) ||
+        __builtin_mul_overflow(items, static_cast<size_t>(spec->item_bytes), &bytes) ||
+        __builtin_add_overflow(bytes, cuda_top_workspace_bytes(engine->path, &sort, spec->top),
+                               &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+/* The size of batches: as large as pays, less where the device has no room for that, but never so
+ * small that a selection would leave most of one. None if even that has no room: all items may be
+ * fewer, or need less, and are collected. */
+static bool engine_choose_batch(struct engine *engine, struct error *error)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    size_t free_bytes = 0, all_bytes = 0;
+    if (!cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), spec->device, "cudaMemGetInfo", error))
+        return false;
+    const size_t least = std::max(TOP_BATCH_LEAST, std::min(spec->top, SIZE_MAX / 4) * 2);
+    size_t batch = std::max(TOP_BATCH_BYTES / spec->item_bytes, least / 2 * 4);
+    while (engine_batch_bytes(engine, batch) > free_bytes && batch / 2 >= least)
+        batch /= 2;
+    batch = std::min(batch, spec->count);
+    if (engine_batch_bytes(engine, batch) <= free_bytes)
+        engine->batch = batch;
+    return true;
+}
+
+/* One segment, and what a selection of a batch needs. */
+static bool engine_allocate_batch(struct engine *engine, struct error *error)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    struct cuda_sort sort = engine_make_sort(engine);
+    sort.count = engine->batch;
+    engine->store.limit = engine->batch;
+    struct store_segment *segment = NULL;
+    return store_reserve(&engine->store, &segment, error) &&
+           store_add_scratch(&engine->store, cuda_top_scratch_items(engine->batch, spec->top),
+                             cuda_top_workspace_bytes(engine->path, &sort, spec->top), error);
+}
+
+static bool engine_finish_uploads(struct engine *engine, struct error *error)
+{
+    for (size_t slot = 0; slot < STAGING_SLOTS; slot++)
+        if (!staging_wait(&engine->staging, slot, &engine->times.upload_ns, error))
+            return false;
+    return true;
+}
+
+/* Leaves of a full segment what may be among the first items, so that there is room again. */
+static bool engine_thin_out(struct engine *engine, struct error *error)
+{
+    struct store *const store = &engine->store;
+    if (store->count < engine->batch)
+        return true;
+    if (!engine_finish_uploads(engine, error))
+        return false;
+    struct store_segment *const segment = &store->segments[0];
+    struct cuda_sort sort = engine_make_sort(engine);
+    sort.items = segment->items;
+    const uint64_t start_ns = clock_now_ns();
+    size_t found = 0;
+    if (!top_select(&sort, engine->spec.top, &found, error) ||
+        !cuda_check(cudaMemcpyAsync(segment->items, store->scratch, found * engine->spec.item_bytes,
+                                    cudaMemcpyDeviceToDevice, engine->stream),
+                    engine->spec.device, "cudaMemcpyAsync", error))
+        return false;
+    engine->times.sort_ns += clock_now_ns() - start_ns;
+    segment->count = store->count = found;
+    return true;
+}
+
+/* Sorts the first items of the last batch, and makes them those that are given. */
+static bool engine_sort_top(struct engine *engine, struct error *error)
+{
+    const struct cuda_sort sort = engine_make_sort(engine);
+    struct store *const store = &engine->store;
+    size_t found = 0;
+    if (!cuda_top(&sort, engine->spec.top, engine->path, &found, error))
+        return false;
+    void *const input = store->items;
+    store->items = static_cast<unsigned char *>(store->scratch);
+    store->scratch = input;
+    store->count = found;
+    return true;
+}
+
+/* ---- open ---- */
+
 static void engine_set_slot_size(struct engine *engine)
 {
     const size_t item_bytes = engine->spec.item_bytes, count = engine->spec.count;
     const size_t items = std::min(STAGING_SLOT_BYTES / item_bytes, std::max<size_t>(count, 1));
     engine->staging.slot_bytes = items * item_bytes;
+}
+
+/* Whatever can be had before the first item is. */
+static bool engine_allocate(struct engine *engine, struct error *error)
+{
+    if (sort_spec_selects(&engine->spec) && !engine_choose_batch(engine, error))
+        return false;
+    if (engine->batch > 0)
+        return engine_allocate_batch(engine, error);
+    return engine->spec.count == COUNT_UNKNOWN || engine_allocate_known(engine, error);
 }
 
 bool cuda_engine_open(const struct sort_spec *spec, struct engine **result, struct error *error)
@@ -166,7 +291,7 @@ bool cuda_engine_open(const struct sort_spec *spec, struct engine **result, stru
     bool is_open = engine_find_path(engine, error) && engine_start_device(engine, error) &&
                    engine_make_note(engine, error);
     engine->staging.stream = engine->stream;
-    is_open = is_open && (spec->count == COUNT_UNKNOWN || engine_allocate_known(engine, error));
+    is_open = is_open && engine_allocate(engine, error);
     if (!is_open) {
         cuda_engine_close(engine);
         return false;
@@ -187,6 +312,17 @@ static bool engine_prepare_slot(struct engine *engine, size_t slot, struct error
     return is_ready;
 }
 
+/* Makes room in the batch, and lowers *want to what is still to come. */
+static bool engine_lend_of_batch(struct engine *engine, size_t *want, struct error *error)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    if (engine->taken == spec->count)
+        return error_set(error, "device %u: more than the %zu items announced", spec->device,
+                         spec->count);
+    *want = std::min(*want, spec->count - engine->taken);
+    return engine_thin_out(engine, error);
+}
+
 bool cuda_engine_lend(struct engine *engine, size_t want, struct chunk *chunk, struct error *error)
 {
     const size_t slot = engine->upload_slot;
@@ -194,6 +330,7 @@ bool cuda_engine_lend(struct engine *engine, size_t want, struct chunk *chunk, s
     if (!cuda_device_use(engine->spec.device, error) ||
         !staging_wait(&engine->staging, slot, &engine->times.upload_ns, error) ||
         !engine_prepare_slot(engine, slot, error) ||
+        (engine->batch > 0 && !engine_lend_of_batch(engine, &want, error)) ||
         !store_reserve(&engine->store, &segment, error))
         return false;
     const size_t slot_items = engine->staging.slot_bytes / engine->spec.item_bytes;
@@ -219,26 +356,19 @@ bool cuda_engine_take(struct engine *engine, struct chunk chunk, struct error *e
         return false;
     segment->count += chunk.count;
     engine->store.count += chunk.count;
+    engine->taken += chunk.count;
     engine->upload_slot = (chunk.slot + 1) % STAGING_SLOTS;
     return true;
 }
 
 /* ---- sort ---- */
 
-static bool engine_finish_uploads(struct engine *engine, struct error *error)
-{
-    for (size_t slot = 0; slot < STAGING_SLOTS; slot++)
-        if (!staging_wait(&engine->staging, slot, &engine->times.upload_ns, error))
-            return false;
-    return true;
-}
-
 /* With an unknown count the arrays can be had only now. */
 static bool engine_arrange_memory(struct engine *engine, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
     const bool is_arranged = store_gather(&engine->store, engine->stream, error) &&
-                             (engine->spec.count != COUNT_UNKNOWN ||
+                             (engine->spec.count != COUNT_UNKNOWN || engine->batch > 0 ||
                               engine_add_scratch(engine, engine->store.count, error));
     engine->times.start_ns += clock_now_ns() - start_ns;
     return is_arranged;
@@ -268,33 +398,47 @@ static bool engine_finish_path(struct engine *engine, const struct cuda_sort *so
 /* Starts the path's kernels between two events and waits for the second. */
 static bool engine_run_path(struct engine *engine, struct error *error)
 {
-    const struct sort_spec *const spec = &engine->spec;
-    const struct store *const store = &engine->store;
-    const struct cuda_sort sort = {store->items,     store->scratch, store->workspace, store->count,
-                                   spec->item_bytes, spec->order,    spec->tile_size,  spec->device,
-                                   engine->stream,   engine->note};
-    return cuda_check(cudaEventRecord(engine->sort_started, engine->stream), spec->device,
-                      "cudaEventRecord", error) &&
-           engine->path->sort(&sort, error) && engine_await_path(engine, error) &&
+    const unsigned device = engine->spec.device;
+    const struct cuda_sort sort = engine_make_sort(engine);
+    if (!cuda_check(cudaEventRecord(engine->sort_started, engine->stream), device,
+                    "cudaEventRecord", error))
+        return false;
+    if (engine->batch > 0)
+        return engine_sort_top(engine, error) && engine_await_path(engine, error) &&
+               cuda_add_elapsed(engine->sort_started, engine->sort_finished, device,
+                                &engine->times.sort_ns, error);
+    return engine->path->sort(&sort, error) && engine_await_path(engine, error) &&
            engine_finish_path(engine, &sort, error) &&
-           cuda_add_elapsed(engine->sort_started, engine->sort_finished, spec->device,
+           cuda_add_elapsed(engine->sort_started, engine->sort_finished, device,
                             &engine->times.sort_ns, error);
+}
+
+/* The most items that the path will get. */
+static size_t engine_sorted_count(const struct engine *engine)
+{
+    const size_t count = engine->store.count;
+    return engine->batch > 0 ? top_room(count, engine->spec.top) : count;
 }
 
 bool cuda_engine_sort(struct engine *engine, struct error *error)
 {
     return cuda_device_use(engine->spec.device, error) && engine_finish_uploads(engine, error) &&
-           engine_check_count(&engine->spec, engine->store.count, error) &&
+           engine_check_count(&engine->spec, engine_sorted_count(engine), error) &&
            engine_arrange_memory(engine, error) && engine_run_path(engine, error);
 }
 
 /* ---- out ---- */
 
+static size_t engine_given(const struct engine *engine)
+{
+    return sort_spec_given(&engine->spec, engine->store.count);
+}
+
 /* Starts the download of the next items into an idle slot; nothing is left to do at the end. */
 static bool engine_start_download(struct engine *engine, size_t slot, struct error *error)
 {
     const size_t item_bytes = engine->spec.item_bytes;
-    const size_t count = std::min(engine->store.count - engine->download_next,
+    const size_t count = std::min(engine_given(engine) - engine->download_next,
                                   engine->staging.slot_bytes / item_bytes);
     if (count == 0)
         return true;
@@ -323,7 +467,7 @@ bool cuda_engine_give(struct engine *engine, struct chunk *chunk, struct error *
     }
     struct download_queue *const queue = &engine->downloads;
     if (queue->count == 0)
-        return engine->download_next == engine->store.count ||
+        return engine->download_next == engine_given(engine) ||
                error_set(error, "device %u: all chunks are with the caller", engine->spec.device);
     const size_t slot = queue->slots[queue->first];
     queue->first = (queue->first + 1) % STAGING_SLOTS;

@@ -169,6 +169,34 @@ constexpr size_t RANK_SORT_COUNT_MAX = (size_t)1 << 17;
  * 64 keys keep 4 of their 8 threads at work. */
 constexpr unsigned HEAP_THREADS = 8;
 
+/* ---- top ----
+ *
+ * Reckoned, for an H200. A block of the selection: threads, and words of 16 bytes that a thread has
+ * on their way, 64 KiB a multiprocessor with 4 blocks; each block has 32 KiB of shared memory for
+ * what it finds. To try: 2 words with 7 blocks; 512 threads with 3 blocks. */
+constexpr unsigned TOP_THREADS = 256;
+constexpr unsigned TOP_THREAD_WORDS = 4;
+constexpr unsigned TOP_BLOCKS = 6; /* a multiprocessor */
+
+/* Digits by which a rank is searched. 11 bits take 6 kernels for 8 bytes, and 8 KiB of counters. */
+constexpr unsigned TOP_DIGIT_BITS = 11;
+
+/* The sample: one key in 2^4, within these bits. With 2^16 keys, the bound for a few of 1e9 has
+ * some 260,000 below it, which are sorted in 0.1 ms, where one read of 8-byte keys takes 1.9. */
+constexpr unsigned TOP_SAMPLE_RARITY_BITS = 4;
+constexpr unsigned TOP_SAMPLE_BITS_LEAST = 10;
+constexpr unsigned TOP_SAMPLE_BITS_MOST = 16;
+
+/* Up to so many keys are sorted all. */
+constexpr size_t TOP_COUNT_LEAST = 8192;
+
+/* Where the first of many are wanted, items are collected on the device in batches of so many
+ * bytes, or of 4 times what is wanted, of which a selection keeps few. A batch of 256 MiB is 5 ms
+ * of upload and 0.2 ms of selection; less memory makes smaller ones, of so many items at the least.
+ */
+constexpr size_t TOP_BATCH_BYTES = (size_t)256 << 20;
+constexpr size_t TOP_BATCH_LEAST = (size_t)1 << 16;
+
 /* Pinned staging: enough slots that two with the caller leave two in flight. Pinning costs 0.35 s a
  * GB (H200, driver 580), so the ring stays small; at 55 GB/s a slot of 16 MiB takes 0.3 ms, far
  * above the cost of starting a copy. */

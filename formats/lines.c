@@ -1,5 +1,5 @@
-/* lines.c - see lines.h: the text in memory, where its lines are, and their keys. lines_refine.c
- * and lines_write.c have the rest.
+/* lines.c - see lines.h: the text in memory, where its lines are, and their keys. lines_refine.c,
+ * lines_number.c and lines_write.c have the rest.
  *
  *   sources -> one text -> blocks of 1 MiB -> newlines counted -> keys, a block a thread at a time
  *
@@ -19,17 +19,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BLOCK_BYTES ((size_t)1 << 20)
-
 /* What the text grows by at least, where the source does not say how much is left. */
 #define GROWTH_BYTES ((size_t)64 << 20)
 
-struct lines *lines_create(unsigned threads, bool descending)
+struct lines *lines_create(unsigned threads, bool descending, bool stable)
 {
     struct lines *lines = calloc(1, sizeof *lines);
     if (lines != NULL) {
         lines->threads = threads > 0 ? threads : 1;
         lines->descending = descending;
+        lines->stable = stable;
     }
     return lines;
 }
@@ -120,21 +119,17 @@ bool lines_append(struct lines *lines, struct source *source, struct error *erro
     return true;
 }
 
-static size_t block_bytes(const struct lines *lines, size_t block)
-{
-    const size_t left = lines->bytes - block * BLOCK_BYTES;
-    return left < BLOCK_BYTES ? left : BLOCK_BYTES;
-}
-
 bool lines_index(struct lines *lines, struct error *error)
 {
-    const size_t blocks = lines->bytes / BLOCK_BYTES + (lines->bytes % BLOCK_BYTES != 0);
+    const size_t blocks =
+        lines->bytes / LINES_BLOCK_BYTES + (lines->bytes % LINES_BLOCK_BYTES != 0);
     size_t *const before = calloc(blocks + 1, sizeof *before);
     if (before == NULL)
         return error_set(error, "no memory for the places of the lines");
 #pragma omp parallel for schedule(static, 1) num_threads((int)lines->threads)
     for (size_t i = 0; i < blocks; ++i)
-        before[i + 1] = newlines_count(lines->text + i * BLOCK_BYTES, block_bytes(lines, i));
+        before[i + 1] =
+            newlines_count(lines->text + i * LINES_BLOCK_BYTES, lines_block_bytes(lines, i));
     for (size_t i = 0; i < blocks; ++i)
         before[i + 1] += before[i];
     lines->lines_before = before;
@@ -163,7 +158,7 @@ static void note_bad_line(struct keying *keying, size_t line, size_t offset)
 /* Where the line starts that the first newline of the block ends. */
 static size_t first_line_of_block(const struct lines *lines, size_t block)
 {
-    const char *const newline = memrchr(lines->text, '\n', block * BLOCK_BYTES);
+    const char *const newline = memrchr(lines->text, '\n', block * LINES_BLOCK_BYTES);
     return newline == NULL ? 0 : (size_t)(newline - lines->text) + 1;
 }
 

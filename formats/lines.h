@@ -2,11 +2,13 @@
  *
  *   lines_append (each input) -> lines_index -> lines_key: one struct key_index a line
  *     -> (an engine sorts them by key) -> lines_refine: runs of equal keys, exactly
- *     -> lines_write: gathers the bytes
+ *     -> lines_write: gathers the bytes; or lines_number: turns items into the numbers of lines
  *
  * The order is that of `LC_ALL=C sort -g`: by the value that strtold(3) gives (-nan < nan < -inf <
- * ... < inf; -0 and 0 equal), then by the bytes of the line; descending reverses both. The key is a
- * monotone 64-bit image of the value, so lines_refine has work only where keys are equal.
+ * ... < inf; -0 and 0 equal), then by the bytes of the line; descending reverses both. If `stable`,
+ * lines of equal value stay in the order of the input instead, in either direction, as `sort -g -s`
+ * has them. The key is a monotone 64-bit image of the value, so lines_refine has work only where
+ * keys are equal.
  */
 #ifndef FORMATS_LINES_H
 #define FORMATS_LINES_H
@@ -19,7 +21,7 @@
 struct lines;
 
 /* NULL when memory runs out. threads: at most so many work on the lines. */
-struct lines *lines_create(unsigned threads, bool descending);
+struct lines *lines_create(unsigned threads, bool descending, bool stable);
 
 /* Reads the source to its end. A last line without a newline gets one. */
 bool lines_append(struct lines *lines, struct source *source, struct error *error);
@@ -48,6 +50,11 @@ bool lines_refine(const struct lines *lines, struct key_index *items, size_t cou
 /* Writes the lines in the order of items. */
 bool lines_write(const struct lines *lines, const struct key_index *items, size_t count,
                  struct sink *sink, struct error *error);
+
+/* Puts the number of its line, from 0 over all inputs, in the place of every item's index. The
+ * items name lines no more. */
+bool lines_number(const struct lines *lines, struct key_index *items, size_t count,
+                  struct error *error);
 
 /* lines may be NULL. */
 void lines_free(struct lines *lines);

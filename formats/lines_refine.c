@@ -4,7 +4,8 @@
  *
  *   level 0, 1      the long double: sign and exponent, then significand (only where a line of the
  *                   run has an inexact key; else all values are equal)
- *   level 2, 3, ... the bytes of the line, 8 at a time, zeros after its end
+ *   level 2, 3, ... the bytes of the line, 8 at a time, zeros after its end;
+ *                   or, if equal values keep their order, level 2 alone: where the line stands
  *
  * A run is sorted by multikey quicksort over these words (Bentley and Sedgewick, "Fast algorithms
  * for sorting and searching strings", SODA 1997): load the word of one level into the key of every
@@ -36,9 +37,6 @@
 /* More than so many are worth a task; some 0.2 ms of work. */
 #define TASK_COUNT ((size_t)8192)
 
-/* Lines fetched ahead of their use, see lines_write.c. */
-#define LINES_AHEAD ((size_t)24)
-
 /* What is searched for runs by one thread at a time. */
 #define SEGMENT_COUNT ((size_t)65536)
 
@@ -66,7 +64,13 @@ static void value_words(long double value, uint64_t words[2])
     words[1] = negative ? ~halves[0] : halves[0];
 }
 
-/* The word of the line at the level, for ascending order. */
+static inline uint64_t complement_of(const struct lines *lines)
+{
+    return lines->descending ? UINT64_MAX : 0;
+}
+
+/* The word of the line at the level, before it is complemented for descending order; the place of a
+ * line, which goes upwards in either order, is complemented here to undo that. */
 static inline uint64_t line_word(const struct lines *lines, struct key_index item, size_t level)
 {
     if (level < LEVEL_TEXT) {
@@ -75,6 +79,8 @@ static inline uint64_t line_word(const struct lines *lines, struct key_index ite
         value_words(number_line_value(line_text(lines, item), length), words);
         return words[level];
     }
+    if (lines->stable)
+        return item.index ^ complement_of(lines);
     uint64_t word;
     memcpy(&word, line_text(lines, item) + (level - LEVEL_TEXT) * 8, 8);
     const uint64_t newline = newline_mask(word);
@@ -83,15 +89,11 @@ static inline uint64_t line_word(const struct lines *lines, struct key_index ite
     return __builtin_bswap64(word);
 }
 
-static inline uint64_t complement_of(const struct lines *lines)
-{
-    return lines->descending ? UINT64_MAX : 0;
-}
-
-/* True when lines that have the word, complemented or not, at this level, are the same bytes. */
+/* True when lines that have the word, complemented or not, at this level, are the same bytes, or
+ * the same line. */
 static inline bool is_last_word(const struct lines *lines, uint64_t word, size_t level)
 {
-    return level >= LEVEL_TEXT && ((word ^ complement_of(lines)) & 0xff) == 0;
+    return level >= LEVEL_TEXT && (lines->stable || ((word ^ complement_of(lines)) & 0xff) == 0);
 }
 
 /* Whether a stands before b, by the words from `level` on. */
@@ -298,6 +300,13 @@ static void refine_slice(const struct lines *lines, struct slice slice)
     }
 }
 
+/* Whether the line is to be read where it is in a run: lines of equal exact keys that keep their
+ * order are not, as the engine has left them in it. */
+static inline bool needs_text(const struct lines *lines, struct key_index item)
+{
+    return !lines->stable || !line_is_exact(item);
+}
+
 static bool all_exact(const struct key_index *items, size_t count)
 {
     for (size_t i = 0; i < count; ++i)
@@ -311,7 +320,10 @@ static bool all_exact(const struct key_index *items, size_t count)
 static void refine_run(const struct lines *lines, struct key_index *items, size_t count)
 {
     const uint64_t key = items[0].key;
-    const size_t level = all_exact(items, count) ? LEVEL_TEXT : LEVEL_SIGN_EXPONENT;
+    const bool is_exact = all_exact(items, count);
+    if (is_exact && lines->stable)
+        return;
+    const size_t level = is_exact ? LEVEL_TEXT : LEVEL_SIGN_EXPONENT;
     const struct slice run = {items, count, level, false, 0};
     if (count > TASK_COUNT) {
 #pragma omp taskgroup
@@ -330,7 +342,7 @@ static void refine_segment(const struct lines *lines, struct key_index *items, s
     size_t ahead = 1;
     for (size_t begin = 0, end; begin < count; begin = end) {
         for (; ahead < count && ahead < begin + LINES_AHEAD; ++ahead) {
-            if (items[ahead].key == items[ahead - 1].key) {
+            if (items[ahead].key == items[ahead - 1].key && needs_text(lines, items[ahead])) {
                 __builtin_prefetch(line_text(lines, items[ahead - 1]));
                 __builtin_prefetch(line_text(lines, items[ahead]));
             }

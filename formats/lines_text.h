@@ -1,5 +1,5 @@
-/* lines_text.h - what lines.c, lines_refine.c and lines_write.c share: the text, and how an item
- * names a line of it.
+/* lines_text.h - what lines.c, lines_refine.c, lines_number.c and lines_write.c share: the text,
+ * and how an item names a line of it.
  */
 #ifndef FORMATS_LINES_TEXT_H
 #define FORMATS_LINES_TEXT_H
@@ -9,6 +9,12 @@
 
 /* Bytes behind the text that can be read, though they mean nothing. */
 #define TEXT_SLACK_BYTES ((size_t)64)
+
+/* Lines are found, keyed and counted by blocks of the text. */
+#define LINES_BLOCK_BYTES ((size_t)1 << 20)
+
+/* Lines fetched ahead of their use: a core can wait for ten to twenty cache lines at once. */
+#define LINES_AHEAD ((size_t)24)
 
 /* An input, for messages. */
 struct lines_input {
@@ -27,6 +33,7 @@ struct lines {
     size_t keyed; /* lines that have their key */
     unsigned threads;
     bool descending;
+    bool stable; /* lines of equal value stay in the order of the input */
 };
 
 /* An item's index is the place of the line's first byte, and in the lowest bit whether its key is
@@ -36,9 +43,14 @@ static inline uint64_t line_index(size_t offset, bool exact)
     return (uint64_t)offset << 1 | !exact;
 }
 
+static inline size_t line_offset(struct key_index item)
+{
+    return (size_t)(item.index >> 1);
+}
+
 static inline const char *line_text(const struct lines *lines, struct key_index item)
 {
-    return lines->text + (item.index >> 1);
+    return lines->text + line_offset(item);
 }
 
 static inline bool line_is_exact(struct key_index item)
@@ -50,8 +62,13 @@ static inline bool line_is_exact(struct key_index item)
 static inline size_t line_length(const struct lines *lines, struct key_index item)
 {
     const char *const text = line_text(lines, item);
-    return (size_t)((const char *)memchr(text, '\n', lines->bytes - (size_t)(item.index >> 1)) -
-                    text);
+    return (size_t)((const char *)memchr(text, '\n', lines->bytes - line_offset(item)) - text);
+}
+
+static inline size_t lines_block_bytes(const struct lines *lines, size_t block)
+{
+    const size_t left = lines->bytes - block * LINES_BLOCK_BYTES;
+    return left < LINES_BLOCK_BYTES ? left : LINES_BLOCK_BYTES;
 }
 
 #endif

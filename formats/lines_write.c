@@ -10,9 +10,6 @@
 
 #include <stdlib.h>
 
-/* Lines to fetch ahead; a core can wait for some ten to twenty cache lines at a time. */
-#define LINES_AHEAD ((size_t)24)
-
 struct gather {
     const struct lines *lines;
     const struct key_index *items;

@@ -1,5 +1,5 @@
-/* piece_writer.h - output made by several threads at once, written in order; for text.c and
- * lines.c.
+/* piece_writer.h - output made by several threads at once, written in order; for text.c,
+ * indices.c and lines_write.c.
  *
  *   each thread: the next piece and a buffer of the sink's -> make it -> wait for its turn -> put
  * it

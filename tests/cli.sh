@@ -101,6 +101,7 @@ unknown --type=F64 "unknown type 'F64'"
 unknown --format=csv "unknown format 'csv'"
 unknown --output-format=csv "unknown format 'csv'"
 unknown --endian=middle "unknown byte order 'middle'"
+unknown --argsort=i64 "unknown type of indices 'i64'"
 unknown --nan=middle "unknown NaN rule 'middle'"
 unknown --algorithm=bogosort "unknown algorithm 'bogosort'"
 unknown --algorithm=:256 "unknown algorithm ''"
@@ -124,7 +125,7 @@ ok_fails_with 'an argument to an option that has none' 2 "^gpusort: option .*doe
     gpusort --reverse=yes
 ok_fails_with 'a usage error has a hint' 2 '^Try .*--help' -- gpusort --bogus
 refused '-o twice' 'multiple output files' -- gpusort two -o "$target" -o "$target"
-for later in -u -n -h -k1 -c -m --top=3 --argsort --stats --verify --progress; do
+for later in -u -n -h -k1 -c -m --stats --verify --progress; do
     ok_fails_with "$later, which this version does not have" 2 'gpusort: ' -- gpusort $later two
 done
 

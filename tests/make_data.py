@@ -1,7 +1,9 @@
 """Data for the tests, and what gpusort is to make of it, by NumPy and Python alone.
 
   make_data.py keys DIR TYPE COUNT...    numbers with every special value, and their orders
+  make_data.py argsort DIR TYPE COUNT    the same numbers, and the permutations that sort them
   make_data.py text DIR TYPE COUNT       the same numbers as raw data and as text, sorted
+  make_data.py shapes DIR COUNT          u64 and f32 of some shapes, their orders and permutations
   make_data.py lines COUNT               lines of text of every spelling
   make_data.py agrees TYPE ENDIAN IN OUT OUT is IN sorted, by np.sort's reckoning
   make_data.py npy DIR                   .npy files, good ones and liars
@@ -107,6 +109,47 @@ def command_keys(directory, type_name, *counts):
                     write_keys(name, type_name, endian, sort_keys(type_name, keys, descending, nan))
 
 
+def comparable(type_name, keys):
+    """Numbers that NumPy compares as those of the type: a bf16 is the upper half of an f32."""
+    if type_name == "bf16":
+        return (keys.astype(np.uint32) << 16).view(np.float32)
+    return keys.view(numpy_dtype(type_name))
+
+
+def argsort_keys(type_name, keys, descending=False, nan=None):
+    """np.argsort's stable order, where -0 is 0 and NaNs are equal; downwards it is that of the
+    array from its end, from its end."""
+    numbers = comparable(type_name, keys)
+    order = np.argsort(numbers, kind="stable")
+    if descending:
+        order = len(keys) - 1 - np.argsort(numbers[::-1], kind="stable")[::-1]
+    if nan:
+        is_nan = np.isnan(numbers[order])
+        parts = (order[is_nan], order[~is_nan])
+        order = np.concatenate(parts if nan == "first" else parts[::-1])
+    return order
+
+
+def command_argsort(directory, type_name, *counts):
+    """TYPE.COUNT.ENDIAN.in.{raw,npy}, TYPE.COUNT.{up,down}[.first|.last].{u32,u64,npy,text}."""
+    is_float = type_name in EXPONENT_BITS
+    for count in map(int, counts):
+        base = os.path.join(directory, "%s.%d" % (type_name, count))
+        keys = make_keys(type_name, count, seed=count + len(type_name))
+        for endian in ("little", "big"):
+            write_keys("%s.%s.in" % (base, endian), type_name, endian, keys)
+        for descending in (False, True):
+            for nan in (None, "first", "last")[: 3 if is_float else 1]:
+                name = "%s.%s%s" % (base, "down" if descending else "up", "." + nan if nan else "")
+                order = argsort_keys(type_name, keys, descending, nan)
+                for dtype in ("u4", "u8"):
+                    order.astype("<" + dtype).tofile("%s.u%d" % (name, 8 * int(dtype[1])))
+                order.astype(">u8").tofile(name + ".big.u64")
+                np.save(name + ".npy", order.astype("<u8"))
+                np.save(name + ".u32.npy", order.astype("<u4"))
+                np.savetxt(name + ".text", order, fmt="%d")
+
+
 def number_text(type_name, value):
     """The shortest decimal that reads back the same."""
     if type_name[0] != "f":
@@ -131,6 +174,29 @@ def command_text(directory, type_name, count):
         write_keys(os.path.join(directory, "%s.%s" % (type_name, name)), type_name, "little", numbers)
         with open(os.path.join(directory, "%s.%s.text" % (type_name, name)), "w") as text:
             text.writelines(number_text(type_name, x) + "\n" for x in numbers.view(dtype))
+
+
+def command_shapes(directory, count):
+    count = int(count)
+    generator = np.random.default_rng(count)
+    shapes = {
+        "random": generator.integers(0, 2**63, count),
+        "equal": np.full(count, 7),
+        "two": generator.integers(0, 2, count) * 1000,
+        "sorted": np.arange(count) * 5,
+        "reversed": np.arange(count)[::-1],
+        "zipf": np.minimum(generator.zipf(1.3, count), 2**62),
+    }
+    for name, values in shapes.items():
+        for type_name in ("u64", "f32"):
+            numbers = values.astype(numpy_dtype(type_name))
+            path = os.path.join(directory, name + ".%s." + type_name)
+            numbers.tofile(path % "in")
+            np.sort(numbers).tofile(path % "up")
+            np.sort(numbers)[::-1].tofile(path % "down")
+            for direction in ("up", "down"):
+                order = argsort_keys(type_name, numbers, direction == "down")
+                order.astype("<u8").tofile(path % (direction + ".indices"))
 
 
 def random_line(choose):

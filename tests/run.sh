@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
-for_the_stand_in=(cli device input)
+for_the_stand_in=(argsort cli device input top)
 
 # The stand-in is slow: the most numbers in an array of the device matrix. radix parts only what is
 # larger than 4096.
@@ -31,6 +31,11 @@ matrix_largest() {
 gpu_paths() {
     "$1" --list | awk '/^[^ ]/ { on = /^devices/ } on && /^  [^ ]/ { is_gpu = $1 == "gpu" }
                        on && is_gpu && /^    / { print $1 }'
+}
+
+# The same for the matrix of --top.
+top_largest() {
+    [ "${TEST_SIZE:-full}" = small ] && echo 8193 || echo 20011
 }
 
 # add_test NAME COMMAND...: a test is a script in $results that keeps what the command prints.
@@ -60,6 +65,9 @@ add_tests() {
             add_test "device_matrix-$path" \
                 "$build/simt/device_matrix" "$(matrix_largest "$path")" "$path"
         done
+    fi
+    if [ -x "$build/simt/top_matrix" ]; then
+        add_test top_matrix "$build/simt/top_matrix" "$(top_largest)"
     fi
     for test in tests/*.sh; do
         name=$(basename "$test" .sh)

@@ -122,7 +122,7 @@ static struct key_index *key_all(struct lines *lines, size_t step, struct error 
 static void sort_files(size_t inputs, bool descending, unsigned threads, size_t step)
 {
     struct error error = {0};
-    struct lines *lines = lines_create(threads, descending);
+    struct lines *lines = lines_create(threads, descending, false);
     assert_non_null(lines);
     for (size_t i = 0; i < inputs; ++i) {
         char name[32];
@@ -404,7 +404,7 @@ static void nans_are_in_order(void **state)
 static void check_refusal(size_t inputs, const char *expected)
 {
     struct error error = {0};
-    struct lines *lines = lines_create(3, false);
+    struct lines *lines = lines_create(3, false, false);
     assert_non_null(lines);
     for (size_t i = 0; i < inputs; ++i) {
         char name[32];

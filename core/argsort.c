@@ -1,0 +1,139 @@
+/* argsort.c - see argsort.h.
+ *
+ * An item is made in one pass over the key, by all threads, a part each. The loop is an inline
+ * function of the width, the kind and the form of the item, compiled for each that there is.
+ */
+#include "core/argsort.h"
+
+#include <inttypes.h>
+
+/* The least worth a thread's while; some 0.1 ms. */
+#define PART_COUNT ((size_t)1 << 16)
+
+/* What an index needs where the count is not known: more numbers than this counts, at some GB/s,
+ * take days to read. Should they come, they are refused. */
+#define INDEX_BITS_UNKNOWN 48
+
+void argsort_set_keys(struct argsort *argsort, const struct key_type *type, struct key_order order,
+                      size_t count)
+{
+    const unsigned spare_bits = 64 - 8 * type->bytes;
+    const bool fits = count == COUNT_UNKNOWN || spare_bits == 0
+                          ? spare_bits >= INDEX_BITS_UNKNOWN
+                          : count == 0 || (uint64_t)(count - 1) >> spare_bits == 0;
+    argsort->key_bytes = type->bytes;
+    argsort->order = order;
+    argsort->infinity = type->kind == KEY_FLOAT ? key_type_infinity(type) : 0;
+    argsort->item_bytes = fits ? sizeof(uint64_t) : sizeof(struct key_index);
+    argsort->index_bits = fits ? spare_bits : 64;
+}
+
+void argsort_set_key_index(struct argsort *argsort)
+{
+    argsort->item_bytes = sizeof(struct key_index);
+    argsort->index_bits = 64;
+}
+
+bool argsort_check_count(const struct argsort *argsort, size_t count, struct error *error)
+{
+    if (argsort->index_type->bytes == sizeof(uint32_t) && count > UINT32_MAX)
+        return error_set(error,
+                         "--argsort=u32 counts up to %" PRIu32 " numbers, and there are more: say "
+                         "--argsort=u64",
+                         UINT32_MAX);
+    if (count > 0 && (uint64_t)(count - 1) > key_bits_mask(argsort->index_bits))
+        return error_set(error, "--argsort counts up to 2^%u of these numbers, and there are more",
+                         argsort->index_bits);
+    return true;
+}
+
+/* Numbers that compare equal, as the same bits; x is in this machine's byte order. */
+static inline uint64_t unify_equal(uint64_t x, unsigned bits, uint64_t infinity)
+{
+    const uint64_t magnitude = x & (key_bits_mask(bits) >> 1);
+    return magnitude > infinity ? infinity + 1 : magnitude == 0 ? 0 : x;
+}
+
+/* The keys [begin, end), of which the first of all has the index `first`. */
+struct part {
+    const struct argsort *argsort;
+    const unsigned char *keys;
+    unsigned char *items;
+    uint64_t first;
+    size_t begin, end;
+};
+
+static inline __attribute__((always_inline)) void
+make_items(const struct part *part, unsigned width, bool is_float, bool is_packed)
+{
+    struct key_order order = part->argsort->order;
+    const uint64_t infinity = part->argsort->infinity;
+    const unsigned index_bits = part->argsort->index_bits, bits = 8 * width;
+    const bool swap_bytes = order.swap_bytes;
+    order.swap_bytes = false;
+    for (size_t i = part->begin; i < part->end; i++) {
+        uint64_t x = 0;
+        memcpy(&x, part->keys + i * width, width);
+        if (swap_bytes)
+            x = key_bits_swap_bytes(bits, x);
+        if (is_float)
+            x = unify_equal(x, bits, infinity);
+        const struct key_index pair = {part->first + i, key_order_encode(order, bits, x)};
+        const uint64_t packed = is_packed ? pair.key << index_bits | pair.index : 0;
+        if (is_packed)
+            memcpy(part->items + i * sizeof packed, &packed, sizeof packed);
+        else
+            memcpy(part->items + i * sizeof pair, &pair, sizeof pair);
+    }
+}
+
+static inline __attribute__((always_inline)) void make_items_of_width(const struct part *part,
+                                                                      unsigned width)
+{
+    const bool is_packed = part->argsort->item_bytes == sizeof(uint64_t);
+    const bool is_float = part->argsort->order.kind == KEY_FLOAT;
+    if (is_float && is_packed)
+        make_items(part, width, true, true);
+    else if (is_float)
+        make_items(part, width, true, false);
+    else if (is_packed)
+        make_items(part, width, false, true);
+    else
+        make_items(part, width, false, false);
+}
+
+static void make_part(const struct part *part)
+{
+    switch (part->argsort->key_bytes) {
+    case 1:
+        make_items_of_width(part, 1);
+        break;
+    case 2:
+        make_items_of_width(part, 2);
+        break;
+    case 4:
+        make_items_of_width(part, 4);
+        break;
+    default:
+        make_items_of_width(part, 8);
+        break;
+    }
+}
+
+void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t first,
+                  const struct chunk *chunk, unsigned threads)
+{
+    const size_t useful = chunk->count / PART_COUNT + 1;
+    const size_t parts = useful < threads ? useful : threads;
+    const size_t share = chunk->count / parts;
+#pragma omp parallel for schedule(static, 1) num_threads((int)parts)
+    for (size_t i = 0; i < parts; i++) {
+        const struct part part = {.argsort = argsort,
+                                  .keys = keys,
+                                  .items = chunk->items,
+                                  .first = first,
+                                  .begin = i * share,
+                                  .end = i + 1 == parts ? chunk->count : (i + 1) * share};
+        make_part(&part);
+    }
+}

@@ -1,0 +1,361 @@
+/* top_select.c - see top_select.h.
+ *
+ *   new items --each part keeps those below the bound--> parts --moved together--> kept
+ *   kept, too many --digits of their keys counted, the highest first--> a bound with at least `top`
+ *        items below it, and not many more --kept as above--> kept
+ *
+ * A bound need not be the key of rank `top`: the first digits do, as soon as few enough are below.
+ * With the last digit it is exact, and of the items equal to it the first ones are kept: so a key
+ * that is there more often than there is room for is no trouble, and the rounds are bounded by the
+ * width of the key, whatever the distribution. As long as `top` items below a bound, or up to it,
+ * are kept, no later item that is not below it is wanted.
+ *
+ * Each thinning follows `top` or more items that came through the bound of the one before; of n
+ * items in random order top ln(n / top) do.
+ *
+ * Source: selection by digits: D. E. Knuth, "The Art of Computer Programming", volume 3, section
+ * 5.2.2 exercise; the same for streams as in reservoirs of candidates of top-k queries.
+ */
+#include "cpu/top_select.h"
+
+#include "core/backend.h"
+#include "cpu/radix_kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGIT_BITS 11
+#define DIGIT_VALUES ((size_t)1 << DIGIT_BITS)
+
+/* Kept beyond twice `top`, so that small ones are not thinned out all the time. */
+#define SLACK_COUNT ((size_t)16 << 10)
+
+/* Fewer items than this are not worth a thread. */
+#define PART_COUNT_MIN ((size_t)32 << 10)
+
+/* Keys that are encoded at a time: they stay in the first cache. */
+#define BLOCK_COUNT ((size_t)64)
+
+/* A share of the items, for one thread. */
+struct part {
+    size_t begin, end;
+    size_t kept;  /* of them, from begin on */
+    size_t quota; /* items equal to the bound that it may keep */
+    uint64_t lowest, greatest;
+    size_t counts[DIGIT_VALUES];
+};
+
+/* What is kept: keys below the bound, and by its quota a part keeps some that are equal to it. */
+struct top_select {
+    struct top_task task;
+    bool is_bounded; /* else all are kept */
+    uint64_t bound;
+    struct part parts[];
+};
+
+/* Keys lowest + (value << shift) ... of one value of a digit, with all digits above it decided. */
+struct digit {
+    uint64_t lowest;
+    unsigned shift, bits;
+};
+
+/* ---- One part: the inner loops, compiled for each width ---- */
+
+static inline __attribute__((always_inline)) uint64_t load_key(const unsigned char *items,
+                                                               size_t index, unsigned width)
+{
+    uint64_t key = 0;
+    if (width == sizeof(struct key_index))
+        memcpy(&key, items + index * width + offsetof(struct key_index, key), sizeof key);
+    else
+        memcpy(&key, items + index * width, width);
+    return key;
+}
+
+/* Up to BLOCK_COUNT items as ordered bits: where they are, or encoded in `block`. */
+static inline __attribute__((always_inline)) const unsigned char *
+encode_block(const struct top_task *task, const unsigned char *items, size_t count,
+             unsigned char *block, unsigned width)
+{
+    if (key_order_is_identity(task->order))
+        return items;
+    if (width > 1)
+        radix_encode(width, block, items, count, task->order);
+    else
+        for (size_t i = 0; i < count; i++)
+            block[i] = (unsigned char)key_order_encode(task->order, 8, items[i]);
+    return block;
+}
+
+/* Every item is written behind those kept, and stays if it is one: whether it is cannot be foreseen
+ * where half of the items are. */
+static inline __attribute__((always_inline)) void keep_in_part(const struct top_select *select,
+                                                               unsigned char *items,
+                                                               struct part *part, unsigned width)
+{
+    _Alignas(64) unsigned char block[BLOCK_COUNT * sizeof(struct key_index)];
+    const uint64_t bound = select->bound;
+    size_t quota = part->quota, kept = part->begin;
+    for (size_t begin = part->begin; begin < part->end; begin += BLOCK_COUNT) {
+        const size_t left = part->end - begin, count = left < BLOCK_COUNT ? left : BLOCK_COUNT;
+        unsigned char *const from = items + begin * width;
+        const unsigned char *const keys = encode_block(&select->task, from, count, block, width);
+        size_t below = 0;
+        for (size_t i = 0; i < count; i++)
+            below += load_key(keys, i, width) < bound;
+        if (below == 0 && quota == 0)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            const uint64_t key = load_key(keys, i, width);
+            const size_t is_equal = (key == bound) & (quota > 0);
+            memmove(items + kept * width, from + i * width, width);
+            kept += (key < bound) + is_equal;
+            quota -= is_equal;
+        }
+    }
+    part->kept = kept - part->begin;
+}
+
+/* Counts the values of the digit among the keys that have the digits above it. */
+static inline __attribute__((always_inline)) void count_in_part(const struct top_select *select,
+                                                                const unsigned char *items,
+                                                                struct part *part,
+                                                                struct digit digit, unsigned width)
+{
+    _Alignas(64) unsigned char block[BLOCK_COUNT * sizeof(struct key_index)];
+    memset(part->counts, 0, sizeof part->counts);
+    for (size_t begin = part->begin; begin < part->end; begin += BLOCK_COUNT) {
+        const size_t left = part->end - begin, count = left < BLOCK_COUNT ? left : BLOCK_COUNT;
+        const unsigned char *const keys =
+            encode_block(&select->task, items + begin * width, count, block, width);
+        for (size_t i = 0; i < count; i++) {
+            /* Below `lowest` it wraps round to where no value is. */
+            const uint64_t value = (load_key(keys, i, width) - digit.lowest) >> digit.shift;
+            if (value >> digit.bits == 0)
+                part->counts[value]++;
+        }
+    }
+}
+
+static void part_keep(const struct top_select *select, unsigned char *items, struct part *part)
+{
+    switch (select->task.item_bytes) {
+    case 1:
+        keep_in_part(select, items, part, 1);
+        break;
+    case 2:
+        keep_in_part(select, items, part, 2);
+        break;
+    case 4:
+        keep_in_part(select, items, part, 4);
+        break;
+    case 8:
+        keep_in_part(select, items, part, 8);
+        break;
+    default:
+        keep_in_part(select, items, part, sizeof(struct key_index));
+        break;
+    }
+}
+
+static void part_count(const struct top_select *select, const unsigned char *items,
+                       struct part *part, struct digit digit)
+{
+    switch (select->task.item_bytes) {
+    case 1:
+        count_in_part(select, items, part, digit, 1);
+        break;
+    case 2:
+        count_in_part(select, items, part, digit, 2);
+        break;
+    case 4:
+        count_in_part(select, items, part, digit, 4);
+        break;
+    case 8:
+        count_in_part(select, items, part, digit, 8);
+        break;
+    default:
+        count_in_part(select, items, part, digit, sizeof(struct key_index));
+        break;
+    }
+}
+
+/* ---- All parts ---- */
+
+/* Shares items[begin..begin + count) out. Returns the number of parts. */
+static unsigned share_out(struct top_select *select, size_t begin, size_t count)
+{
+    const size_t useful = count / PART_COUNT_MIN + 1;
+    const unsigned threads = select->task.threads;
+    const unsigned parts = useful < threads ? (unsigned)useful : threads;
+    for (unsigned i = 0; i < parts; i++) {
+        struct part *const part = &select->parts[i];
+        part->begin = begin + count / parts * i + count % parts * i / parts;
+        part->end = begin + count / parts * (i + 1) + count % parts * (i + 1) / parts;
+        part->quota = 0;
+    }
+    return parts;
+}
+
+/* Keeps what is below the bound, or equal to it as far as the quotas go. Returns how many, from the
+ * first part's begin on. */
+static size_t keep_below(struct top_select *select, unsigned char *items, unsigned parts)
+{
+    const size_t width = select->task.item_bytes;
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++)
+        part_keep(select, items, &select->parts[i]);
+    size_t kept = select->parts[0].kept;
+    for (unsigned i = 1; i < parts; i++) {
+        const struct part *const part = &select->parts[i];
+        memmove(items + (select->parts[0].begin + kept) * width, items + part->begin * width,
+                part->kept * width);
+        kept += part->kept;
+    }
+    return kept;
+}
+
+static struct digit first_digit(uint64_t lowest, unsigned bits)
+{
+    const unsigned digit_bits = bits < DIGIT_BITS ? bits : DIGIT_BITS;
+    return (struct digit){lowest, bits - digit_bits, digit_bits};
+}
+
+/* The highest digit of what the keys differ in; of short keys, of all their bits. */
+static struct digit find_first_digit(struct top_select *select, const unsigned char *items,
+                                     unsigned parts)
+{
+    const struct top_task *const task = &select->task;
+    if (task->item_bytes <= 2)
+        return first_digit(0, 8 * task->item_bytes);
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        struct part *const part = &select->parts[i];
+        part->lowest = UINT64_MAX;
+        part->greatest = 0;
+        radix_find_range(task->item_bytes, items, part->begin, part->end, task->order,
+                         &part->lowest, &part->greatest);
+    }
+    uint64_t lowest = UINT64_MAX, greatest = 0;
+    for (unsigned i = 0; i < parts; i++) {
+        lowest = select->parts[i].lowest < lowest ? select->parts[i].lowest : lowest;
+        greatest = select->parts[i].greatest > greatest ? select->parts[i].greatest : greatest;
+    }
+    const uint64_t range = greatest - lowest;
+    return first_digit(lowest, range == 0 ? 1 : 64 - (unsigned)__builtin_clzll(range));
+}
+
+/* The value of the digit that the key of rank `rank` among the counted ones has. *before gets how
+ * many have smaller values, *same how many have this one. */
+static size_t find_value(const struct top_select *select, unsigned parts, size_t rank,
+                         size_t *before, size_t *same)
+{
+    *before = 0;
+    for (size_t value = 0;; value++) {
+        *same = 0;
+        for (unsigned i = 0; i < parts; i++)
+            *same += select->parts[i].counts[value];
+        if (rank < *before + *same)
+            return value;
+        *before += *same;
+    }
+}
+
+/* Lets the parts, in their order, keep the first `quota` items of the value. */
+static void set_quotas(struct top_select *select, unsigned parts, size_t value, size_t quota)
+{
+    for (unsigned i = 0; i < parts; i++) {
+        struct part *const part = &select->parts[i];
+        part->quota = part->counts[value] < quota ? part->counts[value] : quota;
+        quota -= part->quota;
+    }
+}
+
+/* An eighth more than `top` may stay: that saves a digit, or some. */
+static bool is_thin(const struct top_select *select, size_t kept)
+{
+    const size_t top = select->task.top;
+    return kept <= top || kept - top <= top / 8;
+}
+
+/* Sets a bound that leaves at least `top` of items[0..kept), which are not thin, so that they are.
+ */
+static void find_bound(struct top_select *select, const unsigned char *items, unsigned parts)
+{
+    const size_t rank = select->task.top - 1; /* of the key looked for */
+    struct digit digit = find_first_digit(select, items, parts);
+    size_t below = 0; /* items below digit.lowest */
+    for (;;) {
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+        for (unsigned i = 0; i < parts; i++)
+            part_count(select, items, &select->parts[i], digit);
+        size_t before, same;
+        const size_t value = find_value(select, parts, rank - below, &before, &same);
+        below += before;
+        digit.lowest += (uint64_t)value << digit.shift;
+        if (is_thin(select, below + same)) {
+            /* Some are above, so that the next value does not wrap round. */
+            select->bound = digit.lowest + ((uint64_t)1 << digit.shift);
+            return;
+        }
+        if (digit.shift == 0) {
+            select->bound = digit.lowest;
+            set_quotas(select, parts, value, rank + 1 - below);
+            return;
+        }
+        digit.bits = digit.shift < DIGIT_BITS ? digit.shift : DIGIT_BITS;
+        digit.shift -= digit.bits;
+    }
+}
+
+/* Leaves of items[0..kept), which are not thin, those below a bound so that they are. */
+static size_t thin_out(struct top_select *select, unsigned char *items, size_t kept)
+{
+    const unsigned parts = share_out(select, 0, kept);
+    find_bound(select, items, parts);
+    select->is_bounded = true;
+    return keep_below(select, items, parts);
+}
+
+/* ---- The stream ---- */
+
+bool top_select_create(const struct top_task *task, struct top_select **select, struct error *error)
+{
+    const size_t bytes = sizeof **select + task->threads * sizeof(struct part);
+    *select = calloc(1, bytes);
+    if (!*select)
+        return error_set(error, "out of memory: %zu bytes are needed to select", bytes);
+    (*select)->task = *task;
+    return true;
+}
+
+size_t top_select_limit(size_t top)
+{
+    size_t limit;
+    return __builtin_mul_overflow(top, (size_t)2, &limit) ||
+                   __builtin_add_overflow(limit, SLACK_COUNT, &limit)
+               ? SIZE_MAX
+               : limit;
+}
+
+size_t top_select_add(struct top_select *select, void *items, size_t kept, size_t added)
+{
+    const size_t limit = top_select_limit(select->task.top);
+    if (select->task.top == 0)
+        return 0;
+    if (select->is_bounded)
+        kept += keep_below(select, items, share_out(select, kept, added));
+    else
+        kept += added;
+    return kept > limit ? thin_out(select, items, kept) : kept;
+}
+
+size_t top_select_finish(struct top_select *select, void *items, size_t kept)
+{
+    return is_thin(select, kept) ? kept : thin_out(select, items, kept);
+}
+
+void top_select_free(struct top_select *select)
+{
+    free(select);
+}

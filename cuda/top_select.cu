@@ -1,0 +1,321 @@
+/* top_select.cu - see cuda_top.h.
+ *
+ *   items --sample--> sample --digits--> the key of a rank in it: a bound that a little more than
+ *         the wanted items are below
+ *   items --filter--> scratch: those below the bound; how many are below it, how many equal to it
+ *
+ * One read of the items is all, if the counts are right: `top` or more below the bound, and room
+ * for them; or fewer, and with those equal to it enough, so that the rest is filled up with its
+ * key, which is there more often than it is wanted. A sample misleads seldom, but data can be made
+ * so that it does; then the key of rank `top` is searched among all items, a digit a read, and is
+ * the bound of a second filter. So any input is done within 2 reads, 6 more for keys of 8 bytes, 12
+ * for those of 16.
+ *
+ * How far the sample can be trusted: `top` of `count` items are S top / count = s of a sample of S,
+ * with a standard deviation of sqrt(s) at most. The bound is the key of rank s + 4 sqrt(s) + 16, so
+ * that fewer than `top` items are below it in less than 1 of 10,000 cases; that the room, for 6
+ * deviations more, is too small, is rarer.
+ *
+ * Source: bounds from a sample: R. W. Floyd, R. L. Rivest, "Expected time bounds for selection",
+ * CACM 1975; digits: T. Alabi et al., "Fast K-selection algorithms for graphics processing units",
+ * ACM JEA 2012.
+ */
+#include "cuda/cuda_top.h"
+#include "cuda/launch.cuh"
+#include "cuda/top_select.cuh"
+
+#include <algorithm>
+#include <math.h>
+
+/* ---- sizes ---- */
+
+struct top_plan {
+    unsigned sample_bits;
+    size_t rank; /* of the bound in the sample */
+    size_t room;
+    bool is_all; /* nothing is selected: all items are gathered */
+};
+
+static struct top_plan top_plan_make(size_t count, size_t top)
+{
+    struct top_plan plan = {0, 0, count, true};
+    if (count <= TOP_COUNT_LEAST || top >= count)
+        return plan;
+    const unsigned rarest = 63 - static_cast<unsigned>(__builtin_clzll(count));
+    plan.sample_bits =
+        std::clamp(rarest - TOP_SAMPLE_RARITY_BITS, TOP_SAMPLE_BITS_LEAST, TOP_SAMPLE_BITS_MOST);
+    const double sample = static_cast<double>((size_t)1 << plan.sample_bits);
+    const double wanted = sample * (static_cast<double>(top) / static_cast<double>(count));
+    const double rank = wanted + 4 * sqrt(wanted) + 16;
+    const double room = (rank + 6 * sqrt(rank) + 21) / sample * static_cast<double>(count);
+    plan.is_all = rank >= sample || room >= static_cast<double>(count);
+    if (!plan.is_all) {
+        plan.rank = static_cast<size_t>(ceil(rank));
+        plan.room = std::max(static_cast<size_t>(room), top);
+    }
+    return plan;
+}
+
+size_t top_room(size_t count, size_t top)
+{
+    return top_plan_make(count, top).room;
+}
+
+/* Between two powers of two, where samples are of one size, more items take more room; behind one
+ * they may take less. */
+static size_t top_room_most(size_t count, size_t top)
+{
+    size_t most = top_room(count, top);
+    for (size_t power = TOP_COUNT_LEAST; power <= count; power *= 2) {
+        most = std::max({most, top_room(power - 1, top), top_room(power, top)});
+        if (power > SIZE_MAX / 2)
+            break;
+    }
+    return most;
+}
+
+/* The widest key's, for all: the sample is what counts. */
+struct top_workspace {
+    struct top_totals totals;
+    struct top_search<key_u128> search;
+    alignas(16) key_u128 sample[(size_t)1 << TOP_SAMPLE_BITS_MOST];
+};
+
+static size_t round_up(size_t x, size_t step)
+{
+    return (x + step - 1) / step * step;
+}
+
+size_t top_workspace_bytes(void)
+{
+    return round_up(sizeof(struct top_workspace), 256);
+}
+
+/* ---- steps ---- */
+
+/* A selection on its way. */
+template <typename K>
+struct top_run {
+    const struct cuda_sort *sort;
+    size_t top;
+    struct top_plan plan;
+    struct top_totals *totals;
+    struct top_search<K> *search;
+    K *sample;
+    size_t resident; /* blocks */
+};
+
+template <typename K>
+static struct launch top_launch(const struct top_run<K> &run, const char *name, size_t count,
+                                size_t per_block)
+{
+    const struct launch launch = {name, std::min(run.resident, launch_blocks(count, per_block)),
+                                  TOP_THREADS, run.sort->device, run.sort->stream};
+    return launch;
+}
+
+template <typename K>
+static bool top_clear(const struct top_run<K> &run, struct error *error)
+{
+    return cuda_check(cudaMemsetAsync(run.totals, 0, sizeof *run.totals, run.sort->stream),
+                      run.sort->device, "cudaMemsetAsync", error) &&
+           cuda_check(cudaMemsetAsync(run.search, 0, sizeof *run.search, run.sort->stream),
+                      run.sort->device, "cudaMemsetAsync", error);
+}
+
+/* run.search->key = the key of the rank among keys[0..count). */
+template <typename K>
+static bool top_find_rank(const struct top_run<K> &run, const K *keys, size_t count, size_t rank,
+                          const struct key_order &encoding, struct error *error)
+{
+    constexpr unsigned bits = 8 * sizeof(K);
+    if (!top_clear(run, error))
+        return false;
+    const struct launch launch = top_launch(run, "top_digit_kernel", count, TOP_TILE<K>);
+    for (unsigned left = bits; left > 0;) {
+        const unsigned taken = std::min(left, TOP_DIGIT_BITS);
+        const struct top_digit digit = {left - taken, taken, left == bits, rank};
+        if (!launch_kernel(launch, error, top_digit_kernel<K>, keys, count, encoding, run.search,
+                           digit))
+            return false;
+        left -= taken;
+    }
+    return true;
+}
+
+template <typename K>
+static bool top_guess_bound(const struct top_run<K> &run, struct error *error)
+{
+    const struct cuda_sort *const sort = run.sort;
+    const size_t sample_count = (size_t)1 << run.plan.sample_bits;
+    struct launch launch = top_launch(run, "top_sample_kernel", sample_count, TOP_THREADS);
+    launch.blocks = launch_blocks(sample_count, TOP_THREADS);
+    return launch_kernel(launch, error, top_sample_kernel<K>, static_cast<const K *>(sort->items),
+                         sort->count, run.plan.sample_bits, sort->order, run.sample) &&
+           top_find_rank(run, static_cast<const K *>(run.sample), sample_count, run.plan.rank,
+                         key_order_identity(), error);
+}
+
+/* Waits. */
+template <typename K>
+static bool top_filter(const struct top_run<K> &run, struct top_totals *totals, struct error *error)
+{
+    const struct cuda_sort *const sort = run.sort;
+    const struct top_target<K> target = {
+        static_cast<K *>(sort->scratch), run.plan.room, sort->order, run.totals
+    };
+    return launch_kernel(top_launch(run, "top_filter_kernel", sort->count, TOP_TILE<K>), error,
+                         top_filter_kernel<K>, static_cast<const K *>(sort->items), sort->count,
+                         sort->order, static_cast<const struct top_search<K> *>(run.search),
+                         target) &&
+           cuda_check(cudaMemcpyAsync(totals, run.totals, sizeof *totals, cudaMemcpyDeviceToHost,
+                                      sort->stream),
+                      sort->device, "cudaMemcpyAsync", error) &&
+           cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "top_filter_kernel",
+                      error);
+}
+
+/* Adds the bound's key to `below` gathered ones until there are `top`. */
+template <typename K>
+static bool top_fill(const struct top_run<K> &run, size_t below, struct error *error)
+{
+    const size_t count = run.top - below;
+    return launch_kernel(top_launch(run, "top_fill_kernel", count, TOP_THREADS), error,
+                         top_fill_kernel<K>, static_cast<const struct top_search<K> *>(run.search),
+                         run.sort->order, static_cast<K *>(run.sort->scratch) + below, count);
+}
+
+/* Filters, and says in *found how many are gathered, 0 if the bound was not right. */
+template <typename K>
+static bool top_gather(const struct top_run<K> &run, size_t *found, struct error *error)
+{
+    struct top_totals totals = {};
+    *found = 0;
+    if (!top_filter(run, &totals, error))
+        return false;
+    if (totals.below >= run.top) {
+        *found = totals.below <= run.plan.room ? static_cast<size_t>(totals.below) : 0;
+        return true;
+    }
+    if (totals.below + totals.equal < run.top)
+        return true;
+    *found = run.top;
+    return top_fill(run, static_cast<size_t>(totals.below), error);
+}
+
+/* With the key of rank top - 1 as the bound, fewer than `top` are below it. */
+template <typename K>
+static bool top_gather_exactly(const struct top_run<K> &run, size_t *found, struct error *error)
+{
+    const struct cuda_sort *const sort = run.sort;
+    return top_find_rank(run, static_cast<const K *>(sort->items), sort->count, run.top - 1,
+                         sort->order, error) &&
+           top_gather(run, found, error) &&
+           (*found == run.top ||
+            error_set(error, "device %u: the selection found no key of rank %zu", sort->device,
+                      run.top - 1));
+}
+
+template <typename K>
+static bool top_select_width(const struct cuda_sort *sort, size_t top, const struct top_plan &plan,
+                             size_t *found, struct error *error)
+{
+    int multiprocessors = 0;
+    if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
+                                           static_cast<int>(sort->device)),
+                    sort->device, "cudaDeviceGetAttribute", error))
+        return false;
+    struct top_workspace *const work = static_cast<struct top_workspace *>(sort->workspace);
+    static_assert(sizeof(struct top_search<K>) <= sizeof work->search, "the widest key's");
+    struct top_search<K> *const search = reinterpret_cast<struct top_search<K> *>(&work->search);
+    K *const sample = reinterpret_cast<K *>(work->sample);
+    const size_t resident = static_cast<size_t>(multiprocessors) * TOP_BLOCKS;
+    const struct top_run<K> run = {
+        sort, top, plan, &work->totals, search, sample, resident
+    };
+    return top_guess_bound(run, error) && top_gather(run, found, error) &&
+           (*found > 0 || top_gather_exactly(run, found, error));
+}
+
+static bool top_copy_all(const struct cuda_sort *sort, size_t *found, struct error *error)
+{
+    *found = sort->count;
+    return sort->count == 0 ||
+           cuda_check(cudaMemcpyAsync(sort->scratch, sort->items, sort->count * sort->item_bytes,
+                                      cudaMemcpyDeviceToDevice, sort->stream),
+                      sort->device, "cudaMemcpyAsync", error);
+}
+
+bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error)
+{
+    const struct top_plan plan = top_plan_make(sort->count, top);
+    *found = 0;
+    if (top == 0)
+        return true;
+    if (plan.is_all)
+        return top_copy_all(sort, found, error);
+    switch (sort->item_bytes) {
+    case 1:
+        return top_select_width<uint8_t>(sort, top, plan, found, error);
+    case 2:
+        return top_select_width<uint16_t>(sort, top, plan, found, error);
+    case 4:
+        return top_select_width<uint32_t>(sort, top, plan, found, error);
+    case 8:
+        return top_select_width<uint64_t>(sort, top, plan, found, error);
+    case 16:
+        return top_select_width<key_u128>(sort, top, plan, found, error);
+    default:
+        return error_set(error, "device %u: items of %u bytes are not selected", sort->device,
+                         sort->item_bytes);
+    }
+}
+
+/* ---- select, then sort ---- */
+
+/* What top_select gathers is rounded up so, so that the path's scratch behind it is aligned. */
+constexpr size_t GATHERED_STEP = 256;
+
+size_t cuda_top_scratch_items(size_t count, size_t top)
+{
+    return 2 * round_up(top_room_most(count, top), GATHERED_STEP);
+}
+
+size_t cuda_top_workspace_bytes(const struct cuda_path *path, const struct cuda_sort *sort,
+                                size_t top)
+{
+    return top_workspace_bytes() + path->workspace_bytes(top_room_most(sort->count, top),
+                                                         sort->tile_size, sort->item_bytes);
+}
+
+/* Sorts by the path, and waits until nothing is left over. */
+static bool top_sort(const struct cuda_sort *sort, const struct cuda_path *path,
+                     struct error *error)
+{
+    bool is_done = false;
+    if (!path->sort(sort, error))
+        return false;
+    for (unsigned round = 1; !is_done; round++) {
+        if (!cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "cudaStreamSynchronize",
+                        error))
+            return false;
+        is_done = true;
+        if (path->finish && !path->finish(sort, round, &is_done, error))
+            return false;
+    }
+    return true;
+}
+
+bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
+              struct error *error)
+{
+    struct cuda_sort gathered = *sort;
+    if (!top_select(sort, top, &gathered.count, error))
+        return false;
+    gathered.items = sort->scratch;
+    gathered.scratch = static_cast<unsigned char *>(sort->scratch) +
+                       round_up(top_room(sort->count, top), GATHERED_STEP) * sort->item_bytes;
+    gathered.workspace = static_cast<unsigned char *>(sort->workspace) + top_workspace_bytes();
+    *found = std::min(gathered.count, top);
+    return gathered.count == 0 || top_sort(&gathered, path, error);
+}

@@ -1,0 +1,19 @@
+/* indices.h - a permutation on its way out: the indices of sorted items, in any format.
+ *
+ *   items --all threads, a piece each--> buffers of the sink, in order
+ *
+ * The numbers of the format's header, u32 or u64, are made straight into the sink's buffers, text
+ * too, so that no array of indices is ever there.
+ */
+#ifndef FORMATS_INDICES_H
+#define FORMATS_INDICES_H
+
+#include "core/argsort.h"
+#include "formats/format.h"
+
+/* Writes the indices of the chunk's items as argsort->index_type, where format->write_keys would
+ * write numbers. */
+bool indices_write(const struct argsort *argsort, const struct format *format,
+                   const struct chunk *chunk, struct sink *sink, struct error *error);
+
+#endif
