@@ -25,9 +25,11 @@ const size_t device_class_count = sizeof device_classes / sizeof *device_classes
  * other GPU was measured: `gpu` has the same rows, `gpu-small` the one of them that it has room
  * for. */
 const struct auto_row auto_rows[] = {
-    {"gpu-large", 0, (size_t)1 << 21, "segmented-merge", 2048},
+    {"gpu-large", 0, (size_t)1 << 14, "segmented-merge", 2048},
+    {"gpu-large", 0, (size_t)1 << 16, "segmented-merge", 4096},
     {"gpu-large", 0, SIZE_MAX, "radix", 4096},
-    {"gpu", 0, (size_t)1 << 21, "segmented-merge", 2048},
+    {"gpu", 0, (size_t)1 << 16, "segmented-merge", 2048},
+    {"gpu", 16, SIZE_MAX, "segmented-merge", 2048},
     {"gpu", 0, SIZE_MAX, "radix", 4096},
     {"gpu-small", 0, SIZE_MAX, "segmented-merge", 2048},
     {"cpu", 0, SIZE_MAX, "radix", 0},

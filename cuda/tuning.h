@@ -93,8 +93,8 @@ constexpr unsigned RADIX_WAYS = 1u << RADIX_WAYS_BITS;
  * which each block keeps in shared memory. A cell with 2^-RADIX_HEAVY_BITS of the sample and
  * RADIX_HEAVY_LEAST keys is cut, and an uneven one with RADIX_UNEVEN_LEAST keys. */
 constexpr unsigned RADIX_ROOT_BITS = 10;
-constexpr unsigned RADIX_NODE_BITS = 4;
-constexpr unsigned RADIX_NODES = 64;
+constexpr unsigned RADIX_NODE_BITS = 5;
+constexpr unsigned RADIX_NODES = 32;
 constexpr unsigned RADIX_HEAVY_BITS = 5;
 constexpr unsigned RADIX_HEAVY_LEAST = 256;
 constexpr unsigned RADIX_UNEVEN_LEAST = 32;
@@ -148,7 +148,7 @@ constexpr size_t RADIX_COUNT_LEAST = 4096;
 /* Buckets that fit no tile are parted again so many times, each with a new model, before all is
  * merge sorted. */
 constexpr unsigned RADIX_ROUNDS = 8;
-constexpr size_t RADIX_MERGE_TILE = 2048; /* of segmented-merge */
+constexpr size_t RADIX_MERGE_TILE = 4096; /* of segmented-merge */
 
 /* Counting of 1- and 2-byte keys: values that a block has counters for (64 KiB, as
  * all devices have it), blocks a multiprocessor for each part of the values, and 16-byte words that
