@@ -28,9 +28,9 @@ __device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size
                                                               unsigned root_rarity_bits)
 {
     const unsigned count_bits = 63 - static_cast<unsigned>(__clzll(static_cast<long long>(count)));
+    const unsigned few_bits = min(max(count_bits, 4u) - 4, RADIX_SAMPLE_BITS_LEAST);
     const unsigned wanted_bits =
-        max(count_bits, RADIX_SAMPLE_BITS_LEAST + RADIX_SAMPLE_RARITY_BITS) -
-        RADIX_SAMPLE_RARITY_BITS;
+        max(max(count_bits, RADIX_SAMPLE_RARITY_BITS) - RADIX_SAMPLE_RARITY_BITS, few_bits);
     const size_t wanted = (count + bucket_keys - 1) / bucket_keys;
     const unsigned sample_bits = min(min(wanted_bits, sample_bits_most), count_bits);
     const unsigned root_bits = max(sample_bits, root_rarity_bits + 1) - root_rarity_bits;

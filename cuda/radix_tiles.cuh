@@ -20,7 +20,6 @@
 #define CUDA_RADIX_TILES_CUH
 
 #include "cuda/thread_merge.cuh"
-#include "cuda/thread_search.cuh"
 #include "cuda/cuda_sort.h"
 #include "cuda/radix_levels.cuh"
 
@@ -40,9 +39,6 @@ static_assert(RADIX_THREAD_BINS % 4 == 0, "bins are scanned by fours");
 constexpr unsigned RADIX_WINDOW = KEYS_PER_THREAD;
 constexpr unsigned RADIX_WINDOW_SHIFT = RADIX_WINDOW / 2;
 
-/* Keys by which a tile is parted that its model parts badly. */
-constexpr unsigned RADIX_SPLITTERS = 256;
-static_assert(RADIX_SPLITTERS <= RADIX_TILE_THREADS, "a thread has one");
 static_assert(2 * RADIX_SPLITTERS < RADIX_TILE_BINS, "bins between splitters, and equal to one");
 
 template <typename K>
@@ -50,7 +46,7 @@ struct radix_tile_shared {
     unsigned bins[RADIX_TILE_BINS]; /* keys of a bin; then the index of its first key */
     K keys[tile_slot<K>(RADIX_TILE_ROOM + RADIX_WINDOW + RADIX_WINDOW_SHIFT) + 1];
     struct radix_model<K> model;
-    K splitters[RADIX_SPLITTERS];
+    K splitters[tile_slot<K>(RADIX_SPLITTERS)];
     unsigned warp_sums[THREADS_PER_WARP];
 };
 
@@ -58,8 +54,16 @@ struct radix_tile_shared {
 template <typename K>
 __device__ __forceinline__ unsigned thread_split(const K *splitters, K key)
 {
-    const unsigned below = thread_rank(splitters, 0u, RADIX_SPLITTERS, key, false);
-    return 2 * below + (below < RADIX_SPLITTERS && splitters[below] == key ? 1 : 0);
+    unsigned from = 0, to = RADIX_SPLITTERS;
+    while (from < to) {
+        const unsigned middle = (from + to) / 2;
+        if (splitters[tile_slot<K>(middle)] < key)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    const bool is_equal = from < RADIX_SPLITTERS && splitters[tile_slot<K>(from)] == key;
+    return 2 * from + (is_equal ? 1 : 0);
 }
 
 /* found[i]: the bin of keys[i]. */
@@ -80,13 +84,13 @@ thread_find_bins(const struct radix_tile_shared<K> &shared, const struct radix_b
 }
 
 /* places[i]: the bin of the thread's key i, and its rank in the bin. Behind the end the first key
- * stands in, and adds nothing. */
+ * stands in, and adds nothing. True if the thread has met a full bin. */
 template <typename K>
-__device__ __forceinline__ void block_bin_keys(struct radix_tile_shared<K> &shared, const K *source,
+__device__ __forceinline__ bool block_bin_keys(struct radix_tile_shared<K> &shared, const K *source,
                                                const struct radix_pack &pack, bool is_split,
                                                unsigned (&places)[RADIX_TILE_KEYS])
 {
-    bool is_crowded = false;
+    bool is_crowded = false, is_full = false;
 #pragma unroll
     for (unsigned first = 0; first < RADIX_TILE_KEYS; first += RADIX_BATCH) {
         if (first * RADIX_TILE_THREADS >= pack.count)
@@ -106,8 +110,10 @@ __device__ __forceinline__ void block_bin_keys(struct radix_tile_shared<K> &shar
             const unsigned rank = is_crowded ? warp_count_together(shared.bins, found[i], counted)
                                              : atomicAdd(&shared.bins[found[i]], counted ? 1u : 0u);
             places[first + i] = rank << RADIX_RANK_SHIFT | found[i];
+            is_full |= rank >= RADIX_BIN_LIMIT;
         }
     }
+    return is_full;
 }
 
 __device__ __forceinline__ void block_clear_bins(unsigned *bins)
@@ -116,14 +122,15 @@ __device__ __forceinline__ void block_clear_bins(unsigned *bins)
         reinterpret_cast<uint4 *>(bins)[i] = {0, 0, 0, 0};
 }
 
-/* Counts become first indices. Begins and ends with a barrier. */
-__device__ __forceinline__ void block_scan_bins(unsigned *bins, unsigned *warp_sums)
+/* Counts become first indices. Begins with a barrier, over which it hands on whether any thread has
+ * met a full bin, and ends with one. */
+__device__ __forceinline__ bool block_scan_bins(unsigned *bins, unsigned *warp_sums, bool is_full)
 {
     constexpr unsigned own = RADIX_THREAD_BINS / 4;
     uint4 *const fours = reinterpret_cast<uint4 *>(bins) + threadIdx.x * own;
     uint4 counts[own];
     unsigned sum = 0, total = 0;
-    __syncthreads();
+    const bool any_full = __syncthreads_or(is_full);
 #pragma unroll
     for (unsigned i = 0; i < own; i++) {
         counts[i] = fours[i];
@@ -138,6 +145,7 @@ __device__ __forceinline__ void block_scan_bins(unsigned *bins, unsigned *warp_s
         fours[i] = firsts;
     }
     __syncthreads();
+    return any_full;
 }
 
 /* Puts the keys to their places in shared memory, and infinity behind them. Ends with a barrier. */
@@ -201,7 +209,7 @@ __device__ __forceinline__ bool block_is_sorted(const K *tile, unsigned count)
 /* Batcher's bitonic sorter in the form whose comparators all point the same way: those that reach
  * behind the end have nothing to do. Begins after a barrier and ends with one. */
 template <typename K>
-__device__ __forceinline__ void block_network_sort(K *tile, unsigned count)
+__device__ __attribute__((noinline)) void block_network_sort(K *tile, unsigned count)
 {
     for (unsigned run = 1; run < count; run *= 2)
         for (unsigned stride = run; stride > 0; stride /= 2) {
@@ -214,30 +222,26 @@ __device__ __forceinline__ void block_network_sort(K *tile, unsigned count)
         }
 }
 
-/* Takes keys of the tile at even distances for splitters. Begins after a barrier and ends with
- * one. */
+/* Takes keys of the tile at even distances for splitters. Begins after a barrier and ends with one.
+ * Not inlined, so that what few tiles need takes no registers from what all do. */
 template <typename K>
-__device__ __forceinline__ void block_choose_splitters(const K *tile, unsigned count, K *splitters)
+__device__ __attribute__((noinline)) void block_choose_splitters(const K *tile, unsigned count,
+                                                                 K *splitters)
 {
-    if (threadIdx.x < RADIX_SPLITTERS) {
-        const K own = tile[tile_slot<K>(threadIdx.x * count / RADIX_SPLITTERS)];
-        unsigned rank = 0;
-        for (unsigned i = 0; i < RADIX_SPLITTERS; i++) {
-            const K other = tile[tile_slot<K>(i * count / RADIX_SPLITTERS)];
-            rank += other < own || (other == own && i < threadIdx.x) ? 1 : 0;
-        }
-        splitters[rank] = own;
-    }
+    for (unsigned i = threadIdx.x; i < RADIX_SPLITTERS; i += RADIX_TILE_THREADS)
+        splitters[tile_slot<K>(i)] = tile[tile_slot<K>(i * count / RADIX_SPLITTERS)];
     __syncthreads();
+    block_network_sort(splitters, RADIX_SPLITTERS);
 }
 
-/* Sorts keys that are in order of their bins, if no bin is too full; clears the bins. Ends with a
- * barrier. */
+/* Sorts keys that are in order of their bins, if it takes no more than so many rounds; clears the
+ * bins. Ends with a barrier. */
 template <typename K>
-__device__ __forceinline__ bool block_sort_bins(struct radix_tile_shared<K> &shared, unsigned count)
+__device__ __forceinline__ bool block_sort_bins(struct radix_tile_shared<K> &shared, unsigned count,
+                                                unsigned rounds)
 {
     block_clear_bins(shared.bins);
-    for (unsigned round = 0; round < RADIX_TILE_ROUNDS; round++) {
+    for (unsigned round = 0; round < rounds; round++) {
         block_sort_windows(shared.keys, count, 0);
         __syncthreads();
         block_sort_windows(shared.keys, count, RADIX_WINDOW_SHIFT);
@@ -249,17 +253,18 @@ __device__ __forceinline__ bool block_sort_bins(struct radix_tile_shared<K> &sha
 }
 
 /* Sorts the pack into shared memory. Begins and ends with bins that are clear, and with a barrier
- * between. */
+ * between. A full bin of the model's has equal keys, which one round shows, or is better split at
+ * once. */
 template <typename K>
 __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &shared,
                                                 const K *source, const struct radix_pack &pack)
 {
     for (bool is_split = false;; is_split = true) {
         unsigned places[RADIX_TILE_KEYS];
-        block_bin_keys(shared, source, pack, is_split, places);
-        block_scan_bins(shared.bins, shared.warp_sums);
+        const bool own_full = block_bin_keys(shared, source, pack, is_split, places);
+        const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
         block_place_keys(source, pack.count, shared.bins, places, shared.keys);
-        if (block_sort_bins(shared, pack.count))
+        if (block_sort_bins(shared, pack.count, is_full && !is_split ? 1 : RADIX_TILE_ROUNDS))
             return;
         if (is_split)
             break;

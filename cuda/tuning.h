@@ -99,9 +99,9 @@ constexpr unsigned RADIX_HEAVY_BITS = 5;
 constexpr unsigned RADIX_HEAVY_LEAST = 256;
 constexpr unsigned RADIX_UNEVEN_LEAST = 32;
 
-/* The sample: one key in 2^7, but 2^12 at least, and at most 2^own_bits for each thread of the
- * learning block, in 32 registers: 2^14 keys of 8 bytes. One that parts 2e6 keys into 511 buckets
- * then has 32 keys for each, so that buckets are off by a sixth. */
+/* The sample: one key in 2^7, but 2^12 at least (of few keys, one in 2^4), and at most 2^own_bits
+ * for each thread of the learning block, in 32 registers: 2^14 keys of 8 bytes. One that parts 2e6
+ * keys into 511 buckets then has 32 keys for each, so that buckets are off by a sixth. */
 constexpr unsigned RADIX_SAMPLE_RARITY_BITS = 7;
 constexpr unsigned RADIX_SAMPLE_BITS_LEAST = 12;
 __host__ __device__ constexpr unsigned radix_sample_own_bits(size_t item_bytes)
@@ -136,7 +136,12 @@ constexpr unsigned RADIX_COPY_BLOCKS = 8;
 constexpr unsigned RADIX_TILE_THREADS = 512;
 constexpr unsigned RADIX_TILE_KEYS = 12;
 constexpr unsigned RADIX_THREAD_BINS = 8;
-constexpr unsigned RADIX_TILE_ROUNDS = 4;
+
+/* Where the model fails a tile, 512 of its keys part it: 8 keys between two of them in the mean,
+ * 50 at most as a rule. A bin of so many keys as the limit tells that the model fails. */
+constexpr unsigned RADIX_SPLITTERS = 512;
+constexpr unsigned RADIX_BIN_LIMIT = 32;
+constexpr unsigned RADIX_TILE_ROUNDS = 8;
 __host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)
 {
     return item_bytes <= 8 ? 2 : 1;
