@@ -9,7 +9,7 @@
 #define MIB ((size_t)1 << 20)
 
 /* gpu-large: H100 and H200 have 114 to 132 multiprocessors, 50 MiB of L2 and 227 KiB of shared
- * memory a block. gpu: room for the largest block of radix, which takes 96 KiB. */
+ * memory a block. gpu: room for the largest block of radix for keys, which takes 90 KiB. */
 const struct device_class device_classes[] = {
     {"gpu-large", "gpu", 100, 48 * MIB, 200 * KIB},
     {"gpu", "gpu", 0, 0, 98 * KIB},
@@ -18,12 +18,12 @@ const struct device_class device_classes[] = {
 };
 const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
 
-/* gpu-large: an H200, 2026-11-20, f64, ms of segmented-merge at its best tile and of radix at 4096:
- * 1e4 0.046 0.070; 1e5 0.077 0.173; 1e6 0.162 0.192; 1e7 0.969 0.594; 1e8 8.9 3.4; 1e9 101 37. The
- * other paths are slower throughout, but for bitonic, which is even with segmented-merge up to 1e5.
- * `scripts/auto_table.py ROWS.json` prints the rows of a class from a measurement of all widths. No
- * other GPU was measured: `gpu` has the same rows, `gpu-small` the one of them that it has room
- * for. */
+/* gpu-large: an H200, 2026-11-20, f64, ms of segmented-merge at its best tile and of radix: 1e4
+ * 0.018 0.055; 65,536 0.033 0.061; 1e5 0.118 0.060; 1e6 0.253 0.087; 1e9 64 30; u32 alike. The
+ * other paths are slower throughout. `scripts/auto_table.py ROWS.json` prints the rows of a class
+ * from a measurement of all widths. No other GPU was measured: `gpu` has nearly the same rows, but
+ * for 16-byte items, for which radix takes 150 KiB, and `gpu-small` the one that it has room for.
+ */
 const struct auto_row auto_rows[] = {
     {"gpu-large", 0, (size_t)1 << 14, "segmented-merge", 2048},
     {"gpu-large", 0, (size_t)1 << 16, "segmented-merge", 4096},
