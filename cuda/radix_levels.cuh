@@ -1,8 +1,8 @@
 /* radix_levels.cuh - from counts to what the next kernels work on.
  *
- *   a partition's counts --radix_scan_kernel--> cursors; its buckets as segments of the next one
- *                        --radix_pack_kernel--> cursors; its buckets as packs and ranges, at the
- * end ranges left open     --radix_reopen_kernel--> segments of one more partition
+ *   counts of the first --radix_scan_kernel--> cursors; its buckets as segments of the next one
+ *   counts of the last --radix_pack_kernel--> cursors; its buckets as packs and ranges
+ *   ranges left open --radix_reopen_kernel--> segments of one more partition
  *
  * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
  * cost a tile each. A range is a bucket that fits no tile: one value, or keys to part once more.
@@ -133,6 +133,13 @@ __device__ __forceinline__ bool thread_starts_pack(radix_count start, radix_coun
     if (threadIdx.x == 0 || count > RADIX_TILE_ROOM - aim || count_before > RADIX_TILE_ROOM - aim)
         return true;
     return start / aim != (start - count_before) / aim;
+}
+
+/* The most packs of so many keys in so many segments: the first of each segment, one for each
+ * multiple of `aim`, and one at and one behind each bucket that could make a pack too large. */
+static inline size_t radix_packs_at_most(size_t count, size_t aim, size_t segments)
+{
+    return segments + count / aim + 2 * (count / (RADIX_TILE_ROOM - aim + 1));
 }
 
 template <typename K>

@@ -83,7 +83,7 @@ __device__ __forceinline__ void warp_count_buckets(unsigned *counters, unsigned 
     if (warp_is_crowded(buckets[0])) {
 #pragma unroll
         for (unsigned i = 0; i < N; i++)
-            buckets[i] |= warp_count_together(counters, buckets[i], 1) << RADIX_RANK_SHIFT;
+            buckets[i] |= warp_count_together(counters, buckets[i], true) << RADIX_RANK_SHIFT;
         return;
     }
 #pragma unroll

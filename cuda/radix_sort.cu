@@ -100,7 +100,7 @@ template <typename K>
 static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &plan, size_t count,
                                                      void *memory) {
     const size_t buckets = static_cast<size_t>(plan.segments) * RADIX_WAYS;
-    const size_t packs = std::min(buckets, 2 * launch_blocks(count, plan.aim) + plan.segments);
+    const size_t packs = std::min(buckets, radix_packs_at_most(count, plan.aim, plan.segments));
     const size_t ranges = count / RADIX_TILE_ROOM + 1;
     size_t used = 0;
     struct radix_workspace<K> work = {

@@ -2,7 +2,7 @@
  * decoded and left open.
  *
  * The model that made the buckets also foretells where in its pack a key will stand. So a tile is
- * sorted by counting its keys into bins of positions, several bins a key, and by a network over
+ * sorted by counting its keys into bins of positions, about one bin a key, and by a network over
  * windows:
  *
  *   pack --read--> bin and rank of each key --scan of the bins--> --read again-->
@@ -12,7 +12,7 @@
  * sort windows of 2 W neighbours, and then those that lie between, sorts the tile: what is on the
  * wrong side of a place is within W of it on either side, and one window holds it all. Equal keys
  * need no moves, however many share a bin. Where a few bins are fuller, the windows are sorted
- * once or twice more. Where the model is wrong at so small a scale (a value a thousand times among
+ * a few times more. Where the model is wrong at so small a scale (a value a thousand times among
  * others, say), splitters from the tile make the bins anew, with a bin for each splitter's equals;
  * and if that does not help either, a network sorts the tile.
  */

@@ -116,7 +116,7 @@ constexpr unsigned RADIX_FIRST_ROOT_RARITY_BITS = 4;
 constexpr unsigned RADIX_LAST_ROOT_RARITY_BITS = 6;
 
 /* A block of the partition: threads, and keys a thread holds in registers. 6,144 keys of 8 bytes
- * with their buckets, the model and the counters take 83 KiB: 2 blocks a multiprocessor, so that
+ * with their buckets, the model and the counters take 82 KiB: 2 blocks a multiprocessor, so that
  * one loads while the other scatters. */
 constexpr unsigned RADIX_PARTITION_THREADS = 512;
 constexpr unsigned RADIX_PARTITION_BLOCKS = 2; /* a multiprocessor */
@@ -129,16 +129,16 @@ __host__ __device__ constexpr unsigned radix_partition_keys(size_t item_bytes)
 constexpr unsigned RADIX_COUNT_BLOCKS = 2;
 constexpr unsigned RADIX_COPY_BLOCKS = 8;
 
-/* A block of the tile sort: threads, keys that a thread reads, bins of two bins each that a thread
- * scans, and times that the windows are sorted before the whole tile is. 6,144 keys of 8 bytes with
- * bins and model take 94 KiB: 2 blocks a multiprocessor. For the 3,900 keys of a bucket there are 3
- * bins a key: 6 or more keys share a bin in one tile of 20. */
+/* A block of the tile sort: threads, keys that a thread reads, and bins that a thread scans. 6,144
+ * keys of 8 bytes with bins, model and splitters take 88 KiB: 2 blocks a multiprocessor (16 bytes:
+ * 150 KiB, 1 block). For the 3,900 keys of a bucket there is about one bin a key. */
 constexpr unsigned RADIX_TILE_THREADS = 512;
 constexpr unsigned RADIX_TILE_KEYS = 12;
 constexpr unsigned RADIX_THREAD_BINS = 8;
 
 /* Where the model fails a tile, 512 of its keys part it: 8 keys between two of them in the mean,
- * 50 at most as a rule. A bin of so many keys as the limit tells that the model fails. */
+ * 50 at most as a rule. A bin of so many keys as the limit tells that the model fails. The windows
+ * of a tile are sorted so many rounds at most. */
 constexpr unsigned RADIX_SPLITTERS = 512;
 constexpr unsigned RADIX_BIN_LIMIT = 32;
 constexpr unsigned RADIX_TILE_ROUNDS = 8;

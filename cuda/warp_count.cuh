@@ -20,9 +20,10 @@ __device__ __forceinline__ bool warp_is_crowded(unsigned digit)
 }
 
 /* Adds 1 (or nothing, if it is not `counted`) to counters[digit]; returns what the counter was
- * before, as if lane after lane had done so. All lanes of the warp call it. */
+ * before, as if lane after lane had done so, and anything if it is not counted. All lanes of the
+ * warp call it. */
 __device__ __forceinline__ unsigned warp_count_together(unsigned *counters, unsigned digit,
-                                                        bool counted = true)
+                                                        bool counted)
 {
     const unsigned peers = __match_any_sync(ALL_LANES, counted ? digit : ~0u);
     const unsigned before = peers & ((1u << thread_lane()) - 1);

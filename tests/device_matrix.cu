@@ -152,6 +152,14 @@ static uint64_t shape_hidden(size_t i, size_t n)
     return i % stride == place ? random_bits(i) : ((uint64_t)5 << 60) + random_bits(i) % 1000003;
 }
 
+/* Values at even distances, each too often for two to share a tile of a path that parts by bounds
+ * at even distances too: every other part is empty. The last one is too often for any tile. */
+static uint64_t shape_even_values(size_t i, size_t n)
+{
+    const size_t values = n / 2300 + 1;
+    return UINT64_MAX / values * std::min(i % (values + 3), values - 1);
+}
+
 /* Half of the keys agree in their first BYTES bytes, whatever the rest: a hot bucket of each digit
  * that ends there, and all that are before it. */
 template <unsigned BYTES>
@@ -208,6 +216,7 @@ static const struct shape shapes[] = {
     {"clusters", shape_clusters, (1 << 20) + 1, 65538},
     {"mostly dense", shape_mostly_dense, some, 65538},
     {"hidden from a sample", shape_hidden, some, 65538},
+    {"even values", shape_even_values, some, 65538},
     {"hot byte 1", shape_hot_bytes<1>, some, 65538},
     {"hot bytes 1 to 2", shape_hot_bytes<2>, some, 65538},
     {"hot bytes 1 to 3", shape_hot_bytes<3>, some, 65538},
