@@ -62,7 +62,7 @@ size_t auto_row_least(const struct auto_row *row)
     size_t least = 0;
     for (const struct auto_row *before = auto_rows; before < row; before++)
         if (strcmp(before->device_class, row->device_class) == 0 &&
-            before->item_bytes == row->item_bytes)
+            (before->item_bytes == 0 || before->item_bytes == row->item_bytes))
             least = before->up_to + 1;
     return least;
 }

@@ -112,4 +112,5 @@ plot "$work/data" using 0:2:xtic(1) with boxes notitle
 GNUPLOT
     fi
 } | gnuplot
+sed -i 's/[[:blank:]]*$//' "$out" # gnuplot ends a line in one
 echo "$out"
