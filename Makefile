@@ -157,7 +157,7 @@ check: all simt $(unit_programs)
 
 ifeq ($(CUDA),1)
 check-gpu:
-	+$(MAKE) -j$$(nproc) all bench $(BUILD)/tests/device_matrix
+	+$(MAKE) -j$$(nproc) all bench $(BUILD)/tests/device_matrix $(BUILD)/tests/top_matrix
 	BUILD=$(BUILD) tests/run.sh --gpu
 else
 check-gpu:

@@ -12,6 +12,7 @@
  * library and decodes them. It is made once for each array and serves all paths and tiles.
  */
 #include "core/auto_table.h"
+#include "tests/key_shapes.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -39,42 +40,6 @@ static bool selection_has(const struct selection &selection, const struct algori
 
 /* ---- arrays ---- */
 
-/* Vigna's splitmix64, as a function of the index: any element alone, in any order. */
-static uint64_t random_bits(uint64_t index)
-{
-    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-/* A shape gives the ordered bits of key i of n, in 64 bits. */
-static uint64_t shape_random(size_t i, size_t)
-{
-    return random_bits(i);
-}
-
-static uint64_t shape_sorted(size_t i, size_t n)
-{
-    return UINT64_MAX / n * i;
-}
-
-static uint64_t shape_reversed(size_t i, size_t n)
-{
-    return shape_sorted(n - 1 - i, n);
-}
-
-static uint64_t shape_all_equal(size_t, size_t)
-{
-    return 0x8123456789abcdefu;
-}
-
-/* The greatest key is among them, as it is what a path may pad with. */
-static uint64_t shape_two_values(size_t i, size_t)
-{
-    return random_bits(i) % 2 ? UINT64_MAX : 0;
-}
-
 static uint64_t shape_organ_pipe(size_t i, size_t n)
 {
     return shape_sorted(2 * std::min(i, n - 1 - i), n);
@@ -99,20 +64,6 @@ static uint64_t shape_halves_disjoint(size_t i, size_t n)
 static uint64_t shape_few_distinct(size_t i, size_t)
 {
     return random_bits((uint64_t)__builtin_clzll(random_bits(i)) + 77);
-}
-
-/* Zipf's law: the value k with a share in proportion to 1 / k. */
-static uint64_t shape_zipf(size_t i, size_t)
-{
-    const uint64_t bits = random_bits(i);
-    return 1 + (bits >> 12) % ((uint64_t)2 << bits % 48);
-}
-
-/* As doubles over their whole range, denormals included, and as integers all near one end. */
-static uint64_t shape_exponents(size_t i, size_t)
-{
-    const uint64_t bits = random_bits(i);
-    return bits >> bits % 64;
 }
 
 /* One bucket of the first digit holds half of all keys, and one of the second a quarter. */

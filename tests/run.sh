@@ -98,10 +98,11 @@ add_sanitizer_test() {
 add_gpu_tests() {
     local path type
     for path in $(gpu_paths "$build/gpusort"); do
-        add_test "device_matrix-$path" "$build/tests/device_matrix" 4194305 "$path"
+        add_test "device_matrix-$path" "$build/tests/device_matrix" 1700001 "$path"
         add_sanitizer_test memcheck "$path"
         add_sanitizer_test racecheck "$path"
     done
+    add_test top_matrix "$build/tests/top_matrix" 300007
     for type in $("$build/gpusort" --list | awk '/^[^ ]/ { on = /^types/ } on && /^  / { print $1 }'); do
         add_test "device-$type" "GPUSORT=$build/gpusort" TEST_TYPES="$type" TEST_TILES=no \
             bash tests/device.sh

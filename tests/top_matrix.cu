@@ -15,6 +15,7 @@
 #include "core/auto_table.h"
 #include "core/backend.h"
 #include "cuda/cuda_top.h"
+#include "tests/key_shapes.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -27,52 +28,6 @@ extern "C" const struct backend cuda_backend;
 __extension__ typedef unsigned __int128 u128;
 
 /* ---- arrays ---- */
-
-/* Vigna's splitmix64, as a function of the index. */
-static uint64_t random_bits(uint64_t index)
-{
-    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static uint64_t shape_random(size_t i, size_t)
-{
-    return random_bits(i);
-}
-
-static uint64_t shape_sorted(size_t i, size_t n)
-{
-    return UINT64_MAX / n * i;
-}
-
-static uint64_t shape_reversed(size_t i, size_t n)
-{
-    return shape_sorted(n - 1 - i, n);
-}
-
-static uint64_t shape_all_equal(size_t, size_t)
-{
-    return 0x8123456789abcdefu;
-}
-
-static uint64_t shape_two_values(size_t i, size_t)
-{
-    return random_bits(i) % 2 ? UINT64_MAX : 0;
-}
-
-static uint64_t shape_zipf(size_t i, size_t)
-{
-    const uint64_t bits = random_bits(i);
-    return (1 + (bits >> 12) % ((uint64_t)2 << bits % 48)) << 8;
-}
-
-static uint64_t shape_exponents(size_t i, size_t)
-{
-    const uint64_t bits = random_bits(i);
-    return bits >> bits % 64;
-}
 
 /* True for the places of cuda/top_select.cuh. */
 static bool is_sampled(size_t i, size_t n)

@@ -1,0 +1,59 @@
+/* key_shapes.h - arrays for the tests of the device: a shape gives the ordered bits of key i of n,
+ * in 64 bits, so that any key can be had alone and in any order.
+ */
+#ifndef TESTS_KEY_SHAPES_H
+#define TESTS_KEY_SHAPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Vigna's splitmix64, as a function of the index. */
+static inline uint64_t random_bits(uint64_t index)
+{
+    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static inline uint64_t shape_random(size_t i, size_t)
+{
+    return random_bits(i);
+}
+
+static inline uint64_t shape_sorted(size_t i, size_t n)
+{
+    return UINT64_MAX / n * i;
+}
+
+static inline uint64_t shape_reversed(size_t i, size_t n)
+{
+    return shape_sorted(n - 1 - i, n);
+}
+
+static inline uint64_t shape_all_equal(size_t, size_t)
+{
+    return 0x8123456789abcdefu;
+}
+
+/* The greatest key is among them, as it is what a path may pad with. */
+static inline uint64_t shape_two_values(size_t i, size_t)
+{
+    return random_bits(i) % 2 ? UINT64_MAX : 0;
+}
+
+/* Zipf's law: the value k with a share in proportion to 1 / k. */
+static inline uint64_t shape_zipf(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return (1 + (bits >> 12) % ((uint64_t)2 << bits % 48)) << 8;
+}
+
+/* As doubles over their whole range, denormals included, and as integers all near one end. */
+static inline uint64_t shape_exponents(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return bits >> bits % 64;
+}
+
+#endif
