@@ -38,7 +38,7 @@ __host__ __device__ constexpr unsigned merge_row_keys(size_t item_bytes)
 }
 
 /* Keys that a block sorts, so the largest tile; and blocks that a multiprocessor is to hold, which
- * leaves their threads 85 registers (128 at 16 bytes). To try: 2 and 4 blocks. */
+ * leaves their threads 85 registers (128 at 16 bytes). 2 and 4 blocks are as fast. */
 constexpr unsigned TILE_SORT_KEYS = 4096;
 __host__ __device__ constexpr unsigned tile_sort_blocks(size_t item_bytes)
 {
@@ -47,8 +47,9 @@ __host__ __device__ constexpr unsigned tile_sort_blocks(size_t item_bytes)
 
 /* segmented-merge: runs that a pass over memory merges into one at most, as bits, keys of a block's
  * part with its padding, and blocks as above. Two ways are bound by memory, and each doubling of
- * the ways adds a merge in shared memory; with 8 ways 1e9 keys take 6 passes behind tiles of 4,096,
- * where 4 ways take 9, 2 ways 18 and 16 ways 5. To try: 2 and 4 bits; 2 and 4 blocks. */
+ * the ways adds a merge in shared memory; with 8 ways 1e9 doubles take 6 passes behind tiles of
+ * 4,096 and 64.0 ms, with 4 ways 9 passes and 65.3 ms; 16 ways spill registers. 2 and 4 blocks are
+ * as fast. */
 constexpr unsigned MERGE_WAYS_BITS = 3;
 __host__ __device__ constexpr unsigned merge_part_keys(size_t item_bytes)
 {
@@ -61,9 +62,10 @@ constexpr unsigned MERGE_BLOCKS = 3;
 constexpr unsigned MERGE_SELECT_THREADS = 64;
 
 /* Up to so many keys segmented-merge is a matter of launches rather than of memory: each key finds
- * its place among up to 32 runs at once. To try: 2^17 to 2^21. A block takes a key a thread, and
- * has room for the keys of the other runs between its first and its last one: 31 times as many in
- * the mean, for random keys, and half as many more. */
+ * its place among up to 32 runs at once. 1e5 doubles would take 0.051 ms so in place of 0.118, but
+ * radix takes 0.060, and with 2^20 for the most 1e6 took 0.65 in place of 0.28. A block takes a key
+ * a thread, and has room for the keys of the other runs between its first and its last one: 31
+ * times as many in the mean, for random keys, and half as many more. */
 constexpr size_t RANK_MERGE_COUNT_MOST = (size_t)1 << 16;
 constexpr unsigned RANK_MERGE_WAYS_BITS = 5;
 __host__ __device__ constexpr unsigned rank_merge_threads(size_t item_bytes)
@@ -80,9 +82,8 @@ constexpr unsigned DIRECT_MERGE_WINDOW_SIXTEENTHS = 20;
 
 /* ---- radix ----
  *
- * Reckoned, for an H200 (132 multiprocessors, 227 KiB of shared memory and 65,536 registers each);
- * a probe there measured a partition of 1e9 64-bit keys by 256 ways at 5.6 ms, by 512 at 6.4, by
- * 1024 at 7.1, and a tile sort at 9.1 ms for tiles of 4,096 keys, 10.4 for 16,384. */
+ * Measured on an H200 (132 multiprocessors, 227 KiB of shared memory and 65,536 registers each);
+ * docs/performance.md has what else was tried. */
 
 /* Buckets that a partition makes, as bits: 2^18 buckets after two, of 3,900 keys each at 1e9. The
  * kernels have a thread for each. */
