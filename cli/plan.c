@@ -291,11 +291,29 @@ static bool choose_items(struct plan *plan, struct key_order order, struct error
            argsort_check_count(&job->argsort, job->sort.count, error);
 }
 
+/* One key, the whole line; --argsort keeps lines of equal value in their order. */
+static bool choose_line_order(const struct options *options, struct line_order *order,
+                              struct error *error)
+{
+    struct line_key *const key = calloc(1, sizeof *key);
+    if (!key)
+        return error_set(error, "out of memory");
+    *key = (struct line_key){.kind = LINE_STRICT, .reverse = options->descending};
+    *order = (struct line_order){
+        .keys = key,
+        .key_count = 1,
+        .separator = LINE_SEPARATOR_BLANKS,
+        .terminator = '\n',
+        .reverse = options->descending,
+        .stable = options->index_type != NULL,
+    };
+    return true;
+}
+
 static bool choose_order(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
     const struct layout *layout = &job->readers[0].layout;
-    job->descending = options->descending;
     job->nan = options->nan;
     job->sort.is_top = options->top_said;
     job->sort.top = options->top;
@@ -308,6 +326,8 @@ static bool choose_order(const struct options *options, struct plan *plan, struc
     if (options->nan_said)
         return error_set(error, "--nan is for numbers, and these are lines of text, ordered as "
                                 "sort -g orders them: NaN first (--type makes them numbers)");
+    if (!choose_line_order(options, &job->line_order, error))
+        return false;
     job->sort.item_bytes = sizeof(struct key_index);
     job->sort.order = key_order_identity();
     job->sort.count = COUNT_UNKNOWN;
@@ -539,4 +559,5 @@ void plan_free(struct plan *plan)
     for (size_t i = 0; i < plan->job.reader_count; i++)
         source_close(plan->job.readers[i].source);
     free(plan->job.readers);
+    free(plan->job.line_order.keys);
 }

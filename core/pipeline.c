@@ -336,8 +336,7 @@ done:
 static bool run_lines(struct run *run, struct error *error)
 {
     bool ok = false;
-    const bool stable = run->job->argsort.index_type != NULL;
-    struct lines *lines = lines_create(run->job->sort.threads, run->job->descending, stable);
+    struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
     if (!lines)
         return error_set(error, "out of memory");
     TRY(read_lines(run, lines, error));

@@ -19,6 +19,7 @@
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/key_order.h"
+#include "core/line_order.h"
 #include "formats/format.h"
 #include "formats/sink.h"
 
@@ -30,7 +31,7 @@ struct job {
     const struct format *output_format;
     bool keep_lines;        /* lines of text, verbatim; else numbers */
     struct argsort argsort; /* index_type NULL: numbers or lines are written, not indices */
-    bool descending;
+    struct line_order line_order; /* if keep_lines */
     enum nan_rule nan;
     const struct backend *backend;
     struct sort_spec sort; /* of lines, all are sorted and `top` are written */

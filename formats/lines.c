@@ -22,13 +22,13 @@
 /* What the text grows by at least, where the source does not say how much is left. */
 #define GROWTH_BYTES ((size_t)64 << 20)
 
-struct lines *lines_create(unsigned threads, bool descending, bool stable)
+struct lines *lines_create(unsigned threads, const struct line_order *order)
 {
     struct lines *lines = calloc(1, sizeof *lines);
     if (lines != NULL) {
         lines->threads = threads > 0 ? threads : 1;
-        lines->descending = descending;
-        lines->stable = stable;
+        lines->descending = order->keys[0].reverse;
+        lines->stable = line_order_is_stable(order);
     }
     return lines;
 }

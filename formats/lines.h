@@ -15,13 +15,15 @@
 
 #include "core/backend.h"
 #include "core/error.h"
+#include "core/line_order.h"
 #include "formats/sink.h"
 #include "formats/source.h"
 
 struct lines;
 
-/* NULL when memory runs out. threads: at most so many work on the lines. */
-struct lines *lines_create(unsigned threads, bool descending, bool stable);
+/* NULL when memory runs out. threads: at most so many work on the lines. The order has one key, the
+ * whole line, LINE_STRICT; the caller keeps it until lines_free. */
+struct lines *lines_create(unsigned threads, const struct line_order *order);
 
 /* Reads the source to its end. A last line without a newline gets one. */
 bool lines_append(struct lines *lines, struct source *source, struct error *error);

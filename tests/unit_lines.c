@@ -118,11 +118,23 @@ static struct key_index *key_all(struct lines *lines, size_t step, struct error 
     return items;
 }
 
+static struct line_order strict_order(struct line_key *key, bool descending)
+{
+    *key = (struct line_key){.kind = LINE_STRICT, .reverse = descending};
+    return (struct line_order){.keys = key,
+                               .key_count = 1,
+                               .separator = LINE_SEPARATOR_BLANKS,
+                               .terminator = '\n',
+                               .reverse = descending};
+}
+
 /* The whole way: files "in0".."in<inputs - 1>" to "out". */
 static void sort_files(size_t inputs, bool descending, unsigned threads, size_t step)
 {
     struct error error = {0};
-    struct lines *lines = lines_create(threads, descending, false);
+    struct line_key key;
+    const struct line_order order = strict_order(&key, descending);
+    struct lines *lines = lines_create(threads, &order);
     assert_non_null(lines);
     for (size_t i = 0; i < inputs; ++i) {
         char name[32];
@@ -404,7 +416,9 @@ static void nans_are_in_order(void **state)
 static void check_refusal(size_t inputs, const char *expected)
 {
     struct error error = {0};
-    struct lines *lines = lines_create(3, false, false);
+    struct line_key key;
+    const struct line_order order = strict_order(&key, false);
+    struct lines *lines = lines_create(3, &order);
     assert_non_null(lines);
     for (size_t i = 0; i < inputs; ++i) {
         char name[32];
