@@ -5,7 +5,8 @@
  *   ranges left open --radix_reopen_kernel--> segments of one more partition
  *
  * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
- * cost a tile each. A range is a bucket that fits no tile: one value, or keys to part once more.
+ * cost a tile each. A dense pack is one whose buckets have few values between their bounds. A range
+ * is a bucket that fits no tile: one value, or keys to part once more.
  */
 #ifndef CUDA_RADIX_LEVELS_CUH
 #define CUDA_RADIX_LEVELS_CUH
@@ -33,6 +34,14 @@ struct radix_pack {
     struct radix_bins bins;
 };
 
+/* A pack whose keys are lowest to lowest + values - 1. */
+template <typename K>
+struct radix_dense_pack {
+    struct radix_pack pack;
+    K lowest;
+    unsigned values;
+};
+
 template <typename K>
 struct radix_range {
     size_t first;
@@ -50,7 +59,8 @@ struct radix_open {
 
 /* How much of all is there so far. */
 struct radix_totals {
-    unsigned packs;
+    unsigned packs; /* that are not dense, or turned out not to be sorted as such */
+    unsigned dense;
     unsigned open;
     unsigned blocks_done; /* of the kernel that goes through the ranges */
     /* Ranges, and 2^32 times their pieces: raised together, so that pieces ascend with ranges. */
@@ -121,6 +131,7 @@ __global__ void __launch_bounds__(RADIX_SEGMENTS)
         if (is_first)
             *totals = {};
         totals->packs = 0;
+        totals->dense = 0;
     }
 }
 
@@ -166,23 +177,85 @@ __device__ __forceinline__ struct radix_bins thread_make_bins(unsigned begin, un
     return bins;
 }
 
+/* True if packs of the model may be dense, by their mean. */
+template <typename K>
+__device__ __forceinline__ bool thread_may_be_dense(const struct radix_model<K> &model)
+{
+    return sizeof(K) <= sizeof(uint64_t) && model.range / RADIX_WAYS < 4 * RADIX_DENSE_VALUES;
+}
+
+/* The greatest key whose position is below `position`, one that is not 0. Where there is none, the
+ * greatest key of all, which is 0 - 1. */
+template <typename K>
+__device__ __forceinline__ K thread_last_key_below(const struct radix_model<K> &model,
+                                                   uint32_t position)
+{
+    if (position > model.end)
+        return key_infinity<K>();
+    const struct radix_lookup<K> lookup = thread_lookup(model);
+    K keys[1] = {lookup.lowest};
+    uint32_t found[1];
+    thread_radix_positions(lookup, keys, found);
+    if (found[0] >= position)
+        return static_cast<K>(lookup.lowest - 1);
+    K last = 0; /* less lowest */
+    for (K bit = static_cast<K>(K{1} << (8 * sizeof(K) - 1) >> lookup.norm); bit > 0; bit >>= 1) {
+        const K next = last | bit;
+        keys[0] = static_cast<K>(lookup.lowest + next);
+        if (next > lookup.range)
+            continue;
+        thread_radix_positions(lookup, keys, found);
+        if (found[0] < position)
+            last = next;
+    }
+    return static_cast<K>(lookup.lowest + last);
+}
+
+/* Adds the pack of each thread below pack_count to the dense ones or the others; the keys of thread
+ * i's are greater than last_keys[i - 1] and at most last_keys[i]. Begins after a barrier. */
+template <typename K>
+__device__ __forceinline__ void
+block_add_packs(const struct radix_pack &pack, unsigned pack_count, const K *last_keys,
+                struct radix_totals *totals, struct radix_pack *packs,
+                struct radix_dense_pack<K> *dense_packs, unsigned *pack_sums)
+{
+    __shared__ unsigned first_pack, first_dense;
+    const K lowest = threadIdx.x > 0 ? static_cast<K>(last_keys[threadIdx.x - 1] + 1) : K{0};
+    const K span = static_cast<K>(last_keys[threadIdx.x] - lowest);
+    const bool is_pack = threadIdx.x < pack_count;
+    const bool is_dense = dense_packs && is_pack && pack.count > 0 && span < RADIX_DENSE_VALUES;
+    unsigned dense_count = 0;
+    const unsigned dense =
+        block_exclusive_scan<RADIX_WAYS>(is_dense ? 1u : 0u, pack_sums, &dense_count);
+    if (threadIdx.x == 0) {
+        first_pack = atomicAdd(&totals->packs, pack_count - dense_count);
+        first_dense = atomicAdd(&totals->dense, dense_count);
+    }
+    __syncthreads();
+    if (is_dense)
+        dense_packs[first_dense + dense] = {pack, lowest, static_cast<unsigned>(span) + 1};
+    else if (is_pack)
+        packs[first_pack + threadIdx.x - dense] = pack;
+}
+
 /* counts[segment] -> cursors, packs and ranges. A block for each segment, a thread for each
- * bucket. */
+ * bucket. dense_packs: NULL if none are wanted. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
     radix_pack_kernel(radix_count *counts, const struct radix_segments *segments,
                       const struct radix_model<K> *models, unsigned aim,
                       struct radix_totals *totals, struct radix_pack *packs,
-                      struct radix_range<K> *ranges)
+                      struct radix_dense_pack<K> *dense_packs, struct radix_range<K> *ranges)
 {
     __shared__ radix_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned pack_sums[THREADS_PER_WARP];
     __shared__ radix_count own_counts[RADIX_WAYS];
     __shared__ radix_count starts[RADIX_WAYS + 1];
     __shared__ unsigned buckets[RADIX_WAYS + 1];
-    __shared__ unsigned first_pack;
+    __shared__ K last_keys[RADIX_WAYS];
     const unsigned bucket = threadIdx.x;
     const radix_count segment_first = segments->first[blockIdx.x];
+    const struct radix_model<K> &model = models[blockIdx.x];
     if (segments->keys[blockIdx.x] == 0)
         return;
     radix_count *const cursor = &counts[static_cast<size_t>(blockIdx.x) * RADIX_WAYS + bucket];
@@ -194,28 +267,34 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     *cursor = segment_first + start;
     const radix_count before = bucket > 0 ? own_counts[bucket - 1] : 0;
     const bool starts_pack = thread_starts_pack(start, count, before, aim);
-    const unsigned pack =
+    const unsigned pack_before =
         block_exclusive_scan<RADIX_WAYS>(starts_pack ? 1u : 0u, pack_sums, &pack_count);
     if (starts_pack) {
-        starts[pack] = start;
-        buckets[pack] = bucket;
+        starts[pack_before] = start;
+        buckets[pack_before] = bucket;
     }
     if (bucket == 0) {
         starts[pack_count] = keys;
         buckets[pack_count] = RADIX_WAYS;
-        first_pack = atomicAdd(&totals->packs, pack_count);
     }
     __syncthreads();
-    if (bucket >= pack_count)
-        return;
-    const radix_count in_pack = starts[bucket + 1] - starts[bucket];
-    const size_t first = segment_first + starts[bucket];
-    const bool fits = in_pack <= RADIX_TILE_ROOM;
-    packs[first_pack + bucket] = {
-        first, fits ? static_cast<unsigned>(in_pack) : 0, blockIdx.x,
-        thread_make_bins(buckets[bucket], buckets[bucket + 1], models[blockIdx.x].end)};
-    if (!fits)
-        thread_add_range(totals, ranges, first, in_pack);
+    struct radix_pack pack = {};
+    const bool may_be_dense = dense_packs && thread_may_be_dense(model);
+    last_keys[bucket] = key_infinity<K>();
+    if (bucket < pack_count) {
+        const radix_count in_pack = starts[bucket + 1] - starts[bucket];
+        const bool fits = in_pack <= RADIX_TILE_ROOM;
+        const unsigned end = buckets[bucket + 1];
+        pack = {segment_first + starts[bucket], fits ? static_cast<unsigned>(in_pack) : 0,
+                blockIdx.x, thread_make_bins(buckets[bucket], end, model.end)};
+        if (!fits)
+            thread_add_range(totals, ranges, pack.first, in_pack);
+        if (may_be_dense && end < RADIX_WAYS)
+            last_keys[bucket] = thread_last_key_below(model, end << RADIX_FRACTION_BITS);
+    }
+    __syncthreads();
+    block_add_packs(pack, pack_count, last_keys, totals, packs, may_be_dense ? dense_packs : NULL,
+                    pack_sums);
 }
 
 #endif

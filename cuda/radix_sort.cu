@@ -4,7 +4,7 @@
  *   items --learn (radix_learn.cuh)--> a model: key -> position in the sorted order
  *         --count, scan, partition, encoded--> scratch, in order of buckets
  *         --learn a model of each bucket, count, pack, partition--> items, in order of finer ones
- *         --tiles (radix_tiles.cuh)--> items, sorted and decoded
+ *         --tiles (radix_dense.cuh, radix_tiles.cuh)--> items, sorted and decoded
  *
  * Up to a million keys one partition, to scratch, is enough. All work lists are made on the device
  * and kernels find their share there, so that nothing waits for the host. Buckets that fit no tile
@@ -20,6 +20,7 @@
  * digits first and tiles that end in shared memory.
  */
 #include "cuda/launch.cuh"
+#include "cuda/radix_dense.cuh"
 #include "cuda/radix_learn.cuh"
 #include "cuda/radix_tiles.cuh"
 
@@ -80,6 +81,7 @@ struct radix_workspace {
     struct radix_segments *whole;
     struct radix_segments *segments;
     struct radix_pack *packs;
+    struct radix_dense_pack<K> *dense_packs; /* NULL if none are looked for */
     struct radix_range<K> *ranges;
     struct radix_open *open;
     size_t bytes;
@@ -93,6 +95,14 @@ static T *workspace_take(void *memory, size_t *used, size_t count)
     T *const part = base ? reinterpret_cast<T *>(base + *used) : NULL;
     *used += (count * sizeof(T) + 255) / 256 * 256;
     return part;
+}
+
+/* True if packs may be worth counting: keys of 16 bytes are never close together, and for few keys
+ * a launch more costs more than it spares. */
+template <typename K>
+static bool radix_plan_has_dense(const struct radix_plan &plan)
+{
+    return sizeof(K) <= sizeof(uint64_t) && plan.first_bucket_keys > 0;
 }
 
 /* Lays the workspace out from `memory` on; with NULL, only its size is of use. */
@@ -112,6 +122,8 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     work.whole = workspace_take<struct radix_segments>(memory, &used, 1);
     work.segments = workspace_take<struct radix_segments>(memory, &used, 1);
     work.packs = workspace_take<struct radix_pack>(memory, &used, packs);
+    if (radix_plan_has_dense<K>(plan))
+        work.dense_packs = workspace_take<struct radix_dense_pack<K>>(memory, &used, packs);
     work.ranges = workspace_take<struct radix_range<K>>(memory, &used, ranges);
     work.open = workspace_take<struct radix_open>(memory, &used, ranges);
     work.bytes = used;
@@ -206,6 +218,24 @@ static bool radix_first_partition(const struct radix_run<K> &run, struct error *
            radix_partition_step(run, step, error);
 }
 
+/* step.target -> items: the packs of few values. */
+template <typename K>
+static bool radix_sort_dense(const struct radix_run<K> &run, const struct radix_move<K> &move,
+                             size_t packs, struct error *error)
+{
+    if constexpr (sizeof(K) <= sizeof(uint64_t)) {
+        if (!radix_plan_has_dense<K>(run.plan))
+            return true;
+        return launch_kernel(radix_launch(run, "radix_dense_kernel",
+                                          radix_resident(run, radix_dense_blocks(sizeof(K)), packs),
+                                          RADIX_DENSE_THREADS, 0),
+                             error, radix_dense_kernel<K>, move, run.work.totals,
+                             static_cast<const struct radix_dense_pack<K> *>(run.work.dense_packs),
+                             run.work.packs);
+    }
+    return true;
+}
+
 /* The last partition and the tiles: step.source -> step.target -> items. What fits no tile is added
  * to the ranges. */
 template <typename K>
@@ -220,8 +250,8 @@ static bool radix_sort_segments(const struct radix_run<K> &run, const struct rad
            launch_kernel(radix_launch(run, "radix_pack_kernel", step.segment_count, RADIX_WAYS, 0),
                          error, radix_pack_kernel<K>, step.counts, step.segments,
                          static_cast<const struct radix_model<K> *>(run.work.models), run.plan.aim,
-                         run.work.totals, run.work.packs, run.work.ranges) &&
-           radix_partition_step(run, step, error) &&
+                         run.work.totals, run.work.packs, run.work.dense_packs, run.work.ranges) &&
+           radix_partition_step(run, step, error) && radix_sort_dense(run, move, packs, error) &&
            launch_kernel(radix_launch(run, "radix_tiles_kernel",
                                       radix_resident(run, radix_tile_blocks(sizeof(K)), packs),
                                       RADIX_TILE_THREADS, sizeof(struct radix_tile_shared<K>)),

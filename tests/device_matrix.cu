@@ -140,6 +140,37 @@ static uint64_t shape_periodic(size_t i, size_t)
     return i % 64 ? ((uint64_t)3 << 60) + random_bits(i) % 1000003 : random_bits(i);
 }
 
+/* Values below VALUES, from the top of a width's range or from its bottom: 8 bytes with SHIFT 0, 4
+ * with SHIFT 32. */
+template <uint64_t VALUES, unsigned SHIFT>
+static uint64_t shape_low_values(size_t i, size_t)
+{
+    return random_bits(i) % VALUES << SHIFT;
+}
+
+template <uint64_t VALUES, unsigned SHIFT>
+static uint64_t shape_high_values(size_t i, size_t n)
+{
+    return UINT64_MAX - shape_low_values<VALUES, SHIFT>(i, n);
+}
+
+/* Values at even distances, each 255 or 256 times, and a few between them: in turns, descending. */
+template <unsigned SHIFT>
+static uint64_t shape_comb(size_t i, size_t n)
+{
+    const uint64_t teeth = n / 255 + 1, tooth = teeth - 1 - i % teeth;
+    const uint64_t bits = random_bits(i);
+    return (i < teeth && bits % 16 ? bits % (16411 * teeth) : 16411 * tooth) << SHIFT;
+}
+
+/* Values that get rarer, so that each range of them has many at its lower end. */
+template <unsigned SHIFT>
+static uint64_t shape_slope(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return ((bits & 0xffff) * (bits >> 16 & 0xffff) >> 10) << SHIFT;
+}
+
 struct shape {
     const char *name;
     uint64_t (*key)(size_t i, size_t n);
@@ -178,6 +209,18 @@ static const struct shape shapes[] = {
     {"a hot value in each byte", shape_hot_digits, some, 65538},
     {"strided", shape_strided, some, 65538},
     {"periodic", shape_periodic, some, 65538},
+    {"300,007 values of 8 bytes", shape_low_values<300007, 0>, some, 65538},
+    {"300,007 values of 4 bytes", shape_low_values<300007, 32>, (1 << 20) + 1, 65538},
+    {"5,000,011 values of 8 bytes", shape_low_values<5000011, 0>, some, 65538},
+    {"5,000,011 values of 4 bytes", shape_low_values<5000011, 32>, (1 << 20) + 1, 65538},
+    {"300,007 greatest of 8 bytes", shape_high_values<300007, 0>, some, 65538},
+    {"300,007 greatest of 4 bytes", shape_high_values<300007, 32>, some, 65538},
+    {"5,000,011 greatest of 8 bytes", shape_high_values<5000011, 0>, some, 65538},
+    {"5,000,011 greatest of 4 bytes", shape_high_values<5000011, 32>, some, 65538},
+    {"comb of 8 bytes", shape_comb<0>, some, 65538},
+    {"comb of 4 bytes", shape_comb<32>, some, 65538},
+    {"slope of 8 bytes", shape_slope<0>, some, 65538},
+    {"slope of 4 bytes", shape_slope<32>, some, 65538},
 };
 
 /* What of it --quick takes. */

@@ -492,6 +492,13 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
     return result;
 }
 
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum)
+{
+    for (unsigned shift = 0; shift < 32; shift += 8)
+        sum += (a >> shift & 0xff) * (b >> shift & 0xff);
+    return sum;
+}
+
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift)
 {
     return (unsigned)(((uint64_t)high << 32 | low) << (shift & 31) >> 32);
