@@ -85,7 +85,7 @@ gpusort: $(BUILD)/gpusort
 $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-simt: $(addprefix $(BUILD)/simt/,gpusort device_matrix top_matrix bench_sort simt_selftest)
+simt: $(addprefix $(BUILD)/simt/,gpusort device_matrix ordered_matrix top_matrix bench_sort simt_selftest)
 $(BUILD)/simt/gpusort: $(cli_objects) $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/%_matrix.cu.o $(host_objects) $(simt_objects)
@@ -157,7 +157,8 @@ check: all simt $(unit_programs)
 
 ifeq ($(CUDA),1)
 check-gpu:
-	+$(MAKE) -j$$(nproc) all bench $(BUILD)/tests/device_matrix $(BUILD)/tests/top_matrix
+	+$(MAKE) -j$$(nproc) all bench $(BUILD)/tests/device_matrix \
+		$(BUILD)/tests/ordered_matrix $(BUILD)/tests/top_matrix
 	BUILD=$(BUILD) tests/run.sh --gpu
 else
 check-gpu:

@@ -93,25 +93,16 @@ __device__ __forceinline__ void block_set_segments(struct radix_segments *segmen
         segments->tiles[RADIX_SEGMENTS] = tiles;
 }
 
-/* Makes the whole array one segment, and clears the totals. One block. */
-template <typename K>
-__global__ void __launch_bounds__(RADIX_SEGMENTS)
-    radix_whole_kernel(size_t count, struct radix_segments *whole, struct radix_totals *totals)
-{
-    __shared__ unsigned warp_sums[THREADS_PER_WARP];
-    block_set_segments<K>(whole, 0, threadIdx.x == 0 ? count : 0, warp_sums);
-    if (threadIdx.x == 0)
-        *totals = {};
-}
-
-/* counts of the whole array's buckets -> cursors, and the buckets as segments. One block. */
+/* counts of the whole array's buckets -> cursors, and the buckets as segments; of an empty array
+ * nobody has made counts. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
-    radix_scan_kernel(radix_count *counts, struct radix_segments *segments)
+    radix_scan_kernel(const struct radix_segments *whole, radix_count *counts,
+                      struct radix_segments *segments)
 {
     __shared__ radix_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned tile_sums[THREADS_PER_WARP];
-    const radix_count count = counts[threadIdx.x];
+    const radix_count count = whole->keys[0] > 0 ? counts[threadIdx.x] : 0;
     radix_count keys = 0;
     const radix_count first = block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
     counts[threadIdx.x] = first;

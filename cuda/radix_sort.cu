@@ -1,7 +1,8 @@
 /* radix_sort.cu - a sort in few passes over memory: one or two partitions by learned maps, then
  * tiles in shared memory.
  *
- *   items --learn (radix_learn.cuh)--> a model: key -> position in the sorted order
+ *   items --in order already? (radix_ordered.cuh)--> then nothing else, or:
+ *         --learn (radix_learn.cuh)--> a model: key -> position in the sorted order
  *         --count, scan, partition, encoded--> scratch, in order of buckets
  *         --learn a model of each bucket, count, pack, partition--> items, in order of finer ones
  *         --tiles (radix_dense.cuh, radix_tiles.cuh)--> items, sorted and decoded
@@ -22,6 +23,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/radix_dense.cuh"
 #include "cuda/radix_learn.cuh"
+#include "cuda/radix_ordered.cuh"
 #include "cuda/radix_tiles.cuh"
 
 #include <algorithm>
@@ -75,6 +77,7 @@ static struct radix_plan radix_plan_make(size_t count, size_t tile_size)
 template <typename K>
 struct radix_workspace {
     struct radix_totals *totals;
+    unsigned *answers;         /* of the blocks that look whether all is in order */
     radix_count *first_counts; /* of the first of two partitions */
     radix_count *counts;
     struct radix_model<K> *models;
@@ -116,6 +119,7 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     struct radix_workspace<K> work = {
     };
     work.totals = workspace_take<struct radix_totals>(memory, &used, 1);
+    work.answers = workspace_take<unsigned>(memory, &used, RADIX_ORDER_ANSWERS);
     work.first_counts = workspace_take<radix_count>(memory, &used, RADIX_WAYS);
     work.counts = workspace_take<radix_count>(memory, &used, buckets);
     work.models = workspace_take<struct radix_model<K>>(memory, &used, plan.segments);
@@ -214,7 +218,7 @@ static bool radix_first_partition(const struct radix_run<K> &run, struct error *
     };
     return radix_count_step(run, step, error) &&
            launch_kernel(radix_launch(run, "radix_scan_kernel", 1, RADIX_WAYS, 0), error,
-                         radix_scan_kernel<K>, step.counts, run.work.segments) &&
+                         radix_scan_kernel<K>, step.segments, step.counts, run.work.segments) &&
            radix_partition_step(run, step, error);
 }
 
@@ -291,13 +295,31 @@ static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run
     return true;
 }
 
+/* Makes the whole array one segment, or an empty one if no key is out of place: looked at where
+ * that is small beside the sort. */
+template <typename K>
+static bool radix_start_whole(const struct radix_run<K> &run, struct error *error)
+{
+    const size_t count = run.sort.count;
+    K *const items = static_cast<K *>(run.sort.items);
+    const size_t pieces = std::min<size_t>(radix_order_pieces<K>(count), RADIX_ORDER_ANSWERS);
+    const size_t lookers =
+        count < RADIX_ORDER_LEAST ? 0 : radix_resident(run, RADIX_ORDER_BLOCKS, pieces);
+    return launch_kernel(radix_launch(run, "radix_order_kernel", lookers, RADIX_ORDER_THREADS, 0),
+                         error, radix_order_kernel<K>, static_cast<const K *>(items), count,
+                         run.sort.order, run.work.answers) &&
+           launch_kernel(radix_launch(run, "radix_whole_kernel", std::max<size_t>(lookers, 1),
+                                      RADIX_ORDER_THREADS, 0),
+                         error, radix_whole_kernel<K>, items, count,
+                         static_cast<const unsigned *>(run.work.answers),
+                         static_cast<unsigned>(lookers), run.work.whole, run.work.totals);
+}
+
 template <typename K>
 static bool radix_start(const struct cuda_sort &sort, struct error *error)
 {
     struct radix_run<K> run;
-    if (!radix_prepare(sort, &run, error) ||
-        !launch_kernel(radix_launch(run, "radix_whole_kernel", 1, RADIX_SEGMENTS, 0), error,
-                       radix_whole_kernel<K>, sort.count, run.work.whole, run.work.totals))
+    if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, error))
         return false;
     K *const items = static_cast<K *>(sort.items), *const scratch = static_cast<K *>(sort.scratch);
     struct radix_step<K> step = {

@@ -1,0 +1,165 @@
+/* radix_ordered.cuh - input that is in order already, or in the opposite order, is found out by one
+ * read, and what is to be parted is the whole array or nothing.
+ *
+ *   items --radix_order_kernel--> what each block saw of its share: keys that rise, that fall
+ *         --radix_whole_kernel--> both: a segment of all keys, as if nobody had looked
+ *                                 no fall: an empty segment, as items are sorted
+ *                                 no rise: the same, and items are turned round
+ *
+ * With an empty segment all kernels that follow find nothing to do and end at once: so nothing
+ * waits for the host, and nothing is read or written but the items.
+ *
+ * Other input pays two short kernels. A block first compares a few keys spread over the whole
+ * array, which the shapes with long runs (two sorted files, an organ pipe) do not pass, then the
+ * neighbours in its share, piece by piece, and leaves with the first piece that shows disorder.
+ * Of random keys nobody looks at a second piece. Few keys out of place cost one read at most.
+ *
+ * Order is that of whole keys, so equal keys may stand as they like, and turning round needs no
+ * care for them. Stored bits stay as they are: what encode and decode would do cancels.
+ */
+#ifndef CUDA_RADIX_ORDERED_CUH
+#define CUDA_RADIX_ORDERED_CUH
+
+#include "cuda/radix_levels.cuh"
+
+/* What was seen of pairs of keys, as bits. */
+constexpr unsigned RADIX_RISES = 1; /* the key behind is greater */
+constexpr unsigned RADIX_FALLS = 2; /* the key behind is smaller */
+constexpr unsigned RADIX_DISORDER = RADIX_RISES | RADIX_FALLS;
+
+/* One thread of radix_whole_kernel for the answer of each block. */
+constexpr unsigned RADIX_ORDER_THREADS = RADIX_SEGMENTS;
+constexpr unsigned RADIX_ORDER_ANSWERS = RADIX_SEGMENTS;
+
+/* Pairs that a thread compares between two barriers: 32 bytes on their way. */
+template <typename K>
+constexpr unsigned RADIX_ORDER_PAIRS = 32 / sizeof(K);
+template <typename K>
+constexpr unsigned RADIX_ORDER_PIECE = RADIX_ORDER_THREADS *RADIX_ORDER_PAIRS<K>;
+
+template <typename K>
+__host__ __device__ __forceinline__ unsigned radix_order_pieces(size_t count)
+{
+    return static_cast<unsigned>((count + RADIX_ORDER_PIECE<K> - 1) / RADIX_ORDER_PIECE<K>);
+}
+
+/* Compares before[i] with behind[i], stored bits all of them. */
+template <typename K, unsigned N>
+__device__ __forceinline__ unsigned thread_compare_pairs(const struct key_order &encoding,
+                                                         K (&before)[N], K (&behind)[N])
+{
+    thread_encode_keys(encoding, before);
+    thread_encode_keys(encoding, behind);
+    unsigned seen = 0;
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        seen |=
+            (before[i] < behind[i] ? RADIX_RISES : 0) | (behind[i] < before[i] ? RADIX_FALLS : 0);
+    return seen;
+}
+
+/* Keys at even distances, from the first one to the last, each with the next one. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_compare_sample(const K *items, size_t count,
+                                                          const struct key_order &encoding)
+{
+    if (threadIdx.x >= RADIX_ORDER_SAMPLE)
+        return 0;
+    const size_t last = count - 1;
+    const size_t stride = last / RADIX_ORDER_SAMPLE;
+    const size_t index = threadIdx.x * stride;
+    const size_t next = threadIdx.x + 1 < RADIX_ORDER_SAMPLE ? index + stride : last;
+    K before[1] = {items[index]}, behind[1] = {items[next]};
+    return thread_compare_pairs(encoding, before, behind);
+}
+
+/* The keys of a piece, each with its neighbour. */
+template <typename K>
+__device__ __forceinline__ unsigned
+thread_compare_piece(const K *items, size_t count, unsigned piece, const struct key_order &encoding)
+{
+    const size_t first = static_cast<size_t>(piece) * RADIX_ORDER_PIECE<K> + threadIdx.x;
+    K before[RADIX_ORDER_PAIRS<K>], behind[RADIX_ORDER_PAIRS<K>];
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_ORDER_PAIRS<K>; i++) {
+        const size_t index = first + i * RADIX_ORDER_THREADS;
+        const bool is_pair = index + 1 < count;
+        before[i] = is_pair ? items[index] : K{0};
+        behind[i] = is_pair ? items[index + 1] : K{0};
+    }
+    return thread_compare_pairs(encoding, before, behind);
+}
+
+/* What any thread of the block has seen. A barrier. */
+__device__ __forceinline__ unsigned block_seen(unsigned seen)
+{
+    const bool rises = __syncthreads_or((seen & RADIX_RISES) != 0);
+    const bool falls = __syncthreads_or((seen & RADIX_FALLS) != 0);
+    return (rises ? RADIX_RISES : 0) | (falls ? RADIX_FALLS : 0);
+}
+
+/* answers[block]: what the block saw, of all neighbours in its share unless that is disorder. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_ORDER_THREADS, RADIX_ORDER_BLOCKS)
+    radix_order_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
+                       unsigned *answers)
+{
+    const struct radix_share share = block_share(radix_order_pieces<K>(count));
+    unsigned seen = block_seen(thread_compare_sample(items, count, encoding));
+    unsigned piece = share.begin;
+    while (piece < share.end && !__syncthreads_or(seen == RADIX_DISORDER))
+        seen |= thread_compare_piece(items, count, piece++, encoding);
+    seen = block_seen(seen);
+    if (threadIdx.x == 0)
+        answers[blockIdx.x] = seen;
+}
+
+/* Swaps the keys with their mirror images. All blocks share it. */
+template <typename K>
+__device__ __forceinline__ void block_turn_round(K *items, size_t count)
+{
+    const size_t half = count / 2;
+    const size_t stride = static_cast<size_t>(gridDim.x) * RADIX_ORDER_PIECE<K>;
+    size_t first = static_cast<size_t>(blockIdx.x) * RADIX_ORDER_PIECE<K> + threadIdx.x;
+    for (; first < half; first += stride) {
+        K low[RADIX_ORDER_PAIRS<K>], high[RADIX_ORDER_PAIRS<K>];
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_ORDER_PAIRS<K>; i++) {
+            const size_t index = first + i * RADIX_ORDER_THREADS;
+            if (index < half) {
+                low[i] = items[index];
+                high[i] = items[count - 1 - index];
+            }
+        }
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_ORDER_PAIRS<K>; i++) {
+            const size_t index = first + i * RADIX_ORDER_THREADS;
+            if (index < half) {
+                items[index] = high[i];
+                items[count - 1 - index] = low[i];
+            }
+        }
+    }
+}
+
+/* Makes the whole array one segment, or an empty one if it is in order, for which it may have to
+ * be turned round; and clears the totals. With no answers, nobody has looked. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_ORDER_THREADS)
+    radix_whole_kernel(K *items, size_t count, const unsigned *answers, unsigned answer_count,
+                       struct radix_segments *whole, struct radix_totals *totals)
+{
+    __shared__ unsigned warp_sums[THREADS_PER_WARP];
+    const unsigned own = threadIdx.x < answer_count ? answers[threadIdx.x] : 0;
+    const unsigned seen = block_seen(answer_count > 0 ? own : RADIX_DISORDER);
+    if (blockIdx.x == 0) {
+        const bool is_all = threadIdx.x == 0 && seen == RADIX_DISORDER;
+        block_set_segments<K>(whole, 0, is_all ? count : 0, warp_sums);
+        if (threadIdx.x == 0)
+            *totals = {};
+    }
+    if (seen == RADIX_FALLS)
+        block_turn_round(items, count);
+}
+
+#endif
