@@ -89,13 +89,47 @@ __device__ __forceinline__ unsigned thread_pair_split(const K *tile, const struc
         else
             from = middle + KEY_BYTES<K>;
     }
+    unsigned at_a = a + from, at_b = b + from;
+    const unsigned end_of_a = a + to;
 #pragma unroll
     for (unsigned step = row_bytes; step >= KEY_BYTES<K>; step /= 2) {
-        const unsigned last = from + step - KEY_BYTES<K>;
-        if (last < to && !(key_at_byte(tile, b + last) < key_at_byte(tile, a + last)))
-            from += step;
+        const bool is_before =
+            at_a + step <= end_of_a && !(key_at_byte(tile, at_b + step - KEY_BYTES<K>) <
+                                         key_at_byte(tile, at_a + step - KEY_BYTES<K>));
+        if (is_before)
+            at_a += step;
+        if (is_before)
+            at_b += step;
     }
-    return from / KEY_BYTES<K>;
+    return (at_a - a) / KEY_BYTES<K>;
+}
+
+/* Where the keys of a thread are that begins `start` keys behind the first one of its row and goes
+ * round: in three stretches, in each of which they follow one another, as the row is some keys of a
+ * and then some of b, and one of both is begun twice. Key number j is j keys behind the byte of its
+ * stretch, less a row: so that no byte is below 0. */
+struct pair_stretches {
+    unsigned first;
+    unsigned second;
+    unsigned third;
+    unsigned first_end; /* number of the key behind the stretch */
+    unsigned second_end;
+};
+
+/* `a` and `b`: the bytes where the row would begin if all of it were of that run. */
+template <typename K>
+__device__ __forceinline__ struct pair_stretches
+thread_find_stretches(unsigned a, unsigned b, unsigned count_of_a, unsigned start)
+{
+    constexpr unsigned row_bytes = ROW<K> * sizeof(K);
+    const bool begins_in_a = start < count_of_a;
+    const unsigned start_of_a = a + start * KEY_BYTES<K>, start_of_b = b + start * KEY_BYTES<K>;
+    const unsigned third = begins_in_a ? start_of_a : start_of_b;
+    const unsigned wrap = ROW<K> - start, end_of_a = count_of_a - start;
+    const struct pair_stretches stretches = {
+        third + row_bytes, begins_in_a ? start_of_b + row_bytes : start_of_a, third,
+        begins_in_a ? end_of_a : wrap, begins_in_a ? wrap : ROW<K> + end_of_a};
+    return stretches;
 }
 
 /* The thread's keys of the merge, behind `diagonal`, as a bitonic sequence turned round: `split`
@@ -106,14 +140,15 @@ __device__ __forceinline__ void thread_pair_load(const K *tile, const struct pai
                                                  unsigned next_split, K (&keys)[ROW<K>])
 {
     constexpr unsigned row_bytes = ROW<K> * sizeof(K);
-    const unsigned bytes_of_a = (next_split - split) * KEY_BYTES<K>;
     const unsigned a = (pair.first + split) * KEY_BYTES<K>;
     const unsigned b = a + (pair.count - diagonal) * KEY_BYTES<K> - row_bytes;
-    const unsigned start = (thread_row_place<K>() - split) * KEY_BYTES<K>;
+    const struct pair_stretches stretches = thread_find_stretches<K>(
+        a, b, next_split - split, (thread_row_place<K>() - split) % ROW<K>);
 #pragma unroll
     for (unsigned j = 0; j < ROW<K>; j++) {
-        const unsigned byte = (start + j * KEY_BYTES<K>) % row_bytes;
-        keys[j] = key_at_byte(tile, (byte < bytes_of_a ? a : b) + byte);
+        const unsigned behind = j < stretches.second_end ? stretches.second : stretches.third;
+        const unsigned byte = j < stretches.first_end ? stretches.first : behind;
+        keys[j] = key_at_byte(tile, byte + (j * KEY_BYTES<K> - row_bytes));
     }
 }
 

@@ -25,6 +25,7 @@
  */
 #include "cuda/async_copy.cuh"
 #include "cuda/block_pairs.cuh"
+#include "cuda/block_scan.cuh"
 #include "cuda/dispatch.cuh"
 #include "cuda/dynamic_shared.cuh"
 #include "cuda/rank_merge.cuh"
@@ -117,50 +118,87 @@ struct merge_shared {
     unsigned splits[MERGE_THREADS<K>];
 };
 
-/* Finds the pieces of the part, and lays out the pairs. Ends with a barrier. */
+/* Finds the pieces of the part, and lays out the pairs: a lane for each way, of the first warp.
+ * Ends with a barrier. */
 template <typename K>
 __device__ __forceinline__ void
 block_find_pieces(const struct run_list &list, const struct merge_part &part, unsigned part_keys,
                   const size_t *splits, struct merge_shared<K> *shared)
 {
     const unsigned ways = 1u << list.ways_bits, way = threadIdx.x;
-    if (way < ways) {
-        const size_t split = splits[(static_cast<size_t>(blockIdx.x) << list.ways_bits) + way];
-        const size_t next_split =
-            part.left <= part_keys
-                ? run_list_count(list, part.group, way)
-                : splits[(static_cast<size_t>(blockIdx.x + 1) << list.ways_bits) + way];
-        shared->first[way] = part.group + way * list.run + split;
-        shared->count[way] = static_cast<unsigned>(next_split - split);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned first = 0;
-        for (unsigned pair = 0; pair < ways / 2; pair++) {
-            shared->pairs[pair] = first;
-            const unsigned keys = shared->count[2 * pair] + shared->count[2 * pair + 1];
-            first += (keys + ROW<K> - 1) / ROW<K> * ROW<K>;
+    if (way < THREADS_PER_WARP) {
+        unsigned count = 0;
+        if (way < ways) {
+            const size_t *const own = &splits[(static_cast<size_t>(blockIdx.x) << list.ways_bits)];
+            const size_t split = own[way];
+            const size_t next_split =
+                part.left <= part_keys ? run_list_count(list, part.group, way) : own[ways + way];
+            count = static_cast<unsigned>(next_split - split);
+            shared->first[way] = part.group + way * list.run + split;
+            shared->count[way] = count;
         }
-        shared->pairs[ways / 2] = MERGE_KEYS<K>; /* the last pair has the rest */
+        const unsigned keys = count + __shfl_xor_sync(ALL_LANES, count, 1);
+        unsigned end = (keys + ROW<K> - 1) / ROW<K> * ROW<K>; /* of the pair */
+#pragma unroll
+        for (unsigned distance = 2; distance < MERGE_WAYS; distance *= 2) {
+            const unsigned before = __shfl_up_sync(ALL_LANES, end, distance);
+            end += way >= distance ? before : 0;
+        }
+        /* The last pair has the rest. */
+        if (way == 0)
+            shared->pairs[0] = 0;
+        if (way < ways && way % 2 == 0)
+            shared->pairs[way / 2 + 1] = way + 2 < ways ? end : MERGE_KEYS<K>;
     }
     __syncthreads();
 }
 
-/* Copies a pair of pieces, the second one descending, and fills what is between. */
-template <typename K>
-__device__ __forceinline__ void block_copy_pair(const K *source, unsigned pair,
-                                                struct merge_shared<K> *shared)
+/* Copies keys[lane], keys[lane + 32] ... of `count`, forwards or backwards from `to` on. */
+template <bool IS_BACKWARDS, typename K>
+__device__ __forceinline__ void warp_copy_keys(K *to, const K *keys, unsigned count)
 {
-    const unsigned a_count = shared->count[2 * pair], b_count = shared->count[2 * pair + 1];
-    const K *const a = source + shared->first[2 * pair];
-    const K *const b = source + shared->first[2 * pair + 1];
-    K *const start = shared->keys + shared->pairs[pair];
-    K *const end = shared->keys + shared->pairs[pair + 1];
-    for (unsigned i = threadIdx.x; i < a_count; i += MERGE_THREADS<K>)
-        thread_copy_async(start + i, a + i);
-    for (unsigned i = threadIdx.x; i < b_count; i += MERGE_THREADS<K>)
-        thread_copy_async(end - 1 - i, b + i);
-    for (K *fill = start + a_count + threadIdx.x; fill < end - b_count; fill += MERGE_THREADS<K>)
+    constexpr int at_once = 8, step = IS_BACKWARDS ? -1 : 1;
+    constexpr int lanes = THREADS_PER_WARP;
+    const int lane = threadIdx.x % THREADS_PER_WARP;
+    to += step * lane;
+    keys += lane;
+#pragma unroll 1
+    for (int left = static_cast<int>(count) - lane; left > 0; left -= at_once * lanes) {
+#pragma unroll
+        for (int k = 0; k < at_once; k++)
+            if (k * lanes < left)
+                thread_copy_async(to + step * k * lanes, keys + k * lanes);
+        to += step * at_once * lanes;
+        keys += at_once * lanes;
+    }
+}
+
+/* Copies all pieces, each with warps of its own, and fills what is between those of a pair. A piece
+ * has 506 keys in the mean; one that has all keys of the part makes one warp copy them. */
+template <typename K>
+__device__ __forceinline__ void block_copy_pieces(const K *source, unsigned ways_bits,
+                                                  struct merge_shared<K> *shared)
+{
+    static_assert(MERGE_THREADS<K> == THREADS_PER_WARP << MERGE_WAYS_BITS, "a warp for each way");
+    const unsigned warp = threadIdx.x / THREADS_PER_WARP;
+    const unsigned warps_bits = MERGE_WAYS_BITS - ways_bits; /* of a piece */
+    const unsigned way = warp >> warps_bits;
+    const unsigned count = shared->count[way];
+    const unsigned share = (count >> warps_bits) + 1;
+    const unsigned first = min((warp - (way << warps_bits)) * share, count);
+    const unsigned own = min(share, count - first);
+    const K *const piece = source + shared->first[way] + first;
+    K *const start = shared->keys + shared->pairs[way / 2];
+    K *const end = shared->keys + shared->pairs[way / 2 + 1];
+    if (way % 2 == 0)
+        warp_copy_keys<false>(start + first, piece, own);
+    else
+        warp_copy_keys<true>(end - 1 - first, piece, own);
+    const unsigned threads = 2 * THREADS_PER_WARP << warps_bits; /* of a pair */
+    K *const fill_end = end - shared->count[way | 1];
+    K *fill = start + shared->count[way & ~1u] + (threadIdx.x & (threads - 1));
+#pragma unroll 1
+    for (; fill < fill_end; fill += threads)
         *fill = key_infinity<K>();
 }
 
@@ -191,8 +229,7 @@ __global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
     auto *const shared = reinterpret_cast<struct merge_shared<K> *>(block_dynamic_shared());
     const struct merge_part part = merge_part_at(list, cut, blockIdx.x);
     block_find_pieces(list, part, cut.part_keys, splits, shared);
-    for (unsigned pair = 0; pair < (1u << list.ways_bits) / 2; pair++)
-        block_copy_pair(source, pair, shared);
+    block_copy_pieces(source, list.ways_bits, shared);
     thread_wait_for_copies();
     __syncthreads();
     for (unsigned level = 0; level < list.ways_bits; level++)

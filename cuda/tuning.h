@@ -164,8 +164,8 @@ __host__ __device__ constexpr unsigned radix_dense_blocks(size_t item_bytes)
 }
 
 /* From so many keys on radix looks whether they are in order already. It costs two short kernels,
- * which do not show beside 3 ms, and saves nine tenths of the time. So many keys of a sample do all blocks look
- * at; blocks a multiprocessor, with 64 KiB of keys on their way. */
+ * which do not show beside 3 ms, and saves nine tenths of the time. So many keys of a sample do all
+ * blocks look at; blocks a multiprocessor, with 64 KiB of keys on their way. */
 constexpr size_t RADIX_ORDER_LEAST = (size_t)1 << 20;
 constexpr unsigned RADIX_ORDER_SAMPLE = 128;
 constexpr unsigned RADIX_ORDER_BLOCKS = 4;
