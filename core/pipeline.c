@@ -235,7 +235,7 @@ static bool read_lines(struct run *run, struct lines *lines, struct error *error
 {
     const uint64_t start = clock_now_ns();
     for (size_t i = 0; i < run->job->reader_count; i++)
-        if (!lines_append(lines, run->job->readers[i].source, error))
+        if (!lines_append(lines, run->job->readers[i].source, 0, error))
             return false;
     stage_add(run, STAGE_READ, start);
     return true;
@@ -295,11 +295,16 @@ static bool collect_items(struct run *run, struct key_index **items, void **buff
     return true;
 }
 
-/* Of the items, sorted by key, those that may be among the `wanted` first lines: the run of equal
- * keys that the last of these is in is kept whole. */
-static size_t count_to_refine(const struct key_index *items, size_t count, size_t wanted)
+/* Of the items, sorted by key, those that may be among the first lines that are wanted: the run of
+ * equal keys that the last of these is in is kept whole. How many lines are left out for equal ones
+ * shows only later. */
+static size_t count_to_refine(const struct run *run, const struct key_index *items)
 {
-    while (wanted > 0 && wanted < count && items[wanted].key == items[wanted - 1].key)
+    const struct job *job = run->job;
+    size_t wanted = sort_spec_given(&job->sort, run->count);
+    if (job->line_order.unique)
+        return run->count;
+    while (wanted > 0 && wanted < run->count && items[wanted].key == items[wanted - 1].key)
         wanted++;
     return wanted;
 }
@@ -319,9 +324,10 @@ static bool refine_and_write_lines(struct run *run, struct lines *lines, struct 
     struct key_index *items;
     void *buffer;
     uint64_t start = clock_now_ns();
-    const size_t wanted = sort_spec_given(&run->job->sort, run->count);
     TRY(collect_items(run, &items, &buffer, error));
-    TRY(lines_refine(lines, items, count_to_refine(items, run->count, wanted), error));
+    size_t count = count_to_refine(run, items);
+    TRY(lines_refine(lines, items, &count, error));
+    const size_t wanted = sort_spec_given(&run->job->sort, count);
     stage_add(run, STAGE_REFINE, start);
     start = clock_now_ns();
     TRY(run->job->argsort.index_type ? write_line_numbers(run, lines, items, wanted, error)

@@ -26,7 +26,7 @@ static void quote_line(const char *line, size_t bytes, char quote[QUOTE_BYTES])
 static bool is_blank_line(const char *line, size_t bytes)
 {
     for (size_t i = 0; i < bytes; ++i)
-        if (memchr(" \t\r\v\f", line[i], 5) == NULL)
+        if (memchr(" \t\n\r\v\f", line[i], 6) == NULL)
             return false;
     return true;
 }

@@ -1,14 +1,11 @@
-/* lines.h - text kept verbatim: every line is one number and comes out as the bytes that came in.
+/* lines.h - text kept verbatim: lines are put in order and come out as the bytes that came in.
  *
  *   lines_append (each input) -> lines_index -> lines_key: one struct key_index a line
  *     -> (an engine sorts them by key) -> lines_refine: runs of equal keys, exactly
  *     -> lines_write: gathers the bytes; or lines_number: turns items into the numbers of lines
  *
- * The order is that of `LC_ALL=C sort -g`: by the value that strtold(3) gives (-nan < nan < -inf <
- * ... < inf; -0 and 0 equal), then by the bytes of the line; descending reverses both. If `stable`,
- * lines of equal value stay in the order of the input instead, in either direction, as `sort -g -s`
- * has them. The key is a monotone 64-bit image of the value, so lines_refine has work only where
- * keys are equal.
+ * The order is that of `LC_ALL=C sort`, as core/line_order.h has it. The key is a monotone 64-bit
+ * image of the first key of the order, so lines_refine has work only where keys are equal.
  */
 #ifndef FORMATS_LINES_H
 #define FORMATS_LINES_H
@@ -21,12 +18,14 @@
 
 struct lines;
 
-/* NULL when memory runs out. threads: at most so many work on the lines. The order has one key, the
- * whole line, LINE_STRICT; the caller keeps it until lines_free. */
+/* NULL when memory runs out. threads: at most so many work on the lines. The order, of which only
+ * the first key may be LINE_STRICT, is borrowed until lines_free. */
 struct lines *lines_create(unsigned threads, const struct line_order *order);
 
-/* Reads the source to its end. A last line without a newline gets one. */
-bool lines_append(struct lines *lines, struct source *source, struct error *error);
+/* Reads the source to its end. A last line without a terminator gets one. lines_read: lines of the
+ * source that were read before, which count in messages. */
+bool lines_append(struct lines *lines, struct source *source, size_t lines_read,
+                  struct error *error);
 
 /* Finds the lines once all inputs are appended. */
 bool lines_index(struct lines *lines, struct error *error);
@@ -38,15 +37,17 @@ size_t lines_count(const struct lines *lines);
 size_t lines_bytes(const struct lines *lines);
 
 /* Keys the next 1..capacity lines, in input order; *count 0 when all are keyed. index says where
- * the line stands in the text and grows from line to line. A line that is not one number, with
- * blanks around it at most, is an error "FILE:LINE: ...". capacity is at least LINES_KEY_MIN or the
- * number of lines left. */
+ * the line stands in the text and grows from line to line. If the first key is LINE_STRICT, one
+ * that is not one number, with blanks around it at most, is an error "FILE:LINE: ...". capacity is
+ * at least LINES_KEY_MIN or the number of lines left. */
 #define LINES_KEY_MIN ((size_t)1 << 18)
 bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, size_t *count,
                struct error *error);
 
-/* Puts runs of equal keys among items[0..count), sorted by key, into the exact order. */
-bool lines_refine(const struct lines *lines, struct key_index *items, size_t count,
+/* Puts runs of equal keys among items[0..*count), sorted by key and equal keys by index, into the
+ * exact order. If the order is unique, only the first of equal lines is kept; *count says how many
+ * are. */
+bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
                   struct error *error);
 
 /* Writes the lines in the order of items. */

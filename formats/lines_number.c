@@ -25,8 +25,8 @@ static void count_block(const struct lines *lines, size_t block, uint32_t *befor
     uint32_t count = 0;
     for (size_t at = 0; at < bytes; at += CELL_BYTES) {
         before[block * CELLS_PER_BLOCK + at / CELL_BYTES] = count;
-        count +=
-            (uint32_t)newlines_count(text + at, bytes - at < CELL_BYTES ? bytes - at : CELL_BYTES);
+        count += (uint32_t)bytes_count(text + at, bytes - at < CELL_BYTES ? bytes - at : CELL_BYTES,
+                                       lines->order->terminator);
     }
 }
 
@@ -41,7 +41,8 @@ static void number_segment(const struct lines *lines, const uint32_t *before,
         }
         const size_t offset = line_offset(items[i]), cell = offset / CELL_BYTES;
         items[i].index = lines->lines_before[offset / LINES_BLOCK_BYTES] + before[cell] +
-                         newlines_count(lines->text + cell * CELL_BYTES, offset % CELL_BYTES);
+                         bytes_count(lines->text + cell * CELL_BYTES, offset % CELL_BYTES,
+                                     lines->order->terminator);
     }
 }
 

@@ -1,35 +1,25 @@
 /* lines_refine.c - the exact order within runs of equal keys; see lines.h.
  *
- * Lines are compared as rows of 64-bit words, the most significant first:
- *
- *   level 0, 1      the long double: sign and exponent, then significand (only where a line of the
- *                   run has an inexact key; else all values are equal)
- *   level 2, 3, ... the bytes of the line, 8 at a time, zeros after its end;
- *                   or, if equal values keep their order, level 2 alone: where the line stands
- *
- * A run is sorted by multikey quicksort over these words (Bentley and Sedgewick, "Fast algorithms
- * for sorting and searching strings", SODA 1997): load the word of one level into the key of every
- * item, cut the items three ways by a pivot, and go on with the equal ones at the next level, until
- * a word has the end of the line in it: then the lines are the same bytes, and done, however many
- * they are. A line holds no byte 0, so zeros sort a shorter line first, as memcmp with lengths
- * does.
+ * A run is sorted by multikey quicksort over the words of lines_row.h (Bentley and Sedgewick, "Fast
+ * algorithms for sorting and searching strings", SODA 1997): load one word of every item into its
+ * key, cut the items three ways by a pivot, and go on with the equal ones at the next word, of this
+ * row or the next one, until the words are used up: then the lines are the same bytes, and done,
+ * however many they are; or, where only one of lines with equal keys is kept, all but the first one
+ * are marked, and taken out in the end.
  *
  * The words sit in the key field, as the key is the same in all of a run; it is put back at the
- * end. Descending is the complement of every word. Where pivots from samples cut badly, the middle
- * of the range of words is the pivot: that halves the range, so a level takes at most 64 cuts more,
- * and no input makes it quadratic. Large runs, and the large parts of one, are shared out as tasks.
+ * end. Where pivots from samples cut badly, the middle of the range of words is the pivot: that
+ * halves the range, so a word takes at most 64 cuts more, and no input makes it quadratic. To find
+ * a word that is far into a row takes time by its place, unless the row is the line; so items that
+ * are equal for many words are sorted by comparing them instead. Large runs, and the large parts of
+ * one, are shared out as tasks.
  */
 #include "formats/lines.h"
+#include "formats/lines_row.h"
 #include "formats/lines_text.h"
-#include "formats/number_value.h"
 
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LEVEL_SIGN_EXPONENT 0
-#define LEVEL_SIGNIFICAND 1
-#define LEVEL_TEXT 2
 
 /* Up to so many items are sorted by insertion. */
 #define SMALL_COUNT ((size_t)12)
@@ -40,74 +30,72 @@
 /* What is searched for runs by one thread at a time. */
 #define SEGMENT_COUNT ((size_t)65536)
 
-/* Items of a run that are equal in all levels before `level`. */
+/* From this word on, rows are compared and not loaded. */
+#define DEEP_WORD ((size_t)16)
+
+/* The index of a line that is left out, as an equal one came before it. */
+#define INDEX_LEFT_OUT UINT64_MAX
+
+/* A word of a line: which one of which row. */
+struct cursor {
+    size_t column;
+    size_t word;
+};
+
+/* Items of a run that are equal in all words before the one at the cursor. */
 struct slice {
     struct key_index *items;
     size_t count;
-    size_t level;
-    bool is_loaded; /* the keys are the words of `level` */
-    unsigned cuts;  /* by sampled pivots, that may still be made in this level */
+    struct cursor cursor;
+    bool is_loaded; /* the keys are the words at the cursor */
+    unsigned cuts;  /* by sampled pivots, that may still be made in this word */
 };
 
-/* The long double as two words whose order is that of the values, -0 as 0 (a NaN never
- * gets here: its key is exact). x87 has its sign and exponent in bytes 8 and 9; IEEE 754's of 128
- * bits in the top of byte 15 and 14, with more of the significand below them in the same word. */
-static void value_words(long double value, uint64_t words[2])
+/* Where lines differ next that have this word at the cursor, complemented or not as it is there. */
+static struct cursor next_cursor(const struct lines *lines, struct cursor cursor, uint64_t word)
 {
-    const bool is_x87 = LDBL_MANT_DIG == 64;
-    const uint64_t sign = is_x87 ? 0x8000 : (uint64_t)1 << 63;
-    uint64_t halves[2] = {0, 0};
-    value = value == 0 ? 0 : value;
-    memcpy(halves, &value, is_x87 ? 10 : sizeof value);
-    const bool negative = (halves[1] & sign) != 0;
-    words[0] = negative ? ~halves[1] & (sign | (sign - 1)) : halves[1] | sign;
-    words[1] = negative ? ~halves[0] : halves[0];
+    const struct row_column column = lines->columns[cursor.column];
+    if (lines_row_word_is_last(column.kind, word ^ column.complement, cursor.word))
+        return (struct cursor){cursor.column + 1, 0};
+    return (struct cursor){cursor.column, cursor.word + 1};
 }
 
-static inline uint64_t complement_of(const struct lines *lines)
+/* Less than, equal to or greater than 0, by all words from the cursor on, the place left out. */
+static int compare_lines(const struct lines *lines, struct key_index a, struct key_index b,
+                         struct cursor cursor)
 {
-    return lines->descending ? UINT64_MAX : 0;
-}
-
-/* The word of the line at the level, before it is complemented for descending order; the place of a
- * line, which goes upwards in either order, is complemented here to undo that. */
-static inline uint64_t line_word(const struct lines *lines, struct key_index item, size_t level)
-{
-    if (level < LEVEL_TEXT) {
-        uint64_t words[2];
-        const size_t length = line_length(lines, item);
-        value_words(number_line_value(line_text(lines, item), length), words);
-        return words[level];
+    const size_t columns = lines_columns(lines);
+    for (; cursor.column < columns; ++cursor.column, cursor.word = 0) {
+        struct line_row row_a, row_b;
+        lines_row_open(lines, a, cursor.column, &row_a);
+        lines_row_open(lines, b, cursor.column, &row_b);
+        for (;; ++cursor.word) {
+            const uint64_t word_a = lines_row_word(lines, &row_a, cursor.word);
+            const uint64_t word_b = lines_row_word(lines, &row_b, cursor.word);
+            if (word_a != word_b)
+                return (word_a < word_b) == (lines->columns[cursor.column].complement == 0) ? -1
+                                                                                            : 1;
+            if (lines_row_word_is_last(row_a.kind, word_a, cursor.word))
+                break;
+        }
     }
-    if (lines->stable)
-        return item.index ^ complement_of(lines);
-    uint64_t word;
-    memcpy(&word, line_text(lines, item) + (level - LEVEL_TEXT) * 8, 8);
-    const uint64_t newline = newline_mask(word);
-    if (newline != 0)
-        word &= ((uint64_t)1 << (__builtin_ctzll(newline) / 8 * 8)) - 1;
-    return __builtin_bswap64(word);
+    return 0;
 }
 
-/* True when lines that have the word, complemented or not, at this level, are the same bytes, or
- * the same line. */
-static inline bool is_last_word(const struct lines *lines, uint64_t word, size_t level)
+/* The same of two items of a slice that is loaded. */
+static inline int compare_items(const struct lines *lines, const struct slice *slice,
+                                struct key_index a, struct key_index b)
 {
-    return level >= LEVEL_TEXT && (lines->stable || ((word ^ complement_of(lines)) & 0xff) == 0);
+    if (a.key != b.key)
+        return a.key < b.key ? -1 : 1;
+    return compare_lines(lines, a, b, next_cursor(lines, slice->cursor, a.key));
 }
 
-/* Whether a stands before b, by the words from `level` on. */
-static bool is_before(const struct lines *lines, struct key_index a, struct key_index b,
-                      size_t level)
+static inline bool is_before(const struct lines *lines, const struct slice *slice,
+                             struct key_index a, struct key_index b)
 {
-    for (;; ++level) {
-        const uint64_t word_a = line_word(lines, a, level) ^ complement_of(lines);
-        const uint64_t word_b = line_word(lines, b, level) ^ complement_of(lines);
-        if (word_a != word_b)
-            return word_a < word_b;
-        if (is_last_word(lines, word_a, level))
-            return false;
-    }
+    const int order = compare_items(lines, slice, a, b);
+    return order < 0 || (order == 0 && a.index < b.index);
 }
 
 /* Sorts a few items whose words are loaded. */
@@ -116,11 +104,8 @@ static void sort_by_insertion(const struct lines *lines, const struct slice *sli
     struct key_index *const items = slice->items;
     for (size_t i = 1; i < slice->count; ++i) {
         const struct key_index item = items[i];
-        const bool is_last = is_last_word(lines, item.key, slice->level);
         size_t place = i;
-        while (place > 0 && (item.key < items[place - 1].key ||
-                             (item.key == items[place - 1].key && !is_last &&
-                              is_before(lines, item, items[place - 1], slice->level + 1)))) {
+        while (place > 0 && is_before(lines, slice, item, items[place - 1])) {
             items[place] = items[place - 1];
             --place;
         }
@@ -128,8 +113,51 @@ static void sort_by_insertion(const struct lines *lines, const struct slice *sli
     }
 }
 
-/* Lines of an inexact run whose value is known, by a hash of their bytes: reading a value from a
- * long text is slow, and a run of many lines often has few texts. */
+struct comparison {
+    const struct lines *lines;
+    const struct slice *slice;
+};
+
+static int compare_sorted(const void *a, const void *b, void *context)
+{
+    const struct comparison *const comparison = context;
+    const struct key_index *const x = a, *const y = b;
+    const int order = compare_items(comparison->lines, comparison->slice, *x, *y);
+    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Sorts items whose words are loaded, and far into their rows. */
+static void sort_by_comparison(const struct lines *lines, const struct slice *slice)
+{
+    struct comparison comparison = {lines, slice};
+    qsort_r(slice->items, slice->count, sizeof *slice->items, compare_sorted, &comparison);
+}
+
+/* Marks the lines of the slice, which is sorted, that have the keys of one before. */
+static void leave_out_repeated(const struct lines *lines, const struct slice *slice)
+{
+    struct key_index kept = slice->items[0];
+    for (size_t i = 1; i < slice->count; ++i) {
+        if (compare_items(lines, slice, kept, slice->items[i]) == 0)
+            slice->items[i].index = INDEX_LEFT_OUT;
+        else
+            kept = slice->items[i];
+    }
+}
+
+/* Keeps the first line of the input alone, where all have equal keys. */
+static void leave_out_all_but_first(struct key_index *items, size_t count)
+{
+    uint64_t first = INDEX_LEFT_OUT;
+    for (size_t i = 0; i < count; ++i) {
+        first = items[i].index < first ? items[i].index : first;
+        items[i].index = INDEX_LEFT_OUT;
+    }
+    items[0].index = first;
+}
+
+/* Values that are known, by a hash of their text: reading a value from a long text is slow, and a
+ * run of many lines often has few texts. */
 #define KNOWN_VALUES 64
 struct known_value {
     const char *text; /* NULL: no line yet */
@@ -146,41 +174,76 @@ static size_t known_value_slot(const char *text, size_t length)
     return ((word ^ length << 56) * 0x9e3779b97f4a7c15u) >> 58;
 }
 
-/* As load_words, for the levels of the value. */
+/* The line that is loaded some time after that of item i. (Not prefetched here: a function that
+ * does nothing else has no effect to a compiler, and may go.) */
+static inline const char *line_ahead(const struct lines *lines, const struct slice *slice, size_t i)
+{
+    const size_t last = slice->count - 1;
+    return line_text(lines, slice->items[last - i > LINES_AHEAD ? i + LINES_AHEAD : last]);
+}
+
+/* As load_words, for a row of values. */
 static void load_value_words(const struct lines *lines, const struct slice *slice, size_t first,
                              size_t end)
 {
     struct known_value known[KNOWN_VALUES] = {{NULL, 0, 0}};
+    const struct cursor cursor = slice->cursor;
+    const uint64_t complement = lines->columns[cursor.column].complement;
     for (size_t i = first; i < end; ++i) {
         struct key_index *const item = &slice->items[i];
-        const char *const text = line_text(lines, *item);
-        const size_t length = line_length(lines, *item);
-        struct known_value *const slot = &known[known_value_slot(text, length)];
-        if (slice->count - i > LINES_AHEAD)
-            __builtin_prefetch(line_text(lines, item[LINES_AHEAD]));
-        if (slot->text == NULL || slot->length != length || memcmp(slot->text, text, length) != 0)
-            *slot = (struct known_value){text, length, line_word(lines, *item, slice->level)};
-        item->key = slot->word ^ complement_of(lines);
+        __builtin_prefetch(line_ahead(lines, slice, i));
+        const struct line_span span = lines_row_span(lines, *item, cursor.column);
+        struct known_value *const slot = &known[known_value_slot(span.text, span.length)];
+        if (slot->text == NULL || slot->length != span.length ||
+            memcmp(slot->text, span.text, span.length) != 0) {
+            struct line_row row;
+            lines_row_open(lines, *item, cursor.column, &row);
+            *slot = (struct known_value){span.text, span.length, row.value[cursor.word]};
+        }
+        item->key = slot->word ^ complement;
+    }
+}
+
+/* As load_words, for bytes of whole lines. */
+static void load_line_words(const struct lines *lines, const struct slice *slice, size_t first,
+                            size_t end)
+{
+    const uint64_t terminators = byte_in_all(lines->order->terminator);
+    const uint64_t complement = lines->columns[slice->cursor.column].complement;
+    const size_t word = slice->cursor.word;
+    for (size_t i = first; i < end; ++i) {
+        struct key_index *const item = &slice->items[i];
+        __builtin_prefetch(line_ahead(lines, slice, i) + word * 7);
+        item->key = line_bytes_word(line_text(lines, *item), terminators, word) ^ complement;
     }
 }
 
 static void load_words(const struct lines *lines, const struct slice *slice, size_t first,
                        size_t end)
 {
-    if (slice->level < LEVEL_TEXT && end - first > KNOWN_VALUES) {
+    const struct cursor cursor = slice->cursor;
+    const enum row_kind kind = lines->columns[cursor.column].kind;
+    const uint64_t complement = lines->columns[cursor.column].complement;
+    for (size_t i = first; i < end && i < first + LINES_AHEAD; ++i)
+        __builtin_prefetch(line_text(lines, slice->items[i]) +
+                           (kind == ROW_LINE ? cursor.word * 7 : 0));
+    if (kind == ROW_LINE) {
+        load_line_words(lines, slice, first, end);
+        return;
+    }
+    if (kind == ROW_VALUE && end - first > KNOWN_VALUES) {
         load_value_words(lines, slice, first, end);
         return;
     }
-    struct key_index *const items = slice->items;
     for (size_t i = first; i < end; ++i) {
-        if (slice->count - i > LINES_AHEAD)
-            __builtin_prefetch(line_text(lines, items[i + LINES_AHEAD]) +
-                               (slice->level < LEVEL_TEXT ? 0 : (slice->level - LEVEL_TEXT) * 8));
-        items[i].key = line_word(lines, items[i], slice->level) ^ complement_of(lines);
+        struct line_row row;
+        __builtin_prefetch(line_ahead(lines, slice, i));
+        lines_row_open(lines, slice->items[i], cursor.column, &row);
+        slice->items[i].key = lines_row_word(lines, &row, cursor.word) ^ complement;
     }
 }
 
-/* Loads the words of the slice's level; large slices by many threads. */
+/* Loads the words at the cursor; large slices by many threads. */
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
     const size_t count = slice->count, parts = count / TASK_COUNT;
@@ -267,8 +330,8 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     parts[0] = parts[1] = parts[2] = *slice;
     parts[0].count = begin;
     parts[1].items += begin;
-    parts[1].count = is_last_word(lines, pivot, slice->level) ? 0 : end - begin;
-    parts[1].level++;
+    parts[1].count = end - begin;
+    parts[1].cursor = next_cursor(lines, slice->cursor, pivot);
     parts[1].is_loaded = false;
     parts[2].items += end;
     parts[2].count -= end;
@@ -281,16 +344,39 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     }
 }
 
+/* Whether items that are equal in all words before the cursor are done; if so, finishes them. */
+static bool finish_equal(const struct lines *lines, const struct slice *slice)
+{
+    if (slice->cursor.column < lines_columns(lines))
+        return false;
+    if (!lines->order->unique)
+        return !lines->order->stable; /* if stable, the place is still to be gone by */
+    leave_out_all_but_first(slice->items, slice->count);
+    return true;
+}
+
+static bool is_deep(const struct lines *lines, const struct slice *slice)
+{
+    return slice->cursor.word >= DEEP_WORD && lines->columns[slice->cursor.column].kind != ROW_LINE;
+}
+
 /* Goes on with the largest part and leaves the others to recursion, which so is at most
  * logarithmically deep. */
 static void refine_slice(const struct lines *lines, struct slice slice)
 {
     while (slice.count > 1) {
         struct slice parts[3];
+        if (!slice.is_loaded && finish_equal(lines, &slice))
+            return;
         if (!slice.is_loaded)
             load_slice(lines, &slice);
-        if (slice.count <= SMALL_COUNT) {
-            sort_by_insertion(lines, &slice);
+        if (slice.count <= SMALL_COUNT || is_deep(lines, &slice)) {
+            if (slice.count <= SMALL_COUNT)
+                sort_by_insertion(lines, &slice);
+            else
+                sort_by_comparison(lines, &slice);
+            if (lines->order->unique)
+                leave_out_repeated(lines, &slice);
             return;
         }
         cut_slice(lines, &slice, parts);
@@ -300,11 +386,11 @@ static void refine_slice(const struct lines *lines, struct slice slice)
     }
 }
 
-/* Whether the line is to be read where it is in a run: lines of equal exact keys that keep their
- * order are not, as the engine has left them in it. */
-static inline bool needs_text(const struct lines *lines, struct key_index item)
+/* Whether nothing but the first key decides, so that lines whose keys are exact are in order, as
+ * the engine has left those of equal keys in that of the input. */
+static inline bool is_one_key(const struct lines *lines)
 {
-    return !lines->stable || !line_is_exact(item);
+    return lines->order->key_count == 1 && line_order_is_stable(lines->order);
 }
 
 static bool all_exact(const struct key_index *items, size_t count)
@@ -315,16 +401,26 @@ static bool all_exact(const struct key_index *items, size_t count)
     return true;
 }
 
+/* The first word that lines with equal keys can differ in. */
+static struct cursor first_cursor(const struct lines *lines, bool is_exact)
+{
+    if (is_exact)
+        return (struct cursor){1, 0};
+    return (struct cursor){0, lines->columns[0].kind == ROW_VALUE ? 0 : 1};
+}
+
 /* Sorts a run of equal keys and puts the key back. The tasks of a large one must end before that.
  */
 static void refine_run(const struct lines *lines, struct key_index *items, size_t count)
 {
     const uint64_t key = items[0].key;
     const bool is_exact = all_exact(items, count);
-    if (is_exact && lines->stable)
+    if (is_exact && is_one_key(lines)) {
+        if (lines->order->unique)
+            leave_out_all_but_first(items, count);
         return;
-    const size_t level = is_exact ? LEVEL_TEXT : LEVEL_SIGN_EXPONENT;
-    const struct slice run = {items, count, level, false, 0};
+    }
+    const struct slice run = {items, count, first_cursor(lines, is_exact), false, 0};
     if (count > TASK_COUNT) {
 #pragma omp taskgroup
         refine_slice(lines, run);
@@ -339,10 +435,12 @@ static void refine_run(const struct lines *lines, struct key_index *items, size_
  * fetched ahead; keys ahead are never those of a run that is being refined. */
 static void refine_segment(const struct lines *lines, struct key_index *items, size_t count)
 {
+    const bool skips_exact = is_one_key(lines);
     size_t ahead = 1;
     for (size_t begin = 0, end; begin < count; begin = end) {
         for (; ahead < count && ahead < begin + LINES_AHEAD; ++ahead) {
-            if (items[ahead].key == items[ahead - 1].key && needs_text(lines, items[ahead])) {
+            if (items[ahead].key == items[ahead - 1].key &&
+                (!skips_exact || !line_is_exact(items[ahead]))) {
                 __builtin_prefetch(line_text(lines, items[ahead - 1]));
                 __builtin_prefetch(line_text(lines, items[ahead]));
             }
@@ -378,19 +476,48 @@ static size_t next_run(const struct key_index *items, size_t count, size_t place
     return high;
 }
 
-bool lines_refine(const struct lines *lines, struct key_index *items, size_t count,
+/* Closes the gaps that lines have left that are left out. */
+static size_t close_gaps(struct key_index *items, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; ++i) {
+        items[kept] = items[i];
+        kept += items[i].index != INDEX_LEFT_OUT;
+    }
+    return kept;
+}
+
+/* The same over segments of which starts[i] is the first item and starts[segments] is the end. */
+static size_t close_all_gaps(const struct lines *lines, struct key_index *items,
+                             const size_t *starts, size_t *kept, size_t segments)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)lines->threads)
+    for (size_t i = 0; i < segments; ++i)
+        kept[i] = close_gaps(items + starts[i], starts[i + 1] - starts[i]);
+    size_t count = 0;
+    for (size_t i = 0; i < segments; ++i) {
+        if (count < starts[i])
+            memmove(items + count, items + starts[i], kept[i] * sizeof *items);
+        count += kept[i];
+    }
+    return count;
+}
+
+bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
                   struct error *error)
 {
-    const size_t segments = count / SEGMENT_COUNT + 1;
-    size_t *const starts = malloc((segments + 1) * sizeof *starts);
+    const size_t segments = *count / SEGMENT_COUNT + 1;
+    size_t *const starts = malloc((2 * segments + 1) * sizeof *starts);
     if (starts == NULL)
         return error_set(error, "no memory to order equal lines");
     /* All starts are found before any key is overwritten. */
     for (size_t i = 0; i <= segments; ++i)
-        starts[i] = next_run(items, count, i * SEGMENT_COUNT);
+        starts[i] = next_run(items, *count, i * SEGMENT_COUNT);
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)lines->threads)
     for (size_t i = 0; i < segments; ++i)
         refine_segment(lines, items + starts[i], starts[i + 1] - starts[i]);
+    if (lines->order->unique)
+        *count = close_all_gaps(lines, items, starts, starts + segments + 1, segments);
     free(starts);
     return true;
 }

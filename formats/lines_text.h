@@ -1,5 +1,5 @@
-/* lines_text.h - what lines.c, lines_refine.c, lines_number.c and lines_write.c share: the text,
- * and how an item names a line of it.
+/* lines_text.h - what the sources of lines.h share: the text, and how an item names a line of
+ * it.
  */
 #ifndef FORMATS_LINES_TEXT_H
 #define FORMATS_LINES_TEXT_H
@@ -19,25 +19,26 @@
 /* An input, for messages. */
 struct lines_input {
     char *name;
-    size_t begin; /* where its text starts */
+    size_t begin;      /* where its text starts */
+    size_t lines_read; /* that were before its text */
 };
 
 struct lines {
-    char *text; /* of all inputs; every line has its newline */
+    const struct line_order *order;
+    struct row_column *columns; /* what lines are compared by; see lines_row.h */
+    char *text;                 /* of all inputs; every line has its terminator */
     size_t bytes;
     size_t mapped_bytes;
     struct lines_input *inputs;
     size_t input_count;
-    size_t *lines_before; /* block_count + 1: newlines before each block */
+    size_t *lines_before; /* block_count + 1: terminators before each block */
     size_t block_count;
     size_t keyed; /* lines that have their key */
     unsigned threads;
-    bool descending;
-    bool stable; /* lines of equal value stay in the order of the input */
 };
 
 /* An item's index is the place of the line's first byte, and in the lowest bit whether its key is
- * exact; see number_line_key. */
+ * exact: lines whose equal keys are all exact are equal in the first key of the order. */
 static inline uint64_t line_index(size_t offset, bool exact)
 {
     return (uint64_t)offset << 1 | !exact;
@@ -58,11 +59,12 @@ static inline bool line_is_exact(struct key_index item)
     return (item.index & 1) == 0;
 }
 
-/* The length without the newline. */
+/* The length without the terminator. */
 static inline size_t line_length(const struct lines *lines, struct key_index item)
 {
     const char *const text = line_text(lines, item);
-    return (size_t)((const char *)memchr(text, '\n', lines->bytes - line_offset(item)) - text);
+    const size_t left = lines->bytes - line_offset(item);
+    return (size_t)((const char *)memchr(text, lines->order->terminator, left) - text);
 }
 
 static inline size_t lines_block_bytes(const struct lines *lines, size_t block)

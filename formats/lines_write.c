@@ -17,22 +17,23 @@ struct gather {
     size_t piece_items;
 };
 
-/* Copies a line with its newline to out, if there is room before end; else returns NULL. Whole
+/* Copies a line with its terminator to out, if there is room before end; else returns NULL. Whole
  * words are copied, of which the last one is cut by what comes after it. */
-static inline unsigned char *copy_line(const char *line, unsigned char *out,
+static inline unsigned char *copy_line(const char *line, char terminator, unsigned char *out,
                                        const unsigned char *end)
 {
+    const uint64_t terminators = byte_in_all(terminator);
     for (; end - out >= 8; line += 8, out += 8) {
         uint64_t word;
         memcpy(&word, line, 8);
         memcpy(out, &word, 8);
-        const uint64_t newline = newline_mask(word);
-        if (newline != 0)
-            return out + __builtin_ctzll(newline) / 8 + 1;
+        const uint64_t found = byte_mask(word, terminators);
+        if (found != 0)
+            return out + __builtin_ctzll(found) / 8 + 1;
     }
     for (; out < end; ++line, ++out) {
         *out = (unsigned char)*line;
-        if (*line == '\n')
+        if (*line == terminator)
             return out + 1;
     }
     return NULL;
@@ -42,6 +43,7 @@ static inline unsigned char *copy_line(const char *line, unsigned char *out,
 static size_t gather_lines(const struct gather *gather, size_t first, size_t end,
                            unsigned char *buffer, size_t *bytes)
 {
+    const char terminator = gather->lines->order->terminator;
     unsigned char *out = buffer;
     const unsigned char *const buffer_end = buffer + SINK_BUFFER_BYTES;
     size_t i;
@@ -49,7 +51,7 @@ static size_t gather_lines(const struct gather *gather, size_t first, size_t end
         if (gather->count - i > LINES_AHEAD)
             __builtin_prefetch(line_text(gather->lines, gather->items[i + LINES_AHEAD]));
         unsigned char *const next =
-            copy_line(line_text(gather->lines, gather->items[i]), out, buffer_end);
+            copy_line(line_text(gather->lines, gather->items[i]), terminator, out, buffer_end);
         if (next == NULL)
             break;
         out = next;

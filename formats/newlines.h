@@ -1,4 +1,6 @@
-/* newlines.h - finding newlines 8 bytes at a time, in any C compiler's plain code. */
+/* newlines.h - finding newlines, or what else ends a line, 8 bytes at a time, in any C compiler's
+ * plain code.
+ */
 #ifndef FORMATS_NEWLINES_H
 #define FORMATS_NEWLINES_H
 
@@ -6,17 +8,24 @@
 #include <stdint.h>
 #include <string.h>
 
-/* 0x80 in each byte of the word that is a newline, 0 in the others. */
-static inline uint64_t newline_mask(uint64_t word)
+/* The byte in each byte of a word. */
+static inline uint64_t byte_in_all(char byte)
+{
+    return (unsigned char)byte * (uint64_t)0x0101010101010101u;
+}
+
+/* 0x80 in each byte of the word that is the byte of `all`, 0 in the others. */
+static inline uint64_t byte_mask(uint64_t word, uint64_t all)
 {
     const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
-    const uint64_t difference = word ^ 0x0a0a0a0a0a0a0a0au;
+    const uint64_t difference = word ^ all;
     return ~(((difference & low) + low) | difference | low);
 }
 
-/* Newlines in text[0..bytes). */
-static inline size_t newlines_count(const char *text, size_t bytes)
+/* How often the byte is in text[0..bytes). */
+static inline size_t bytes_count(const char *text, size_t bytes, char byte)
 {
+    const uint64_t all = byte_in_all(byte);
     size_t count = 0, i = 0;
     while (bytes - i >= 8) {
         /* A byte of the sums counts to 255. */
@@ -25,14 +34,20 @@ static inline size_t newlines_count(const char *text, size_t bytes)
         for (size_t k = 0; k < words; ++k, i += 8) {
             uint64_t word;
             memcpy(&word, text + i, 8);
-            sums += newline_mask(word) >> 7;
+            sums += byte_mask(word, all) >> 7;
         }
         const uint64_t pairs = (sums & 0x00ff00ff00ff00ffu) + (sums >> 8 & 0x00ff00ff00ff00ffu);
         count += pairs * 0x0001000100010001u >> 48;
     }
     for (; i < bytes; ++i)
-        count += text[i] == '\n';
+        count += text[i] == byte;
     return count;
+}
+
+/* Newlines in text[0..bytes). */
+static inline size_t newlines_count(const char *text, size_t bytes)
+{
+    return bytes_count(text, bytes, '\n');
 }
 
 #endif

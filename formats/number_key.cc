@@ -25,6 +25,7 @@
  * has their keys, underflow and overflow, is not. NaNs are equal but for their sign, as the
  * newest sort(1) compares them; a payload is only text.
  */
+#include "formats/number_digits.h"
 #include "formats/number_scan.h"
 #include "formats/number_text.h"
 #include "formats/number_value.h"
@@ -56,8 +57,9 @@ constexpr long double coarse_powers[] = {1e-308L, 1e-280L, 1e-252L, 1e-224L, 1e-
                                          1e196L,  1e224L,  1e252L,  1e280L,  1e308L};
 
 /* The keys below that of -inf, 0x000fffffffffffff. */
-constexpr uint64_t KEY_NEGATIVE_NAN = 0;
-constexpr uint64_t KEY_POSITIVE_NAN = 1;
+constexpr uint64_t KEY_NO_NUMBER = 0;
+constexpr uint64_t KEY_NEGATIVE_NAN = 1;
+constexpr uint64_t KEY_POSITIVE_NAN = 2;
 
 constexpr uint64_t EXACT_LIMIT = 1000000000000000; /* 10^15 */
 
@@ -73,66 +75,6 @@ struct decimal {
     bool is_cut;
 };
 
-constexpr uint64_t small_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-
-/* A text of fewer than 8 bytes, in the low bytes of a word. */
-inline uint64_t load_short(const char *text, size_t length)
-{
-    if (length >= 4) {
-        uint32_t low, high;
-        memcpy(&low, text, 4);
-        memcpy(&high, text + length - 4, 4);
-        return low | (uint64_t)high << 8 * (length - 4);
-    }
-    uint64_t word = 0;
-    for (size_t i = 0; i < length; ++i)
-        word |= (uint64_t)(unsigned char)text[i] << 8 * i;
-    return word;
-}
-
-/* The 8 bytes at p, zeros after the end; reads no byte outside [begin, end). */
-inline uint64_t load_word(const char *begin, const char *p, const char *end)
-{
-    const ptrdiff_t left = end - p;
-    if (left >= 8 || end - begin >= 8) {
-        uint64_t word;
-        if (left == 0)
-            return 0;
-        memcpy(&word, left >= 8 ? p : end - 8, 8);
-        return left >= 8 ? word : word >> 8 * (8 - left);
-    }
-    return load_short(p, (size_t)left);
-}
-
-/* The value of 8 bytes from 0 to 9, the first digit in the lowest one: pairs, then fours, then all
- * (Lemire, "Quickly parsing eight digits", 2018). */
-inline uint64_t eight_digits_value(uint64_t word)
-{
-    word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ffu;
-    word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffffu;
-    return (word * 10000 + (word >> 32)) & 0xffffffffu;
-}
-
-/* Appends the digits from p on to *value, modulo 2^64; returns where they end. A word at a time and
- * without a branch on how many digits it has: lengths vary from line to line, so that branches
- * would be guessed wrong. */
-inline const char *read_digits(const char *begin, const char *p, const char *end, uint64_t *value)
-{
-    for (;;) {
-        const uint64_t word = load_word(begin, p, end) ^ 0x3030303030303030u;
-        /* Adding 0x76 carries into the top bit from 10 on; only the lowest such byte is looked at,
-         * which no carry from below has touched. */
-        const uint64_t others = (word | (word + 0x7676767676767676u)) & 0x8080808080808080u;
-        const int digits = others == 0 ? 8 : __builtin_ctzll(others) / 8;
-        if (digits == 0)
-            return p;
-        *value = *value * small_powers[digits] + eight_digits_value(word << 8 * (8 - digits));
-        p += digits;
-        if (digits < 8)
-            return p;
-    }
-}
-
 /* Reads [e [+-] digits] from p to the end, an exponent of up to 4 digits. */
 inline bool read_exponent(const char *begin, const char *p, const char *end, int *exponent)
 {
@@ -145,18 +87,25 @@ inline bool read_exponent(const char *begin, const char *p, const char *end, int
         ++p;
     uint64_t magnitude = 0;
     const char *const digits = p;
-    p = read_digits(begin, p, end, &magnitude);
+    p = digits_read(begin, p, end, &magnitude);
     if (p != end || p == digits || p - digits > 4)
         return false;
     *exponent += negative ? -(int)magnitude : (int)magnitude;
     return true;
 }
 
+/* What a text is read for: to be one number and nothing else, or to start with one. */
+enum class reading { whole, prefix };
+
 /* The common spellings, of at most 19 digits; false for all others, be they numbers or not. */
+template <reading mode>
 inline bool read_decimal(const char *text, size_t length, struct decimal *decimal)
 {
     const char *p = text, *end = text + length;
-    number_trim(&p, &end);
+    if (mode == reading::whole)
+        number_trim(&p, &end);
+    else
+        p = number_skip_blanks(p, end);
     if (p == end)
         return false;
     const char *const begin = p;
@@ -164,11 +113,11 @@ inline bool read_decimal(const char *text, size_t length, struct decimal *decima
     p += (*p == '-') | (*p == '+');
     uint64_t mantissa = 0;
     const char *const whole = p;
-    p = read_digits(begin, p, end, &mantissa);
+    p = digits_read(begin, p, end, &mantissa);
     ptrdiff_t digits = p - whole, places = 0;
     if (p < end && *p == '.') {
         const char *const fraction = ++p;
-        p = read_digits(begin, p, end, &mantissa);
+        p = digits_read(begin, p, end, &mantissa);
         places = p - fraction;
         digits += places;
     }
@@ -177,6 +126,9 @@ inline bool read_decimal(const char *text, size_t length, struct decimal *decima
     decimal->mantissa = mantissa;
     decimal->exponent = (int)-places;
     decimal->is_cut = false;
+    /* Behind a prefix there may be anything, but for what may make it a longer number. */
+    if (mode == reading::prefix && p < end && (*p | 0x20) != 'e' && (*p | 0x20) != 'x')
+        return true;
     return read_exponent(begin, p, end, &decimal->exponent);
 }
 
@@ -253,40 +205,52 @@ inline uint64_t key_of_double(double value, bool negative)
 }
 
 /* Anything that the fast way has not taken: hexadecimal, words, many digits, great exponents. */
-bool careful_key(const char *text, size_t length, uint64_t *key, bool *exact)
+void careful_key(const struct number_scan *scan, uint64_t *key, bool *exact)
 {
-    struct number_scan scan;
-    if (!number_scan_text(text, length, &scan))
-        return false;
-    if (scan.form == FORM_NAN) {
-        *key = scan.negative ? KEY_NEGATIVE_NAN : KEY_POSITIVE_NAN;
-        *exact = true;
-        return true;
+    *exact = true;
+    if (scan->form == FORM_NAN) {
+        *key = scan->negative ? KEY_NEGATIVE_NAN : KEY_POSITIVE_NAN;
+        return;
     }
-    if (scan.form == FORM_INFINITY) {
-        *key = key_of_double(HUGE_VAL, scan.negative);
-        *exact = true;
-        return true;
+    if (scan->form == FORM_INFINITY) {
+        *key = key_of_double(HUGE_VAL, scan->negative);
+        return;
     }
-    if (scan.first == nullptr) {
+    if (scan->first == nullptr) {
         *key = key_of_double(0, false);
-        *exact = true;
-        return true;
+        return;
     }
     struct decimal decimal;
     long double wide;
     double magnitude;
     *exact = false;
-    if (scan.form == FORM_DECIMAL && cut_decimal(&scan, &decimal) &&
+    if (scan->form == FORM_DECIMAL && cut_decimal(scan, &decimal) &&
         bounded_decimal(&decimal, &magnitude)) {
         *exact = !decimal.is_cut && decimal.mantissa < EXACT_LIMIT;
-    } else if (exact_hex(&scan, &wide)) {
+    } else if (exact_hex(scan, &wide)) {
         magnitude = (double)wide;
         *exact = wide < EXACT_LIMIT && wide == floorl(wide);
     } else {
-        magnitude = (double)fabsl(spelled_value(&scan));
+        magnitude = (double)fabsl(spelled_value(scan));
     }
-    *key = key_of_double(magnitude, scan.negative);
+    *key = key_of_double(magnitude, scan->negative);
+}
+
+/* The key of the common spellings; false for all others. */
+template <reading mode>
+inline bool fast_key(const char *text, size_t length, uint64_t *key, bool *exact)
+{
+    struct decimal decimal;
+    long double wide;
+    double magnitude;
+    if (!read_decimal<mode>(text, length, &decimal))
+        return false;
+    if (exact_decimal(&decimal, &wide))
+        magnitude = (double)wide;
+    else if (!bounded_decimal(&decimal, &magnitude))
+        return false;
+    *key = key_of_double(magnitude, decimal.negative);
+    *exact = decimal.mantissa < EXACT_LIMIT;
     return true;
 }
 
@@ -294,30 +258,49 @@ bool careful_key(const char *text, size_t length, uint64_t *key, bool *exact)
 
 bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact)
 {
+    struct number_scan scan;
+    if (fast_key<reading::whole>(text, length, key, exact))
+        return true;
+    if (!number_scan_text(text, length, &scan))
+        return false;
+    careful_key(&scan, key, exact);
+    return true;
+}
+
+void number_prefix_key(const char *text, size_t length, uint64_t *key, bool *exact)
+{
+    struct number_scan scan;
+    if (fast_key<reading::prefix>(text, length, key, exact))
+        return;
+    if (number_scan_prefix(text, length, &scan)) {
+        careful_key(&scan, key, exact);
+    } else {
+        *key = KEY_NO_NUMBER;
+        *exact = true;
+    }
+}
+
+bool number_prefix_value(const char *text, size_t length, long double *value)
+{
     struct decimal decimal;
-    long double wide;
-    double magnitude;
-    if (!read_decimal(text, length, &decimal))
-        return careful_key(text, length, key, exact);
-    if (exact_decimal(&decimal, &wide))
-        magnitude = (double)wide;
-    else if (!bounded_decimal(&decimal, &magnitude))
-        return careful_key(text, length, key, exact);
-    *key = key_of_double(magnitude, decimal.negative);
-    *exact = decimal.mantissa < EXACT_LIMIT;
+    long double magnitude;
+    if (read_decimal<reading::prefix>(text, length, &decimal) &&
+        exact_decimal(&decimal, &magnitude)) {
+        *value = decimal.negative ? -magnitude : magnitude;
+        return true;
+    }
+    struct number_scan scan;
+    if (!number_scan_prefix(text, length, &scan))
+        return false;
+    if (scan.first != nullptr && exact_hex(&scan, &magnitude))
+        *value = scan.negative ? -magnitude : magnitude;
+    else
+        *value = spelled_value(&scan);
     return true;
 }
 
 long double number_line_value(const char *text, size_t length)
 {
-    struct decimal decimal;
-    long double magnitude;
-    if (read_decimal(text, length, &decimal) && exact_decimal(&decimal, &magnitude))
-        return decimal.negative ? -magnitude : magnitude;
-    struct number_scan scan;
-    if (!number_scan_text(text, length, &scan))
-        return 0;
-    if (scan.first != nullptr && exact_hex(&scan, &magnitude))
-        return scan.negative ? -magnitude : magnitude;
-    return spelled_value(&scan);
+    long double value;
+    return number_prefix_value(text, length, &value) ? value : 0;
 }

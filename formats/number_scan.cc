@@ -39,18 +39,21 @@ bool starts_with(const char *begin, const char *end, const char *word)
 /* inf, infinity, nan, nan(n-char-sequence). */
 bool scan_word(struct number_scan *scan)
 {
-    const char *begin = scan->begin, *const end = scan->end;
+    const char *const begin = scan->begin, *const end = scan->end;
     if (starts_with(begin, end, "inf")) {
         scan->form = FORM_INFINITY;
-        return end - begin == 3 || (end - begin == 8 && starts_with(begin, end, "infinity"));
+        scan->end = begin + (starts_with(begin, end, "infinity") ? 8 : 3);
+        return true;
     }
     if (!starts_with(begin, end, "nan"))
         return false;
     scan->form = FORM_NAN;
-    begin += 3;
-    if (begin == end)
-        return true;
-    return *begin == '(' && end[-1] == ')' && std::all_of(begin + 1, end - 1, is_word);
+    scan->end = begin + 3;
+    if (scan->end < end && *scan->end == '(') {
+        const char *const close = std::find_if_not(scan->end + 1, end, is_word);
+        scan->end = close < end && *close == ')' ? close + 1 : scan->end;
+    }
+    return true;
 }
 
 /* How many digits stand between the digit and the place of the units. */
@@ -91,27 +94,36 @@ bool scan_digits(struct number_scan *scan, unsigned base, const char **position)
     return any;
 }
 
-/* Reads [letter [+-] digits] from p to the end of the number. */
-bool scan_exponent(struct number_scan *scan, char letter, const char *p)
+/* Reads [letter [+-] digits] at the end of the number, if that is there. */
+void scan_exponent(struct number_scan *scan, char letter, const char *text_end)
 {
-    if (p == scan->end)
-        return true;
-    if ((*p | 0x20) != letter)
-        return false;
+    const char *p = scan->end;
+    if (p == text_end || (*p | 0x20) != letter)
+        return;
     ++p;
-    const bool negative = p < scan->end && *p == '-';
-    if (p < scan->end && (*p == '-' || *p == '+'))
+    const bool negative = p < text_end && *p == '-';
+    if (p < text_end && (*p == '-' || *p == '+'))
         ++p;
-    if (p == scan->end)
-        return false;
+    if (p == text_end || digit_value(*p) > 9)
+        return;
     int64_t exponent = 0;
-    for (; p < scan->end; ++p) {
-        const unsigned digit = digit_value(*p);
-        if (digit > 9)
-            return false;
-        exponent = exponent < EXPONENT_LIMIT / 10 ? exponent * 10 + digit : EXPONENT_LIMIT;
-    }
+    for (; p < text_end && digit_value(*p) <= 9; ++p)
+        exponent =
+            exponent < EXPONENT_LIMIT / 10 ? exponent * 10 + digit_value(*p) : EXPONENT_LIMIT;
     scan->exponent += negative ? -exponent : exponent;
+    scan->end = p;
+}
+
+/* Reads a hexadecimal number from behind its 0x on; false when there is no digit. */
+bool scan_hex(struct number_scan *scan, const char *digits)
+{
+    const char *const text_end = scan->end;
+    if (!scan_digits(scan, 16, &digits))
+        return false;
+    scan->form = FORM_HEX;
+    scan->exponent *= 4;
+    scan->end = digits;
+    scan_exponent(scan, 'p', text_end);
     return true;
 }
 
@@ -130,11 +142,11 @@ uint64_t number_scan_integer(const struct number_scan *scan, size_t count)
     return value;
 }
 
-bool number_scan_text(const char *text, size_t length, struct number_scan *scan)
+bool number_scan_prefix(const char *text, size_t length, struct number_scan *scan)
 {
+    const char *const end = text + length;
+    const char *p = number_skip_blanks(text, end);
     *scan = number_scan{};
-    const char *p = text, *end = text + length;
-    number_trim(&p, &end);
     if (p < end && (*p == '-' || *p == '+'))
         scan->negative = *p++ == '-';
     scan->begin = p;
@@ -143,16 +155,21 @@ bool number_scan_text(const char *text, size_t length, struct number_scan *scan)
         return false;
     if (digit_value(*p) > 9 && *p != '.')
         return scan_word(scan);
-    if (end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x') {
-        scan->form = FORM_HEX;
-        p += 2;
-        if (!scan_digits(scan, 16, &p))
-            return false;
-        scan->exponent *= 4;
-        return scan_exponent(scan, 'p', p);
-    }
+    if (end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x' && scan_hex(scan, p + 2))
+        return true;
     scan->form = FORM_DECIMAL;
-    return scan_digits(scan, 10, &p) && scan_exponent(scan, 'e', p);
+    if (!scan_digits(scan, 10, &p))
+        return false;
+    scan->end = p;
+    scan_exponent(scan, 'e', end);
+    return true;
+}
+
+bool number_scan_text(const char *text, size_t length, struct number_scan *scan)
+{
+    const char *begin = text, *end = text + length;
+    number_trim(&begin, &end);
+    return number_scan_prefix(begin, (size_t)(end - begin), scan) && scan->end == end;
 }
 
 /* The digits that count, a 1 for the rest of them, and the exponent that is right for these. */

@@ -3,9 +3,9 @@
  *   text -> number_scan_text -> sign, form, significant digits, exponent
  *        -> number_scan_spell -> a bounded spelling of the same value for strtod(3) and its kin
  *
- * The grammar is what glibc's strtold(3) consumes to the end in the C locale (ISO C11, 7.22.1.3),
- * with blanks around it. A number may have any length: only its digits between the first and the
- * last one that is not 0 count, and they are left where they are.
+ * The grammar is what glibc's strtold(3) consumes in the C locale (ISO C11, 7.22.1.3). A number may
+ * have any length: only its digits between the first and the last one that is not 0 count, and they
+ * are left where they are.
  */
 #ifndef FORMATS_NUMBER_SCAN_H
 #define FORMATS_NUMBER_SCAN_H
@@ -22,24 +22,30 @@ struct number_scan {
     enum number_form form;
     bool negative;
     const char *begin; /* behind the sign */
-    const char *end;   /* before the blanks that follow */
+    const char *end;   /* before the blanks, or whatever else, that follow */
     const char *first; /* the first digit that is not 0; NULL when the value is 0 */
     const char *last;  /* the last digit that is not 0 */
     size_t digits;     /* from first to last */
     int64_t exponent;
 };
 
-/* What stands around a number: white space of the C locale, but for the newline. */
+/* What stands around a number: white space of the C locale. */
 static inline bool number_is_blank(char c)
 {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline const char *number_skip_blanks(const char *begin, const char *end)
+{
+    while (begin < end && number_is_blank(*begin))
+        ++begin;
+    return begin;
 }
 
 /* Moves *begin and *end, so that no blanks are left at either side of the text between them. */
 static inline void number_trim(const char **begin, const char **end)
 {
-    while (*begin < *end && number_is_blank(**begin))
-        ++*begin;
+    *begin = number_skip_blanks(*begin, *end);
     while (*begin < *end && number_is_blank((*end)[-1]))
         --*end;
 }
@@ -50,6 +56,9 @@ uint64_t number_scan_integer(const struct number_scan *scan, size_t count);
 
 /* False when text[0..length) is not one number. */
 bool number_scan_text(const char *text, size_t length, struct number_scan *scan);
+
+/* The longest number that the text starts with, blanks before it; false if there is none. */
+bool number_scan_prefix(const char *text, size_t length, struct number_scan *scan);
 
 /* Halfway between two neighbouring values of an x87 long double stand numbers of up to 11,515
  * digits (a 65-bit integer times 2^-16446), and nowhere more; those of double and float have fewer.

@@ -47,6 +47,9 @@ size_t number_format(const struct key_type *type, uint64_t bits, char text[NUMBE
  * equal keys, both exact, have equal values. */
 bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact);
 
+/* The same of the number that the text starts with; the least key of all if there is none. */
+void number_prefix_key(const char *text, size_t length, uint64_t *key, bool *exact);
+
 #ifdef __cplusplus
 }
 #endif

@@ -92,7 +92,7 @@ static void append_file(struct lines *lines, const char *name)
 {
     struct error error = {0};
     struct source *source;
-    if (!source_open(path_of(name), 2, &source, &error) || !lines_append(lines, source, &error))
+    if (!source_open(path_of(name), 2, &source, &error) || !lines_append(lines, source, 0, &error))
         fail_msg("%s", error.message);
     source_close(source);
 }
@@ -142,12 +142,12 @@ static void sort_files(size_t inputs, bool descending, unsigned threads, size_t 
         append_file(lines, name);
     }
     assert_true(lines_index(lines, &error));
-    const size_t count = lines_count(lines);
+    size_t count = lines_count(lines);
     struct key_index *items = key_all(lines, step, &error);
     if (items == NULL)
         fail_msg("%s", error.message);
     qsort(items, count, sizeof *items, compare_items);
-    assert_true(lines_refine(lines, items, count, &error));
+    assert_true(lines_refine(lines, items, &count, &error));
     for (size_t i = 1; i < count; ++i)
         assert_true(items[i - 1].key <= items[i].key);
 

@@ -60,14 +60,12 @@ static float float_of_bits(uint32_t bits)
     return value;
 }
 
-/* Whether strtold takes all of the text but for blanks around it, none of which is a newline. */
+/* Whether strtold takes all of the text but for blanks around it. */
 static bool is_number_to_libc(const char *text)
 {
     char *end;
     strtold(text, &end);
-    if (end == text || strchr(text, '\n') != NULL)
-        return false;
-    return end[strspn(end, " \t\r\v\f")] == 0;
+    return end != text && end[strspn(end, " \t\n\r\v\f")] == 0;
 }
 
 static void check_grammar(const char *text)

@@ -1,0 +1,196 @@
+/* lines_key.c - the keys of lines; see lines.h.
+ *
+ *   blocks of the text, a block a thread at a time -> lines -> keys
+ *
+ * With the terminators before each block known, any range of lines can be keyed by many threads,
+ * each straight into its place among the items. Which function makes keys is chosen once.
+ */
+#include "formats/lines.h"
+
+#include "formats/decimal_key.h"
+#include "formats/line_error.h"
+#include "formats/lines_row.h"
+#include "formats/lines_text.h"
+#include "formats/number_text.h"
+
+#include <string.h>
+
+/* Makes the 64-bit image of the first key in line[0..length), the same way for both directions;
+ * *exact says whether lines with equal images that are exact have equal first keys. False if the
+ * line is not what it must be. */
+typedef bool line_keyer(const struct line_order *order, const char *line, size_t length,
+                        uint64_t *image, bool *exact);
+
+static bool key_strict(const struct line_order *order, const char *line, size_t length,
+                       uint64_t *image, bool *exact)
+{
+    (void)order;
+    return number_line_key(line, length, image, exact);
+}
+
+static bool key_general(const struct line_order *order, const char *line, size_t length,
+                        uint64_t *image, bool *exact)
+{
+    (void)order;
+    number_prefix_key(line, length, image, exact);
+    return true;
+}
+
+static bool key_numeric(const struct line_order *order, const char *line, size_t length,
+                        uint64_t *image, bool *exact)
+{
+    (void)order;
+    *image = decimal_key(line, length);
+    *exact = decimal_word_is_last(*image, 0);
+    return true;
+}
+
+static bool key_human(const struct line_order *order, const char *line, size_t length,
+                      uint64_t *image, bool *exact)
+{
+    (void)order;
+    *image = decimal_suffix_key(line, length);
+    *exact = decimal_word_is_last(*image, 0);
+    return true;
+}
+
+static bool key_bytes(const struct line_order *order, const char *line, size_t length,
+                      uint64_t *image, bool *exact)
+{
+    (void)order;
+    *image = bytes_word(line, length, 0);
+    *exact = bytes_word_is_last(*image);
+    return true;
+}
+
+static line_keyer *const keyers[] = {
+    [LINE_STRICT] = key_strict, [LINE_GENERAL] = key_general, [LINE_NUMERIC] = key_numeric,
+    [LINE_HUMAN] = key_human,   [LINE_BYTES] = key_bytes,
+};
+
+/* A key that must be found in the line. */
+static bool key_part(const struct line_order *order, const char *line, size_t length,
+                     uint64_t *image, bool *exact)
+{
+    const struct line_key *const key = &order->keys[0];
+    const struct line_span span = line_key_find(order, key, line, length);
+    return keyers[key->kind](order, span.text, span.length, image, exact);
+}
+
+/* The lines [first, end) that are to be keyed, and what has been found wrong with them. */
+struct keying {
+    const struct lines *lines;
+    struct key_index *items; /* items[0] is of line `first` */
+    size_t first, end;
+    line_keyer *keyer;
+    size_t bad_line;   /* the first line that is not a number, so far; SIZE_MAX if none */
+    size_t bad_offset; /* where it starts */
+};
+
+static void note_bad_line(struct keying *keying, size_t line, size_t offset)
+{
+#pragma omp critical(lines_note_bad_line)
+    if (line < keying->bad_line) {
+        keying->bad_line = line;
+        keying->bad_offset = offset;
+    }
+}
+
+/* Where the line starts that the first terminator of the block ends. */
+static size_t first_line_of_block(const struct lines *lines, size_t block)
+{
+    const char *const end =
+        memrchr(lines->text, lines->order->terminator, block * LINES_BLOCK_BYTES);
+    return end == NULL ? 0 : (size_t)(end - lines->text) + 1;
+}
+
+/* Keys the lines of the block that are asked for, up to the first that is not as it must be. */
+static void key_block(struct keying *keying, size_t block)
+{
+    const struct lines *const lines = keying->lines;
+    const struct line_order *const order = lines->order;
+    const uint64_t complement = order->keys[0].reverse ? UINT64_MAX : 0;
+    size_t line = lines->lines_before[block], end = lines->lines_before[block + 1];
+    if (line == end)
+        return;
+    end = end < keying->end ? end : keying->end;
+    const char *p = lines->text + first_line_of_block(lines, block);
+    const char *const text_end = lines->text + lines->bytes;
+    for (; line < end; ++line) {
+        const char *const line_end = memchr(p, order->terminator, (size_t)(text_end - p));
+        if (line >= keying->first) {
+            uint64_t image;
+            bool exact;
+            const size_t offset = (size_t)(p - lines->text);
+            if (!keying->keyer(order, p, (size_t)(line_end - p), &image, &exact)) {
+                note_bad_line(keying, line, offset);
+                return;
+            }
+            keying->items[line - keying->first] =
+                (struct key_index){line_index(offset, exact), image ^ complement};
+        }
+        p = line_end + 1;
+    }
+}
+
+/* The input that the text at `offset` is of. */
+static const struct lines_input *input_at(const struct lines *lines, size_t offset)
+{
+    size_t i = lines->input_count - 1;
+    while (lines->inputs[i].begin > offset)
+        --i;
+    return &lines->inputs[i];
+}
+
+static bool refuse_line(const struct lines *lines, size_t offset, struct error *error)
+{
+    const struct lines_input *const input = input_at(lines, offset);
+    const char terminator = lines->order->terminator;
+    const size_t before = input->lines_read + bytes_count(lines->text + input->begin,
+                                                          offset - input->begin, terminator);
+    const char *const line = lines->text + offset;
+    const char *const line_end = memchr(line, terminator, lines->bytes - offset);
+    return line_error_set(error, input->name, before + 1, line, (size_t)(line_end - line),
+                          NUMBER_MALFORMED, NULL);
+}
+
+/* The block that the line ends in. */
+static size_t block_of_line(const struct lines *lines, size_t line)
+{
+    size_t low = 0, high = lines->block_count;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (lines->lines_before[middle] <= line)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, size_t *count,
+               struct error *error)
+{
+    const size_t left = lines_count(lines) - lines->keyed;
+    *count = left < capacity ? left : capacity;
+    if (*count == 0)
+        return true;
+    const struct line_key *const key = &lines->order->keys[0];
+    struct keying keying = {
+        .lines = lines,
+        .items = items,
+        .first = lines->keyed,
+        .end = lines->keyed + *count,
+        .keyer = line_key_is_whole(key) ? keyers[key->kind] : key_part,
+        .bad_line = SIZE_MAX,
+    };
+    const size_t first = block_of_line(lines, keying.first);
+    const size_t last = block_of_line(lines, keying.end - 1);
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)lines->threads)
+    for (size_t block = first; block <= last; ++block)
+        key_block(&keying, block);
+    if (keying.bad_line != SIZE_MAX)
+        return refuse_line(lines, keying.bad_offset, error);
+    lines->keyed += *count;
+    return true;
+}

@@ -1,0 +1,107 @@
+/* lines_row.c - see lines_row.h. */
+#include "formats/lines_row.h"
+
+#include "formats/number_value.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* First words of values that are below all others: the least of these, that of -inf, is above. */
+#define WORD_NO_NUMBER 0
+#define WORD_NEGATIVE_NAN 1
+#define WORD_POSITIVE_NAN 2
+#define WORD_LEAST 3
+
+/* The long double as two words whose order is that of the values, -0 as 0. x87 has its sign and
+ * exponent in bytes 8 and 9; IEEE 754's of 128 bits in the top of byte 15 and 14, with more of the
+ * significand below them in the same word. Of either, the greatest first word, that of inf, leaves
+ * room for those that WORD_LEAST makes. */
+static void value_words(long double value, uint64_t words[2])
+{
+    const bool is_x87 = LDBL_MANT_DIG == 64;
+    const uint64_t sign = is_x87 ? 0x8000 : (uint64_t)1 << 63;
+    uint64_t halves[2] = {0, 0};
+    value = value == 0 ? 0 : value;
+    memcpy(halves, &value, is_x87 ? 10 : sizeof value);
+    const bool negative = (halves[1] & sign) != 0;
+    words[0] = WORD_LEAST + (negative ? ~halves[1] & (sign | (sign - 1)) : halves[1] | sign);
+    words[1] = negative ? ~halves[0] : halves[0];
+}
+
+static void text_value_words(const char *text, size_t length, uint64_t words[2])
+{
+    long double value;
+    words[1] = 0;
+    if (!number_prefix_value(text, length, &value))
+        words[0] = WORD_NO_NUMBER;
+    else if (isnan(value))
+        words[0] = signbit(value) ? WORD_NEGATIVE_NAN : WORD_POSITIVE_NAN;
+    else
+        value_words(value, words);
+}
+
+static enum row_kind kind_of_key(const struct line_key *key)
+{
+    switch (key->kind) {
+    case LINE_STRICT:
+    case LINE_GENERAL:
+        return ROW_VALUE;
+    case LINE_NUMERIC:
+        return ROW_DECIMAL;
+    case LINE_HUMAN:
+        return ROW_SUFFIX;
+    case LINE_BYTES:
+        break;
+    }
+    return line_key_is_whole(key) ? ROW_LINE : ROW_BYTES;
+}
+
+struct row_column *lines_row_columns(const struct line_order *order)
+{
+    struct row_column *const columns = calloc(order->key_count + 1, sizeof *columns);
+    if (columns == NULL)
+        return NULL;
+    for (size_t i = 0; i < order->key_count; ++i)
+        columns[i] = (struct row_column){
+            .kind = kind_of_key(&order->keys[i]),
+            .complement = order->keys[i].reverse ? UINT64_MAX : 0,
+        };
+    const bool is_stable = line_order_is_stable(order);
+    columns[order->key_count] = (struct row_column){
+        .kind = is_stable ? ROW_PLACE : ROW_LINE,
+        .complement = order->reverse && !is_stable ? UINT64_MAX : 0,
+    };
+    return columns;
+}
+
+struct line_span lines_row_span(const struct lines *lines, struct key_index item, size_t column)
+{
+    const struct line_key *const key = &lines->order->keys[column];
+    const char *const text = line_text(lines, item);
+    const size_t length = line_length(lines, item);
+    if (line_key_is_whole(key))
+        return (struct line_span){text, length};
+    return line_key_find(lines->order, key, text, length);
+}
+
+void lines_row_open(const struct lines *lines, struct key_index item, size_t column,
+                    struct line_row *row)
+{
+    row->kind = lines->columns[column].kind;
+    if (row->kind == ROW_PLACE) {
+        row->place = item.index;
+        return;
+    }
+    if (row->kind == ROW_LINE) {
+        row->line = line_text(lines, item);
+        return;
+    }
+    const struct line_span span = lines_row_span(lines, item, column);
+    if (row->kind == ROW_BYTES)
+        row->bytes = span;
+    else if (row->kind == ROW_VALUE)
+        text_value_words(span.text, span.length, row->value);
+    else
+        decimal_scan(span.text, span.length, row->kind == ROW_SUFFIX, &row->decimal);
+}
