@@ -111,7 +111,8 @@ bench:
 	@false
 endif
 
-$(BUILD)/tests/unit_%: $(BUILD)/tests/unit_%.c.o $(host_objects) $(BUILD)/core/backends.cpu.o
+$(BUILD)/tests/unit_%: $(BUILD)/tests/unit_%.c.o $(filter-out %/main.c.o,$(cli_objects)) \
+		$(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) -o $@ $^ -lcmocka $(libraries)
 
 # Everything is built anew when the compilers or their flags change.

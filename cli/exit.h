@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-enum { EXIT_TROUBLE = 2 };
+/* As sort(1): 1 says that -c or -C found a line out of order, and nothing else. */
+enum { EXIT_DISORDER = 1, EXIT_TROUBLE = 2 };
 
 /* Call first. From now on an exit checks that standard output took what was printed, so that
  * `gpusort --help > /dev/full` fails; and a file that grows too large is an error, no signal. */

@@ -1,6 +1,8 @@
 /* options.c - argp's tables and the words they take. See options.h. */
 #include "cli/options.h"
 
+#include "cli/quote.h"
+#include "cli/word_list.h"
 #include "core/key_types.h"
 #include "formats/codec.h"
 
@@ -25,12 +27,19 @@ enum { /* long options without a letter */
        KEY_EXPLAIN,
        KEY_LIST,
        KEY_FORCE,
+       KEY_FILES0_FROM,
+       KEY_SORT,
+       KEY_CHECK,
+       KEY_HEADER,
+       KEY_IGNORE_NONPRINTING, /* sort(1)'s -i, which is another one here */
        KEY_VERSION
 };
 
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "Input and output:", 1},
     {"input", 'i', "FILE", 0, "Sort FILE (as FILE without the option; may be repeated)", 0},
+    {"files0-from", KEY_FILES0_FROM, "F", 0,
+     "Sort the files whose names, each ended by a NUL, are in F (- is standard input)", 0},
     {"output", 'o', "FILE", 0, "Write to FILE, which may be an input, instead of standard output",
      0},
     {"force", KEY_FORCE, NULL, 0, "Write binary data to a terminal", 0},
@@ -55,12 +64,42 @@ static const struct argp_option option_table[] = {
      "(default u64); equal numbers in the order of the input",
      0},
     {"top", KEY_TOP, "K", 0, "Write only the first K in the wanted order, sorted", 0},
-    {NULL, 0, NULL, 0, "How it is done:", 4},
+    {NULL, 0, NULL, 0, "Order of lines, as LC_ALL=C sort has it:", 4},
+    {"general-numeric-sort", 'g', NULL, 0, "By the number that strtold(3) reads, NaN first", 0},
+    {"numeric-sort", 'n', NULL, 0, "By the decimal number, exact at any length", 0},
+    {"human-numeric-sort", 'h', NULL, 0, "By the number with its suffix (2K, 1G)", 0},
+    {"sort", KEY_SORT, "WORD", 0, "general-numeric (-g), numeric (-n) or human-numeric (-h)", 0},
+    {"key", 'k', "KEYDEF", 0,
+     "By the key F[.C][LETTERS][,F[.C][LETTERS]]: from field F, character C, to the end of the "
+     "line, or to the second; LETTERS of bghnr are for this key alone (may be repeated)",
+     0},
+    {"field-separator", 't', "SEP", 0, "Fields end at SEP (default: before blanks)", 0},
+    {"ignore-leading-blanks", 'b', NULL, 0, "A key, or a place in it, begins behind its blanks", 0},
+    {"stable", 's', NULL, 0, "Leave lines with equal keys in the order of the input", 0},
+    {"unique", 'u', NULL, 0, "Keep only the first of lines with equal keys", 0},
+    {"zero-terminated", 'z', NULL, 0, "Lines end with NUL, not newline", 0},
+    {"header", KEY_HEADER, "N", OPTION_ARG_OPTIONAL,
+     "The first N lines (default 1) of each input are not sorted; write those of the first input "
+     "first",
+     0},
+    {"dictionary-order", 'd', NULL, OPTION_HIDDEN, NULL, 0},
+    {"ignore-case", 'f', NULL, OPTION_HIDDEN, NULL, 0},
+    {"ignore-nonprinting", KEY_IGNORE_NONPRINTING, NULL, OPTION_HIDDEN, NULL, 0},
+    {"month-sort", 'M', NULL, OPTION_HIDDEN, NULL, 0},
+    {"random-sort", 'R', NULL, OPTION_HIDDEN, NULL, 0},
+    {"version-sort", 'V', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, 0, NULL, 0, "Instead of a sort, for lines:", 5},
+    {NULL, 'c', NULL, 0, "Check the order: show the first line that is out of it", 0},
+    {NULL, 'C', NULL, 0, "Check the order, and say nothing", 0},
+    {"check", KEY_CHECK, "HOW", OPTION_ARG_OPTIONAL,
+     "As -c (diagnose-first, the default) or as -C (quiet, silent)", 0},
+    {"merge", 'm', NULL, 0, "Merge inputs that are sorted already", 0},
+    {NULL, 0, NULL, 0, "How it is done:", 6},
     {"algorithm", 'a', "PATH[:TILE]", 0, "Sort by PATH, in tiles of TILE numbers (default auto)",
      0},
     {"device", KEY_DEVICE, "DEVICE", 0, "Sort on auto, cpu, gpu or gpu:N (default auto)", 0},
     {"parallel", KEY_PARALLEL, "N", 0, "Use at most N threads", 0},
-    {NULL, 0, NULL, 0, "What it tells:", 5},
+    {NULL, 0, NULL, 0, "What it tells:", 7},
     {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and the reasons for it; sort nothing", 0},
     {"list", KEY_LIST, NULL, 0, "List types, formats, codecs, devices and paths", 0},
     {"verbose", 'v', NULL, 0, "Print the plan and the time of each stage on standard error", 0},
@@ -69,10 +108,13 @@ static const struct argp_option option_table[] = {
 };
 
 static const char documentation[] =
-    "Sort numbers: raw binary, NumPy .npy or text, plain or zstd, on the GPU or the CPU.\v"
-    "With no FILE, or when FILE is -, read standard input. Text is kept line by line and ordered "
-    "as LC_ALL=C sort -g orders it, but a line that is not one number is an error.\n\n"
-    "Exit status: 0 done, 2 any error. On an error a file named by -o stays as it was.";
+    "Sort numbers: raw binary, NumPy .npy or text, plain or zstd, on the GPU or the CPU. And lines "
+    "of text, as sort(1) does.\v"
+    "With no FILE, or when FILE is -, read standard input. Text is kept line by line. Without -g, "
+    "-n, -h and -k it is ordered as LC_ALL=C sort -g orders it, but a line that is not one number "
+    "is an error.\n\n"
+    "Exit status: 0 done, 1 -c or -C found a line out of order, 2 any error. On an error a file "
+    "named by -o stays as it was.";
 
 /* Options and where their errors go. */
 struct parse {
@@ -227,80 +269,153 @@ static bool parse_top(const char *word, struct options *options, struct error *e
     return true;
 }
 
+static bool parse_output(const char *word, struct options *options, struct error *error)
+{
+    if (options->output && strcmp(options->output, word) != 0)
+        return error_set(error, "multiple output files specified");
+    options->output = word;
+    return true;
+}
+
+static bool set_check(enum check check, struct options *options, struct error *error)
+{
+    if (options->check != CHECK_NO && options->check != check)
+        return error_set(error, "options '-cC' are incompatible");
+    options->check = check;
+    return true;
+}
+
+/* word may be NULL: it is optional. */
+static bool parse_check(const char *word, struct options *options, struct error *error)
+{
+    static const struct word_choice choices[] = {
+        {"quiet", CHECK_QUIET}, {"silent", CHECK_QUIET}, {"diagnose-first", CHECK_SHOW}};
+    int check = CHECK_SHOW;
+    if (word &&
+        !word_list_find("--check", word, choices, sizeof choices / sizeof *choices, &check, error))
+        return false;
+    return set_check((enum check)check, options, error);
+}
+
+static bool parse_header(const char *word, struct options *options, struct error *error)
+{
+    unsigned long lines = 1;
+    if (word && !parse_count(word, "number of lines", 0, LONG_MAX, &lines, error))
+        return false;
+    options->header_said = true;
+    options->header_lines = lines;
+    return true;
+}
+
+/* The options of sort(1) but for -o. *known: it was one of them. */
+static bool parse_sort_option(int key, const char *word, struct options *options, bool *known,
+                              struct error *error)
+{
+    struct order_words *const order = &options->order;
+    *known = true;
+    switch (key) {
+    case 'k':
+        return order_words_add_key(order, word, error);
+    case 't':
+        return order_words_set_separator(order, word, error);
+    case KEY_SORT:
+        return order_words_set_sort(order, word, error);
+    case 's':
+        return order->stable = true;
+    case 'u':
+        return order->unique = true;
+    case 'z':
+        return order->zero_terminated = true;
+    case 'c':
+        return set_check(CHECK_SHOW, options, error);
+    case 'C':
+        return set_check(CHECK_QUIET, options, error);
+    case KEY_CHECK:
+        return parse_check(word, options, error);
+    case 'm':
+        return options->merge = true;
+    case KEY_FILES0_FROM:
+        options->input_list = word;
+        return true;
+    case KEY_IGNORE_NONPRINTING:
+        return !order_letter_refuse('i', "--ignore-nonprinting", error);
+    }
+    const char letter = (char)(key < 128 ? key : 0);
+    const char option[] = {'-', letter, '\0'};
+    *known = letter && (order_letters_set(&order->letters, letter, BLANKS_AT_BOTH) ||
+                        order_letter_refuse(letter, option, error));
+    return !error->is_set;
+}
+
+/* The options that are gpusort's own, and -o. *known: it was one of them. */
+static bool parse_own_option(int key, char *word, struct options *options, bool *known,
+                             struct error *error)
+{
+    *known = true;
+    switch (key) {
+    case 'o':
+        return parse_output(word, options, error);
+    case 'v':
+        return options->verbose = true;
+    case 'a':
+        return parse_algorithm(word, options, error);
+    case KEY_FORCE:
+        return options->force = true;
+    case KEY_FORMAT:
+        return parse_format(word, "auto", &options->input_format, error);
+    case KEY_OUTPUT_FORMAT:
+        options->output_format_same = strcmp(word, "same") == 0;
+        return parse_format(word, "same", &options->output_format, error);
+    case KEY_TYPE:
+        return parse_type(word, options, error);
+    case KEY_ENDIAN:
+        return parse_endian(word, options, error);
+    case KEY_NAN:
+        return parse_nan(word, options, error);
+    case KEY_ARGSORT:
+        return parse_argsort(word, options, error);
+    case KEY_TOP:
+        return parse_top(word, options, error);
+    case KEY_HEADER:
+        return parse_header(word, options, error);
+    case KEY_DEVICE:
+        return parse_device(word, options, error);
+    case KEY_PARALLEL:
+        return parse_threads(word, options, error);
+    case KEY_ZSTD:
+        return parse_zstd(word, options, error);
+    case KEY_NO_ZSTD:
+        options->compression = COMPRESSION_OFF;
+        return true;
+    case KEY_EXPLAIN:
+        options->action = ACTION_EXPLAIN;
+        return true;
+    case KEY_LIST:
+        options->action = ACTION_LIST;
+        return true;
+    }
+    *known = false;
+    return true;
+}
+
 static error_t parse_option(int key, char *word, struct argp_state *state)
 {
-    struct parse *parse = state->input;
-    struct options *options = parse->options;
-    struct error *error = parse->error;
-    bool ok = true;
+    const struct parse *const parse = state->input;
+    struct options *const options = parse->options;
+    bool ok = true, known = true;
     switch (key) {
     case ARGP_KEY_ARG:
     case 'i':
         options->inputs[options->input_count++] = word;
-        break;
-    case 'o':
-        ok = !options->output || error_set(error, "multiple output files specified");
-        options->output = word;
-        break;
-    case 'r':
-        options->descending = true;
-        break;
-    case 'v':
-        options->verbose = true;
-        break;
-    case 'a':
-        ok = parse_algorithm(word, options, error);
-        break;
-    case KEY_FORCE:
-        options->force = true;
-        break;
-    case KEY_FORMAT:
-        ok = parse_format(word, "auto", &options->input_format, error);
-        break;
-    case KEY_OUTPUT_FORMAT:
-        options->output_format_same = strcmp(word, "same") == 0;
-        ok = parse_format(word, "same", &options->output_format, error);
-        break;
-    case KEY_TYPE:
-        ok = parse_type(word, options, error);
-        break;
-    case KEY_ENDIAN:
-        ok = parse_endian(word, options, error);
-        break;
-    case KEY_NAN:
-        ok = parse_nan(word, options, error);
-        break;
-    case KEY_ARGSORT:
-        ok = parse_argsort(word, options, error);
-        break;
-    case KEY_TOP:
-        ok = parse_top(word, options, error);
-        break;
-    case KEY_DEVICE:
-        ok = parse_device(word, options, error);
-        break;
-    case KEY_PARALLEL:
-        ok = parse_threads(word, options, error);
-        break;
-    case KEY_ZSTD:
-        ok = parse_zstd(word, options, error);
-        break;
-    case KEY_NO_ZSTD:
-        options->compression = COMPRESSION_OFF;
-        break;
-    case KEY_EXPLAIN:
-        options->action = ACTION_EXPLAIN;
-        break;
-    case KEY_LIST:
-        options->action = ACTION_LIST;
-        break;
+        return 0;
     case KEY_VERSION:
         printf("gpusort " GPUSORT_VERSION "\n");
         exit(EXIT_SUCCESS);
-    default:
-        return ARGP_ERR_UNKNOWN;
     }
-    return ok ? 0 : EINVAL;
+    ok = parse_own_option(key, word, options, &known, parse->error);
+    if (ok && !known)
+        ok = parse_sort_option(key, word, options, &known, parse->error);
+    return !ok ? EINVAL : known ? 0 : ARGP_ERR_UNKNOWN;
 }
 
 /* argp prints what this returns in the place of an option's text: the tables have the last word on
@@ -326,6 +441,27 @@ static char *complete_help(int key, const char *text, void *input)
     return fclose(stream) == 0 ? completed : (char *)text;
 }
 
+/* The inputs, if they are not said one by one. */
+static bool complete_inputs(struct options *options, struct error *error)
+{
+    struct quoted quoted;
+    if (!options->input_list) {
+        if (options->input_count == 0)
+            options->inputs[options->input_count++] = "-";
+        return true;
+    }
+    if (options->input_count > 0)
+        return error_set(error,
+                         "extra operand %s: file operands cannot be combined with --files0-from",
+                         quote_word(options->inputs[0], &quoted));
+    if (!file_list_read(options->input_list, &options->list, error))
+        return false;
+    free(options->inputs);
+    options->inputs = options->list.names;
+    options->input_count = options->list.count;
+    return true;
+}
+
 bool options_parse(int argc, char **argv, struct options *options, struct error *error)
 {
     static const struct argp argp = {option_table, parse_option,  "[FILE...]", documentation,
@@ -339,12 +475,13 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
     const error_t status = argp_parse(&argp, argc, argv, 0, NULL, &parse);
     if (status)
         return error_set(error, "command line: %s", strerror(status));
-    if (options->input_count == 0)
-        options->inputs[options->input_count++] = "-";
-    return true;
+    return options->action == ACTION_LIST || complete_inputs(options, error);
 }
 
 void options_free(struct options *options)
 {
-    free(options->inputs);
+    if (options->inputs != options->list.names)
+        free(options->inputs);
+    file_list_free(&options->list);
+    order_words_free(&options->order);
 }

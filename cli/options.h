@@ -4,6 +4,8 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include "cli/file_list.h"
+#include "cli/order_words.h"
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/key_order.h"
@@ -13,12 +15,17 @@
 
 enum action { ACTION_SORT, ACTION_EXPLAIN, ACTION_LIST };
 
+/* Whether the order is only checked, and whether a line out of order is shown. */
+enum check { CHECK_NO, CHECK_SHOW, CHECK_QUIET };
+
 enum compression { COMPRESSION_BY_NAME, COMPRESSION_ON, COMPRESSION_OFF };
 
 struct options {
     enum action action;
     const char **inputs; /* paths, "-" for standard input; at least one */
     size_t input_count;
+    const char *input_list;             /* of --files0-from; NULL: it was not said */
+    struct file_list list;              /* what was in it: the inputs are its names */
     const char *output;                 /* NULL: standard output */
     const struct format *input_format;  /* NULL: auto */
     const struct format *output_format; /* NULL: not said */
@@ -29,7 +36,11 @@ struct options {
     enum key_endian endian;
     bool nan_said;
     enum nan_rule nan;
-    bool descending;
+    struct order_words order;
+    enum check check;
+    bool merge;
+    bool header_said;
+    size_t header_lines;
     bool top_said;
     size_t top;            /* items wanted, if said */
     const char *algorithm; /* NULL: auto; a path that some backend of this build has */

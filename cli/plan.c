@@ -6,6 +6,7 @@
  */
 #include "cli/plan.h"
 
+#include "cli/line_words.h"
 #include "core/clock.h"
 #include "formats/codec.h"
 
@@ -39,20 +40,20 @@ static bool is_printable(const unsigned char *head, size_t bytes)
     return true;
 }
 
-/* Decides the format of one input: what the user says, else magic, else name, else content. */
-static bool detect_format(const struct options *options, const char *path, struct reader *reader,
-                          const struct format **format, char reason[256], struct error *error)
+/* Decides the format of one input that the user's words leave open: magic, else name, else content.
+ */
+static bool detect_format(const struct options *options, const struct format *named,
+                          struct reader *reader, const struct format **format, char reason[256],
+                          struct error *error)
 {
     const unsigned char *head;
     size_t bytes;
-    const struct key_type *named_type = NULL;
     const size_t probe =
         source_bytes_left(reader->source) == SIZE_UNKNOWN ? SOURCE_PEEK_MAX : CONTENT_PROBE_BYTES;
     if (!source_peek(reader->source, probe, &head, &bytes, error))
         return false;
     bytes = bytes < CONTENT_PROBE_BYTES ? bytes : CONTENT_PROBE_BYTES;
     const bool whole = source_bytes_left(reader->source) == bytes;
-    const struct format *named = format_find_by_name(path, &named_type);
     const bool is_text = format_text.recognises(head, bytes, whole);
     if (options->input_format) {
         *format = options->input_format;
@@ -82,6 +83,22 @@ static bool detect_format(const struct options *options, const char *path, struc
         return error_set(
             error, "%s: neither .npy nor text, nor named as raw data: say --type, or --format",
             source_name(reader->source));
+    }
+    return true;
+}
+
+/* Decides the format and, as far as it is known yet, the type of one input. Lines need no look. */
+static bool choose_format(const struct options *options, const char *path, struct reader *reader,
+                          const struct format **format, char reason[256], struct error *error)
+{
+    const struct key_type *named_type = NULL;
+    const struct format *const named = format_find_by_name(path, &named_type);
+    const char *const line_word = line_words_find(options);
+    if (line_word) {
+        *format = &format_text;
+        snprintf(reason, 256, "as %s says", line_word);
+    } else if (!detect_format(options, named, reader, format, reason, error)) {
+        return false;
     }
     reader->layout.type = options->type            ? options->type
                           : *format == &format_raw ? named_type
@@ -151,9 +168,12 @@ static bool is_blank(const struct options *options, const char *path, struct sou
     const unsigned char *head;
     size_t bytes;
     const struct key_type *type;
+    *blank = false;
+    if (options->input_format || line_words_find(options) || format_find_by_name(path, &type))
+        return true;
     if (!source_peek(source, 1, &head, &bytes, error))
         return false;
-    *blank = bytes == 0 && !options->input_format && !format_find_by_name(path, &type);
+    *blank = bytes == 0;
     return true;
 }
 
@@ -176,7 +196,7 @@ static bool open_input(const struct options *options, const char *path, bool is_
         job->reader_count--;
         return true;
     }
-    if (!detect_format(options, path, reader, &format, reason, error) ||
+    if (!choose_format(options, path, reader, &format, reason, error) ||
         !read_header(options, format, reader, error))
         return false;
     if (job->reader_count == 1) {
@@ -291,43 +311,35 @@ static bool choose_items(struct plan *plan, struct key_order order, struct error
            argsort_check_count(&job->argsort, job->sort.count, error);
 }
 
-/* One key, the whole line; --argsort keeps lines of equal value in their order. */
-static bool choose_line_order(const struct options *options, struct line_order *order,
-                              struct error *error)
+/* Numbers, of which there are no lines to keep. */
+static bool choose_number_order(const struct options *options, struct plan *plan,
+                                struct error *error)
 {
-    struct line_key *const key = calloc(1, sizeof *key);
-    if (!key)
-        return error_set(error, "out of memory");
-    *key = (struct line_key){.kind = LINE_STRICT, .reverse = options->descending};
-    *order = (struct line_order){
-        .keys = key,
-        .key_count = 1,
-        .separator = LINE_SEPARATOR_BLANKS,
-        .terminator = '\n',
-        .reverse = options->descending,
-        .stable = options->index_type != NULL,
-    };
-    return true;
+    const struct job *job = &plan->job;
+    const struct layout *layout = &job->readers[0].layout;
+    return line_words_refuse(options, job->input_format, job->output_format, error) &&
+           choose_items(plan,
+                        key_order_make(layout->type, layout->endian, options->nan,
+                                       options->order.letters.reverse),
+                        error);
 }
 
+/* Indices are those of a stable sort. */
 static bool choose_order(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
-    const struct layout *layout = &job->readers[0].layout;
     job->nan = options->nan;
     job->sort.is_top = options->top_said;
     job->sort.top = options->top;
     job->keep_lines = job->input_format == &format_text && !options->type &&
                       (job->output_format == &format_text || job->argsort.index_type);
     if (!job->keep_lines)
-        return choose_items(
-            plan, key_order_make(layout->type, layout->endian, options->nan, options->descending),
-            error);
+        return choose_number_order(options, plan, error);
     if (options->nan_said)
         return error_set(error, "--nan is for numbers, and these are lines of text, ordered as "
                                 "sort -g orders them: NaN first (--type makes them numbers)");
-    if (!choose_line_order(options, &job->line_order, error))
-        return false;
+    job->line_order.stable |= options->index_type != NULL;
+    job->header_lines = options->header_lines;
     job->sort.item_bytes = sizeof(struct key_index);
     job->sort.order = key_order_identity();
     job->sort.count = COUNT_UNKNOWN;
@@ -417,7 +429,9 @@ static void estimate(struct plan *plan)
 static const char *backend_by_size(const struct plan *plan, const char **reason)
 {
     const char *choice = "cpu";
-    if (plan->job.keep_lines) {
+    if (plan->job.action != JOB_SORT) {
+        *reason = "lines are compared as they are read";
+    } else if (plan->job.keep_lines) {
         *reason = "lines are parsed and gathered on the host";
     } else if (plan->job.sort.count == COUNT_UNKNOWN && plan->input_bytes == SIZE_UNKNOWN) {
         *reason = is_selection(plan) ? selection_reason
@@ -546,9 +560,14 @@ bool plan_make(const struct options *options, struct plan *plan, struct error *e
     memset(plan, 0, sizeof *plan);
     plan->job.sort.threads = choose_threads(options);
     omp_set_num_threads((int)plan->job.sort.threads);
+    plan->job.action = options->check != CHECK_NO ? JOB_CHECK
+                       : options->merge           ? JOB_MERGE
+                                                  : JOB_SORT;
     raise_file_limit();
-    const bool made = open_inputs(options, plan, error) && choose_output(options, plan, error) &&
-                      choose_order(options, plan, error) && choose_backend(options, plan, error) &&
+    const bool made = order_words_resolve(&options->order, &plan->job.line_order, error) &&
+                      line_words_check(options, error) && open_inputs(options, plan, error) &&
+                      choose_output(options, plan, error) && choose_order(options, plan, error) &&
+                      choose_backend(options, plan, error) &&
                       choose_algorithm(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;
     return made;

@@ -1,6 +1,7 @@
 /* report.c - see report.h. */
 #include "cli/report.h"
 
+#include "cli/report_order.h"
 #include "formats/codec.h"
 
 #include <ctype.h>
@@ -12,6 +13,14 @@ void report_error(const struct error *error)
     for (const char *c = error->message; *c; c++)
         fputc(iscntrl((unsigned char)*c) ? '?' : *c, stderr);
     fputc('\n', stderr);
+}
+
+void report_disorder(const char *file, const struct disorder *disorder, char terminator)
+{
+    fprintf(stderr, "gpusort: %s:%" PRIu64 ": disorder: ", file, disorder->line);
+    if (disorder->text)
+        fwrite(disorder->text, 1, disorder->length, stderr);
+    fputc(terminator, stderr);
 }
 
 static void list_types(FILE *stream)
@@ -119,18 +128,34 @@ static void print_top(FILE *stream, const char *prefix, const struct job *job)
                                             : "all are sorted, as these are most of them");
 }
 
-void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
+static void print_output(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct job *job = &plan->job;
-    print_input(stream, prefix, plan);
+    if (job->action == JOB_CHECK) {
+        fprintf(stream, "%soutput     none: the order is checked\n", prefix);
+        return;
+    }
     fprintf(stream, "%soutput     %s: %s", prefix,
             job->output.path ? job->output.path : "standard output", job->output_format->name);
     if (job->argsort.index_type)
         fprintf(stream, " %s indices", job->argsort.index_type->name);
     fprintf(stream, ", %s (%s)\n", job->output.codec->name, plan->output_reason);
+}
+
+void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct job *job = &plan->job;
+    print_input(stream, prefix, plan);
+    print_output(stream, prefix, plan);
+    if (job->keep_lines)
+        report_line_order(stream, prefix, job);
     print_top(stream, prefix, job);
     fprintf(stream, "%sdevice     %s: %s (%s)\n", prefix, job->backend->name, plan->device.name,
             plan->device_reason);
+    if (job->action != JOB_SORT) {
+        fprintf(stream, "%salgorithm  none: nothing is sorted\n", prefix);
+        return;
+    }
     fprintf(stream, "%salgorithm  %s", prefix, job->sort.algorithm->name);
     if (job->sort.tile_size)
         fprintf(stream, ", tiles of %zu", job->sort.tile_size);

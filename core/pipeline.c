@@ -5,6 +5,7 @@
 #include "formats/codec.h"
 #include "formats/indices.h"
 #include "formats/lines.h"
+#include "formats/lines_header.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ struct run {
     struct job_report *report;
     struct engine *engine;
     struct sink *sink;
-    size_t count; /* items taken by the engine */
+    size_t count;               /* items taken by the engine */
+    struct lines_header header; /* of the first input, if the job keeps one apart */
 };
 
 static void stage_add(struct run *run, enum stage stage, uint64_t start_ns)
@@ -231,6 +233,30 @@ static bool run_keys(struct run *run, struct error *error)
     return true;
 }
 
+/* Takes the header of every input, so that what reads them finds only lines that are sorted. */
+static bool take_headers(struct run *run, struct error *error)
+{
+    const struct job *job = run->job;
+    for (size_t i = 0; i < job->reader_count; i++) {
+        struct lines_header header = {0};
+        const bool ok = lines_header_read(job->readers[i].source, job->line_order.terminator,
+                                          job->header_lines, &header, error);
+        if (i == 0)
+            run->header = header;
+        else
+            free(header.text);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool write_header(struct run *run, struct error *error)
+{
+    return run->header.bytes == 0 ||
+           sink_write(run->sink, run->header.text, run->header.bytes, error);
+}
+
 static bool read_lines(struct run *run, struct lines *lines, struct error *error)
 {
     const uint64_t start = clock_now_ns();
@@ -330,8 +356,9 @@ static bool refine_and_write_lines(struct run *run, struct lines *lines, struct 
     const size_t wanted = sort_spec_given(&run->job->sort, count);
     stage_add(run, STAGE_REFINE, start);
     start = clock_now_ns();
-    TRY(run->job->argsort.index_type ? write_line_numbers(run, lines, items, wanted, error)
-                                     : lines_write(lines, items, wanted, run->sink, error));
+    TRY(run->job->argsort.index_type
+            ? write_line_numbers(run, lines, items, wanted, error)
+            : write_header(run, error) && lines_write(lines, items, wanted, run->sink, error));
     stage_add(run, STAGE_WRITE, start);
     ok = true;
 done:
@@ -384,12 +411,14 @@ bool pipeline_run(const struct job *job, struct job_report *report, struct error
     struct run run = {.job = job, .report = report};
     *report = (struct job_report){0};
     TRY(open_output(&run, error));
+    TRY(job->header_lines == 0 || take_headers(&run, error));
     TRY(job->keep_lines ? run_lines(&run, error) : run_keys(&run, error));
     report_engine(&run);
     TRY(commit_output(&run, error));
     report->total_ns = clock_now_ns() - start;
     ok = true;
 done:
+    free(run.header.text);
     sink_discard(run.sink);
     job->backend->close(run.engine);
     return ok;

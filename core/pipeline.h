@@ -23,15 +23,24 @@
 #include "formats/format.h"
 #include "formats/sink.h"
 
+/* What is done with the inputs. But for JOB_SORT, they are lines. */
+enum job_action {
+    JOB_SORT,
+    JOB_CHECK, /* -c, -C: the one input is read, and nothing is written */
+    JOB_MERGE  /* -m: the inputs are sorted already */
+};
+
 /* What is to be done, with nothing left to decide. */
 struct job {
+    enum job_action action;
     struct reader *readers; /* the inputs in order, their headers read; all of one layout */
     size_t reader_count;
     const struct format *input_format;
     const struct format *output_format;
-    bool keep_lines;        /* lines of text, verbatim; else numbers */
-    struct argsort argsort; /* index_type NULL: numbers or lines are written, not indices */
+    bool keep_lines;              /* lines of text, verbatim; else numbers */
+    struct argsort argsort;       /* index_type NULL: numbers or lines are written, not indices */
     struct line_order line_order; /* if keep_lines */
+    size_t header_lines; /* of each input, which are not sorted; the first input's are written */
     enum nan_rule nan;
     const struct backend *backend;
     struct sort_spec sort; /* of lines, all are sorted and `top` are written */
@@ -52,12 +61,21 @@ enum stage {
 };
 extern const char *const stage_names[STAGE_COUNT];
 
-/* What a job took. */
+/* The first line that is out of order. */
+struct disorder {
+    bool is_found;
+    uint64_t line; /* counted from 1, from the beginning of the input */
+    char *text;    /* of the line, without its terminator; the caller frees it */
+    size_t length;
+};
+
+/* What a job took, and, if it was to check, what it found. */
 struct job_report {
     uint64_t stage_ns[STAGE_COUNT]; /* 0: the job has no such stage */
     uint64_t total_ns;
-    size_t count;        /* numbers or lines */
-    uint64_t item_bytes; /* bytes of the numbers, or of the text */
+    size_t count;             /* numbers or lines */
+    uint64_t item_bytes;      /* bytes of the numbers, or of the text */
+    struct disorder disorder; /* of JOB_CHECK */
 };
 
 /* Runs the job. On failure the output is as it was before. */

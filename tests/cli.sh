@@ -6,11 +6,13 @@ printf '2\n1\n' >two
 # ---- what it tells -------------------------------------------------------------------------------
 
 ok_says '--help has the options in groups' '^ *Order:' -- gpusort --help
-for option in input output force format output-format type endian zstd no-zstd reverse nan \
+for option in input output force files0-from format output-format type endian zstd no-zstd reverse nan \
+    argsort top general-numeric-sort numeric-sort human-numeric-sort sort key field-separator \
+    ignore-leading-blanks stable unique zero-terminated header check merge \
     algorithm device parallel explain list verbose version; do
     ok_says "--help has --$option" "--$option\b" -- gpusort --help
 done
-ok_says '--help tells the exit status' 'Exit status: 0 done, 2 any error' -- gpusort --help
+ok_says '--help tells the exit status' 'Exit status: 0 done, 1 -c or -C found a line out of order, 2 any' -- gpusort --help
 ok_says '--usage' '^Usage: ' -- gpusort --usage
 ok_says '--version' '^gpusort [0-9]+\.[0-9]+\.[0-9]+$' -- gpusort --version
 for what in 'f64 .*float64, <f8' 'i8 .*int8, \|i1' 'bf16 +2 bytes' 'raw ' 'npy ' 'text ' 'zstd ' 'cpu '; do
@@ -124,8 +126,9 @@ ok_fails_with 'an option without its argument' 2 '^gpusort: option requires an a
 ok_fails_with 'an argument to an option that has none' 2 "^gpusort: option .*doesn't allow an argument" -- \
     gpusort --reverse=yes
 ok_fails_with 'a usage error has a hint' 2 '^Try .*--help' -- gpusort --bogus
-refused '-o twice' 'multiple output files' -- gpusort two -o "$target" -o "$target"
-for later in -u -n -h -k1 -c -m --stats --verify --progress; do
+refused '-o twice' 'multiple output files' -- gpusort two -o "$target" -o other
+ok_prints '-o twice, the same' '1\n2\n' -- bash -c '"$0" two -o out -o out && cat out' "$GPUSORT"
+for later in -S1M -T. --stats --verify --progress; do
     ok_fails_with "$later, which this version does not have" 2 'gpusort: ' -- gpusort $later two
 done
 

@@ -1,0 +1,62 @@
+/* lines_header.c - see lines_header.h. */
+#include "formats/lines_header.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes room for so many bytes more, and for a terminator; twice as much as before at least, so
+ * that a long header is not copied again and again. */
+static bool reserve(struct lines_header *header, size_t bytes, const struct source *source,
+                    struct error *error)
+{
+    const size_t need = header->bytes + bytes + 1; /* both are in memory: no overflow */
+    if (need <= header->room)
+        return true;
+    const size_t room = need > 2 * header->room ? need : 2 * header->room;
+    char *const text = realloc(header->text, room);
+    if (!text)
+        return error_set(error, "%s: out of memory: no room for its header", source_name(source));
+    header->text = text;
+    header->room = room;
+    return true;
+}
+
+/* Reads on to the end of the line, or as far as the source shows it; *ended: that was its end. None
+ * are read at the end of the source. */
+static bool read_part(struct source *source, char terminator, struct lines_header *header,
+                      bool *ended, size_t *got, struct error *error)
+{
+    const unsigned char *data;
+    size_t bytes;
+    if (!source_peek(source, 1, &data, &bytes, error))
+        return false;
+    const unsigned char *const end = memchr(data, terminator, bytes);
+    const size_t part = end ? (size_t)(end - data) + 1 : bytes;
+    *ended = end != NULL;
+    *got = 0;
+    if (part == 0)
+        return true;
+    if (!reserve(header, part, source, error) ||
+        !source_read(source, header->text + header->bytes, part, got, error))
+        return false;
+    header->bytes += *got;
+    return true;
+}
+
+bool lines_header_read(struct source *source, char terminator, size_t lines,
+                       struct lines_header *header, struct error *error)
+{
+    bool ended = true;
+    for (size_t i = 0; i < lines; i += ended) {
+        size_t got;
+        const bool is_within = !ended;
+        if (!read_part(source, terminator, header, &ended, &got, error))
+            return false;
+        if (got > 0)
+            continue;
+        if (is_within)
+            header->text[header->bytes++] = terminator;
+        break;
+    }
+    return true;
+}

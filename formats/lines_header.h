@@ -1,0 +1,21 @@
+/* lines_header.h - the first lines of an input, which are not sorted: --header.
+ *
+ * They are taken from a source before anything else reads it, and kept as they are.
+ */
+#ifndef FORMATS_LINES_HEADER_H
+#define FORMATS_LINES_HEADER_H
+
+#include "formats/source.h"
+
+struct lines_header {
+    char *text; /* malloc'ed; the caller frees it */
+    size_t bytes;
+    size_t room; /* of text */
+};
+
+/* Reads the first `lines` lines of the source, or all that there are; *header starts as {0}. A last
+ * line without a terminator gets one. */
+bool lines_header_read(struct source *source, char terminator, size_t lines,
+                       struct lines_header *header, struct error *error);
+
+#endif
