@@ -5,7 +5,9 @@
 #include "formats/codec.h"
 #include "formats/indices.h"
 #include "formats/lines.h"
+#include "formats/lines_check.h"
 #include "formats/lines_header.h"
+#include "formats/lines_merge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -261,7 +263,7 @@ static bool read_lines(struct run *run, struct lines *lines, struct error *error
 {
     const uint64_t start = clock_now_ns();
     for (size_t i = 0; i < run->job->reader_count; i++)
-        if (!lines_append(lines, run->job->readers[i].source, 0, error))
+        if (!lines_append(lines, run->job->readers[i].source, run->job->header_lines, error))
             return false;
     stage_add(run, STAGE_READ, start);
     return true;
@@ -383,6 +385,58 @@ done:
     return ok;
 }
 
+static bool run_check(struct run *run, struct error *error)
+{
+    const struct job *job = run->job;
+    const uint64_t start = clock_now_ns();
+    struct lines_check check;
+    const bool ok = lines_check(job->readers[0].source, &job->line_order, job->header_lines,
+                                job->sort.threads, &check, error);
+    stage_add(run, STAGE_READ, start);
+    run->count = check.lines;
+    run->report->item_bytes = check.bytes;
+    run->report->disorder = (struct disorder){
+        check.is_disordered, job->header_lines + check.lines + 1, check.text, check.length};
+    return ok;
+}
+
+static bool run_merge(struct run *run, struct error *error)
+{
+    const struct job *job = run->job;
+    const uint64_t start = clock_now_ns();
+    struct source **sources = calloc(job->reader_count, sizeof(struct source *));
+    if (!sources)
+        return error_set(error, "no memory to merge %zu inputs", job->reader_count);
+    for (size_t i = 0; i < job->reader_count; i++)
+        sources[i] = job->readers[i].source;
+    struct lines_merge merge = {
+        .order = &job->line_order,
+        .sources = sources,
+        .count = job->reader_count,
+        .lines_before = job->header_lines,
+        .threads = job->sort.threads,
+    };
+    const bool ok = write_header(run, error) && lines_merge_run(&merge, run->sink, error);
+    free(sources);
+    stage_add(run, STAGE_WRITE, start);
+    run->count = merge.lines;
+    run->report->item_bytes = merge.bytes;
+    return ok;
+}
+
+static bool run_action(struct run *run, struct error *error)
+{
+    switch (run->job->action) {
+    case JOB_CHECK:
+        return run_check(run, error);
+    case JOB_MERGE:
+        return run_merge(run, error);
+    case JOB_SORT:
+        break;
+    }
+    return run->job->keep_lines ? run_lines(run, error) : run_keys(run, error);
+}
+
 static bool commit_output(struct run *run, struct error *error)
 {
     const uint64_t start = clock_now_ns();
@@ -396,25 +450,28 @@ static bool commit_output(struct run *run, struct error *error)
 static void report_engine(struct run *run)
 {
     struct engine_times times;
+    run->report->count = run->count;
+    if (!run->engine)
+        return;
     run->job->backend->times(run->engine, &times);
     run->report->stage_ns[STAGE_START] = times.start_ns;
     run->report->stage_ns[STAGE_UPLOAD] = times.upload_ns;
     run->report->stage_ns[STAGE_SORT] = times.sort_ns;
     run->report->stage_ns[STAGE_DOWNLOAD] = times.download_ns;
-    run->report->count = run->count;
 }
 
 bool pipeline_run(const struct job *job, struct job_report *report, struct error *error)
 {
     bool ok = false;
+    const bool has_output = job->action != JOB_CHECK;
     const uint64_t start = clock_now_ns();
     struct run run = {.job = job, .report = report};
     *report = (struct job_report){0};
-    TRY(open_output(&run, error));
+    TRY(!has_output || open_output(&run, error));
     TRY(job->header_lines == 0 || take_headers(&run, error));
-    TRY(job->keep_lines ? run_lines(&run, error) : run_keys(&run, error));
+    TRY(run_action(&run, error));
     report_engine(&run);
-    TRY(commit_output(&run, error));
+    TRY(!has_output || commit_output(&run, error));
     report->total_ns = clock_now_ns() - start;
     ok = true;
 done:

@@ -1,0 +1,65 @@
+/* line_block.c - see line_block.h. */
+#include "formats/line_block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool line_block_open(struct line_block *block, struct source *source, char terminator,
+                     size_t capacity, struct error *error)
+{
+    *block = (struct line_block){.source = source, .terminator = terminator, .capacity = capacity};
+    block->text = malloc(capacity);
+    return block->text || error_set(error, "%s: no memory to read it", source_name(source));
+}
+
+static bool grow(struct line_block *block, struct error *error)
+{
+    char *const text =
+        block->capacity <= SIZE_MAX / 4 ? realloc(block->text, block->capacity * 2) : NULL;
+    if (!text)
+        return error_set(error, "%s: no memory for a line of more than %zu bytes",
+                         source_name(block->source), block->filled - block->bytes);
+    block->text = text;
+    block->capacity *= 2;
+    return true;
+}
+
+/* Fills the block up, but for the byte that a last terminator may need. */
+static bool read_more(struct line_block *block, struct error *error)
+{
+    const size_t want = block->capacity - block->filled - 1;
+    size_t got;
+    if (!source_read(block->source, block->text + block->filled, want, &got, error))
+        return false;
+    const char *const found = memrchr(block->text + block->filled, block->terminator, got);
+    block->filled += got;
+    block->ended = got < want;
+    if (found)
+        block->bytes = (size_t)(found - block->text) + 1;
+    if (block->ended && block->filled > block->bytes) {
+        block->text[block->filled++] = block->terminator;
+        block->bytes = block->filled;
+    }
+    return true;
+}
+
+bool line_block_refill(struct line_block *block, size_t drop, struct error *error)
+{
+    block->bytes -= drop;
+    block->filled -= drop;
+    memmove(block->text, block->text + drop, block->filled);
+    const size_t kept = block->bytes;
+    while (!block->ended && block->bytes == kept) {
+        if (block->filled >= block->capacity / 2 && !grow(block, error))
+            return false;
+        if (!read_more(block, error))
+            return false;
+    }
+    return true;
+}
+
+void line_block_close(struct line_block *block)
+{
+    free(block->text);
+    block->text = NULL;
+}

@@ -1,0 +1,37 @@
+/* line_block.h - the part of a source that is in memory: whole lines, and the beginning of one.
+ *
+ *   source -> [kept | new | beginning of a line] -> the caller uses lines -> drops them -> refill
+ *
+ * Memory is what the caller asks for, and more only where a line is longer than half of it.
+ */
+#ifndef FORMATS_LINE_BLOCK_H
+#define FORMATS_LINE_BLOCK_H
+
+#include "core/error.h"
+#include "formats/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct line_block {
+    struct source *source;
+    char terminator;
+    bool ended;    /* the source has no lines but those in the block */
+    char *text;    /* owned */
+    size_t bytes;  /* of whole lines, each with its terminator */
+    size_t filled; /* of these and the beginning of a line */
+    size_t capacity;
+};
+
+/* An empty block that reads from the source, which the caller keeps. */
+bool line_block_open(struct line_block *block, struct source *source, char terminator,
+                     size_t capacity, struct error *error);
+
+/* Drops the first `drop` bytes, which are whole lines, moves the rest to the front and reads until
+ * the block is full. There is at least one new line behind the kept ones, unless the source ends. A
+ * last line without a terminator gets one. */
+bool line_block_refill(struct line_block *block, size_t drop, struct error *error);
+
+void line_block_close(struct line_block *block);
+
+#endif

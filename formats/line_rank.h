@@ -1,0 +1,43 @@
+/* line_rank.h - a line beside a number that nearly always tells how it compares with another.
+ *
+ *   line -> its first key -> a monotone 64-bit image of it, the rank
+ *   two ranked lines -> ranks differ: done; else their keys and the last resort, from the text
+ *
+ * For lines that are compared more than once or one after the other: lines_check.c, lines_merge.c.
+ */
+#ifndef FORMATS_LINE_RANK_H
+#define FORMATS_LINE_RANK_H
+
+#include "core/line_order.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Borrows the text. */
+struct ranked_line {
+    const char *text;
+    size_t length; /* without the terminator */
+    uint64_t rank; /* a < b by the first key implies rank(a) <= rank(b) */
+    bool is_exact; /* two lines with equal ranks, both exact, have equal first keys */
+};
+
+/* Ranks text[0..length). False when the first key is LINE_STRICT and not one number: the line is
+ * then in no order. */
+bool line_rank(const struct line_order *order, const char *text, size_t length,
+               struct ranked_line *line);
+
+/* As line_compare, where the ranks are equal. */
+int line_rank_compare_equal(const struct line_order *order, const struct ranked_line *a,
+                            const struct ranked_line *b);
+
+/* As line_compare. */
+static inline int line_rank_compare(const struct line_order *order, const struct ranked_line *a,
+                                    const struct ranked_line *b)
+{
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return line_rank_compare_equal(order, a, b);
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* lines_merge.h - sorted inputs merged into one output: sort -m.
+ *
+ *   sources -> a block of whole lines each -> what is sure to go before all that is not yet read
+ *     -> cut into parts -> each merged by a thread -> sink, in order; then the next round
+ *
+ * Memory is independent of the sizes of the inputs: 64 MiB of text or 16 KiB an input, whichever
+ * is more, and a few times the longest lines.
+ */
+#ifndef FORMATS_LINES_MERGE_H
+#define FORMATS_LINES_MERGE_H
+
+#include "core/error.h"
+#include "core/line_order.h"
+#include "formats/sink.h"
+#include "formats/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lines_merge {
+    const struct line_order *order;
+    struct source *const *sources;
+    size_t count;          /* of sources, at least 1 */
+    uint64_t lines_before; /* of each source, read already: for the numbers of lines in messages */
+    unsigned threads;      /* at most so many work on the lines */
+    uint64_t lines, bytes; /* out: read from all sources */
+};
+
+/* Merges to the end of all sources; of equal lines, those of the first source go first. Where an
+ * input is not in order, its lines still come out in the order that they have in it, each as soon
+ * as it is the least of the next lines of all inputs, as from sort -m. A line that is not the
+ * number that LINE_STRICT wants is an error naming file and line. */
+bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error *error);
+
+#endif
