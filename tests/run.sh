@@ -8,12 +8,14 @@
 #   TEST_SIZE=small                         less data, for builds that are many times slower
 #
 # Shell tests run with $BUILD/gpusort. Those that have to do with devices run once more with
-# $BUILD/simt/gpusort, whose "gpu" is a stand-in on the CPU.
+# $BUILD/simt/gpusort, whose "gpu" is a stand-in on the CPU; those that leave the device open are
+# told to take it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
 for_the_stand_in=(argsort cli device input top)
+for_any_device=(fuzz sort_cases)
 
 # The stand-in and the sanitizers are slow: the most numbers in an array of the device matrix there.
 # radix parts only what is larger than 4096, and twice from some 90,000 on with tiles of 256.
@@ -86,6 +88,10 @@ add_tests() {
         for name in "${for_the_stand_in[@]}"; do
             add_test "$name-simt" "GPUSORT=$build/simt/gpusort" bash "tests/$name.sh"
         done
+        for name in "${for_any_device[@]}"; do
+            add_test "$name-simt" "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
+                FUZZ_ROUNDS=300 bash "tests/$name.sh"
+        done
     fi
 }
 
@@ -118,6 +124,7 @@ add_gpu_tests() {
         add_test "types-$type" "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu TEST_TYPES="$type" \
             TEST_SIZE=small bash tests/types.sh
     done
+    add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=200 bash tests/fuzz.sh
     add_test bench "GPUSORT=$build/gpusort" "BENCH=$build/bench/bench_sort" bash tests/bench.sh
 }
 
