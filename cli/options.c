@@ -79,7 +79,7 @@ static const struct argp_option option_table[] = {
     {"unique", 'u', NULL, 0, "Keep only the first of lines with equal keys", 0},
     {"zero-terminated", 'z', NULL, 0, "Lines end with NUL, not newline", 0},
     {"header", KEY_HEADER, "N", OPTION_ARG_OPTIONAL,
-     "The first N lines (default 1) of each input are not sorted; write those of the first input "
+     "The first N lines (default 1) of each input, the same in all, are not sorted; write them "
      "first",
      0},
     {"dictionary-order", 'd', NULL, OPTION_HIDDEN, NULL, 0},

@@ -93,6 +93,6 @@ void report_line_order(FILE *stream, const char *prefix, const struct job *job)
     if (order->terminator == '\0')
         fprintf(stream, "%slines      end with NUL\n", prefix);
     if (job->header_lines > 0)
-        fprintf(stream, "%sheader     %zu line%s of each input; the first input's are written\n",
-                prefix, job->header_lines, job->header_lines == 1 ? "" : "s");
+        fprintf(stream, "%sheader     %zu line%s of each input, written once\n", prefix,
+                job->header_lines, job->header_lines == 1 ? "" : "s");
 }

@@ -235,18 +235,25 @@ static bool run_keys(struct run *run, struct error *error)
     return true;
 }
 
-/* Takes the header of every input, so that what reads them finds only lines that are sorted. */
+/* Takes the header of every input, so that what reads them finds only lines that are sorted. They
+ * must be the same, as one of them is written for all. */
 static bool take_headers(struct run *run, struct error *error)
 {
     const struct job *job = run->job;
     for (size_t i = 0; i < job->reader_count; i++) {
+        struct source *const source = job->readers[i].source;
         struct lines_header header = {0};
-        const bool ok = lines_header_read(job->readers[i].source, job->line_order.terminator,
-                                          job->header_lines, &header, error);
-        if (i == 0)
+        bool ok = lines_header_read(source, job->line_order.terminator, job->header_lines, &header,
+                                    error);
+        if (i == 0) {
             run->header = header;
-        else
+        } else {
+            if (ok && (header.bytes != run->header.bytes ||
+                       memcmp(header.text, run->header.text, header.bytes) != 0))
+                ok = error_set(error, "%s: its header is not that of %s", source_name(source),
+                               source_name(job->readers[0].source));
             free(header.text);
+        }
         if (!ok)
             return false;
     }

@@ -43,7 +43,7 @@ struct job {
     bool keep_lines;              /* lines of text, verbatim; else numbers */
     struct argsort argsort;       /* index_type NULL: numbers or lines are written, not indices */
     struct line_order line_order; /* if keep_lines */
-    size_t header_lines; /* of each input, which are not sorted; the first input's are written */
+    size_t header_lines; /* of each input, the same in all; not sorted, written first, once */
     enum nan_rule nan;
     const struct backend *backend;
     struct sort_spec sort; /* of lines, all are sorted and `top` are written */

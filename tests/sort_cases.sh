@@ -623,8 +623,8 @@ sorts_so '--header: with -u, the header is no line of the data' '1\n1\n01\n2\n' 
 sorts_so '--header: with -z' 'h\x002\x001\x00' 'h\x001\x002\x00' --header=1 -z -n
 sorts_so '--header: a last line without a newline' 'h\n2\n1' 'h\n1\n2\n' --header=1 -n
 given t1 'h\n3\n1\n'
-given t2 'g\n2\n0'
-by_sort=no gives '--header: each file has one, the first is kept' 'h\n0\n1\n2\n3\n' \
+given t2 'h\n2\n0'
+by_sort=no gives '--header: each file has the same, and it is kept once' 'h\n0\n1\n2\n3\n' \
     --header=1 -n t1 t2
 
 # ---- -c and -C -----------------------------------------------------------------------------------

@@ -307,11 +307,14 @@ done
 # ---- --header ------------------------------------------------------------------------------------
 
 printf 'name\nunit\n2\n1' >table
-printf 'other\n-\n0' >second
+printf 'name\nunit\n0' >second
+printf 'name\n-\n0' >other
 ok_prints '--header=2' 'name\nunit\n1\n2\n' -- gpusort --header=2 table
 ok_prints '--header' 'name\n1\n2\n' -- bash -c 'sed 2d table | "$0" --header' "$GPUSORT"
-ok_prints '--header: the first header is written' 'name\nunit\n0\n1\n2\n' -- \
+ok_prints '--header: the same in two files is written once' 'name\nunit\n0\n1\n2\n' -- \
     gpusort --header=2 table second
+refused '--header: not the same in two files' '^gpusort: other: its header is not that of table$' -- \
+    gpusort --header=2 table other
 ok_prints '--header with as many lines' 'name\nunit\n2\n1\n' -- gpusort --header=4 table
 ok_prints '--header with more lines' 'name\nunit\n2\n1\n' -- gpusort --header=5 table
 ok_prints '--header=0' '1\n2\n' -- gpusort --header=0 two
@@ -319,7 +322,7 @@ ok_prints '--header of nothing' '' -- gpusort --header none
 ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
 ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- \
     gpusort --header=2 --argsort table
-ok_says '--explain tells of the header' "^header     1 line of each input; the first" -- \
+ok_says '--explain tells of the header' "^header     1 line of each input, written once" -- \
     gpusort --explain --header two
 seq -f 'this is line %.0f' 300000 >long
 { cat long; echo 1; } >long_header
