@@ -322,6 +322,12 @@ ok_prints '--header of nothing' '' -- gpusort --header none
 ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
 ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- \
     gpusort --header=2 --argsort table
+ok_fails_with '--header: lines are counted from the top of the file' 2 \
+    "^gpusort: table:2: 'unit' is not a number$" -- gpusort --header table
+ok_fails_with '--header and -c: so are lines out of order' 1 '^gpusort: table:4: disorder: 1$' -- \
+    gpusort --header=2 -c -n table
+ok_prints '--header and -m' 'name\n1\n2\n' -- gpusort --header -m -n <(printf 'name\n2\n') \
+    <(printf 'name\n1\n')
 ok_says '--explain tells of the header' "^header     1 line of each input, written once" -- \
     gpusort --explain --header two
 seq -f 'this is line %.0f' 300000 >long
