@@ -7,9 +7,8 @@
  *   lines:  source -> [codec] -> text kept whole; one struct key_index a line goes through the
  *             engine; runs of equal keys are refined; the lines, or their numbers, are gathered ->
  *             [codec] -> sink
- *   check, merge: source -> [codec] -> blocks of lines, compared where they stand; merged ->
- * [codec]
- *             -> sink
+ *   check:  source -> [codec] -> blocks of lines, compared where they stand
+ *   merge:  the same of all inputs at once -> [codec] -> sink
  *
  * Numbers move in chunks. The engine's uploads and downloads run while the next chunk is read or
  * the last one written; text and compressed output are written by a thread of the sink's. Memory

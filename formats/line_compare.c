@@ -2,8 +2,6 @@
 #include "formats/line_compare.h"
 
 #include "formats/line_field.h"
-#include "formats/number_prefix.h"
-#include "formats/number_text.h"
 #include "formats/number_value.h"
 #include "formats/numeric_text.h"
 
@@ -95,10 +93,9 @@ struct general_value {
 
 static struct general_value read_general(struct line_span key)
 {
-    const struct line_span number = number_prefix_find(key.text, key.length);
-    if (number.length == 0)
+    long double value;
+    if (!number_prefix_value(key.text, key.length, &value))
         return (struct general_value){NO_NUMBER, 0};
-    const long double value = number_line_value(number.text, number.length);
     if (isnan(value))
         return (struct general_value){signbit(value) ? NEGATIVE_NAN : POSITIVE_NAN, 0};
     return (struct general_value){ORDERED_NUMBER, value};

@@ -21,6 +21,10 @@
 #define TEXT_BYTES ((size_t)64 << 20)
 #define BLOCK_BYTES_MIN ((size_t)16 << 10)
 
+/* A part fits the sink's buffer where parts are uneven by no more than a half; what does not fit is
+ * written by one thread while the others wait. */
+#define PART_BYTES (SINK_BUFFER_BYTES / 3 * 2)
+
 struct merge_input {
     struct line_block block;
     size_t begin;   /* of the lines that are not yet merged */
@@ -230,6 +234,7 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
         .count = merge->count,
         .goes_on = merger->is_disordered ? merger->goes_on : NULL,
         .threads = merge->threads,
+        .part_bytes = merge->part_bytes > 0 ? merge->part_bytes : PART_BYTES,
         .has_last = merger->has_last,
     };
     if (!merger->is_disordered)
@@ -260,8 +265,9 @@ static bool open_inputs(struct merger *merger, struct error *error)
     merger->goes_on = calloc(merge->count, sizeof *merger->goes_on);
     if (!merger->inputs || !merger->texts || !merger->goes_on)
         return error_set(error, "no memory to merge %zu inputs", merge->count);
-    size_t bytes = TEXT_BYTES / merge->count;
-    bytes = bytes > BLOCK_BYTES_MIN ? bytes : BLOCK_BYTES_MIN;
+    const size_t least = merge->text_bytes > 0 ? 1 : BLOCK_BYTES_MIN;
+    size_t bytes = (merge->text_bytes > 0 ? merge->text_bytes : TEXT_BYTES) / merge->count;
+    bytes = bytes > least ? bytes : least;
     for (size_t i = 0; i < merge->count; i++)
         if (!line_block_open(&merger->inputs[i].block, merge->sources[i], merge->order->terminator,
                              bytes, error))

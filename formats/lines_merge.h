@@ -24,6 +24,8 @@ struct lines_merge {
     size_t count;          /* of sources, at least 1 */
     uint64_t lines_before; /* of each source, read already: for the numbers of lines in messages */
     unsigned threads;      /* at most so many work on the lines */
+    size_t text_bytes;     /* of all blocks together, about; 0: as said above */
+    size_t part_bytes; /* merged at a time by one thread; 0: what mostly fits the sink's buffer */
     uint64_t lines, bytes; /* out: read from all sources */
 };
 

@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text merged at a time by one thread: as much as fits the sink's buffer where parts are uneven by
- * no more than a half; what does not fit is written by one thread while the others wait. */
-#define PART_BYTES (SINK_BUFFER_BYTES / 3 * 2)
-
 /* A part on its way through make_part and write_rest. */
 struct part {
     struct merge_tree tree;
@@ -152,7 +148,8 @@ static bool allocate(struct merging *merging, struct error *error)
     size_t total_bytes = 0, cells;
     for (size_t i = 0; i < round->count; i++)
         total_bytes += round->texts[i].end - round->texts[i].begin;
-    merging->part_count = round->goes_on || total_bytes < PART_BYTES ? 1 : total_bytes / PART_BYTES;
+    merging->part_count = round->goes_on ? 1 : total_bytes / round->part_bytes;
+    merging->part_count += merging->part_count == 0;
     if (!__builtin_mul_overflow(merging->part_count + 1, round->count, &cells)) {
         merging->parts = calloc(merging->part_count, sizeof *merging->parts);
         merging->runs = calloc(cells, sizeof *merging->runs);

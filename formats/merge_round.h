@@ -22,6 +22,7 @@ struct merge_round {
      * line is the least of their first ones, until a text i is used up whose goes_on[i] is true. */
     const bool *goes_on;
     unsigned threads;
+    size_t part_bytes; /* merged at a time by one thread */
     /* Of a unique order, in and out: the last line that was written. The text is the caller's, or
      * one of texts. */
     struct ranked_line last;

@@ -369,7 +369,7 @@ class Case:
     delivery: str = "files"  # "files", "names" (--files0-from), "input" or "pipe"
     output: str = ""  # "", "out" or "in0", of -o
     strict: bool = False  # gpusort's order without letters, which is -g of sort(1)
-    header: int = 0  # lines of each input that are left out, those of the first one written first
+    header: int = 0  # lines of each input, the same in all, that are not sorted and come first
     top: int = 0  # lines that are written; 0 is all
 
     def in_domain(self):
@@ -579,9 +579,11 @@ class Runner:
         inputs = self.prepared_inputs(case)
         if case.delivery == "names":
             write_file("names", b"".join(b"in%d\0" % i for i in range(len(inputs))))
-        headers, data = cut_headers(case, inputs)
+        header, data = cut_headers(case, inputs)
+        if case.header:
+            inputs = [header + text for text in data]
         expected = self.run_one(SORT, words_of_sort(case), case, data)
-        expected = expected._replace(output=headers[0] + first_lines(expected.output, case))
+        expected = expected._replace(output=header + first_lines(expected.output, case))
         options = [] if case.action else self.gpusort_options  # -c and -m sort nothing: no device
         got = self.run_one(self.gpusort, options + words_of_gpusort(case), case, inputs)
         if agree(expected, got):
@@ -614,13 +616,16 @@ def first_lines(text, case):
 
 
 def cut_headers(case, inputs):
-    """The headers of the inputs, all lines of them ended, and the rest of the inputs."""
+    """The header of the first input, all lines of it ended, and the rest of the inputs: nothing, if
+    the first is all header, as then the others must be so too."""
     if not case.header:
-        return [b""], inputs
+        return b"", inputs
     headers = [lines_of(text, case.terminator)[: case.header] for text in inputs]
     data = [text[len(b"".join(header)) :] for text, header in zip(inputs, headers)]
-    return [b"".join(line.removesuffix(case.terminator) + case.terminator for line in header)
-            for header in headers], data  # fmt: skip
+    if len(headers[0]) < case.header:
+        data = [b"" for _ in data]
+    header = b"".join(line.removesuffix(case.terminator) + case.terminator for line in headers[0])
+    return header, data
 
 
 def words_of(case, input_count):

@@ -6,8 +6,6 @@
  */
 #include "formats/line_compare.h"
 #include "formats/line_rank.h"
-#include "formats/number_prefix.h"
-#include "formats/number_value.h"
 
 #include "tests/unit_files.h"
 
@@ -242,27 +240,32 @@ static size_t make_line(uint64_t *seed, char line[64])
     return strlen(line);
 }
 
-/* The prefix is as long as strtold says, and has the value that it gives. */
-static void test_prefix_is_strtold(void **state)
+/* What strtold makes of a and of b, in the order of -g. */
+static int compare_by_strtold(const char *a, const char *b)
+{
+    char *a_end, *b_end;
+    const long double x = strtold(a, &a_end), y = strtold(b, &b_end);
+    if (a_end == a || b_end == b)
+        return (a_end != a) - (b_end != b);
+    if (isnan(x) && isnan(y))
+        return !signbit(x) - !signbit(y);
+    if (isnan(x) || isnan(y))
+        return !isnan(x) - !isnan(y);
+    return (x > y) - (x < y);
+}
+
+static void test_general_is_strtold(void **state)
 {
     (void)state;
     uint64_t seed = 1;
+    struct line_key key = WHOLE(LINE_GENERAL);
+    struct line_order order = {&key, 1, LINE_SEPARATOR_BLANKS, '\n', false, true, false};
     for (size_t i = 0; i < 300000; i++) {
-        char line[64];
-        char *end;
-        const size_t length = make_line(&seed, line);
-        const long double expected = strtold(line, &end);
-        const struct line_span found = number_prefix_find(line, length);
-        if (end == line) {
-            if (found.length != 0)
-                fail_msg("'%s' is a number of %zu bytes", line, found.length);
-            continue;
-        }
-        if (found.length == 0 || found.text + found.length != end)
-            fail_msg("'%s': %zu bytes, not %td", line, found.length, end - line);
-        const long double value = number_line_value(found.text, found.length);
-        assert_true(isnan(expected) ? isnan(value) && !signbit(value) == !signbit(expected)
-                                    : value == expected);
+        char a[64], b[64];
+        const size_t a_length = make_line(&seed, a), b_length = make_line(&seed, b);
+        const int found = compare(&order, a, a_length, b, b_length);
+        if (found != compare_by_strtold(a, b))
+            fail_msg("'%s' and '%s': %d", a, b, found);
     }
 }
 
@@ -366,7 +369,7 @@ int main(void)
         cmocka_unit_test(test_nul),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_strict_rank),
-        cmocka_unit_test(test_prefix_is_strtold),
+        cmocka_unit_test(test_general_is_strtold),
         cmocka_unit_test(test_order_is_total),
         cmocka_unit_test(test_order_is_that_of_sort),
     };

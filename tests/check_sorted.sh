@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# -c and -C: whether an input is sorted, and where it is not, as sort(1) finds it.
+. "$(dirname "$0")/lib.sh"
+
+# ok_checks NAME ARGUMENT...: `gpusort ARGUMENT...` ends as sort does, and says what it says. $input,
+# if set, is standard input.
+ok_checks() {
+    local name=$1 status=0 expected_status=0
+    shift
+    sort "$@" <"${input:-/dev/null}" >"$work/log/expected" 2>&1 || expected_status=$?
+    gpusort "$@" <"${input:-/dev/null}" >"$work/log/found" 2>&1 || status=$?
+    {
+        [ "$status" -eq "$expected_status" ] ||
+            echo "exit status $status, not $expected_status, of: $*"
+        sed -i 's/^sort: /gpusort: /' "$work/log/expected"
+        cmp -s "$work/log/found" "$work/log/expected" ||
+            describe_difference "$work/log/found" "$work/log/expected"
+    } >"$work/log/problems"
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+lines=$(full_or_small 400000 20000)
+
+# ---- every order ---------------------------------------------------------------------------------
+
+awk -v count="$lines" 'BEGIN {
+    srand(1)
+    for (i = 0; i < count; i++)
+        print int((rand() - 0.5) * count) (rand() < 0.3 ? ".0" : "") ":" int(rand() * 100)
+}' >pairs
+while IFS='|' read -r options; do
+    read -ra words <<<"$options"
+    sort "${words[@]}" pairs >in
+    ok_checks "in order: $options" -c "${words[@]}" in
+    ok_checks "equal keys: $options" -c -u "${words[@]}" in
+    ok_checks "not sorted at all: $options" -c "${words[@]}" pairs
+    # The last two lines the other way round, and one line in the middle out of its place.
+    { head -n -2 in && tail -n 2 in | tac; } >swapped
+    ok_checks "the last two lines swapped: $options" -c "${words[@]}" swapped
+    sed "$((lines / 2)){h;d};$((lines * 3 / 4))G" in >moved
+    ok_checks "a line in the wrong place: $options" -c "${words[@]}" moved
+    ok_checks "the same, quietly: $options" -C "${words[@]}" moved
+done <<'END'
+-n
+-g -r
+-h
+-n -s
+-n -u
+-k1
+-t : -k2,2n
+-t : -k2,2nr -k1,1g -s
+-t : -k2,2n -u
+END
+
+seq "$lines" >in
+ok 'without -n, -g, -h and -k lines are numbers' gpusort -c in
+{ cat in && printf 1; } >open
+ok_checks 'a last line without a newline' -c -n open
+tr '\n' '\0' <open >zero
+ok_checks '-z' -c -z -n zero
+
+# ---- what inputs are -----------------------------------------------------------------------------
+
+: >empty
+ok_checks 'nothing' -c -n empty
+printf '\n' >newline
+ok_checks 'an empty line' -c -n -u newline
+input=pairs ok_checks 'standard input' -c -n
+input=in ok_checks 'standard input, in order' -c -n -
+input=pairs ok_checks 'standard input, quietly' -C -n
+zstd -q open -o open.zst
+ok_fails_with 'a zstd input' 1 "^gpusort: open.zst:$((lines + 1)): disorder: 1$" \
+    -- gpusort -c -n open.zst
+for digit in 1 3 2; do head -c 5000000 /dev/zero | tr '\0' $digit; echo; done >long
+ok_checks 'long lines' -c -n long
+ok_checks 'long lines' -c -n -r long
+# Every line of a few that make whole pieces of the text, and lines that end at their borders.
+size=$(full_or_small 1048576 65536)
+for shift in -1 0 1; do
+    { head -c $((size - 2 + shift)) /dev/zero | tr '\0' 1 && printf '\n2\n1\n'; } >border
+    ok_checks "disorder at a border, shifted by $shift" -c -n -k1.1,1.1 border
+    { head -c $((size - 2 + shift)) /dev/zero | tr '\0' '\n' && printf '2\n1\n'; } >border
+    ok_checks "many empty lines, shifted by $shift" -c -n border
+done
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+{ cat in && echo x && echo 1; } >words
+ok_fails_with 'a line that is no number' 2 "^gpusort: words:$((lines + 1)): 'x' is not a number$" \
+    -- gpusort -c words
+printf '2\n1\nx\n' >words
+ok_fails_with 'disorder before it' 1 '^gpusort: words:2: disorder: 1$' -- gpusort -c words
+ok_checks 'two files' -c -n in open
+ok_fails_with 'a missing file' 2 '^gpusort: missing: No such file' -- gpusort -c -n missing
+
+done_testing

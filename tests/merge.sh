@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# -m: sorted inputs become one sorted output, as sort(1) makes it of the same files, in memory that
+# does not grow with them.
+. "$(dirname "$0")/lib.sh"
+
+# ok_merges NAME ARGUMENT...: as `sort -m ARGUMENT...`.
+ok_merges() {
+    local name=$1
+    shift
+    sort -m "$@" >expected
+    ok_writes "$name" expected -- -m "$@"
+}
+
+# numbers COUNT SEED: whole numbers and fractions, some of them equal and spelled otherwise.
+numbers() {
+    awk -v count="$1" -v seed="$2" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < count; i++) {
+            value = int((rand() - 0.5) * 4 * count)
+            print value (rand() < 0.3 ? ".0" : rand() < 0.3 ? ".25" : "")
+        }
+    }'
+}
+
+lines=$(full_or_small 30000 1000)
+for i in 1 2 3 4 5; do
+    numbers "$lines" "$i" >plain.$i
+    paste -d: plain.$i <(tac plain.$i) >pairs.$i
+done
+
+# ---- every order ---------------------------------------------------------------------------------
+
+while IFS='|' read -r options; do
+    read -ra words <<<"$options"
+    for i in 1 2 3 4 5; do
+        sort "${words[@]}" pairs.$i >in.$i
+    done
+    ok_merges "-m $options" "${words[@]}" in.?
+    ok_merges "-m $options, of files that are not sorted so" "${words[@]}" plain.? in.2
+done <<'END'
+-n
+-g
+-h
+-n -r
+-n -s
+-n -u
+-k1
+-k1 -r -u
+-t : -k2,2n
+-t : -k2,2nr -k1,1h
+-t : -k2,2g -s
+-t : -k2,2n -u
+END
+
+for i in 1 2 3 4 5; do
+    sort -g plain.$i >in.$i
+    tr '\n' '\0' <in.$i >zero.$i
+done
+sort -g -m in.? >expected
+ok_writes 'without -n, -g, -h and -k lines are numbers' expected -- -m in.?
+sort -z -g -m zero.? >expected
+ok_writes '-z' expected -- -m -z -g zero.?
+for threads in 1 3; do
+    sort -g -m in.? >expected
+    ok_writes "--parallel=$threads" expected -- -m -g --parallel=$threads in.?
+done
+
+# ---- what inputs are -----------------------------------------------------------------------------
+
+: >empty
+ok_merges 'nothing' -n empty
+ok_merges 'empty inputs among others' -n empty in.1 empty in.2 empty
+ok_merges 'one input' -n in.1
+ok_merges 'the same input twice' -n in.1 in.1
+printf '1\n3' >open
+printf '2\n4' >open.2
+ok_merges 'inputs without a last newline' -n open open.2
+sort -n -m in.1 in.2 >expected
+ok_output 'standard input' expected -- gpusort -n -m - in.2 <in.1
+ok_output 'pipes' expected -- gpusort -n -m <(cat in.1) <(cat in.2)
+zstd -q in.1 -o in.1.zst
+ok_writes 'a zstd input' expected -- -n -m in.1.zst in.2
+cp in.1 target
+sort -n -m in.1 in.2 >expected
+gpusort -n -m target in.2 -o target
+ok_same_bytes '-o onto an input' target expected
+for _ in 1 2 3; do head -c 3000000 /dev/zero | tr '\0' 7; echo; done >long
+ok_merges 'long lines' -n -s long open.2 long open
+mkdir many
+seq 1200 | awk '{ name = "many/" NR; print $1 % 7 "\n" $1 >name; close(name) }'
+ok_merges '1200 inputs' -n many/*
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+printf '1\n2\nx\n' >words
+refused 'a line that is no number, by name' "^gpusort: words:3: 'x' is not a number$" \
+    -- gpusort -m in.1 words -o target
+refused 'a missing input' 'gpusort: .*missing.*No such file' -- gpusort -m -n in.1 missing -o target
+
+# ---- memory --------------------------------------------------------------------------------------
+
+# 10 files of 20 MB each: the 64 MiB that are said to be enough, what threads and OpenMP take, and
+# room to spare, but less than the files have.
+if [ "$test_size" = small ]; then
+    skip 'memory is independent of the size of the inputs' 'a slow build'
+else
+    for i in 0 1 2 3 4 5 6 7 8 9; do seq -f %0100.0f "$i" 10 1999999 >big.$i; done
+    python3 - "$GPUSORT" <<'END' >peak
+import resource, subprocess, sys
+names = ["big.%d" % i for i in range(10)]
+subprocess.run([sys.argv[1], "-m", "-n", "--parallel=2", "-o", "merged", *names], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+END
+    seq -f %0100.0f 0 1999999 >expected
+    ok_same_bytes '10 files of 20 MB' merged expected
+    ok "memory is independent of the size of the inputs ($(cat peak) KiB)" \
+        test "$(cat peak)" -lt 140000
+fi
+
+done_testing
