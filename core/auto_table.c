@@ -22,7 +22,7 @@ const size_t device_class_count = sizeof device_classes / sizeof *device_classes
  * 0.018 0.055; 65,536 0.033 0.061; 1e5 0.118 0.060; 1e6 0.253 0.087; 1e9 64 30; u32 alike. The
  * other paths are slower throughout. `scripts/auto_table.py ROWS.json` prints the rows of a class
  * from a measurement of all widths. No other GPU was measured: `gpu` has nearly the same rows, but
- * for 16-byte items, for which radix takes 150 KiB, and `gpu-small` the one that it has room for.
+ * for 16-byte items, for which radix takes 154 KiB, and `gpu-small` the one that it has room for.
  */
 const struct auto_row auto_rows[] = {
     {"gpu-large", 0, (size_t)1 << 14, "segmented-merge", 2048},

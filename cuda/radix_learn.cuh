@@ -7,11 +7,14 @@
  *
  * A cell in which the sample has one value only, as often as two buckets have keys, gets a bucket
  * of its own: these keys need no sorting, and would make the bucket too large for their neighbours.
+ * Items that share a key do need it; their indices part them (radix_values.cuh).
  */
 #ifndef CUDA_RADIX_LEARN_CUH
 #define CUDA_RADIX_LEARN_CUH
 
 #include "cuda/radix_levels.cuh"
+#include "cuda/radix_range.cuh"
+#include "cuda/radix_values.cuh"
 
 /* What is asked of a segment's model. */
 struct radix_wish {
@@ -127,58 +130,56 @@ __device__ __forceinline__ unsigned radix_tree_end(const struct radix_tree &tree
     return radix_tree_cell(tree, radix_tree_nodes(tree));
 }
 
-template <typename K>
-__device__ __forceinline__ K warp_least(K key)
-{
-    for (int distance = THREADS_PER_WARP / 2; distance > 0; distance /= 2) {
-        K other = key;
-        if constexpr (sizeof(K) <= sizeof(uint64_t)) {
-            other = __shfl_xor_sync(ALL_LANES, key, distance);
-        } else {
-            const uint64_t high =
-                __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key >> 64), distance);
-            const uint64_t low = __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key), distance);
-            other = static_cast<K>(high) << 64 | low;
-        }
-        key = other < key ? other : key;
-    }
-    return key;
-}
-
 /* The least `key` of all threads; `warp_keys` is shared, has room for 32, and is free again. */
 template <typename K>
 __device__ __forceinline__ K block_least(K key, K *warp_keys)
 {
-    const K least = warp_least(key);
+    const K least = warp_least<THREADS_PER_WARP>(key);
     if (thread_lane() == 0)
         warp_keys[threadIdx.x / THREADS_PER_WARP] = least;
     __syncthreads();
     constexpr unsigned warps = LEARN_THREADS / THREADS_PER_WARP;
-    const K of_all =
-        warp_least(thread_lane() < warps ? warp_keys[thread_lane()] : key_infinity<K>());
+    const K of_all = warp_least<THREADS_PER_WARP>(thread_lane() < warps ? warp_keys[thread_lane()]
+                                                                        : key_infinity<K>());
     __syncthreads();
     return of_all;
 }
 
-/* Bits above the topmost one of `range`; all but one for 0. */
-template <typename K>
-__device__ __forceinline__ unsigned thread_leading_zeros(K range)
-{
-    constexpr unsigned bits = 8 * sizeof(K);
-    unsigned zeros = 0;
-    if constexpr (sizeof(K) > sizeof(uint64_t)) {
-        const uint64_t high = static_cast<uint64_t>(range >> 64);
-        zeros = static_cast<unsigned>(
-            high ? __clzll(static_cast<long long>(high))
-                 : 64 + __clzll(static_cast<long long>(static_cast<uint64_t>(range))));
-    } else {
-        zeros = static_cast<unsigned>(__clzll(static_cast<long long>(range))) - (64 - bits);
-    }
-    return zeros < bits ? zeros : bits - 1;
-}
-
 /* The range of the sample, and a margin for the keys just outside: of n even keys, n / sample size
  * are expected beyond each end. */
+template <typename K>
+__device__ __forceinline__ struct radix_bounds<K> thread_make_bounds(K least, K greatest,
+                                                                     unsigned sample_bits) {
+    if constexpr (RADIX_HAS_VALUES<K>) {
+        const uint64_t key = thread_item_key(least);
+        const bool by_index = key == thread_item_key(greatest);
+        const struct radix_bounds<uint64_t> words = thread_make_bounds(
+            by_index ? static_cast<uint64_t>(least) : key,
+            by_index ? static_cast<uint64_t>(greatest) : thread_item_key(greatest), sample_bits);
+        const struct radix_bounds<K> bounds = {
+            words.lowest, words.range, key, by_index
+        };
+        return bounds;
+    } else {
+        const K margin = static_cast<K>((greatest - least) >> sample_bits << 3);
+        const K lowest = least > margin ? static_cast<K>(least - margin) : K{0};
+        const K room = static_cast<K>(key_infinity<K>() - greatest);
+        const K highest = static_cast<K>(greatest + (room > margin ? margin : room));
+        const struct radix_bounds<K> bounds = {
+            lowest, static_cast<K>(highest - lowest)
+        };
+        return bounds;
+    }
+}
+
+template <typename K>
+__device__ __forceinline__ typename radix_path<K>::bits
+thread_sample_path(const struct radix_lookup<K> &lookup, K key)
+{
+    return static_cast<typename radix_path<K>::bits>(thread_offset(lookup.bounds, key)
+                                                     << lookup.norm);
+}
+
 template <typename K>
 __device__ __forceinline__ struct radix_lookup<K>
 block_find_range(const struct radix_sample<K> &sample, const struct radix_wish &wish,
@@ -192,13 +193,9 @@ block_find_range(const struct radix_sample<K> &sample, const struct radix_wish &
     }
     least = block_least(least, warp_keys);
     greatest = static_cast<K>(~block_least(static_cast<K>(~greatest), warp_keys));
-    const K margin = static_cast<K>((greatest - least) >> wish.sample_bits << 3);
-    const K lowest = least > margin ? static_cast<K>(least - margin) : K{0};
-    const K room = static_cast<K>(key_infinity<K>() - greatest);
-    const K highest = static_cast<K>(greatest + (room > margin ? margin : room));
-    const K range = static_cast<K>(highest - lowest);
+    const struct radix_bounds<K> bounds = thread_make_bounds(least, greatest, wish.sample_bits);
     const struct radix_lookup<K> lookup = {
-        lowest, range, thread_leading_zeros(range), 0, wish.root_bits, entries
+        bounds, thread_leading_zeros(bounds.range), 0, wish.root_bits, entries
     };
     return lookup;
 }
@@ -209,7 +206,9 @@ __device__ __forceinline__ void thread_set_last_cell(struct radix_tree &tree,
                                                      const struct radix_lookup<K> &lookup)
 {
     typename radix_path<K>::bits rest;
-    tree.last_cell = thread_radix_cell(lookup, thread_radix_path(lookup.range, lookup.norm), &rest);
+    tree.last_cell = thread_radix_cell(
+        lookup, static_cast<typename radix_path<K>::bits>(lookup.bounds.range << lookup.norm),
+        &rest);
     tree.last_top = thread_path_top(rest);
 }
 
@@ -222,22 +221,102 @@ __device__ __forceinline__ void thread_widen(struct radix_tree &tree, unsigned c
         atomicMax(&tree.most[cell], top);
 }
 
-/* Counts the sample's keys that end in cells from `first_cell` on. */
+/* The cell that item i of the sample ends in, if it is one from `first_cell` on; else
+ * RADIX_ENTRIES.
+ */
+template <typename K>
+__device__ __forceinline__ unsigned thread_sample_cell(const struct radix_sample<K> &sample,
+                                                       const struct radix_lookup<K> &lookup,
+                                                       unsigned i, unsigned first_cell)
+{
+    typename radix_path<K>::bits rest;
+    const unsigned cell =
+        thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest);
+    return i < sample.count && cell >= first_cell ? cell : RADIX_ENTRIES;
+}
+
+/* Notes the keys of the sample. Begins after a barrier and ends with one. */
+template <typename K>
+__device__ __forceinline__ void block_note_sample(struct radix_values<K> &values,
+                                                  const struct radix_sample<K> &sample,
+                                                  const struct radix_lookup<K> &lookup)
+{
+    if (threadIdx.x == 0)
+        values.is_one_key = lookup.bounds.by_index;
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        if (i >= sample.rows)
+            break;
+        warp_note_item(values, sample.keys[i], i < sample.count);
+    }
+    __syncthreads();
+}
+
+/* Finds the most frequent key of each cell from `first_cell` on. Ends with a barrier. */
 template <typename K>
 __device__ __forceinline__ void
-block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
-            const struct radix_lookup<K> &lookup, unsigned first_cell)
+block_find_candidates(struct radix_values<K> &values, const struct radix_sample<K> &sample,
+                      const struct radix_lookup<K> &lookup, unsigned first_cell)
+{
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        if (i >= sample.rows)
+            break;
+        const unsigned cell = thread_sample_cell(sample, lookup, i, first_cell);
+        if (cell < RADIX_ENTRIES)
+            thread_propose_key(values, cell, i * LEARN_THREADS + threadIdx.x, sample.keys[i]);
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        if (i >= sample.rows)
+            break;
+        const unsigned cell = thread_sample_cell(sample, lookup, i, first_cell);
+        if (cell < RADIX_ENTRIES)
+            thread_publish_key(values, cell, i * LEARN_THREADS + threadIdx.x, sample.keys[i]);
+    }
+    __syncthreads();
+}
+
+/* Finds the ranges of the indices of the values. Begins and ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ void block_widen_values(struct radix_values<K> &values,
+                                                   const struct radix_sample<K> &sample,
+                                                   const struct radix_lookup<K> &lookup)
+{
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        if (i >= sample.rows)
+            break;
+        const unsigned cell = thread_sample_cell(sample, lookup, i, 0);
+        if (cell < RADIX_ENTRIES)
+            thread_widen_value(values, cell, sample.keys[i]);
+    }
+    __syncthreads();
+}
+
+/* Counts the sample's keys that end in cells from `first_cell` on. */
+template <typename K>
+__device__ __forceinline__ void block_weigh(struct radix_tree &tree, struct radix_values<K> &values,
+                                            const struct radix_sample<K> &sample,
+                                            const struct radix_lookup<K> &lookup,
+                                            unsigned first_cell)
 {
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
         if (i >= sample.rows)
             break;
         typename radix_path<K>::bits rest;
-        const K offset = static_cast<K>(sample.keys[i] - lookup.lowest);
         const unsigned cell =
-            thread_radix_cell(lookup, thread_radix_path(offset, lookup.norm), &rest);
+            thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest);
         const uint32_t top = thread_path_top(rest);
-        const bool counted = i < sample.count && cell >= first_cell;
+        bool counted = i < sample.count && cell >= first_cell;
+        if constexpr (RADIX_HAS_VALUES<K>) {
+            const bool is_value = counted && thread_is_candidate(values, cell, sample.keys[i]);
+            warp_count(values.counts, cell, is_value, warp_is_crowded(cell));
+            counted = counted && !is_value;
+        }
         const unsigned quarter = 4 * cell + (top >> 30);
         warp_count(tree.quarters[0], quarter, counted, warp_is_crowded(quarter));
         if (counted)
@@ -293,12 +372,15 @@ __device__ __forceinline__ void block_cut(struct radix_tree &tree, unsigned samp
 /* Grows the tree level by level. */
 template <typename K>
 __device__ __forceinline__ void
-block_grow_tree(struct radix_tree &tree, const struct radix_sample<K> &sample, unsigned sample_bits,
+block_grow_tree(struct radix_tree &tree, struct radix_values<K> &values,
+                const struct radix_sample<K> &sample, unsigned sample_bits,
                 const struct radix_lookup<K> &lookup)
 {
     unsigned first_cell = 0, end_cell = tree.root_cells, level = 0;
     for (; first_cell < end_cell; level++) {
-        block_weigh(tree, sample, lookup, first_cell);
+        if constexpr (RADIX_HAS_VALUES<K>)
+            block_find_candidates(values, sample, lookup, first_cell);
+        block_weigh(tree, values, sample, lookup, first_cell);
         if (threadIdx.x == 0)
             tree.levels[level] = radix_tree_nodes(tree);
         __syncthreads();
@@ -316,14 +398,19 @@ block_grow_tree(struct radix_tree &tree, const struct radix_sample<K> &sample, u
  * sample has none, there are positions to tell keys apart nevertheless. A cell with a bucket of its
  * own takes two whole buckets, of which one or two halves are left to its neighbours; it weighs at
  * least as much. */
+template <typename K>
 __device__ __forceinline__ void block_share_positions(struct radix_tree &tree,
+                                                      struct radix_values<K> &values,
                                                       const struct radix_wish &wish)
 {
     const unsigned end_cell = radix_tree_end(tree);
     const uint64_t all = (uint64_t{4} << wish.sample_bits) + end_cell;
     for (unsigned cell = threadIdx.x; cell < end_cell; cell += LEARN_THREADS) {
-        const uint64_t share = (uint64_t{4} * thread_cell_weight(tree, cell) + 1) * wish.buckets;
         const bool is_cut = tree.entries[cell].first & RADIX_CUT;
+        unsigned weight = thread_cell_weight(tree, cell);
+        if constexpr (RADIX_HAS_VALUES<K>)
+            weight += thread_share_value(values, cell, is_cut, wish.buckets, all);
+        const uint64_t share = (uint64_t{4} * weight + 1) * wish.buckets;
         const bool is_single = !is_cut && thread_has_one_value(tree, cell) && share >= 2 * all;
         tree.is_single[cell] = is_single;
         if (is_single)
@@ -331,6 +418,8 @@ __device__ __forceinline__ void block_share_positions(struct radix_tree &tree,
         else
             tree.weights[cell] =
                 static_cast<uint32_t>(is_cut ? 0 : (share << RADIX_FRACTION_BITS) / all);
+        if constexpr (RADIX_HAS_VALUES<K>)
+            tree.weights[cell] += values.positions[cell];
     }
 }
 
@@ -382,9 +471,9 @@ __device__ __forceinline__ void block_sum_nodes(struct radix_tree &tree)
 
 /* Positions that the keys of an uncut cell are spread over, in 2^-32 of its width; the last cell of
  * the root is as wide as the range leaves it. */
-__device__ __forceinline__ uint32_t thread_cell_scale(const struct radix_tree &tree, unsigned cell)
+__device__ __forceinline__ uint32_t thread_cell_scale(const struct radix_tree &tree, unsigned cell,
+                                                      uint32_t weight)
 {
-    const uint32_t weight = tree.weights[cell];
     if (tree.is_single[cell])
         return 0;
     if (cell != tree.last_cell)
@@ -394,19 +483,30 @@ __device__ __forceinline__ uint32_t thread_cell_scale(const struct radix_tree &t
 }
 
 /* Gives a cell its first position. */
-__device__ __forceinline__ void thread_place_cell(struct radix_tree &tree, unsigned cell,
+template <typename K>
+__device__ __forceinline__ void thread_place_cell(struct radix_tree &tree,
+                                                  struct radix_values<K> &values, unsigned cell,
                                                   uint32_t first)
 {
     struct radix_entry *const entry = &tree.entries[cell];
-    if (entry->first & RADIX_CUT)
+    if (entry->first & RADIX_CUT) {
         tree.firsts[radix_node_of(tree, entry->first & ~RADIX_CUT)] = first;
-    else
-        *entry = {tree.is_single[cell] ? first + (1u << RADIX_FRACTION_BITS) : first,
-                  thread_cell_scale(tree, cell)};
+        return;
+    }
+    uint32_t weight = tree.weights[cell];
+    if constexpr (RADIX_HAS_VALUES<K>)
+        weight -= values.positions[cell];
+    *entry = {tree.is_single[cell] ? first + (1u << RADIX_FRACTION_BITS) : first,
+              thread_cell_scale(tree, cell, weight)};
+    if constexpr (RADIX_HAS_VALUES<K>)
+        if (values.slots[cell] > 0)
+            *entry = thread_place_value(values, cell, radix_tree_end(tree), *entry);
 }
 
 /* The cells of all nodes, once the root's are placed. */
-__device__ __forceinline__ void block_place_nodes(struct radix_tree &tree)
+template <typename K>
+__device__ __forceinline__ void block_place_nodes(struct radix_tree &tree,
+                                                  struct radix_values<K> &values)
 {
     for (unsigned level = 0; level < tree.level_count; level++) {
         const struct radix_level_walk walk = thread_walk_level(tree, level);
@@ -414,7 +514,7 @@ __device__ __forceinline__ void block_place_nodes(struct radix_tree &tree)
         const uint32_t weight = is_in ? tree.weights[walk.cell] : 0;
         const uint32_t end = warp_scan_nodes(weight);
         if (is_in)
-            thread_place_cell(tree, walk.cell,
+            thread_place_cell(tree, values, walk.cell,
                               tree.firsts[radix_node_of(tree, walk.cell)] + end - weight);
         __syncthreads();
     }
@@ -426,6 +526,7 @@ struct radix_learn_shared {
     struct radix_tree tree;
     K warp_keys[THREADS_PER_WARP];
     uint32_t warp_sums[THREADS_PER_WARP];
+    struct radix_values<K> values;
 };
 
 __device__ __forceinline__ void block_clear_tree(struct radix_tree &tree, unsigned root_bits)
@@ -444,7 +545,10 @@ __device__ __forceinline__ void block_clear_tree(struct radix_tree &tree, unsign
 }
 
 /* Gives all cells their positions; returns where they end. */
-__device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree, uint32_t *warp_sums)
+template <typename K>
+__device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree,
+                                                      struct radix_values<K> &values,
+                                                      uint32_t *warp_sums)
 {
     __syncthreads();
     block_sum_nodes(tree);
@@ -453,9 +557,9 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree, u
     const uint32_t first = block_exclusive_scan<LEARN_THREADS>(
         has_cell ? tree.weights[threadIdx.x] : 0, warp_sums, &end);
     if (has_cell)
-        thread_place_cell(tree, threadIdx.x, first);
+        thread_place_cell(tree, values, threadIdx.x, first);
     __syncthreads();
-    block_place_nodes(tree);
+    block_place_nodes(tree, values);
     return end;
 }
 
@@ -469,6 +573,7 @@ __global__ void __launch_bounds__(LEARN_THREADS)
     struct radix_learn_shared<K> &shared =
         *reinterpret_cast<struct radix_learn_shared<K> *>(block_dynamic_shared());
     struct radix_tree &tree = shared.tree;
+    struct radix_values<K> &values = shared.values;
     const size_t count = segments->keys[blockIdx.x];
     if (count == 0)
         return;
@@ -477,22 +582,33 @@ __global__ void __launch_bounds__(LEARN_THREADS)
     struct radix_sample<K> sample;
     block_sample(source + segments->first[blockIdx.x], wish, encoding, sample);
     block_clear_tree(tree, wish.root_bits);
+    if constexpr (RADIX_HAS_VALUES<K>)
+        block_clear_values(values, LEARN_THREADS);
     for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += LEARN_THREADS)
         counts[static_cast<size_t>(blockIdx.x) * RADIX_WAYS + i] = 0;
     const struct radix_lookup<K> lookup =
         block_find_range(sample, wish, tree.entries, shared.warp_keys);
     if (threadIdx.x == 0)
         thread_set_last_cell(tree, lookup);
-    block_grow_tree(tree, sample, wish.sample_bits, lookup);
-    block_share_positions(tree, wish);
-    const uint32_t end = block_place_cells(tree, shared.warp_sums);
+    if constexpr (RADIX_HAS_VALUES<K>)
+        block_note_sample(values, sample, lookup);
+    block_grow_tree(tree, values, sample, wish.sample_bits, lookup);
+    block_share_positions(tree, values, wish);
+    if constexpr (RADIX_HAS_VALUES<K>)
+        block_widen_values(values, sample, lookup);
+    const uint32_t end = block_place_cells(tree, values, shared.warp_sums);
     struct radix_model<K> *const model = &models[blockIdx.x];
-    const unsigned entry_count = radix_tree_end(tree);
-    for (unsigned cell = threadIdx.x; cell < entry_count; cell += LEARN_THREADS)
+    const unsigned tree_end = radix_tree_end(tree);
+    unsigned entry_count = tree_end;
+    for (unsigned cell = threadIdx.x; cell < tree_end; cell += LEARN_THREADS)
         model->entries[cell] = tree.entries[cell];
+    if constexpr (RADIX_HAS_VALUES<K>) {
+        entry_count += radix_value_count(values) * RADIX_VALUE_ENTRIES;
+        for (unsigned i = tree_end + threadIdx.x; i < entry_count; i += LEARN_THREADS)
+            model->entries[i] = values.entries[i - tree_end];
+    }
     if (threadIdx.x == 0) {
-        model->lowest = lookup.lowest;
-        model->range = lookup.range;
+        model->bounds = lookup.bounds;
         model->norm = lookup.norm;
         model->end = end;
         model->root_bits = lookup.root_bits;

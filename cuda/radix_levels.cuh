@@ -172,7 +172,8 @@ __device__ __forceinline__ struct radix_bins thread_make_bins(unsigned begin, un
 template <typename K>
 __device__ __forceinline__ bool thread_may_be_dense(const struct radix_model<K> &model)
 {
-    return sizeof(K) <= sizeof(uint64_t) && model.range / RADIX_WAYS < 4 * RADIX_DENSE_VALUES;
+    return sizeof(K) <= sizeof(uint64_t) &&
+           model.bounds.range / RADIX_WAYS < 4 * RADIX_DENSE_VALUES;
 }
 
 /* The greatest key whose position is below `position`, one that is not 0. Where there is none, the
@@ -184,22 +185,22 @@ __device__ __forceinline__ K thread_last_key_below(const struct radix_model<K> &
     if (position > model.end)
         return key_infinity<K>();
     const struct radix_lookup<K> lookup = thread_lookup(model);
-    K keys[1] = {lookup.lowest};
+    K keys[1] = {lookup.bounds.lowest};
     uint32_t found[1];
     thread_radix_positions(lookup, keys, found);
     if (found[0] >= position)
-        return static_cast<K>(lookup.lowest - 1);
+        return static_cast<K>(lookup.bounds.lowest - 1);
     K last = 0; /* less lowest */
     for (K bit = static_cast<K>(K{1} << (8 * sizeof(K) - 1) >> lookup.norm); bit > 0; bit >>= 1) {
         const K next = last | bit;
-        keys[0] = static_cast<K>(lookup.lowest + next);
-        if (next > lookup.range)
+        keys[0] = static_cast<K>(lookup.bounds.lowest + next);
+        if (next > lookup.bounds.range)
             continue;
         thread_radix_positions(lookup, keys, found);
         if (found[0] < position)
             last = next;
     }
-    return static_cast<K>(lookup.lowest + last);
+    return static_cast<K>(lookup.bounds.lowest + last);
 }
 
 /* Adds the pack of each thread below pack_count to the dense ones or the others; the keys of thread
@@ -280,8 +281,9 @@ __global__ void __launch_bounds__(RADIX_WAYS)
                 blockIdx.x, thread_make_bins(buckets[bucket], end, model.end)};
         if (!fits)
             thread_add_range(totals, ranges, pack.first, in_pack);
-        if (may_be_dense && end < RADIX_WAYS)
-            last_keys[bucket] = thread_last_key_below(model, end << RADIX_FRACTION_BITS);
+        if constexpr (!RADIX_HAS_VALUES<K>)
+            if (may_be_dense && end < RADIX_WAYS)
+                last_keys[bucket] = thread_last_key_below(model, end << RADIX_FRACTION_BITS);
     }
     __syncthreads();
     block_add_packs(pack, pack_count, last_keys, totals, packs, may_be_dense ? dense_packs : NULL,

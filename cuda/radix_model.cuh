@@ -27,6 +27,15 @@ constexpr unsigned RADIX_ROOT_CELLS = 1u << RADIX_ROOT_BITS; /* at most */
 constexpr unsigned RADIX_NODE_CELLS = 1u << RADIX_NODE_BITS;
 constexpr unsigned RADIX_ENTRIES = RADIX_ROOT_CELLS + RADIX_NODES * RADIX_NODE_CELLS;
 
+/* Items (key above index) may share a key; a frequent one takes entries of its own. */
+template <typename K>
+constexpr bool RADIX_HAS_VALUES = sizeof(K) > sizeof(uint64_t);
+constexpr unsigned RADIX_VALUE_ENTRIES = 4;
+template <typename K>
+constexpr unsigned RADIX_MODEL_ENTRIES = RADIX_ENTRIES +
+                                         (RADIX_HAS_VALUES<K> ? RADIX_VALUES * RADIX_VALUE_ENTRIES
+                                                              : 0);
+
 /* The bits of a position that count within a bucket; a position has 31 bits. */
 constexpr unsigned RADIX_FRACTION_BITS = 31 - RADIX_WAYS_BITS;
 
@@ -34,35 +43,17 @@ constexpr unsigned RADIX_FRACTION_BITS = 31 - RADIX_WAYS_BITS;
  * start. */
 constexpr uint32_t RADIX_CUT = 1u << 31;
 
+/* Set besides in a cell one of whose keys has positions of its own: the entries say which, and
+ * `scale` is the shift that brings indices into 32 bits. */
+constexpr uint32_t RADIX_VALUE = 1u << 30;
+
 struct __align__(8) radix_entry
 {
     uint32_t first; /* position */
     uint32_t scale; /* positions in the cell */
 };
 
-template <typename K>
-struct radix_model {
-    K lowest;
-    K range;       /* keys are looked up if key - lowest <= range */
-    unsigned norm; /* the shift that brings the top bit of range to the top */
-    uint32_t end;  /* the position of all keys above */
-    unsigned root_bits;
-    unsigned entry_count;
-    struct radix_entry entries[RADIX_ENTRIES]; /* the root's, then those of node after node */
-};
-
-/* A model in shared memory, with its bounds in registers. */
-template <typename K>
-struct radix_lookup {
-    K lowest;
-    K range;
-    unsigned norm;
-    uint32_t end;
-    unsigned root_bits;
-    const struct radix_entry *entries;
-};
-
-/* The bits of an offset that the tree looks at, the top ones first. */
+/* What of a key the tree looks at, the top bits first: its offset from the lowest one. */
 template <typename K>
 struct radix_path {
     typedef uint64_t bits;
@@ -75,12 +66,79 @@ struct radix_path<uint32_t> {
 template <typename K>
 constexpr unsigned RADIX_PATH_BITS = 8 * sizeof(typename radix_path<K>::bits);
 
+/* The keys that are looked up: those whose offset is at most `range`. */
 template <typename K>
-__device__ __forceinline__ typename radix_path<K>::bits thread_radix_path(K offset, unsigned norm)
+struct radix_bounds {
+    K lowest;
+    K range;
+};
+
+/* Of items (key above index) it is the key that counts, so that they cost no more than their keys;
+ * or the index, if those of the sample share one key: items with another are outside. */
+template <>
+struct radix_bounds<key_u128> {
+    uint64_t lowest;
+    uint64_t range;
+    uint64_t key; /* if by_index */
+    bool by_index;
+};
+
+template <typename K>
+__device__ __forceinline__ typename radix_path<K>::bits
+thread_offset(const struct radix_bounds<K> &bounds, K key)
 {
-    constexpr unsigned unseen_bits = 8 * sizeof(K) - RADIX_PATH_BITS<K>;
-    return static_cast<typename radix_path<K>::bits>((offset << norm) >> unseen_bits);
+    if constexpr (RADIX_HAS_VALUES<K>)
+        return static_cast<uint64_t>(bounds.by_index ? key : key >> 64) - bounds.lowest;
+    else
+        return static_cast<K>(key - bounds.lowest);
 }
+
+/* True if the key has this offset, but is not looked up. */
+template <typename K>
+__device__ __forceinline__ bool thread_is_outside(const struct radix_bounds<K> &bounds, K key,
+                                                  typename radix_path<K>::bits offset)
+{
+    bool is_outside = offset > bounds.range;
+    if constexpr (RADIX_HAS_VALUES<K>)
+        is_outside |= bounds.by_index && static_cast<uint64_t>(key >> 64) != bounds.key;
+    return is_outside;
+}
+
+/* True if a key outside the bounds is below them. */
+template <typename K>
+__device__ __forceinline__ bool thread_is_below(const struct radix_bounds<K> &bounds, K key)
+{
+    if constexpr (RADIX_HAS_VALUES<K>) {
+        const uint64_t high = static_cast<uint64_t>(key >> 64);
+        if (!bounds.by_index)
+            return high < bounds.lowest;
+        return high < bounds.key ||
+               (high == bounds.key && static_cast<uint64_t>(key) < bounds.lowest);
+    } else {
+        return key < bounds.lowest;
+    }
+}
+
+template <typename K>
+struct radix_model {
+    struct radix_bounds<K> bounds;
+    unsigned norm; /* the shift that brings the top bit of the range to the top */
+    uint32_t end;  /* the position of all keys above */
+    unsigned root_bits;
+    unsigned entry_count;
+    /* the root's, then those of node after node, then those of values */
+    struct radix_entry entries[RADIX_MODEL_ENTRIES<K>];
+};
+
+/* A model in shared memory, with its bounds in registers. */
+template <typename K>
+struct radix_lookup {
+    struct radix_bounds<K> bounds;
+    unsigned norm;
+    uint32_t end;
+    unsigned root_bits;
+    const struct radix_entry *entries;
+};
 
 /* The top 32 bits of a path. */
 template <typename Bits>
@@ -106,6 +164,55 @@ __device__ __forceinline__ unsigned thread_radix_cell(const struct radix_lookup<
     return cell;
 }
 
+/* A key with positions of its own. Positions of the cell's other keys grow evenly as ever, but
+ * those above the value stand behind its positions: so the map is monotone, whatever they are. */
+struct radix_value {
+    uint64_t key;
+    uint32_t least; /* index, as its 32 bits */
+    uint32_t range; /* of indices, not 0 */
+    uint32_t positions;
+    struct radix_entry rest; /* the cell but for the value */
+};
+
+__device__ __forceinline__ uint32_t thread_index_top(uint64_t index, unsigned shift)
+{
+    const uint64_t top = index >> shift;
+    return top < UINT32_MAX ? static_cast<uint32_t>(top) : UINT32_MAX;
+}
+
+/* A value as entries: its key, its indices, its positions and their scale, the rest. */
+__device__ __forceinline__ void thread_write_value(const struct radix_value &value,
+                                                   struct radix_entry *entries)
+{
+    const uint32_t top = value.range << __clz(static_cast<int>(value.range));
+    const uint64_t scale =
+        (static_cast<uint64_t>(value.positions) << 32) / (static_cast<uint64_t>(top) + 1);
+    entries[0] = {static_cast<uint32_t>(value.key), static_cast<uint32_t>(value.key >> 32)};
+    entries[1] = {value.least, value.range};
+    entries[2] = {value.positions, scale < UINT32_MAX ? static_cast<uint32_t>(scale) : UINT32_MAX};
+    entries[3] = value.rest;
+}
+
+/* The entry of an item in a cell with a value. */
+template <typename K>
+__device__ __forceinline__ struct radix_entry
+thread_value_entry(const struct radix_entry *entries, const struct radix_entry &cut, K item)
+{
+    const struct radix_entry *const value = entries + (cut.first & ~(RADIX_CUT | RADIX_VALUE));
+    const uint64_t key = static_cast<uint64_t>(item >> 64);
+    const uint64_t common = static_cast<uint64_t>(value[0].scale) << 32 | value[0].first;
+    struct radix_entry entry = value[3];
+    if (key > common)
+        entry.first += value[2].first;
+    if (key == common) {
+        const uint32_t top = thread_index_top(static_cast<uint64_t>(item), cut.scale);
+        const uint32_t least = value[1].first, range = value[1].scale;
+        const uint32_t way = top <= least ? 0 : top - least < range ? top - least : range;
+        entry.first += __umulhi(way << __clz(static_cast<int>(range)), value[2].scale);
+    }
+    return entry;
+}
+
 /* The cells that the paths end at below the root, for those that do. They go down together, so that
  * their loads do not wait for each other. */
 template <typename K, unsigned N>
@@ -121,9 +228,13 @@ __device__ __forceinline__ void thread_descend(const struct radix_lookup<K> &loo
         for (unsigned i = 0; i < N; i++) {
             if (!(entries[i].first & RADIX_CUT))
                 continue;
-            const K offset = static_cast<K>(keys[i] - lookup.lowest);
-            const typename radix_path<K>::bits path = thread_radix_path(offset, lookup.norm)
-                                                      << seen_bits;
+            if constexpr (RADIX_HAS_VALUES<K>)
+                if (entries[i].first & RADIX_VALUE) {
+                    entries[i] = thread_value_entry(lookup.entries, entries[i], keys[i]);
+                    continue;
+                }
+            const typename radix_path<K>::bits path = thread_offset(lookup.bounds, keys[i])
+                                                      << lookup.norm << seen_bits;
             entries[i] =
                 lookup
                     .entries[(entries[i].first & ~RADIX_CUT) +
@@ -147,9 +258,10 @@ __device__ __forceinline__ void thread_radix_positions(const struct radix_lookup
     bool is_outside = false;
 #pragma unroll
     for (unsigned i = 0; i < N; i++) {
-        const K offset = static_cast<K>(keys[i] - lookup.lowest);
-        is_outside |= offset > lookup.range;
-        const uint32_t top = thread_path_top(thread_radix_path(offset, lookup.norm));
+        const typename radix_path<K>::bits offset = thread_offset(lookup.bounds, keys[i]);
+        is_outside |= thread_is_outside(lookup.bounds, keys[i], offset);
+        const uint32_t top =
+            thread_path_top(static_cast<typename radix_path<K>::bits>(offset << lookup.norm));
         entries[i] = lookup.entries[top >> (32 - lookup.root_bits)];
         tops[i] = top << lookup.root_bits;
     }
@@ -164,8 +276,8 @@ __device__ __forceinline__ void thread_radix_positions(const struct radix_lookup
     if (is_outside)
 #pragma unroll
         for (unsigned i = 0; i < N; i++)
-            if (static_cast<K>(keys[i] - lookup.lowest) > lookup.range)
-                positions[i] = keys[i] < lookup.lowest ? 0 : lookup.end;
+            if (thread_is_outside(lookup.bounds, keys[i], thread_offset(lookup.bounds, keys[i])))
+                positions[i] = thread_is_below(lookup.bounds, keys[i]) ? 0 : lookup.end;
 }
 
 /* Keys that are looked up together, as registers allow. */
@@ -220,7 +332,7 @@ template <typename K>
 __device__ __forceinline__ struct radix_lookup<K>
 thread_lookup(const struct radix_model<K> &shared) {
     const struct radix_lookup<K> lookup = {
-        shared.lowest, shared.range, shared.norm, shared.end, shared.root_bits, shared.entries
+        shared.bounds, shared.norm, shared.end, shared.root_bits, shared.entries
     };
     return lookup;
 }

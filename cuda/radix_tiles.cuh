@@ -12,16 +12,17 @@
  * sort windows of 2 W neighbours, and then those that lie between, sorts the tile: what is on the
  * wrong side of a place is within W of it on either side, and one window holds it all. Equal keys
  * need no moves, however many share a bin. Where a few bins are fuller, the windows are sorted
- * a few times more. Where the model is wrong at so small a scale (a value a thousand times among
- * others, say), splitters from the tile make the bins anew, with a bin for each splitter's equals;
- * and if that does not help either, a network sorts the tile.
+ * a few times more. Items (key above index) of a full bin mostly share a key, and get bins by their
+ * indices (radix_refine.cuh). Where the model is wrong at so small a scale (a value a thousand
+ * times among others, say), splitters from the tile make the bins anew, with a bin for each
+ * splitter's equals; and if that does not help either, a network sorts the tile.
  */
 #ifndef CUDA_RADIX_TILES_CUH
 #define CUDA_RADIX_TILES_CUH
 
 #include "cuda/thread_merge.cuh"
 #include "cuda/cuda_sort.h"
-#include "cuda/radix_levels.cuh"
+#include "cuda/radix_refine.cuh"
 
 /* Where all ordered keys are and where they go, decoded. */
 template <typename K>
@@ -110,7 +111,7 @@ __device__ __forceinline__ bool block_bin_keys(struct radix_tile_shared<K> &shar
             const unsigned rank = is_crowded ? warp_count_together(shared.bins, found[i], counted)
                                              : atomicAdd(&shared.bins[found[i]], counted ? 1u : 0u);
             places[first + i] = rank << RADIX_RANK_SHIFT | found[i];
-            is_full |= rank >= RADIX_BIN_LIMIT;
+            is_full |= rank >= radix_bin_limit(sizeof(K));
         }
     }
     return is_full;
@@ -252,6 +253,21 @@ __device__ __forceinline__ bool block_sort_bins(struct radix_tile_shared<K> &sha
     return false;
 }
 
+/* Finer bins for what is in order of bins already, while some are full and it may help. True if
+ * some are full still. Begins after a barrier and ends with one. */
+template <typename K>
+__device__ __forceinline__ bool block_refine_tile(struct radix_tile_shared<K> &shared,
+                                                  const K *source, unsigned count, bool is_full,
+                                                  unsigned (&places)[RADIX_TILE_KEYS])
+{
+    for (unsigned i = 0; is_full && i < RADIX_REFINEMENTS; i++) {
+        const bool own_full = block_refine_bins(source, count, shared.bins, shared.keys, places);
+        is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
+        block_place_keys(source, count, shared.bins, places, shared.keys);
+    }
+    return is_full;
+}
+
 /* Sorts the pack into shared memory. Begins and ends with bins that are clear, and with a barrier
  * between. A full bin of the model's has equal keys, which one round shows, or is better split at
  * once. */
@@ -262,8 +278,10 @@ __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &sha
     for (bool is_split = false;; is_split = true) {
         unsigned places[RADIX_TILE_KEYS];
         const bool own_full = block_bin_keys(shared, source, pack, is_split, places);
-        const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
+        bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
         block_place_keys(source, pack.count, shared.bins, places, shared.keys);
+        if constexpr (sizeof(K) > sizeof(uint64_t))
+            is_full = block_refine_tile(shared, source, pack.count, is_full && !is_split, places);
         if (block_sort_bins(shared, pack.count, is_full && !is_split ? 1 : RADIX_TILE_ROUNDS))
             return;
         if (is_split)

@@ -100,6 +100,11 @@ constexpr unsigned RADIX_HEAVY_BITS = 5;
 constexpr unsigned RADIX_HEAVY_LEAST = 256;
 constexpr unsigned RADIX_UNEVEN_LEAST = 32;
 
+/* Values that items (key above index) share and that have positions of their own, 32 bytes each,
+ * and how often the sample has one at the least: 8 of 2^13 are a third of a bucket. */
+constexpr unsigned RADIX_VALUES = 128;
+constexpr unsigned RADIX_VALUE_LEAST = 8;
+
 /* The sample: one key in 2^7, but 2^12 at least (of few keys, one in 2^4), and at most 2^own_bits
  * for each thread of the learning block, in 32 registers: 2^14 keys of 8 bytes. One that parts 2e6
  * keys into 511 buckets then has 32 keys for each, so that buckets are off by a sixth. */
@@ -132,17 +137,27 @@ constexpr unsigned RADIX_COPY_BLOCKS = 8;
 
 /* A block of the tile sort: threads, keys that a thread reads, and bins that a thread scans. 6,144
  * keys of 8 bytes with bins, model and splitters take 88 KiB: 2 blocks a multiprocessor (16 bytes:
- * 150 KiB, 1 block). For the 3,900 keys of a bucket there is about one bin a key. */
+ * 154 KiB, 1 block). For the 3,900 keys of a bucket there is about one bin a key. */
 constexpr unsigned RADIX_TILE_THREADS = 512;
 constexpr unsigned RADIX_TILE_KEYS = 12;
 constexpr unsigned RADIX_THREAD_BINS = 8;
 
 /* Where the model fails a tile, 512 of its keys part it: 8 keys between two of them in the mean,
- * 50 at most as a rule. A bin of so many keys as the limit tells that the model fails. The windows
- * of a tile are sorted so many rounds at most. */
+ * 50 at most as a rule. A bin of so many keys as the limit tells that the model fails; of items,
+ * which have an order within equal keys too, fewer do: with about one bin an item, a bin of 12 is
+ * not chance. The windows of a tile are sorted so many rounds at most. */
 constexpr unsigned RADIX_SPLITTERS = 512;
-constexpr unsigned RADIX_BIN_LIMIT = 32;
+__host__ __device__ constexpr unsigned radix_bin_limit(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 32 : 12;
+}
 constexpr unsigned RADIX_TILE_ROUNDS = 8;
+
+/* A tile of items with a full bin, as keys that repeat make it, gets finer bins so often at most:
+ * once does as a rule. Then bins of so many items or more are cut: 4 and fewer are in order after
+ * one round of windows. */
+constexpr unsigned RADIX_REFINEMENTS = 3;
+constexpr unsigned RADIX_REFINE_LEAST = 5;
 __host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)
 {
     return item_bytes <= 8 ? 2 : 1;

@@ -410,6 +410,69 @@ static void check_shapes(const struct selection &selection, struct tally *tallie
         }
 }
 
+/* What an item carries beside its key: as a rule its place, and anything else is sorted too. */
+struct payload {
+    const char *name;
+    uint64_t (*index)(size_t i, size_t n);
+};
+
+static uint64_t payload_place(size_t i, size_t)
+{
+    return i;
+}
+
+static uint64_t payload_reversed(size_t i, size_t n)
+{
+    return n - 1 - i;
+}
+
+static uint64_t payload_high(size_t i, size_t)
+{
+    return (uint64_t)i << 35 | 1;
+}
+
+static uint64_t payload_one(size_t, size_t)
+{
+    return UINT64_MAX;
+}
+
+static uint64_t payload_few(size_t i, size_t)
+{
+    return random_bits(i + 1) % 3 << 40;
+}
+
+/* Crowded at one end, with the other far away. */
+static uint64_t payload_skewed(size_t i, size_t)
+{
+    return random_bits(i + 1) >> random_bits(i) % 64;
+}
+
+static const struct payload payloads[] = {
+    {"place", payload_place},      {"place from the end", payload_reversed},
+    {"high place", payload_high},  {"one payload", payload_one},
+    {"few payloads", payload_few}, {"skewed payload", payload_skewed},
+};
+
+/* Keys that many items share, each shape with each payload: then it is the payload that orders. */
+static void check_payloads(const struct selection &selection, struct tally *tallies)
+{
+    static uint64_t (*const keys[])(size_t, size_t) = {
+        shape_random,   shape_all_equal, shape_two_values,  shape_few_distinct, shape_zipf,
+        shape_sawtooth, shape_exponents, shape_even_values, shape_hot_bytes<7>};
+    const struct selection two_tiles = {selection.largest, selection.path, true};
+    for (const size_t count : {(size_t)4099, (size_t)70001})
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            for (const struct payload &payload : payloads) {
+                if (count > selection.largest || (selection.is_quick && i != 4))
+                    continue;
+                std::vector<u128> items(count);
+                for (size_t j = 0; j < count; j++)
+                    items[j] = (u128)keys[i](j, count) << 64 | payload.index(j, count);
+                check_array<u128>({payload.name, key_order_identity(), count}, items, two_tiles,
+                                  tallies);
+            }
+}
+
 /* Bits as they come, so that every exponent, sign and NaN is met; one in four is a pattern around
  * zero, infinity or the ends of the integers. */
 template <typename K>
@@ -488,6 +551,8 @@ static void check_width(const struct selection &selection, struct tap *tap)
     check_shapes<K>(selection, tallies.data());
     if constexpr (sizeof(K) < 16)
         check_orders<K>(selection, tallies.data());
+    else
+        check_payloads(selection, tallies.data());
     check_unknown_counts<K>(selection, tallies.data());
     for (size_t i = 0; i < tallies.size(); i++) {
         if (!selection_has(selection, &cuda_backend.algorithms[i]))
