@@ -52,6 +52,7 @@ __device__ __forceinline__ void warp_mark_span(K *tile, const struct radix_bin_s
     }
     least = warp_least<LANES>(least);
     greatest = static_cast<K>(~warp_least<LANES>(static_cast<K>(~greatest)));
+    __syncwarp(); /* all have read */
     if (thread_lane() % LANES == 0 && span.begin < span.end) {
         tile[tile_slot<K>(span.begin)] = least;
         tile[tile_slot<K>(span.end - 1)] = greatest;
