@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What is asked of the engine at a time when keys are read. Large enough that a read shared out to
  * threads pays, small enough that the first upload starts early. */
@@ -48,6 +49,28 @@ static bool open_output(struct run *run, struct error *error)
         return error_set(error, "%s: binary data is not written to a terminal (--force does it)",
                          sink_name(run->sink));
     return true;
+}
+
+/* What is written when so many items were taken: numbers, or indices. */
+static struct layout output_layout(const struct job *job, size_t count)
+{
+    struct layout layout = job->readers[0].layout;
+    if (job->argsort.index_type) {
+        layout.type = job->argsort.index_type;
+        layout.endian = job->argsort.index_endian;
+    }
+    layout.count = sort_spec_given(&job->sort, count);
+    return layout;
+}
+
+/* Tells the sink ahead what it will get, so that its space is taken while the input is read and
+ * sorted. Where files are memory, that comes on top of what sorting takes, twice the output and
+ * more: so only if the machine has plenty; else the sink is told when the sort has let go of it. */
+static void expect_ahead(struct run *run, uint64_t bytes)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page_bytes > 0 && bytes <= (uint64_t)pages / 8 * (uint64_t)page_bytes)
+        sink_expect(run->sink, bytes);
 }
 
 static bool check_nan(const struct job *job, const struct reader *reader, const struct chunk *chunk,
@@ -182,16 +205,10 @@ static bool give_next(struct run *run, size_t expected, struct chunk *chunk, siz
 /* Writes what stands before the numbers, or the indices, that *layout then tells of. */
 static bool begin_output(struct run *run, struct layout *layout, struct error *error)
 {
-    const struct job *job = run->job;
-    *layout = job->readers[0].layout;
-    if (job->argsort.index_type) {
-        layout->type = job->argsort.index_type;
-        layout->endian = job->argsort.index_endian;
-    }
-    layout->count = sort_spec_given(&job->sort, run->count);
-    if (job->output_format != &format_text && job->output.codec == &codecs[0])
-        sink_expect(run->sink, (uint64_t)layout->count * layout->type->bytes);
-    return job->output_format->write_header(run->sink, layout, error);
+    const struct format *format = run->job->output_format;
+    *layout = output_layout(run->job, run->count);
+    sink_expect(run->sink, format->file_bytes(layout));
+    return format->write_header(run->sink, layout, error);
 }
 
 static bool write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
@@ -224,10 +241,21 @@ static bool write_keys(struct run *run, struct error *error)
     return true;
 }
 
+/* Of numbers that are counted beforehand. */
+static void expect_numbers(struct run *run)
+{
+    const struct job *job = run->job;
+    if (job->sort.count == COUNT_UNKNOWN)
+        return;
+    const struct layout layout = output_layout(job, job->sort.count);
+    expect_ahead(run, job->output_format->file_bytes(&layout));
+}
+
 static bool run_keys(struct run *run, struct error *error)
 {
     const struct backend *backend = run->job->backend;
     run->report->item_bytes = 0;
+    expect_numbers(run);
     if (!backend->open(&run->job->sort, &run->engine, error) || !read_keys(run, error) ||
         !backend->sort(run->engine, error) || !write_keys(run, error))
         return false;
@@ -353,6 +381,12 @@ static bool write_line_numbers(struct run *run, struct lines *lines, struct key_
            write_chunk(run, &layout, &chunk, error);
 }
 
+/* True if what is written is the text that was read, in another order. */
+static bool writes_all_lines(const struct job *job)
+{
+    return !job->sort.is_top && !job->argsort.index_type && !job->line_order.unique;
+}
+
 static bool refine_and_write_lines(struct run *run, struct lines *lines, struct error *error)
 {
     bool ok = false;
@@ -365,6 +399,8 @@ static bool refine_and_write_lines(struct run *run, struct lines *lines, struct 
     const size_t wanted = sort_spec_given(&run->job->sort, count);
     stage_add(run, STAGE_REFINE, start);
     start = clock_now_ns();
+    if (writes_all_lines(run->job))
+        sink_expect(run->sink, run->header.bytes + lines_bytes(lines));
     TRY(run->job->argsort.index_type
             ? write_line_numbers(run, lines, items, wanted, error)
             : write_header(run, error) && lines_write(lines, items, wanted, run->sink, error));
@@ -382,6 +418,8 @@ static bool run_lines(struct run *run, struct error *error)
     if (!lines)
         return error_set(error, "out of memory");
     TRY(read_lines(run, lines, error));
+    if (writes_all_lines(run->job))
+        expect_ahead(run, run->header.bytes + lines_bytes(lines));
     TRY(key_lines(run, lines, error));
     TRY(run->job->backend->sort(run->engine, error));
     TRY(refine_and_write_lines(run, lines, error));

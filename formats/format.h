@@ -39,12 +39,23 @@ struct format {
     bool (*read_keys)(struct reader *reader, void *items, size_t capacity, size_t *count,
                       struct error *error);
 
+    /* The bytes of a file of layout->count numbers; SIZE_UNKNOWN where that goes by the numbers. */
+    uint64_t (*file_bytes)(const struct layout *layout);
+
     /* Writes what stands before the numbers; layout->count is exact. */
     bool (*write_header)(struct sink *sink, const struct layout *layout, struct error *error);
 
     bool (*write_keys)(struct sink *sink, const struct layout *layout, const void *items,
                        size_t count, struct error *error);
 };
+
+/* The bytes of layout->count numbers in binary, SIZE_UNKNOWN if that is more than there can be. */
+static inline uint64_t layout_bytes(const struct layout *layout)
+{
+    uint64_t bytes;
+    return __builtin_mul_overflow(layout->count, layout->type->bytes, &bytes) ? SIZE_UNKNOWN
+                                                                              : bytes;
+}
 
 extern const struct format format_raw, format_npy, format_text;
 extern const struct format *const formats[];

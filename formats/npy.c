@@ -336,22 +336,25 @@ static bool npy_read_keys(struct reader *reader, void *items, size_t capacity, s
     return true;
 }
 
-/* Byte for byte what numpy.save writes: spaces for a shape that grows to 21 digits, then 1 to 64
- * more, so that the numbers start at a multiple of 64. */
-static bool npy_write_header(struct sink *sink, const struct layout *layout, struct error *error)
+#define WRITTEN_HEADER_MAX ((size_t)256)
+
+/* Makes the header, byte for byte what numpy.save writes: spaces for a shape that grows to 21
+ * digits, then 1 to 64 more, so that the numbers start at a multiple of 64. Returns its bytes, 0 if
+ * NumPy has no such type. */
+static size_t make_header(const struct layout *layout, char header[WRITTEN_HEADER_MAX])
 {
-    enum { SHAPE_DIGITS = 21, ALIGNMENT = 64, SPACE = 256 };
-    char dtype[5], header[SPACE];
+    enum { SHAPE_DIGITS = 21, ALIGNMENT = 64 };
+    char dtype[5];
     if (!key_type_numpy_dtype(layout->type, layout->endian, dtype))
-        return error_set(error, "%s: NumPy has no %s", sink_name(sink), layout->type->name);
+        return 0;
     const size_t prefix_bytes = PREFIX_BYTES + 2;
-    memset(header, ' ', sizeof header);
+    memset(header, ' ', WRITTEN_HEADER_MAX);
     memcpy(header, MAGIC "\x01\x00", PREFIX_BYTES);
     char digits[SHAPE_DIGITS + 1];
     const int digit_count = snprintf(digits, sizeof digits, "%zu", layout->count);
     char *text = header + prefix_bytes;
     const int text_bytes =
-        snprintf(text, sizeof header - prefix_bytes,
+        snprintf(text, WRITTEN_HEADER_MAX - prefix_bytes,
                  "{'descr': '%s', 'fortran_order': False, 'shape': (%s,), }", dtype, digits);
     text[text_bytes] = ' '; /* instead of the NUL */
     const size_t filled =
@@ -361,7 +364,23 @@ static bool npy_write_header(struct sink *sink, const struct layout *layout, str
     header[PREFIX_BYTES] = (char)(header_bytes & 0xff);
     header[PREFIX_BYTES + 1] = (char)(header_bytes >> 8);
     header[total - 1] = '\n';
-    return sink_write(sink, header, total, error);
+    return total;
+}
+
+static uint64_t npy_file_bytes(const struct layout *layout)
+{
+    char header[WRITTEN_HEADER_MAX];
+    const uint64_t bytes = layout_bytes(layout);
+    return bytes == SIZE_UNKNOWN ? SIZE_UNKNOWN : bytes + make_header(layout, header);
+}
+
+static bool npy_write_header(struct sink *sink, const struct layout *layout, struct error *error)
+{
+    char header[WRITTEN_HEADER_MAX];
+    const size_t bytes = make_header(layout, header);
+    if (bytes == 0)
+        return error_set(error, "%s: NumPy has no %s", sink_name(sink), layout->type->name);
+    return sink_write(sink, header, bytes, error);
 }
 
 static bool npy_write_keys(struct sink *sink, const struct layout *layout, const void *items,
@@ -379,6 +398,7 @@ const struct format format_npy = {
     .recognises = npy_recognises,
     .read_header = npy_read_header,
     .read_keys = npy_read_keys,
+    .file_bytes = npy_file_bytes,
     .write_header = npy_write_header,
     .write_keys = npy_write_keys,
 };

@@ -8,15 +8,18 @@
 #include "formats/output_file.h"
 
 #include "formats/descriptor.h"
+#include "formats/mapped_file.h"
 #include "formats/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #define SYMBOLIC_LINKS_MAX 40 /* as Linux */
@@ -171,7 +174,7 @@ static void widen_pipe(int file)
 bool output_file_open(const char *path, const char *name, struct output_file *output,
                       struct error *error)
 {
-    *output = (struct output_file){.file = -1};
+    *output = (struct output_file){.file = -1, .writers = 1};
     const int descriptor = path ? named_descriptor(path) : STDOUT_FILENO;
     const bool opened = descriptor >= 0 ? open_descriptor(descriptor, name, output, error)
                                         : open_path(path, name, output, error);
@@ -182,11 +185,123 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
     return opened;
 }
 
+/* The file systems that are written faster through a mapping, and by how many threads at most. All
+ * others are written by write(2): space taken ahead may not mean there that a page can be had.
+ * 4 GB, 16 cores of an Intel Xeon, 2026-11-20, GB/s:
+ *
+ *   write(2)       tmpfs 2.9 by any number of threads, 3.1 with fallocate; ext4 4.2, 5.0 with it
+ *   mapping        1, 2, 4, 8, 16 threads: tmpfs 1.6, 2.7, 4.0, 5.5, 6.8;
+ * ext4 3.3, 5.4, 8.4, 2.1, 2.1 without space  tmpfs 17 by 16 threads: with the time of fallocate
+ * taken off
+ *
+ * On two cores a mapping is slower: tmpfs 0.7 for 1.4, ext4 2 for 4. XFS is taken to be as ext4. */
+static const struct mapped_way {
+    long file_system; /* f_type of statfs(2) */
+    unsigned writers;
+} mapped_ways[] = {
+    {TMPFS_MAGIC, OUTPUT_WRITERS_MAX},
+    {EXT4_SUPER_MAGIC, 4}, /* also ext2's and ext3's, where fallocate says that it cannot */
+    {XFS_SUPER_MAGIC, 4},
+};
+#define MAPPED_WRITERS_MIN 4
+
+/* The row for the file's file system; NULL if there is none. */
+static const struct mapped_way *find_mapped_way(int file)
+{
+    struct statfs status;
+    if (fstatfs(file, &status) != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof mapped_ways / sizeof mapped_ways[0]; i++)
+        if ((long)status.f_type == mapped_ways[i].file_system)
+            return &mapped_ways[i];
+    return NULL;
+}
+
+void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads)
+{
+    if (!output->target || output->expected > 0 || output->claimed > 0 || bytes > INT64_MAX)
+        return;
+    output->expected = bytes;
+    if (bytes < MAPPED_FILE_MIN || threads < MAPPED_WRITERS_MIN)
+        return;
+    const struct mapped_way *way = find_mapped_way(output->file);
+    if (way)
+        output->mapped = mapped_file_open(output->file, bytes);
+    if (output->mapped)
+        output->writers = threads < way->writers ? threads : way->writers;
+}
+
+uint64_t output_file_claim(struct output_file *output, size_t bytes)
+{
+    const uint64_t place = output->claimed;
+    output->claimed += bytes;
+    return place;
+}
+
+/* 4.7 GB/s become 5.2 on ext4 (2 GiB, November 2026). The size stays that of what is written. Where
+ * the file system cannot do it, nothing is lost; where it is too full, the writes will tell. */
+static void preallocate(struct output_file *output)
+{
+    if (output->expected > 0 && !output->is_preallocated)
+        (void)fallocate(output->file, FALLOC_FL_KEEP_SIZE, 0, (off_t)output->expected);
+    output->is_preallocated = true;
+}
+
+/* False with errno. */
+static bool write_straight(struct output_file *output, const void *data, size_t bytes)
+{
+    preallocate(output);
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t written =
+            write(output->file, (const unsigned char *)data + done, bytes - done);
+        if (written >= 0)
+            done += (size_t)written;
+        else if (errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
+/* What is behind the mapping, as more came than was told, by pwrite(2). False with errno. */
+static bool write_mapped(const struct output_file *output, uint64_t place, const void *data,
+                         size_t bytes, unsigned threads)
+{
+    size_t done;
+    if (!mapped_file_write(output->mapped, place, data, bytes, threads, &done))
+        return false;
+    while (done < bytes) {
+        const ssize_t written = pwrite(output->file, (const unsigned char *)data + done,
+                                       bytes - done, (off_t)(place + done));
+        if (written >= 0)
+            done += (size_t)written;
+        else if (errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
+bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
+                       unsigned threads, const char *name, struct error *error)
+{
+    const bool written = output->mapped ? write_mapped(output, place, data, bytes, threads)
+                                        : write_straight(output, data, bytes);
+    return written || error_set_errno(error, "%s", name);
+}
+
+/* Ends the mapping, and gives back the space that was taken and not used. False with errno. */
+static bool trim(struct output_file *output)
+{
+    mapped_file_close(output->mapped);
+    output->mapped = NULL;
+    return output->expected == 0 || ftruncate(output->file, (off_t)output->claimed) == 0;
+}
+
 bool output_file_commit(struct output_file *output, const char *name, struct error *error)
 {
+    bool committed = trim(output) || error_set_errno(error, "%s", name);
     const int file = output->file;
     output->file = -1; /* gone even if close(2) fails */
-    bool committed = close(file) == 0;
+    committed = close(file) == 0 && committed;
     if (committed && output->target)
         committed = temporary_rename(output->target);
     if (!committed) {
@@ -201,6 +316,8 @@ bool output_file_commit(struct output_file *output, const char *name, struct err
 
 void output_file_discard(struct output_file *output)
 {
+    mapped_file_close(output->mapped);
+    output->mapped = NULL;
     if (output->file >= 0) {
         close(output->file);
         if (output->target)

@@ -2,21 +2,49 @@
  *
  *   regular file:   temporary beside it -> close -> rename over it
  *   anything else:  opened and written straight
+ *
+ * Bytes go by write(2), one after the other; or, where their number is told beforehand and the file
+ * system is one that gains by it, into a mapping of the temporary, several threads at once
+ * (mapped_file.h).
  */
 #ifndef FORMATS_OUTPUT_FILE_H
 #define FORMATS_OUTPUT_FILE_H
 
 #include "core/error.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
+#define OUTPUT_WRITERS_MAX 16
+
+struct mapped_file;
+
 struct output_file {
     int file;     /* open for writing */
     char *target; /* absolute path of what the temporary replaces; NULL: written straight */
+    struct mapped_file *mapped; /* NULL: by write(2) */
+    unsigned writers;           /* at most so many threads may write at once; 1: in order */
+    uint64_t expected;          /* bytes that will come, as told; 0: nothing was told */
+    uint64_t claimed;           /* bytes that came: where the next ones go */
+    bool is_preallocated;       /* by write(2): space for `expected` has been asked for */
 };
 
 /* path: NULL is standard output. name: for messages. Fills *output, which the caller ends with
  * commit or discard. */
 bool output_file_open(const char *path, const char *name, struct output_file *output,
                       struct error *error);
+
+/* Tells, before anything is written, that about so many bytes will come, and how many threads could
+ * write them; chooses the way. The second and later calls mean nothing. */
+void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads);
+
+/* The place of the next `bytes` bytes, which are then to be written. One thread at a time. */
+uint64_t output_file_claim(struct output_file *output, size_t bytes);
+
+/* Writes to a place claimed, by at most so many threads. output->writers threads may call it at
+ * once; if that is one, the places are written in order. */
+bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
+                       unsigned threads, const char *name, struct error *error);
 
 /* Closes, checked, and renames; on failure the temporary is removed. */
 bool output_file_commit(struct output_file *output, const char *name, struct error *error);

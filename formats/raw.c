@@ -102,6 +102,7 @@ const struct format format_raw = {
     .recognises = raw_recognises,
     .read_header = raw_read_header,
     .read_keys = raw_read_keys,
+    .file_bytes = layout_bytes,
     .write_header = raw_write_header,
     .write_keys = raw_write_keys,
 };

@@ -4,14 +4,17 @@
  *   sink_lend -> the caller fills -> sink_put
  *        ^                              |
  *        |                              v
- *      idle <---- writer thread <---- filled
+ *      idle <---- writer threads <--- filled
  *                      |
  *                      +---------------------> [encoder] -> file
  *
- * The file and the encoder belong to the writer thread while buffers are on their way, and to the
- * caller otherwise: whatever the caller does itself first waits until every buffer is written. A
- * failure of the thread is kept; the thread goes on to take buffers without writing them, so that
- * nobody waits forever, and the next call on the sink returns the failure.
+ * There is one writer thread, or several where the file takes writes to several places at once
+ * (output_file.h): the thread that takes a buffer claims its place in the file in the same step, so
+ * that places are in the order of the buffers. The file and the encoder belong to the writer
+ * threads while buffers are on their way, and to the caller otherwise: whatever the caller does
+ * itself first waits until every buffer is written. A failure of a thread is kept; the threads go
+ * on to take buffers without writing them, so that nobody waits forever, and the next call on the
+ * sink returns the failure.
  */
 #include "formats/sink.h"
 
@@ -21,11 +24,9 @@
 #include "formats/temporary.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #define ENCODED_BYTES ((size_t)1 << 20)
@@ -33,13 +34,14 @@
 /* Buffers that the caller can hold or the thread can lag behind, above one for each thread. */
 #define SPARE_BUFFERS 4
 
-/* The thread that writes behind the caller's back, and what it shares with the caller. */
+/* The threads that write behind the caller's back, and what they share with the caller. */
 struct writer {
-    bool is_running;
-    pthread_t thread;
+    pthread_t threads[OUTPUT_WRITERS_MAX];
+    unsigned thread_count;  /* that run; 0: not started */
     unsigned char *buffers; /* all of them, in one block */
     struct ring *idle;      /* not lent, not filled */
     struct ring *filled;    /* to be written, in order */
+    pthread_mutex_t taking; /* held while a buffer is taken and its place claimed */
     pthread_mutex_t lock;   /* over the rest */
     pthread_cond_t is_drained;
     size_t unwritten; /* buffers put and not yet written */
@@ -50,7 +52,6 @@ struct sink {
     char *name;
     struct output_file output;
     unsigned threads;
-    bool is_preallocated;
     const struct codec *codec;
     void *encoder;          /* NULL: plain */
     unsigned char *encoded; /* of ENCODED_BYTES, filled from the start */
@@ -58,18 +59,12 @@ struct sink {
     struct writer writer;
 };
 
+/* Writes to the next place. */
 static bool write_file(struct sink *sink, const void *data, size_t bytes, struct error *error)
 {
-    size_t done = 0;
-    while (done < bytes) {
-        const ssize_t written =
-            write(sink->output.file, (const unsigned char *)data + done, bytes - done);
-        if (written >= 0)
-            done += (size_t)written;
-        else if (errno != EINTR)
-            return error_set_errno(error, "%s", sink->name);
-    }
-    return true;
+    const uint64_t place = output_file_claim(&sink->output, bytes);
+    return output_file_write(&sink->output, place, data, bytes, sink->output.writers, sink->name,
+                             error);
 }
 
 /* Encodes all of data, and ends the stream if told to. */
@@ -94,21 +89,40 @@ static bool write_encoded(struct sink *sink, const void *data, size_t bytes, boo
     return true;
 }
 
-static bool write_data(struct sink *sink, const void *data, size_t bytes, struct error *error)
+/* The next buffer to write and, of plain data, its place in the file. False at the end. */
+static bool take_filled(struct sink *sink, struct ring_entry *entry, uint64_t *place)
 {
-    return sink->encoder ? write_encoded(sink, data, bytes, false, error)
-                         : write_file(sink, data, bytes, error);
+    struct writer *writer = &sink->writer;
+    pthread_mutex_lock(&writer->taking);
+    const bool taken = ring_pop(writer->filled, entry);
+    *place = taken && !sink->encoder ? output_file_claim(&sink->output, entry->bytes) : 0;
+    pthread_mutex_unlock(&writer->taking);
+    return taken;
+}
+
+static bool has_failed(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    const bool failed = writer->error.is_set;
+    pthread_mutex_unlock(&writer->lock);
+    return failed;
 }
 
 static void *writer_main(void *opaque)
 {
     struct sink *sink = opaque;
     struct writer *writer = &sink->writer;
-    struct error error = {0}; /* the first one stays */
     struct ring_entry entry;
-    while (ring_pop(writer->filled, &entry)) {
-        if (!error.is_set)
-            write_data(sink, entry.data, entry.bytes, &error);
+    uint64_t place;
+    while (take_filled(sink, &entry, &place)) {
+        struct error error = {0};
+        if (!has_failed(writer)) {
+            if (sink->encoder)
+                write_encoded(sink, entry.data, entry.bytes, false, &error);
+            else
+                output_file_write(&sink->output, place, entry.data, entry.bytes, 1, sink->name,
+                                  &error);
+        }
         ring_push(writer->idle, entry);
         pthread_mutex_lock(&writer->lock);
         error_merge(&writer->error, &error);
@@ -134,18 +148,20 @@ static bool writer_allocate(struct writer *writer, size_t count)
     return true;
 }
 
+/* Starts one thread, and more as far as they can be had. */
 static bool writer_start(struct sink *sink, struct error *error)
 {
     struct writer *writer = &sink->writer;
-    if (writer->is_running)
+    const unsigned wanted = sink->output.writers;
+    if (writer->thread_count > 0)
         return true;
-    if (!writer_allocate(writer, (size_t)SPARE_BUFFERS + sink->threads))
+    if (!writer_allocate(writer, (size_t)SPARE_BUFFERS + sink->threads + (wanted - 1)))
         return error_set(error, "%s: no memory to write it", sink->name);
-    errno = pthread_create(&writer->thread, NULL, writer_main, sink);
-    if (errno != 0)
-        return error_set_errno(error, "%s: cannot start a thread to write it", sink->name);
-    writer->is_running = true;
-    return true;
+    do
+        errno = pthread_create(&writer->threads[writer->thread_count], NULL, writer_main, sink);
+    while (errno == 0 && ++writer->thread_count < wanted);
+    return writer->thread_count > 0 ||
+           error_set_errno(error, "%s: cannot start a thread to write it", sink->name);
 }
 
 /* What became of the buffers so far; with `drain`, once all are written. */
@@ -161,18 +177,19 @@ static bool writer_check(struct sink *sink, bool drain, struct error *error)
     return is_well;
 }
 
-/* Ends the thread; what is filled and not yet written is dropped. */
+/* Ends the threads; what is filled and not yet written is dropped. */
 static void writer_end(struct writer *writer)
 {
-    if (writer->is_running) {
+    if (writer->thread_count > 0)
         ring_stop(writer->filled);
-        pthread_join(writer->thread, NULL);
-    }
+    for (unsigned i = 0; i < writer->thread_count; i++)
+        pthread_join(writer->threads[i], NULL);
     ring_free(writer->idle);
     ring_free(writer->filled);
     free(writer->buffers);
     pthread_cond_destroy(&writer->is_drained);
     pthread_mutex_destroy(&writer->lock);
+    pthread_mutex_destroy(&writer->taking);
 }
 
 static bool open_encoder(struct sink *sink, int level, struct error *error)
@@ -194,7 +211,8 @@ bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *er
     struct sink *sink = calloc(1, sizeof *sink);
     if (!sink)
         return error_set(error, "%s: no memory to open it", name);
-    pthread_mutex_init(&sink->writer.lock, NULL); /* neither can fail on Linux */
+    pthread_mutex_init(&sink->writer.taking, NULL); /* none of these can fail on Linux */
+    pthread_mutex_init(&sink->writer.lock, NULL);
     pthread_cond_init(&sink->writer.is_drained, NULL);
     sink->output.file = -1;
     sink->threads = spec->threads > 0 ? spec->threads : 1;
@@ -225,18 +243,15 @@ bool sink_is_terminal(const struct sink *sink)
 
 void sink_expect(struct sink *sink, uint64_t bytes)
 {
-    if (!sink->output.target || sink->encoder || bytes == 0 || bytes > INT64_MAX)
-        return;
-    /* 4.7 GB/s become 5.2 on ext4 (2 GiB, November 2026). The size stays that of what is written,
-     * and sink_commit gives back what is left over. Where the file system cannot do it, nothing is
-     * lost; where it is too full, the writes will tell. */
-    (void)fallocate(sink->output.file, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
-    sink->is_preallocated = true;
+    if (!sink->encoder)
+        output_file_expect(&sink->output, bytes, sink->threads);
 }
 
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error)
 {
-    return writer_check(sink, true, error) && write_data(sink, data, bytes, error);
+    return writer_check(sink, true, error) &&
+           (sink->encoder ? write_encoded(sink, data, bytes, false, error)
+                          : write_file(sink, data, bytes, error));
 }
 
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error)
@@ -263,16 +278,8 @@ bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct err
 /* Writes all that is still held back. */
 static bool flush(struct sink *sink, struct error *error)
 {
-    if (!writer_check(sink, true, error))
-        return false;
-    if (sink->encoder && !write_encoded(sink, NULL, 0, true, error))
-        return false;
-    if (sink->is_preallocated) {
-        const off_t bytes = lseek(sink->output.file, 0, SEEK_CUR);
-        if (bytes < 0 || ftruncate(sink->output.file, bytes) != 0)
-            return error_set_errno(error, "%s", sink->name);
-    }
-    return true;
+    return writer_check(sink, true, error) &&
+           (!sink->encoder || write_encoded(sink, NULL, 0, true, error));
 }
 
 bool sink_commit(struct sink *sink, struct error *error)
@@ -292,7 +299,7 @@ void sink_discard(struct sink *sink)
 {
     if (!sink)
         return;
-    writer_end(&sink->writer); /* before the file that it writes to is closed */
+    writer_end(&sink->writer); /* before the file that they write to is closed */
     output_file_discard(&sink->output);
     if (sink->encoder)
         sink->codec->encoder_close(sink->encoder);

@@ -23,7 +23,7 @@ struct sink_spec {
     const char *path;          /* NULL or "-": standard output */
     const struct codec *codec; /* codecs[0]: plain */
     int level;                 /* of the codec; 0: its default */
-    unsigned threads;          /* at most so many compress */
+    unsigned threads;          /* at most so many compress or write */
 };
 
 /* Opens for writing, so that a missing directory, a read-only target or a full disk is known before
@@ -35,15 +35,16 @@ const char *sink_name(const struct sink *sink);
 
 bool sink_is_terminal(const struct sink *sink);
 
-/* Tells that about so many bytes will come, so that space can be taken ahead. A hint: no failure.
- */
+/* Tells, before anything is written, that about so many bytes will come; more than INT64_MAX: not
+ * known. Of a large plain file the space is then taken behind the caller's back, and several
+ * threads write. A hint, of which the first stays; what fails is a failure of the writing. */
 void sink_expect(struct sink *sink, uint64_t bytes);
 
 /* Writes all of data; done with it on return. Plain data is written from where it is. */
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error);
 
 /* For data that is made on the fly: lends a buffer of SINK_BUFFER_BYTES, waiting until one is free,
- * which sink_put hands back with `bytes` filled; a thread of the sink's writes it behind the
+ * which sink_put hands back with `bytes` filled; threads of the sink's write it behind the
  * caller's back, in order. Several buffers may be lent at a time; order is that of sink_put. */
 #define SINK_BUFFER_BYTES ((size_t)4 << 20)
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error);

@@ -213,6 +213,12 @@ done:
     return is_read;
 }
 
+static uint64_t text_file_bytes(const struct layout *layout)
+{
+    (void)layout;
+    return SIZE_UNKNOWN;
+}
+
 static bool text_write_header(struct sink *sink, const struct layout *layout, struct error *error)
 {
     (void)sink, (void)layout, (void)error;
@@ -278,6 +284,7 @@ const struct format format_text = {
     .recognises = text_recognises,
     .read_header = text_read_header,
     .read_keys = text_read_keys,
+    .file_bytes = text_file_bytes,
     .write_header = text_write_header,
     .write_keys = text_write_keys,
 };

@@ -1,0 +1,199 @@
+/* mapped_file.c - see mapped_file.h.
+ *
+ * What a write through a mapping must never meet is a page that the file system has no room for:
+ * that is a SIGBUS and no error. So no byte is touched before fallocate(2) has taken its space, the
+ * size included, and nobody here makes the file smaller while it is mapped. What is left is a disk
+ * that fails, and another process that cuts the temporary off. Therefore the pages of a piece are
+ * asked for by madvise(2) first, which says as an error what a touch would say as a signal. What
+ * comes in the microseconds between that and the copy still ends the process.
+ *
+ * Pages are dropped from the mapping by the thread that filled them: unmapping all of them in the
+ * end is the work of one thread. Here, 1 GB, two threads, a shared machine, 2026-11: 0.1 s of 1.0.
+ */
+#include "formats/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Space taken at a time: writers wait for no more than that, and so does the end. tmpfs clears some
+ * 11 GB/s. */
+#define WINDOW_BYTES ((size_t)64 << 20)
+
+/* Bytes that a thread copies at a time: 16 threads have one each of the 16 MiB that a GPU gives. */
+#define PIECE_BYTES ((size_t)1 << 20)
+
+#ifndef MADV_POPULATE_WRITE
+#    define MADV_POPULATE_WRITE 23 /* since Linux 5.14; the C library's headers may be older */
+#endif
+
+struct mapped_file {
+    int file;
+    unsigned char *data;
+    size_t bytes;
+    pthread_t taker;
+    pthread_mutex_t lock; /* over the rest */
+    pthread_cond_t has_taken;
+    size_t taken; /* bytes whose space is taken, from the start */
+    bool is_stopped;
+    int cause; /* errno of the failure to take more; 0: none */
+};
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Takes the space of bytes [begin, end); returns errno, 0: done. */
+static int take_window(int file, size_t begin, size_t end)
+{
+    while (fallocate(file, 0, (off_t)begin, (off_t)(end - begin)) != 0)
+        if (errno != EINTR)
+            return errno;
+    return 0;
+}
+
+static void *take_space(void *opaque)
+{
+    struct mapped_file *mapped = opaque;
+    bool goes_on = true;
+    for (size_t begin = 0, end; goes_on; begin = end) {
+        end = mapped->bytes - begin < WINDOW_BYTES ? mapped->bytes : begin + WINDOW_BYTES;
+        const int cause = take_window(mapped->file, begin, end);
+        pthread_mutex_lock(&mapped->lock);
+        mapped->cause = cause;
+        mapped->taken = cause ? begin : end;
+        goes_on = !cause && !mapped->is_stopped && end < mapped->bytes;
+        pthread_cond_broadcast(&mapped->has_taken);
+        pthread_mutex_unlock(&mapped->lock);
+    }
+    return NULL;
+}
+
+/* Starts the thread, which takes no signals: SIGXFSZ for a size beyond the limit is an error of the
+ * write that it is for, and the others would interrupt fallocate. */
+static bool start_taker(struct mapped_file *mapped)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const bool started = pthread_create(&mapped->taker, NULL, take_space, mapped) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return started;
+}
+
+struct mapped_file *mapped_file_open(int file, size_t bytes)
+{
+    /* That the file system can do it is known before anybody counts on it. */
+    if (bytes > INT64_MAX || take_window(file, 0, 1) != 0)
+        return NULL;
+    struct mapped_file *mapped = malloc(sizeof *mapped);
+    if (!mapped)
+        return NULL;
+    *mapped = (struct mapped_file){.file = file, .bytes = bytes};
+    mapped->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (mapped->data == MAP_FAILED) {
+        free(mapped);
+        return NULL;
+    }
+    pthread_mutex_init(&mapped->lock, NULL); /* neither can fail on Linux */
+    pthread_cond_init(&mapped->has_taken, NULL);
+    if (!start_taker(mapped)) {
+        munmap(mapped->data, bytes);
+        free(mapped);
+        return NULL;
+    }
+    return mapped;
+}
+
+/* Waits until the first `bytes` bytes have their space; returns errno, 0: they have. */
+static int wait_for_space(struct mapped_file *mapped, size_t bytes)
+{
+    pthread_mutex_lock(&mapped->lock);
+    while (mapped->taken < bytes && !mapped->cause)
+        pthread_cond_wait(&mapped->has_taken, &mapped->lock);
+    const int cause = mapped->taken < bytes ? mapped->cause : 0;
+    pthread_mutex_unlock(&mapped->lock);
+    return cause;
+}
+
+/* Makes the pages of bytes [begin, end) of the mapping writable; returns errno, 0: they are. */
+static int populate(const struct mapped_file *mapped, size_t begin, size_t end)
+{
+    const size_t first = begin - begin % page_bytes();
+    if (madvise(mapped->data + first, end - first, MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
+        return 0; /* EINVAL: Linux before 5.14 */
+    return errno == EFAULT ? EIO : errno;
+}
+
+/* Takes the whole pages of bytes [begin, end) out of the mapping; the file keeps them. */
+static void drop_pages(const struct mapped_file *mapped, size_t begin, size_t end)
+{
+    const size_t first = (begin + page_bytes() - 1) / page_bytes() * page_bytes();
+    const size_t last = end - end % page_bytes();
+    if (first < last)
+        (void)madvise(mapped->data + first, last - first, MADV_DONTNEED);
+}
+
+/* Copies to bytes [begin, end) of the file; returns errno, 0: done. */
+static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end, const void *data)
+{
+    int cause = wait_for_space(mapped, end);
+    if (!cause)
+        cause = populate(mapped, begin, end);
+    if (!cause) {
+        memcpy(mapped->data + begin, data, end - begin);
+        drop_pages(mapped, begin, end);
+    }
+    return cause;
+}
+
+bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *data, size_t bytes,
+                       unsigned threads, size_t *done)
+{
+    const size_t room = position < mapped->bytes ? mapped->bytes - position : 0;
+    const size_t end = position + (bytes < room ? bytes : room);
+    const size_t first = position / PIECE_BYTES, pieces = (end + PIECE_BYTES - 1) / PIECE_BYTES;
+    const size_t useful = pieces - first < threads ? pieces - first : threads;
+    int failure = 0;
+    *done = end - position;
+    if (end == position)
+        return true;
+#pragma omp parallel for num_threads(useful > 1 ? (int)useful : 1) schedule(dynamic)
+    for (size_t piece = first; piece < pieces; piece++) {
+        const size_t begin = piece > first ? piece * PIECE_BYTES : position;
+        const size_t piece_end = piece + 1 < pieces ? (piece + 1) * PIECE_BYTES : end;
+        int cause;
+#pragma omp atomic read
+        cause = failure;
+        if (!cause)
+            cause = copy_piece(mapped, begin, piece_end,
+                               (const unsigned char *)data + (begin - position));
+        if (cause) {
+#pragma omp atomic write
+            failure = cause;
+        }
+    }
+    errno = failure;
+    return failure == 0;
+}
+
+void mapped_file_close(struct mapped_file *mapped)
+{
+    if (!mapped)
+        return;
+    pthread_mutex_lock(&mapped->lock);
+    mapped->is_stopped = true;
+    pthread_mutex_unlock(&mapped->lock);
+    pthread_join(mapped->taker, NULL);
+    munmap(mapped->data, mapped->bytes);
+    pthread_cond_destroy(&mapped->has_taken);
+    pthread_mutex_destroy(&mapped->lock);
+    free(mapped);
+}
