@@ -22,8 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Space taken at a time: writers wait for no more than that, and so does the end. tmpfs clears some
- * 11 GB/s. */
+/* Space taken at a time: who waits, waits for no more than that. tmpfs gives 11 GB/s (2026-11). */
 #define WINDOW_BYTES ((size_t)64 << 20)
 
 /* Bytes that a thread copies at a time: 16 threads have one each of the 16 MiB that a GPU gives. */
