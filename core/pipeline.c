@@ -263,6 +263,12 @@ static bool run_keys(struct run *run, struct error *error)
     return true;
 }
 
+/* An empty one has no text. */
+static bool is_same_header(const struct lines_header *a, const struct lines_header *b)
+{
+    return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->text, b->text, a->bytes) == 0);
+}
+
 /* Takes the header of every input, so that what reads them finds only lines that are sorted. They
  * must be the same, as one of them is written for all. */
 static bool take_headers(struct run *run, struct error *error)
@@ -276,8 +282,7 @@ static bool take_headers(struct run *run, struct error *error)
         if (i == 0) {
             run->header = header;
         } else {
-            if (ok && (header.bytes != run->header.bytes ||
-                       memcmp(header.text, run->header.text, header.bytes) != 0))
+            if (ok && !is_same_header(&header, &run->header))
                 ok = error_set(error, "%s: its header is not that of %s", source_name(source),
                                source_name(job->readers[0].source));
             free(header.text);
