@@ -37,6 +37,7 @@ import time
 SORT = shutil.which("sort")
 TIME_LIMIT_S = 60
 PIPE_BYTES = 60000  # what a pipe takes before anyone reads it
+MISMATCHES_MAX = 20
 SHRINK_TRIES = 1500
 SHRINK_TIME_S = 30
 
@@ -129,6 +130,16 @@ def half_way(rng):
     return rng.choice([b"", b"", b"-"]) + text
 
 
+def cut_half_way(rng):
+    """The first digits of a number in the middle of two neighbours, of any size."""
+    bits = rng.choice([53, 53, 64])
+    mantissa = ((1 << (bits - 1)) + rng.getrandbits(bits - 1)) * 2 + 1
+    exponent = rng.randrange(-1000, 1000) if rng.random() < 0.8 else rng.randrange(-16000, 16000)
+    text = b"%d" % (mantissa << exponent if exponent >= 0 else mantissa * 5**-exponent)
+    digits_kept = rng.choice([17, 18, 19, 19, 20, 21, 24])
+    return b"%se%d" % (text[:digits_kept], len(text[digits_kept:]) + min(exponent, 0))
+
+
 def general(rng):
     """What -g reads."""
     kind = rng.random()
@@ -136,8 +147,10 @@ def general(rng):
         return rng.choice(BOUNDARIES)
     if kind < 0.25:
         return hex_number(rng)
-    if kind < 0.4:
+    if kind < 0.35:
         return half_way(rng)
+    if kind < 0.45:
+        return cut_half_way(rng)
     text = decimal(rng)
     if rng.random() < 0.5:
         text += rng.choice([b"e", b"E"]) + rng.choice([b"", b"", b"-", b"+"])
@@ -172,6 +185,10 @@ CELLS = {"n": decimal, "g": general, "h": human, "b": word, "?": any_bytes}
 def respell(rng, text):
     """Text that is often equal by value, or next to it."""
     kind = rng.randrange(14)
+    long_number = re.match(rb"-?([0-9]{15,30})", text)
+    if long_number and rng.random() < 0.5:
+        begin, end = long_number.span(1)
+        return text[:begin] + b"%d" % (int(long_number[1]) + rng.choice([-2, -1, -1, 1, 1, 2])) + text[end:]
     sign = text[:1] if text[:1] in (b"-", b"+") else b""
     rest = text[len(sign) :]
     if kind == 0:
@@ -205,8 +222,9 @@ def respell(rng, text):
 class Lines:
     """Makes lines whose cells come from a small pool, so that many are equal or nearly so."""
 
-    def __init__(self, rng, orders, separator, field_count):
+    def __init__(self, rng, orders, separator, field_count, terminator):
         self.rng = rng
+        self.blanks = BLANKS if terminator == b"\n" else BLANKS + [b"\n", b"\n", b" \n", b"\n\t"]
         self.separator = separator
         self.field_count = field_count
         styles = orders * 4 + ["n", "g", "h", "b", "?"] if rng.random() < 0.9 else ["b", "?"]
@@ -218,6 +236,8 @@ class Lines:
     def cell(self):
         rng = self.rng
         text = CELLS[rng.choice(self.styles)](rng) if rng.random() < self.fresh else rng.choice(self.pool)
+        if rng.random() < 0.05:
+            text = rng.choice(self.blanks) + text
         return respell(rng, text) if rng.random() < self.altered else text
 
     def line(self):
@@ -228,9 +248,9 @@ class Lines:
         cells = [self.cell() for _ in range(count)]
         if self.separator is not None:
             return self.separator.join(cells)
-        text = rng.choice(BLANKS) if rng.random() < 0.2 else b""
+        text = rng.choice(self.blanks) if rng.random() < 0.2 else b""
         for cell in cells:
-            text += cell + rng.choice(BLANKS)
+            text += cell + rng.choice(self.blanks)
         return text.rstrip() if rng.random() < 0.8 else text
 
     def many(self, count):
@@ -393,7 +413,7 @@ def make_strict_case(rng):
 def line_count(rng):
     kind = rng.random()
     if kind < 0.004:
-        return rng.choice([3000, 20000, 60000])
+        return rng.choice([3000, 20000, 60000, 200000])
     return rng.choice([0, 1, 2, 3, 3, 4, 5, 6, 8, 12, 12, 20, 30, 60] + [200] * (rng.random() < 0.3))
 
 
@@ -442,7 +462,7 @@ def make_case(rng, settings):
     rng.shuffle(units)
 
     terminator = b"\0" if "z" in letters else b"\n"
-    lines = Lines(rng, orders or ["b"], separator, field_count).many(line_count(rng))
+    lines = Lines(rng, orders or ["b"], separator, field_count, terminator).many(line_count(rng))
     if lines and rng.random() < 0.01:
         lengthen(rng, lines)
     inputs = split_inputs(rng, lines, terminator)
@@ -799,8 +819,6 @@ def work(settings, which, directory, results):
     while number < last and os.getppid() == parent:
         text = try_round(settings, runner, number)
         results.put(text)
-        if text and not settings.keep_going:
-            break
         number += settings.jobs
 
 
@@ -832,7 +850,7 @@ def wait_for_results(workers, results, settings):
         if text:
             mismatches += 1
             print(text, flush=True)
-            if not settings.keep_going:
+            if mismatches == (MISMATCHES_MAX if settings.keep_going else 1):
                 return rounds, mismatches
         if settings.forever and time.monotonic() - said_at > 60:
             said_at = time.monotonic()
@@ -860,7 +878,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (1)")
     parser.add_argument("--first", type=int, default=0, help="number of the first round (0)")
     parser.add_argument("--forever", action="store_true", help="until stopped, --rounds or not")
-    parser.add_argument("--keep-going", action="store_true", help="not only up to the first mismatch")
+    parser.add_argument("--keep-going", action="store_true", help="up to %d mismatches" % MISMATCHES_MAX)
     parser.add_argument("--as-it-is", action="store_true", help="print a mismatch without making it smaller")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (one for each processor)")
     parser.add_argument("--device", choices=["auto", "cpu", "gpu"], help="for gpusort")

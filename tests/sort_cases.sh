@@ -513,6 +513,36 @@ sorts '-u: a missing last newline' '1\n2\n2' '1\n2\n' -n -u
 sorts '-u: over lines of different length' '00000000000000000000000001\n1\n1.000000000000000000\n' \
     '00000000000000000000000001\n' -n -u
 
+# Numbers that differ behind what fits into a word, each many times: more than a simple sort takes.
+# in_thirds PREFIX SUFFIX: $mixed are lines of three values in turn, $parted the same value by value,
+# and $firsts the first of each.
+in_thirds() {
+    local i value line
+    mixed='' parted='' firsts=''
+    for i in {10..99}; do mixed+="$1$((3 + i % 3))$2 $((109 - i))\n"; done
+    for value in 3 4 5; do
+        line=''
+        for i in {99..10}; do [ $((3 + i % 3)) -ne $value ] || line="$1$value$2 $((109 - i))\n$line"; done
+        parted+=$line firsts+=${line%%\\n*}\\n
+    done
+}
+in_thirds 1234567890123456789012 ''
+sorts 'many equal ones: -n -s' "$mixed" "$parted" -n -s
+sorts 'many equal ones: -n -u' "$mixed" "$firsts" -n -u
+sorts 'many equal ones: -n' "$mixed" = -n
+sorts 'many equal ones: -n -r' "$mixed" = -n -r
+sorts 'many equal ones: a key, -s' "$mixed" "$parted" -k1,1n -s
+sorts 'many equal ones: bytes, -s' "$mixed" "$parted" -k1,1 -s
+sorts 'many equal ones: two keys' "$mixed" = -k1,1n -k2n
+in_thirds 1234567890123456789012 K
+sorts 'many equal ones: -h -s' "$mixed" "$parted" -h -s
+sorts 'many equal ones: -h -u' "$mixed" "$firsts" -h -u
+sorts 'many equal ones: -h' "$mixed" = -h
+in_thirds 1844674407370955161 ''
+sorts 'many equal ones: -g -s' "$mixed" "$parted" -g -s
+sorts 'many equal ones: -g -u' "$mixed" "$firsts" -g -u
+sorts 'many equal ones: -g -r' "$mixed" = -g -r
+
 # ---- the last resort -----------------------------------------------------------------------------
 
 sorts 'last resort: bytes of the whole line' 'b 1\na 1\n' 'a 1\nb 1\n' -k2n
