@@ -336,6 +336,21 @@ static bool key_lines(struct run *run, struct lines *lines, struct error *error)
     return true;
 }
 
+/* Items that a thread copies at a time: 1 MiB. */
+#define COPY_COUNT ((size_t)1 << 16)
+
+/* Copies to memory that may be new: its pages come to the threads that copy. */
+static void copy_items(struct key_index *target, const struct key_index *items, size_t count,
+                       unsigned threads)
+{
+#pragma omp parallel for schedule(static) num_threads((int)threads) if (count > COPY_COUNT)
+    for (size_t first = 0; first < count; first += COPY_COUNT) {
+        const size_t left = count - first;
+        memcpy(target + first, items + first,
+               (left < COPY_COUNT ? left : COPY_COUNT) * sizeof *items);
+    }
+}
+
 /* The sorted items in one piece: the engine's own memory when it gives all at once, else gathered
  * into *buffer, which the caller frees. */
 static bool collect_items(struct run *run, struct key_index **items, void **buffer,
@@ -356,7 +371,7 @@ static bool collect_items(struct run *run, struct key_index **items, void **buff
             return error_set(error, "out of memory: %zu lines need %zu bytes more", run->count,
                              run->count * sizeof **items);
         *items = *buffer;
-        memcpy(*items + collected, chunk.items, chunk.count * sizeof **items);
+        copy_items(*items + collected, chunk.items, chunk.count, run->job->sort.threads);
         if (!backend->take_back(run->engine, chunk, error))
             return false;
     }

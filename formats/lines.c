@@ -1,7 +1,7 @@
 /* lines.c - see lines.h: the text in memory, and where its lines are. lines_key.c, lines_refine.c,
  * lines_number.c and lines_write.c have the rest.
  *
- *   sources -> one text -> blocks of 1 MiB -> terminators counted
+ *   sources -> one text -> blocks of 256 KiB -> terminators counted
  *
  * The text is mapped, not allocated: it grows by moving pages, not bytes, and large pages make the
  * random reads of lines_write cheaper. A line belongs to the block that its terminator is in. No

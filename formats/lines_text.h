@@ -11,7 +11,7 @@
 #define TEXT_SLACK_BYTES ((size_t)64)
 
 /* Lines are found, keyed and counted by blocks of the text. */
-#define LINES_BLOCK_BYTES ((size_t)1 << 20)
+#define LINES_BLOCK_BYTES ((size_t)1 << 18)
 
 /* Lines fetched ahead of their use: a core can wait for ten to twenty cache lines at once. */
 #define LINES_AHEAD ((size_t)24)
