@@ -55,7 +55,7 @@ bool line_rank(const struct line_order *order, const char *text, size_t length,
 int line_rank_compare_equal(const struct line_order *order, const struct ranked_line *a,
                             const struct ranked_line *b)
 {
-    if (a->length == b->length && memcmp(a->text, b->text, a->length) == 0)
+    if (a->text == b->text || (a->length == b->length && memcmp(a->text, b->text, a->length) == 0))
         return 0; /* however long it would take to read them */
     const size_t first = a->is_exact && b->is_exact ? 1 : 0;
     const int found = line_compare_keys(order, first, a->text, a->length, b->text, b->length);

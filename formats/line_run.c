@@ -12,11 +12,15 @@ size_t line_run_length(const struct line_order *order, const char *text, size_t 
     return (size_t)((const char *)memchr(line, order->terminator, bytes - offset) - line);
 }
 
-/* The first line that starts at `begin` or behind it; `bytes` if there is none. */
-static size_t first_line_from(const struct line_order *order, const char *text, size_t bytes,
-                              size_t begin)
+/* The first line that starts in [begin, end); `end` if there is none, without a look behind it: a
+ * long line is in many pieces. */
+static size_t first_line_from(const struct line_order *order, const char *text, size_t begin,
+                              size_t end)
 {
-    return begin == 0 ? 0 : begin - 1 + line_run_length(order, text, bytes, begin - 1) + 1;
+    if (begin == 0 || begin >= end)
+        return begin;
+    const char *const found = memchr(text + begin - 1, order->terminator, end - begin);
+    return found ? (size_t)(found - text) + 1 : end;
 }
 
 /* Ranks the line that ends before the one at `start`, if there is one. */
@@ -37,7 +41,7 @@ struct line_run line_run_check(const struct line_order *order, const char *text,
     struct line_run run = {.state = LINE_RUN_IN_ORDER};
     const int highest = order->unique ? -1 : 0; /* that line_rank_compare may be */
     struct ranked_line lines[2];
-    run.offset = first_line_from(order, text, bytes, begin);
+    run.offset = first_line_from(order, text, begin, end);
     if (run.offset >= end)
         return run;
     bool has_previous = rank_line_before(order, text, run.offset, &lines[1]);

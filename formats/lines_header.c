@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Read ahead at a time, and not before all that was read is used. */
+#define AHEAD_BYTES ((size_t)64 << 10)
+
 /* Makes room for so many bytes more, and for a terminator; twice as much as before at least, so
  * that a long header is not copied again and again. */
 static bool reserve(struct lines_header *header, size_t bytes, const struct source *source,
@@ -28,7 +31,8 @@ static bool read_part(struct source *source, char terminator, struct lines_heade
 {
     const unsigned char *data;
     size_t bytes;
-    if (!source_peek(source, 1, &data, &bytes, error))
+    if (!source_peek(source, 0, &data, &bytes, error) ||
+        (bytes == 0 && !source_peek(source, AHEAD_BYTES, &data, &bytes, error)))
         return false;
     const unsigned char *const end = memchr(data, terminator, bytes);
     const size_t part = end ? (size_t)(end - data) + 1 : bytes;

@@ -40,9 +40,16 @@ size_t merge_cut_find(const struct line_order *order, const struct sorted_text *
     return rest.begin;
 }
 
-static int compare_splitters(const void *a, const void *b, void *order)
+/* A line, and how many samples fell on it: a long line is compared once, not once for each. */
+struct sample {
+    struct splitter splitter;
+    size_t weight;
+};
+
+static int compare_samples(const void *a, const void *b, void *order)
 {
-    const struct splitter *const x = a, *const y = b;
+    const struct splitter *const x = &((const struct sample *)a)->splitter;
+    const struct splitter *const y = &((const struct sample *)b)->splitter;
     const int found = line_rank_compare(order, &x->line, &y->line);
     if (found != 0)
         return found;
@@ -51,21 +58,62 @@ static int compare_splitters(const void *a, const void *b, void *order)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Lines at even distances in all texts, as if these stood behind each other. */
-static void take_samples(const struct line_order *order, const struct sorted_text *texts,
-                         size_t total_bytes, struct splitter *samples, size_t count)
+/* Whether the byte at `offset` of texts[i] is of the splitter's line, which starts no later. */
+static bool is_in_line(const struct splitter *splitter, size_t i, size_t offset)
+{
+    return splitter->text == i && offset - splitter->offset <= splitter->line.length;
+}
+
+/* Lines at even distances in all texts, as if these stood behind each other: `count` of them, each
+ * once. Returns how many are in samples. */
+static size_t take_samples(const struct line_order *order, const struct sorted_text *texts,
+                           size_t total_bytes, struct sample *samples, size_t count)
 {
     size_t i = 0, before = 0; /* bytes of the texts before texts[i] */
+    size_t taken = 0;
     for (size_t k = 0; k < count; k++) {
         const size_t at = total_bytes / count * k + total_bytes % count * k / count;
         while (at - before >= texts[i].end - texts[i].begin) {
             before += texts[i].end - texts[i].begin;
             i++;
         }
-        samples[k].text = i;
-        samples[k].offset =
-            merge_cut_rank_line(order, &texts[i], texts[i].begin + (at - before), &samples[k].line);
+        const size_t offset = texts[i].begin + (at - before);
+        if (taken > 0 && is_in_line(&samples[taken - 1].splitter, i, offset)) {
+            samples[taken - 1].weight++;
+            continue;
+        }
+        struct splitter *const splitter = &samples[taken].splitter;
+        splitter->text = i;
+        splitter->offset = merge_cut_rank_line(order, &texts[i], offset, &splitter->line);
+        samples[taken++].weight = 1;
     }
+    return taken;
+}
+
+/* The samples' places [1, parts) of equal weight, from sorted samples. */
+static void choose_splitters(const struct sample *samples, size_t parts,
+                             const struct splitter **splitters)
+{
+    size_t k = 0, behind = samples[0].weight; /* weight of the samples up to samples[k] */
+    for (size_t part = 1; part < parts; part++) {
+        while (behind <= part * SAMPLES_PER_PART)
+            behind += samples[++k].weight;
+        splitters[part] = &samples[k].splitter;
+    }
+}
+
+/* The cuts at the splitters; at one that comes again, they are the same. */
+static void cut_at_splitters(const struct line_order *order, const struct sorted_text *texts,
+                             size_t count, const struct splitter *const *splitters, size_t parts,
+                             size_t *cuts, unsigned threads)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
+    for (size_t part = 1; part < parts; part++)
+        for (size_t i = 0; i < count && (part == 1 || splitters[part] != splitters[part - 1]); i++)
+            cuts[part * count + i] = merge_cut_find(order, texts, i, splitters[part], false);
+    for (size_t part = 2; part < parts; part++)
+        if (splitters[part] == splitters[part - 1])
+            memcpy(cuts + part * count, cuts + (part - 1) * count, count * sizeof *cuts);
 }
 
 bool merge_cut_evenly(const struct line_order *order, const struct sorted_text *texts, size_t count,
@@ -80,16 +128,16 @@ bool merge_cut_evenly(const struct line_order *order, const struct sorted_text *
     if (parts == 1 || total_bytes == 0)
         return true;
     const size_t sample_count = parts * SAMPLES_PER_PART;
-    struct splitter *const samples = calloc(sample_count, sizeof *samples);
-    if (!samples)
-        return error_set(error, "no memory to cut the inputs into parts");
-    take_samples(order, texts, total_bytes, samples, sample_count);
-    qsort_r(samples, sample_count, sizeof *samples, compare_splitters, (void *)order);
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
-    for (size_t part = 1; part < parts; part++)
-        for (size_t i = 0; i < count; i++)
-            cuts[part * count + i] =
-                merge_cut_find(order, texts, i, &samples[part * SAMPLES_PER_PART], false);
+    struct sample *const samples = calloc(sample_count, sizeof *samples);
+    const struct splitter **const splitters = calloc(parts, sizeof *splitters);
+    const bool has_memory = samples && splitters;
+    if (has_memory) {
+        const size_t taken = take_samples(order, texts, total_bytes, samples, sample_count);
+        qsort_r(samples, taken, sizeof *samples, compare_samples, (void *)order);
+        choose_splitters(samples, parts, splitters);
+        cut_at_splitters(order, texts, count, splitters, parts, cuts, threads);
+    }
+    free(splitters);
     free(samples);
-    return true;
+    return has_memory || error_set(error, "no memory to cut the inputs into parts");
 }

@@ -319,6 +319,11 @@ ok_prints '--header with as many lines' 'name\nunit\n2\n1\n' -- gpusort --header
 ok_prints '--header with more lines' 'name\nunit\n2\n1\n' -- gpusort --header=5 table
 ok_prints '--header=0' '1\n2\n' -- gpusort --header=0 two
 ok_prints '--header of nothing' '' -- gpusort --header none
+seq 40000 -1 1 >descending
+{ sed 30000q descending && sed 1,30000d descending | sort -n; } >expected
+ok_output '--header of more than is read ahead' expected -- gpusort --header=30000 -n descending
+ok_output '--header of more than is read ahead, from a pipe' expected -- \
+    gpusort --header=30000 -n <(cat descending)
 ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
 ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- \
     gpusort --header=2 --argsort table
