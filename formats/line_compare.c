@@ -1,9 +1,9 @@
 /* line_compare.c - see line_compare.h. */
 #include "formats/line_compare.h"
 
+#include "formats/decimal_key.h"
 #include "formats/line_field.h"
 #include "formats/number_value.h"
-#include "formats/numeric_text.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -22,63 +22,19 @@ static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b
 
 /* ---- -n and -h ---- */
 
-/* -1, 0 or 1, the sign of the number. */
-static int sign_of(const struct numeric_text *number)
+/* By the words of decimal_key.h, which end where two numbers differ. */
+static int compare_decimals(struct line_span a, struct line_span b, bool has_suffix)
 {
-    if (number->whole_digits + number->fraction_digits == 0)
-        return 0;
-    return number->is_negative ? -1 : 1;
-}
-
-/* Of as many digits, with separators among those of one or the other. */
-static int compare_grouped(const struct numeric_text *a, const struct numeric_text *b)
-{
-    const char *p = a->whole, *q = b->whole;
-    for (size_t left = a->whole_digits; left > 0; left--, p++, q++) {
-        while (numeric_is_separator(*p))
-            p++;
-        while (numeric_is_separator(*q))
-            q++;
-        if (*p != *q)
-            return *p - *q;
+    struct decimal_text x, y;
+    decimal_scan(a.text, a.length, has_suffix, &x);
+    decimal_scan(b.text, b.length, has_suffix, &y);
+    for (size_t index = 0;; index++) {
+        const uint64_t x_word = decimal_word(&x, index), y_word = decimal_word(&y, index);
+        if (x_word != y_word)
+            return x_word < y_word ? -1 : 1;
+        if (decimal_word_is_last(x_word, index))
+            return 0;
     }
-    return 0;
-}
-
-static int compare_magnitudes(const struct numeric_text *a, const struct numeric_text *b)
-{
-    if (a->whole_digits != b->whole_digits)
-        return compare_sizes(a->whole_digits, b->whole_digits);
-    const int order = a->is_grouped || b->is_grouped ? compare_grouped(a, b)
-                                                     : memcmp(a->whole, b->whole, a->whole_digits);
-    /* A fraction that goes on behind the other has a digit there that is not 0. */
-    return order != 0
-               ? order
-               : compare_bytes(a->fraction, a->fraction_digits, b->fraction, b->fraction_digits);
-}
-
-static int compare_values(const struct numeric_text *a, const struct numeric_text *b)
-{
-    const int a_sign = sign_of(a), b_sign = sign_of(b);
-    if (a_sign != b_sign)
-        return a_sign - b_sign;
-    return a_sign < 0 ? compare_magnitudes(b, a) : compare_magnitudes(a, b);
-}
-
-static int compare_numeric(struct line_span a, struct line_span b)
-{
-    const struct numeric_text x = numeric_text_read(a.text, a.length);
-    const struct numeric_text y = numeric_text_read(b.text, b.length);
-    return compare_values(&x, &y);
-}
-
-static int compare_human(struct line_span a, struct line_span b)
-{
-    const struct numeric_text x = numeric_text_read(a.text, a.length);
-    const struct numeric_text y = numeric_text_read(b.text, b.length);
-    const int x_order = sign_of(&x) * numeric_suffix_order(x.suffix);
-    const int y_order = sign_of(&y) * numeric_suffix_order(y.suffix);
-    return x_order != y_order ? x_order - y_order : compare_values(&x, &y);
 }
 
 /* ---- -g ---- */
@@ -115,9 +71,9 @@ static int compare_spans(enum line_kind kind, struct line_span a, struct line_sp
 {
     switch (kind) {
     case LINE_NUMERIC:
-        return compare_numeric(a, b);
+        return compare_decimals(a, b, false);
     case LINE_HUMAN:
-        return compare_human(a, b);
+        return compare_decimals(a, b, true);
     case LINE_BYTES:
         return compare_bytes(a.text, a.length, b.text, b.length);
     case LINE_STRICT:
@@ -147,11 +103,4 @@ int line_compare_last(const struct line_order *order, const char *a, size_t a_le
         return 0;
     const int found = compare_bytes(a, a_length, b, b_length);
     return found == 0 ? 0 : (found > 0) != order->reverse ? 1 : -1;
-}
-
-int line_compare(const struct line_order *order, const char *a, size_t a_length, const char *b,
-                 size_t b_length)
-{
-    const int found = line_compare_keys(order, 0, a, a_length, b, b_length);
-    return found != 0 ? found : line_compare_last(order, a, a_length, b, b_length);
 }

@@ -1,4 +1,4 @@
-/* line_compare.h - which of two lines goes first: by all keys and the last resort, from the text.
+/* line_compare.h - which of two lines goes first: by keys, and by the last resort.
  *
  * Nothing is prepared or kept: for bulk work see line_rank.h, which is built on this.
  */
@@ -9,13 +9,8 @@
 
 #include <stddef.h>
 
-/* Below 0: line a goes before line b; above 0: behind it; 0: either will do, or, with a stable
- * order, the one that comes first in the input. Lines have no terminator. A key of LINE_STRICT is
- * compared as one of LINE_GENERAL. */
-int line_compare(const struct line_order *order, const char *a, size_t a_length, const char *b,
-                 size_t b_length);
-
-/* The same by keys [first, key_count) alone, without the last resort: 0 if all are equal. */
+/* By keys [first, key_count) alone. Below 0: line a goes before line b; above 0: behind it; 0: all
+ * are equal. Lines have no terminator. A key of LINE_STRICT is compared as one of LINE_GENERAL. */
 int line_compare_keys(const struct line_order *order, size_t first, const char *a, size_t a_length,
                       const char *b, size_t b_length);
 

@@ -1,6 +1,4 @@
-/* line_rank.c - see line_rank.h. The ranks are the keys that lines are sorted by, as in
- * lines_key.c; but they are made without a look at what is behind the line.
- */
+/* line_rank.c - see line_rank.h. */
 #include "formats/line_rank.h"
 
 #include "formats/decimal_key.h"
@@ -10,44 +8,79 @@
 
 #include <string.h>
 
-/* The first 7 bytes, and how many there are; 8 if there are more. */
-static uint64_t rank_bytes(struct line_span key, bool *is_exact)
+static bool rank_strict(const struct line_order *order, const char *text, size_t length,
+                        uint64_t *rank, bool *is_exact)
 {
+    (void)order;
+    return number_line_key(text, length, rank, is_exact);
+}
+
+static bool rank_general(const struct line_order *order, const char *text, size_t length,
+                         uint64_t *rank, bool *is_exact)
+{
+    (void)order;
+    number_prefix_key(text, length, rank, is_exact);
+    return true;
+}
+
+static bool rank_numeric(const struct line_order *order, const char *text, size_t length,
+                         uint64_t *rank, bool *is_exact)
+{
+    (void)order;
+    *rank = decimal_key(text, length);
+    *is_exact = decimal_word_is_last(*rank, 0);
+    return true;
+}
+
+static bool rank_human(const struct line_order *order, const char *text, size_t length,
+                       uint64_t *rank, bool *is_exact)
+{
+    (void)order;
+    *rank = decimal_suffix_key(text, length);
+    *is_exact = decimal_word_is_last(*rank, 0);
+    return true;
+}
+
+/* The first 7 bytes, and how many there are; 8 if there are more: the first word of lines_row.h,
+ * but without a look behind the text. */
+static bool rank_bytes(const struct line_order *order, const char *text, size_t length,
+                       uint64_t *rank, bool *is_exact)
+{
+    (void)order;
     uint64_t word = 0;
-    *is_exact = key.length <= 7;
-    memcpy(&word, key.text, *is_exact ? key.length : 7);
-    return __builtin_bswap64(word) | (*is_exact ? key.length : 8);
+    *is_exact = length <= 7;
+    memcpy(&word, text, *is_exact ? length : 7);
+    *rank = __builtin_bswap64(word) | (*is_exact ? length : 8);
+    return true;
+}
+
+static line_ranker *const rankers[] = {
+    [LINE_STRICT] = rank_strict, [LINE_GENERAL] = rank_general, [LINE_NUMERIC] = rank_numeric,
+    [LINE_HUMAN] = rank_human,   [LINE_BYTES] = rank_bytes,
+};
+
+/* A key that must be found in the line. */
+static bool rank_part(const struct line_order *order, const char *text, size_t length,
+                      uint64_t *rank, bool *is_exact)
+{
+    const struct line_key *const key = &order->keys[0];
+    const struct line_span span = line_key_find(order, key, text, length);
+    return rankers[key->kind](order, span.text, span.length, rank, is_exact);
+}
+
+line_ranker *line_ranker_of(const struct line_order *order)
+{
+    const struct line_key *const key = &order->keys[0];
+    return line_key_is_whole(key) ? rankers[key->kind] : rank_part;
 }
 
 bool line_rank(const struct line_order *order, const char *text, size_t length,
                struct ranked_line *line)
 {
-    const struct line_key *const key = &order->keys[0];
-    const struct line_span span = line_key_is_whole(key) ? (struct line_span){text, length}
-                                                         : line_key_find(order, key, text, length);
-    bool is_ranked = true;
     line->text = text;
     line->length = length;
-    switch (key->kind) {
-    case LINE_STRICT:
-        is_ranked = number_line_key(span.text, span.length, &line->rank, &line->is_exact);
-        break;
-    case LINE_GENERAL:
-        number_prefix_key(span.text, span.length, &line->rank, &line->is_exact);
-        break;
-    case LINE_NUMERIC:
-        line->rank = decimal_key(span.text, span.length);
-        line->is_exact = decimal_word_is_last(line->rank, 0);
-        break;
-    case LINE_HUMAN:
-        line->rank = decimal_suffix_key(span.text, span.length);
-        line->is_exact = decimal_word_is_last(line->rank, 0);
-        break;
-    case LINE_BYTES:
-        line->rank = rank_bytes(span, &line->is_exact);
-        break;
-    }
-    if (key->reverse)
+    const bool is_ranked = line_ranker_of(order)(order, text, length, &line->rank, &line->is_exact);
+    if (order->keys[0].reverse)
         line->rank = ~line->rank;
     return is_ranked;
 }

@@ -3,7 +3,8 @@
  *   line -> its first key -> a monotone 64-bit image of it, the rank
  *   two ranked lines -> ranks differ: done; else their keys and the last resort, from the text
  *
- * For lines that are compared more than once or one after the other: lines_check.c, lines_merge.c.
+ * For lines that are sorted (lines_key.c), or compared more than once or one after the other
+ * (lines_check.c, lines_merge.c).
  */
 #ifndef FORMATS_LINE_RANK_H
 #define FORMATS_LINE_RANK_H
@@ -14,6 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Makes the rank of text[0..length), the same for both directions; *is_exact says whether lines
+ * with equal ranks that are exact have equal first keys. False when that key is LINE_STRICT and not
+ * one number: the line is then in no order. */
+typedef bool line_ranker(const struct line_order *order, const char *text, size_t length,
+                         uint64_t *rank, bool *is_exact);
+
+/* The ranker for the first key of the order. */
+line_ranker *line_ranker_of(const struct line_order *order);
+
 /* Borrows the text. */
 struct ranked_line {
     const char *text;
@@ -22,16 +32,16 @@ struct ranked_line {
     bool is_exact; /* two lines with equal ranks, both exact, have equal first keys */
 };
 
-/* Ranks text[0..length). False when the first key is LINE_STRICT and not one number: the line is
- * then in no order. */
+/* Ranks text[0..length), complemented if the first key is reversed; false as line_ranker. */
 bool line_rank(const struct line_order *order, const char *text, size_t length,
                struct ranked_line *line);
 
-/* As line_compare, where the ranks are equal. */
+/* As line_rank_compare, where the ranks are equal. */
 int line_rank_compare_equal(const struct line_order *order, const struct ranked_line *a,
                             const struct ranked_line *b);
 
-/* As line_compare. */
+/* Below 0: line a goes before line b; above 0: behind it; 0: either will do, or, with a stable
+ * order, the one that comes first in the input. */
 static inline int line_rank_compare(const struct line_order *order, const struct ranked_line *a,
                                     const struct ranked_line *b)
 {

@@ -3,86 +3,22 @@
  *   blocks of the text, a block a thread at a time -> lines -> keys
  *
  * With the terminators before each block known, any range of lines can be keyed by many threads,
- * each straight into its place among the items. Which function makes keys is chosen once.
+ * each straight into its place among the items. A key is the line's rank; see line_rank.h.
  */
 #include "formats/lines.h"
 
-#include "formats/decimal_key.h"
 #include "formats/line_error.h"
-#include "formats/lines_row.h"
+#include "formats/line_rank.h"
 #include "formats/lines_text.h"
-#include "formats/number_text.h"
 
 #include <string.h>
-
-/* Makes the 64-bit image of the first key in line[0..length), the same way for both directions;
- * *exact says whether lines with equal images that are exact have equal first keys. False if the
- * line is not what it must be. */
-typedef bool line_keyer(const struct line_order *order, const char *line, size_t length,
-                        uint64_t *image, bool *exact);
-
-static bool key_strict(const struct line_order *order, const char *line, size_t length,
-                       uint64_t *image, bool *exact)
-{
-    (void)order;
-    return number_line_key(line, length, image, exact);
-}
-
-static bool key_general(const struct line_order *order, const char *line, size_t length,
-                        uint64_t *image, bool *exact)
-{
-    (void)order;
-    number_prefix_key(line, length, image, exact);
-    return true;
-}
-
-static bool key_numeric(const struct line_order *order, const char *line, size_t length,
-                        uint64_t *image, bool *exact)
-{
-    (void)order;
-    *image = decimal_key(line, length);
-    *exact = decimal_word_is_last(*image, 0);
-    return true;
-}
-
-static bool key_human(const struct line_order *order, const char *line, size_t length,
-                      uint64_t *image, bool *exact)
-{
-    (void)order;
-    *image = decimal_suffix_key(line, length);
-    *exact = decimal_word_is_last(*image, 0);
-    return true;
-}
-
-static bool key_bytes(const struct line_order *order, const char *line, size_t length,
-                      uint64_t *image, bool *exact)
-{
-    (void)order;
-    *image = bytes_word(line, length, 0);
-    *exact = bytes_word_is_last(*image);
-    return true;
-}
-
-static line_keyer *const keyers[] = {
-    [LINE_STRICT] = key_strict, [LINE_GENERAL] = key_general, [LINE_NUMERIC] = key_numeric,
-    [LINE_HUMAN] = key_human,   [LINE_BYTES] = key_bytes,
-};
-
-/* A key that must be found in the line. */
-static bool key_part(const struct line_order *order, const char *line, size_t length,
-                     uint64_t *image, bool *exact)
-{
-    const struct line_key *const key = &order->keys[0];
-    const struct line_span span = line_key_find(order, key, line, length);
-    return keyers[key->kind](order, span.text, span.length, image, exact);
-}
 
 /* The lines [first, end) that are to be keyed, and what has been found wrong with them. */
 struct keying {
     const struct lines *lines;
     struct key_index *items; /* items[0] is of line `first` */
     size_t first, end;
-    line_keyer *keyer;
+    line_ranker *ranker;
     size_t bad_line;   /* the first line that is not a number, so far; SIZE_MAX if none */
     size_t bad_offset; /* where it starts */
 };
@@ -122,7 +58,7 @@ static void key_block(struct keying *keying, size_t block)
             uint64_t image;
             bool exact;
             const size_t offset = (size_t)(p - lines->text);
-            if (!keying->keyer(order, p, (size_t)(line_end - p), &image, &exact)) {
+            if (!keying->ranker(order, p, (size_t)(line_end - p), &image, &exact)) {
                 note_bad_line(keying, line, offset);
                 return;
             }
@@ -175,13 +111,12 @@ bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, si
     *count = left < capacity ? left : capacity;
     if (*count == 0)
         return true;
-    const struct line_key *const key = &lines->order->keys[0];
     struct keying keying = {
         .lines = lines,
         .items = items,
         .first = lines->keyed,
         .end = lines->keyed + *count,
-        .keyer = line_key_is_whole(key) ? keyers[key->kind] : key_part,
+        .ranker = line_ranker_of(lines->order),
         .bad_line = SIZE_MAX,
     };
     const size_t first = block_of_line(lines, keying.first);

@@ -68,18 +68,23 @@ static inline void assert_file_holds(const char *name, const void *data, size_t 
     free(found);
 }
 
-/* Bytes that do not compress to nothing, the same in every run (xorshift, Marsaglia 2003). */
+/* The next random number, from any state (splitmix64: Steele, Lea and Flood, OOPSLA 2014). */
+static inline uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Bytes that do not compress to nothing, the same in every run. */
 static inline unsigned char *make_bytes(size_t bytes)
 {
     unsigned char *data = malloc(bytes + 1);
     assert_non_null(data);
-    uint64_t x = 88172645463325252u;
-    for (size_t i = 0; i < bytes; i++) {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        data[i] = (unsigned char)(x & 0x3f);
-    }
+    uint64_t state = 1;
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (unsigned char)(random_next(&state) & 0x3f);
     return data;
 }
 

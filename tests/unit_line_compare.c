@@ -16,13 +16,12 @@
         .kind = (kind_)                                                                            \
     }
 
-static uint64_t random_next(uint64_t *state)
+/* By all keys, then by the last resort. */
+static int line_compare(const struct line_order *order, const char *a, size_t a_length,
+                        const char *b, size_t b_length)
 {
-    uint64_t x = *state;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return *state = x;
+    const int found = line_compare_keys(order, 0, a, a_length, b, b_length);
+    return found != 0 ? found : line_compare_last(order, a, a_length, b, b_length);
 }
 
 static int sign(int order)

@@ -2,82 +2,14 @@
  */
 #include "formats/codec.h"
 #include "formats/lines.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit_text_file.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static uint64_t random_next(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-/* A text that grows. */
-struct text {
-    char *data;
-    size_t bytes, capacity;
-};
-
-static void text_add(struct text *text, const char *data, size_t bytes)
-{
-    if (text->bytes + bytes > text->capacity) {
-        text->capacity = (text->bytes + bytes) * 2;
-        text->data = realloc(text->data, text->capacity);
-        assert_non_null(text->data);
-    }
-    memcpy(text->data + text->bytes, data, bytes);
-    text->bytes += bytes;
-}
 
 static void text_add_line(struct text *text, const char *line)
 {
     text_add(text, line, strlen(line));
     text_add(text, "\n", 1);
-}
-
-/* Files in a directory of this test's own. */
-static char directory[] = "/tmp/unit_lines.XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    static char path[2][64];
-    static size_t next;
-    next = !next;
-    snprintf(path[next], sizeof path[next], "%s/%s", directory, name);
-    return path[next];
-}
-
-static void write_file(const char *name, const void *data, size_t bytes)
-{
-    FILE *file = fopen(path_of(name), "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
-    assert_int_equal(fclose(file), 0);
-}
-
-static struct text read_file(const char *name)
-{
-    struct text text = {0};
-    char block[65536];
-    size_t got;
-    FILE *file = fopen(path_of(name), "rb");
-    assert_non_null(file);
-    while ((got = fread(block, 1, sizeof block, file)) > 0)
-        text_add(&text, block, got);
-    assert_int_equal(fclose(file), 0);
-    return text;
 }
 
 static int compare_items(const void *a, const void *b)
@@ -92,7 +24,7 @@ static void append_file(struct lines *lines, const char *name)
 {
     struct error error = {0};
     struct source *source;
-    if (!source_open(path_of(name), 2, &source, &error) || !lines_append(lines, source, 0, &error))
+    if (!source_open(name, 2, &source, &error) || !lines_append(lines, source, 0, &error))
         fail_msg("%s", error.message);
     source_close(source);
 }
@@ -151,7 +83,7 @@ static void sort_files(size_t inputs, bool descending, unsigned threads, size_t 
     for (size_t i = 1; i < count; ++i)
         assert_true(items[i - 1].key <= items[i].key);
 
-    const struct sink_spec spec = {path_of("out"), &codecs[0], 0, threads};
+    const struct sink_spec spec = {"out", &codecs[0], 0, threads};
     struct sink *sink;
     if (!sink_open(&spec, &sink, &error) || !lines_write(lines, items, count, sink, &error) ||
         !sink_commit(sink, &error))
@@ -183,8 +115,7 @@ static struct text sort_reference(const struct text *input, bool descending)
     struct text copy = {0}, output = {0};
     size_t count = 0, room = 0;
     struct reference *references = NULL;
-    text_add(&copy, input->data, input->bytes + 1);
-    --copy.bytes;
+    text_add(&copy, input->data, input->bytes);
     for (char *p = copy.data; p < copy.data + copy.bytes; p += strlen(p) + 1) {
         *strchr(p, '\n') = 0;
         if (count == room) {
@@ -205,13 +136,11 @@ static struct text sort_reference(const struct text *input, bool descending)
 
 static void check_sort(struct text *input, bool descending, unsigned threads, size_t step)
 {
-    text_add(input, "", 1); /* for strchr */
-    --input->bytes;
-    write_file("in0", input->data, input->bytes);
+    text_add(input, "", 0); /* so that there are bytes, if none */
+    put_file("in0", input->data, input->bytes);
     sort_files(1, descending, threads, step);
-    struct text expected = sort_reference(input, descending), found = read_file("out");
-    text_add(&expected, "", 1);
-    text_add(&found, "", 1);
+    struct text expected = sort_reference(input, descending), found = read_text("out");
+    text_add(&expected, "", 0);
     if (expected.bytes != found.bytes || memcmp(expected.data, found.data, found.bytes) != 0) {
         size_t i = 0;
         while (i < found.bytes && i < expected.bytes && expected.data[i] == found.data[i])
@@ -386,12 +315,12 @@ static void edges_of_inputs(void **state)
     check_sort(&input, false, 2, LINES_KEY_MIN); /* nothing */
     free(input.data);
 
-    write_file("in0", "3\n1", 3);
-    write_file("in1", "", 0);
-    write_file("in2", "2", 1);
-    write_file("in3", "\t0\r\n", 4);
+    put_file("in0", "3\n1", 3);
+    put_file("in1", "", 0);
+    put_file("in2", "2", 1);
+    put_file("in3", "\t0\r\n", 4);
     sort_files(4, false, 2, LINES_KEY_MIN);
-    struct text found = read_file("out");
+    struct text found = read_text("out");
     assert_int_equal(found.bytes, 10);
     assert_memory_equal(found.data, "\t0\r\n1\n2\n3\n", 10);
     free(found.data);
@@ -404,9 +333,9 @@ static void nans_are_in_order(void **state)
     static const char given[] = "nan(2)\n1\nnan(1)\n-nan(1)\nnan\n-inf\n-nan\nNAN(0x1)\n-nan(2)\n";
     static const char expected[] =
         "-nan\n-nan(1)\n-nan(2)\nNAN(0x1)\nnan\nnan(1)\nnan(2)\n-inf\n1\n";
-    write_file("in0", given, sizeof given - 1);
+    put_file("in0", given, sizeof given - 1);
     sort_files(1, false, 1, LINES_KEY_MIN);
-    struct text found = read_file("out");
+    struct text found = read_text("out");
     assert_int_equal(found.bytes, sizeof expected - 1);
     assert_memory_equal(found.data, expected, found.bytes);
     free(found.data);
@@ -439,36 +368,27 @@ static void bad_lines_are_named(void **state)
     struct text input = {0};
     for (size_t i = 0; i < 900000; ++i)
         text_add_line(&input, i == 300000 || i == 700000 || i == 899999 ? "one" : "12345.678");
-    write_file("in0", "1\n2\n", 4);
-    write_file("in1", input.data, input.bytes);
-    write_file("in2", "1\n\n", 3);
+    put_file("in0", "1\n2\n", 4);
+    put_file("in1", input.data, input.bytes);
+    put_file("in2", "1\n\n", 3);
     check_refusal(3, "in1:300001: 'one' is not a number");
     free(input.data);
-    write_file("in1", "", 0);
+    put_file("in1", "", 0);
     check_refusal(3, "in2:2: empty line, not a number");
-    write_file("in1", "1\n2 3\n", 6);
+    put_file("in1", "1\n2 3\n", 6);
     check_refusal(3, "in1:2: '2 3' is not a number");
-    write_file("in1", "1\0002\n", 4);
+    put_file("in1", "1\0002\n", 4);
     check_refusal(2, "in1:1: '1\\0002' has a NUL byte in it and is not a number");
-    write_file("in1", "\xff\x1b[1m", 5);
+    put_file("in1", "\xff\x1b[1m", 5);
     check_refusal(2, "in1:1: '\\377\\033[1m' is not a number");
-    write_file("in1", "\n\n\n", 3);
+    put_file("in1", "\n\n\n", 3);
     check_refusal(2, "in1:1: empty line, not a number");
 }
 
-static int make_directory(void **state)
+static int remove_files(void **state)
 {
-    (void)state;
-    return mkdtemp(directory) == NULL;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
     static const char *const names[] = {"in0", "in1", "in2", "in3", "out"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
-        unlink(path_of(names[i]));
-    return rmdir(directory);
+    return leave_scratch_without(state, names, sizeof names / sizeof *names);
 }
 
 int main(void)
@@ -482,5 +402,5 @@ int main(void)
         cmocka_unit_test(nans_are_in_order),
         cmocka_unit_test(bad_lines_are_named),
     };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+    return cmocka_run_group_tests(tests, enter_scratch, remove_files);
 }

@@ -10,15 +10,6 @@
 
 #define FILES_MAX 9
 
-static uint64_t random_next(uint64_t *state)
-{
-    uint64_t x = *state;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return *state = x;
-}
-
 /* Numbers of which many are equal, in several spellings; now and then a long line, an empty one, or
  * a file without a last newline. */
 static void make_file(const char *name, size_t lines, uint64_t *seed)

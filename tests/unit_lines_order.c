@@ -9,82 +9,11 @@
 #include "core/line_order.h"
 #include "formats/codec.h"
 #include "formats/lines.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static uint64_t random_next(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+#include "tests/unit_text_file.h"
 
 static size_t random_below(uint64_t *state, size_t end)
 {
     return (size_t)(random_next(state) % end);
-}
-
-/* A text that grows. */
-struct text {
-    char *data;
-    size_t bytes, capacity;
-};
-
-static void text_add(struct text *text, const void *data, size_t bytes)
-{
-    if (text->bytes + bytes + 1 > text->capacity) {
-        text->capacity = (text->bytes + bytes) * 2 + 1;
-        text->data = realloc(text->data, text->capacity);
-        assert_non_null(text->data);
-    }
-    memcpy(text->data + text->bytes, data, bytes);
-    text->bytes += bytes;
-    text->data[text->bytes] = 0;
-}
-
-/* Files in a directory of this test's own. */
-static char directory[] = "/tmp/unit_lines_order.XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    static char path[2][64];
-    static size_t next;
-    next = !next;
-    snprintf(path[next], sizeof path[next], "%s/%s", directory, name);
-    return path[next];
-}
-
-static void write_file(const char *name, const struct text *text)
-{
-    FILE *file = fopen(path_of(name), "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text->data, 1, text->bytes, file), text->bytes);
-    assert_int_equal(fclose(file), 0);
-}
-
-static struct text read_file(const char *name)
-{
-    struct text text = {0};
-    char block[65536];
-    size_t got;
-    FILE *file = fopen(path_of(name), "rb");
-    assert_non_null(file);
-    text_add(&text, "", 0);
-    while ((got = fread(block, 1, sizeof block, file)) > 0)
-        text_add(&text, block, got);
-    assert_int_equal(fclose(file), 0);
-    return text;
 }
 
 /* ---- sort(1)'s options -------------------------------------------------------------------------
@@ -215,8 +144,8 @@ static void sort_ours(const struct line_order *order, unsigned threads, struct k
     struct sink *sink;
     struct lines *lines = lines_create(threads, order);
     assert_non_null(lines);
-    if (!source_open(path_of("in"), 2, &source, &error) ||
-        !lines_append(lines, source, 0, &error) || !lines_index(lines, &error))
+    if (!source_open("in", 2, &source, &error) || !lines_append(lines, source, 0, &error) ||
+        !lines_index(lines, &error))
         fail_msg("%s", error.message);
     source_close(source);
     size_t count = lines_count(lines), keyed;
@@ -229,7 +158,7 @@ static void sort_ours(const struct line_order *order, unsigned threads, struct k
     assert_true(lines_refine(lines, items, &count, &error));
     for (size_t i = 1; i < count; ++i)
         assert_true(items[i - 1].key <= items[i].key);
-    const struct sink_spec spec = {path_of("out"), &codecs[0], 0, threads};
+    const struct sink_spec spec = {"out", &codecs[0], 0, threads};
     if (!sink_open(&spec, &sink, &error) || !lines_write(lines, items, count, sink, &error) ||
         !sink_commit(sink, &error) || !lines_number(lines, items, count, &error))
         fail_msg("%s", error.message);
@@ -240,8 +169,7 @@ static void sort_ours(const struct line_order *order, unsigned threads, struct k
 static void sort_theirs(const char *options)
 {
     char command[256];
-    snprintf(command, sizeof command, "cd '%s' && LC_ALL=C sort %s -o expected in", directory,
-             options);
+    snprintf(command, sizeof command, "LC_ALL=C sort %s -o expected in", options);
     assert_int_equal(system(command), 0);
 }
 
@@ -292,7 +220,7 @@ static void check_output(const char *options, const struct text *input, unsigned
     struct key_index *numbers;
     read_order(options, &order);
     sort_ours(&order.order, threads, &numbers);
-    struct text found = read_file("out");
+    struct text found = read_text("out");
     if (expected->bytes != found.bytes || memcmp(expected->data, found.data, found.bytes) != 0)
         fail_at_difference(options, &found, expected);
     check_numbers(input, &found, order.order.terminator, numbers);
@@ -303,9 +231,9 @@ static void check_output(const char *options, const struct text *input, unsigned
 /* The input, whose lines end in newlines, is sorted by both; under -z it is the same, with NULs. */
 static void check_order(const char *options, const struct text *input, unsigned threads)
 {
-    write_file("in", input);
+    put_file("in", input->data, input->bytes);
     sort_theirs(options);
-    struct text expected = read_file("expected");
+    struct text expected = read_text("expected");
     check_output(options, input, threads, &expected);
     free(expected.data);
 }
@@ -689,26 +617,17 @@ static void written_orders_hold(void **state)
         struct text input = {0}, expected = {0};
         text_add(&input, c->input, strlen(c->input));
         text_add(&expected, c->expected, strlen(c->expected));
-        write_file("in", &input);
+        put_file("in", input.data, input.bytes);
         check_output(c->options, &input, 2, &expected);
         free(input.data);
         free(expected.data);
     }
 }
 
-static int make_directory(void **state)
+static int remove_files(void **state)
 {
-    (void)state;
-    return mkdtemp(directory) == NULL;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
     static const char *const names[] = {"in", "out", "expected"};
-    for (size_t i = 0; i < COUNT_OF(names); ++i)
-        unlink(path_of(names[i]));
-    return rmdir(directory);
+    return leave_scratch_without(state, names, COUNT_OF(names));
 }
 
 int main(void)
@@ -721,5 +640,5 @@ int main(void)
         cmocka_unit_test(long_numbers_are_exact),
         cmocka_unit_test(very_long_lines_are_in_order),
     };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+    return cmocka_run_group_tests(tests, enter_scratch, remove_files);
 }
