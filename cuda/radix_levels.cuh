@@ -61,6 +61,7 @@ struct radix_open {
 struct radix_totals {
     unsigned packs; /* that are not dense, or turned out not to be sorted as such */
     unsigned dense;
+    unsigned left; /* packs of items that their words do not sort */
     unsigned open;
     unsigned blocks_done; /* of the kernel that goes through the ranges */
     /* Ranges, and 2^32 times their pieces: raised together, so that pieces ascend with ranges. */
@@ -123,6 +124,7 @@ __global__ void __launch_bounds__(RADIX_SEGMENTS)
             *totals = {};
         totals->packs = 0;
         totals->dense = 0;
+        totals->left = 0;
     }
 }
 

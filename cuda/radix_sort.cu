@@ -5,7 +5,7 @@
  *         --learn (radix_learn.cuh)--> a model: key -> position in the sorted order
  *         --count, scan, partition, encoded--> scratch, in order of buckets
  *         --learn a model of each bucket, count, pack, partition--> items, in order of finer ones
- *         --tiles (radix_dense.cuh, radix_tiles.cuh)--> items, sorted and decoded
+ *         --tiles (radix_dense.cuh, radix_items.cuh, radix_tiles.cuh)--> items, sorted and decoded
  *
  * Up to a million keys one partition, to scratch, is enough. All work lists are made on the device
  * and kernels find their share there, so that nothing waits for the host. Buckets that fit no tile
@@ -22,6 +22,7 @@
  */
 #include "cuda/launch.cuh"
 #include "cuda/radix_dense.cuh"
+#include "cuda/radix_items.cuh"
 #include "cuda/radix_learn.cuh"
 #include "cuda/radix_ordered.cuh"
 #include "cuda/radix_tiles.cuh"
@@ -85,6 +86,7 @@ struct radix_workspace {
     struct radix_segments *segments;
     struct radix_pack *packs;
     struct radix_dense_pack<K> *dense_packs; /* NULL if none are looked for */
+    struct radix_pack *left_packs;           /* of items; else NULL */
     struct radix_range<K> *ranges;
     struct radix_open *open;
     size_t bytes;
@@ -128,6 +130,8 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     work.packs = workspace_take<struct radix_pack>(memory, &used, packs);
     if (radix_plan_has_dense<K>(plan))
         work.dense_packs = workspace_take<struct radix_dense_pack<K>>(memory, &used, packs);
+    if (RADIX_HAS_VALUES<K>)
+        work.left_packs = workspace_take<struct radix_pack>(memory, &used, packs);
     work.ranges = workspace_take<struct radix_range<K>>(memory, &used, ranges);
     work.open = workspace_take<struct radix_open>(memory, &used, ranges);
     work.bytes = used;
@@ -222,25 +226,59 @@ static bool radix_first_partition(const struct radix_run<K> &run, struct error *
            radix_partition_step(run, step, error);
 }
 
-/* step.target -> items: the packs of few values. */
+/* source -> items: the packs of few values; those that it leaves join the others. */
 template <typename K>
 static bool radix_sort_dense(const struct radix_run<K> &run, const struct radix_move<K> &move,
                              size_t packs, struct error *error)
 {
-    if constexpr (sizeof(K) <= sizeof(uint64_t)) {
-        if (!radix_plan_has_dense<K>(run.plan))
-            return true;
-        return launch_kernel(radix_launch(run, "radix_dense_kernel",
-                                          radix_resident(run, radix_dense_blocks(sizeof(K)), packs),
-                                          RADIX_DENSE_THREADS, 0),
-                             error, radix_dense_kernel<K>, move, run.work.totals,
-                             static_cast<const struct radix_dense_pack<K> *>(run.work.dense_packs),
-                             run.work.packs);
-    }
-    return true;
+    if (!radix_plan_has_dense<K>(run.plan))
+        return true;
+    return launch_kernel(radix_launch(run, "radix_dense_kernel",
+                                      radix_resident(run, radix_dense_blocks(sizeof(K)), packs),
+                                      RADIX_DENSE_THREADS, 0),
+                         error, radix_dense_kernel<K>, move, run.work.totals,
+                         static_cast<const struct radix_dense_pack<K> *>(run.work.dense_packs),
+                         run.work.packs);
 }
 
-/* The last partition and the tiles: step.source -> step.target -> items. What fits no tile is added
+/* The same of all packs of items; those that it leaves are listed apart. */
+static bool radix_sort_items(const struct radix_run<key_u128> &run,
+                             const struct radix_move<key_u128> &move, size_t packs,
+                             struct error *error)
+{
+    return launch_kernel(
+        radix_launch(run, "radix_items_kernel", radix_resident(run, RADIX_ITEM_BLOCKS, packs),
+                     RADIX_TILE_THREADS, sizeof(struct radix_item_shared)),
+        error, radix_items_kernel, move,
+        static_cast<const struct radix_model<key_u128> *>(run.work.models), run.work.totals,
+        static_cast<const struct radix_pack *>(run.work.packs), run.work.left_packs);
+}
+
+/* source -> items: all packs, the tiles last. */
+template <typename K>
+static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_move<K> &move,
+                             size_t packs, struct error *error)
+{
+    const unsigned *pack_count = &run.work.totals->packs;
+    const struct radix_pack *tile_packs = run.work.packs;
+    if constexpr (RADIX_HAS_VALUES<K>) {
+        if (!radix_sort_items(run, move, packs, error))
+            return false;
+        pack_count = &run.work.totals->left;
+        tile_packs = run.work.left_packs;
+    } else if (!radix_sort_dense(run, move, packs, error)) {
+        return false;
+    }
+    return launch_kernel(radix_launch(run, "radix_tiles_kernel",
+                                      radix_resident(run, radix_tile_blocks(sizeof(K)), packs),
+                                      RADIX_TILE_THREADS, sizeof(struct radix_tile_shared<K>)),
+                         error, radix_tiles_kernel<K>, move,
+                         static_cast<const struct radix_model<K> *>(run.work.models),
+                         static_cast<const struct radix_totals *>(run.work.totals), pack_count,
+                         tile_packs, run.work.ranges);
+}
+
+/* The last partition and the packs: step.source -> step.target -> items. What fits no tile is added
  * to the ranges. */
 template <typename K>
 static bool radix_sort_segments(const struct radix_run<K> &run, const struct radix_step<K> &step,
@@ -255,14 +293,7 @@ static bool radix_sort_segments(const struct radix_run<K> &run, const struct rad
                          error, radix_pack_kernel<K>, step.counts, step.segments,
                          static_cast<const struct radix_model<K> *>(run.work.models), run.plan.aim,
                          run.work.totals, run.work.packs, run.work.dense_packs, run.work.ranges) &&
-           radix_partition_step(run, step, error) && radix_sort_dense(run, move, packs, error) &&
-           launch_kernel(radix_launch(run, "radix_tiles_kernel",
-                                      radix_resident(run, radix_tile_blocks(sizeof(K)), packs),
-                                      RADIX_TILE_THREADS, sizeof(struct radix_tile_shared<K>)),
-                         error, radix_tiles_kernel<K>, move,
-                         static_cast<const struct radix_model<K> *>(run.work.models),
-                         static_cast<const struct radix_totals *>(run.work.totals),
-                         static_cast<const struct radix_pack *>(run.work.packs), run.work.ranges);
+           radix_partition_step(run, step, error) && radix_sort_packs(run, move, packs, error);
 }
 
 /* source -> items: copies what fits no tile and is therefore still there. */

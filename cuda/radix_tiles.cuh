@@ -238,16 +238,16 @@ __device__ __attribute__((noinline)) void block_choose_splitters(const K *tile, 
 /* Sorts keys that are in order of their bins, if it takes no more than so many rounds; clears the
  * bins. Ends with a barrier. */
 template <typename K>
-__device__ __forceinline__ bool block_sort_bins(struct radix_tile_shared<K> &shared, unsigned count,
+__device__ __forceinline__ bool block_sort_bins(unsigned *bins, K *tile, unsigned count,
                                                 unsigned rounds)
 {
-    block_clear_bins(shared.bins);
+    block_clear_bins(bins);
     for (unsigned round = 0; round < rounds; round++) {
-        block_sort_windows(shared.keys, count, 0);
+        block_sort_windows(tile, count, 0);
         __syncthreads();
-        block_sort_windows(shared.keys, count, RADIX_WINDOW_SHIFT);
+        block_sort_windows(tile, count, RADIX_WINDOW_SHIFT);
         __syncthreads();
-        if (block_is_sorted(shared.keys, count))
+        if (block_is_sorted(tile, count))
             return true;
     }
     return false;
@@ -282,7 +282,8 @@ __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &sha
         block_place_keys(source, pack.count, shared.bins, places, shared.keys);
         if constexpr (sizeof(K) > sizeof(uint64_t))
             is_full = block_refine_tile(shared, source, pack.count, is_full && !is_split, places);
-        if (block_sort_bins(shared, pack.count, is_full && !is_split ? 1 : RADIX_TILE_ROUNDS))
+        if (block_sort_bins(shared.bins, shared.keys, pack.count,
+                            is_full && !is_split ? 1 : RADIX_TILE_ROUNDS))
             return;
         if (is_split)
             break;
@@ -304,13 +305,13 @@ __device__ __forceinline__ void thread_mark_ranges(const struct radix_totals *to
 template <typename K>
 __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K)))
     radix_tiles_kernel(struct radix_move<K> move, const struct radix_model<K> *models,
-                       const struct radix_totals *totals, const struct radix_pack *packs,
-                       struct radix_range<K> *ranges)
+                       const struct radix_totals *totals, const unsigned *pack_count,
+                       const struct radix_pack *packs, struct radix_range<K> *ranges)
 {
     struct radix_tile_shared<K> &shared =
         *reinterpret_cast<struct radix_tile_shared<K> *>(block_dynamic_shared());
     thread_mark_ranges(totals, ranges, move.source);
-    const struct radix_share share = block_share(totals->packs);
+    const struct radix_share share = block_share(*pack_count);
     block_clear_bins(shared.bins);
     unsigned segment = RADIX_SEGMENTS; /* whose model is there: none */
     for (unsigned index = share.begin; index < share.end; index++) {

@@ -163,6 +163,10 @@ __host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)
     return item_bytes <= 8 ? 2 : 1;
 }
 
+/* Where items are sorted by words (radix_items.cuh): blocks a multiprocessor. Words of 4 bytes, and
+ * items read by twos and by fours, are no faster. */
+constexpr unsigned RADIX_ITEM_BLOCKS = 2;
+
 /* Packs of few values are sorted by counting these. Threads of a block, words of counters that a
  * thread has (odd: neighbours then begin at different banks; 11 have 36 KiB a block with all else),
  * copies that one thread may write, and blocks a multiprocessor. A word counts one value, or four
