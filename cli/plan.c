@@ -177,6 +177,14 @@ static bool is_blank(const struct options *options, const char *path, struct sou
     return true;
 }
 
+/* Inputs are read one after the other, by all threads; only those of a merge all at once. */
+static unsigned threads_of_input(const struct options *options, unsigned threads)
+{
+    if (!options->merge)
+        return threads;
+    return threads > options->input_count ? threads / (unsigned)options->input_count : 1;
+}
+
 /* Opens one input as the next reader; a blank one is left out where there are others. */
 static bool open_input(const struct options *options, const char *path, bool is_last,
                        struct plan *plan, struct error *error)
@@ -186,7 +194,8 @@ static bool open_input(const struct options *options, const char *path, bool is_
     const struct format *format = NULL;
     bool blank;
     char reason[256];
-    if (!source_open(path, job->sort.threads, &reader->source, error))
+    const unsigned threads = threads_of_input(options, job->sort.threads);
+    if (!source_open(path, threads, &reader->source, error))
         return false;
     job->reader_count++; /* plan_free closes it */
     if (!is_blank(options, path, reader->source, &blank, error))

@@ -20,6 +20,19 @@ struct byte_writer {
     size_t bytes; /* not yet filled */
 };
 
+/* What some compressed bytes begin with. */
+enum frame_kind {
+    FRAME_WHOLE, /* a frame, all of it */
+    FRAME_PART,  /* what may be the beginning of one: more bytes will tell */
+    FRAME_OTHER, /* a frame of more content than was asked for, or nothing sound: for `decode` */
+};
+
+/* A whole frame. */
+struct frame_extent {
+    size_t bytes;       /* compressed */
+    size_t content_max; /* at most so many decoded; 0: it has none and is skipped */
+};
+
 struct codec {
     const char *name;          /* "zstd" */
     const char *summary;       /* one line for --list */
@@ -31,18 +44,35 @@ struct codec {
 
     /* NULL when memory runs out. */
     void *(*decoder_open)(void);
-    /* Moves bytes from in to out until either is used up. *frame_open says whether the stream would
-     * be truncated if it ended here. On failure the message is the cause alone. */
+    /* Moves bytes from in to out until either is used up or a frame has ended. *frame_open says
+     * whether the stream would be truncated if it ended here. On failure the message is the cause
+     * alone. */
     bool (*decode)(void *decoder, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                    struct error *error);
+    void (*decoder_reset)(void *decoder); /* as after decoder_open */
     void (*decoder_close)(void *decoder); /* may be NULL */
 
-    /* threads: at most so many compress. NULL when memory runs out. */
-    void *(*encoder_open)(int level, unsigned threads);
-    /* Moves bytes from in to out. With `finish`, ends the stream; *finished says that all is out.
-     */
-    bool (*encode)(void *encoder, struct byte_reader *in, struct byte_writer *out, bool finish,
-                   bool *finished, struct error *error);
+    /* Tells what data[0..bytes) begins with; *extent if that is a whole frame, of content_limit
+     * bytes of content at most. Reads no more than headers. */
+    enum frame_kind (*scan)(const unsigned char *data, size_t bytes, size_t content_limit,
+                            struct frame_extent *extent);
+    /* Decodes whole frames, all of `in`, which is faster than `decode`. Moves out along. False if
+     * they are not sound, or do not fit; `decode` then says what is wrong and where. */
+    bool (*decode_frames)(void *decoder, struct byte_reader in, struct byte_writer *out);
+
+    /* The content of all frames of a regular file from byte `begin` to `end`, as their headers
+     * state it. Reads no more than headers. False where a frame does not state it or is not sound,
+     * or there are too many of them to find out soon. */
+    bool (*content_bytes)(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
+
+    /* NULL when memory runs out. */
+    void *(*encoder_open)(int level);
+    /* What a frame of so much content may take. */
+    size_t (*encoded_bytes_max)(size_t bytes);
+    /* Makes one frame of all of `in`, which may be nothing. Moves out, of encoded_bytes_max bytes,
+     * along. On failure the message is the cause alone. */
+    bool (*encode)(void *encoder, struct byte_reader in, struct byte_writer *out,
+                   struct error *error);
     void (*encoder_close)(void *encoder); /* may be NULL */
 };
 

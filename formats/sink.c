@@ -1,25 +1,26 @@
 /* sink.c - see sink.h.
  *
- *   sink_write ---------------------------------> [encoder] -> file
+ *   sink_write ------------------------------> [frame_writer] -> file
  *   sink_lend -> the caller fills -> sink_put
  *        ^                              |
  *        |                              v
  *      idle <---- writer threads <--- filled
  *                      |
- *                      +---------------------> [encoder] -> file
+ *                      +------------------> [frame_writer] -> file
  *
  * There is one writer thread, or several where the file takes writes to several places at once
  * (output_file.h): the thread that takes a buffer claims its place in the file in the same step, so
- * that places are in the order of the buffers. The file and the encoder belong to the writer
- * threads while buffers are on their way, and to the caller otherwise: whatever the caller does
- * itself first waits until every buffer is written. A failure of a thread is kept; the threads go
- * on to take buffers without writing them, so that nobody waits forever, and the next call on the
- * sink returns the failure.
+ * that places are in the order of the buffers. The file, and the writer of frames, belong to the
+ * writer threads while buffers are on their way, and to the caller otherwise: whatever the caller
+ * does itself first waits until every buffer is written. A failure of a thread is kept; the threads
+ * go on to take buffers without writing them, so that nobody waits forever, and the next call on
+ * the sink returns the failure.
  */
 #include "formats/sink.h"
 
 #include "core/ring.h"
 #include "formats/codec.h"
+#include "formats/frame_writer.h"
 #include "formats/output_file.h"
 #include "formats/temporary.h"
 
@@ -28,8 +29,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define ENCODED_BYTES ((size_t)1 << 20)
 
 /* Buffers that the caller can hold or the thread can lag behind, above one for each thread. */
 #define SPARE_BUFFERS 4
@@ -53,9 +52,7 @@ struct sink {
     struct output_file output;
     unsigned threads;
     const struct codec *codec;
-    void *encoder;          /* NULL: plain */
-    unsigned char *encoded; /* of ENCODED_BYTES, filled from the start */
-    size_t encoded_bytes;
+    struct frame_writer *frames; /* NULL: plain */
     struct writer writer;
 };
 
@@ -67,26 +64,11 @@ static bool write_file(struct sink *sink, const void *data, size_t bytes, struct
                              error);
 }
 
-/* Encodes all of data, and ends the stream if told to. */
-static bool write_encoded(struct sink *sink, const void *data, size_t bytes, bool finish,
-                          struct error *error)
+/* Writes all of data to its next place, compressed or not. */
+static bool write_next(struct sink *sink, const void *data, size_t bytes, struct error *error)
 {
-    struct byte_reader in = {data, bytes};
-    bool finished = false;
-    while (in.bytes > 0 || (finish && !finished)) {
-        struct byte_writer out = {sink->encoded + sink->encoded_bytes,
-                                  ENCODED_BYTES - sink->encoded_bytes};
-        struct error cause = {0};
-        if (!sink->codec->encode(sink->encoder, &in, &out, finish, &finished, &cause))
-            return error_set(error, "%s: %s", sink->name, cause.message);
-        sink->encoded_bytes = ENCODED_BYTES - out.bytes;
-        if (out.bytes == 0 || finished) {
-            if (!write_file(sink, sink->encoded, sink->encoded_bytes, error))
-                return false;
-            sink->encoded_bytes = 0;
-        }
-    }
-    return true;
+    return sink->frames ? frame_writer_write(sink->frames, data, bytes, error)
+                        : write_file(sink, data, bytes, error);
 }
 
 /* The next buffer to write and, of plain data, its place in the file. False at the end. */
@@ -95,7 +77,7 @@ static bool take_filled(struct sink *sink, struct ring_entry *entry, uint64_t *p
     struct writer *writer = &sink->writer;
     pthread_mutex_lock(&writer->taking);
     const bool taken = ring_pop(writer->filled, entry);
-    *place = taken && !sink->encoder ? output_file_claim(&sink->output, entry->bytes) : 0;
+    *place = taken && !sink->frames ? output_file_claim(&sink->output, entry->bytes) : 0;
     pthread_mutex_unlock(&writer->taking);
     return taken;
 }
@@ -117,8 +99,8 @@ static void *writer_main(void *opaque)
     while (take_filled(sink, &entry, &place)) {
         struct error error = {0};
         if (!has_failed(writer)) {
-            if (sink->encoder)
-                write_encoded(sink, entry.data, entry.bytes, false, &error);
+            if (sink->frames)
+                frame_writer_write(sink->frames, entry.data, entry.bytes, &error);
             else
                 output_file_write(&sink->output, place, entry.data, entry.bytes, 1, sink->name,
                                   &error);
@@ -192,15 +174,17 @@ static void writer_end(struct writer *writer)
     pthread_mutex_destroy(&writer->taking);
 }
 
-static bool open_encoder(struct sink *sink, int level, struct error *error)
+static bool open_frames(struct sink *sink, int level, struct error *error)
 {
     if (!sink->codec->encode)
         return true;
-    sink->encoder =
-        sink->codec->encoder_open(level ? level : sink->codec->level_default, sink->threads);
-    sink->encoded = malloc(ENCODED_BYTES);
-    return (sink->encoder && sink->encoded) ||
-           error_set(error, "%s: no memory to compress it", sink->name);
+    const struct frame_writer_spec spec = {.name = sink->name,
+                                           .output = &sink->output,
+                                           .codec = sink->codec,
+                                           .level = level ? level : sink->codec->level_default,
+                                           .threads = sink->threads};
+    sink->frames = frame_writer_open(&spec);
+    return sink->frames || error_set(error, "%s: no memory to compress it", sink->name);
 }
 
 bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *error)
@@ -223,7 +207,7 @@ bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *er
         goto done;
     }
     TRY(output_file_open(path, sink->name, &sink->output, error));
-    TRY(open_encoder(sink, spec->level, error));
+    TRY(open_frames(sink, spec->level, error));
     *out = sink;
     return true;
 done:
@@ -243,15 +227,13 @@ bool sink_is_terminal(const struct sink *sink)
 
 void sink_expect(struct sink *sink, uint64_t bytes)
 {
-    if (!sink->encoder)
+    if (!sink->frames)
         output_file_expect(&sink->output, bytes, sink->threads);
 }
 
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error)
 {
-    return writer_check(sink, true, error) &&
-           (sink->encoder ? write_encoded(sink, data, bytes, false, error)
-                          : write_file(sink, data, bytes, error));
+    return writer_check(sink, true, error) && write_next(sink, data, bytes, error);
 }
 
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error)
@@ -279,7 +261,7 @@ bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct err
 static bool flush(struct sink *sink, struct error *error)
 {
     return writer_check(sink, true, error) &&
-           (!sink->encoder || write_encoded(sink, NULL, 0, true, error));
+           (!sink->frames || frame_writer_finish(sink->frames, error));
 }
 
 bool sink_commit(struct sink *sink, struct error *error)
@@ -300,10 +282,8 @@ void sink_discard(struct sink *sink)
     if (!sink)
         return;
     writer_end(&sink->writer); /* before the file that they write to is closed */
+    frame_writer_close(sink->frames);
     output_file_discard(&sink->output);
-    if (sink->encoder)
-        sink->codec->encoder_close(sink->encoder);
-    free(sink->encoded);
     free(sink->name);
     free(sink);
 }

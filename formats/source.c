@@ -1,11 +1,14 @@
 /* source.c - see source.h.
  *
  *   plain:       file -> [peeked] -> the caller's memory
- *   compressed:  file -> compressed -> codec -> [peeked] -> the caller's memory
+ *   compressed:  file -> frame_reader -> [peeked] -> the caller's memory
  *
  * The first block of the file is read when it is opened, since its first bytes name the codec. It
- * becomes the buffer `peeked` of a plain source, or `compressed` of another. From then on bytes go
- * straight to the caller's memory; `peeked` is filled again only for source_peek.
+ * becomes the buffer `peeked` of a plain source, or goes to the reader of frames. From then on
+ * bytes go straight to the caller's memory; `peeked` is filled again only for source_peek.
+ *
+ * All inputs are open at once before the first is read. So a look at one of them, and at its
+ * header, must take little; only what reads on decodes ahead.
  *
  * A stream inside is taken as it is: a compressed file that was compressed twice is unpacked once.
  */
@@ -13,11 +16,11 @@
 
 #include "formats/codec.h"
 #include "formats/descriptor.h"
+#include "formats/frame_reader.h"
 #include "formats/parallel_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,14 +45,13 @@ struct source {
     int file;
     unsigned threads;
     const struct codec *codec;
-    void *decoder;            /* NULL for a plain source */
-    bool is_sized;            /* a regular file whose size is known */
-    uint64_t file_bytes;      /* its size */
-    uint64_t file_offset;     /* where the next read from it starts */
-    struct buffer peeked;     /* decoded */
-    struct buffer compressed; /* of a source with a decoder */
-    uint64_t decoder_offset;  /* compressed bytes that the decoder has consumed */
-    bool frame_open;          /* the decoder is inside a frame */
+    struct frame_reader *frames; /* reads the file; NULL for a plain source */
+    bool is_sized;               /* a regular file whose size is known */
+    uint64_t file_bytes;         /* its size */
+    uint64_t file_offset;        /* where the next read from it starts */
+    uint64_t content_left;       /* to be decoded; SIZE_UNKNOWN where frames do not tell */
+    struct buffer peeked;        /* decoded */
+    bool is_read;                /* not only peeked into */
     bool file_ended;
     bool ended; /* no more decoded bytes but those in `peeked` */
 };
@@ -106,49 +108,6 @@ static bool read_file_shared(struct source *source, void *data, size_t bytes, si
     return true;
 }
 
-/* Refills the empty buffer of compressed bytes. */
-static bool refill_compressed(struct source *source, struct error *error)
-{
-    struct buffer *compressed = &source->compressed;
-    compressed->begin = compressed->end = 0;
-    return read_file(source, compressed->data, BUFFER_BYTES, &compressed->end, error);
-}
-
-/* One call of the decoder on what is buffered. */
-static bool decode(struct source *source, struct byte_writer *out, struct error *error)
-{
-    struct buffer *compressed = &source->compressed;
-    struct byte_reader in = {compressed->data + compressed->begin, buffered(compressed)};
-    struct error cause = {0};
-    const bool decoded =
-        source->codec->decode(source->decoder, &in, out, &source->frame_open, &cause);
-    source->decoder_offset += buffered(compressed) - in.bytes;
-    compressed->begin = compressed->end - in.bytes;
-    return decoded || error_set(error, "%s: compressed byte %" PRIu64 ": %s", source->name,
-                                source->decoder_offset, cause.message);
-}
-
-/* Decodes at least one byte; *got 0 at the end. */
-static bool read_compressed(struct source *source, void *data, size_t bytes, size_t *got,
-                            struct error *error)
-{
-    struct byte_writer out = {data, bytes};
-    while (out.bytes == bytes) {
-        if (buffered(&source->compressed) == 0 && !source->file_ended)
-            if (!refill_compressed(source, error))
-                return false;
-        if (source->file_ended && !source->frame_open)
-            break;
-        if (!decode(source, &out, error))
-            return false;
-        if (source->file_ended && source->frame_open && out.bytes == bytes)
-            return error_set(error, "%s: compressed byte %" PRIu64 ": truncated %s data",
-                             source->name, source->decoder_offset, source->codec->name);
-    }
-    *got = bytes - out.bytes;
-    return true;
-}
-
 /* Reads 1..bytes decoded bytes past those in `peeked`, which may wait; *got 0 at the end. */
 static bool read_some(struct source *source, void *data, size_t bytes, size_t *got,
                       struct error *error)
@@ -156,9 +115,13 @@ static bool read_some(struct source *source, void *data, size_t bytes, size_t *g
     *got = 0;
     if (source->ended || bytes == 0)
         return true;
-    if (source->decoder) {
-        if (!read_compressed(source, data, bytes, got, error))
+    if (source->frames) {
+        if (source->is_read && !frame_reader_start(source->frames, error))
             return false;
+        if (!frame_reader_read(source->frames, data, bytes, got, error))
+            return false;
+        if (source->content_left != SIZE_UNKNOWN)
+            source->content_left -= *got < source->content_left ? *got : source->content_left;
     } else {
         if (!read_file_shared(source, data, bytes, got, error))
             return false;
@@ -166,6 +129,10 @@ static bool read_some(struct source *source, void *data, size_t bytes, size_t *g
             return false;
     }
     source->ended = *got == 0;
+    if (source->ended) { /* other inputs may come, and have need of threads and memory */
+        frame_reader_close(source->frames);
+        source->frames = NULL;
+    }
     return true;
 }
 
@@ -216,9 +183,14 @@ static bool find_codec(struct source *source, struct error *error)
         return true;
     }
     source->peeked = (struct buffer){0};
-    source->compressed = head;
-    source->decoder = source->codec->decoder_open();
-    return source->decoder || error_set(error, "%s: no memory to decompress it", source->name);
+    if (!source->is_sized ||
+        !source->codec->content_bytes(source->file, source->file_offset - head.end,
+                                      source->file_bytes, &source->content_left))
+        source->content_left = SIZE_UNKNOWN;
+    const struct frame_reader_spec spec = {source->name, source->file, source->codec,
+                                           source->threads};
+    source->frames = frame_reader_open(&spec, head.data, head.end, BUFFER_BYTES, error);
+    return source->frames;
 }
 
 bool source_open(const char *path, unsigned threads, struct source **out, struct error *error)
@@ -260,7 +232,9 @@ uint64_t source_bytes_left(const struct source *source)
     const uint64_t peeked = buffered(&source->peeked);
     if (source->ended)
         return peeked;
-    if (source->decoder || !source->is_sized)
+    if (source->frames)
+        return source->content_left == SIZE_UNKNOWN ? SIZE_UNKNOWN : peeked + source->content_left;
+    if (!source->is_sized)
         return SIZE_UNKNOWN;
     const bool past_end = source->file_offset >= source->file_bytes;
     return peeked + (past_end ? 0 : source->file_bytes - source->file_offset);
@@ -294,21 +268,20 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
 /* All but the name: what a source that has been read to its end would hold until it is closed. */
 static void release(struct source *source)
 {
+    frame_reader_close(source->frames);
+    source->frames = NULL;
     if (source->file >= 0)
         close(source->file);
     source->file = -1;
-    if (source->decoder)
-        source->codec->decoder_close(source->decoder);
-    source->decoder = NULL;
     free(source->peeked.data);
-    free(source->compressed.data);
-    source->peeked = source->compressed = (struct buffer){0};
+    source->peeked = (struct buffer){0};
 }
 
 bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error)
 {
     struct buffer *peeked = &source->peeked;
     size_t done = buffered(peeked) < bytes ? buffered(peeked) : bytes;
+    source->is_read = true;
     if (done > 0) {
         memcpy(data, peeked->data + peeked->begin, done);
         peeked->begin += done;

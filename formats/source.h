@@ -28,8 +28,8 @@ const char *source_name(const struct source *source);
 /* The codec that decodes the bytes; codecs[0] (plain) if none. */
 const struct codec *source_codec(const struct source *source);
 
-/* The decoded bytes not yet read, or SIZE_UNKNOWN. Known for plain regular files and for every
- * source whose end a peek has seen. */
+/* The decoded bytes not yet read, or SIZE_UNKNOWN. Known for regular files, plain or of frames that
+ * all state their size, and for every source whose end a peek has seen. */
 uint64_t source_bytes_left(const struct source *source);
 
 /* The next decoded bytes, not consumed: *data is the source's until the next call on it. At least

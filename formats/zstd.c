@@ -1,35 +1,64 @@
 /* zstd.c - Zstandard streams (RFC 8878) through libzstd: any number of frames, skippable ones among
- * them, in; one frame with a checksum, made by several threads, out.
+ * them, in; frames with content size and checksum out.
  *
  *   in -> ZSTD_decompressStream -> out: the caller's memory, whatever its size
- *   in -> ZSTD_compressStream2  -> out
+ *   whole frames -> ZSTD_decompressDCtx -> out: memory for all of their content
+ *   in -> ZSTD_compress2        -> out: one frame
  *
- * The decoder is fed no more than libzstd asks for next, a block or a header at a time. So a
+ * The stream decoder is fed no more than libzstd asks for next, a block or a header at a time. So a
  * failing call has consumed everything before the block at fault, and the caller can say where that
  * stands.
+ *
+ * Frames are found here and not by ZSTD_findFrameCompressedSize, which cannot tell a frame that
+ * goes on from a broken one, nor say before a frame's end that it is too large to be kept whole.
  */
 #include "formats/zstd_codec.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 #include <zstd.h>
 #include <zstd_errors.h>
+
+/* ZSTD_decompressStream takes no larger one by default. */
+#define WINDOW_BYTES_MAX ((uint64_t)1 << 27)
+
+/* The most that a block brings out (RFC 8878, 3.1.1.2.4), and the most blocks of a frame that is
+ * kept whole: so that finding its end stays cheap. */
+#define BLOCK_CONTENT_MAX ((size_t)128 << 10)
+#define BLOCKS_MAX 4096
+
+#define BLOCK_HEADER_BYTES 3
+#define SKIPPABLE_HEADER_BYTES 8
+#define FRAME_HEADER_BYTES_MAX 18
+
+/* A file of more blocks than that, 128 GiB of content, is not measured: blocks may be as small as 3
+ * bytes, and each may take a read: 10 ms for 1 GB in the page cache. */
+#define MEASURED_BLOCKS_MAX ((size_t)1 << 20)
 
 struct zstd_decoder {
     ZSTD_DCtx *context;
     size_t first_hint; /* bytes that libzstd wants of a new frame */
     size_t hint;       /* bytes that it wants next */
     bool frame_open;
-    bool frame_done; /* at least one frame has been read to its end */
 };
+
+static uint32_t read_le32(const unsigned char *data)
+{
+    return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+           (uint32_t)data[3] << 24;
+}
+
+static bool is_skippable(uint32_t magic)
+{
+    return (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}
 
 bool zstd_recognises(const unsigned char *head, size_t bytes)
 {
     if (bytes < 4)
         return false;
-    const uint32_t magic = (uint32_t)head[0] | (uint32_t)head[1] << 8 | (uint32_t)head[2] << 16 |
-                           (uint32_t)head[3] << 24;
-    return magic == ZSTD_MAGICNUMBER ||
-           (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+    const uint32_t magic = read_le32(head);
+    return magic == ZSTD_MAGICNUMBER || is_skippable(magic);
 }
 
 void *zstd_decoder_open(void)
@@ -47,7 +76,7 @@ void *zstd_decoder_open(void)
 }
 
 /* Says in words what a failed call of ZSTD_decompressStream means. */
-static bool explain_failure(const struct zstd_decoder *decoder, size_t result, struct error *error)
+static bool explain_failure(size_t result, struct error *error)
 {
     switch (ZSTD_getErrorCode(result)) {
     case ZSTD_error_memory_allocation:
@@ -55,40 +84,46 @@ static bool explain_failure(const struct zstd_decoder *decoder, size_t result, s
     case ZSTD_error_frameParameter_windowTooLarge:
         return error_set(error, "the zstd window is larger than 128 MiB, the most that is read; "
                                 "compress the data again with --long=27 or less");
-    case ZSTD_error_prefix_unknown:
-        if (decoder->frame_done)
-            return error_set(error, "corrupt zstd data: garbage behind the last frame");
-        break;
+    case ZSTD_error_prefix_unknown: /* the first frame has been recognised by its magic */
+        return error_set(error, "corrupt zstd data: garbage behind the last frame");
     default:
-        break;
+        return error_set(error, "corrupt zstd data: %s", ZSTD_getErrorName(result));
     }
-    return error_set(error, "corrupt zstd data: %s", ZSTD_getErrorName(result));
 }
 
 bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                  struct error *error)
 {
     struct zstd_decoder *decoder = state;
+    bool frame_ended = false;
     /* Without input a call still brings out what an open frame holds back. */
-    while (out->bytes > 0 && (in->bytes > 0 || decoder->frame_open)) {
+    while (out->bytes > 0 && !frame_ended && (in->bytes > 0 || decoder->frame_open)) {
         const bool had_input = in->bytes > 0;
         ZSTD_inBuffer input = {in->data, in->bytes < decoder->hint ? in->bytes : decoder->hint, 0};
         ZSTD_outBuffer output = {out->data, out->bytes, 0};
         const size_t result = ZSTD_decompressStream(decoder->context, &output, &input);
         if (ZSTD_isError(result))
-            return explain_failure(decoder, result, error);
+            return explain_failure(result, error);
         in->data += input.pos;
         in->bytes -= input.pos;
         out->data += output.pos;
         out->bytes -= output.pos;
-        decoder->frame_open = result != 0;
-        decoder->frame_done |= result == 0;
-        decoder->hint = result != 0 ? result : decoder->first_hint;
+        frame_ended = result == 0;
+        decoder->frame_open = !frame_ended;
+        decoder->hint = frame_ended ? decoder->first_hint : result;
         if (!had_input)
             break;
     }
     *frame_open = decoder->frame_open;
     return true;
+}
+
+void zstd_decoder_reset(void *state)
+{
+    struct zstd_decoder *decoder = state;
+    (void)ZSTD_DCtx_reset(decoder->context, ZSTD_reset_session_only); /* which cannot fail */
+    decoder->hint = decoder->first_hint;
+    decoder->frame_open = false;
 }
 
 void zstd_decoder_close(void *state)
@@ -100,7 +135,191 @@ void zstd_decoder_close(void *state)
     free(decoder);
 }
 
-void *zstd_encoder_open(int level, unsigned threads)
+/* A frame that libzstd is to skip. */
+static enum frame_kind scan_skippable(const unsigned char *data, size_t bytes,
+                                      struct frame_extent *extent)
+{
+    if (bytes < SKIPPABLE_HEADER_BYTES)
+        return FRAME_PART;
+    *extent = (struct frame_extent){SKIPPABLE_HEADER_BYTES + (size_t)read_le32(data + 4), 0};
+    return bytes < extent->bytes ? FRAME_PART : FRAME_WHOLE;
+}
+
+/* What the header of a frame says (RFC 8878, 3.1.1.1). */
+struct frame_header {
+    size_t bytes;
+    uint64_t window_bytes;
+    uint64_t content_bytes; /* or ZSTD_CONTENTSIZE_UNKNOWN */
+    size_t checksum_bytes;
+};
+
+static enum frame_kind scan_header(const unsigned char *data, size_t bytes,
+                                   struct frame_header *header)
+{
+    static const unsigned char dictionary_bytes[] = {0, 1, 2, 4}, content_bytes[] = {0, 2, 4, 8};
+    if (bytes < 5)
+        return FRAME_PART;
+    const unsigned char descriptor = data[4];
+    const bool is_single_segment = descriptor & 0x20;
+    const size_t size_bytes =
+        is_single_segment && descriptor >> 6 == 0 ? 1 : content_bytes[descriptor >> 6];
+    header->bytes = 5 + !is_single_segment + dictionary_bytes[descriptor & 3] + size_bytes;
+    if (bytes < header->bytes)
+        return FRAME_PART;
+    header->content_bytes = ZSTD_getFrameContentSize(data, bytes);
+    if (header->content_bytes == ZSTD_CONTENTSIZE_ERROR)
+        return FRAME_OTHER;
+    const uint64_t base = (uint64_t)1 << (10 + (data[5] >> 3));
+    header->window_bytes =
+        is_single_segment ? header->content_bytes : base + base / 8 * (data[5] & 7);
+    header->checksum_bytes = descriptor & 4 ? 4 : 0;
+    return FRAME_WHOLE;
+}
+
+/* Adds a block to the frame; *is_last: there is none behind it (RFC 8878, 3.1.1.2). False if its
+ * kind is unknown. */
+static bool add_block(const unsigned char *data, struct frame_extent *extent, bool *is_last)
+{
+    enum { RAW, RUN_LENGTH, COMPRESSED };
+    const uint32_t header = (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16;
+    const unsigned kind = header >> 1 & 3;
+    const size_t bytes = header >> 3;
+    *is_last = header & 1;
+    extent->bytes += BLOCK_HEADER_BYTES + (kind == RUN_LENGTH ? 1 : bytes);
+    extent->content_max += kind == COMPRESSED ? BLOCK_CONTENT_MAX : bytes;
+    return kind <= COMPRESSED;
+}
+
+/* From the end of the header to the end of the frame. */
+static enum frame_kind scan_blocks(const unsigned char *data, size_t bytes, size_t content_limit,
+                                   const struct frame_header *header, struct frame_extent *extent)
+{
+    const bool is_sized = header->content_bytes != ZSTD_CONTENTSIZE_UNKNOWN;
+    bool is_last = false;
+    *extent = (struct frame_extent){header->bytes, 0};
+    for (size_t blocks = 0; !is_last; blocks++) {
+        if (bytes < extent->bytes || bytes - extent->bytes < BLOCK_HEADER_BYTES)
+            return FRAME_PART;
+        if (blocks == BLOCKS_MAX || !add_block(data + extent->bytes, extent, &is_last))
+            return FRAME_OTHER;
+        if (!is_sized && extent->content_max > content_limit)
+            return FRAME_OTHER;
+    }
+    extent->bytes += header->checksum_bytes;
+    if (is_sized)
+        extent->content_max = (size_t)header->content_bytes;
+    return bytes < extent->bytes ? FRAME_PART : FRAME_WHOLE;
+}
+
+enum frame_kind zstd_scan(const unsigned char *data, size_t bytes, size_t content_limit,
+                          struct frame_extent *extent)
+{
+    if (bytes < 4)
+        return FRAME_PART;
+    const uint32_t magic = read_le32(data);
+    if (is_skippable(magic))
+        return scan_skippable(data, bytes, extent);
+    if (magic != ZSTD_MAGICNUMBER)
+        return FRAME_OTHER;
+    struct frame_header header;
+    const enum frame_kind kind = scan_header(data, bytes, &header);
+    if (kind != FRAME_WHOLE)
+        return kind;
+    const bool is_sized = header.content_bytes != ZSTD_CONTENTSIZE_UNKNOWN;
+    if (header.window_bytes > WINDOW_BYTES_MAX ||
+        (is_sized && header.content_bytes > content_limit))
+        return FRAME_OTHER;
+    return scan_blocks(data, bytes, content_limit, &header, extent);
+}
+
+/* The part of a file that was looked at last. */
+struct window {
+    int file;
+    uint64_t end; /* of what there is to see */
+    uint64_t offset;
+    size_t bytes;
+    unsigned char data[4096];
+};
+
+/* `want` bytes from `at` on; NULL where there are fewer, or reading fails. */
+static const unsigned char *look(struct window *window, uint64_t at, size_t want)
+{
+    if (at > window->end || window->end - at < want)
+        return NULL;
+    if (at < window->offset || at - window->offset + want > window->bytes) {
+        const ssize_t got = pread(window->file, window->data, sizeof window->data, (off_t)at);
+        window->offset = at;
+        window->bytes = got > 0 ? (size_t)got : 0;
+    }
+    return at - window->offset + want <= window->bytes ? window->data + (at - window->offset)
+                                                       : NULL;
+}
+
+/* Goes from header to header of the blocks of a frame at `at`. */
+static bool measure_blocks(struct window *window, uint64_t at, const struct frame_header *header,
+                           size_t *blocks, struct frame_extent *extent)
+{
+    bool is_last = false;
+    *extent = (struct frame_extent){header->bytes, 0};
+    while (!is_last) {
+        const unsigned char *data = look(window, at + extent->bytes, BLOCK_HEADER_BYTES);
+        if (!data || ++*blocks > MEASURED_BLOCKS_MAX || !add_block(data, extent, &is_last))
+            return false;
+    }
+    extent->bytes += header->checksum_bytes;
+    return true;
+}
+
+/* Adds the frame at *at, and moves on behind it. */
+static bool measure_frame(struct window *window, uint64_t *at, size_t *blocks, uint64_t *content)
+{
+    const uint64_t left = window->end - *at;
+    const size_t want = left < FRAME_HEADER_BYTES_MAX ? (size_t)left : FRAME_HEADER_BYTES_MAX;
+    const unsigned char *data = look(window, *at, want);
+    struct frame_header header;
+    struct frame_extent extent;
+    if (!data || want < SKIPPABLE_HEADER_BYTES || !zstd_recognises(data, want))
+        return false;
+    if (is_skippable(read_le32(data))) {
+        ++*blocks;
+        scan_skippable(data, want, &extent);
+    } else {
+        if (scan_header(data, want, &header) != FRAME_WHOLE ||
+            header.content_bytes == ZSTD_CONTENTSIZE_UNKNOWN ||
+            !measure_blocks(window, *at, &header, blocks, &extent) ||
+            header.content_bytes > extent.content_max) /* it lies */
+            return false;
+        *content += header.content_bytes;
+    }
+    *at += extent.bytes;
+    return *at <= window->end && *blocks <= MEASURED_BLOCKS_MAX;
+}
+
+bool zstd_content_bytes(int file, uint64_t begin, uint64_t end, uint64_t *bytes)
+{
+    struct window window = {.file = file, .end = end};
+    uint64_t at = begin;
+    size_t blocks = 0;
+    *bytes = 0;
+    while (at < end)
+        if (!measure_frame(&window, &at, &blocks, bytes))
+            return false;
+    return true;
+}
+
+bool zstd_decode_frames(void *state, struct byte_reader in, struct byte_writer *out)
+{
+    struct zstd_decoder *decoder = state;
+    const size_t result =
+        ZSTD_decompressDCtx(decoder->context, out->data, out->bytes, in.data, in.bytes);
+    if (ZSTD_isError(result))
+        return false;
+    out->data += result;
+    out->bytes -= result;
+    return true;
+}
+
+void *zstd_encoder_open(int level)
 {
     ZSTD_CCtx *context = ZSTD_createCCtx();
     if (!context)
@@ -110,26 +329,21 @@ void *zstd_encoder_open(int level, unsigned threads)
         ZSTD_freeCCtx(context);
         return NULL;
     }
-    /* One worker even for one thread: libzstd writes the same bytes for any number of workers but
-     * none. A libzstd that was built without threads refuses, and compresses in the caller's. */
-    (void)ZSTD_CCtx_setParameter(context, ZSTD_c_nbWorkers, (int)(threads < 256 ? threads : 256));
     return context;
 }
 
-bool zstd_encode(void *encoder, struct byte_reader *in, struct byte_writer *out, bool finish,
-                 bool *finished, struct error *error)
+size_t zstd_encoded_bytes_max(size_t bytes)
 {
-    ZSTD_inBuffer input = {in->data, in->bytes, 0};
-    ZSTD_outBuffer output = {out->data, out->bytes, 0};
-    const size_t result =
-        ZSTD_compressStream2(encoder, &output, &input, finish ? ZSTD_e_end : ZSTD_e_continue);
+    return ZSTD_compressBound(bytes);
+}
+
+bool zstd_encode(void *encoder, struct byte_reader in, struct byte_writer *out, struct error *error)
+{
+    const size_t result = ZSTD_compress2(encoder, out->data, out->bytes, in.data, in.bytes);
     if (ZSTD_isError(result))
         return error_set(error, "zstd cannot compress: %s", ZSTD_getErrorName(result));
-    in->data += input.pos;
-    in->bytes -= input.pos;
-    out->data += output.pos;
-    out->bytes -= output.pos;
-    *finished = finish && result == 0;
+    out->data += result;
+    out->bytes -= result;
     return true;
 }
 

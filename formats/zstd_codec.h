@@ -14,11 +14,18 @@ bool zstd_recognises(const unsigned char *head, size_t bytes);
 void *zstd_decoder_open(void);
 bool zstd_decode(void *decoder, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                  struct error *error);
+void zstd_decoder_reset(void *decoder);
 void zstd_decoder_close(void *decoder);
 
-void *zstd_encoder_open(int level, unsigned threads);
-bool zstd_encode(void *encoder, struct byte_reader *in, struct byte_writer *out, bool finish,
-                 bool *finished, struct error *error);
+enum frame_kind zstd_scan(const unsigned char *data, size_t bytes, size_t content_limit,
+                          struct frame_extent *extent);
+bool zstd_content_bytes(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
+bool zstd_decode_frames(void *decoder, struct byte_reader in, struct byte_writer *out);
+
+void *zstd_encoder_open(int level);
+size_t zstd_encoded_bytes_max(size_t bytes);
+bool zstd_encode(void *encoder, struct byte_reader in, struct byte_writer *out,
+                 struct error *error);
 void zstd_encoder_close(void *encoder);
 
 #endif

@@ -44,6 +44,17 @@ static inline void put_file(const char *name, const void *data, size_t bytes)
     assert_int_equal(fclose(file), 0);
 }
 
+/* Appends to a file of zstd frames an empty one that does not state its size (RFC 8878: a window of
+ * 1 KiB, and a raw block of nothing, the last): so that the size of them all is unknown. */
+static inline void append_unsized_frame(const char *name)
+{
+    static const unsigned char frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0, 1, 0, 0};
+    FILE *file = fopen(name, "ab");
+    assert_non_null(file);
+    assert_int_equal(fwrite(frame, 1, sizeof frame, file), sizeof frame);
+    assert_int_equal(fclose(file), 0);
+}
+
 /* The bytes of the file, malloc'd. */
 static inline unsigned char *get_file(const char *name, size_t *bytes)
 {

@@ -221,7 +221,7 @@ static void write_npy(const struct layout *layout, const void *items, const stru
     assert_true(sink_commit(sink, &error));
 }
 
-/* The size of compressed data is known at the end alone. */
+/* The size of compressed data may be known at the end alone. */
 static void test_lying_header_inside_zstd(void **state)
 {
     (void)state;
@@ -229,8 +229,10 @@ static void test_lying_header_inside_zstd(void **state)
                                             12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23};
     static const char *const messages[] = {
         "x.npy: the header says 2 items (16 bytes), the file holds more than 16 bytes of data", "",
-        "x.npy: the header says 4 items (32 bytes), the file holds 24 bytes of data"};
-    for (size_t count = 2; count <= 4; count++) {
+        "x.npy: the header says 4 items (32 bytes), the file holds 24 bytes of data",
+        "x.npy: the header says 2 items (16 bytes), the file holds 24 bytes of data"};
+    for (size_t i = 0; i < 4; i++) {
+        const size_t count = 2 + i % 3;
         const struct layout said = {&key_types[KEY_TYPE_f64], ENDIAN_LITTLE, count};
         struct error error = {0};
         struct sink *sink;
@@ -239,8 +241,10 @@ static void test_lying_header_inside_zstd(void **state)
         assert_true(format_npy.write_header(sink, &said, &error));
         assert_true(sink_write(sink, items, sizeof items, &error));
         assert_true(sink_commit(sink, &error));
+        if (i < 3)
+            append_unsized_frame("x.npy");
         assert_int_equal(read_npy(NULL, &layout, &error), count == 3);
-        assert_string_equal(error.message, messages[count - 2]);
+        assert_string_equal(error.message, messages[i]);
     }
 }
 

@@ -56,6 +56,73 @@ cp lines.zst both.zst
 ok 'a compressed file is sorted onto itself' gpusort both.zst -o both.zst
 ok_output 'a compressed file sorted onto itself' up -- zstd -dc both.zst
 
+# ---- frames: 16 MiB each, by all threads ---------------------------------------------------------
+
+head -c "$(full_or_small 50000000 17000000)" /dev/urandom >big.u32
+frames=$(full_or_small 3 2)
+gpusort big.u32 >big.up
+for threads in 1 2 7; do
+    ok "$threads threads compress" gpusort --parallel=$threads big.u32 -o big.$threads.zst
+done
+ok_says 'frames of 16 MiB' "^ *$frames +0 .* XXH64 +big.1.zst" -- zstd -l big.1.zst
+ok_output 'zstd(1) reads frames' big.up -- zstd -dc big.1.zst
+ok_same_bytes 'two threads write what one does' big.2.zst big.1.zst
+ok_same_bytes 'seven threads write what one does' big.7.zst big.1.zst
+ok_output 'the input on a pipe, the output on one' big.1.zst -- \
+    bash -c 'cat big.u32 | "$0" --type=u32 --format=raw --zstd | cat' "$GPUSORT"
+
+split -b 7M --filter='zstd -qc' big.u32 >unsized.zst
+split -b 7M big.u32 piece.
+zstd -q piece.*
+cat piece.*.zst >sized.zst
+zstd -q big.u32 -o single.zst
+kinds='sized unsized single'
+if command -v pzstd >/dev/null; then
+    pzstd -q -1 -p 4 big.u32 -o by_pzstd.zst
+    kinds="$kinds by_pzstd"
+    ok_output 'pzstd(1) reads frames' big.up -- pzstd -qdc big.1.zst
+fi
+for kind in $kinds; do
+    for threads in 1 2 7; do
+        ok_output "$kind frames, $threads threads" big.up -- \
+            gpusort --type=u32 --no-zstd --parallel=$threads "$kind.zst"
+    done
+    ok_output "$kind frames on a pipe" big.up -- \
+        bash -c 'cat "$1" | "$0" --type=u32 --no-zstd' "$GPUSORT" "$kind.zst"
+done
+ok_says 'the count is known where all frames state their size' \
+    "$(($(stat -c %s big.u32) / 4)) numbers" -- gpusort --explain --type=u32 sized.zst
+ok_output 'many compressed inputs' big.up -- gpusort --type=u32 --no-zstd piece.*.zst
+
+size=$(stat -c %s sized.zst)
+printf 'XXXX' | dd of=sized.zst bs=1 seek=$((size - 3000)) conv=notrunc status=none
+head -c -5 unsized.zst >cut.zst
+for threads in 1 2 7; do
+    refused "corrupted in the last frame, $threads threads" \
+        'sized.zst: compressed byte [0-9]{7,}: corrupt zstd data' -- \
+        gpusort --type=u32 --parallel=$threads -o "$target" sized.zst
+    refused "cut off in the last frame, $threads threads" \
+        'cut.zst: compressed byte [0-9]{7,}: truncated zstd data' -- \
+        gpusort --type=u32 --parallel=$threads -o "$target" cut.zst
+    refused "a full disk, $threads threads" '/dev/full: No space left' -- \
+        gpusort --zstd --parallel=$threads big.u32 -o /dev/full
+done
+
+old_output
+"$GPUSORT" --zstd=22 big.u32 -o "$target" &
+while [ "$(find "$target_dir" | wc -l)" -lt 3 ]; do sleep 0.1; done
+sleep 0.7
+kill -TERM $!
+status=0
+wait $! || status=$?
+{
+    [ "$status" -eq 143 ] || echo "status $status"
+    old_output_problems
+} >killed
+pass_unless_said 'killed while it compresses, it leaves nothing' killed
+
+# ---- what is compressed --------------------------------------------------------------------------
+
 head -c $(($(stat -c %s lines) / 4 * 4)) lines >numbers.u32
 ok 'raw data is compressed' gpusort numbers.u32 -o sorted.u32.zst
 ok_output 'the type stands before .zst in a name' <(zstd -dc sorted.u32.zst) -- \

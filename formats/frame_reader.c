@@ -1,0 +1,368 @@
+/* frame_reader.c - see frame_reader.h.
+ *
+ *                   +-> several small frames, whole -> a worker decodes them --+
+ *   file -> cutter -|                                                         +-> slots, in order
+ *                   +-> a large frame, as it comes -> the cutter decodes a piece                |
+ *                                                            the caller's memory <- copied <----+
+ *
+ * The cutter, a thread, reads the file and fills one slot after the other, either with whole frames
+ * for a worker to decode, or with a piece of what it decodes itself: of a frame that is too large
+ * to be kept, or not sound, or cut off. So a file of one large frame is decoded by one thread,
+ * beside whatever the caller does, and one of many frames by all. The slots are a ring: their
+ * number, and the limits of a slot (frame_stream.h, PIECE_BYTES), bound what is decoded ahead.
+ *
+ *   used, taken <= filled <= used + slot_count
+ *
+ * Slots before `used` have been read by the caller, those before `taken` have been taken by the
+ * workers, who leave out pieces, and those before `filled` have been filled by the cutter.
+ */
+#include "formats/frame_reader.h"
+
+#include "formats/codec.h"
+#include "formats/frame_stream.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A thread decodes about 1 GB/s, so more bring more than can be taken in. */
+#define WORKERS_MAX 16
+
+/* Slots above one for each worker: one that is being filled, one that is being read. */
+#define SPARE_SLOTS 2
+
+/* Of a large frame, decoded at a time. */
+#define PIECE_BYTES ((size_t)4 << 20)
+
+struct frame_slot {
+    struct frame_batch batch;
+    unsigned char *content; /* of `capacity` bytes, reused */
+    size_t capacity, bytes, consumed;
+    bool is_decoded; /* or has failed */
+    struct error error;
+};
+
+struct frame_reader {
+    struct frame_stream stream; /* the caller's until the cutter starts, then the cutter's */
+    unsigned threads;
+    uint64_t delivered; /* bytes given to the caller before that */
+    uint64_t skipped;   /* of these, those that are decoded once more: left out */
+    bool is_ahead;      /* the cutter was started */
+    pthread_t cutter, workers[WORKERS_MAX];
+    unsigned worker_count; /* that were started, by the cutter */
+    struct frame_slot *slots;
+    size_t slot_count;
+    pthread_mutex_t lock;     /* over the rest, and over is_decoded */
+    pthread_cond_t is_filled; /* or nothing more is to be */
+    pthread_cond_t is_decoded;
+    pthread_cond_t is_used;
+    uint64_t used, taken, filled;
+    bool has_ended;  /* the cutter fills no more */
+    bool is_stopped; /* the caller reads no more */
+};
+
+static struct frame_slot *slot_at(const struct frame_reader *reader, uint64_t number)
+{
+    return &reader->slots[number % reader->slot_count];
+}
+
+struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, unsigned char *head,
+                                       size_t head_bytes, size_t capacity, struct error *error)
+{
+    struct frame_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) {
+        free(head);
+        error_set(error, "%s: no memory to decompress it", spec->name);
+        return NULL;
+    }
+    reader->threads = spec->threads < WORKERS_MAX ? spec->threads : WORKERS_MAX;
+    reader->stream = (struct frame_stream){.name = spec->name,
+                                           .file = spec->file,
+                                           .codec = spec->codec,
+                                           .waker = -1,
+                                           .keeps_head = spec->threads > 1};
+    pthread_mutex_init(&reader->lock, NULL); /* none of these can fail on Linux */
+    pthread_cond_init(&reader->is_filled, NULL);
+    pthread_cond_init(&reader->is_decoded, NULL);
+    pthread_cond_init(&reader->is_used, NULL);
+    if (!frame_stream_open(&reader->stream, head, head_bytes, capacity, error)) {
+        frame_reader_close(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+/* ---- the workers ----------------------------------------------------------------------------- */
+
+/* Makes the slot's memory so large, if it is not. */
+static bool reserve_content(const struct frame_reader *reader, struct frame_slot *slot,
+                            size_t bytes)
+{
+    if (bytes <= slot->capacity)
+        return true;
+    free(slot->content);
+    slot->content = malloc(bytes);
+    slot->capacity = slot->content ? bytes : 0;
+    return slot->content ||
+           error_set(&slot->error, "%s: no memory to decompress it", reader->stream.name);
+}
+
+static void decode_batch(const struct frame_reader *reader, struct frame_slot *slot, void *decoder)
+{
+    if (!decoder)
+        error_set(&slot->error, "%s: no memory to decompress it", reader->stream.name);
+    else if (reserve_content(reader, slot, slot->batch.content_max))
+        frame_batch_decode(&reader->stream, &slot->batch, decoder, slot->content, &slot->bytes,
+                           &slot->error);
+}
+
+/* The next slot with frames to decode; NULL when there will be none. */
+static struct frame_slot *take_batch(struct frame_reader *reader)
+{
+    struct frame_slot *slot = NULL;
+    pthread_mutex_lock(&reader->lock);
+    while (!slot && !reader->is_stopped) {
+        if (reader->taken < reader->used) /* pieces, and read already */
+            reader->taken = reader->used;
+        if (reader->taken < reader->filled) {
+            struct frame_slot *const next = slot_at(reader, reader->taken++);
+            slot = next->is_decoded ? NULL : next;
+        } else if (reader->has_ended) {
+            break;
+        } else {
+            pthread_cond_wait(&reader->is_filled, &reader->lock);
+        }
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return slot;
+}
+
+static void *worker_main(void *opaque)
+{
+    struct frame_reader *reader = opaque;
+    const struct codec *const codec = reader->stream.codec;
+    void *decoder = codec->decoder_open();
+    struct frame_slot *slot;
+    bool is_well = true;
+    while (is_well && (slot = take_batch(reader))) {
+        decode_batch(reader, slot, decoder);
+        is_well = !slot->error.is_set; /* the slot may be filled anew once it is decoded */
+        pthread_mutex_lock(&reader->lock);
+        slot->is_decoded = true;
+        pthread_cond_signal(&reader->is_decoded);
+        pthread_mutex_unlock(&reader->lock);
+    }
+    codec->decoder_close(decoder);
+    return NULL;
+}
+
+/* ---- the cutter ------------------------------------------------------------------------------ */
+
+/* Waits for a slot that is free; NULL when none will be filled any more. */
+static struct frame_slot *free_slot(struct frame_reader *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    while (reader->filled - reader->used == reader->slot_count && !reader->is_stopped)
+        pthread_cond_wait(&reader->is_used, &reader->lock);
+    struct frame_slot *slot = reader->is_stopped ? NULL : slot_at(reader, reader->filled);
+    pthread_mutex_unlock(&reader->lock);
+    return slot;
+}
+
+/* Starts one more worker, if that is allowed and can be done. False if there is none. */
+static bool add_worker(struct frame_reader *reader)
+{
+    if (reader->worker_count < reader->threads &&
+        pthread_create(&reader->workers[reader->worker_count], NULL, worker_main, reader) == 0)
+        reader->worker_count++;
+    return reader->worker_count > 0;
+}
+
+/* Decodes up to PIECE_BYTES of the frame that is open, or comes next. */
+static bool decode_piece(struct frame_reader *reader, struct frame_slot *slot)
+{
+    size_t got = 1;
+    if (!reserve_content(reader, slot, PIECE_BYTES))
+        return false;
+    do {
+        if (!frame_stream_decode(&reader->stream, slot->content + slot->bytes,
+                                 PIECE_BYTES - slot->bytes, &got, &slot->error))
+            return false;
+        slot->bytes += got;
+    } while (got > 0 && slot->bytes < PIECE_BYTES && reader->stream.frame_open);
+    return true;
+}
+
+/* Fills the slot with what comes next; nothing at the end. */
+static void fill_slot(struct frame_reader *reader, struct frame_slot *slot)
+{
+    bool is_cut = false;
+    slot->bytes = slot->consumed = 0;
+    slot->is_decoded = true;
+    if (!reader->stream.frame_open &&
+        !frame_stream_cut(&reader->stream, &slot->batch, &is_cut, &slot->error))
+        return;
+    if (!is_cut)
+        decode_piece(reader, slot);
+    else if (add_worker(reader))
+        slot->is_decoded = false;
+    else
+        decode_batch(reader, slot, reader->stream.decoder);
+}
+
+/* Hands the slot over. False if it is the last, or there is nothing in it. */
+static bool put_slot(struct frame_reader *reader, const struct frame_slot *slot)
+{
+    const bool goes_on = !slot->error.is_set;
+    const bool is_end = goes_on && slot->is_decoded && slot->bytes == 0;
+    pthread_mutex_lock(&reader->lock);
+    reader->filled += !is_end;
+    reader->has_ended = is_end || !goes_on;
+    if (reader->has_ended)
+        pthread_cond_broadcast(&reader->is_filled);
+    else
+        pthread_cond_signal(&reader->is_filled);
+    pthread_cond_signal(&reader->is_decoded);
+    pthread_mutex_unlock(&reader->lock);
+    return !is_end && goes_on;
+}
+
+static void *cutter_main(void *opaque)
+{
+    struct frame_reader *reader = opaque;
+    struct frame_slot *slot;
+    if (frame_stream_rewind(&reader->stream))
+        reader->skipped = reader->delivered;
+    do {
+        slot = free_slot(reader);
+        if (slot)
+            fill_slot(reader, slot);
+    } while (slot && put_slot(reader, slot));
+    return NULL;
+}
+
+/* ---- the caller ------------------------------------------------------------------------------ */
+
+/* What is no regular file may make the cutter wait for ever; the waker ends that. */
+static bool open_waker(struct frame_stream *stream)
+{
+    struct stat status;
+    if (fstat(stream->file, &status) == 0 && S_ISREG(status.st_mode))
+        return true;
+    stream->waker = eventfd(0, EFD_CLOEXEC);
+    return stream->waker >= 0;
+}
+
+bool frame_reader_start(struct frame_reader *reader, struct error *error)
+{
+    if (reader->is_ahead || reader->threads < 2 || reader->slots)
+        return true;
+    reader->slot_count = reader->threads + SPARE_SLOTS;
+    reader->slots = calloc(reader->slot_count, sizeof *reader->slots);
+    if (!reader->slots)
+        return error_set(error, "%s: no memory to decompress it", reader->stream.name);
+    reader->is_ahead = open_waker(&reader->stream) &&
+                       pthread_create(&reader->cutter, NULL, cutter_main, reader) == 0;
+    return true;
+}
+
+/* The slot that is to be read; NULL at the end. */
+static struct frame_slot *next_slot(struct frame_reader *reader)
+{
+    struct frame_slot *slot = NULL;
+    pthread_mutex_lock(&reader->lock);
+    for (;;) {
+        if (reader->used < reader->filled && slot_at(reader, reader->used)->is_decoded)
+            slot = slot_at(reader, reader->used);
+        if (slot || (reader->used == reader->filled && reader->has_ended))
+            break;
+        pthread_cond_wait(&reader->is_decoded, &reader->lock);
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return slot;
+}
+
+static void release_slot(struct frame_reader *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    reader->used++;
+    pthread_cond_signal(&reader->is_used);
+    pthread_mutex_unlock(&reader->lock);
+}
+
+static size_t smaller(uint64_t a, size_t b)
+{
+    return a < b ? (size_t)a : b;
+}
+
+static bool read_ahead(struct frame_reader *reader, void *data, size_t bytes, size_t *got,
+                       struct error *error)
+{
+    struct frame_slot *slot;
+    *got = 0;
+    while (*got == 0 && (slot = next_slot(reader))) {
+        if (slot->error.is_set) {
+            error_merge(error, &slot->error);
+            return false;
+        }
+        const size_t skipped = smaller(reader->skipped, slot->bytes - slot->consumed);
+        reader->skipped -= skipped;
+        slot->consumed += skipped;
+        *got = smaller(bytes, slot->bytes - slot->consumed);
+        if (*got > 0) /* else there may be no memory either */
+            memcpy(data, slot->content + slot->consumed, *got);
+        slot->consumed += *got;
+        if (slot->consumed == slot->bytes)
+            release_slot(reader);
+    }
+    return true;
+}
+
+bool frame_reader_read(struct frame_reader *reader, void *data, size_t bytes, size_t *got,
+                       struct error *error)
+{
+    if (reader->is_ahead)
+        return read_ahead(reader, data, bytes, got, error);
+    if (!frame_stream_decode(&reader->stream, data, bytes, got, error))
+        return false;
+    reader->delivered += *got;
+    return true;
+}
+
+static void stop(struct frame_reader *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    reader->is_stopped = true;
+    pthread_cond_broadcast(&reader->is_filled);
+    pthread_cond_broadcast(&reader->is_used);
+    pthread_mutex_unlock(&reader->lock);
+    if (reader->stream.waker >= 0)
+        (void)eventfd_write(reader->stream.waker, 1); /* cannot fail: it is 0 */
+    pthread_join(reader->cutter, NULL);
+    for (unsigned i = 0; i < reader->worker_count; i++)
+        pthread_join(reader->workers[i], NULL);
+}
+
+void frame_reader_close(struct frame_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->is_ahead)
+        stop(reader);
+    if (reader->stream.waker >= 0)
+        close(reader->stream.waker);
+    for (size_t i = 0; reader->slots && i < reader->slot_count; i++) {
+        free(reader->slots[i].batch.data);
+        free(reader->slots[i].content);
+    }
+    free(reader->slots);
+    frame_stream_close(&reader->stream);
+    pthread_cond_destroy(&reader->is_used);
+    pthread_cond_destroy(&reader->is_decoded);
+    pthread_cond_destroy(&reader->is_filled);
+    pthread_mutex_destroy(&reader->lock);
+    free(reader);
+}

@@ -1,0 +1,623 @@
+/* unit_frames.c - compressed files of many frames: written and read by any number of threads, they
+ * hold what a single thread sees in them, and take bounded memory.
+ *
+ * Frames to read are made by libzstd itself, those to check are read by it; codecs of any kind are
+ * met in unit_codecs.c.
+ */
+#include "formats/codec.h"
+#include "formats/sink.h"
+#include "formats/source.h"
+#include "tests/unit_files.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <zstd.h>
+
+#define MIB ((size_t)1 << 20)
+#define FRAME (16 * MIB) /* what a frame of ours holds */
+
+static const unsigned thread_counts[] = {1, 2, 7};
+#define THREAD_COUNTS (sizeof thread_counts / sizeof thread_counts[0])
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+static struct sink *open_packed(const char *name, unsigned threads)
+{
+    struct error error = {0};
+    struct sink *sink;
+    assert_true(sink_open(&(struct sink_spec){name, &codecs[1], 1, threads}, &sink, &error));
+    return sink;
+}
+
+/* Frame by frame: each states its size, which is FRAME but for the last, and has a checksum. */
+static void assert_is_framed(const char *name, const unsigned char *data, size_t bytes)
+{
+    size_t length, done = 0, at = 0, frames = 0;
+    unsigned char *packed = get_file(name, &length), *found = malloc(FRAME);
+    while (at < length) {
+        const size_t content = bytes - done < FRAME ? bytes - done : FRAME;
+        const size_t frame_bytes = ZSTD_findFrameCompressedSize(packed + at, length - at);
+        assert_false(ZSTD_isError(frame_bytes));
+        assert_int_equal(ZSTD_getFrameContentSize(packed + at, length - at), content);
+        assert_true(packed[at + 4] & 4); /* the checksum flag, RFC 8878 section 3.1.1.1.1 */
+        assert_int_equal(ZSTD_decompress(found, FRAME, packed + at, frame_bytes), content);
+        assert_memory_equal(found, data + done, content);
+        done += content;
+        at += frame_bytes;
+        frames++;
+    }
+    assert_int_equal(done, bytes);
+    assert_int_equal(frames, bytes == 0 ? 1 : (bytes + FRAME - 1) / FRAME);
+    free(found);
+    free(packed);
+}
+
+static void test_frames_go_by_the_content_alone(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0,         1,         FRAME - 1,     FRAME,
+                                   FRAME + 1, 2 * FRAME, 2 * FRAME + 1, 5 * FRAME + 77};
+    unsigned char *data = make_bytes(6 * FRAME), *lent = malloc(6 * FRAME);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (size_t j = 0; j < THREAD_COUNTS; j++) {
+            struct error error = {0};
+            struct sink *sink = open_packed(j == 0 ? "one" : "more", thread_counts[j]);
+            const size_t first = j == 1 ? sizes[i] / 3 : 0; /* at once, and in two pieces */
+            memcpy(lent, data, sizes[i]);
+            assert_true(sink_write(sink, lent, first, &error));
+            assert_true(sink_write(sink, lent + first, sizes[i] - first, &error));
+            memset(lent, 0, sizes[i]); /* the sink is done with it */
+            assert_true(sink_commit(sink, &error));
+            if (j == 0) {
+                assert_is_framed("one", data, sizes[i]);
+                continue;
+            }
+            size_t bytes;
+            unsigned char *one = get_file("one", &bytes);
+            assert_file_holds("more", one, bytes);
+            free(one);
+        }
+    }
+    free(lent);
+    free(data);
+    unlink("one");
+    unlink("more");
+}
+
+static void test_lent_buffers_become_frames(void **state)
+{
+    (void)state;
+    const size_t bytes = 2 * FRAME + 12345;
+    unsigned char *data = make_bytes(bytes);
+    struct error error = {0};
+    struct sink *sink = open_packed("out", 2);
+    for (size_t done = 0, piece; done < bytes; done += piece) {
+        unsigned char *buffer;
+        piece = bytes - done < 1234567 ? bytes - done : 1234567;
+        assert_true(sink_lend(sink, &buffer, &error));
+        memcpy(buffer, data + done, piece);
+        assert_true(sink_put(sink, buffer, piece, &error));
+    }
+    assert_true(sink_commit(sink, &error));
+    assert_is_framed("out", data, bytes);
+    free(data);
+    unlink("out");
+}
+
+static void test_full_disk_while_compressing(void **state)
+{
+    (void)state;
+    const size_t bytes = 10 * FRAME;
+    unsigned char *data = calloc(1, bytes);
+    for (size_t i = 0; i < THREAD_COUNTS; i++) {
+        struct error error = {0};
+        struct sink *sink = open_packed("/dev/full", thread_counts[i]);
+        if (sink_write(sink, data, bytes, &error))
+            assert_false(sink_commit(sink, &error));
+        else
+            sink_discard(sink);
+        assert_string_equal(error.message, "/dev/full: No space left on device");
+    }
+    free(data);
+}
+
+static void test_discard_while_compressing(void **state)
+{
+    (void)state;
+    unsigned char *data = make_bytes(3 * FRAME);
+    for (size_t i = 0; i < THREAD_COUNTS; i++) {
+        struct error error = {0};
+        struct sink *sink = open_packed("out", thread_counts[i]);
+        assert_true(sink_write(sink, data, 2 * FRAME + FRAME / 2, &error));
+        sink_discard(sink);
+        assert_int_equal(access("out", F_OK), -1);
+    }
+    free(data);
+}
+
+/* ---- what is read ---------------------------------------------------------------------------- */
+
+/* A file of frames, and the content of all of them. */
+struct frames {
+    unsigned char *packed, *content;
+    size_t packed_bytes, content_bytes;
+};
+
+/* How a frame is made. */
+enum make { SIZED, UNSIZED, FLUSHED };
+
+/* Adds a frame of the next `bytes` bytes of content; FLUSHED has blocks of 1000 bytes. */
+static void add_frame(struct frames *frames, size_t bytes, enum make make)
+{
+    static unsigned char source[40 << 20];
+    static uint64_t random = 1;
+    if (source[0] == 0)
+        for (size_t i = 0; i < sizeof source; i++)
+            source[i] = (unsigned char)(1 + (random_next(&random) & 0x3f));
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    const size_t room = ZSTD_compressBound(bytes) + bytes / 100 + 100;
+    frames->packed = realloc(frames->packed, frames->packed_bytes + room);
+    frames->content = realloc(frames->content, frames->content_bytes + bytes + 1);
+    const unsigned char *data = source + random_next(&random) % (sizeof source - bytes + 1);
+    memcpy(frames->content + frames->content_bytes, data, bytes);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+    if (make == SIZED)
+        ZSTD_CCtx_setPledgedSrcSize(context, bytes);
+    ZSTD_inBuffer in = {data, make == FLUSHED && bytes > 1000 ? 1000 : bytes, 0};
+    ZSTD_outBuffer out = {frames->packed + frames->packed_bytes, room, 0};
+    while (in.size < bytes) {
+        assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush), 0);
+        in.size = bytes - in.size < 1000 ? bytes : in.size + 1000;
+    }
+    if (make == UNSIZED) /* or else libzstd knows it after all */
+        ZSTD_compressStream2(context, &out, &in, ZSTD_e_continue);
+    assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0);
+    ZSTD_freeCCtx(context);
+    frames->packed_bytes += out.pos;
+    frames->content_bytes += bytes;
+}
+
+/* As pzstd(1) writes one before each frame. */
+static void add_skippable(struct frames *frames, size_t bytes)
+{
+    const unsigned char header[8] = {0x50,
+                                     0x2a,
+                                     0x4d,
+                                     0x18,
+                                     (unsigned char)bytes,
+                                     (unsigned char)(bytes >> 8),
+                                     (unsigned char)(bytes >> 16),
+                                     (unsigned char)(bytes >> 24)};
+    frames->packed = realloc(frames->packed, frames->packed_bytes + 8 + bytes);
+    memcpy(frames->packed + frames->packed_bytes, header, 8);
+    memset(frames->packed + frames->packed_bytes + 8, 'x', bytes);
+    frames->packed_bytes += 8 + bytes;
+}
+
+static void free_frames(struct frames *frames)
+{
+    free(frames->packed);
+    free(frames->content);
+    *frames = (struct frames){0};
+}
+
+/* Reads to the end in pieces of `piece` bytes, with a look ahead first, as the program does.
+ * Returns the bytes, or SIZE_MAX. */
+static size_t read_all(const char *name, unsigned threads, void *data, size_t capacity,
+                       size_t piece, struct error *error)
+{
+    struct source *source;
+    const unsigned char *peeked;
+    size_t done = 0, got = 1;
+    if (!source_open(name, threads, &source, error))
+        return SIZE_MAX;
+    bool ok = source_peek(source, SOURCE_PEEK_MAX, &peeked, &got, error);
+    while (ok && got > 0 && done < capacity) {
+        const size_t left = capacity - done;
+        ok = source_read(source, (char *)data + done, left < piece ? left : piece, &got, error);
+        done += got;
+    }
+    source_close(source);
+    return ok ? done : SIZE_MAX;
+}
+
+struct feed {
+    int file;
+    const struct frames *frames;
+};
+
+static void *feed_main(void *opaque)
+{
+    const struct feed *feed = opaque;
+    for (size_t done = 0; done < feed->frames->packed_bytes;) {
+        const size_t left = feed->frames->packed_bytes - done;
+        const ssize_t written =
+            write(feed->file, feed->frames->packed + done, left < 7777 ? left : 7777);
+        if (written < 0)
+            break;
+        done += (size_t)written;
+    }
+    close(feed->file);
+    return NULL;
+}
+
+/* Makes a pipe standard input, which `saved` was; returns the end that is written to. */
+static int redirect_input(int *saved)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    *saved = dup(STDIN_FILENO);
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+    return ends[1];
+}
+
+static void restore_input(int saved)
+{
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+}
+
+static void assert_reads_pipe(const struct frames *frames, unsigned threads)
+{
+    struct error error = {0};
+    int saved;
+    struct feed feed = {redirect_input(&saved), frames};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, feed_main, &feed), 0);
+    unsigned char *found = malloc(frames->content_bytes + 16);
+    assert_int_equal(read_all("-", threads, found, frames->content_bytes + 16, 3 * MIB, &error),
+                     frames->content_bytes);
+    assert_memory_equal(found, frames->content, frames->content_bytes);
+    pthread_join(thread, NULL);
+    restore_input(saved);
+    free(found);
+}
+
+/* From a file and from a pipe, by any number of threads. */
+static void assert_reads(const struct frames *frames)
+{
+    static const size_t pieces[] = {100001, 64 * MIB};
+    unsigned char *found = malloc(frames->content_bytes + 16);
+    put_file("in", frames->packed, frames->packed_bytes);
+    for (size_t i = 0; i < THREAD_COUNTS; i++) {
+        for (size_t j = 0; j < 2; j++) {
+            struct error error = {0};
+            const size_t bytes = read_all("in", thread_counts[i], found, frames->content_bytes + 16,
+                                          pieces[j], &error);
+            assert_string_equal(error.message, "");
+            assert_int_equal(bytes, frames->content_bytes);
+            assert_memory_equal(found, frames->content, bytes);
+        }
+        assert_reads_pipe(frames, thread_counts[i]);
+    }
+    free(found);
+    unlink("in");
+}
+
+static void test_frames_of_every_kind(void **state)
+{
+    (void)state;
+    for (int make = SIZED; make <= FLUSHED; make++) {
+        struct frames frames = {0};
+        add_frame(&frames, 3 * MIB, make); /* more than is looked at ahead */
+        add_frame(&frames, 0, make);
+        for (size_t i = 0; i < 6; i++) {
+            add_skippable(&frames, i);
+            add_frame(&frames, 1 + i * 700001, make);
+        }
+        add_frame(&frames, 40 * MIB, make); /* too large to be kept whole */
+        add_frame(&frames, 1, make);
+        add_skippable(&frames, 200);
+        assert_reads(&frames);
+        free_frames(&frames);
+    }
+}
+
+static void test_many_small_frames(void **state)
+{
+    (void)state;
+    struct frames frames = {0};
+    for (size_t i = 0; i < 3000; i++) {
+        add_frame(&frames, i * 37 % 5000, i % 2 ? SIZED : UNSIZED);
+        if (i % 7 == 0)
+            add_skippable(&frames, i % 200);
+    }
+    assert_reads(&frames);
+    free_frames(&frames);
+}
+
+/* So much of the file is looked at first that it is not kept, and cannot be gone back to; and more
+ * is skipped than is kept whole. */
+static void test_large_skippable_frames(void **state)
+{
+    (void)state;
+    struct frames frames = {0};
+    add_skippable(&frames, 6 * MIB);
+    add_frame(&frames, 5 * MIB, SIZED);
+    add_skippable(&frames, 40 * MIB);
+    for (size_t i = 0; i < 5; i++)
+        add_frame(&frames, MIB, SIZED);
+    assert_reads(&frames);
+    free_frames(&frames);
+}
+
+/* Where a frame is just kept whole, and just not: 32 MiB. */
+static void test_frames_about_the_limit(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {32 * MIB - 1, 32 * MIB, 32 * MIB + 1};
+    struct frames frames = {0};
+    for (size_t i = 0; i < 3; i++)
+        add_frame(&frames, sizes[i], i == 1 ? UNSIZED : SIZED);
+    assert_reads(&frames);
+    free_frames(&frames);
+}
+
+/* What reading `in` by so many threads ends with. */
+static struct error reading_error(unsigned threads)
+{
+    static unsigned char found[16 << 20];
+    struct error error = {0};
+    read_all("in", threads, found, sizeof found, 100000, &error);
+    return error;
+}
+
+/* Cut off or changed at any byte, a file is refused by all with the words that a single thread, to
+ * which it is a stream, has for it. */
+static void test_damage_is_told_alike(void **state)
+{
+    (void)state;
+    struct frames frames = {0};
+    add_frame(&frames, 300, SIZED);
+    add_skippable(&frames, 5);
+    add_frame(&frames, 2500, FLUSHED);
+    add_frame(&frames, 400, UNSIZED);
+    add_frame(&frames, 0, SIZED);
+    size_t refused = 0;
+    for (size_t i = 4; i < 2 * frames.packed_bytes; i++) {
+        const size_t at = i % frames.packed_bytes, is_cut = i < frames.packed_bytes;
+        frames.packed[at] ^= is_cut ? 0 : 0x55;
+        put_file("in", frames.packed, is_cut ? at : frames.packed_bytes);
+        frames.packed[at] ^= is_cut ? 0 : 0x55;
+        const struct error one = reading_error(1);
+        for (size_t j = 1; j < THREAD_COUNTS; j++)
+            assert_string_equal(reading_error(thread_counts[j]).message, one.message);
+        refused += one.is_set;
+    }
+    assert_true(refused > 2 * frames.packed_bytes - 50);
+    free_frames(&frames);
+    unlink("in");
+}
+
+/* Behind large frames too, the place is that in the file. */
+static void test_place_of_damage_far_in(void **state)
+{
+    (void)state;
+    struct frames frames = {0};
+    for (size_t i = 0; i < 3; i++)
+        add_frame(&frames, 5 * MIB, SIZED);
+    const size_t sound = frames.packed_bytes;
+    add_frame(&frames, 300, SIZED);
+    frames.packed[frames.packed_bytes - 1] ^= 1; /* the checksum */
+    put_file("in", frames.packed, frames.packed_bytes);
+    const struct error one = reading_error(1);
+    size_t place = 0;
+    assert_int_equal(sscanf(one.message, "in: compressed byte %zu: corrupt", &place), 1);
+    assert_in_range(place, sound, frames.packed_bytes);
+    for (size_t i = 1; i < THREAD_COUNTS; i++)
+        assert_string_equal(reading_error(thread_counts[i]).message, one.message);
+    free_frames(&frames);
+    unlink("in");
+}
+
+/* What is left of `in` when it is opened. */
+static uint64_t stated_bytes(void)
+{
+    struct error error = {0};
+    struct source *source;
+    assert_true(source_open("in", 2, &source, &error));
+    const uint64_t left = source_bytes_left(source);
+    source_close(source);
+    return left;
+}
+
+static void test_size_is_known_from_headers(void **state)
+{
+    (void)state;
+    struct frames frames = {0};
+    add_skippable(&frames, 9);
+    add_frame(&frames, 300000, SIZED);
+    add_frame(&frames, 0, SIZED);
+    add_skippable(&frames, 0);
+    add_frame(&frames, 1, SIZED);
+    put_file("in", frames.packed, frames.packed_bytes);
+    assert_int_equal(stated_bytes(), 300001);
+    append_unsized_frame("in");
+    assert_int_equal(stated_bytes(), SIZE_UNKNOWN);
+    put_file("in", frames.packed, frames.packed_bytes - 1); /* cut off */
+    assert_int_equal(stated_bytes(), SIZE_UNKNOWN);
+    /* A frame with a size of 8 bytes, 2^56 - 1, and an empty block: more than blocks can hold. */
+    static const unsigned char liar[] = {0x28, 0xb5, 0x2f, 0xfd, 0xc0, 0x00, 0xff, 0xff, 0xff,
+                                         0xff, 0xff, 0xff, 0xff, 0x00, 0x01, 0x00, 0x00};
+    put_file("in", liar, sizeof liar);
+    assert_int_equal(stated_bytes(), SIZE_UNKNOWN);
+    free_frames(&frames);
+    unlink("in");
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+static size_t resident_bytes(void)
+{
+    size_t total, resident;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%zu %zu", &total, &resident), 2);
+    fclose(file);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Reads a little of `in`, lets the threads run ahead, and reads on: that takes at most `limit`. */
+static void assert_takes_at_most(size_t limit)
+{
+    struct error error = {0};
+    struct source *source;
+    unsigned char *found = malloc(64 * MIB);
+    size_t got;
+    memset(found, 1, 64 * MIB);
+    const size_t before = resident_bytes();
+    assert_true(source_open("in", 2, &source, &error));
+    for (int i = 0; i < 5; i++) {
+        assert_true(source_read(source, found, i == 0 ? 1 : 64 * MIB, &got, &error));
+        usleep(200000);
+        assert_in_range(resident_bytes(), 0, before + limit);
+    }
+    source_close(source);
+    free(found);
+    unlink("in");
+}
+
+static void test_look_ahead_is_bounded(void **state)
+{
+    (void)state;
+    struct frames frames = {0};
+    const size_t frame_bytes = 28 * MIB;
+    unsigned char *data = calloc(1, frame_bytes);
+    frames.packed = malloc(MIB);
+    for (size_t i = 0; i < 40; i++)
+        frames.packed_bytes +=
+            ZSTD_compress(frames.packed + frames.packed_bytes, 20000, data, frame_bytes, 1);
+    put_file("in", frames.packed, frames.packed_bytes);
+    assert_takes_at_most(4 * 32 * MIB + 16 * MIB); /* a slot a thread, and two */
+    free_frames(&frames);
+    free(data);
+}
+
+/* 500 MiB in a frame of 16 KB that does not say so. */
+static void test_bomb_takes_no_memory(void **state)
+{
+    (void)state;
+    const size_t blocks = 4000;
+    unsigned char *bomb = malloc(6 + 4 * blocks);
+    memcpy(bomb, (unsigned char[]){0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}, 6);
+    for (size_t i = 0; i < blocks; i++) /* blocks of 128 KiB by run length */
+        memcpy(bomb + 6 + 4 * i, (unsigned char[]){0x02, 0x00, 0x10, 'x'}, 4);
+    bomb[6 + 4 * (blocks - 1)] |= 1; /* the last one */
+    put_file("in", bomb, 6 + 4 * blocks);
+    assert_takes_at_most(32 * MIB);
+    free(bomb);
+}
+
+static void test_compressing_is_bounded(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct sink *sink = open_packed("out", 2);
+    unsigned char *data = calloc(1, MIB);
+    memset(data, 1, MIB);
+    const size_t before = resident_bytes();
+    for (size_t i = 0; i < 1000; i++) {
+        assert_true(sink_write(sink, data, MIB, &error));
+        assert_in_range(resident_bytes(), 0, before + 4 * FRAME + 32 * MIB);
+    }
+    assert_true(sink_commit(sink, &error));
+    free(data);
+    unlink("out");
+}
+
+/* Whoever has read enough need not wait for the end of a pipe. */
+static void test_open_pipe_can_be_closed(void **state)
+{
+    (void)state;
+    struct frames frames = {0};
+    add_frame(&frames, 5000, SIZED);
+    add_frame(&frames, 5 * MIB, SIZED);
+    for (size_t i = 0; i < THREAD_COUNTS; i++) {
+        struct error error = {0};
+        struct source *source;
+        unsigned char found[5000];
+        int saved;
+        size_t got;
+        const int end = redirect_input(&saved);
+        assert_int_equal(write(end, frames.packed, 20000), 20000);
+        assert_true(source_open("-", thread_counts[i], &source, &error));
+        assert_true(source_read(source, found, sizeof found, &got, &error));
+        assert_int_equal(got, sizeof found);
+        assert_memory_equal(found, frames.content, sizeof found);
+        source_close(source);
+        close(end);
+        restore_input(saved);
+    }
+    free_frames(&frames);
+}
+
+static size_t thread_count(void)
+{
+    size_t threads = 0;
+    char line[200];
+    FILE *file = fopen("/proc/self/status", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) && sscanf(line, "Threads: %zu", &threads) == 0)
+        ;
+    fclose(file);
+    return threads;
+}
+
+/* A thousand inputs may be open at once: one has threads while it is being read, and not before nor
+ * after. */
+static void test_threads_only_while_reading(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct source *source;
+    struct frames frames = {0};
+    const unsigned char *data;
+    for (int i = 0; i < 12; i++) /* more than are decoded ahead: 9, of which one is half read */
+        add_frame(&frames, 4 * MIB, SIZED);
+    put_file("in", frames.packed, frames.packed_bytes);
+    unsigned char *found = malloc(frames.content_bytes);
+    const size_t before = thread_count();
+    size_t got;
+    assert_true(source_open("in", 7, &source, &error));
+    assert_true(source_peek(source, SOURCE_PEEK_MAX, &data, &got, &error));
+    assert_true(source_read(source, found, 100, &got, &error));
+    assert_int_equal(thread_count(), before);
+    assert_true(source_read(source, found + 100, 2 * MIB, &got, &error));
+    assert_true(thread_count() > before);
+    const size_t left = frames.content_bytes - 100 - 2 * MIB;
+    assert_true(source_read(source, found + 100 + 2 * MIB, left, &got, &error));
+    assert_int_equal(got, left);
+    assert_memory_equal(found, frames.content, frames.content_bytes);
+    assert_true(source_peek(source, 1, &data, &got, &error));
+    assert_int_equal(got, 0);
+    assert_int_equal(thread_count(), before);
+    source_close(source);
+    free(found);
+    free_frames(&frames);
+    unlink("in");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frames_go_by_the_content_alone),
+        cmocka_unit_test(test_lent_buffers_become_frames),
+        cmocka_unit_test(test_full_disk_while_compressing),
+        cmocka_unit_test(test_discard_while_compressing),
+        cmocka_unit_test(test_frames_of_every_kind),
+        cmocka_unit_test(test_many_small_frames),
+        cmocka_unit_test(test_large_skippable_frames),
+        cmocka_unit_test(test_frames_about_the_limit),
+        cmocka_unit_test(test_damage_is_told_alike),
+        cmocka_unit_test(test_place_of_damage_far_in),
+        cmocka_unit_test(test_size_is_known_from_headers),
+        cmocka_unit_test(test_look_ahead_is_bounded),
+        cmocka_unit_test(test_bomb_takes_no_memory),
+        cmocka_unit_test(test_compressing_is_bounded),
+        cmocka_unit_test(test_open_pipe_can_be_closed),
+        cmocka_unit_test(test_threads_only_while_reading),
+    };
+    return cmocka_run_group_tests_name("frames", tests, enter_scratch, leave_scratch);
+}
