@@ -53,6 +53,7 @@ host_sources := $(wildcard core/*.c formats/*.c formats/*.cc cpu/*.c)
 cuda_sources := $(wildcard cuda/*.cu)
 simt_sources := $(filter-out %_selftest.cc,$(wildcard tests/simt/*.cc))
 unit_sources := $(wildcard tests/unit_*.c)
+matrices := $(patsubst tests/%.cu,%,$(wildcard tests/*_matrix.cu))
 bench_sources := $(wildcard bench/*.c)
 bench_cuda_sources := $(filter-out bench/%_peers.cu,$(wildcard bench/*.cu))
 
@@ -85,7 +86,7 @@ gpusort: $(BUILD)/gpusort
 $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-simt: $(addprefix $(BUILD)/simt/,gpusort device_matrix ordered_matrix top_matrix bench_sort simt_selftest)
+simt: $(addprefix $(BUILD)/simt/,gpusort $(matrices) bench_sort simt_selftest)
 $(BUILD)/simt/gpusort: $(cli_objects) $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/%_matrix.cu.o $(host_objects) $(simt_objects)
@@ -158,8 +159,7 @@ check: all simt $(unit_programs)
 
 ifeq ($(CUDA),1)
 check-gpu:
-	+$(MAKE) -j$$(nproc) all bench $(BUILD)/tests/device_matrix \
-		$(BUILD)/tests/ordered_matrix $(BUILD)/tests/top_matrix
+	+$(MAKE) -j$$(nproc) all bench $(addprefix $(BUILD)/tests/,$(matrices))
 	BUILD=$(BUILD) tests/run.sh --gpu
 else
 check-gpu:

@@ -424,15 +424,28 @@ static uint64_t engine_bytes(const struct plan *plan)
     return kept < coming ? kept : coming;
 }
 
-/* Not for lines: their number is not known, and most of their time is not the sort's. */
+/* True if a GPU does more for the lines than to sort their items. */
+static bool is_text_for_gpu(const struct plan *plan)
+{
+    return plan->job.action == JOB_SORT && plan->job.keep_lines && !plan->job.argsort.index_type;
+}
+
+/* Not of items that are made of lines: their number is not known, and most of the time is not the
+ * sort's. */
 static void estimate(struct plan *plan)
 {
     const struct sort_spec *sort = &plan->job.sort;
+    const unsigned threads = min_unsigned(sort->threads, (unsigned)omp_get_num_procs());
+    if (is_text_for_gpu(plan)) {
+        plan->has_estimate = plan->input_bytes != SIZE_UNKNOWN;
+        if (plan->has_estimate)
+            plan->estimate = auto_estimate_lines(plan->input_bytes, threads);
+        return;
+    }
     plan->has_estimate = !plan->job.keep_lines && engine_bytes(plan) != SIZE_UNKNOWN;
     if (plan->has_estimate)
         plan->estimate =
-            auto_estimate_make(sort->item_bytes, engine_bytes(plan) / sort->item_bytes,
-                               min_unsigned(sort->threads, (unsigned)omp_get_num_procs()));
+            auto_estimate_make(sort->item_bytes, engine_bytes(plan) / sort->item_bytes, threads);
 }
 
 static const char *backend_by_size(const struct plan *plan, const char **reason)
@@ -440,8 +453,8 @@ static const char *backend_by_size(const struct plan *plan, const char **reason)
     const char *choice = "cpu";
     if (plan->job.action != JOB_SORT) {
         *reason = "lines are compared as they are read";
-    } else if (plan->job.keep_lines) {
-        *reason = "lines are parsed and gathered on the host";
+    } else if (plan->job.keep_lines && plan->job.argsort.index_type) {
+        *reason = "lines are parsed and numbered on the host";
     } else if (plan->job.sort.count == COUNT_UNKNOWN && plan->input_bytes == SIZE_UNKNOWN) {
         *reason = is_selection(plan) ? selection_reason
                                      : "of unknown size, which a GPU may have no room for";
@@ -460,16 +473,22 @@ static bool probe_backend(const struct options *options, struct plan *plan,
 {
     plan->job.backend = backend;
     plan->job.sort.device = options->device;
-    if (!backend->probe(options->device, &plan->device, error))
+    /* An engine of lines says itself if its device has no room, and starts it while lines are read.
+     */
+    const bool starts_later = backend->lines && is_text_for_gpu(plan);
+    if (!(starts_later ? backend->look : backend->probe)(options->device, &plan->device, error))
         return false;
     plan->device_class = auto_find_class(backend, &plan->device);
     return true;
 }
 
-/* What the GPU's memory must hold: items and scratch; to select, some batches besides. */
+/* What the GPU's memory must hold: items and scratch; to select, some batches besides. Of lines,
+ * more than the text, but how much more goes by their number. */
 static uint64_t device_bytes(const struct plan *plan)
 {
     uint64_t bytes;
+    if (plan->job.keep_lines)
+        return plan->input_bytes;
     return __builtin_mul_overflow(engine_bytes(plan), is_selection(plan) ? 8u : 2u, &bytes)
                ? UINT64_MAX
                : bytes;
@@ -487,7 +506,8 @@ static bool choose_backend_by_size(const struct options *options, struct plan *p
         error_set(&unusable, "this build has no GPU backend");
     else if (probe_backend(options, plan, choice, &unusable) && choice != backends[0] &&
              plan->device.memory_bytes < device_bytes(plan))
-        error_set(&unusable, "the data does not fit the GPU's memory twice");
+        error_set(&unusable, plan->job.keep_lines ? "the text does not fit the GPU's memory"
+                                                  : "the data does not fit the GPU's memory twice");
     if (!unusable.is_set)
         return true;
     snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", reason,
@@ -545,6 +565,25 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
     return true;
 }
 
+/* Lines of which only reading them shows that a GPU has no room for them: the CPU is there for
+ * that, if the user has left the choice open. */
+static void choose_spare(const struct options *options, struct plan *plan)
+{
+    struct job *job = &plan->job;
+    struct device_facts facts;
+    struct error error = {0};
+    if (options->backend || options->algorithm || job->backend == backends[0] || !job->keep_lines ||
+        !backends[0]->probe(0, &facts, &error))
+        return;
+    const struct auto_row *row =
+        auto_find_row(auto_find_class(backends[0], &facts), job->sort.item_bytes, COUNT_UNKNOWN);
+    job->spare_backend = backends[0];
+    job->spare_sort = job->sort;
+    job->spare_sort.device = 0;
+    job->spare_sort.algorithm = backend_find_algorithm(backends[0], row->path);
+    job->spare_sort.tile_size = algorithm_find_tile_size(job->spare_sort.algorithm, row->tile_size);
+}
+
 /* More threads than a few for each processor only cost memory and time. */
 static unsigned choose_threads(const struct options *options)
 {
@@ -578,6 +617,8 @@ bool plan_make(const struct options *options, struct plan *plan, struct error *e
                       choose_output(options, plan, error) && choose_order(options, plan, error) &&
                       choose_backend(options, plan, error) &&
                       choose_algorithm(options, plan, error);
+    if (made)
+        choose_spare(options, plan);
     plan->plan_ns = clock_now_ns() - start;
     return made;
 }

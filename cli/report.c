@@ -177,6 +177,9 @@ static void print_stage(FILE *stream, const char *prefix, const char *stage, uin
 void report_times(FILE *stream, const char *prefix, const struct plan *plan,
                   const struct job_report *report)
 {
+    if (report->spare_reason.is_set)
+        fprintf(stream, "%sdevice     %s after all (%s)\n", prefix, plan->job.spare_backend->name,
+                report->spare_reason.message);
     fprintf(stream, "%s%-10s %10s %8s   (%zu %s)\n", prefix, "stage", "seconds", "GB/s",
             report->count, plan->job.keep_lines ? "lines" : "numbers");
     print_stage(stream, prefix, "plan", plan->plan_ns, 0);

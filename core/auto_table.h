@@ -1,7 +1,7 @@
 /* auto_table.h - what "auto" chooses: tables of measurements, and how they are read.
  *
  *   facts of a device --auto_find_class--> class --auto_find_row--> path and tile
- *   items, threads --auto_estimate--> seconds on the CPU, seconds on the GPU
+ *   items or text, threads --auto_estimate--> seconds on the CPU, seconds on the GPU
  *
  * The second question is answered without a look at the GPU: to look at it is to start it, and that
  * is most of what it costs.
@@ -57,6 +57,9 @@ size_t auto_row_least(const struct auto_row *row);
 /* What sorting takes beyond reading and writing, which are the same for both. item_bytes: 1, 2, 4,
  * 8 or 16; threads: those that run at a time, at least 1. */
 struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, unsigned threads);
+
+/* What sorting lines takes from file to file: `bytes` of text, kept as they are. */
+struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@
 
 #include "core/error.h"
 #include "core/key_order.h"
+#include "core/line_order.h"
 
 #include <stdint.h>
 
@@ -53,22 +54,37 @@ struct algorithm {
 struct device_facts {
     char name[128];
     unsigned units;      /* threads of a CPU, multiprocessors of a GPU */
-    size_t memory_bytes; /* free for our use */
+    size_t memory_bytes; /* free for our use, as far as it was looked for */
     size_t l2_bytes;     /* of a GPU; else 0 */
     size_t shared_bytes; /* memory that a block of a GPU can share at most; else 0 */
 };
 
-/* What an engine is opened for. */
+/* What an engine of lines does not do exactly by itself, and asks of its caller, who has the text
+ * too. Items are as core/line_item.h has them. Called while the engine sorts, on its thread. */
+struct line_helper {
+    void *context;
+    /* Keys the lines that items[0..count) name; they are in the order of the text. */
+    bool (*key)(void *context, struct key_index *items, size_t count, struct error *error);
+    /* Puts runs of equal keys among items[0..*count), sorted by key and equal keys by index, into
+     * the exact order. If that is unique, *count says how many are kept. */
+    bool (*refine)(void *context, struct key_index *items, size_t *count, struct error *error);
+};
+
+/* What an engine is opened for. One of lines takes text and gives text: what it takes and gives are
+ * bytes, and what it sorts are struct key_index. */
 struct sort_spec {
     unsigned item_bytes;               /* 1, 2, 4, 8: keys; 16: struct key_index */
     struct key_order order;            /* of the keys; the identity for struct key_index */
-    size_t count;                      /* exactly so many will come, or COUNT_UNKNOWN */
+    size_t count;                      /* exactly so many will come, or COUNT_UNKNOWN; of text, at
+                                          most so many bytes */
     const struct algorithm *algorithm; /* a row of this backend */
     size_t tile_size;                  /* one of algorithm->tile_sizes, or 0 when it has none */
     unsigned device;                   /* index among the backend's devices */
     unsigned threads;                  /* at most so many on the host, at least 1 */
     bool is_top;                       /* only the first `top` items in order are given */
     size_t top;
+    const struct line_order *line_order; /* of an engine of lines, as is the helper */
+    struct line_helper helper;
 };
 
 /* The items that an engine gives when `count` were taken. */
@@ -89,21 +105,17 @@ static inline bool sort_spec_selects(const struct sort_spec *spec)
 struct engine_times {
     uint64_t start_ns;  /* device start-up and allocation */
     uint64_t upload_ns; /* 0 where nothing is uploaded */
+    uint64_t parse_ns;  /* lines: find and key them */
     uint64_t sort_ns;   /* the sort alone, items in place */
+    uint64_t refine_ns; /* lines: runs of equal keys */
     uint64_t download_ns;
+    size_t lines; /* that an engine of lines found */
 };
 
 struct engine; /* each backend has its own */
 
-struct backend {
-    const char *name; /* as --device takes it: "cpu", "gpu" */
-    const char *summary;
-    const struct algorithm *algorithms;
-    size_t algorithm_count;
-
-    /* Fills *facts for a device of this backend; false, with the reason, when it cannot be used. */
-    bool (*probe)(unsigned device, struct device_facts *facts, struct error *error);
-
+/* The life of an engine, for one kind of data: the functions are always used as one set. */
+struct engine_functions {
     bool (*open)(const struct sort_spec *spec, struct engine **engine, struct error *error);
 
     /* Lends room for 1..want items; waits until there is some. Fails when memory runs out or more
@@ -125,6 +137,23 @@ struct backend {
 
     /* Frees all; engine may be NULL. */
     void (*close)(struct engine *engine);
+};
+
+struct backend {
+    const char *name; /* as --device takes it: "cpu", "gpu" */
+    const char *summary;
+    const struct algorithm *algorithms;
+    size_t algorithm_count;
+
+    /* Fills *facts for a device of this backend; false, with the reason, when it cannot be used. */
+    bool (*probe)(unsigned device, struct device_facts *facts, struct error *error);
+
+    /* The same without starting the device, which may take longer than reading the data: of its
+     * memory, memory_bytes then says all that there is. */
+    bool (*look)(unsigned device, struct device_facts *facts, struct error *error);
+
+    const struct engine_functions *keys;  /* of items, as struct sort_spec has them */
+    const struct engine_functions *lines; /* NULL: lines are the caller's work, but for the sort */
 };
 
 /* The backends of this build, the CPU first. */

@@ -21,15 +21,10 @@
 #ifndef CORE_KEY_ORDER_H
 #define CORE_KEY_ORDER_H
 
+#include "core/host_device.h"
 #include "core/key_types.h"
 
 #include <stdint.h>
-
-#ifdef __CUDACC__
-#    define HOST_DEVICE __host__ __device__
-#else
-#    define HOST_DEVICE
-#endif
 
 /* Where NaNs go. */
 enum nan_rule {

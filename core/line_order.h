@@ -7,6 +7,8 @@
 #ifndef CORE_LINE_ORDER_H
 #define CORE_LINE_ORDER_H
 
+#include "core/host_device.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,13 +59,13 @@ struct line_order {
 };
 
 /* Whether lines with equal keys stay in the order of the input. */
-static inline bool line_order_is_stable(const struct line_order *order)
+HOST_DEVICE static inline bool line_order_is_stable(const struct line_order *order)
 {
     return order->stable || order->unique;
 }
 
 /* Whether the key is the whole line, so that there are no fields to be found. */
-static inline bool line_key_is_whole(const struct line_key *key)
+HOST_DEVICE static inline bool line_key_is_whole(const struct line_key *key)
 {
     return key->begin.field == 0 && key->begin.character == 0 && !key->begin.skip_blanks &&
            key->end_kind == LINE_END_OF_LINE;

@@ -6,7 +6,7 @@
  *             left out for the index on the way out
  *   lines:  source -> [codec] -> text kept whole; one struct key_index a line goes through the
  *             engine; runs of equal keys are refined; the lines, or their numbers, are gathered ->
- *             [codec] -> sink
+ *             [codec] -> sink; or the engine takes the text, and gives it back sorted
  *   check:  source -> [codec] -> blocks of lines, compared where they stand
  *   merge:  the same of all inputs at once -> [codec] -> sink
  *
@@ -45,7 +45,9 @@ struct job {
     size_t header_lines; /* of each input, the same in all; not sorted, written first, once */
     enum nan_rule nan;
     const struct backend *backend;
-    struct sort_spec sort; /* of lines, all are sorted and `top` are written */
+    struct sort_spec sort;               /* of lines, all are sorted and `top` are written */
+    const struct backend *spare_backend; /* NULL, or it sorts lines that `backend` cannot */
+    struct sort_spec spare_sort;         /* by the spare backend */
     struct sink_spec output;
     bool binary_to_terminal; /* allowed */
 };
@@ -75,9 +77,10 @@ struct disorder {
 struct job_report {
     uint64_t stage_ns[STAGE_COUNT]; /* 0: the job has no such stage */
     uint64_t total_ns;
-    size_t count;             /* numbers or lines */
-    uint64_t item_bytes;      /* bytes of the numbers, or of the text */
-    struct disorder disorder; /* of JOB_CHECK */
+    size_t count;              /* numbers or lines */
+    uint64_t item_bytes;       /* bytes of the numbers, or of the text */
+    struct disorder disorder;  /* of JOB_CHECK */
+    struct error spare_reason; /* why the spare backend did it, if it did */
 };
 
 /* Runs the job. On failure the output is as it was before. */

@@ -307,13 +307,7 @@ static void cpu_times(const struct engine *engine, struct engine_times *times)
     *times = engine->times;
 }
 
-extern const struct backend cpu_backend;
-const struct backend cpu_backend = {
-    .name = "cpu",
-    .summary = "the processor's cores",
-    .algorithms = cpu_algorithms,
-    .algorithm_count = sizeof cpu_algorithms / sizeof *cpu_algorithms,
-    .probe = cpu_probe,
+static const struct engine_functions cpu_keys = {
     .open = cpu_open,
     .lend = cpu_lend,
     .take = cpu_take,
@@ -322,4 +316,15 @@ const struct backend cpu_backend = {
     .take_back = cpu_take_back,
     .times = cpu_times,
     .close = cpu_close,
+};
+
+extern const struct backend cpu_backend;
+const struct backend cpu_backend = {
+    .name = "cpu",
+    .summary = "the processor's cores",
+    .algorithms = cpu_algorithms,
+    .algorithm_count = sizeof cpu_algorithms / sizeof *cpu_algorithms,
+    .probe = cpu_probe,
+    .look = cpu_probe,
+    .keys = &cpu_keys,
 };

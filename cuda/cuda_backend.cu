@@ -4,6 +4,7 @@
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_engine.h"
 #include "cuda/cuda_paths.h"
+#include "cuda/cuda_text_engine.h"
 #include "cuda/tuning.h"
 
 static const size_t tile_sizes[] = {256, 512, 1024, 2048, 0};
@@ -71,12 +72,7 @@ const struct backend cuda_backend = {"gpu",
                                      algorithms,
                                      path_count,
                                      cuda_device_probe,
-                                     cuda_engine_open,
-                                     cuda_engine_lend,
-                                     cuda_engine_take,
-                                     cuda_engine_sort,
-                                     cuda_engine_give,
-                                     cuda_engine_take_back,
-                                     cuda_engine_times,
-                                     cuda_engine_close};
+                                     cuda_device_look,
+                                     &cuda_keys,
+                                     &cuda_lines};
 }

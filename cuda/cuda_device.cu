@@ -27,20 +27,25 @@ bool cuda_device_find(unsigned device, struct error *error)
     return true;
 }
 
-bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error *error)
+bool cuda_device_look(unsigned device, struct device_facts *facts, struct error *error)
 {
     cudaDeviceProp properties = {};
-    size_t free_bytes = 0, all_bytes = 0;
     if (!cuda_device_find(device, error) ||
         !cuda_check(cudaGetDeviceProperties(&properties, static_cast<int>(device)), device,
-                    "cudaGetDeviceProperties", error) ||
-        !cuda_device_use(device, error) ||
-        !cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), device, "cudaMemGetInfo", error))
+                    "cudaGetDeviceProperties", error))
         return false;
     snprintf(facts->name, sizeof facts->name, "%.127s", properties.name);
     facts->units = static_cast<unsigned>(properties.multiProcessorCount);
-    facts->memory_bytes = free_bytes;
+    facts->memory_bytes = properties.totalGlobalMem;
     facts->l2_bytes = static_cast<size_t>(properties.l2CacheSize);
     facts->shared_bytes = properties.sharedMemPerBlockOptin;
     return true;
+}
+
+bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error *error)
+{
+    size_t all_bytes = 0;
+    return cuda_device_look(device, facts, error) && cuda_device_use(device, error) &&
+           cuda_check(cudaMemGetInfo(&facts->memory_bytes, &all_bytes), device, "cudaMemGetInfo",
+                      error);
 }

@@ -11,7 +11,9 @@ bool cuda_device_find(unsigned device, struct error *error);
 /* Makes the device the calling thread's. */
 bool cuda_device_use(unsigned device, struct error *error);
 
-/* As struct backend's probe. Starts the device, as only then its free memory is known. */
+/* As struct backend's look and probe. The second starts the device, as only then its free memory is
+ * known. */
+bool cuda_device_look(unsigned device, struct device_facts *facts, struct error *error);
 bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error *error);
 
 #endif

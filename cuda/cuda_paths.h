@@ -3,6 +3,7 @@
 #define CUDA_CUDA_PATHS_H
 
 #include "core/backend.h"
+#include "cuda/cuda_check.h"
 #include "cuda/cuda_sort.h"
 
 struct cuda_path {
@@ -15,5 +16,23 @@ struct cuda_path {
 
 /* NULL if the algorithm is none of this backend's rows. */
 const struct cuda_path *cuda_path_find(const struct algorithm *algorithm);
+
+/* Sorts by the path, and waits until nothing is left over. */
+static inline bool cuda_path_sort(const struct cuda_path *path, const struct cuda_sort *sort,
+                                  struct error *error)
+{
+    bool is_done = false;
+    if (!path->sort(sort, error))
+        return false;
+    for (unsigned round = 1; !is_done; round++) {
+        if (!cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "cudaStreamSynchronize",
+                        error))
+            return false;
+        is_done = true;
+        if (path->finish && !path->finish(sort, round, &is_done, error))
+            return false;
+    }
+    return true;
+}
 
 #endif

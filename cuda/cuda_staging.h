@@ -30,6 +30,28 @@ struct staging {
     cudaStream_t stream;
 };
 
+/* Slots whose copy was started, oldest first. */
+struct staging_queue {
+    size_t slots[STAGING_SLOTS];
+    size_t first;
+    size_t count;
+};
+
+/* There are no more slots than fit. */
+static inline void staging_queue_push(struct staging_queue *queue, size_t slot)
+{
+    queue->slots[(queue->first + queue->count++) % STAGING_SLOTS] = slot;
+}
+
+/* Of a queue that is not empty. */
+static inline size_t staging_queue_pop(struct staging_queue *queue)
+{
+    const size_t slot = queue->slots[queue->first];
+    queue->first = (queue->first + 1) % STAGING_SLOTS;
+    queue->count--;
+    return slot;
+}
+
 /* Pins the slot's memory and makes its events, once. */
 bool staging_prepare(struct staging *staging, size_t slot, struct error *error);
 

@@ -3,6 +3,7 @@
 
 #include "core/backend.h"
 #include "cuda/cuda_check.h"
+#include "cuda/cuda_memory.h"
 #include "cuda/tuning.h"
 
 #include <algorithm>
@@ -14,42 +15,6 @@ bool store_bytes(const struct store *store, size_t count, size_t *bytes, struct 
         return error_set(error, "device %u: %zu items of %zu bytes are more than memory can hold",
                          store->device, count, store->item_bytes);
     return true;
-}
-
-static bool store_out_of_memory(const struct store *store, size_t bytes, size_t free_bytes,
-                                struct error *error)
-{
-    constexpr double mebibyte = 1 << 20;
-    return error_set(error, "device %u: out of memory: %.1f MiB needed, %.1f MiB free",
-                     store->device, static_cast<double>(bytes) / mebibyte,
-                     static_cast<double>(free_bytes) / mebibyte);
-}
-
-bool store_check_room(const struct store *store, size_t bytes, struct error *error)
-{
-    size_t free_bytes = 0, all_bytes = 0;
-    if (!cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), store->device, "cudaMemGetInfo",
-                    error))
-        return false;
-    return bytes <= free_bytes || store_out_of_memory(store, bytes, free_bytes, error);
-}
-
-/* Device memory, NULL for 0 bytes. */
-static bool store_allocate(const struct store *store, size_t bytes, void **memory,
-                           struct error *error)
-{
-    *memory = NULL;
-    if (bytes == 0)
-        return true;
-    const cudaError_t status = cudaMalloc(memory, bytes);
-    if (status != cudaErrorMemoryAllocation)
-        return cuda_check(status, store->device, "cudaMalloc", error);
-    *memory = NULL;
-    (void)cudaGetLastError();
-    size_t free_bytes = 0, all_bytes = 0;
-    return cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), store->device, "cudaMemGetInfo",
-                      error) &&
-           store_out_of_memory(store, bytes, free_bytes, error);
 }
 
 static bool store_add_segment(struct store *store, size_t capacity, struct error *error)
@@ -65,7 +30,7 @@ static bool store_add_segment(struct store *store, size_t capacity, struct error
     size_t bytes = 0;
     void *items = NULL;
     if (!store_bytes(store, capacity, &bytes, error) ||
-        !store_allocate(store, bytes, &items, error))
+        !cuda_memory_allocate(store->device, bytes, &items, error))
         return false;
     store->segments[store->segment_count++] = {static_cast<unsigned char *>(items), capacity, 0};
     return true;
@@ -130,7 +95,7 @@ bool store_gather(struct store *store, cudaStream_t stream, struct error *error)
     size_t bytes = 0;
     void *items = NULL;
     if (!store_bytes(store, store->count, &bytes, error) ||
-        !store_allocate(store, bytes, &items, error))
+        !cuda_memory_allocate(store->device, bytes, &items, error))
         return false;
     store->items = static_cast<unsigned char *>(items);
     if (!store_copy_segments(store, stream, error))
@@ -144,8 +109,8 @@ bool store_add_scratch(struct store *store, size_t scratch_items, size_t workspa
 {
     size_t scratch_bytes = 0;
     return store_bytes(store, scratch_items, &scratch_bytes, error) &&
-           store_allocate(store, scratch_bytes, &store->scratch, error) &&
-           store_allocate(store, workspace_bytes, &store->workspace, error);
+           cuda_memory_allocate(store->device, scratch_bytes, &store->scratch, error) &&
+           cuda_memory_allocate(store->device, workspace_bytes, &store->workspace, error);
 }
 
 void store_close(struct store *store)

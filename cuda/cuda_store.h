@@ -34,9 +34,6 @@ struct store {
 /* Bytes of `count` items, or false when that is more than a size_t holds. */
 bool store_bytes(const struct store *store, size_t count, size_t *bytes, struct error *error);
 
-/* Fails, saying how much is needed and how much is free, unless the device has room for `bytes`. */
-bool store_check_room(const struct store *store, size_t bytes, struct error *error);
-
 /* The segment that the next items go to; it has room for one at least. */
 bool store_reserve(struct store *store, struct store_segment **segment, struct error *error);
 

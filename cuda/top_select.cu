@@ -288,24 +288,6 @@ size_t cuda_top_workspace_bytes(const struct cuda_path *path, const struct cuda_
                                                          sort->tile_size, sort->item_bytes);
 }
 
-/* Sorts by the path, and waits until nothing is left over. */
-static bool top_sort(const struct cuda_sort *sort, const struct cuda_path *path,
-                     struct error *error)
-{
-    bool is_done = false;
-    if (!path->sort(sort, error))
-        return false;
-    for (unsigned round = 1; !is_done; round++) {
-        if (!cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "cudaStreamSynchronize",
-                        error))
-            return false;
-        is_done = true;
-        if (path->finish && !path->finish(sort, round, &is_done, error))
-            return false;
-    }
-    return true;
-}
-
 bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
               struct error *error)
 {
@@ -317,5 +299,5 @@ bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *
                        round_up(top_room(sort->count, top), GATHERED_STEP) * sort->item_bytes;
     gathered.workspace = static_cast<unsigned char *>(sort->workspace) + top_workspace_bytes();
     *found = std::min(gathered.count, top);
-    return gathered.count == 0 || top_sort(&gathered, path, error);
+    return gathered.count == 0 || cuda_path_sort(path, &gathered, error);
 }

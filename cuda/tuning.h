@@ -244,6 +244,66 @@ constexpr size_t TOP_COUNT_LEAST = 8192;
 constexpr size_t TOP_BATCH_BYTES = (size_t)256 << 20;
 constexpr size_t TOP_BATCH_LEAST = (size_t)1 << 16;
 
+/* ---- lines of text ----
+ *
+ * Reckoned, for an H100. A block's tile of text is 8 KiB, 32 bytes a thread, beside 16 KiB for
+ * where its lines start, should each be a terminator alone. With 5 blocks a multiprocessor a thread
+ * that reads numbers has 48 registers, and next to none is spilled. To try: 128 threads; 4 blocks.
+ */
+constexpr unsigned LINES_THREADS = 256;
+constexpr unsigned LINES_KEY_BLOCKS = 5;
+
+/* Bytes of a line that one thread goes through at the most, before it leaves the line to the host.
+ * A tile of such lines has two, whose threads the others wait for. */
+constexpr size_t LINES_WALK_BYTES = 4096;
+
+/* The block that sums up what tiles have, and the words that a thread of it takes at a time:
+ * 660,000 tiles for 5.4 GB are 81 steps. */
+constexpr unsigned LINES_SCAN_THREADS = 1024;
+constexpr unsigned LINES_SCAN_WORDS = 8;
+
+/* ---- lines put in order ----
+ *
+ * Reckoned, for an H200. Lines of ten bytes at random places take one or two sectors of 32 bytes
+ * each, so what counts is how many reads are on their way. A block measures GATHER_MEASURE_THREADS
+ * * GATHER_MEASURE_LINES lines; the product of its warps and of a thread's lines is a warp. A
+ * thread walks so many words of 16 bytes; of what goes on behind these a warp finds the end. */
+constexpr unsigned GATHER_MEASURE_THREADS = 256;
+constexpr unsigned GATHER_MEASURE_LINES = 4;
+constexpr unsigned GATHER_WALK_WORDS = 16;
+
+/* Blocks of the text of which it is marked whether a line ends there: two reads of a warp. A warp
+ * looks at the marks of 1 MiB at once. */
+constexpr unsigned GATHER_MARK_BYTES = 1024;
+
+/* The scan over the blocks' sums: threads, and sums that each has at a time. */
+constexpr unsigned GATHER_SCAN_THREADS = 1024;
+constexpr unsigned GATHER_SCAN_SUMS = 4;
+
+/* A block of the copy makes a tile of the output in shared memory. A thread has so many lines on
+ * their way, 32 bytes of each, which takes 40, 48 or 64 registers for 1, 2 or 4 lines (nvcc 13.0,
+ * sm_90); what has more than GATHER_SHORT_BYTES is copied by warps, in pieces. */
+constexpr unsigned GATHER_TILE_BYTES = 16 << 10;
+constexpr unsigned GATHER_THREADS = 256;
+constexpr unsigned GATHER_THREAD_LINES = 2;
+__host__ __device__ constexpr unsigned gather_blocks(unsigned thread_lines)
+{
+    return thread_lines == 1 ? 6 : thread_lines == 2 ? 5 : 4;
+}
+constexpr unsigned GATHER_SHORT_BYTES = 64;
+constexpr unsigned GATHER_PIECE_BYTES = 512;
+
+/* ---- runs of equal keys among lines ----
+ *
+ * Reckoned. A block that looks at neighbours: threads, each for 4 items. Lines that are the same
+ * for so many bytes behind what they are known to share are not compared further by one thread,
+ * which else would keep its block waiting; that many are half a thousand reads from the
+ * second-level cache. After so many rounds, of 6 bytes each, what is not in order yet goes to the
+ * host. */
+constexpr unsigned REFINE_THREADS = 256;
+constexpr unsigned REFINE_WALK_BYTES = 1024;
+constexpr unsigned REFINE_ROUNDS = 32;
+
 /* Pinned staging: enough slots that two with the caller leave two in flight. Pinning costs 0.35 s a
  * GB (H200, driver 580), so the ring stays small; at 55 GB/s a slot of 16 MiB takes 0.3 ms, far
  * above the cost of starting a copy. */

@@ -1,16 +1,6 @@
 /* decimal_key.cc - see decimal_key.h.
  *
- * Word 0, from the top: one bit, 1 unless the number is negative; 62 bits of body; one bit that
- * says that further digits follow, which are not all 0. The words of a negative number are
- * complemented. The body grows with the suffix first, then with the number of digits before the
- * point, then with the first digits themselves:
- *
- *   suffix * 33 U + one of   W U + the first D digits                  W < 31
- *                            31 U + (W - 31) U / 1000 + the first D - 3      W < 1031
- *                            32 U + W                                  W >= 1031
- *
- * where W digits stand before the point, U = 10^D, and D = 17, or 16 if there are suffixes, of
- * which the greatest is 10: 11 * 33 * 10^16 < 2^62, and 33 * 10^17 too. No text is as long as U.
+ * Word 0 is laid out in core/line_image.h.
  *
  * Word 1 and all that follow: 18 digits each, then two bits, 1 if no others follow, else 2, or 0 if
  * the number is negative: 4 * 10^18 < 2^64.
@@ -41,14 +31,13 @@ constexpr uint64_t powers[] = {1,
                                100000000000000000,
                                1000000000000000000};
 
-constexpr unsigned DIGITS = 17, SUFFIX_DIGITS = 16;
-constexpr size_t WHOLE_SHORT = 31, WHOLE_LONG = 1031;
-constexpr unsigned LONG_LESS = 3; /* digits fewer from WHOLE_SHORT on */
 constexpr unsigned WORD_DIGITS = 18;
-constexpr uint64_t SUFFIX_UNITS = 33;
 
-static_assert(11 * SUFFIX_UNITS * powers[SUFFIX_DIGITS] < (uint64_t)1 << 62);
-static_assert(SUFFIX_UNITS * powers[DIGITS] < (uint64_t)1 << 62);
+static_assert(DECIMAL_UNIT == powers[DECIMAL_DIGITS]);
+static_assert(DECIMAL_SUFFIX_UNIT == powers[DECIMAL_SUFFIX_DIGITS]);
+static_assert(DECIMAL_LONG_PART == powers[DECIMAL_LONG_LESS]);
+static_assert(11 * DECIMAL_SUFFIX_UNITS * DECIMAL_SUFFIX_UNIT < (uint64_t)1 << 62);
+static_assert(DECIMAL_SUFFIX_UNITS * DECIMAL_UNIT < (uint64_t)1 << 62);
 static_assert(4 * (unsigned __int128)powers[WORD_DIGITS] <= UINT64_MAX);
 
 inline bool is_digit(char c)
@@ -71,48 +60,19 @@ inline const char *skip_zeros(const char *p, const char *end)
     return p;
 }
 
-/* What GNU sort takes for the separator of thousands. */
-constexpr char SEPARATOR = (char)0x80;
-
 inline unsigned suffix_at(const char *p, const char *end)
 {
-    if (p == end)
-        return 0;
-    switch (*p) {
-    case 'k':
-    case 'K':
-        return 1;
-    case 'M':
-        return 2;
-    case 'G':
-        return 3;
-    case 'T':
-        return 4;
-    case 'P':
-        return 5;
-    case 'E':
-        return 6;
-    case 'Z':
-        return 7;
-    case 'Y':
-        return 8;
-    case 'R':
-        return 9;
-    case 'Q':
-        return 10;
-    default:
-        return 0;
-    }
+    return p == end ? 0 : decimal_suffix_of(*p);
 }
 
 /* Reads the digits before the point from p on; returns where they end. */
 const char *scan_whole(const char *p, const char *end, struct decimal_text *decimal)
 {
-    for (; p < end && (*p == '0' || *p == SEPARATOR); ++p)
-        decimal->is_parted |= *p == SEPARATOR;
+    for (; p < end && (*p == '0' || *p == DECIMAL_SEPARATOR); ++p)
+        decimal->is_parted |= *p == DECIMAL_SEPARATOR;
     decimal->whole = p;
-    for (; p < end && (is_digit(*p) || *p == SEPARATOR); ++p) {
-        if (*p == SEPARATOR) {
+    for (; p < end && (is_digit(*p) || *p == DECIMAL_SEPARATOR); ++p) {
+        if (*p == DECIMAL_SEPARATOR) {
             decimal->is_parted = true;
             continue;
         }
@@ -146,8 +106,8 @@ void seek_digit(struct decimal_text *decimal, size_t digit)
             decimal->next_digit = 0;
         }
         for (size_t left = digit - decimal->next_digit; left > 0; ++decimal->next)
-            left -= *decimal->next != SEPARATOR;
-        while (*decimal->next == SEPARATOR)
+            left -= *decimal->next != DECIMAL_SEPARATOR;
+        while (*decimal->next == DECIMAL_SEPARATOR)
             ++decimal->next;
     }
     decimal->next_digit = digit;
@@ -172,31 +132,15 @@ uint64_t digits_value(struct decimal_text *decimal, size_t first, unsigned count
 /* How many digits word 0 holds. */
 unsigned first_word_digits(const struct decimal_text *decimal)
 {
-    const unsigned most = decimal->has_suffix ? SUFFIX_DIGITS : DIGITS;
-    if (decimal->whole_digits < WHOLE_SHORT)
-        return most;
-    return decimal->whole_digits < WHOLE_LONG ? most - LONG_LESS : 0;
-}
-
-inline uint64_t make_first_word(uint64_t body, bool more, bool negative)
-{
-    const uint64_t word = (uint64_t)1 << 63 | body << 1 | more;
-    return negative ? ~word : word;
+    return decimal_first_digits(decimal->has_suffix, decimal->whole_digits);
 }
 
 uint64_t first_word(struct decimal_text *decimal)
 {
     const unsigned kept = first_word_digits(decimal);
-    const uint64_t unit = powers[decimal->has_suffix ? SUFFIX_DIGITS : DIGITS];
-    const uint64_t whole = decimal->whole_digits;
-    uint64_t body = decimal->suffix * SUFFIX_UNITS * unit + digits_value(decimal, 0, kept);
-    if (whole < WHOLE_SHORT)
-        body += whole * unit;
-    else if (whole < WHOLE_LONG)
-        body += WHOLE_SHORT * unit + (whole - WHOLE_SHORT) * (unit / powers[LONG_LESS]);
-    else
-        body += (WHOLE_SHORT + 1) * unit + whole;
-    return make_first_word(body, decimal->digits > kept, decimal->negative);
+    return decimal_first_word(decimal->has_suffix, decimal->suffix, decimal->whole_digits,
+                              digits_value(decimal, 0, kept), decimal->digits > kept,
+                              decimal->negative);
 }
 
 /* Word 0 of a number whose digits it holds all, eight digits at a time; any other the careful way.
@@ -204,7 +148,7 @@ uint64_t first_word(struct decimal_text *decimal)
 template <bool has_suffix>
 inline uint64_t key_of(const char *text, size_t length)
 {
-    constexpr ptrdiff_t most = has_suffix ? SUFFIX_DIGITS : DIGITS;
+    constexpr ptrdiff_t most = has_suffix ? DECIMAL_SUFFIX_DIGITS : DECIMAL_DIGITS;
     const char *const end = text + length;
     const char *const begin = skip_blanks(text, end);
     const bool negative = begin < end && *begin == '-';
@@ -219,15 +163,14 @@ inline uint64_t key_of(const char *text, size_t length)
         p = digits_read(begin, p, end, &value);
         digits += p - fraction;
     }
-    if (digits > most || (p < end && *p == SEPARATOR)) {
+    if (digits > most || (p < end && *p == DECIMAL_SEPARATOR)) {
         struct decimal_text decimal;
         decimal_scan(text, length, has_suffix, &decimal);
         return first_word(&decimal);
     }
-    uint64_t body = (uint64_t)whole_digits * powers[most] + value * powers[most - digits];
-    if (has_suffix && value != 0)
-        body += suffix_at(p, end) * SUFFIX_UNITS * powers[most];
-    return make_first_word(body, false, negative && value != 0);
+    const unsigned suffix = has_suffix && value != 0 ? suffix_at(p, end) : 0;
+    return decimal_first_word(has_suffix, suffix, (uint64_t)whole_digits,
+                              value * powers[most - digits], false, negative && value != 0);
 }
 
 } // namespace

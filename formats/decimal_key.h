@@ -12,6 +12,8 @@
 #ifndef FORMATS_DECIMAL_KEY_H
 #define FORMATS_DECIMAL_KEY_H
 
+#include "core/line_image.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,13 +44,6 @@ void decimal_scan(const char *text, size_t length, bool has_suffix, struct decim
 
 /* Word `index` of the row, of which none before is the last. */
 uint64_t decimal_word(struct decimal_text *decimal, size_t index);
-
-/* Whether the word, of that index, is the last one of its row. */
-static inline bool decimal_word_is_last(uint64_t word, size_t index)
-{
-    /* The first word of a negative number is a complement, its lowest bit too. */
-    return index == 0 ? (word & 1) == !(word >> 63) : (word & 3) == 1;
-}
 
 /* Word 0 of the text, without and with suffixes. */
 uint64_t decimal_key(const char *text, size_t length);

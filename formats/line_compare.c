@@ -2,7 +2,7 @@
 #include "formats/line_compare.h"
 
 #include "formats/decimal_key.h"
-#include "formats/line_field.h"
+#include "core/line_field.h"
 #include "formats/number_value.h"
 
 #include <math.h>
@@ -88,8 +88,9 @@ int line_compare_keys(const struct line_order *order, size_t first, const char *
 {
     for (size_t i = first; i < order->key_count; i++) {
         const struct line_key *const key = &order->keys[i];
-        const int found = compare_spans(key->kind, line_key_find(order, key, a, a_length),
-                                        line_key_find(order, key, b, b_length));
+        const int found =
+            compare_spans(key->kind, line_key_find(order->separator, key, a, a_length),
+                          line_key_find(order->separator, key, b, b_length));
         if (found != 0)
             return (found > 0) != key->reverse ? 1 : -1;
     }

@@ -3,7 +3,7 @@
 
 #include "formats/decimal_key.h"
 #include "formats/line_compare.h"
-#include "formats/line_field.h"
+#include "core/line_field.h"
 #include "formats/number_text.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static bool rank_part(const struct line_order *order, const char *text, size_t l
                       uint64_t *rank, bool *is_exact)
 {
     const struct line_key *const key = &order->keys[0];
-    const struct line_span span = line_key_find(order, key, text, length);
+    const struct line_span span = line_key_find(order->separator, key, text, length);
     return rankers[key->kind](order, span.text, span.length, rank, is_exact);
 }
 

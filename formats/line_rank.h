@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Makes the rank of text[0..length), the same for both directions; *is_exact says whether lines
  * with equal ranks that are exact have equal first keys. False when that key is LINE_STRICT and not
  * one number: the line is then in no order. */
@@ -50,4 +54,7 @@ static inline int line_rank_compare(const struct line_order *order, const struct
     return line_rank_compare_equal(order, a, b);
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

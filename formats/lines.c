@@ -59,6 +59,11 @@ size_t lines_bytes(const struct lines *lines)
     return lines->bytes;
 }
 
+const char *lines_whole_text(const struct lines *lines)
+{
+    return lines->text;
+}
+
 static bool map_text(struct lines *lines, size_t bytes)
 {
     void *text = lines->text == NULL
@@ -88,39 +93,58 @@ static bool reserve_text(struct lines *lines, size_t more, struct error *error)
     return error_set_errno(error, "no memory for %zu bytes of text", need);
 }
 
-static bool add_input(struct lines *lines, const char *name, size_t lines_read, struct error *error)
+bool lines_begin_input(struct lines *lines, const struct source *source, size_t lines_read,
+                       struct error *error)
 {
     struct lines_input *inputs =
         realloc(lines->inputs, (lines->input_count + 1) * sizeof *lines->inputs);
-    char *const copy = strdup(name);
+    char *const name = strdup(source_name(source));
     if (inputs != NULL)
         lines->inputs = inputs;
-    if (inputs == NULL || copy == NULL) {
-        free(copy);
-        return error_set(error, "%s: no memory to read it", name);
+    if (inputs == NULL || name == NULL) {
+        free(name);
+        return error_set(error, "%s: no memory to read it", source_name(source));
     }
-    inputs[lines->input_count++] = (struct lines_input){copy, lines->bytes, lines_read};
+    inputs[lines->input_count++] = (struct lines_input){name, lines->bytes, lines_read};
+    return true;
+}
+
+/* The input begun last has been read to its end. */
+static void end_last_line(struct lines *lines)
+{
+    const char terminator = lines->order->terminator;
+    if (lines->bytes > lines->inputs[lines->input_count - 1].begin &&
+        lines->text[lines->bytes - 1] != terminator)
+        lines->text[lines->bytes++] = terminator;
+}
+
+/* There is always room for a last terminator too. */
+bool lines_read_input(struct lines *lines, struct source *source, size_t most, bool *ended,
+                      struct error *error)
+{
+    const uint64_t left = source_bytes_left(source);
+    const size_t coming = left < SIZE_MAX / 4 ? (size_t)left + 1 : GROWTH_BYTES;
+    const size_t want = coming < most ? coming : most;
+    size_t got;
+    if (!reserve_text(lines, coming + 1, error) ||
+        !source_read(source, lines->text + lines->bytes, want, &got, error))
+        return false;
+    lines->bytes += got;
+    *ended = got < want;
+    if (*ended)
+        end_last_line(lines);
     return true;
 }
 
 bool lines_append(struct lines *lines, struct source *source, size_t lines_read,
                   struct error *error)
 {
-    if (!add_input(lines, source_name(source), lines_read, error))
+    bool ended = false;
+    if (!lines_begin_input(lines, source, lines_read, error))
         return false;
-    const char terminator = lines->order->terminator;
-    const size_t begin = lines->bytes;
-    size_t want, got;
-    do {
-        const uint64_t left = source_bytes_left(source);
-        want = left < SIZE_MAX / 4 ? (size_t)left + 1 : GROWTH_BYTES;
-        if (!reserve_text(lines, want + 1, error) ||
-            !source_read(source, lines->text + lines->bytes, want, &got, error))
+    while (!ended)
+        if (!lines_read_input(lines, source, SIZE_MAX, &ended, error))
             return false;
-        lines->bytes += got;
-    } while (got == want);
-    if (lines->bytes > begin && lines->text[lines->bytes - 1] != terminator)
-        lines->text[lines->bytes++] = terminator;
     return true;
 }
 

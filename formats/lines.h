@@ -4,6 +4,9 @@
  *     -> (an engine sorts them by key) -> lines_refine: runs of equal keys, exactly
  *     -> lines_write: gathers the bytes; or lines_number: turns items into the numbers of lines
  *
+ * An engine of lines does all of this on its own copy of the text, and asks for no more than
+ * lines_key_items and lines_refine, now and then.
+ *
  * The order is that of `LC_ALL=C sort`, as core/line_order.h has it. The key is a monotone 64-bit
  * image of the first key of the order, so lines_refine has work only where keys are equal.
  */
@@ -22,8 +25,17 @@ struct lines;
  * the first key may be LINE_STRICT, is borrowed until lines_free. */
 struct lines *lines_create(unsigned threads, const struct line_order *order);
 
-/* Reads the source to its end. A last line without a terminator gets one. lines_read: lines of the
- * source that were read before, which count in messages. */
+/* Begins an input. lines_read: lines of the source that were read before, which count in messages.
+ */
+bool lines_begin_input(struct lines *lines, const struct source *source, size_t lines_read,
+                       struct error *error);
+
+/* Reads on in the input begun last, some `most` bytes at most; *ended: up to its end. A last line
+ * without a terminator then gets one. */
+bool lines_read_input(struct lines *lines, struct source *source, size_t most, bool *ended,
+                      struct error *error);
+
+/* Both, to the end of the source. */
 bool lines_append(struct lines *lines, struct source *source, size_t lines_read,
                   struct error *error);
 
@@ -36,6 +48,9 @@ size_t lines_count(const struct lines *lines);
 /* Bytes of text there are. */
 size_t lines_bytes(const struct lines *lines);
 
+/* The text, which moves when it grows; NULL if nothing was read. */
+const char *lines_whole_text(const struct lines *lines);
+
 /* Keys the next 1..capacity lines, in input order; *count 0 when all are keyed. index says where
  * the line stands in the text and grows from line to line. If the first key is LINE_STRICT, one
  * that is not one number, with blanks around it at most, is an error "FILE:LINE: ...". capacity is
@@ -43,6 +58,11 @@ size_t lines_bytes(const struct lines *lines);
 #define LINES_KEY_MIN ((size_t)1 << 18)
 bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, size_t *count,
                struct error *error);
+
+/* The same for items, in the order of the text, that say where their lines are: sets the keys, and
+ * the bit of index that says whether they are exact. */
+bool lines_key_items(const struct lines *lines, struct key_index *items, size_t count,
+                     struct error *error);
 
 /* Puts runs of equal keys among items[0..*count), sorted by key and equal keys by index, into the
  * exact order. If the order is unique, only the first of equal lines is kept; *count says how many

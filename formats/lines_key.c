@@ -129,3 +129,29 @@ bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, si
     lines->keyed += *count;
     return true;
 }
+
+/* Items that a thread keys at a time. */
+#define ITEMS_COUNT ((size_t)1024)
+
+bool lines_key_items(const struct lines *lines, struct key_index *items, size_t count,
+                     struct error *error)
+{
+    const struct line_order *const order = lines->order;
+    line_ranker *const ranker = line_ranker_of(order);
+    const uint64_t complement = order->keys[0].reverse ? UINT64_MAX : 0;
+    size_t bad_item = SIZE_MAX; /* the first that is not a number, as items are in order */
+#pragma omp parallel for schedule(dynamic, ITEMS_COUNT) num_threads((int)lines->threads)           \
+    reduction(min                                                                                  \
+              : bad_item) if (count > ITEMS_COUNT)
+    for (size_t i = 0; i < count; ++i) {
+        bool exact;
+        if (ranker(order, line_text(lines, items[i]), line_length(lines, items[i]), &items[i].key,
+                   &exact)) {
+            items[i].index = line_index(line_offset(items[i]), exact);
+            items[i].key ^= complement;
+        } else if (i < bad_item) {
+            bad_item = i;
+        }
+    }
+    return bad_item == SIZE_MAX || refuse_line(lines, line_offset(items[bad_item]), error);
+}

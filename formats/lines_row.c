@@ -82,7 +82,7 @@ struct line_span lines_row_span(const struct lines *lines, struct key_index item
     const size_t length = line_length(lines, item);
     if (line_key_is_whole(key))
         return (struct line_span){text, length};
-    return line_key_find(lines->order, key, text, length);
+    return line_key_find(lines->order->separator, key, text, length);
 }
 
 void lines_row_open(const struct lines *lines, struct key_index item, size_t column,

@@ -20,7 +20,7 @@
 #define FORMATS_LINES_ROW_H
 
 #include "formats/decimal_key.h"
-#include "formats/line_field.h"
+#include "core/line_field.h"
 #include "formats/lines_text.h"
 
 enum row_kind {

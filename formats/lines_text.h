@@ -1,9 +1,10 @@
-/* lines_text.h - what the sources of lines.h share: the text, and how an item names a line of
- * it.
+/* lines_text.h - what the sources of lines.h share: the text. How an item names a line of it is
+ * in core/line_item.h.
  */
 #ifndef FORMATS_LINES_TEXT_H
 #define FORMATS_LINES_TEXT_H
 
+#include "core/line_item.h"
 #include "formats/lines.h"
 #include "formats/newlines.h"
 
@@ -37,26 +38,9 @@ struct lines {
     unsigned threads;
 };
 
-/* An item's index is the place of the line's first byte, and in the lowest bit whether its key is
- * exact: lines whose equal keys are all exact are equal in the first key of the order. */
-static inline uint64_t line_index(size_t offset, bool exact)
-{
-    return (uint64_t)offset << 1 | !exact;
-}
-
-static inline size_t line_offset(struct key_index item)
-{
-    return (size_t)(item.index >> 1);
-}
-
 static inline const char *line_text(const struct lines *lines, struct key_index item)
 {
     return lines->text + line_offset(item);
-}
-
-static inline bool line_is_exact(struct key_index item)
-{
-    return (item.index & 1) == 0;
 }
 
 /* The length without the terminator. */

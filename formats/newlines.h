@@ -4,23 +4,11 @@
 #ifndef FORMATS_NEWLINES_H
 #define FORMATS_NEWLINES_H
 
+#include "core/byte_mask.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-/* The byte in each byte of a word. */
-static inline uint64_t byte_in_all(char byte)
-{
-    return (unsigned char)byte * (uint64_t)0x0101010101010101u;
-}
-
-/* 0x80 in each byte of the word that is the byte of `all`, 0 in the others. */
-static inline uint64_t byte_mask(uint64_t word, uint64_t all)
-{
-    const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
-    const uint64_t difference = word ^ all;
-    return ~(((difference & low) + low) | difference | low);
-}
 
 /* How often the byte is in text[0..bytes). */
 static inline size_t bytes_count(const char *text, size_t bytes, char byte)

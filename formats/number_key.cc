@@ -16,15 +16,17 @@
  *   3. a hexadecimal number of up to 16 digits: exact;
  *   4. strtold(3) on a bounded spelling of the number.
  *
- * Exact keys. `exact` is said of decimals of at most 15 significant digits (and of hexadecimal
- * whole numbers that have such a decimal), well inside a double's range. Two different ones, a < b,
- * never share a key d: both are multiples of the last of a's 15 places, so b - a > a * 10^-15,
+ * Exact keys. `exact` is said of decimals of at most 15 significant digits, zeros at their end left
+ * out (and of hexadecimal whole numbers that have such a decimal), well inside a double's range. It
+ * goes by the decimal and the key alone, not by the way the key was found. Two different ones, a <
+ * b, never share a key d: both are multiples of the last of a's 15 places, so b - a > a * 10^-15,
  * whereas numbers that share a key are apart by at most (1 + 2^-10) units in the last place of d,
  * (the nearest double of the nearest long double is at most 1/2 + 2^-12 units away), and such a
  * unit is at most d * 2^-52 < a * 2.3e-16. Zero and the infinities are exact too: what else
  * has their keys, underflow and overflow, is not. NaNs are equal but for their sign, as the
  * newest sort(1) compares them; a payload is only text.
  */
+#include "core/line_image.h"
 #include "formats/number_digits.h"
 #include "formats/number_scan.h"
 #include "formats/number_text.h"
@@ -55,13 +57,6 @@ constexpr long double coarse_powers[] = {1e-308L, 1e-280L, 1e-252L, 1e-224L, 1e-
                                          1e-140L, 1e-112L, 1e-84L,  1e-56L,  1e-28L,  1e0L,
                                          1e28L,   1e56L,   1e84L,   1e112L,  1e140L,  1e168L,
                                          1e196L,  1e224L,  1e252L,  1e280L,  1e308L};
-
-/* The keys below that of -inf, 0x000fffffffffffff. */
-constexpr uint64_t KEY_NO_NUMBER = 0;
-constexpr uint64_t KEY_NEGATIVE_NAN = 1;
-constexpr uint64_t KEY_POSITIVE_NAN = 2;
-
-constexpr uint64_t EXACT_LIMIT = 1000000000000000; /* 10^15 */
 
 /* Far inside the normal doubles, so that rounding is relative. */
 constexpr long double SAFE_LEAST = 1e-290L, SAFE_GREATEST = 1e290L;
@@ -195,13 +190,11 @@ long double spelled_value(const struct number_scan *scan)
     return strtold(spelling, nullptr);
 }
 
-/* The ordered bits of a double that is not a NaN, the same for -0 as for 0. */
-inline uint64_t key_of_double(double value, bool negative)
+inline uint64_t bits_of(double magnitude)
 {
     uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    const uint64_t sign = (uint64_t)1 << 63;
-    return negative && bits != 0 ? ~(bits | sign) : bits | sign;
+    memcpy(&bits, &magnitude, sizeof bits);
+    return bits;
 }
 
 /* Anything that the fast way has not taken: hexadecimal, words, many digits, great exponents. */
@@ -209,31 +202,31 @@ void careful_key(const struct number_scan *scan, uint64_t *key, bool *exact)
 {
     *exact = true;
     if (scan->form == FORM_NAN) {
-        *key = scan->negative ? KEY_NEGATIVE_NAN : KEY_POSITIVE_NAN;
+        *key = scan->negative ? NUMBER_IMAGE_NEGATIVE_NAN : NUMBER_IMAGE_POSITIVE_NAN;
         return;
     }
     if (scan->form == FORM_INFINITY) {
-        *key = key_of_double(HUGE_VAL, scan->negative);
+        *key = number_image(NUMBER_BITS_INFINITY, scan->negative);
         return;
     }
     if (scan->first == nullptr) {
-        *key = key_of_double(0, false);
+        *key = number_image(0, false);
         return;
     }
     struct decimal decimal;
     long double wide;
     double magnitude;
+    const bool is_short = scan->form == FORM_DECIMAL && cut_decimal(scan, &decimal);
     *exact = false;
-    if (scan->form == FORM_DECIMAL && cut_decimal(scan, &decimal) &&
-        bounded_decimal(&decimal, &magnitude)) {
-        *exact = !decimal.is_cut && decimal.mantissa < EXACT_LIMIT;
-    } else if (exact_hex(scan, &wide)) {
+    if (exact_hex(scan, &wide)) {
         magnitude = (double)wide;
-        *exact = wide < EXACT_LIMIT && wide == floorl(wide);
-    } else {
+        *exact = wide < NUMBER_EXACT_LIMIT && wide == floorl(wide);
+    } else if (!is_short || !bounded_decimal(&decimal, &magnitude)) {
         magnitude = (double)fabsl(spelled_value(scan));
     }
-    *key = key_of_double(magnitude, scan->negative);
+    if (is_short)
+        *exact = !decimal.is_cut && number_image_is_exact(decimal.mantissa, bits_of(magnitude));
+    *key = number_image(bits_of(magnitude), scan->negative);
 }
 
 /* The key of the common spellings; false for all others. */
@@ -249,8 +242,9 @@ inline bool fast_key(const char *text, size_t length, uint64_t *key, bool *exact
         magnitude = (double)wide;
     else if (!bounded_decimal(&decimal, &magnitude))
         return false;
-    *key = key_of_double(magnitude, decimal.negative);
-    *exact = decimal.mantissa < EXACT_LIMIT;
+    const uint64_t bits = bits_of(magnitude);
+    *key = number_image(bits, decimal.negative);
+    *exact = number_image_is_exact(decimal.mantissa, bits);
     return true;
 }
 
@@ -275,7 +269,7 @@ void number_prefix_key(const char *text, size_t length, uint64_t *key, bool *exa
     if (number_scan_prefix(text, length, &scan)) {
         careful_key(&scan, key, exact);
     } else {
-        *key = KEY_NO_NUMBER;
+        *key = NUMBER_IMAGE_NONE;
         *exact = true;
     }
 }

@@ -36,7 +36,7 @@ forbid 'bench/ is nobody'\''s but its own' "$any" "bench/$any" 'bench/'
 forbid 'formats/ includes core/ and itself' "formats/$any" "(cli|cpu|cuda)/$any"
 forbid 'backends are known to the table in core/ alone' "(cli|core|formats)/$any" "(cpu|cuda)/$any"
 forbid 'the pipeline is above this' "(formats|cpu|cuda)/$any" 'core/pipeline\.h'
-forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" 'core/pipeline\.[ch]'
+forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" 'core/pipeline(_run|_lines)?\.[ch]'
 forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/|bench/bench_)options\.c'
 forbid 'zstd.h is for formats/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/zstd\.c'
 forbid 'CUB is for bench/cub_peers.cu' "$any" "(cub|thrust)/$any" 'bench/cub_peers\.cu'

@@ -38,7 +38,9 @@ done
 for line in 'input +two: text' 'output +out: text' 'device +cpu' 'algorithm '; do
     ok_says "--explain tells: $line" "^$line" -- gpusort --explain two -o out
 done
-ok_says '--explain has no seconds for lines' '^model +none' -- gpusort --explain two
+ok_says '--explain has seconds for lines' '^model +cpu [0-9.]+ s, gpu [0-9.]+ s' -- gpusort --explain two
+ok_says '--explain has no seconds for indices of lines' '^model +none' -- \
+    gpusort --explain --argsort two
 ok_says "--explain has the row of the table" \
     '^table +cpu \([0-9]+ threads\), any width, 0 items or more: radix$' -- \
     gpusort --explain --device=cpu two

@@ -262,14 +262,14 @@ static bool send_items(struct engine *engine, const unsigned char *items, size_t
         /* Odd pieces, some filled only in part. */
         const size_t want = std::min(count - sent, count / 3 + 1);
         struct chunk chunk = {};
-        if (!cuda_backend.lend(engine, want, &chunk, error))
+        if (!cuda_backend.keys->lend(engine, want, &chunk, error))
             return false;
         if (chunk.capacity == 0 || chunk.capacity > want)
             return error_set(error, "lent %zu items for %zu wanted", chunk.capacity, want);
         chunk.count = (chunk.capacity + 1) / 2;
         memcpy(chunk.items, items + sent * item_bytes, chunk.count * item_bytes);
         sent += chunk.count;
-        if (!cuda_backend.take(engine, chunk, error))
+        if (!cuda_backend.keys->take(engine, chunk, error))
             return false;
     }
     return true;
@@ -282,12 +282,12 @@ static bool receive_items(struct engine *engine, std::vector<unsigned char> *out
     struct chunk previous = {};
     for (;;) {
         struct chunk chunk = {};
-        if (!cuda_backend.give(engine, &chunk, error))
+        if (!cuda_backend.keys->give(engine, &chunk, error))
             return false;
         if (previous.count) {
             const unsigned char *const bytes = (const unsigned char *)previous.items;
             output->insert(output->end(), bytes, bytes + previous.count * item_bytes);
-            if (!cuda_backend.take_back(engine, previous, error))
+            if (!cuda_backend.keys->take_back(engine, previous, error))
                 return false;
         }
         if (chunk.count == 0)
@@ -302,10 +302,11 @@ static bool sort_through(const struct sort_spec *spec, const void *items, size_t
     struct engine *engine = NULL;
     output->clear();
     const bool done =
-        cuda_backend.open(spec, &engine, error) &&
+        cuda_backend.keys->open(spec, &engine, error) &&
         send_items(engine, (const unsigned char *)items, count, spec->item_bytes, error) &&
-        cuda_backend.sort(engine, error) && receive_items(engine, output, spec->item_bytes, error);
-    cuda_backend.close(engine);
+        cuda_backend.keys->sort(engine, error) &&
+        receive_items(engine, output, spec->item_bytes, error);
+    cuda_backend.keys->close(engine);
     return done;
 }
 
@@ -580,26 +581,26 @@ static void check_refusals(struct tap *tap)
     spec.threads = 1;
     struct engine *engine = NULL;
     struct error error = {};
-    tap_print(tap, !cuda_backend.open(&spec, &engine, &error) && error.is_set,
+    tap_print(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set,
               "a tile size that no path has is refused: ", error.message);
     spec.tile_size = 256;
     spec.count = SIZE_MAX / 16;
     error = {};
-    tap_print(tap, !cuda_backend.open(&spec, &engine, &error) && error.is_set,
+    tap_print(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set,
               "more than memory holds is refused: ", error.message);
     spec.count = 5;
     error = {};
     struct chunk chunk = {};
-    bool filled = cuda_backend.open(&spec, &engine, &error) &&
-                  cuda_backend.lend(engine, 9, &chunk, &error) && chunk.capacity == 5;
+    bool filled = cuda_backend.keys->open(&spec, &engine, &error) &&
+                  cuda_backend.keys->lend(engine, 9, &chunk, &error) && chunk.capacity == 5;
     if (filled) {
         memset(chunk.items, 0, 5 * sizeof(uint64_t));
         chunk.count = 5;
-        filled = cuda_backend.take(engine, chunk, &error);
+        filled = cuda_backend.keys->take(engine, chunk, &error);
     }
-    tap_print(tap, filled && !cuda_backend.lend(engine, 1, &chunk, &error) && error.is_set,
+    tap_print(tap, filled && !cuda_backend.keys->lend(engine, 1, &chunk, &error) && error.is_set,
               "more items than announced are refused: ", error.message);
-    cuda_backend.close(engine);
+    cuda_backend.keys->close(engine);
 }
 
 /* A path with a limit refuses one item more: at once where that is known, else when it
@@ -617,18 +618,18 @@ static void check_limit(const struct algorithm *algorithm, struct tap *tap)
     struct error error = {};
     char claim[160];
     snprintf(claim, sizeof claim, "%s refuses %zu items: ", algorithm->name, beyond);
-    tap_print(tap, !cuda_backend.open(&spec, &engine, &error) && error.is_set, claim,
+    tap_print(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set, claim,
               error.message);
     spec.count = COUNT_UNKNOWN;
     error = {};
     const std::vector<unsigned char> items(beyond);
-    const bool is_filled = cuda_backend.open(&spec, &engine, &error) &&
+    const bool is_filled = cuda_backend.keys->open(&spec, &engine, &error) &&
                            send_items(engine, items.data(), beyond, 1, &error);
     snprintf(claim, sizeof claim, "%s refuses %zu items of an unknown count: ", algorithm->name,
              beyond);
-    tap_print(tap, is_filled && !cuda_backend.sort(engine, &error) && error.is_set, claim,
+    tap_print(tap, is_filled && !cuda_backend.keys->sort(engine, &error) && error.is_set, claim,
               error.message);
-    cuda_backend.close(engine);
+    cuda_backend.keys->close(engine);
 }
 
 /* The table of "auto" names paths and tiles that there are. */

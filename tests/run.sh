@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
-for_the_stand_in=(argsort cli device input top)
+for_the_stand_in=(argsort cli device input text_device top)
 for_any_device=(fuzz sort_cases)
 
 # The stand-in and the sanitizers are slow: the most numbers in an array of the device matrix there.
@@ -40,9 +40,19 @@ top_largest() {
     [ "${TEST_SIZE:-full}" = small ] && echo 8193 || echo 20011
 }
 
+# The same for the matrix of runs of equal keys.
+runs_largest() {
+    [ "${TEST_SIZE:-full}" = small ] && echo 1025 || echo 3100
+}
+
 # Whole sorts of arrays that radix looks at take a while, the kernels that look do not.
 ordered_largest() {
     [ "${TEST_SIZE:-full}" = small ] && echo 0 || echo 1048577
+}
+
+# Lines of a text of the matrix of lines.
+lines_most() {
+    [ "${TEST_SIZE:-full}" = small ] && echo 1000 || echo 20000
 }
 
 # add_test NAME COMMAND...: a test is a script in $results that keeps what the command prints.
@@ -79,6 +89,15 @@ add_tests() {
     if [ -x "$build/simt/top_matrix" ]; then
         add_test top_matrix "$build/simt/top_matrix" "$(top_largest)"
     fi
+    if [ -x "$build/simt/lines_matrix" ]; then
+        add_test lines_matrix "$build/simt/lines_matrix" "$(lines_most)"
+    fi
+    if [ -x "$build/simt/gather_matrix" ]; then
+        add_test gather_matrix "$build/simt/gather_matrix"
+    fi
+    if [ -x "$build/simt/runs_matrix" ]; then
+        add_test runs_matrix "$build/simt/runs_matrix" "$(runs_largest)"
+    fi
     for test in tests/*.sh; do
         name=$(basename "$test" .sh)
         case $name in lib | run) continue ;; esac
@@ -95,13 +114,12 @@ add_tests() {
     fi
 }
 
-# add_sanitizer_test TOOL PATH: a small matrix of the path under compute-sanitizer.
+# add_sanitizer_test TOOL NAME COMMAND...: a small matrix under compute-sanitizer.
 add_sanitizer_test() {
     local sanitizer
     sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
     if [ -x "$sanitizer" ]; then
-        add_test "$1-$2" "$sanitizer" --tool "$1" --error-exitcode 1 \
-            "$build/tests/device_matrix" --quick "$(matrix_largest "$2")" "$2"
+        add_test "$1-$2" "$sanitizer" --tool "$1" --error-exitcode 1 "${@:3}"
     else
         add_test "$1-$2" echo '1..0 # SKIP no compute-sanitizer'
     fi
@@ -110,20 +128,28 @@ add_sanitizer_test() {
 # Each path and each type by itself, so that all processors have something to do. The shell tests
 # leave tile sizes to device_matrix: each of their runs starts CUDA.
 add_gpu_tests() {
-    local path type
+    local path type tool
     for path in $(gpu_paths "$build/gpusort"); do
         add_test "device_matrix-$path" "$build/tests/device_matrix" 1700001 "$path"
-        add_sanitizer_test memcheck "$path"
-        add_sanitizer_test racecheck "$path"
+        for tool in memcheck racecheck; do
+            add_sanitizer_test $tool "$path" \
+                "$build/tests/device_matrix" --quick "$(matrix_largest "$path")" "$path"
+        done
     done
+    add_test gather_matrix "$build/tests/gather_matrix"
+    add_sanitizer_test memcheck gather "$build/tests/gather_matrix" --quick
+    add_sanitizer_test racecheck gather "$build/tests/gather_matrix" --quick
     add_test ordered_matrix "$build/tests/ordered_matrix"
     add_test top_matrix "$build/tests/top_matrix" 300007
+    add_test lines_matrix "$build/tests/lines_matrix" 200000
+    add_test runs_matrix "$build/tests/runs_matrix"
     for type in $("$build/gpusort" --list | awk '/^[^ ]/ { on = /^types/ } on && /^  / { print $1 }'); do
         add_test "device-$type" "GPUSORT=$build/gpusort" TEST_TYPES="$type" TEST_TILES=no \
             bash tests/device.sh
         add_test "types-$type" "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu TEST_TYPES="$type" \
             TEST_SIZE=small bash tests/types.sh
     done
+    add_test text_device "GPUSORT=$build/gpusort" bash tests/text_device.sh
     add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=200 bash tests/fuzz.sh
     add_test bench "GPUSORT=$build/gpusort" "BENCH=$build/bench/bench_sort" bash tests/bench.sh
 }

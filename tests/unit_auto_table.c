@@ -95,6 +95,28 @@ static void the_model_agrees_with_the_measured(void **state)
     assert_false(gpu_is_sooner(1, 1000000000, 16));
 }
 
+/* 0.24 s for 246 MB of lines by 16 threads, 6.2 for 5.44 GB, 0.42 for 123 MB by 2 of another
+ * machine. */
+static void the_model_of_lines_agrees_with_the_measured(void **state)
+{
+    (void)state;
+    struct measured {
+        uint64_t bytes;
+        unsigned threads;
+        double cpu_seconds;
+    } const measured[] = {{246000000, 16, 0.24}, {5440000000, 16, 6.2}, {123000000, 2, 0.42}};
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        const struct auto_estimate estimate =
+            auto_estimate_lines(measured[i].bytes, measured[i].threads);
+        assert_true(estimate.cpu_seconds > measured[i].cpu_seconds * 0.8);
+        assert_true(estimate.cpu_seconds < measured[i].cpu_seconds * 1.25);
+    }
+    const struct auto_estimate small = auto_estimate_lines(measured[0].bytes, 16);
+    const struct auto_estimate large = auto_estimate_lines(measured[1].bytes, 16);
+    assert_true(small.cpu_seconds < small.gpu_seconds);
+    assert_true(large.gpu_seconds < large.cpu_seconds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +125,7 @@ int main(void)
         cmocka_unit_test(every_row_is_found),
         cmocka_unit_test(rows_of_the_cpu_are_its_paths),
         cmocka_unit_test(the_model_agrees_with_the_measured),
+        cmocka_unit_test(the_model_of_lines_agrees_with_the_measured),
     };
     return cmocka_run_group_tests_name("auto table", tests, NULL, NULL);
 }

@@ -272,12 +272,12 @@ static void fill(struct engine *engine, const struct test_case *c)
     for (size_t done = 0; done < c->count;) {
         struct chunk chunk;
         const size_t left = c->count - done, third = c->count / 3 + 1;
-        if (!backends[0]->lend(engine, left < third ? left : third, &chunk, &error))
+        if (!backends[0]->keys->lend(engine, left < third ? left : third, &chunk, &error))
             fail_msg("%s", error.message);
         assert_in_range(chunk.capacity, 1, third);
         chunk.count = chunk.capacity < left ? chunk.capacity : left;
         memcpy(chunk.items, c->input + done * width, chunk.count * width);
-        assert_true(backends[0]->take(engine, chunk, &error));
+        assert_true(backends[0]->keys->take(engine, chunk, &error));
         done += chunk.count;
     }
 }
@@ -289,7 +289,7 @@ static void compare_output(struct engine *engine, const struct test_case *c, con
     struct chunk chunk;
     size_t done = 0;
     for (;;) {
-        assert_true(backends[0]->give(engine, &chunk, &error));
+        assert_true(backends[0]->keys->give(engine, &chunk, &error));
         if (chunk.count == 0)
             break;
         assert_true(chunk.count <= c->count - done);
@@ -297,7 +297,7 @@ static void compare_output(struct engine *engine, const struct test_case *c, con
             fail_msg("%zu items of %s, %s, %s: not as qsort has them", c->count, c->wanted->type,
                      c->shape->name, how);
         done += chunk.count;
-        assert_true(backends[0]->take_back(engine, chunk, &error));
+        assert_true(backends[0]->keys->take_back(engine, chunk, &error));
     }
     assert_int_equal(done, c->count);
 }
@@ -309,13 +309,13 @@ static void check_sort(const struct test_case *c, bool known, unsigned threads)
     struct error error = {0};
     char how[64];
     snprintf(how, sizeof how, "%s count, %u threads", known ? "known" : "unknown", threads);
-    if (!backends[0]->open(&spec, &engine, &error))
+    if (!backends[0]->keys->open(&spec, &engine, &error))
         fail_msg("%s", error.message);
     fill(engine, c);
-    if (!backends[0]->sort(engine, &error))
+    if (!backends[0]->keys->sort(engine, &error))
         fail_msg("%s", error.message);
     compare_output(engine, c, how);
-    backends[0]->close(engine);
+    backends[0]->keys->close(engine);
 }
 
 /* ---- Tests ---- */
@@ -379,18 +379,18 @@ static void inside_a_parallel_region(void **state)
         struct engine *engine = NULL;
         struct error error = {0};
         struct chunk chunk;
-        fine[i] = backends[0]->open(&spec, &engine, &error) &&
-                  backends[0]->lend(engine, c.count, &chunk, &error);
+        fine[i] = backends[0]->keys->open(&spec, &engine, &error) &&
+                  backends[0]->keys->lend(engine, c.count, &chunk, &error);
         if (fine[i]) {
             chunk.count = c.count;
             memcpy(chunk.items, c.input, c.count * 8);
-            fine[i] = backends[0]->take(engine, chunk, &error) &&
-                      backends[0]->sort(engine, &error) &&
-                      backends[0]->give(engine, &chunk, &error) && chunk.count == c.count;
+            fine[i] = backends[0]->keys->take(engine, chunk, &error) &&
+                      backends[0]->keys->sort(engine, &error) &&
+                      backends[0]->keys->give(engine, &chunk, &error) && chunk.count == c.count;
         }
         if (fine[i])
             memcpy(sorted[i], chunk.items, c.count * 8);
-        backends[0]->close(engine);
+        backends[0]->keys->close(engine);
     }
     for (int i = 0; i < 2; i++) {
         assert_true(fine[i]);
@@ -408,22 +408,22 @@ static void another_number_of_items_than_promised(void **state)
     struct engine *engine = NULL;
     struct error error = {0};
     struct chunk chunk;
-    assert_true(backends[0]->open(&spec, &engine, &error));
-    assert_true(backends[0]->lend(engine, 1000, &chunk, &error));
+    assert_true(backends[0]->keys->open(&spec, &engine, &error));
+    assert_true(backends[0]->keys->lend(engine, 1000, &chunk, &error));
     assert_int_equal(chunk.capacity, 100);
     chunk.count = 99;
     memcpy(chunk.items, c.input, chunk.count * 8);
-    assert_true(backends[0]->take(engine, chunk, &error));
-    assert_false(backends[0]->sort(engine, &error));
+    assert_true(backends[0]->keys->take(engine, chunk, &error));
+    assert_false(backends[0]->keys->sort(engine, &error));
     assert_non_null(strstr(error.message, "99 items came where 100 were promised"));
     error = (struct error){0};
-    assert_true(backends[0]->lend(engine, 1, &chunk, &error));
+    assert_true(backends[0]->keys->lend(engine, 1, &chunk, &error));
     chunk.count = 1;
     memcpy(chunk.items, c.input, 8);
-    assert_true(backends[0]->take(engine, chunk, &error));
-    assert_false(backends[0]->lend(engine, 1, &chunk, &error));
+    assert_true(backends[0]->keys->take(engine, chunk, &error));
+    assert_false(backends[0]->keys->lend(engine, 1, &chunk, &error));
     assert_non_null(strstr(error.message, "more than the promised 100 items"));
-    backends[0]->close(engine);
+    backends[0]->keys->close(engine);
     free_case(&c);
 }
 
@@ -435,20 +435,20 @@ static void calls_out_of_turn(void **state)
     struct engine *engine = NULL;
     struct error error = {0};
     struct chunk chunk, second;
-    assert_true(backends[0]->open(&spec, &engine, &error));
-    assert_false(backends[0]->give(engine, &chunk, &error));
-    assert_true(backends[0]->lend(engine, 10, &chunk, &error));
-    assert_false(backends[0]->lend(engine, 10, &second, &error));
-    assert_false(backends[0]->sort(engine, &error));
+    assert_true(backends[0]->keys->open(&spec, &engine, &error));
+    assert_false(backends[0]->keys->give(engine, &chunk, &error));
+    assert_true(backends[0]->keys->lend(engine, 10, &chunk, &error));
+    assert_false(backends[0]->keys->lend(engine, 10, &second, &error));
+    assert_false(backends[0]->keys->sort(engine, &error));
     chunk.count = 11;
-    assert_false(backends[0]->take(engine, chunk, &error));
+    assert_false(backends[0]->keys->take(engine, chunk, &error));
     chunk.count = 0;
     error = (struct error){0};
-    assert_true(backends[0]->take(engine, chunk, &error));
-    assert_true(backends[0]->sort(engine, &error));
-    assert_false(backends[0]->sort(engine, &error));
-    backends[0]->close(engine);
-    backends[0]->close(NULL);
+    assert_true(backends[0]->keys->take(engine, chunk, &error));
+    assert_true(backends[0]->keys->sort(engine, &error));
+    assert_false(backends[0]->keys->sort(engine, &error));
+    backends[0]->keys->close(engine);
+    backends[0]->keys->close(NULL);
     free_case(&c);
 }
 
@@ -462,12 +462,12 @@ static void more_than_any_memory(void **state)
                              .threads = 1};
     struct engine *engine = NULL;
     struct error error = {0};
-    assert_false(backends[0]->open(&spec, &engine, &error));
+    assert_false(backends[0]->keys->open(&spec, &engine, &error));
     assert_null(engine);
     assert_non_null(strstr(error.message, "out of memory: 9007199254740992 bytes"));
     spec.count = SIZE_MAX - 1;
     error = (struct error){0};
-    assert_false(backends[0]->open(&spec, &engine, &error));
+    assert_false(backends[0]->keys->open(&spec, &engine, &error));
     assert_non_null(strstr(error.message, "out of memory"));
 }
 
@@ -489,7 +489,7 @@ static void what_cannot_be_opened(void **state)
     wrong[4].threads = 0;
     for (size_t i = 0; i < 5; i++) {
         error = (struct error){0};
-        assert_false(backends[0]->open(&wrong[i], &engine, &error));
+        assert_false(backends[0]->keys->open(&wrong[i], &engine, &error));
         assert_true(error.is_set);
     }
 }

@@ -3,7 +3,7 @@
  * The expected spans are those that `sort --debug` of GNU coreutils underlines. Each line is
  * held in memory of just its size, so that a sanitizer sees a byte read outside of it.
  */
-#include "formats/line_field.h"
+#include "core/line_field.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,12 +85,11 @@ static void test_spans(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof span_cases / sizeof *span_cases; i++) {
         const struct span_case *c = &span_cases[i];
-        const struct line_order order = {.separator = c->separator};
         const size_t length = strlen(c->line), expected = strlen(c->expected);
         char *const line = malloc(length + !length);
         assert_non_null(line);
         memcpy(line, c->line, length);
-        const struct line_span span = line_key_find(&order, &c->key, line, length);
+        const struct line_span span = line_key_find(c->separator, &c->key, line, length);
         if (span.text != line + c->offset || span.length != expected)
             fail_msg("case %zu, '%s': %zu bytes at %td", i, c->line, span.length, span.text - line);
         assert_memory_equal(span.text, c->expected, expected);
@@ -104,13 +103,11 @@ static void test_nul_bytes(void **state)
     (void)state;
     const char line[] = "a\0bc d";
     const size_t length = sizeof line - 1;
-    struct line_order order = {.separator = 0};
     const struct line_key key = {.begin = {1, 0, false}, TO_FIELD(1)};
-    struct line_span span = line_key_find(&order, &key, line, length);
+    struct line_span span = line_key_find('\0', &key, line, length);
     assert_ptr_equal(span.text, line + 2);
     assert_int_equal(span.length, 4);
-    order.separator = LINE_SEPARATOR_BLANKS;
-    span = line_key_find(&order, &key, line, length);
+    span = line_key_find(LINE_SEPARATOR_BLANKS, &key, line, length);
     assert_ptr_equal(span.text, line + 4);
     assert_int_equal(span.length, 2);
 }

@@ -1,0 +1,314 @@
+/* pipeline_lines.c - JOB_SORT of lines.
+ *
+ *   source -> text, in memory
+ *   by an engine of lines, if the backend has one:
+ *     pieces of the text, while the next one is read -> upload -> lines found, keyed, sorted,
+ * refined and gathered there -> download -> sink; the engine asks for the keys of a few lines, and
+ * for the order of some that are equal in them else: text -> one struct key_index a line -> an
+ * engine of items sorts them -> runs of equal keys are refined -> the lines, or their numbers, are
+ * gathered -> sink
+ */
+#include "core/clock.h"
+#include "core/pipeline_run.h"
+#include "core/shared_copy.h"
+#include "core/text_feed.h"
+#include "formats/indices.h"
+#include "formats/lines.h"
+
+#include <stdlib.h>
+
+/* Text that is read before the engine is given it. Large enough that a read shared out to threads
+ * pays. */
+#define TEXT_PIECE_BYTES ((size_t)64 << 20)
+
+/* True if what is written is the text that was read, in another order. */
+static bool writes_all_lines(const struct job *job)
+{
+    return !job->sort.is_top && !job->argsort.index_type && !job->line_order.unique;
+}
+
+/* ---- an engine of items ---- */
+
+static bool key_lines(struct run *run, const struct sort_spec *sort, struct lines *lines,
+                      struct error *error)
+{
+    struct sort_spec spec = *sort;
+    uint64_t start = clock_now_ns();
+    if (!lines_index(lines, error) ||
+        (run->job->argsort.index_type &&
+         !argsort_check_count(&run->job->argsort, lines_count(lines), error)))
+        return false;
+    run_stage_add(run, STAGE_PARSE, start);
+    spec.count = lines_count(lines);
+    spec.is_top = false; /* what the order of equal keys is, shows only when they are refined */
+    if (!run->functions->open(&spec, &run->engine, error))
+        return false;
+    start = clock_now_ns();
+    while (run->count < spec.count) {
+        struct chunk chunk;
+        if (!run->functions->lend(run->engine, spec.count - run->count, &chunk, error) ||
+            !lines_key(lines, chunk.items, chunk.capacity, &chunk.count, error) ||
+            !run->functions->take(run->engine, chunk, error))
+            return false;
+        run->count += chunk.count;
+    }
+    run_stage_add(run, STAGE_PARSE, start);
+    return true;
+}
+
+/* The sorted items in one piece: the engine's own memory when it gives all at once, else gathered
+ * into *buffer, which the caller frees. */
+static bool collect_items(struct run *run, struct key_index **items, void **buffer,
+                          struct error *error)
+{
+    struct chunk chunk;
+    *items = NULL;
+    *buffer = NULL;
+    for (size_t collected = 0, given = 0; collected < run->count; collected = given) {
+        if (!run_give_next(run, run->count, &chunk, &given, error))
+            return false;
+        if (chunk.count == run->count) {
+            *items = chunk.items;
+            return true;
+        }
+        if (!*buffer && !(*buffer = malloc(run->count * sizeof **items)))
+            return error_set(error, "out of memory: %zu lines need %zu bytes more", run->count,
+                             run->count * sizeof **items);
+        *items = *buffer;
+        shared_copy(*items + collected, chunk.items, chunk.count * sizeof **items,
+                    run->job->sort.threads);
+        if (!run->functions->take_back(run->engine, chunk, error))
+            return false;
+    }
+    return true;
+}
+
+/* Of the items, sorted by key, those that may be among the first lines that are wanted: the run of
+ * equal keys that the last of these is in is kept whole. How many lines are left out for equal ones
+ * shows only later. */
+static size_t count_to_refine(const struct run *run, const struct key_index *items)
+{
+    const struct job *job = run->job;
+    size_t wanted = sort_spec_given(&job->sort, run->count);
+    if (job->line_order.unique)
+        return run->count;
+    while (wanted > 0 && wanted < run->count && items[wanted].key == items[wanted - 1].key)
+        wanted++;
+    return wanted;
+}
+
+static bool write_line_numbers(struct run *run, struct lines *lines, struct key_index *items,
+                               size_t count, struct error *error)
+{
+    const struct chunk chunk = {.items = items, .capacity = count, .count = count};
+    struct layout layout;
+    return lines_number(lines, items, count, error) && run_begin_output(run, &layout, error) &&
+           run_write_chunk(run, &layout, &chunk, error);
+}
+
+static bool refine_and_write_lines(struct run *run, struct lines *lines, struct error *error)
+{
+    bool ok = false;
+    struct key_index *items;
+    void *buffer;
+    uint64_t start = clock_now_ns();
+    TRY(collect_items(run, &items, &buffer, error));
+    size_t count = count_to_refine(run, items);
+    TRY(lines_refine(lines, items, &count, error));
+    const size_t wanted = sort_spec_given(&run->job->sort, count);
+    run_stage_add(run, STAGE_REFINE, start);
+    start = clock_now_ns();
+    if (writes_all_lines(run->job))
+        sink_expect(run->sink, run->header.bytes + lines_bytes(lines));
+    TRY(run->job->argsort.index_type
+            ? write_line_numbers(run, lines, items, wanted, error)
+            : run_write_header(run, error) && lines_write(lines, items, wanted, run->sink, error));
+    run_stage_add(run, STAGE_WRITE, start);
+    ok = true;
+done:
+    free(buffer);
+    return ok;
+}
+
+/* Lines that are in memory, by an engine of items. */
+static bool sort_items(struct run *run, const struct backend *backend, const struct sort_spec *sort,
+                       struct lines *lines, struct error *error)
+{
+    run->backend = backend;
+    run->functions = backend->keys;
+    return key_lines(run, sort, lines, error) && run->functions->sort(run->engine, error) &&
+           refine_and_write_lines(run, lines, error);
+}
+
+/* ---- an engine of lines ---- */
+
+/* The caller of an engine of lines, as it asks for help. */
+struct helper {
+    const struct lines *lines;
+    bool has_failed; /* so the engine's failure is not its own */
+};
+
+static bool help_key(void *context, struct key_index *items, size_t count, struct error *error)
+{
+    struct helper *helper = context;
+    const bool ok = lines_key_items(helper->lines, items, count, error);
+    helper->has_failed |= !ok;
+    return ok;
+}
+
+static bool help_refine(void *context, struct key_index *items, size_t *count, struct error *error)
+{
+    struct helper *helper = context;
+    const bool ok = lines_refine(helper->lines, items, count, error);
+    helper->has_failed |= !ok;
+    return ok;
+}
+
+/* Indices come of items. */
+static bool has_engine_of_lines(const struct job *job)
+{
+    return job->backend->lines && !job->argsort.index_type;
+}
+
+/* Bytes of text that the inputs will give at most, every last line ended, if they do not grow; or
+ * COUNT_UNKNOWN. */
+static size_t coming_bytes(const struct job *job)
+{
+    size_t bytes = job->reader_count;
+    for (size_t i = 0; i < job->reader_count; i++) {
+        const uint64_t left = source_bytes_left(job->readers[i].source);
+        if (left == SIZE_UNKNOWN || __builtin_add_overflow(bytes, left, &bytes))
+            return COUNT_UNKNOWN;
+    }
+    return bytes;
+}
+
+static void start_feed(const struct run *run, struct helper *helper, struct text_feed *feed)
+{
+    struct sort_spec spec = run->job->sort;
+    spec.count = coming_bytes(run->job);
+    spec.line_order = &run->job->line_order;
+    spec.helper = (struct line_helper){helper, help_key, help_refine};
+    text_feed_start(feed, run->functions, &spec);
+}
+
+static bool write_text(struct run *run, const struct lines *lines, struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    const size_t most = lines_bytes(lines);
+    const bool writes_all = writes_all_lines(run->job);
+    if (writes_all)
+        sink_expect(run->sink, run->header.bytes + most);
+    if (!run_write_header(run, error))
+        return false;
+    for (size_t given = 0;;) {
+        struct chunk chunk;
+        if (!run->functions->give(run->engine, &chunk, error))
+            return false;
+        given += chunk.count;
+        if (given > most || (chunk.count == 0 && writes_all && given < most))
+            return error_set(error, "%s: gave back %zu of %zu bytes: nothing is written",
+                             run->backend->name, given, most);
+        if (chunk.count == 0)
+            break;
+        if (!sink_write(run->sink, chunk.items, chunk.count, error) ||
+            !run->functions->take_back(run->engine, chunk, error))
+            return false;
+    }
+    run_stage_add(run, STAGE_WRITE, start);
+    return true;
+}
+
+/* Sorts what was fed; false also where the job has a spare backend that is to do it. */
+static bool sort_text(struct run *run, struct text_feed *feed, struct lines *lines,
+                      struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    if (!text_feed_finish(feed, lines_whole_text(lines), lines_bytes(lines), &run->engine, error))
+        return false;
+    run_stage_add(run, STAGE_READ, start);
+    if (!run->functions->sort(run->engine, error))
+        return false;
+    struct engine_times times;
+    run->functions->times(run->engine, &times);
+    run->count = times.lines;
+    return true;
+}
+
+/* The engine of lines could not do it: no line is lost, as all are in memory. */
+static bool sort_by_spare(struct run *run, struct lines *lines, const struct error *cause,
+                          struct error *error)
+{
+    const struct job *job = run->job;
+    run->report->spare_reason = *cause;
+    run_close_engine(run);
+    return sort_items(run, job->spare_backend, &job->spare_sort, lines, error);
+}
+
+/* ---- both ---- */
+
+/* Reads all inputs; feed: NULL, or it is given each piece. */
+static bool read_lines(struct run *run, struct lines *lines, struct text_feed *feed,
+                       struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    const size_t most = feed ? TEXT_PIECE_BYTES : SIZE_MAX;
+    for (size_t i = 0; i < run->job->reader_count; i++) {
+        struct source *const source = run->job->readers[i].source;
+        bool ended = false;
+        if (!lines_begin_input(lines, source, run->job->header_lines, error))
+            return false;
+        while (!ended) {
+            if (!lines_read_input(lines, source, most, &ended, error))
+                return false;
+            if (feed)
+                text_feed_send(feed, lines_whole_text(lines), lines_bytes(lines));
+        }
+    }
+    run_stage_add(run, STAGE_READ, start);
+    return true;
+}
+
+static bool run_text(struct run *run, struct lines *lines, struct error *error)
+{
+    bool ok = false;
+    struct helper helper = {lines, false};
+    struct error trouble = {0};
+    struct text_feed feed;
+    run->functions = run->backend->lines;
+    start_feed(run, &helper, &feed);
+    TRY(read_lines(run, lines, &feed, error));
+    if (writes_all_lines(run->job))
+        run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
+    if (sort_text(run, &feed, lines, &trouble))
+        TRY(write_text(run, lines, error));
+    else if (run->job->spare_backend && !helper.has_failed)
+        TRY(sort_by_spare(run, lines, &trouble, error));
+    else
+        error_merge(error, &trouble);
+    ok = !error->is_set;
+done:
+    text_feed_close(&feed);
+    return ok;
+}
+
+static bool run_items(struct run *run, struct lines *lines, struct error *error)
+{
+    if (!read_lines(run, lines, NULL, error))
+        return false;
+    if (writes_all_lines(run->job))
+        run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
+    return sort_items(run, run->job->backend, &run->job->sort, lines, error);
+}
+
+bool run_lines(struct run *run, struct error *error)
+{
+    struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
+    if (!lines)
+        return error_set(error, "out of memory");
+    const bool ok =
+        has_engine_of_lines(run->job) ? run_text(run, lines, error) : run_items(run, lines, error);
+    run->report->item_bytes = lines_bytes(lines);
+    lines_free(lines);
+    return ok;
+}

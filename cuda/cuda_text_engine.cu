@@ -1,0 +1,458 @@
+/* cuda_text_engine.cu - see cuda_text_engine.h.
+ *
+ *   lend, take: pinned slots -> the text, in one piece on the device
+ *   sort: the text's lines -> items in the order of the input, a few of them keyed by the helper
+ *         -> sorted by the path -> refined, some of them by the helper -> where each line goes
+ *   give, take_back: lines gathered, a slot of text at a time, in the order of the items
+ *         -> pinned slots, which run ahead of the caller
+ *
+ * Besides the text there are two arrays of items, and a workspace that each step has to itself:
+ *
+ *   array     key                       sort      refine    gather
+ *   items     filled                    sorted    refined   read
+ *   scratch   flagged lines             scratch   scratch   where lines begin in the output
+ *   workspace lines before each tile    the path  words     a piece of the output
+ *
+ * One stream does all. A piece is gathered while nothing is downloaded, which costs a third of the
+ * bus; the caller takes longer to write than both take.
+ */
+#include "cuda/cuda_text_engine.h"
+
+#include "core/clock.h"
+#include "cuda/cuda_check.h"
+#include "cuda/cuda_device.h"
+#include "cuda/cuda_gather.h"
+#include "cuda/cuda_lines.h"
+#include "cuda/cuda_memory.h"
+#include "cuda/cuda_refine.h"
+#include "cuda/cuda_staging.h"
+#include "cuda/cuda_worker.h"
+
+#include <algorithm>
+#include <stdlib.h>
+
+/* Kernels count lines in 32 bits. */
+static constexpr size_t text_lines_max = UINT32_MAX;
+
+/* Flagged lines that the host is given at a time. */
+static constexpr size_t flagged_room_max = (size_t)1 << 22;
+
+/* Scratch for a few lines, where some rounding up matters. */
+static constexpr size_t scratch_bytes_least = (size_t)64 << 10;
+
+struct text_engine {
+    struct sort_spec spec;
+    struct cuda_worker worker;
+    struct staging staging;
+    unsigned char *text; /* room of spec.count bytes, and slack */
+    size_t taken;        /* bytes of it that are there */
+    struct cuda_text lines;
+    void *items; /* of struct key_index */
+    void *scratch;
+    size_t scratch_bytes;
+    void *workspace;
+    size_t workspace_bytes;
+    struct cuda_gather gather;
+    size_t upload_slot;   /* of the chunk lent next, or now */
+    size_t lent;          /* bytes of room in the chunk that the caller has */
+    size_t download_next; /* byte of the output that the next download starts with */
+    bool is_giving;
+    struct staging_queue downloads;
+    struct engine_times times;
+};
+
+static struct text_engine *text_engine_of(struct engine *engine)
+{
+    return reinterpret_cast<struct text_engine *>(engine);
+}
+
+/* ---- open and close ---- */
+
+static void text_close(struct engine *opaque)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    if (!engine)
+        return;
+    (void)cudaSetDevice(static_cast<int>(engine->spec.device));
+    if (engine->worker.stream)
+        (void)cudaStreamSynchronize(engine->worker.stream);
+    staging_close(&engine->staging);
+    for (void *memory :
+         {static_cast<void *>(engine->text), engine->items, engine->scratch, engine->workspace})
+        if (memory)
+            (void)cudaFree(memory);
+    worker_close(&engine->worker);
+    free(engine);
+}
+
+static bool text_allocate(struct text_engine *engine, struct error *error)
+{
+    const unsigned device = engine->spec.device;
+    size_t bytes = 0;
+    if (__builtin_add_overflow(engine->spec.count, CUDA_TEXT_SLACK_BYTES, &bytes))
+        return error_set(error, "device %u: %zu bytes of text are more than memory can hold",
+                         device, engine->spec.count);
+    void *text = NULL;
+    if (!cuda_memory_check_room(device, bytes, error) ||
+        !cuda_memory_allocate(device, bytes, &text, error))
+        return false;
+    engine->text = static_cast<unsigned char *>(text);
+    return true;
+}
+
+/* Pins a slot on its first use; that is part of the start. */
+static bool text_prepare_slot(struct text_engine *engine, size_t slot, struct error *error)
+{
+    const uint64_t start_ns = clock_now_ns();
+    const bool is_ready = staging_prepare(&engine->staging, slot, error);
+    engine->times.start_ns += clock_now_ns() - start_ns;
+    return is_ready;
+}
+
+/* Those that the text will fill, ahead: the caller may be reading meanwhile. */
+static bool text_prepare_slots(struct text_engine *engine, struct error *error)
+{
+    const size_t slots = engine->spec.count / engine->staging.slot_bytes + 1;
+    for (size_t slot = 0; slot < std::min(slots, STAGING_SLOTS); slot++)
+        if (!staging_prepare(&engine->staging, slot, error))
+            return false;
+    return true;
+}
+
+static bool text_open(const struct sort_spec *spec, struct engine **result, struct error *error)
+{
+    const uint64_t start_ns = clock_now_ns();
+    struct text_engine *const engine = static_cast<struct text_engine *>(calloc(1, sizeof *engine));
+    if (!engine)
+        return error_set(error, "out of memory: the engine of device %u", spec->device);
+    engine->spec = *spec;
+    engine->staging.device = spec->device;
+    engine->staging.slot_bytes = std::min(STAGING_SLOT_BYTES, std::max<size_t>(spec->count, 1));
+    const bool is_open = worker_open(&engine->worker, spec, error) &&
+                         text_allocate(engine, error) && text_prepare_slots(engine, error);
+    engine->staging.stream = engine->worker.stream;
+    if (!is_open) {
+        text_close(reinterpret_cast<struct engine *>(engine));
+        return false;
+    }
+    engine->times.start_ns = clock_now_ns() - start_ns;
+    *result = reinterpret_cast<struct engine *>(engine);
+    return true;
+}
+
+/* ---- in ---- */
+
+static bool text_lend(struct engine *opaque, size_t want, struct chunk *chunk, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    const size_t slot = engine->upload_slot;
+    if (engine->taken == engine->spec.count)
+        return error_set(error, "device %u: more than the %zu bytes of text announced",
+                         engine->spec.device, engine->spec.count);
+    if (!cuda_device_use(engine->spec.device, error) ||
+        !staging_wait(&engine->staging, slot, &engine->times.upload_ns, error) ||
+        !text_prepare_slot(engine, slot, error))
+        return false;
+    engine->lent = std::min({want, engine->staging.slot_bytes, engine->spec.count - engine->taken});
+    *chunk = {engine->staging.slots[slot].memory, engine->lent, 0, slot};
+    return true;
+}
+
+static bool text_take(struct engine *opaque, struct chunk chunk, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    const unsigned device = engine->spec.device;
+    if (chunk.slot != engine->upload_slot || chunk.count > engine->lent)
+        return error_set(error, "device %u: the chunk taken is not the one lent", device);
+    engine->lent = 0;
+    if (chunk.count == 0)
+        return true;
+    if (!cuda_device_use(device, error) ||
+        !staging_copy(&engine->staging, chunk.slot, engine->text + engine->taken,
+                      engine->staging.slots[chunk.slot].memory, chunk.count, cudaMemcpyHostToDevice,
+                      error))
+        return false;
+    engine->taken += chunk.count;
+    engine->upload_slot = (chunk.slot + 1) % STAGING_SLOTS;
+    return true;
+}
+
+static bool text_finish_uploads(struct text_engine *engine, struct error *error)
+{
+    for (size_t slot = 0; slot < STAGING_SLOTS; slot++)
+        if (!staging_wait(&engine->staging, slot, &engine->times.upload_ns, error))
+            return false;
+    return true;
+}
+
+/* ---- memory, once the lines are counted ---- */
+
+/* Sees to it that the workspace has so many bytes; what was in it is lost. Nothing that uses it may
+ * be on its way. */
+static bool text_make_workspace(struct text_engine *engine, size_t bytes, struct error *error)
+{
+    if (bytes <= engine->workspace_bytes)
+        return true;
+    const uint64_t start_ns = clock_now_ns();
+    const unsigned device = engine->spec.device;
+    void *const old = engine->workspace;
+    engine->workspace = NULL;
+    engine->workspace_bytes = 0;
+    if ((old && !cuda_check(cudaFree(old), device, "cudaFree", error)) ||
+        !cuda_memory_allocate(device, bytes, &engine->workspace, error))
+        return false;
+    engine->workspace_bytes = bytes;
+    engine->times.start_ns += clock_now_ns() - start_ns;
+    return true;
+}
+
+static size_t text_refine_bytes(const struct text_engine *engine, size_t room)
+{
+    return cuda_refine_workspace_bytes(engine->worker.path, engine->spec.tile_size,
+                                       engine->lines.count, room);
+}
+
+/* The arrays of items; refused, before any is had, if what is still to come has no room either. The
+ * workspace that the lines were counted in is kept. */
+static bool text_allocate_items(struct text_engine *engine, struct error *error)
+{
+    const uint64_t start_ns = clock_now_ns();
+    const unsigned device = engine->spec.device;
+    const size_t count = engine->lines.count, items_bytes = count * sizeof(struct key_index);
+    const size_t sort_bytes = engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
+                                                                   sizeof(struct key_index));
+    const size_t later_bytes =
+        std::max({sort_bytes, text_refine_bytes(engine, 0), engine->staging.slot_bytes});
+    engine->scratch_bytes = std::max(
+        {items_bytes, cuda_gather_workspace_bytes(engine->taken, count), scratch_bytes_least});
+    const size_t more = later_bytes - std::min(later_bytes, engine->workspace_bytes);
+    const bool is_had =
+        cuda_memory_check_room(device, items_bytes + engine->scratch_bytes + more, error) &&
+        cuda_memory_allocate(device, items_bytes, &engine->items, error) &&
+        cuda_memory_allocate(device, engine->scratch_bytes, &engine->scratch, error);
+    engine->times.start_ns += clock_now_ns() - start_ns;
+    return is_had;
+}
+
+/* ---- key ---- */
+
+/* Has the helper key the flagged items, some at a time. They pass through scratch. */
+static bool text_key_flagged(struct text_engine *engine, struct cuda_flagged taken, size_t flagged,
+                             struct key_index *host_items, struct error *error)
+{
+    const unsigned device = engine->spec.device;
+    const cudaStream_t stream = engine->worker.stream;
+    const struct line_helper *const helper = &engine->spec.helper;
+    struct key_index *const items = static_cast<struct key_index *>(engine->items);
+    for (size_t first = 0; first < flagged; first += taken.room) {
+        const size_t count = std::min(taken.room, flagged - first);
+        const size_t bytes = count * sizeof *host_items;
+        if (!cuda_lines_take_flagged(&engine->lines, engine->workspace, items, first, &taken,
+                                     error) ||
+            !cuda_check(
+                cudaMemcpyAsync(host_items, taken.items, bytes, cudaMemcpyDeviceToHost, stream),
+                device, "cudaMemcpyAsync", error) ||
+            !cuda_check(cudaStreamSynchronize(stream), device, "keys of lines", error) ||
+            !helper->key(helper->context, host_items, count, error) ||
+            !cuda_check(
+                cudaMemcpyAsync(taken.items, host_items, bytes, cudaMemcpyHostToDevice, stream),
+                device, "cudaMemcpyAsync", error) ||
+            !cuda_lines_put_flagged(&engine->lines, &taken, count, items, error) ||
+            !cuda_check(cudaStreamSynchronize(stream), device, "keys of lines", error))
+            return false;
+    }
+    return true;
+}
+
+static bool text_key(struct text_engine *engine, struct error *error)
+{
+    struct key_index *const items = static_cast<struct key_index *>(engine->items);
+    size_t flagged = 0;
+    if (!cuda_lines_key(&engine->lines, engine->workspace, items, &flagged, error))
+        return false;
+    if (flagged == 0)
+        return true;
+    struct cuda_flagged taken = {};
+    taken.room = std::min({flagged, flagged_room_max,
+                           engine->scratch_bytes / (sizeof *taken.items + sizeof *taken.lines)});
+    taken.items = static_cast<struct key_index *>(engine->scratch);
+    taken.lines = reinterpret_cast<uint64_t *>(taken.items + taken.room);
+    struct key_index *const host_items =
+        static_cast<struct key_index *>(malloc(taken.room * sizeof *host_items));
+    const bool is_keyed =
+        host_items ? text_key_flagged(engine, taken, flagged, host_items, error)
+                   : error_set(error, "out of memory: no room for %zu lines", taken.room);
+    free(host_items);
+    return is_keyed;
+}
+
+/* Finds the lines, and makes their items. */
+static bool text_parse(struct text_engine *engine, struct error *error)
+{
+    struct cuda_text *const lines = &engine->lines;
+    *lines = {
+        engine->text,        engine->taken,        0, cuda_line_order_make(engine->spec.line_order),
+        engine->spec.device, engine->worker.stream};
+    if (!text_make_workspace(engine, cuda_lines_workspace_bytes(engine->taken), error))
+        return false;
+    const uint64_t start_ns = clock_now_ns(), allocating_ns = engine->times.start_ns;
+    if (!cuda_lines_count(lines, engine->workspace, error))
+        return false;
+    if (lines->count > text_lines_max)
+        return error_set(error, "device %u: %zu lines of text, where it sorts %zu at most",
+                         engine->spec.device, lines->count, text_lines_max);
+    engine->times.lines = lines->count;
+    if (!worker_check_count(&engine->worker, lines->count, error) ||
+        !text_allocate_items(engine, error) || !text_key(engine, error))
+        return false;
+    engine->times.parse_ns = clock_now_ns() - start_ns - (engine->times.start_ns - allocating_ns);
+    return true;
+}
+
+/* ---- sort, refine, measure ---- */
+
+static bool text_sort_items(struct text_engine *engine, struct error *error)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    const size_t count = engine->lines.count;
+    if (!text_make_workspace(
+            engine,
+            engine->worker.path->workspace_bytes(count, spec->tile_size, sizeof(struct key_index)),
+            error))
+        return false;
+    const struct cuda_sort sort = {engine->items,
+                                   engine->scratch,
+                                   engine->workspace,
+                                   count,
+                                   sizeof(struct key_index),
+                                   key_order_identity(),
+                                   spec->tile_size,
+                                   spec->device,
+                                   engine->worker.stream,
+                                   engine->worker.note};
+    return worker_sort(&engine->worker, &sort, &engine->times.sort_ns, error);
+}
+
+/* Room to order lines in here: for all if the device has that, else for as many as it has. */
+static bool text_choose_room(const struct text_engine *engine, size_t *room, struct error *error)
+{
+    size_t free_bytes = 0;
+    if (!cuda_memory_free_bytes(engine->spec.device, &free_bytes, error))
+        return false;
+    const size_t most = (free_bytes + engine->workspace_bytes) / 16 * 15;
+    *room = engine->lines.count;
+    while (*room > 0 && text_refine_bytes(engine, *room) > most)
+        *room /= 2;
+    return true;
+}
+
+/* *count: lines that are kept. */
+static bool text_refine(struct text_engine *engine, size_t *count, struct error *error)
+{
+    const struct line_helper *const helper = &engine->spec.helper;
+    struct cuda_refine refine = {};
+    if (!text_choose_room(engine, &refine.room, error) ||
+        !text_make_workspace(engine, text_refine_bytes(engine, refine.room), error))
+        return false;
+    refine.text = &engine->lines;
+    refine.items = static_cast<struct key_index *>(engine->items);
+    refine.scratch = engine->scratch;
+    refine.workspace = engine->workspace;
+    refine.path = engine->worker.path;
+    refine.tile_size = engine->spec.tile_size;
+    refine.note = engine->worker.note;
+    refine.refine = helper->refine;
+    refine.context = helper->context;
+    const uint64_t start_ns = clock_now_ns();
+    if (!cuda_lines_refine(&refine, count, NULL, error))
+        return false;
+    engine->times.refine_ns = clock_now_ns() - start_ns;
+    return true;
+}
+
+/* Prepares the output, of so many lines: where each one begins. Of the workspace, a slot's worth
+ * takes the pieces. */
+static bool text_measure(struct text_engine *engine, size_t count, struct error *error)
+{
+    engine->gather = {&engine->lines, static_cast<const struct key_index *>(engine->items), count,
+                      engine->scratch, 0};
+    return text_make_workspace(engine, engine->staging.slot_bytes, error) &&
+           cuda_gather_measure(&engine->gather, error);
+}
+
+static bool text_sort(struct engine *opaque, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    if (!cuda_device_use(engine->spec.device, error) || !text_finish_uploads(engine, error))
+        return false;
+    if (engine->taken == 0)
+        return true;
+    size_t kept = 0;
+    return text_parse(engine, error) && text_sort_items(engine, error) &&
+           text_refine(engine, &kept, error) &&
+           text_measure(engine, sort_spec_given(&engine->spec, kept), error);
+}
+
+/* ---- out ---- */
+
+/* Starts to gather and download the next piece into an idle slot; nothing is left to do at the end.
+ */
+static bool text_start_download(struct text_engine *engine, size_t slot, struct error *error)
+{
+    const size_t begin = engine->download_next;
+    const size_t bytes = std::min(engine->gather.bytes - begin, engine->staging.slot_bytes);
+    unsigned char *const piece = static_cast<unsigned char *>(engine->workspace);
+    if (bytes == 0)
+        return true;
+    if (!text_prepare_slot(engine, slot, error) ||
+        !cuda_gather_copy(&engine->gather, begin, begin + bytes, piece, error) ||
+        !staging_copy(&engine->staging, slot, engine->staging.slots[slot].memory, piece, bytes,
+                      cudaMemcpyDeviceToHost, error))
+        return false;
+    engine->staging.slots[slot].count = bytes;
+    engine->download_next += bytes;
+    staging_queue_push(&engine->downloads, slot);
+    return true;
+}
+
+static bool text_give(struct engine *opaque, struct chunk *chunk, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    *chunk = {};
+    if (!cuda_device_use(engine->spec.device, error))
+        return false;
+    if (!engine->is_giving) {
+        engine->is_giving = true;
+        for (size_t slot = 0; slot < STAGING_SLOTS; slot++)
+            if (!text_start_download(engine, slot, error))
+                return false;
+    }
+    if (engine->downloads.count == 0)
+        return engine->download_next == engine->gather.bytes ||
+               error_set(error, "device %u: all chunks are with the caller", engine->spec.device);
+    const size_t slot = staging_queue_pop(&engine->downloads);
+    if (!staging_wait(&engine->staging, slot, &engine->times.download_ns, error))
+        return false;
+    const size_t bytes = engine->staging.slots[slot].count;
+    *chunk = {engine->staging.slots[slot].memory, bytes, bytes, slot};
+    return true;
+}
+
+static bool text_take_back(struct engine *opaque, struct chunk chunk, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    if (!chunk.items)
+        return true; /* the empty chunk at the end has no slot */
+    return cuda_device_use(engine->spec.device, error) &&
+           text_start_download(engine, chunk.slot, error);
+}
+
+static void text_get_times(const struct engine *opaque, struct engine_times *times)
+{
+    *times = reinterpret_cast<const struct text_engine *>(opaque)->times;
+}
+
+const struct engine_functions cuda_lines = {
+    text_open, text_lend,      text_take,      text_sort,
+    text_give, text_take_back, text_get_times, text_close,
+};

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The powers of ten by which the GPU makes keys of numbers (cuda/thread_decimal.cuh) are right to the
+# last bit, against Python's integers: a wrong bit would show in one number of millions.
+. "$(dirname "$0")/lib.sh"
+
+command -v python3 >/dev/null || skip_all 'no Python'
+
+# Prints 10^(28 i), i from -12 to 10, cut off to 128 bits: the two halves of each.
+powers() {
+    python3 -c '
+from fractions import Fraction
+for i in range(-12, 11):
+    power = Fraction(10) ** (28 * i)
+    while power >= 2 ** 128: power /= 2
+    while power < 2 ** 127: power *= 2
+    print("{0x%016x, 0x%016x}" % divmod(int(power), 2 ** 64))'
+}
+
+powers >expected
+ok_output 'powers of ten, to 128 bits' expected -- \
+    grep -oE '\{0x[0-9a-f]{16}, 0x[0-9a-f]{16}\}' "$tests_dir/../cuda/thread_decimal.cuh"
+
+done_testing

@@ -1,0 +1,317 @@
+/* line_spellings.h - lines for lines_matrix.cu: ordinary ones, and those that a reader of numbers
+ * may get wrong.
+ */
+#ifndef TESTS_LINE_SPELLINGS_H
+#define TESTS_LINE_SPELLINGS_H
+
+#include "tests/key_shapes.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <string>
+
+/* Random numbers, one after the other; starts as {}. */
+struct spelling_source {
+    size_t next;
+};
+
+static inline uint64_t draw_bits(struct spelling_source *source)
+{
+    return random_bits(source->next++);
+}
+
+/* 0 to count - 1. */
+static inline size_t draw(struct spelling_source *source, size_t count)
+{
+    return (size_t)(draw_bits(source) >> 11) % count;
+}
+
+static inline int draw_between(struct spelling_source *source, int least, int most)
+{
+    return least + (int)draw(source, (size_t)(most - least) + 1);
+}
+
+__attribute__((format(printf, 2, 3))) static inline void append(std::string *line,
+                                                                const char *format, ...)
+{
+    char text[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    line->append(text);
+}
+
+template <size_t N>
+static inline const char *draw_one(struct spelling_source *source, const char *const (&words)[N])
+{
+    return words[draw(source, N)];
+}
+
+static inline void append_digits(std::string *line, struct spelling_source *source, size_t count)
+{
+    while (count-- > 0)
+        line->push_back((char)('0' + draw(source, 10)));
+}
+
+static inline const char *draw_sign(struct spelling_source *source)
+{
+    static const char *const signs[] = {"", "", "", "-", "-", "+"};
+    return draw_one(source, signs);
+}
+
+/* ---- ordinary ---- */
+
+/* The seeds' text: numbers from 0 to 1e6, mostly with 2 places. */
+static void spell_money(struct spelling_source *source, std::string *line)
+{
+    append(line, "%.2f", (double)draw(source, 100000000) / 100);
+}
+
+static void spell_integer(struct spelling_source *source, std::string *line)
+{
+    append(line, "%lld", (long long)((int64_t)draw_bits(source) >> draw(source, 64)));
+}
+
+/* Doubles as programs write them: 17 digits, or the few that %g gives. */
+static void spell_double(struct spelling_source *source, std::string *line)
+{
+    const double part = (double)(draw_bits(source) >> 11) * 0x1p-53;
+    const double number = ldexp(part - 0.5, draw_between(source, -80, 80));
+    append(line, draw(source, 2) == 0 ? "%.17g" : "%g", number);
+}
+
+/* Words and numbers, as a log or a table has them. */
+static void spell_fields(struct spelling_source *source, std::string *line)
+{
+    static const char *const gaps[] = {" ", "\t", "  ", ".", "e", "1 ", " -"};
+    static const char *const words[] = {"", "a", "name", "x.y", "0x", "-"};
+    for (size_t left = draw(source, 5); left > 0; left--) {
+        if (draw(source, 3) == 0)
+            line->append(draw_one(source, words));
+        else
+            append(line, draw(source, 2) == 0 ? "%.0f" : "%.3f", (double)draw(source, 20000) / 8);
+        line->append(draw_one(source, gaps));
+    }
+}
+
+/* ---- for -g ---- */
+
+/* Up to 19 digits anywhere in the range of a double, and outside it. */
+static void spell_exponents(struct spelling_source *source, std::string *line)
+{
+    line->append(draw_sign(source));
+    append_digits(line, source, draw(source, 20));
+    if (draw(source, 2) == 0) {
+        line->push_back('.');
+        append_digits(line, source, draw(source, 12));
+    }
+    append(line, "%c%d", draw(source, 2) == 0 ? 'e' : 'E', draw_between(source, -345, 325));
+}
+
+/* Within 10^-18 of the middle between two doubles: 54 bits, the last one 1. */
+static void spell_double_tie(struct spelling_source *source, std::string *line)
+{
+    const uint64_t significand = (uint64_t)1 << 53 | draw_bits(source) >> 11 | 1;
+    const long double number = ldexpl((long double)significand, draw_between(source, -900, 900));
+    append(line, "%.*Le", draw_between(source, 15, 18), number);
+}
+
+/* The same, of few digits, so that it is the very middle. */
+static void spell_exact_tie(struct spelling_source *source, std::string *line)
+{
+    const uint64_t significand = (uint64_t)1 << 53 | draw_bits(source) >> 11 | 1;
+    append(line, "%.*Lf", draw_between(source, 0, 5),
+           ldexpl((long double)significand, draw_between(source, -4, 9)));
+}
+
+/* The middle between two numbers of 64 bits, or next to it: 65 bits, the last one 1. */
+static void spell_wide_tie(struct spelling_source *source, std::string *line)
+{
+    const int exponent = draw_between(source, 1, 27);
+    const long double power = powl(5, exponent), unit = 0x1p64L / power;
+    const uint64_t mantissa = (uint64_t)(unit + unit * (long double)draw(source, 1000) / 1000);
+    append(line, "%llue%d", (unsigned long long)(mantissa | 1), exponent);
+}
+
+/* More digits than are kept, zeros at either end. */
+static void spell_many_digits(struct spelling_source *source, std::string *line)
+{
+    static const char *const tails[] = {"", "", "e5", "e-7", "e+20", "e-40", "x", " "};
+    line->append(draw_sign(source));
+    line->append(draw(source, 3) == 0 ? draw(source, 30) : 0, '0');
+    append_digits(line, source, draw(source, 30));
+    line->append(draw(source, 3) == 0 ? draw(source, 30) : 0, '0');
+    if (draw(source, 2) == 0) {
+        line->push_back('.');
+        line->append(draw(source, 3) == 0 ? draw(source, 30) : 0, '0');
+        append_digits(line, source, draw(source, 30));
+        line->append(draw(source, 3) == 0 ? draw(source, 30) : 0, '0');
+    }
+    line->append(draw_one(source, tails));
+}
+
+/* Numbers, all but numbers, and what follows them. */
+static void spell_odd(struct spelling_source *source, std::string *line)
+{
+    static const char *const before[] = {"", "", "", " ", "\t", "\v \f", "\r", "  \t ", "x"};
+    static const char *const words[] = {"inf",
+                                        "INF",
+                                        "Infinity",
+                                        "infinit",
+                                        "infi",
+                                        "nan",
+                                        "NaN",
+                                        "nan(",
+                                        "nan(12)",
+                                        "nan(a",
+                                        "na",
+                                        "in",
+                                        "0x",
+                                        "0x.",
+                                        "0x.p1",
+                                        "0x1",
+                                        "0Xf",
+                                        "0x1p",
+                                        "0x1p3",
+                                        "0xg",
+                                        "0x.8",
+                                        "0x1.8p",
+                                        ".",
+                                        "..",
+                                        "",
+                                        "e",
+                                        "e5",
+                                        ".e5",
+                                        "0",
+                                        "0.0",
+                                        "00",
+                                        "0e",
+                                        "0e99999",
+                                        "1e",
+                                        "1e+",
+                                        "1e-",
+                                        "1ee",
+                                        "1e5x",
+                                        "1e5.5",
+                                        "1e00007",
+                                        "5.",
+                                        ".5",
+                                        "5..5",
+                                        "5.5.5",
+                                        "1e99999",
+                                        "12",
+                                        "1,5",
+                                        "1_5",
+                                        "1e-99999",
+                                        "1e00000000000000001",
+                                        "9007199254740993",
+                                        "1000000000000000000",
+                                        "10000000000000000000000",
+                                        "1000000000000000000x"};
+    static const char *const after[] = {"", "", "", " ", "\r", " 7", "e", "k", "\t\v", "abc", "-"};
+    line->append(draw_one(source, before));
+    line->append(draw_sign(source));
+    line->append(draw_one(source, words));
+    line->append(draw_one(source, after));
+}
+
+/* ---- for all ---- */
+
+/* Bytes of the given ones; the terminator may be among them, and ends a line then. */
+static void spell_soup(struct spelling_source *source, std::string *line)
+{
+    static const char bytes[] = " \t\n\v\f\r+-.000123456789eExXpPinfatyNA(_)kKMGQq,\x80\xff\0a";
+    for (size_t left = draw(source, 14); left > 0; left--)
+        line->push_back(bytes[draw(source, sizeof bytes - 1)]);
+}
+
+/* ---- for -n and -h ---- */
+
+static void spell_decimal(struct spelling_source *source, std::string *line)
+{
+    static const char *const before[] = {"", "", "", " ", "\t ", "\n", "\r", "+"};
+    static const char *const signs[] = {"", "", "-", "-", "--", "- "};
+    static const char *const after[] = {"",  "",  "k", "K", "M",  "G",  "T", "P",  "E",    "Z",
+                                        "Y", "R", "Q", "m", "Ki", " K", ".", ".5", "\x80", "\x80K"};
+    line->append(draw_one(source, before));
+    line->append(draw_one(source, signs));
+    line->append(draw(source, 4), '0');
+    append_digits(line, source, draw(source, draw(source, 4) == 0 ? 45 : 18));
+    line->append(draw(source, 6) == 0 ? draw(source, 25) : 0, '0');
+    if (draw(source, 20) == 0)
+        line->push_back('\x80');
+    if (draw(source, 2) == 0) {
+        line->push_back('.');
+        line->append(draw(source, 3) == 0 ? draw(source, 25) : 0, '0');
+        append_digits(line, source, draw(source, 20));
+        line->append(draw(source, 3) == 0 ? draw(source, 25) : 0, '0');
+    }
+    line->append(draw_one(source, after));
+}
+
+/* As many digits as make a step in the layout of the image, most of them 0. */
+static void spell_long_decimal(struct spelling_source *source, std::string *line)
+{
+    static const size_t lengths[] = {29, 30, 31, 32, 1029, 1030, 1031, 1032, 1500};
+    line->append(draw(source, 2) == 0 ? "" : "-");
+    append_digits(line, source, draw(source, 22));
+    const size_t length = lengths[draw(source, sizeof lengths / sizeof *lengths)];
+    line->append(length - std::min(length, line->size()), '0');
+    line->append(draw(source, 2) == 0 ? "" : ".25M");
+}
+
+/* ---- texts ---- */
+
+struct spelling {
+    const char *name;
+    void (*spell)(struct spelling_source *source, std::string *line);
+    size_t rarity;    /* so many times fewer lines */
+    bool is_ordinary; /* no line may be left to the host */
+};
+
+static const struct spelling spellings[] = {
+    {"numbers with 2 places", spell_money, 1, true},
+    {"integers of any size", spell_integer, 1, true},
+    {"doubles", spell_double, 1, true},
+    {"words and numbers", spell_fields, 1, false},
+    {"any exponents", spell_exponents, 1, false},
+    {"about the middle of doubles", spell_double_tie, 1, false},
+    {"the middle of doubles", spell_exact_tie, 1, false},
+    {"the middle of long doubles", spell_wide_tie, 1, false},
+    {"many digits", spell_many_digits, 1, false},
+    {"odd numbers", spell_odd, 1, false},
+    {"decimals and suffixes", spell_decimal, 1, false},
+    {"long decimals", spell_long_decimal, 50, false},
+    {"any bytes", spell_soup, 1, false},
+};
+static const size_t spelling_count = sizeof spellings / sizeof *spellings;
+
+/* So many lines, or more where a spelling has terminators in it. */
+static inline std::string spellings_make(const struct spelling &spelling, char terminator,
+                                         size_t lines, struct spelling_source *source)
+{
+    std::string text;
+    for (size_t i = 0; i < lines; i += spelling.rarity) {
+        spelling.spell(source, &text);
+        text.push_back(terminator);
+    }
+    return text;
+}
+
+/* So many bytes of text: a few digits, and a terminator in one of `rarity` places. */
+static inline std::string spelling_text(struct spelling_source *source, size_t bytes, size_t rarity,
+                                        char terminator)
+{
+    static const char others[] = "123.e- ";
+    std::string text;
+    while (text.size() < bytes)
+        text.push_back(draw(source, rarity) == 0 || text.size() + 1 == bytes
+                           ? terminator
+                           : others[draw(source, sizeof others - 1)]);
+    return text;
+}
+
+#endif

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Lines of text that a GPU finds, keys, sorts, refines and gathers: sort(1)'s bytes, whatever lines
+# there are and however they come. Without a GPU all of it is skipped.
+. "$(dirname "$0")/lib.sh"
+problem=$(gpu_problem) || true
+[ -z "$problem" ] || skip_all "$problem"
+on_gpu() { "$GPUSORT" --device=gpu "$@"; }
+
+# sorts NAME OPTION... FILE...: as sort(1) does.
+sorts() {
+    local name=$1
+    shift
+    sort "$@" >expected
+    ok_output "$name" expected -- on_gpu "$@"
+}
+
+# ---- what lines there are ----
+
+: >none
+printf '\n' >empty_line
+printf '7' >unended
+printf '7\n' >one
+yes '' | head -n 100000 >empty_lines || true
+{ seq 3; head -c 10000000 /dev/zero | tr '\0' 9; echo; seq 2; } >long_line
+head -c 10000000 /dev/zero | tr '\0' 9 >nothing_but_long
+seq "$(full_or_small 200000 20000)" | awk '{ print $1 * 7919 % 100003 }' >many
+yes 1.50 | head -n 30000 >equal || true
+awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%s%d\n", i % 3 ? "" : "0", i % 50 }' >respelt
+for file in none empty_line unended one empty_lines long_line nothing_but_long many equal respelt; do
+    sorts "-g: $file" -g "$file"
+    sorts "-n -r: $file" -n -r "$file"
+    sorts "-k1: $file" -k1 "$file"
+done
+for file in empty_lines many equal respelt; do
+    sorts "-g -u: $file" -g -u "$file"
+    sorts "-n -s: $file" -n -s "$file"
+    sorts "-h -u -r: $file" -h -u -r "$file"
+done
+sorts 'two keys' -k1.1,1.2n -k1.3,1nr many
+awk '{ printf "%s\tx%d y\n", $1, NR % 5 }' many >fields
+sorts 'a field by its bytes, then a number' -t "$(printf '\t')" -k2,2 -k1,1g fields
+tr '\n' '\0' <many >zeros
+sorts '-z' -z -n zeros
+
+# More than a slot of the pinned ring, so that slots are cut out of lines, on both ways.
+awk -v lines="$(full_or_small 60000 1000)" \
+    'BEGIN { for (i = 0; i < lines; i++) printf "%d %0*d\n", i * 7919 % 50021, i % 601, i }' >slots
+sorts 'more than a slot' -n slots
+sorts 'more than a slot, of equal keys' -k2.1,2.1 slots
+
+# ---- how they come ----
+
+sorts 'several inputs, some without a last newline' -g unended many none one unended
+sort -g many >expected
+ok_output 'a pipe, which does not say how much will come' expected -- on_gpu -g < <(cat many)
+sort -g many one >expected
+ok_output 'a file and a pipe' expected -- on_gpu -g many - < <(cat one)
+{ echo name; sort -n many; } >expected
+{ echo name; cat many; } >headed
+ok_output '--header' expected -- on_gpu -n --header=1 headed
+{ echo name; sort -n many many; } >expected
+ok_output '--header: of two files, once' expected -- on_gpu -n --header=1 headed headed
+sort -n many >sorted
+head -n 100 sorted >expected
+ok_output '--top' expected -- on_gpu -n --top=100 many
+sort -n -u respelt >sorted
+head -n 20 sorted >expected
+ok_output '--top -u' expected -- on_gpu -n -u --top=20 respelt
+ok_output '--top: more than there are' equal -- on_gpu -n --top=99999999 equal
+ok_output '--top=0' none -- on_gpu -n --top=0 many
+cp many in_place
+sort -g many >expected
+ok 'sorts a file in place' on_gpu -g in_place -o in_place
+ok_same_bytes 'in place: the lines are sorted' in_place expected
+ok_says '-v says what the GPU did' '^gpusort: stage .*\(30000 lines\)' -- on_gpu -v -g equal -o got
+ok_says '-v: the text is uploaded' '^gpusort: upload ' -- on_gpu -v -g equal -o got
+
+# ---- what is refused ----
+
+printf '1\n2\n' >good
+printf '3\nthree\n4\nfour\n' >bad
+{ cat many; echo x; cat many; echo y; } >bad_late
+refused 'a line that is no number, of the second file' "^gpusort: bad:2: 'three' is not a number" -- \
+    "$GPUSORT" --device=gpu good bad -o "$target"
+refused 'the first of two lines that are no numbers' \
+    "^gpusort: bad_late:$(($(wc -l <many) + 1)): 'x' is not a number" -- \
+    "$GPUSORT" --device=gpu bad_late -o "$target"
+refused 'an empty line is no number' '^gpusort: empty_lines:1: empty line, not a number' -- \
+    "$GPUSORT" --device=gpu empty_lines -o "$target"
+refused 'lines behind a header count it' "^gpusort: bad:2: 'three' is not a number" -- \
+    "$GPUSORT" --device=gpu --header=1 bad -o "$target"
+
+# ---- a device with little memory, and one that fails (only the stand-in can be made so) ----
+
+on_stand_in() { "$GPUSORT" --list | grep -q 'SIMT stand-in'; }
+if ! on_stand_in; then
+    done_testing
+    exit
+fi
+refused 'more text than the device holds: what is needed, and what is free' \
+    'device 0: out of memory: [0-9.]+ MiB needed, 0.1 MiB free' -- \
+    env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g many -o "$target"
+refused 'more lines than the device holds' \
+    'device 0: out of memory: [0-9.]+ MiB needed, [0-9.]+ MiB free' -- \
+    env SIMT_MEMORY_BYTES=400000 "$GPUSORT" --device=gpu -g empty_lines -o "$target"
+sort -g many >expected
+ok_output 'less memory than would be best' expected -- \
+    env SIMT_MEMORY_BYTES="$(full_or_small 9000000 2000000)" "$GPUSORT" --device=gpu -g many
+for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 cudaMallocHost:1 cudaMemcpyAsync:1 \
+    cudaMemcpyAsync:2 cudaLaunchKernelEx:1 cudaLaunchKernelEx:2 cudaEventSynchronize:1; do
+    refused "a failure of $call" '^gpusort: device 0: ' -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt -o "$target"
+done
+
+# auto takes the GPU for large texts, and the CPU when that fails.
+seq 7000000 | tac >large
+seq 7000000 >expected
+for call in cudaMalloc:1 cudaMallocHost:1; do
+    ok_output "auto: the CPU does it after $call failed" expected -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -n large
+    ok_says "auto: -v says so after $call failed" '^gpusort: device     cpu after all \(device 0: ' -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -v -n large -o got
+done
+
+done_testing
