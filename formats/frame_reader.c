@@ -19,6 +19,7 @@
 #include "formats/frame_reader.h"
 
 #include "formats/codec.h"
+#include "formats/descriptor.h"
 #include "formats/frame_stream.h"
 
 #include <pthread.h>
@@ -196,38 +197,37 @@ static bool decode_piece(struct frame_reader *reader, struct frame_slot *slot)
     return true;
 }
 
-/* Fills the slot with what comes next; nothing at the end. */
-static void fill_slot(struct frame_reader *reader, struct frame_slot *slot)
+/* Fills the slot with what comes next, be it a failure. False at the end. */
+static bool fill_slot(struct frame_reader *reader, struct frame_slot *slot)
 {
     bool is_cut = false;
     slot->bytes = slot->consumed = 0;
     slot->is_decoded = true;
     if (!reader->stream.frame_open &&
         !frame_stream_cut(&reader->stream, &slot->batch, &is_cut, &slot->error))
-        return;
+        return true;
     if (!is_cut)
-        decode_piece(reader, slot);
-    else if (add_worker(reader))
-        slot->is_decoded = false;
-    else
+        return !decode_piece(reader, slot) || slot->bytes > 0;
+    slot->is_decoded = !add_worker(reader);
+    if (slot->is_decoded)
         decode_batch(reader, slot, reader->stream.decoder);
+    return true;
 }
 
-/* Hands the slot over. False if it is the last, or there is nothing in it. */
-static bool put_slot(struct frame_reader *reader, const struct frame_slot *slot)
+/* Hands the slot over, unless the end has come instead. False if no more is to be filled. */
+static bool put_slot(struct frame_reader *reader, const struct frame_slot *slot, bool is_filled)
 {
-    const bool goes_on = !slot->error.is_set;
-    const bool is_end = goes_on && slot->is_decoded && slot->bytes == 0;
+    const bool goes_on = is_filled && !slot->error.is_set;
     pthread_mutex_lock(&reader->lock);
-    reader->filled += !is_end;
-    reader->has_ended = is_end || !goes_on;
+    reader->filled += is_filled;
+    reader->has_ended = !goes_on;
     if (reader->has_ended)
         pthread_cond_broadcast(&reader->is_filled);
     else
         pthread_cond_signal(&reader->is_filled);
     pthread_cond_signal(&reader->is_decoded);
     pthread_mutex_unlock(&reader->lock);
-    return !is_end && goes_on;
+    return goes_on;
 }
 
 static void *cutter_main(void *opaque)
@@ -236,11 +236,9 @@ static void *cutter_main(void *opaque)
     struct frame_slot *slot;
     if (frame_stream_rewind(&reader->stream))
         reader->skipped = reader->delivered;
-    do {
+    do
         slot = free_slot(reader);
-        if (slot)
-            fill_slot(reader, slot);
-    } while (slot && put_slot(reader, slot));
+    while (slot && put_slot(reader, slot, fill_slot(reader, slot)));
     return NULL;
 }
 
@@ -252,7 +250,7 @@ static bool open_waker(struct frame_stream *stream)
     struct stat status;
     if (fstat(stream->file, &status) == 0 && S_ISREG(status.st_mode))
         return true;
-    stream->waker = eventfd(0, EFD_CLOEXEC);
+    stream->waker = descriptor_raise(eventfd(0, EFD_CLOEXEC));
     return stream->waker >= 0;
 }
 

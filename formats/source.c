@@ -34,6 +34,9 @@
 
 #define BUFFER_BYTES SOURCE_PEEK_MAX
 
+/* What is left of a file is worth threads of its own from here on; it takes one about 1 ms. */
+#define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
+
 /* Bytes read ahead: data[begin..end) of BUFFER_BYTES. */
 struct buffer {
     unsigned char *data;
@@ -116,7 +119,8 @@ static bool read_some(struct source *source, void *data, size_t bytes, size_t *g
     if (source->ended || bytes == 0)
         return true;
     if (source->frames) {
-        if (source->is_read && !frame_reader_start(source->frames, error))
+        const bool is_worth_threads = source->is_read && source->content_left >= AHEAD_BYTES_MIN;
+        if (is_worth_threads && !frame_reader_start(source->frames, error))
             return false;
         if (!frame_reader_read(source->frames, data, bytes, got, error))
             return false;

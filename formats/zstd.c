@@ -11,10 +11,14 @@
  *
  * Frames are found here and not by ZSTD_findFrameCompressedSize, which cannot tell a frame that
  * goes on from a broken one, nor say before a frame's end that it is too large to be kept whole.
+ *
+ * One unsound thing is not found in a frame decoded whole: that its blocks or matches need a larger
+ * window than it asks for, which a stream would not have. The content is what it was even so.
  */
 #include "formats/zstd_codec.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -22,9 +26,10 @@
 /* ZSTD_decompressStream takes no larger one by default. */
 #define WINDOW_BYTES_MAX ((uint64_t)1 << 27)
 
-/* The most that a block brings out (RFC 8878, 3.1.1.2.4), and the most blocks of a frame that is
- * kept whole: so that finding its end stays cheap. */
-#define BLOCK_CONTENT_MAX ((size_t)128 << 10)
+/* A block holds no more, neither compressed nor decompressed (RFC 8878, 3.1.1.2.4). */
+#define BLOCK_BYTES_MAX ((size_t)128 << 10)
+
+/* The most blocks of a frame that is kept whole, so that finding its end stays cheap. */
 #define BLOCKS_MAX 4096
 
 #define BLOCK_HEADER_BYTES 3
@@ -40,6 +45,9 @@ struct zstd_decoder {
     size_t first_hint; /* bytes that libzstd wants of a new frame */
     size_t hint;       /* bytes that it wants next */
     bool frame_open;
+    unsigned char header[FRAME_HEADER_BYTES_MAX]; /* the first bytes of the frame */
+    size_t header_bytes;
+    uint64_t content_bytes; /* of the frame, decoded */
 };
 
 static uint32_t read_le32(const unsigned char *data)
@@ -91,6 +99,28 @@ static bool explain_failure(size_t result, struct error *error)
     }
 }
 
+/* Takes note of what a call has consumed and brought out, the first of a frame or a later one. */
+static void count_call(struct zstd_decoder *decoder, const ZSTD_inBuffer *in, size_t content_bytes)
+{
+    if (!decoder->frame_open)
+        decoder->header_bytes = decoder->content_bytes = 0;
+    const size_t room = FRAME_HEADER_BYTES_MAX - decoder->header_bytes;
+    const size_t part = in->pos < room ? in->pos : room;
+    memcpy(decoder->header + decoder->header_bytes, in->src, part);
+    decoder->header_bytes += part;
+    decoder->content_bytes += content_bytes;
+}
+
+/* A frame that has ended must hold what it says. ZSTD_decompressStream does not look at that where
+ * the last block is empty. */
+static bool check_content(const struct zstd_decoder *decoder, struct error *error)
+{
+    const uint64_t stated = ZSTD_getFrameContentSize(decoder->header, decoder->header_bytes);
+    return stated == decoder->content_bytes || stated == ZSTD_CONTENTSIZE_UNKNOWN ||
+           stated == ZSTD_CONTENTSIZE_ERROR || /* a frame of an old version */
+           error_set(error, "corrupt zstd data: less than the frame says that it holds");
+}
+
 bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                  struct error *error)
 {
@@ -104,6 +134,7 @@ bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, b
         const size_t result = ZSTD_decompressStream(decoder->context, &output, &input);
         if (ZSTD_isError(result))
             return explain_failure(result, error);
+        count_call(decoder, &input, output.pos);
         in->data += input.pos;
         in->bytes -= input.pos;
         out->data += output.pos;
@@ -111,6 +142,8 @@ bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, b
         frame_ended = result == 0;
         decoder->frame_open = !frame_ended;
         decoder->hint = frame_ended ? decoder->first_hint : result;
+        if (frame_ended && !check_content(decoder, error))
+            return false;
         if (!had_input)
             break;
     }
@@ -149,6 +182,7 @@ static enum frame_kind scan_skippable(const unsigned char *data, size_t bytes,
 struct frame_header {
     size_t bytes;
     uint64_t window_bytes;
+    size_t block_bytes_max;
     uint64_t content_bytes; /* or ZSTD_CONTENTSIZE_UNKNOWN */
     size_t checksum_bytes;
 };
@@ -172,13 +206,17 @@ static enum frame_kind scan_header(const unsigned char *data, size_t bytes,
     const uint64_t base = (uint64_t)1 << (10 + (data[5] >> 3));
     header->window_bytes =
         is_single_segment ? header->content_bytes : base + base / 8 * (data[5] & 7);
+    header->block_bytes_max =
+        header->window_bytes < BLOCK_BYTES_MAX ? (size_t)header->window_bytes : BLOCK_BYTES_MAX;
     header->checksum_bytes = descriptor & 4 ? 4 : 0;
     return FRAME_WHOLE;
 }
 
-/* Adds a block to the frame; *is_last: there is none behind it (RFC 8878, 3.1.1.2). False if its
- * kind is unknown. */
-static bool add_block(const unsigned char *data, struct frame_extent *extent, bool *is_last)
+/* Adds a block to the frame; *is_last: there is none behind it (RFC 8878, 3.1.1.2). False if it is
+ * not sound: ZSTD_decompressDCtx takes some such blocks that ZSTD_decompressStream refuses, and the
+ * other way round, but what a file holds must not go by the number of threads. */
+static bool add_block(const unsigned char *data, const struct frame_header *frame,
+                      struct frame_extent *extent, bool *is_last)
 {
     enum { RAW, RUN_LENGTH, COMPRESSED };
     const uint32_t header = (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16;
@@ -186,8 +224,8 @@ static bool add_block(const unsigned char *data, struct frame_extent *extent, bo
     const size_t bytes = header >> 3;
     *is_last = header & 1;
     extent->bytes += BLOCK_HEADER_BYTES + (kind == RUN_LENGTH ? 1 : bytes);
-    extent->content_max += kind == COMPRESSED ? BLOCK_CONTENT_MAX : bytes;
-    return kind <= COMPRESSED;
+    extent->content_max += kind == COMPRESSED ? frame->block_bytes_max : bytes;
+    return bytes <= frame->block_bytes_max && (kind < COMPRESSED || (kind == COMPRESSED && bytes));
 }
 
 /* From the end of the header to the end of the frame. */
@@ -200,7 +238,7 @@ static enum frame_kind scan_blocks(const unsigned char *data, size_t bytes, size
     for (size_t blocks = 0; !is_last; blocks++) {
         if (bytes < extent->bytes || bytes - extent->bytes < BLOCK_HEADER_BYTES)
             return FRAME_PART;
-        if (blocks == BLOCKS_MAX || !add_block(data + extent->bytes, extent, &is_last))
+        if (blocks == BLOCKS_MAX || !add_block(data + extent->bytes, header, extent, &is_last))
             return FRAME_OTHER;
         if (!is_sized && extent->content_max > content_limit)
             return FRAME_OTHER;
@@ -263,7 +301,7 @@ static bool measure_blocks(struct window *window, uint64_t at, const struct fram
     *extent = (struct frame_extent){header->bytes, 0};
     while (!is_last) {
         const unsigned char *data = look(window, at + extent->bytes, BLOCK_HEADER_BYTES);
-        if (!data || ++*blocks > MEASURED_BLOCKS_MAX || !add_block(data, extent, &is_last))
+        if (!data || ++*blocks > MEASURED_BLOCKS_MAX || !add_block(data, header, extent, &is_last))
             return false;
     }
     extent->bytes += header->checksum_bytes;

@@ -79,6 +79,17 @@ static inline void assert_file_holds(const char *name, const void *data, size_t 
     free(found);
 }
 
+/* The memory that this process takes up. */
+static inline size_t resident_bytes(void)
+{
+    size_t total, resident;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%zu %zu", &total, &resident), 2);
+    fclose(file);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 /* The next random number, from any state (splitmix64: Steele, Lea and Flood, OOPSLA 2014). */
 static inline uint64_t random_next(uint64_t *state)
 {
