@@ -61,8 +61,9 @@ struct codec {
     bool (*decode_frames)(void *decoder, struct byte_reader in, struct byte_writer *out);
 
     /* The content of all frames of a regular file from byte `begin` to `end`, as their headers
-     * state it. Reads no more than headers. False where a frame does not state it or is not sound,
-     * or there are too many of them to find out soon. */
+     * state it. Reads no more than headers, and only what is in memory. False where that is not
+     * all, a frame does not state its content or is not sound, or there are too many of them to
+     * find out soon. */
     bool (*content_bytes)(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
 
     /* NULL when memory runs out. */

@@ -17,8 +17,10 @@
  */
 #include "formats/zstd_codec.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -279,13 +281,24 @@ struct window {
     unsigned char data[4096];
 };
 
-/* `want` bytes from `at` on; NULL where there are fewer, or reading fails. */
+/* As pread(2), but what is not in memory is not waited for: to go from header to header of a file
+ * on a cold disk takes as long as to read it. */
+static ssize_t read_at_hand(int file, void *data, size_t bytes, uint64_t at)
+{
+    const struct iovec part = {data, bytes};
+    const ssize_t got = preadv2(file, &part, 1, (off_t)at, RWF_NOWAIT);
+    if (got >= 0 || errno != EOPNOTSUPP)
+        return got;
+    return pread(file, data, bytes, (off_t)at); /* tmpfs, which is memory, and some others */
+}
+
+/* `want` bytes from `at` on; NULL where there are fewer at hand, or reading fails. */
 static const unsigned char *look(struct window *window, uint64_t at, size_t want)
 {
     if (at > window->end || window->end - at < want)
         return NULL;
     if (at < window->offset || at - window->offset + want > window->bytes) {
-        const ssize_t got = pread(window->file, window->data, sizeof window->data, (off_t)at);
+        const ssize_t got = read_at_hand(window->file, window->data, sizeof window->data, at);
         window->offset = at;
         window->bytes = got > 0 ? (size_t)got : 0;
     }

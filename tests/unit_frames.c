@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <zstd.h>
 
 #define MIB ((size_t)1 << 20)
@@ -407,6 +408,42 @@ static void test_size_is_known_from_headers(void **state)
     unlink("in");
 }
 
+/* True if no page of the file that can be spared is in memory. */
+static bool is_cold(const char *name, size_t bytes)
+{
+    unsigned char pages[4096];
+    const int file = open(name, O_RDONLY);
+    assert_true(file >= 0 && bytes / 4096 < sizeof pages);
+    fsync(file);
+    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
+    assert_true(map != MAP_FAILED);
+    assert_int_equal(mincore(map, bytes, pages), 0);
+    munmap(map, bytes);
+    close(file);
+    for (size_t i = 0; i <= (bytes - 1) / 4096; i++)
+        if (pages[i] & 1)
+            return false;
+    return true;
+}
+
+/* Its headers would be waited for, one after the other, before it is read. */
+static void test_size_of_a_cold_file_is_not_looked_for(void **state)
+{
+    (void)state;
+    struct frames frames = {0};
+    for (size_t i = 0; i < 4; i++)
+        add_frame(&frames, 3 << 20, SIZED);
+    put_file("in", frames.packed, frames.packed_bytes);
+    if (!is_cold("in", frames.packed_bytes)) {
+        free_frames(&frames);
+        skip(); /* files are memory here, or someone else reads them */
+    }
+    assert_true(stated_bytes() == SIZE_UNKNOWN);
+    assert_reads(&frames);
+    free_frames(&frames);
+}
+
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
 /* Reads a little of `in`, lets the threads run ahead, and reads on: that takes at most `limit`. */
@@ -600,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_odd_blocks_are_told_alike),
         cmocka_unit_test(test_place_of_damage_far_in),
         cmocka_unit_test(test_size_is_known_from_headers),
+        cmocka_unit_test(test_size_of_a_cold_file_is_not_looked_for),
         cmocka_unit_test(test_look_ahead_is_bounded),
         cmocka_unit_test(test_bomb_takes_no_memory),
         cmocka_unit_test(test_open_pipe_can_be_closed),
