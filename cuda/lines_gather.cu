@@ -1,5 +1,220 @@
-/* lines_gather.cu - see cuda_gather.h. */
-#include "cuda/lines_gather.cuh"
+/* lines_gather.cu - see cuda_gather.h.
+ *
+ *   items -> lines_measure.cuh: where each line begins, and which are in each tile of the output
+ *         -> a thread a line: what of it is in the tile; if that is short, into the stage
+ *         -> a warp a piece: the long ones, into the stage
+ *         -> the stage, by words of 16 bytes: to its place in the output
+ *
+ * A block makes GATHER_TILE_BYTES of the output in shared memory, however many lines there are in
+ * it, so that lines of one byte and one line of the whole text are shared out evenly. The lines are
+ * anywhere in the text: reads are of aligned words, and what stands around a line in its words is
+ * left out.
+ */
+#include "cuda/lines_measure.cuh"
+
+/* Long spans of a tile, and the cuts between their pieces. */
+constexpr unsigned GATHER_PIECES =
+    GATHER_TILE_BYTES / (GATHER_SHORT_BYTES + 1) + GATHER_TILE_BYTES / GATHER_PIECE_BYTES;
+
+/* Bytes of the text and where they go in the stage. */
+struct gather_span {
+    uint64_t source;
+    unsigned place;
+    unsigned bytes; /* 0: none */
+};
+
+/* What a block writes of the output, and the lines that may be in it. */
+struct gather_tile {
+    uint64_t begin, end;
+    uint64_t line, line_end;
+    unsigned place; /* of its first byte in the stage */
+};
+
+/* In shared memory. A byte stands at the same place of a word as in the target, and there is a word
+ * before the first one, so that no place of a line's first word is below 0. */
+struct gather_stage {
+    uint4 words[GATHER_TILE_BYTES / GATHER_WORD_BYTES + 2];
+    struct gather_span pieces[GATHER_PIECES];
+    unsigned piece_count;
+};
+
+__device__ __forceinline__ unsigned char *stage_bytes(struct gather_stage &stage)
+{
+    return reinterpret_cast<unsigned char *>(stage.words);
+}
+
+__device__ __forceinline__ unsigned *stage_parts(struct gather_stage &stage)
+{
+    return reinterpret_cast<unsigned *>(stage.words);
+}
+
+/* The block's tile of the output [begin, end), which goes to target. */
+__device__ __forceinline__ struct gather_tile block_gather_tile(const struct gather_view &view,
+                                                                uint64_t begin, uint64_t end,
+                                                                const unsigned char *target)
+{
+    const uint64_t number = begin / GATHER_TILE_BYTES + blockIdx.x;
+    struct gather_tile tile;
+    tile.begin = max(number * GATHER_TILE_BYTES, begin);
+    tile.end = min((number + 1) * GATHER_TILE_BYTES, end);
+    tile.line = view.first_lines[number];
+    tile.line_end = view.first_lines[number + 1] + 1;
+    const uintptr_t address = reinterpret_cast<uintptr_t>(target + (tile.begin - begin));
+    tile.place = GATHER_WORD_BYTES + static_cast<unsigned>(address % GATHER_WORD_BYTES);
+    return tile;
+}
+
+/* What of the line is in the tile. */
+__device__ __forceinline__ struct gather_span
+thread_gather_span(const struct gather_view &view, const struct gather_tile &tile, uint64_t line)
+{
+    const uint64_t source = line_offset(view.items[line]);
+    const uint64_t start = thread_line_start(view, line);
+    const uint64_t from = max(start, tile.begin);
+    const uint64_t to = min(thread_line_start(view, line + 1), tile.end);
+    const struct gather_span span = {source + (from - start),
+                                     tile.place + static_cast<unsigned>(from - tile.begin),
+                                     from < to ? static_cast<unsigned>(to - from) : 0};
+    return span;
+}
+
+/* ---- short spans ---- */
+
+/* Puts those bytes of a word of the text that are of the span into the stage, one by one. `at` is
+ * the place of the word's first byte. */
+__device__ __forceinline__ void thread_put_bytes(struct gather_stage &stage,
+                                                 const struct gather_span &span, unsigned at,
+                                                 const uint4 &word)
+{
+    const unsigned parts[4] = {word.x, word.y, word.z, word.w};
+#pragma unroll
+    for (unsigned i = 0; i < GATHER_WORD_BYTES; i++)
+        if (at + i - span.place < span.bytes)
+            stage_bytes(stage)[at + i] = static_cast<unsigned char>(parts[i / 4] >> 8 * (i % 4));
+}
+
+/* Copies the span, with the next word on its way while one is put into the stage. */
+__device__ __forceinline__ void thread_copy_span(const struct gather_view &view,
+                                                 struct gather_stage &stage,
+                                                 const struct gather_span &span)
+{
+    const unsigned before = static_cast<unsigned>(span.source % GATHER_WORD_BYTES);
+    const unsigned end = span.place + span.bytes;
+    uint64_t source = span.source - before;
+    uint4 word = thread_load_text(view, source);
+    for (unsigned at = span.place - before; at < end; at += GATHER_WORD_BYTES) {
+        uint4 next = {};
+        source += GATHER_WORD_BYTES;
+        if (at + GATHER_WORD_BYTES < end)
+            next = thread_load_text(view, source);
+        thread_put_bytes(stage, span, at, word);
+        word = next;
+    }
+}
+
+/* ---- long spans ---- */
+
+__device__ __forceinline__ void thread_list_pieces(struct gather_stage &stage,
+                                                   const struct gather_span &span)
+{
+    const unsigned count = (span.bytes + GATHER_PIECE_BYTES - 1) / GATHER_PIECE_BYTES;
+    const unsigned slot = atomicAdd(&stage.piece_count, count);
+#pragma unroll 1
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned begin = i * GATHER_PIECE_BYTES;
+        const struct gather_span piece = {span.source + begin, span.place + begin,
+                                          min(GATHER_PIECE_BYTES, span.bytes - begin)};
+        stage.pieces[slot + i] = piece;
+    }
+}
+
+/* Four bytes at any place of the text. */
+__device__ __forceinline__ unsigned thread_load_part(const struct gather_view &view, uint64_t from)
+{
+    const unsigned *const parts = reinterpret_cast<const unsigned *>(view.text + from / 4 * 4);
+    const unsigned shift = 8 * static_cast<unsigned>(from % 4);
+    return shift == 0 ? __ldg(parts) : __funnelshift_r(__ldg(parts), __ldg(parts + 1), shift);
+}
+
+/* A lane copies each 32nd part of the stage; only the first and the last are byte by byte. */
+__device__ __forceinline__ void warp_copy_piece(const struct gather_view &view,
+                                                struct gather_stage &stage,
+                                                const struct gather_span &piece)
+{
+    const unsigned end = piece.place + piece.bytes;
+#pragma unroll 4
+    for (unsigned at = piece.place / 4 * 4 + 4 * thread_lane(); at < end;
+         at += 4 * THREADS_PER_WARP) {
+        const uint64_t from = piece.source + at - piece.place;
+        if (at >= piece.place && at + 4 <= end) {
+            stage_parts(stage)[at / 4] = thread_load_part(view, from);
+            continue;
+        }
+        for (unsigned i = 0; i < 4; i++)
+            if (at + i - piece.place < piece.bytes)
+                stage_bytes(stage)[at + i] = __ldg(view.text + (from + i));
+    }
+}
+
+/* ---- the block ---- */
+
+/* Copies short spans, and lists the pieces of the others. */
+__device__ __forceinline__ void block_copy_spans(const struct gather_view &view,
+                                                 struct gather_stage &stage,
+                                                 const struct gather_tile &tile)
+{
+    for (uint64_t line = tile.line + threadIdx.x; line < tile.line_end; line += GATHER_THREADS) {
+        const struct gather_span span = thread_gather_span(view, tile, line);
+        if (span.bytes > GATHER_SHORT_BYTES)
+            thread_list_pieces(stage, span);
+        else if (span.bytes > 0)
+            thread_copy_span(view, stage, span);
+    }
+}
+
+__device__ __forceinline__ void block_copy_pieces(const struct gather_view &view,
+                                                  struct gather_stage &stage)
+{
+    for (unsigned i = threadIdx.x / THREADS_PER_WARP; i < stage.piece_count;
+         i += GATHER_THREADS / THREADS_PER_WARP)
+        warp_copy_piece(view, stage, stage.pieces[i]);
+}
+
+/* Writes the tile to where its first byte goes; by words but for its ends. */
+__device__ __forceinline__ void
+block_store_stage(struct gather_stage &stage, const struct gather_tile &tile, unsigned char *target)
+{
+    const unsigned bytes = static_cast<unsigned>(tile.end - tile.begin);
+    for (unsigned word = 1 + threadIdx.x; word * GATHER_WORD_BYTES < tile.place + bytes;
+         word += GATHER_THREADS) {
+        const unsigned at = word * GATHER_WORD_BYTES;
+        if (at >= tile.place && at + GATHER_WORD_BYTES <= tile.place + bytes) {
+            __stcs(reinterpret_cast<uint4 *>(target + (at - tile.place)), stage.words[word]);
+            continue;
+        }
+        for (unsigned i = 0; i < GATHER_WORD_BYTES; i++)
+            if (at + i - tile.place < bytes)
+                target[at + i - tile.place] = stage_bytes(stage)[at + i];
+    }
+}
+
+/* A block a tile of the output [begin, end), which goes to target. */
+static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
+    gather_copy_kernel(struct gather_view view, uint64_t begin, uint64_t end, unsigned char *target)
+{
+    __shared__ struct gather_stage stage;
+    const struct gather_tile tile = block_gather_tile(view, begin, end, target);
+    if (threadIdx.x == 0)
+        stage.piece_count = 0;
+    __syncthreads();
+    block_copy_spans(view, stage, tile);
+    __syncthreads();
+    block_copy_pieces(view, stage);
+    __syncthreads();
+    block_store_stage(stage, tile, target + (tile.begin - begin));
+}
+
+/* ---- all ---- */
 
 size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count)
 {
@@ -34,5 +249,10 @@ bool cuda_gather_measure(struct cuda_gather *gather, struct error *error)
 bool cuda_gather_copy(const struct cuda_gather *gather, size_t begin, size_t end,
                       unsigned char *target, struct error *error)
 {
-    return gather_start_copy<GATHER_THREAD_LINES, true>(gather, begin, end, target, error);
+    const size_t tiles =
+        begin < end ? (end - 1) / GATHER_TILE_BYTES - begin / GATHER_TILE_BYTES + 1 : 0;
+    const struct launch launch = {"gather_copy_kernel", tiles, GATHER_THREADS, gather->text->device,
+                                  gather->text->stream};
+    return launch_kernel(launch, error, gather_copy_kernel, gather_view_make(gather), begin, end,
+                         target);
 }

@@ -280,16 +280,12 @@ constexpr unsigned GATHER_MARK_BYTES = 1024;
 constexpr unsigned GATHER_SCAN_THREADS = 1024;
 constexpr unsigned GATHER_SCAN_SUMS = 4;
 
-/* A block of the copy makes a tile of the output in shared memory. A thread has so many lines on
- * their way, 32 bytes of each, which takes 40, 48 or 64 registers for 1, 2 or 4 lines (nvcc 13.0,
- * sm_90); what has more than GATHER_SHORT_BYTES is copied by warps, in pieces. */
+/* A block of the copy makes a tile of the output in shared memory, a thread a line; blocks a
+ * multiprocessor (40 registers: nvcc 13.0, sm_90). What has more than GATHER_SHORT_BYTES is copied
+ * by warps, in pieces. */
 constexpr unsigned GATHER_TILE_BYTES = 16 << 10;
 constexpr unsigned GATHER_THREADS = 256;
-constexpr unsigned GATHER_THREAD_LINES = 2;
-__host__ __device__ constexpr unsigned gather_blocks(unsigned thread_lines)
-{
-    return thread_lines == 1 ? 6 : thread_lines == 2 ? 5 : 4;
-}
+constexpr unsigned GATHER_BLOCKS = 6;
 constexpr unsigned GATHER_SHORT_BYTES = 64;
 constexpr unsigned GATHER_PIECE_BYTES = 512;
 

@@ -3,8 +3,8 @@
  * host.
  *
  *   gather_matrix [--quick]
- *     prints TAP, a line for each kind of text and way to copy; exits 1 on a mismatch. --quick: one
- *     way and one order, for tools under which kernels take a hundred times as long
+ *     prints TAP, a line for each kind of text; exits 1 on a mismatch. --quick: one order,
+ *     for tools under which kernels take a hundred times as long
  *
  *   gather_matrix --time [COUNT [MEAN_BYTES [FETCH_BYTES]]]
  *     prints the times of the kernels for COUNT lines of so many bytes in the mean, in random
@@ -194,13 +194,12 @@ static bool send(const struct bench &bench, const struct text_lines &lines,
 
 /* One piece, to a target that many bytes behind an aligned one; nothing around it is written. */
 static bool check_piece(const struct bench &bench, const std::vector<unsigned char> &expected,
-                        const struct copy_way &way, size_t begin, size_t end, size_t shift,
-                        struct error *error)
+                        size_t begin, size_t end, size_t shift, struct error *error)
 {
     const size_t bytes = end - begin, before = GATHER_WORD_BYTES + shift;
     std::vector<unsigned char> got(bytes + 2 * red_zone);
     if (!check(cudaMemsetAsync(bench.target, untouched, got.size(), bench.text.stream), error) ||
-        !way.copy(&bench.gather, begin, end, bench.target + before, error) ||
+        !cuda_gather_copy(&bench.gather, begin, end, bench.target + before, error) ||
         !check(cudaStreamSynchronize(bench.text.stream), error) ||
         !check(cudaMemcpy(got.data(), bench.target, got.size(), cudaMemcpyDeviceToHost), error))
         return false;
@@ -219,30 +218,30 @@ static bool check_piece(const struct bench &bench, const std::vector<unsigned ch
 
 /* The whole output at once; in pieces of one size; each byte alone; ends around those of tiles. */
 static bool check_pieces(const struct bench &bench, const std::vector<unsigned char> &expected,
-                         const struct copy_way &way, struct error *error)
+                         struct error *error)
 {
     const size_t all = expected.size();
-    bool passed = check_piece(bench, expected, way, 0, all, 0, error) &&
-                  check_piece(bench, expected, way, 0, all, 5, error) &&
-                  check_piece(bench, expected, way, all, all, 1, error);
+    bool passed = check_piece(bench, expected, 0, all, 0, error) &&
+                  check_piece(bench, expected, 0, all, 5, error) &&
+                  check_piece(bench, expected, all, all, 1, error);
     const size_t size = all < 100 ? 1 : all / 3 + 1;
     for (size_t begin = 0; passed && begin < all; begin += size)
-        passed = check_piece(bench, expected, way, begin, std::min(begin + size, all), begin % 16,
-                             error);
+        passed =
+            check_piece(bench, expected, begin, std::min(begin + size, all), begin % 16, error);
     for (size_t i = 0; passed && all > 0 && i < 24; i++) {
         const size_t tile = random_bits(i) % (all / GATHER_TILE_BYTES + 1);
         const size_t begin =
             std::min(tile * GATHER_TILE_BYTES + random_bits(~i) % 3, all) - (i % 2);
         const size_t bytes = random_bits(i + 99) % (i < 12 ? 20 : 3 * GATHER_TILE_BYTES);
         if (begin < all)
-            passed = check_piece(bench, expected, way, begin, std::min(begin + bytes, all), i % 16,
-                                 error);
+            passed =
+                check_piece(bench, expected, begin, std::min(begin + bytes, all), i % 16, error);
     }
     return passed;
 }
 
 static bool check_order(const struct text_lines &lines, const struct order &order,
-                        const struct copy_way &way, struct error *error)
+                        struct error *error)
 {
     const std::vector<size_t> numbers = order.make(lines.begins.size() - 1);
     const std::vector<unsigned char> expected = lines_in_order(lines, numbers);
@@ -253,7 +252,7 @@ static bool check_order(const struct text_lines &lines, const struct order &orde
     if (passed && bench.gather.bytes != expected.size())
         passed =
             error_set(error, "%zu bytes of output, not %zu", bench.gather.bytes, expected.size());
-    passed = passed && check_pieces(bench, expected, way, error);
+    passed = passed && check_pieces(bench, expected, error);
     bench_close(&bench);
     return passed;
 }
@@ -298,11 +297,11 @@ static bool check_scans()
 }
 
 /* Prints what is wrong and returns false. */
-static bool check_orders(const struct text_lines &lines, const struct copy_way &way, bool is_quick)
+static bool check_orders(const struct text_lines &lines, bool is_quick)
 {
     for (const struct order &order : orders) {
         struct error error = {};
-        if ((is_quick && order.make != order_random) || check_order(lines, order, way, &error))
+        if ((is_quick && order.make != order_random) || check_order(lines, order, &error))
             continue;
         printf("# %s: %s\n", order.name, error.message);
         return false;
@@ -312,17 +311,13 @@ static bool check_orders(const struct text_lines &lines, const struct copy_way &
 
 static int run_matrix(bool is_quick)
 {
-    const size_t way_count = is_quick ? 1 : sizeof ways / sizeof *ways;
     size_t claims = 0, failed = 0;
-    printf("1..%zu\n", sizeof shapes / sizeof *shapes * way_count + 1);
+    printf("1..%zu\n", sizeof shapes / sizeof *shapes + 1);
     for (const struct shape &shape : shapes) {
-        const struct text_lines lines = make_text(shape);
-        for (size_t i = 0; i < way_count; i++) {
-            const bool passed = check_orders(lines, ways[i], is_quick);
-            printf("%sok %zu - %s: %s\n", passed ? "" : "not ", ++claims, shape.name, ways[i].name);
-            fflush(stdout);
-            failed += !passed;
-        }
+        const bool passed = check_orders(make_text(shape), is_quick);
+        printf("%sok %zu - %s\n", passed ? "" : "not ", ++claims, shape.name);
+        fflush(stdout);
+        failed += !passed;
     }
     const bool scans = check_scans();
     printf("%sok %zu - sums over many groups of lines\n", scans ? "" : "not ", ++claims);

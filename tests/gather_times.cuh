@@ -1,32 +1,14 @@
-/* gather_times.cuh - what gather_matrix.cu works with on the device: the ways to copy, and the
- * times that each takes.
+/* gather_times.cuh - what gather_matrix.cu works with on the device, and the times that the
+ * steps take.
  */
 #ifndef TESTS_GATHER_TIMES_CUH
 #define TESTS_GATHER_TIMES_CUH
 
-#include "cuda/lines_gather.cuh"
+#include "cuda/lines_measure.cuh"
 #include "tests/key_shapes.h"
 
 #include <algorithm>
 #include <stdio.h>
-
-/* ---- ways to copy ---- */
-
-typedef bool copy_function(const struct cuda_gather *gather, size_t begin, size_t end,
-                           unsigned char *target, struct error *error);
-
-static const struct copy_way {
-    const char *name;
-    copy_function *copy;
-} ways[] = {
-    {"as it is", cuda_gather_copy},
-    {"1 line a thread, bytes", gather_start_copy<1, false>},
-    {"2 lines a thread, bytes", gather_start_copy<2, false>},
-    {"4 lines a thread, bytes", gather_start_copy<4, false>},
-    {"1 line a thread, words", gather_start_copy<1, true>},
-    {"2 lines a thread, words", gather_start_copy<2, true>},
-    {"4 lines a thread, words", gather_start_copy<4, true>},
-};
 
 /* ---- the device ---- */
 
@@ -196,11 +178,12 @@ static bool time_check(const struct bench &bench, const struct time_text *text,
     return found == 0 || error_set(error, "%llu lines are wrong", found);
 }
 
-static bool time_ways(struct bench &bench, const struct time_text *text, unsigned long long *wrong,
-                      struct error *error)
+static bool time_copies(struct bench &bench, const struct time_text *text,
+                        unsigned long long *wrong, struct error *error)
 {
     struct cuda_gather *const gather = &bench.gather;
     const size_t bytes = bench.text.bytes, piece = (size_t)32 << 20;
+    const auto at_once = [&] { return cuda_gather_copy(gather, 0, bytes, bench.target, error); };
     const auto in_pieces = [&] {
         bool passed = true;
         for (size_t begin = 0; begin < bytes; begin += piece)
@@ -208,13 +191,10 @@ static bool time_ways(struct bench &bench, const struct time_text *text, unsigne
                                                 bench.target + begin, error);
         return passed;
     };
-    for (const struct copy_way &way : ways) {
-        const auto start = [&] { return way.copy(gather, 0, bytes, bench.target, error); };
-        if (!check(cudaMemset(bench.target, 0, bytes), error) ||
-            !time_step(bench, way.name, start, error) || !time_check(bench, text, wrong, error))
-            return false;
-    }
-    return time_step(bench, "as it is, in pieces of 32 MiB", in_pieces, error);
+    return time_step(bench, "copy", at_once, error) && time_check(bench, text, wrong, error) &&
+           check(cudaMemset(bench.target, 0, bytes), error) &&
+           time_step(bench, "copy, in pieces of 32 MiB", in_pieces, error) &&
+           time_check(bench, text, wrong, error);
 }
 
 static bool time_steps(struct bench &bench, struct error *error)
@@ -285,7 +265,7 @@ static int run_times(size_t count, size_t mean, size_t fetch_bytes)
         check(cudaMalloc(&wrong, sizeof *wrong), &error) &&
         check(cudaMemcpy(device_text, &text, sizeof text, cudaMemcpyHostToDevice), &error) &&
         time_fill(bench, device_text, &error) && time_steps(bench, &error) &&
-        time_ways(bench, device_text, wrong, &error);
+        time_copies(bench, device_text, wrong, &error);
     (void)cudaFree(wrong);
     (void)cudaFree(device_text);
     bench_close(&bench);
