@@ -383,6 +383,37 @@ static void bad_lines_are_named(void **state)
     check_refusal(2, "in1:1: empty line, not a number");
 }
 
+/* A file that has grown since it was opened is read to its new end, in large pieces. */
+static void a_file_that_grows_is_read_on(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct line_key key;
+    const struct line_order order = strict_order(&key, false);
+    struct lines *lines = lines_create(2, &order);
+    struct source *source;
+    struct text input = {0};
+    size_t reads = 0;
+    assert_non_null(lines);
+    for (size_t i = 0; i < 2000; i++) {
+        text_add_line(&input, "12345.678");
+        if (i == 1000) {
+            put_file("in0", input.data, input.bytes);
+            assert_true(source_open("in0", 2, &source, &error));
+        }
+    }
+    put_file("in0", input.data, input.bytes);
+    assert_true(lines_begin_input(lines, source, 0, &error));
+    for (bool ended = false; !ended; reads++)
+        assert_true(lines_read_input(lines, source, SIZE_MAX, &ended, &error));
+    assert_int_equal(lines_bytes(lines), input.bytes);
+    assert_memory_equal(lines_whole_text(lines), input.data, input.bytes);
+    assert_in_range(reads, 1, 2);
+    source_close(source);
+    lines_free(lines);
+    free(input.data);
+}
+
 static int remove_files(void **state)
 {
     static const char *const names[] = {"in0", "in1", "in2", "in3", "out"};
@@ -399,6 +430,7 @@ int main(void)
         cmocka_unit_test(edges_of_inputs),
         cmocka_unit_test(nans_are_in_order),
         cmocka_unit_test(bad_lines_are_named),
+        cmocka_unit_test(a_file_that_grows_is_read_on),
     };
     return cmocka_run_group_tests(tests, enter_scratch, remove_files);
 }
