@@ -5,8 +5,8 @@
  *   LINE_STRICT, LINE_GENERAL   the long double that strtold(3) makes of the text, rounded to a
  *                               double, as ordered bits; see formats/number_key.cc
  *   LINE_NUMERIC, LINE_HUMAN    word 0 of the decimal; see formats/decimal_key.cc
- *   LINE_BYTES                  the first 7 bytes, the first one on top, zeros after the end; in
- * the lowest byte how many bytes there are, 8 for more than 7
+ *   LINE_BYTES                  the first 7 bytes, the first one on top, zeros after the end; below
+ *                               them how many bytes there are, 8 for more than 7
  */
 #ifndef CORE_LINE_IMAGE_H
 #define CORE_LINE_IMAGE_H

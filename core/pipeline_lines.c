@@ -1,12 +1,16 @@
 /* pipeline_lines.c - JOB_SORT of lines.
  *
  *   source -> text, in memory
- *   by an engine of lines, if the backend has one:
- *     pieces of the text, while the next one is read -> upload -> lines found, keyed, sorted,
- * refined and gathered there -> download -> sink; the engine asks for the keys of a few lines, and
- * for the order of some that are equal in them else: text -> one struct key_index a line -> an
- * engine of items sorts them -> runs of equal keys are refined -> the lines, or their numbers, are
- * gathered -> sink
+ *
+ * By an engine of lines, if the backend has one and lines are wanted, not their numbers:
+ *   the text, a piece while the next one is read
+ *     -> upload -> lines found, keyed, sorted, refined and gathered there -> download -> sink
+ *
+ * The engine asks for the keys of a few lines, and for the order of some that are equal in them.
+ * Else by one of items:
+ *   text -> one struct key_index a line
+ *        -> an engine of items sorts them -> runs of equal keys are refined
+ *        -> the lines, or their numbers, are gathered -> sink
  */
 #include "core/clock.h"
 #include "core/pipeline_run.h"

@@ -1,15 +1,13 @@
 /* lines_refine.cu - see cuda_refine.h.
  *
- *   items --mark--> runs that are not in order yet, as bits: those for the device, those for the
- * host
+ *   items --mark--> runs that are not in order yet, as bits: for the device, for the host
  *
  *   for the device   load: (run, word 0 of the line, its place), and the position it comes from
  *                    rounds: sort; the places go back to the positions; runs that still hold
  *                            different lines, now shorter, are loaded with the next word
  *                    what is left after the last round is marked as the host's
  *   for the host     gathered, ordered by refine->refine, put back in the same positions
- *   unique           the first item of each run of the device's, and what the host kept, are
- * gathered
+ *   unique           the first item of each run of the device's, and what the host kept, together
  *
  * A run that is ordered here has exact keys and nothing but the bytes of its lines to go by, so the
  * order that a round's sort makes of it is final but for lines that share all words so far. The
