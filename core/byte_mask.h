@@ -20,11 +20,4 @@ HOST_DEVICE static inline uint64_t byte_mask(uint64_t word, uint64_t all)
     return ~(((difference & low) + low) | difference | low);
 }
 
-/* The top bits of the bytes of such a mask in the lowest 8 bits, the lowest byte's first. */
-HOST_DEVICE static inline unsigned byte_mask_bits(uint64_t mask)
-{
-    /* Byte i, at 8 i, goes to 56 + i by a shift of 56 - 7 i; no two products meet. */
-    return (unsigned)((mask >> 7) * (uint64_t)0x0102040810204080u >> 56);
-}
-
 #endif

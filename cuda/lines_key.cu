@@ -15,6 +15,7 @@
 #include "cuda/cuda_lines.h"
 #include "cuda/launch.cuh"
 #include "cuda/thread_line_image.cuh"
+#include "cuda/thread_match.cuh"
 
 #include <algorithm>
 
@@ -36,12 +37,8 @@ struct lines_tiles {
 __device__ __forceinline__ unsigned thread_find_terminators(const struct cuda_text &text,
                                                             uint4 *bytes, size_t place)
 {
-    const uint64_t terminators = byte_in_all(text.order.terminator);
     *bytes = *reinterpret_cast<const uint4 *>(text.text + place);
-    const uint64_t low = bytes->x | static_cast<uint64_t>(bytes->y) << 32;
-    const uint64_t high = bytes->z | static_cast<uint64_t>(bytes->w) << 32;
-    return byte_mask_bits(byte_mask(low, terminators)) |
-           byte_mask_bits(byte_mask(high, terminators)) << 8;
+    return thread_match_bytes(*bytes, static_cast<unsigned>(byte_in_all(text.order.terminator)));
 }
 
 /* A bit for each of the thread's bytes that a line starts behind. `staged`, which may be NULL, gets

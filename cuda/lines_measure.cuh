@@ -17,9 +17,11 @@
 #ifndef CUDA_LINES_MEASURE_CUH
 #define CUDA_LINES_MEASURE_CUH
 
+#include "core/byte_mask.h"
 #include "cuda/block_scan.cuh"
 #include "cuda/cuda_gather.h"
 #include "cuda/launch.cuh"
+#include "cuda/thread_match.cuh"
 #include "cuda/thread_search.cuh"
 #include "cuda/tuning.h"
 
@@ -63,21 +65,6 @@ __device__ __forceinline__ uint64_t thread_line_start(const struct gather_view &
 __device__ __forceinline__ uint4 thread_load_text(const struct gather_view &view, uint64_t at)
 {
     return __ldg(reinterpret_cast<const uint4 *>(view.text + at));
-}
-
-/* A bit for each byte of the word that is the terminator. */
-__device__ __forceinline__ unsigned thread_match_bytes(const uint4 &word, unsigned terminators)
-{
-    const unsigned parts[4] = {word.x, word.y, word.z, word.w};
-    const unsigned low = 0x7f7f7f7fu;
-    unsigned matches = 0;
-#pragma unroll
-    for (unsigned i = 0; i < 4; i++) {
-        const unsigned other = parts[i] ^ terminators;
-        const unsigned zeros = ~(((other & low) + low) | other | low); /* 0x80 for each zero byte */
-        matches |= (zeros >> 7) * 0x10204080u >> 28 << 4 * i;
-    }
-    return matches;
 }
 
 /* The first terminator in the text from `from`, a multiple of a word, to `to`; else `to`. All lanes
@@ -349,7 +336,7 @@ static inline struct gather_view gather_view_make(const struct cuda_gather *gath
     struct gather_view view;
     view.text = gather->text->text;
     view.text_bytes = text_bytes;
-    view.terminators = 0x01010101u * static_cast<unsigned char>(gather->text->order.terminator);
+    view.terminators = static_cast<unsigned>(byte_in_all(gather->text->order.terminator));
     view.items = gather->items;
     view.count = gather->count;
     view.bytes = reinterpret_cast<uint64_t *>(work);

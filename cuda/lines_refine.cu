@@ -18,6 +18,7 @@
  */
 #include "cuda/cuda_refine.h"
 
+#include "core/byte_mask.h"
 #include "core/clock.h"
 #include "cuda/launch.cuh"
 #include "cuda/refine_steps.cuh"
@@ -397,8 +398,7 @@ static struct refine_run refine_open(const struct cuda_refine *refine)
     run.view.count = text->count;
     run.view.place_mask = UINT64_MAX;
     run.view.text.text = text->text;
-    run.view.text.terminators =
-        static_cast<unsigned char>(order.terminator) * (uint64_t)0x0101010101010101u;
+    run.view.text.terminators = byte_in_all(order.terminator);
     run.view.complement = order.reverse ? REFINE_WORD_MASK : 0;
     run.view.is_hosts = order.key_count > 1;
     run.view.keeps_exact = order.key_count == 1 && (order.stable || order.unique);
