@@ -118,23 +118,19 @@ static void end_last_line(struct lines *lines)
         lines->text[lines->bytes++] = terminator;
 }
 
-/* Bytes to be read of the source, with one more, so that its end shows. What has grown since it was
- * opened says that none are left, and goes on. */
-static size_t coming_bytes(const struct source *source)
-{
-    const uint64_t left = source_bytes_left(source);
-    return left > 0 && left < SIZE_MAX / 4 ? (size_t)left + 1 : GROWTH_BYTES;
-}
-
-/* There is always room for a last terminator too. */
+/* There is always room for a last terminator too. One byte more than are left is asked for, so that
+ * the end shows; what has grown since it was opened is then read on as far as there is room. */
 bool lines_read_input(struct lines *lines, struct source *source, size_t most, bool *ended,
                       struct error *error)
 {
-    const size_t coming = coming_bytes(source);
-    const size_t want = coming < most ? coming : most;
+    const uint64_t left = source_bytes_left(source);
+    const size_t coming = left < SIZE_MAX / 4 ? (size_t)left + 1 : GROWTH_BYTES;
+    if (!reserve_text(lines, coming + 1, error))
+        return false;
+    const size_t room = lines->mapped_bytes - lines->bytes - TEXT_SLACK_BYTES - 1;
+    const size_t wanted = left > 0 ? coming : room, want = wanted < most ? wanted : most;
     size_t got;
-    if (!reserve_text(lines, coming + 1, error) ||
-        !source_read(source, lines->text + lines->bytes, want, &got, error))
+    if (!source_read(source, lines->text + lines->bytes, want, &got, error))
         return false;
     lines->bytes += got;
     *ended = got < want;
