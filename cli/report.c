@@ -178,7 +178,8 @@ void report_times(FILE *stream, const char *prefix, const struct plan *plan,
                   const struct job_report *report)
 {
     if (report->spare_reason.is_set)
-        fprintf(stream, "%sdevice     %s after all (%s)\n", prefix, plan->job.spare_backend->name,
+        fprintf(stream, "%sdevice     %s after all, by %s (%s)\n", prefix,
+                plan->job.spare_backend->name, plan->job.spare_sort.algorithm->name,
                 report->spare_reason.message);
     fprintf(stream, "%s%-10s %10s %8s   (%zu %s)\n", prefix, "stage", "seconds", "GB/s",
             report->count, plan->job.keep_lines ? "lines" : "numbers");

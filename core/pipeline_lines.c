@@ -144,6 +144,25 @@ static bool sort_items(struct run *run, const struct backend *backend, const str
            refine_and_write_lines(run, lines, error);
 }
 
+static bool read_lines(struct run *run, struct lines *lines, struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    for (size_t i = 0; i < run->job->reader_count; i++)
+        if (!lines_append(lines, run->job->readers[i].source, run->job->header_lines, error))
+            return false;
+    run_stage_add(run, STAGE_READ, start);
+    return true;
+}
+
+static bool run_items(struct run *run, struct lines *lines, struct error *error)
+{
+    if (!read_lines(run, lines, error))
+        return false;
+    if (writes_all_lines(run->job))
+        run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
+    return sort_items(run, run->job->backend, &run->job->sort, lines, error);
+}
+
 /* ---- an engine of lines ---- */
 
 /* The caller of an engine of lines, as it asks for help. */
@@ -249,24 +268,20 @@ static bool sort_by_spare(struct run *run, struct lines *lines, const struct err
     return sort_items(run, job->spare_backend, &job->spare_sort, lines, error);
 }
 
-/* ---- both ---- */
-
-/* Reads all inputs; feed: NULL, or it is given each piece. */
-static bool read_lines(struct run *run, struct lines *lines, struct text_feed *feed,
+/* Reads all inputs, and feeds each piece to the engine. */
+static bool feed_lines(struct run *run, struct lines *lines, struct text_feed *feed,
                        struct error *error)
 {
     const uint64_t start = clock_now_ns();
-    const size_t most = feed ? TEXT_PIECE_BYTES : SIZE_MAX;
     for (size_t i = 0; i < run->job->reader_count; i++) {
         struct source *const source = run->job->readers[i].source;
         bool ended = false;
         if (!lines_begin_input(lines, source, run->job->header_lines, error))
             return false;
         while (!ended) {
-            if (!lines_read_input(lines, source, most, &ended, error))
+            if (!lines_read_input(lines, source, TEXT_PIECE_BYTES, &ended, error))
                 return false;
-            if (feed)
-                text_feed_send(feed, lines_whole_text(lines), lines_bytes(lines));
+            text_feed_send(feed, lines_whole_text(lines), lines_bytes(lines));
         }
     }
     run_stage_add(run, STAGE_READ, start);
@@ -281,7 +296,7 @@ static bool run_text(struct run *run, struct lines *lines, struct error *error)
     struct text_feed feed;
     run->functions = run->backend->lines;
     start_feed(run, &helper, &feed);
-    TRY(read_lines(run, lines, &feed, error));
+    TRY(feed_lines(run, lines, &feed, error));
     if (writes_all_lines(run->job))
         run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
     if (sort_text(run, &feed, lines, &trouble))
@@ -296,14 +311,7 @@ done:
     return ok;
 }
 
-static bool run_items(struct run *run, struct lines *lines, struct error *error)
-{
-    if (!read_lines(run, lines, NULL, error))
-        return false;
-    if (writes_all_lines(run->job))
-        run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
-    return sort_items(run, run->job->backend, &run->job->sort, lines, error);
-}
+/* ---- both ---- */
 
 bool run_lines(struct run *run, struct error *error)
 {

@@ -118,7 +118,7 @@ seq 7000000 >expected
 for call in cudaMalloc:1 cudaMallocHost:1; do
     ok_output "auto: the CPU does it after $call failed" expected -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -n large
-    ok_says "auto: -v says so after $call failed" '^gpusort: device     cpu after all \(device 0: ' -- \
+    ok_says "auto: -v says so after $call failed" '^gpusort: device     cpu after all, by radix \(device 0: ' -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -v -n large -o got
 done
 
