@@ -9,9 +9,10 @@
  *   for the host     gathered, ordered by refine->refine, put back in the same positions
  *   unique           the first item of each run of the device's, and what the host kept, together
  *
- * A run that is ordered here has exact keys and nothing but the bytes of its lines to go by, so the
- * order that a round's sort makes of it is final but for lines that share all words so far. The
- * items of a run leave the keys alone, which are the same in all of it.
+ * A run that is ordered here has exact keys, or keys that are the bytes of whole lines, and nothing
+ * but the bytes of its lines to go by, so the order that a round's sort makes of it is final but
+ * for lines that share all words so far. The items of a run leave the keys alone, which are the
+ * same in all of it.
  *
  * Source: rounds over the runs still open are the radix form of J. L. Bentley, R. Sedgewick, "Fast
  * algorithms for sorting and searching strings", SODA 1997, breadth first.
@@ -383,6 +384,15 @@ static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struc
 
 /* ---- all ---- */
 
+/* Whether the one key is all of the line, by its bytes: what decides where images are equal is
+ * bytes, too, exact or not. Equal lines are the same bytes, and stay in the order of the input;
+ * where only one of them is kept, the host does it. */
+static bool refine_is_by_bytes(const struct cuda_line_order &order)
+{
+    return order.key_count == 1 && order.key.kind == LINE_BYTES && line_key_is_whole(&order.key) &&
+           !order.unique;
+}
+
 static struct refine_run refine_open(const struct cuda_refine *refine)
 {
     const struct cuda_text *const text = refine->text;
@@ -399,7 +409,9 @@ static struct refine_run refine_open(const struct cuda_refine *refine)
     run.view.place_mask = UINT64_MAX;
     run.view.text.text = text->text;
     run.view.text.terminators = byte_in_all(order.terminator);
-    run.view.complement = order.reverse ? REFINE_WORD_MASK : 0;
+    run.view.is_by_bytes = refine_is_by_bytes(order);
+    run.view.complement =
+        (run.view.is_by_bytes ? order.key.reverse : order.reverse) ? REFINE_WORD_MASK : 0;
     run.view.is_hosts = order.key_count > 1;
     run.view.keeps_exact = order.key_count == 1 && (order.stable || order.unique);
     return run;

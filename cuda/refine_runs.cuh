@@ -6,7 +6,8 @@
  *         -> class: two bits an item: its run is to be ordered here; or by the host
  *
  * A run needs nothing if each of its lines is the same bytes as the one before. Else its lines are
- * ordered here if all of their keys are exact and nothing but bytes decides behind them.
+ * ordered here if all of their keys are exact, or are whole lines, and nothing but bytes decides
+ * behind them.
  *
  * Whoever then takes up the items chosen by bits visits them a tile a warp: their numbers among all
  * chosen ones come from counts of the tiles before.
@@ -63,6 +64,7 @@ struct refine_view {
     size_t depth;        /* bytes that all lines of a run have in common */
     uint64_t complement; /* of the words of a round */
     bool is_round;       /* the items hold words */
+    bool is_by_bytes;    /* keys are the bytes of whole lines: no other order follows */
     bool keeps_exact;    /* exact items of a run are in order */
     bool is_hosts;       /* none are ordered here */
 };
@@ -86,7 +88,8 @@ __device__ __forceinline__ unsigned thread_compare_lines(const struct refine_vie
     const bool is_exact = line_is_exact(a) && line_is_exact(b);
     if (is_exact && view.keeps_exact)
         return 0;
-    const unsigned hosts = view.is_hosts || !is_exact ? REFINE_HOSTS : 0;
+    const bool is_here = (is_exact || view.is_by_bytes) && !view.is_hosts;
+    const unsigned hosts = is_here ? 0 : REFINE_HOSTS;
     if (view.is_round && thread_word_is_last(b, view.complement))
         return hosts;
     const bool is_same = thread_is_same_line(view.text, thread_line_place(view, a) + view.depth,

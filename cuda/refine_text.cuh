@@ -5,8 +5,8 @@
  *   run (32 bits), 6 bytes of the line, how many bytes are left of it (3), place of the line (45)
  *
  * so that runs stay together, lines of a run go by their bytes, and those of equal bytes by their
- * place. 7 bytes left stand for any more than 6. A place is an item's index, its lowest bit 0, as
- * only items of exact keys are ordered so; a text has less than 2^44 bytes.
+ * place. 7 bytes left stand for any more than 6. A place is an item's index, whose lowest bit is
+ * the same in all of a run; a text has less than 2^44 bytes.
  */
 #ifndef CUDA_REFINE_TEXT_CUH
 #define CUDA_REFINE_TEXT_CUH

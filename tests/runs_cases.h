@@ -50,6 +50,8 @@ static const struct order_case orders[] = {
     {"-h", {WHOLE(LINE_HUMAN, false)}, 1, false, false, false, '\n'},
     {"-hru", {WHOLE(LINE_HUMAN, true)}, 1, true, false, true, '\n'},
     {"-k1", {WHOLE(LINE_BYTES, false)}, 1, false, false, false, '\n'},
+    {"-k1 -u", {WHOLE(LINE_BYTES, false)}, 1, false, false, true, '\n'},
+    {"-k1r -s", {WHOLE(LINE_BYTES, true)}, 1, false, true, false, '\n'},
     {"-r -z", {WHOLE(LINE_BYTES, true)}, 1, true, false, false, '\0'},
     {"-k1,1g", {FIELD(LINE_GENERAL, false, 0)}, 1, false, false, false, '\n'},
     {"-k1,1gr", {FIELD(LINE_GENERAL, true, 0)}, 1, false, false, false, '\n'},
@@ -131,6 +133,12 @@ static std::string line_of_nine_digits(size_t i, size_t n)
     return line;
 }
 
+/* No numbers, and more bytes in common than a key of bytes holds. */
+static std::string line_of_one_beginning(size_t i, size_t n)
+{
+    return "beginning " + std::to_string(random_below(i, 0, n / 2 + 1));
+}
+
 /* Up to and beyond what all rounds look at. */
 static std::string line_that_is_a_prefix(size_t i, size_t)
 {
@@ -174,13 +182,14 @@ static std::string line_very_long(size_t i, size_t n)
 static const struct text_case {
     const char *name;
     std::string (*line)(size_t i, size_t n);
-    bool is_ordered_here; /* by the device alone, in orders of one key */
+    bool is_ordered_here; /* by the device alone, in orders of one key but for bytes with -u */
 } texts[] = {
     {"few values, spelled in many ways", line_of_few_values, true},
     {"all lines the same", line_all_the_same, true},
     {"one line that differs", line_one_differs, true},
     {"runs as long as tiles", line_of_a_tile, true},
     {"numbers of nine digits", line_of_nine_digits, true},
+    {"one beginning", line_of_one_beginning, true},
     {"prefixes of each other", line_that_is_a_prefix, false},
     {"long prefixes in common", line_of_a_long_prefix, false},
     {"more digits than a key holds", line_beyond_a_key, false},
