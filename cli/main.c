@@ -29,7 +29,7 @@ static bool run_job(const struct options *options, const struct plan *plan, int 
     return ok;
 }
 
-static bool sort_as_planned(const struct options *options, int *status, struct error *error)
+static bool sort_as_planned(struct options *options, int *status, struct error *error)
 {
     struct plan plan;
     bool ok = plan_make(options, &plan, error);

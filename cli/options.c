@@ -22,6 +22,7 @@ enum { /* long options without a letter */
        KEY_TOP,
        KEY_DEVICE,
        KEY_PARALLEL,
+       KEY_DEVICE_MEMORY,
        KEY_ZSTD,
        KEY_NO_ZSTD,
        KEY_EXPLAIN,
@@ -99,6 +100,14 @@ static const struct argp_option option_table[] = {
      0},
     {"device", KEY_DEVICE, "DEVICE", 0, "Sort on auto, cpu, gpu or gpu:N (default auto)", 0},
     {"parallel", KEY_PARALLEL, "N", 0, "Use at most N threads", 0},
+    {"buffer-size", 'S', "SIZE", 0,
+     "Take at most SIZE of memory, in KiB or with one of b % K M G T P E Z Y (default: most of "
+     "what "
+     "is free); sort what is larger in parts",
+     0},
+    {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "The same of the GPU's memory", 0},
+    {"temporary-directory", 'T', "DIR", 0,
+     "Put sorted parts in DIR (default $TMPDIR, else /tmp; may be repeated, to use several)", 0},
     {NULL, 0, NULL, 0, "What it tells:", 7},
     {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and the reasons for it; sort nothing", 0},
     {"list", KEY_LIST, NULL, 0, "List types, formats, codecs, devices and paths", 0},
@@ -382,6 +391,12 @@ static bool parse_own_option(int key, char *word, struct options *options, bool 
         return parse_device(word, options, error);
     case KEY_PARALLEL:
         return parse_threads(word, options, error);
+    case 'S':
+        return memory_words_set_size(&options->memory.host, "-S", word, error);
+    case KEY_DEVICE_MEMORY:
+        return memory_words_set_size(&options->memory.device, "--device-memory", word, error);
+    case 'T':
+        return memory_words_add_directory(&options->memory, word, error);
     case KEY_ZSTD:
         return parse_zstd(word, options, error);
     case KEY_NO_ZSTD:
@@ -484,4 +499,5 @@ void options_free(struct options *options)
         free(options->inputs);
     file_list_free(&options->list);
     order_words_free(&options->order);
+    memory_words_free(&options->memory);
 }

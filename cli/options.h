@@ -5,6 +5,7 @@
 #define CLI_OPTIONS_H
 
 #include "cli/file_list.h"
+#include "cli/memory_words.h"
 #include "cli/order_words.h"
 #include "core/backend.h"
 #include "core/error.h"
@@ -48,6 +49,7 @@ struct options {
     const char *backend;   /* NULL: auto; "cpu", "gpu" */
     unsigned device;
     unsigned threads; /* 0: as many as there are */
+    struct memory_words memory;
     enum compression compression;
     int compression_level; /* 0: the codec's default */
     bool force;

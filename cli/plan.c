@@ -7,6 +7,7 @@
 #include "cli/plan.h"
 
 #include "cli/line_words.h"
+#include "cli/plan_memory.h"
 #include "core/clock.h"
 #include "formats/codec.h"
 
@@ -478,6 +479,9 @@ static bool probe_backend(const struct options *options, struct plan *plan,
     const bool starts_later = backend->lines && is_text_for_gpu(plan);
     if (!(starts_later ? backend->look : backend->probe)(options->device, &plan->device, error))
         return false;
+    const struct memory_size *const limit = &options->memory.device;
+    if (backend != backends[0] && limit->is_said && limit->bytes < plan->device.memory_bytes)
+        plan->device.memory_bytes = limit->bytes;
     plan->device_class = auto_find_class(backend, &plan->device);
     return true;
 }
@@ -602,7 +606,7 @@ static void raise_file_limit(void)
     }
 }
 
-bool plan_make(const struct options *options, struct plan *plan, struct error *error)
+bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
     memset(plan, 0, sizeof *plan);
@@ -612,13 +616,14 @@ bool plan_make(const struct options *options, struct plan *plan, struct error *e
                        : options->merge           ? JOB_MERGE
                                                   : JOB_SORT;
     raise_file_limit();
-    const bool made = order_words_resolve(&options->order, &plan->job.line_order, error) &&
-                      line_words_check(options, error) && open_inputs(options, plan, error) &&
-                      choose_output(options, plan, error) && choose_order(options, plan, error) &&
-                      choose_backend(options, plan, error) &&
-                      choose_algorithm(options, plan, error);
-    if (made)
+    bool made = order_words_resolve(&options->order, &plan->job.line_order, error) &&
+                line_words_check(options, error) && open_inputs(options, plan, error) &&
+                choose_output(options, plan, error) && choose_order(options, plan, error) &&
+                choose_backend(options, plan, error) && choose_algorithm(options, plan, error);
+    if (made) {
         choose_spare(options, plan);
+        made = plan_choose_memory(options, plan, error);
+    }
     plan->plan_ns = clock_now_ns() - start;
     return made;
 }

@@ -26,7 +26,7 @@ struct plan {
 
 /* Opens the inputs and reads their headers, looks at the devices, decides. The caller ends with
  * plan_free. */
-bool plan_make(const struct options *options, struct plan *plan, struct error *error);
+bool plan_make(struct options *options, struct plan *plan, struct error *error);
 
 void plan_free(struct plan *plan);
 

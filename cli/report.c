@@ -142,6 +142,54 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
     fprintf(stream, ", %s (%s)\n", job->output.codec->name, plan->output_reason);
 }
 
+/* In the unit of sizes that is the largest without a fraction to speak of. */
+static void print_bytes(FILE *stream, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double size = (double)bytes;
+    size_t unit = 0;
+    for (; size >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        size /= 1024;
+    fprintf(stream, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
+}
+
+/* How much is sorted at a time, unless it is sure to be all. */
+static void print_parts(FILE *stream, const struct plan *plan)
+{
+    const struct job *job = &plan->job;
+    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* of a byte of text, and an item */
+    if (job->keep_lines
+            ? job->part_bytes == SIZE_MAX || plan->input_bytes <= job->part_bytes / most_bytes
+            : job->sort.count <= job->part_count)
+        return;
+    const bool is_sure =
+        job->keep_lines ? plan->input_bytes != SIZE_UNKNOWN && plan->input_bytes > job->part_bytes
+                        : job->sort.count != COUNT_UNKNOWN;
+    fprintf(stream, "%s: ", is_sure ? "" : "; if there are more");
+    if (job->keep_lines)
+        print_bytes(stream, job->part_bytes);
+    else
+        fprintf(stream, "%zu", job->part_count);
+    fprintf(stream, " %s at a time, sorted parts put aside in %s",
+            job->keep_lines ? "of lines and their items" : "numbers", job->memory.directories[0]);
+}
+
+static void print_memory(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct memory_limits *const memory = &plan->job.memory;
+    fprintf(stream, "%smemory     ", prefix);
+    print_bytes(stream, memory->host_bytes);
+    fprintf(stream, " (%s)", memory->host_said ? "as -S says" : "most of what is free");
+    if (memory->device_bytes > 0) {
+        fprintf(stream, ", ");
+        print_bytes(stream, memory->device_bytes);
+        fprintf(stream, " of the GPU's (%s)",
+                memory->device_said ? "as --device-memory says" : "what it has");
+    }
+    print_parts(stream, plan);
+    fprintf(stream, "\n");
+}
+
 void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct job *job = &plan->job;
@@ -161,6 +209,7 @@ void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
         fprintf(stream, ", tiles of %zu", job->sort.tile_size);
     fprintf(stream, " (%s)\n", plan->algorithm_reason);
     print_choice(stream, prefix, plan);
+    print_memory(stream, prefix, plan);
 }
 
 static void print_stage(FILE *stream, const char *prefix, const char *stage, uint64_t ns,
@@ -188,4 +237,9 @@ void report_times(FILE *stream, const char *prefix, const struct plan *plan,
         print_stage(stream, prefix, stage_names[i], report->stage_ns[i],
                     i == STAGE_START ? 0 : report->item_bytes);
     print_stage(stream, prefix, "total", plan->plan_ns + report->total_ns, report->item_bytes);
+    if (report->run_count > 0) {
+        fprintf(stream, "%s%zu sorted parts put aside, ", prefix, report->run_count);
+        print_bytes(stream, report->spilled_bytes);
+        fprintf(stream, " of them to disk\n");
+    }
 }

@@ -16,11 +16,8 @@
  * threads pays, small enough that the first upload starts early. */
 #define CHUNK_BYTES ((size_t)64 << 20)
 
-/* Numbers read at a time when items are made of them: shared out to threads, and reused. */
-#define KEYS_BYTES ((size_t)32 << 20)
-
 const char *const stage_names[STAGE_COUNT] = {
-    "start", "read", "parse", "upload", "sort", "refine", "download", "write",
+    "start", "read", "parse", "upload", "sort", "refine", "download", "spill", "write",
 };
 
 void run_stage_add(struct run *run, enum stage stage, uint64_t start_ns)
@@ -101,24 +98,38 @@ static bool check_end(const struct job *job, struct reader *reader, struct error
     return true;
 }
 
-static bool read_input_keys(struct run *run, struct reader *reader, struct error *error)
+/* Notes that items were taken. */
+static void note_taken(struct run *run, size_t count)
+{
+    run->count += count;
+    run->room -= count;
+}
+
+/* Up to the end of the input or of the part; *ended: the former. */
+static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
+                            struct error *error)
 {
     const struct job *job = run->job;
-    const size_t want = CHUNK_BYTES / job->sort.item_bytes;
+    const size_t most = CHUNK_BYTES / job->sort.item_bytes;
     for (;;) {
         const size_t left = reader->layout.count - reader->keys_read;
-        if (reader->layout.count != COUNT_UNKNOWN && left == 0)
+        *ended = reader->layout.count != COUNT_UNKNOWN && left == 0;
+        if (*ended)
             return check_end(job, reader, error);
+        if (run->room == 0)
+            return true;
         struct chunk chunk;
+        const size_t want = run->room < most ? run->room : most;
         if (!run->functions->lend(run->engine, left < want ? left : want, &chunk, error) ||
             !job->input_format->read_keys(reader, chunk.items, chunk.capacity, &chunk.count,
                                           error) ||
             !check_nan(job, reader, &chunk, error) ||
             !run->functions->take(run->engine, chunk, error))
             return false;
-        if (chunk.count == 0)
+        *ended = chunk.count == 0;
+        if (*ended)
             return true;
-        run->count += chunk.count;
+        note_taken(run, chunk.count);
     }
 }
 
@@ -137,57 +148,64 @@ static bool take_items(struct run *run, const struct chunk *keys, struct error *
         if (!run->functions->take(run->engine, chunk, error))
             return false;
         done += chunk.count;
-        run->count += chunk.count;
+        note_taken(run, chunk.count);
     }
     return true;
 }
 
-/* Reads an input to its end through `keys`, which is reused. */
+/* As read_input_keys, through `keys`, which is reused. */
 static bool read_input_items(struct run *run, struct reader *reader, struct chunk *keys,
-                             struct error *error)
+                             bool *ended, struct error *error)
 {
     const struct job *job = run->job;
     for (;;) {
-        if (reader->layout.count != COUNT_UNKNOWN && reader->keys_read == reader->layout.count)
+        *ended = reader->layout.count != COUNT_UNKNOWN && reader->keys_read == reader->layout.count;
+        if (*ended)
             return check_end(job, reader, error);
-        if (!job->input_format->read_keys(reader, keys->items, keys->capacity, &keys->count,
-                                          error) ||
+        if (run->room == 0)
+            return true;
+        const size_t want = run->room < keys->capacity ? run->room : keys->capacity;
+        if (!job->input_format->read_keys(reader, keys->items, want, &keys->count, error) ||
             !check_nan(job, reader, keys, error) ||
             !argsort_check_count(&job->argsort, run->count + keys->count, error) ||
             !take_items(run, keys, error))
             return false;
-        if (keys->count == 0)
+        *ended = keys->count == 0;
+        if (*ended)
             return true;
     }
 }
 
-static bool read_items(struct run *run, struct error *error)
+/* A buffer to read numbers into; none where the engine's memory is it. */
+static bool allocate_keys(const struct run *run, struct chunk *keys, struct error *error)
 {
     const struct job *job = run->job;
-    struct chunk keys = {.capacity = KEYS_BYTES / job->argsort.key_bytes};
-    if (job->sort.count < keys.capacity)
-        keys.capacity = job->sort.count + 1; /* never none: malloc may give nothing for that */
-    keys.items = malloc(keys.capacity * job->argsort.key_bytes);
-    bool ok = keys.items || error_set(error, "out of memory: no room to read numbers into");
-    for (size_t i = 0; ok && i < job->reader_count; i++)
-        ok = read_input_items(run, &job->readers[i], &keys, error);
-    free(keys.items);
-    return ok;
+    *keys = (struct chunk){0};
+    if (!job->argsort.index_type)
+        return true;
+    keys->capacity = job->keys_bytes / job->argsort.key_bytes;
+    if (job->sort.count < keys->capacity)
+        keys->capacity = job->sort.count + 1; /* never none: malloc may give nothing for that */
+    keys->items = malloc(keys->capacity * job->argsort.key_bytes);
+    return keys->items || error_set(error, "out of memory: no room to read numbers into");
 }
 
+/* Reads the next part, which the last one has read up to. */
 static bool read_keys(struct run *run, struct error *error)
 {
     const uint64_t start = clock_now_ns();
-    if (run->job->argsort.index_type) {
-        if (!read_items(run, error))
-            return false;
-    } else {
-        for (size_t i = 0; i < run->job->reader_count; i++)
-            if (!read_input_keys(run, &run->job->readers[i], error))
-                return false;
+    const struct job *job = run->job;
+    struct chunk keys;
+    bool ok = allocate_keys(run, &keys, error), ended = true;
+    for (; ok && ended && run->reader < job->reader_count; run->reader += ended) {
+        struct reader *const reader = &job->readers[run->reader];
+        ok = keys.items ? read_input_items(run, reader, &keys, &ended, error)
+                        : read_input_keys(run, reader, &ended, error);
     }
+    run->is_at_end = run->reader == job->reader_count;
+    free(keys.items);
     run_stage_add(run, STAGE_READ, start);
-    return true;
+    return ok;
 }
 
 bool run_give_next(struct run *run, size_t expected, struct chunk *chunk, size_t *given,
@@ -249,12 +267,25 @@ static void expect_numbers(struct run *run)
     run_expect_ahead(run, job->output_format->file_bytes(&layout));
 }
 
+bool run_sort_part(struct run *run, struct error *error)
+{
+    const struct job *job = run->job;
+    struct sort_spec spec = job->sort;
+    run_close_engine(run);
+    run->part_begin = run->count;
+    run->room = job->part_count;
+    if (spec.count != COUNT_UNKNOWN)
+        spec.count = spec.count - run->count < run->room ? spec.count - run->count : run->room;
+    return run->functions->open(&spec, &run->engine, error) && read_keys(run, error) &&
+           run->functions->sort(run->engine, error);
+}
+
 static bool run_keys(struct run *run, struct error *error)
 {
     run->report->item_bytes = 0;
     expect_numbers(run);
-    if (!run->functions->open(&run->job->sort, &run->engine, error) || !read_keys(run, error) ||
-        !run->functions->sort(run->engine, error) || !write_keys(run, error))
+    if (!run_sort_part(run, error) ||
+        !(run->is_at_end ? write_keys(run, error) : external_keys_run(run, error)))
         return false;
     run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;
     return true;

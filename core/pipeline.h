@@ -22,6 +22,7 @@
 #include "core/error.h"
 #include "core/key_order.h"
 #include "core/line_order.h"
+#include "core/memory_limits.h"
 #include "formats/format.h"
 #include "formats/sink.h"
 
@@ -48,6 +49,10 @@ struct job {
     struct sort_spec sort;               /* of lines, all are sorted and `top` are written */
     const struct backend *spare_backend; /* NULL, or it sorts lines that `backend` cannot */
     struct sort_spec spare_sort;         /* by the spare backend */
+    struct memory_limits memory;
+    size_t part_count; /* numbers that are sorted at a time at most: more go by external_keys.c */
+    size_t part_bytes; /* the same of lines: of their text and items; see external_lines.c */
+    size_t keys_bytes; /* numbers that are read at a time when items are made of them */
     struct sink_spec output;
     bool binary_to_terminal; /* allowed */
 };
@@ -60,6 +65,7 @@ enum stage {
     STAGE_SORT,     /* the engine's sort alone */
     STAGE_REFINE,   /* lines: runs of equal keys */
     STAGE_DOWNLOAD, /* overlaps with write */
+    STAGE_SPILL,    /* sorted parts put aside, as memory has no room for all */
     STAGE_WRITE,    /* encode and write, close and rename */
     STAGE_COUNT
 };
@@ -78,6 +84,8 @@ struct job_report {
     uint64_t stage_ns[STAGE_COUNT]; /* 0: the job has no such stage */
     uint64_t total_ns;
     size_t count;              /* numbers or lines */
+    size_t run_count;          /* sorted parts that were put aside; 0: all fitted into memory */
+    uint64_t spilled_bytes;    /* of these, to disk */
     uint64_t item_bytes;       /* bytes of the numbers, or of the text */
     struct disorder disorder;  /* of JOB_CHECK */
     struct error spare_reason; /* why the spare backend did it, if it did */

@@ -11,6 +11,8 @@
  *   text -> one struct key_index a line
  *        -> an engine of items sorts them -> runs of equal keys are refined
  *        -> the lines, or their numbers, are gathered -> sink
+ *
+ * Where memory has no room for all lines, external_lines.c has each part sorted in the same way.
  */
 #include "core/clock.h"
 #include "core/pipeline_run.h"
@@ -144,25 +146,6 @@ static bool sort_items(struct run *run, const struct backend *backend, const str
            refine_and_write_lines(run, lines, error);
 }
 
-static bool read_lines(struct run *run, struct lines *lines, struct error *error)
-{
-    const uint64_t start = clock_now_ns();
-    for (size_t i = 0; i < run->job->reader_count; i++)
-        if (!lines_append(lines, run->job->readers[i].source, run->job->header_lines, error))
-            return false;
-    run_stage_add(run, STAGE_READ, start);
-    return true;
-}
-
-static bool run_items(struct run *run, struct lines *lines, struct error *error)
-{
-    if (!read_lines(run, lines, error))
-        return false;
-    if (writes_all_lines(run->job))
-        run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
-    return sort_items(run, run->job->backend, &run->job->sort, lines, error);
-}
-
 /* ---- an engine of lines ---- */
 
 /* The caller of an engine of lines, as it asks for help. */
@@ -206,12 +189,16 @@ static size_t coming_bytes(const struct job *job)
     return bytes;
 }
 
-static void start_feed(const struct run *run, struct helper *helper, struct text_feed *feed)
+/* The engine is opened for so many bytes, while they are read; or later, if that is
+ * COUNT_UNKNOWN. */
+static void start_feed(struct run *run, struct helper *helper, size_t bytes, struct text_feed *feed)
 {
-    struct sort_spec spec = run->job->sort;
-    spec.count = coming_bytes(run->job);
-    spec.line_order = &run->job->line_order;
+    const struct job *job = run->job;
+    struct sort_spec spec = job->sort;
+    spec.count = bytes;
+    spec.line_order = &job->line_order;
     spec.helper = (struct line_helper){helper, help_key, help_refine};
+    run->functions = job->backend->lines;
     text_feed_start(feed, run->functions, &spec);
 }
 
@@ -242,7 +229,7 @@ static bool write_text(struct run *run, const struct lines *lines, struct error 
     return true;
 }
 
-/* Sorts what was fed; false also where the job has a spare backend that is to do it. */
+/* Sorts what was fed. */
 static bool sort_text(struct run *run, struct text_feed *feed, struct lines *lines,
                       struct error *error)
 {
@@ -258,69 +245,129 @@ static bool sort_text(struct run *run, struct text_feed *feed, struct lines *lin
     return true;
 }
 
-/* The engine of lines could not do it: no line is lost, as all are in memory. */
-static bool sort_by_spare(struct run *run, struct lines *lines, const struct error *cause,
-                          struct error *error)
+static bool sort_items_by_spare(struct run *run, struct lines *lines, struct error *error)
 {
-    const struct job *job = run->job;
-    run->report->spare_reason = *cause;
-    run_close_engine(run);
-    return sort_items(run, job->spare_backend, &job->spare_sort, lines, error);
+    return sort_items(run, run->job->spare_backend, &run->job->spare_sort, lines, error);
 }
 
-/* Reads all inputs, and feeds each piece to the engine. */
-static bool feed_lines(struct run *run, struct lines *lines, struct text_feed *feed,
+/* Sorts what was fed, and writes it. If the engine of lines cannot do it, the spare backend does,
+ * if the job has one: no line is lost, as all are in memory. */
+static bool sort_and_write_text(struct run *run, const struct helper *helper,
+                                struct text_feed *feed, struct lines *lines, struct error *error)
+{
+    struct error cause = {0};
+    if (sort_text(run, feed, lines, &cause))
+        return write_text(run, lines, error);
+    if (!run->job->spare_backend || helper->has_failed) {
+        error_merge(error, &cause);
+        return false;
+    }
+    run->report->spare_reason = cause;
+    run_close_engine(run);
+    return sort_items_by_spare(run, lines, error);
+}
+
+/* ---- both ---- */
+
+/* Reads on in the input, up to its end or while there is room; feed: NULL, or it is given each
+ * piece. */
+static bool read_input_lines(struct run *run, struct lines *lines, struct text_feed *feed,
+                             bool *ended, struct error *error)
+{
+    const size_t room = run->job->part_bytes, most = feed ? TEXT_PIECE_BYTES : SIZE_MAX;
+    struct source *const source = run->job->readers[run->reader].source;
+    if (run->readers_begun == run->reader &&
+        !lines_begin_input(lines, source, run->job->header_lines, error))
+        return false;
+    run->readers_begun = run->reader + 1;
+    for (*ended = false; !*ended && !lines_exceed(lines, room);) {
+        if (!lines_read_input(lines, source, room, most, ended, error))
+            return false;
+        if (feed)
+            text_feed_send(feed, lines_whole_text(lines), lines_bytes(lines));
+    }
+    return true;
+}
+
+static bool read_lines(struct run *run, struct lines *lines, struct text_feed *feed,
                        struct error *error)
 {
     const uint64_t start = clock_now_ns();
-    for (size_t i = 0; i < run->job->reader_count; i++) {
-        struct source *const source = run->job->readers[i].source;
-        bool ended = false;
-        if (!lines_begin_input(lines, source, run->job->header_lines, error))
+    const struct job *job = run->job;
+    bool ended = true;
+    for (; ended && run->reader < job->reader_count && !lines_exceed(lines, job->part_bytes);
+         run->reader += ended)
+        if (!read_input_lines(run, lines, feed, &ended, error))
             return false;
-        while (!ended) {
-            if (!lines_read_input(lines, source, TEXT_PIECE_BYTES, &ended, error))
-                return false;
-            text_feed_send(feed, lines_whole_text(lines), lines_bytes(lines));
-        }
-    }
+    run->is_at_end = run->reader == job->reader_count && !lines_exceed(lines, job->part_bytes);
     run_stage_add(run, STAGE_READ, start);
     return true;
 }
 
-static bool run_text(struct run *run, struct lines *lines, struct error *error)
+bool run_read_lines(struct run *run, struct lines *lines, struct error *error)
 {
-    bool ok = false;
+    return read_lines(run, lines, NULL, error);
+}
+
+bool run_sort_lines(struct run *run, struct lines *lines, struct error *error)
+{
+    const struct job *job = run->job;
     struct helper helper = {lines, false};
-    struct error trouble = {0};
     struct text_feed feed;
-    run->functions = run->backend->lines;
-    start_feed(run, &helper, &feed);
-    TRY(feed_lines(run, lines, &feed, error));
-    if (writes_all_lines(run->job))
-        run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
-    if (sort_text(run, &feed, lines, &trouble))
-        TRY(write_text(run, lines, error));
-    else if (run->job->spare_backend && !helper.has_failed)
-        TRY(sort_by_spare(run, lines, &trouble, error));
-    else
-        error_merge(error, &trouble);
-    ok = !error->is_set;
-done:
+    if (run->report->spare_reason.is_set) /* what a part could not be done by is not tried again */
+        return sort_items_by_spare(run, lines, error);
+    if (!has_engine_of_lines(job))
+        return sort_items(run, job->backend, &job->sort, lines, error);
+    start_feed(run, &helper, COUNT_UNKNOWN, &feed);
+    const bool ok = sort_and_write_text(run, &helper, &feed, lines, error);
     text_feed_close(&feed);
     return ok;
 }
 
-/* ---- both ---- */
+/* All lines are in memory. */
+static void note_all_lines(struct run *run, const struct lines *lines)
+{
+    run->report->item_bytes = lines_bytes(lines);
+    if (writes_all_lines(run->job))
+        run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
+}
+
+/* Feeds an engine of lines with what it sorts if that is all. What has no room for sure is not
+ * begun with. */
+static bool run_text(struct run *run, struct lines *lines, struct error *error)
+{
+    const size_t coming = coming_bytes(run->job);
+    struct helper helper = {lines, false};
+    struct text_feed feed;
+    start_feed(run, &helper, coming <= run->job->part_bytes ? coming : COUNT_UNKNOWN, &feed);
+    bool ok = read_lines(run, lines, &feed, error);
+    if (ok && run->is_at_end) {
+        note_all_lines(run, lines);
+        ok = sort_and_write_text(run, &helper, &feed, lines, error);
+    }
+    text_feed_close(&feed);
+    return ok;
+}
+
+static bool run_items(struct run *run, struct lines *lines, struct error *error)
+{
+    if (!read_lines(run, lines, NULL, error))
+        return false;
+    if (!run->is_at_end)
+        return true;
+    note_all_lines(run, lines);
+    return sort_items(run, run->job->backend, &run->job->sort, lines, error);
+}
 
 bool run_lines(struct run *run, struct error *error)
 {
     struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
     if (!lines)
         return error_set(error, "out of memory");
-    const bool ok =
+    bool ok =
         has_engine_of_lines(run->job) ? run_text(run, lines, error) : run_items(run, lines, error);
-    run->report->item_bytes = lines_bytes(lines);
+    if (ok && !run->is_at_end)
+        ok = external_lines_run(run, &lines, error);
     lines_free(lines);
     return ok;
 }

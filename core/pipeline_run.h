@@ -1,8 +1,14 @@
-/* pipeline_run.h - a job on its way: what the sources of pipeline.h share. */
+/* pipeline_run.h - a job on its way: what the sources of pipeline.h share, and nobody else.
+ *
+ *   pipeline.c, pipeline_lines.c  the first part of the input, which is all of it where memory has
+ *                                 room -> output
+ *   external_*.c                  the first part and all others -> sorted runs -> merged -> output
+ */
 #ifndef CORE_PIPELINE_RUN_H
 #define CORE_PIPELINE_RUN_H
 
 #include "core/pipeline.h"
+#include "formats/lines.h"
 #include "formats/lines_header.h"
 
 struct run {
@@ -12,8 +18,15 @@ struct run {
     const struct engine_functions *functions; /* those of the backend that the engine is for */
     struct engine *engine;
     struct sink *sink;
-    size_t count;               /* items taken by the engine; of text, lines */
+    size_t count;               /* items taken by the engine, in all parts; of text, lines */
     struct lines_header header; /* of the first input, if the job keeps one apart */
+
+    /* The part that is read. */
+    size_t reader;        /* the input that is read next */
+    size_t readers_begun; /* of lines: inputs that any were read of */
+    size_t room;          /* numbers that the part has room for still */
+    size_t part_begin;    /* numbers taken before the part */
+    bool is_at_end;       /* all inputs have been read */
 };
 
 /* Adds the time since start_ns to the stage. */
@@ -27,14 +40,18 @@ void run_close_engine(struct run *run);
  * more: so only if the machine has plenty; else the sink is told when the sort has let go of it. */
 void run_expect_ahead(struct run *run, uint64_t bytes);
 
+/* Opens an engine for the next part of the numbers, which takes and sorts them. */
+bool run_sort_part(struct run *run, struct error *error);
+
 /* The engine's next chunk; count 0 at the end, which must not come before all `expected` items are
- * out. */
+ * out. *given starts as 0. */
 bool run_give_next(struct run *run, size_t expected, struct chunk *chunk, size_t *given,
                    struct error *error);
 
 /* Writes what stands before the numbers, or the indices, that *layout then tells of. */
 bool run_begin_output(struct run *run, struct layout *layout, struct error *error);
 
+/* Writes numbers, or the indices of items. */
 bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
                      struct error *error);
 
@@ -43,5 +60,19 @@ bool run_write_header(struct run *run, struct error *error);
 
 /* JOB_SORT of lines. */
 bool run_lines(struct run *run, struct error *error);
+
+/* Reads lines up to the end of the inputs, or until there is no room for more. */
+bool run_read_lines(struct run *run, struct lines *lines, struct error *error);
+
+/* Sorts the lines, all of which are in memory, and writes them behind the header. */
+bool run_sort_lines(struct run *run, struct lines *lines, struct error *error);
+
+/* external_keys.c: the first part is sorted and there is more. Sorts the rest, merges and writes.
+ */
+bool external_keys_run(struct run *run, struct error *error);
+
+/* external_lines.c: the same of lines, of which the first part, and more, is read. *lines changes
+ * from part to part; the caller frees the last one. */
+bool external_lines_run(struct run *run, struct lines **lines, struct error *error);
 
 #endif

@@ -17,6 +17,7 @@
  */
 #include "core/backend.h"
 #include "core/clock.h"
+#include "core/memory_limits.h"
 #include "cpu/pages.h"
 #include "cpu/radix_sort.h"
 #include "cpu/top_select.h"
@@ -69,24 +70,12 @@ static bool read_proc_value(const char *path, const char *name, char *value, int
     return found;
 }
 
-/* What can be had without swapping. */
-static size_t find_free_memory(void)
-{
-    char text[64];
-    unsigned long long kibibytes;
-    if (read_proc_value("/proc/meminfo", "MemAvailable", text, sizeof text) &&
-        sscanf(text, "%llu", &kibibytes) == 1 && kibibytes <= SIZE_MAX / 1024)
-        return (size_t)kibibytes * 1024;
-    const long pages = sysconf(_SC_AVPHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
-}
-
 static bool cpu_probe(unsigned device, struct device_facts *facts, struct error *error)
 {
     if (device != 0)
         return error_set(error, "cpu:%u: there is only device 0", device);
     *facts = (struct device_facts){.units = (unsigned)omp_get_num_procs(),
-                                   .memory_bytes = find_free_memory()};
+                                   .memory_bytes = memory_available()};
     if (!read_proc_value("/proc/cpuinfo", "model name", facts->name, sizeof facts->name))
         snprintf(facts->name, sizeof facts->name, "CPU");
     return true;

@@ -3,6 +3,10 @@
  *
  *   sources -> one text -> blocks of 256 KiB -> terminators counted
  *
+ * Where memory is limited, they are counted as they are read: how much memory lines take goes by
+ * their number more than by their text. What does not have room with the others is moved to the
+ * lines of the next part.
+ *
  * The text is mapped, not allocated: it grows by moving pages, not bytes, and large pages make the
  * random reads of lines_write cheaper. A line belongs to the block that its terminator is in. No
  * table of lines is kept: an item itself says where its line is.
@@ -19,6 +23,9 @@
 
 /* What the text grows by at least, where the source does not say how much is left. */
 #define GROWTH_BYTES ((size_t)64 << 20)
+
+/* What is read at a time at least, where there is little room left. */
+#define STEP_BYTES_MIN ((size_t)64 << 10)
 
 struct lines *lines_create(unsigned threads, const struct line_order *order)
 {
@@ -93,20 +100,102 @@ static bool reserve_text(struct lines *lines, size_t more, struct error *error)
     return error_set_errno(error, "no memory for %zu bytes of text", need);
 }
 
-bool lines_begin_input(struct lines *lines, const struct source *source, size_t lines_read,
-                       struct error *error)
+static bool add_input(struct lines *lines, const char *name, size_t lines_read, struct error *error)
 {
     struct lines_input *inputs =
         realloc(lines->inputs, (lines->input_count + 1) * sizeof *lines->inputs);
-    char *const name = strdup(source_name(source));
+    char *const copy = strdup(name);
     if (inputs != NULL)
         lines->inputs = inputs;
-    if (inputs == NULL || name == NULL) {
-        free(name);
-        return error_set(error, "%s: no memory to read it", source_name(source));
+    if (inputs == NULL || copy == NULL) {
+        free(copy);
+        return error_set(error, "%s: no memory to read it", name);
     }
-    inputs[lines->input_count++] = (struct lines_input){name, lines->bytes, lines_read};
+    inputs[lines->input_count++] = (struct lines_input){copy, lines->bytes, lines_read};
     return true;
+}
+
+bool lines_begin_input(struct lines *lines, const struct source *source, size_t lines_read,
+                       struct error *error)
+{
+    return add_input(lines, source_name(source), lines_read, error);
+}
+
+/* ---- Reading ---- */
+
+/* Counts the terminators of the blocks up to `blocks`. */
+static bool count_blocks(struct lines *lines, size_t blocks, struct error *error)
+{
+    if (!lines->lines_before || blocks > lines->block_room) {
+        const size_t room = blocks + lines->block_room;
+        size_t *const before = realloc(lines->lines_before, (room + 1) * sizeof *before);
+        if (before == NULL)
+            return error_set(error, "no memory for the places of the lines");
+        before[0] = 0;
+        lines->lines_before = before;
+        lines->block_room = room;
+    }
+    size_t *const before = lines->lines_before;
+    const size_t first = lines->block_count;
+#pragma omp parallel for schedule(static, 1) num_threads((int)lines->threads)
+    for (size_t i = first; i < blocks; ++i)
+        before[i + 1] = bytes_count(lines->text + i * LINES_BLOCK_BYTES,
+                                    lines_block_bytes(lines, i), lines->order->terminator);
+    for (size_t i = first; i < blocks; ++i)
+        before[i + 1] += before[i];
+    lines->block_count = blocks;
+    return true;
+}
+
+/* What text and items need, of an engine that has a second array of these. */
+static size_t memory_of(size_t bytes, size_t lines)
+{
+    return bytes + lines * 2 * sizeof(struct key_index);
+}
+
+static size_t memory_used(const struct lines *lines)
+{
+    return memory_of(lines->bytes, lines_count(lines) + lines->tail_lines);
+}
+
+/* The same if every line were empty: where that has room too, nothing need be counted. */
+static size_t memory_needed_at_most(const struct lines *lines)
+{
+    return memory_of(lines->bytes, lines->bytes);
+}
+
+bool lines_exceed(const struct lines *lines, size_t room)
+{
+    return memory_used(lines) > room && lines_count(lines) + lines->tail_lines > 0;
+}
+
+/* Counts what has been read, as far as it is not counted yet. */
+static bool count_read(struct lines *lines, struct error *error)
+{
+    if (!count_blocks(lines, lines->bytes / LINES_BLOCK_BYTES, error))
+        return false;
+    const size_t counted = lines->block_count * LINES_BLOCK_BYTES;
+    lines->tail_lines =
+        bytes_count(lines->text + counted, lines->bytes - counted, lines->order->terminator);
+    return true;
+}
+
+/* What is read next: all, where that has room whatever it is; else what has room if the lines that
+ * come are as those that came. A line that is longer than that is read in steps that double. */
+static size_t step_bytes(const struct lines *lines, size_t all, size_t room)
+{
+    const bool is_counted = memory_needed_at_most(lines) > room;
+    const size_t used = is_counted ? memory_used(lines) : memory_needed_at_most(lines);
+    const size_t spare = used < room ? room - used : 0;
+    size_t step = spare / memory_of(1, 1);
+    if (all <= step)
+        return all;
+    if (is_counted)
+        step = used < room ? (size_t)((double)spare / (double)used * (double)lines->bytes)
+                           : lines->bytes;
+    step = step > STEP_BYTES_MIN ? step : STEP_BYTES_MIN;
+    step = step < GROWTH_BYTES ? step : GROWTH_BYTES;
+    return step < all ? step : all;
 }
 
 /* The input begun last has been read to its end. */
@@ -119,24 +208,28 @@ static void end_last_line(struct lines *lines)
 }
 
 /* There is always room for a last terminator too. One byte more than are left is asked for, so that
- * the end shows; what has grown since it was opened is then read on as far as there is room. */
-bool lines_read_input(struct lines *lines, struct source *source, size_t most, bool *ended,
-                      struct error *error)
+ * the end shows; what has grown since it was opened is then read on as far as there is room. Where
+ * all has room, it is reserved at once: it need not be moved then. */
+bool lines_read_input(struct lines *lines, struct source *source, size_t room, size_t most,
+                      bool *ended, struct error *error)
 {
     const uint64_t left = source_bytes_left(source);
     const size_t coming = left < SIZE_MAX / 4 ? (size_t)left + 1 : GROWTH_BYTES;
-    if (!reserve_text(lines, coming + 1, error))
+    const bool has_room = lines->bytes < room && left < room - lines->bytes;
+    if (!reserve_text(lines, (has_room ? coming : 1) + 1, error))
         return false;
-    const size_t room = lines->mapped_bytes - lines->bytes - TEXT_SLACK_BYTES - 1;
-    const size_t wanted = left > 0 ? coming : room, want = wanted < most ? wanted : most;
+    const size_t reserved = lines->mapped_bytes - lines->bytes - TEXT_SLACK_BYTES - 1;
+    const size_t step = step_bytes(lines, left > 0 ? coming : reserved, room);
+    const size_t want = step < most ? step : most;
     size_t got;
-    if (!source_read(source, lines->text + lines->bytes, want, &got, error))
+    if (!reserve_text(lines, want + 1, error) ||
+        !source_read(source, lines->text + lines->bytes, want, &got, error))
         return false;
     lines->bytes += got;
     *ended = got < want;
     if (*ended)
         end_last_line(lines);
-    return true;
+    return memory_needed_at_most(lines) <= room || count_read(lines, error);
 }
 
 bool lines_append(struct lines *lines, struct source *source, size_t lines_read,
@@ -146,25 +239,60 @@ bool lines_append(struct lines *lines, struct source *source, size_t lines_read,
     if (!lines_begin_input(lines, source, lines_read, error))
         return false;
     while (!ended)
-        if (!lines_read_input(lines, source, SIZE_MAX, &ended, error))
+        if (!lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, error))
             return false;
     return true;
 }
 
+/* ---- Parts ---- */
+
+/* Where the lines end that have room; behind the first line at least. */
+static size_t find_split(const struct lines *lines, size_t room)
+{
+    const char terminator = lines->order->terminator;
+    size_t block = 0;
+    while (block < lines->block_count &&
+           memory_of((block + 1) * LINES_BLOCK_BYTES, lines->lines_before[block + 1]) <= room)
+        ++block;
+    const char *const begin = lines->text, *const end = begin + lines->bytes;
+    const char *const before = memrchr(begin, terminator, block * LINES_BLOCK_BYTES);
+    size_t count = lines->lines_before[block];
+    const char *split = before ? before + 1 : begin;
+    for (;;) {
+        const char *const found = memchr(split, terminator, (size_t)(end - split));
+        if (!found || (split > begin && memory_of((size_t)(found + 1 - begin), count + 1) > room))
+            return (size_t)(split - begin);
+        split = found + 1;
+        ++count;
+    }
+}
+
+bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct error *error)
+{
+    const size_t split = find_split(lines, room);
+    const struct lines_input *const input = &lines->inputs[lines->input_count - 1];
+    const size_t begin = input->begin < split ? input->begin : split;
+    const size_t lines_read = input->lines_read + bytes_count(lines->text + begin, split - begin,
+                                                              lines->order->terminator);
+    struct lines *const moved = lines_create(lines->threads, lines->order);
+    *rest = moved;
+    if (!moved)
+        return error_set(error, "out of memory");
+    const size_t bytes = lines->bytes - split;
+    if (!add_input(moved, input->name, lines_read, error) || !reserve_text(moved, bytes + 1, error))
+        return false;
+    memcpy(moved->text, lines->text + split, bytes);
+    moved->bytes = bytes;
+    lines->bytes = split;
+    const size_t blocks = split / LINES_BLOCK_BYTES;
+    lines->block_count = blocks < lines->block_count ? blocks : lines->block_count;
+    lines->tail_lines = 0;
+    return count_read(moved, error);
+}
+
 bool lines_index(struct lines *lines, struct error *error)
 {
-    const size_t blocks =
-        lines->bytes / LINES_BLOCK_BYTES + (lines->bytes % LINES_BLOCK_BYTES != 0);
-    size_t *const before = calloc(blocks + 1, sizeof *before);
-    if (before == NULL)
-        return error_set(error, "no memory for the places of the lines");
-#pragma omp parallel for schedule(static, 1) num_threads((int)lines->threads)
-    for (size_t i = 0; i < blocks; ++i)
-        before[i + 1] = bytes_count(lines->text + i * LINES_BLOCK_BYTES,
-                                    lines_block_bytes(lines, i), lines->order->terminator);
-    for (size_t i = 0; i < blocks; ++i)
-        before[i + 1] += before[i];
-    lines->lines_before = before;
-    lines->block_count = blocks;
-    return true;
+    lines->tail_lines = 0;
+    return count_blocks(
+        lines, lines->bytes / LINES_BLOCK_BYTES + (lines->bytes % LINES_BLOCK_BYTES != 0), error);
 }

@@ -30,14 +30,23 @@ struct lines *lines_create(unsigned threads, const struct line_order *order);
 bool lines_begin_input(struct lines *lines, const struct source *source, size_t lines_read,
                        struct error *error);
 
-/* Reads on in the input begun last, some `most` bytes at most; *ended: up to its end. A last line
- * without a terminator then gets one. */
-bool lines_read_input(struct lines *lines, struct source *source, size_t most, bool *ended,
-                      struct error *error);
+/* Reads on in the input begun last: some `most` bytes at most, and not much more than has room, if
+ * `room` bytes are all that text and items may take (SIZE_MAX: any number). *ended: up to its end;
+ * a last line without a terminator then gets one. */
+bool lines_read_input(struct lines *lines, struct source *source, size_t room, size_t most,
+                      bool *ended, struct error *error);
 
 /* Both, to the end of the source. */
 bool lines_append(struct lines *lines, struct source *source, size_t lines_read,
                   struct error *error);
+
+/* Whether the text and its items, read with that room, need more than it, and there is a line to
+ * begin with. */
+bool lines_exceed(const struct lines *lines, size_t room);
+
+/* Leaves the lines that have room, but at least one, and moves the text behind them to new lines,
+ * which may be read on. */
+bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct error *error);
 
 /* Finds the lines once all inputs are appended. */
 bool lines_index(struct lines *lines, struct error *error);

@@ -56,7 +56,7 @@ static bool refill(struct merge_input *input, struct error *error)
 {
     const size_t drop = input->begin;
     input->begin = 0;
-    input->seen -= drop;
+    input->seen = input->seen > drop ? input->seen - drop : 0;
     return line_block_refill(&input->block, drop, error);
 }
 
@@ -295,7 +295,7 @@ bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error 
     TRY(open_inputs(&merger, error));
     while (!is_at_end(&merger)) {
         TRY(refill_inputs(&merger, error));
-        TRY(look_through_inputs(&merger, error));
+        TRY(merge->are_sorted || look_through_inputs(&merger, error));
         TRY(run_round(&merger, sink, error));
     }
     ok = true;

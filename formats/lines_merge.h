@@ -23,10 +23,11 @@ struct lines_merge {
     struct source *const *sources;
     size_t count;          /* of sources, at least 1 */
     uint64_t lines_before; /* of each source, read already: for the numbers of lines in messages */
+    bool are_sorted;       /* the sources are known to be in order, and need no look */
     unsigned threads;      /* at most so many work on the lines */
     size_t text_bytes;     /* of all blocks together, about; 0: as said above */
     size_t part_bytes; /* merged at a time by one thread; 0: what mostly fits the sink's buffer */
-    uint64_t lines, bytes; /* out: read from all sources */
+    uint64_t lines, bytes; /* out: read from all sources, if they needed a look */
 };
 
 /* Merges to the end of all sources; of equal lines, those of the first source go first. Where an

@@ -33,8 +33,10 @@ struct lines {
     struct lines_input *inputs;
     size_t input_count;
     size_t *lines_before; /* block_count + 1: terminators before each block */
-    size_t block_count;
-    size_t keyed; /* lines that have their key */
+    size_t block_count;   /* whole blocks until lines_index, which counts the last one too */
+    size_t block_room;    /* that lines_before has room for */
+    size_t tail_lines;    /* terminators behind the whole blocks, if they were counted */
+    size_t keyed;         /* lines that have their key */
     unsigned threads;
 };
 

@@ -20,14 +20,17 @@
 
 #include "core/ring.h"
 #include "formats/codec.h"
+#include "formats/descriptor.h"
 #include "formats/frame_writer.h"
 #include "formats/output_file.h"
+#include "formats/spill.h"
 #include "formats/temporary.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Buffers that the caller can hold or the thread can lag behind, above one for each thread. */
@@ -38,6 +41,7 @@ struct writer {
     pthread_t threads[OUTPUT_WRITERS_MAX];
     unsigned thread_count;  /* that run; 0: not started */
     unsigned char *buffers; /* all of them, in one block */
+    size_t buffer_count;
     struct ring *idle;      /* not lent, not filled */
     struct ring *filled;    /* to be written, in order */
     pthread_mutex_t taking; /* held while a buffer is taken and its place claimed */
@@ -115,15 +119,21 @@ static void *writer_main(void *opaque)
     return NULL;
 }
 
-/* Makes the buffers, all idle, and the rings. */
+/* Makes the buffers, all idle, and the rings. The buffers are mapped: malloc(3) would keep them
+ * when they are freed, in the arena of whichever thread asked, beside those of the next sink. */
 static bool writer_allocate(struct writer *writer, size_t count)
 {
     if (count > SIZE_MAX / SINK_BUFFER_BYTES)
         return false;
-    writer->buffers = malloc(count * SINK_BUFFER_BYTES);
+    void *const buffers = mmap(NULL, count * SINK_BUFFER_BYTES, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (buffers == MAP_FAILED)
+        return false;
+    writer->buffers = buffers;
+    writer->buffer_count = count;
     writer->idle = ring_create(count);
     writer->filled = ring_create(count);
-    if (!writer->buffers || !writer->idle || !writer->filled)
+    if (!writer->idle || !writer->filled)
         return false;
     for (size_t i = 0; i < count; i++)
         ring_push(writer->idle, (struct ring_entry){writer->buffers + i * SINK_BUFFER_BYTES, 0});
@@ -159,6 +169,11 @@ static bool writer_check(struct sink *sink, bool drain, struct error *error)
     return is_well;
 }
 
+size_t sink_buffers_bytes(unsigned threads)
+{
+    return (SPARE_BUFFERS + (size_t)threads) * SINK_BUFFER_BYTES;
+}
+
 /* Ends the threads; what is filled and not yet written is dropped. */
 static void writer_end(struct writer *writer)
 {
@@ -168,7 +183,8 @@ static void writer_end(struct writer *writer)
         pthread_join(writer->threads[i], NULL);
     ring_free(writer->idle);
     ring_free(writer->filled);
-    free(writer->buffers);
+    if (writer->buffers)
+        munmap(writer->buffers, writer->buffer_count * SINK_BUFFER_BYTES);
     pthread_cond_destroy(&writer->is_drained);
     pthread_mutex_destroy(&writer->lock);
     pthread_mutex_destroy(&writer->taking);
@@ -187,30 +203,55 @@ static bool open_frames(struct sink *sink, int level, struct error *error)
     return sink->frames || error_set(error, "%s: no memory to compress it", sink->name);
 }
 
+/* A sink that has no file yet; NULL when memory runs out. */
+static struct sink *sink_create(const char *name, const struct codec *codec, unsigned threads)
+{
+    struct sink *const sink = calloc(1, sizeof *sink);
+    if (!sink)
+        return NULL;
+    pthread_mutex_init(&sink->writer.taking, NULL); /* none of these can fail on Linux */
+    pthread_mutex_init(&sink->writer.lock, NULL);
+    pthread_cond_init(&sink->writer.is_drained, NULL);
+    sink->output = (struct output_file){.file = -1, .writers = 1};
+    sink->threads = threads > 0 ? threads : 1;
+    sink->codec = codec;
+    sink->name = strdup(name);
+    if (!sink->name) {
+        sink_discard(sink);
+        return NULL;
+    }
+    return sink;
+}
+
 bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *error)
 {
     const char *path = spec->path && strcmp(spec->path, "-") != 0 ? spec->path : NULL;
     const char *name = path ? path : "standard output";
     *out = NULL;
-    struct sink *sink = calloc(1, sizeof *sink);
+    struct sink *sink = sink_create(name, spec->codec, spec->threads);
     if (!sink)
         return error_set(error, "%s: no memory to open it", name);
-    pthread_mutex_init(&sink->writer.taking, NULL); /* none of these can fail on Linux */
-    pthread_mutex_init(&sink->writer.lock, NULL);
-    pthread_cond_init(&sink->writer.is_drained, NULL);
-    sink->output.file = -1;
-    sink->threads = spec->threads > 0 ? spec->threads : 1;
-    sink->codec = spec->codec;
-    sink->name = strdup(name);
-    if (!sink->name) {
-        error_set(error, "%s: no memory to open it", name);
-        goto done;
-    }
     TRY(output_file_open(path, sink->name, &sink->output, error));
     TRY(open_frames(sink, spec->level, error));
     *out = sink;
     return true;
 done:
+    sink_discard(sink);
+    return false;
+}
+
+bool sink_open_run(const struct spill_run *run, unsigned threads, struct sink **out,
+                   struct error *error)
+{
+    struct sink *const sink = sink_create(run->name, &codecs[0], threads);
+    *out = sink;
+    if (!sink)
+        return error_set(error, "%s: no memory to open it", run->name);
+    sink->output.file = descriptor_copy(run->file);
+    if (sink->output.file >= 0)
+        return true;
+    *out = NULL;
+    error_set_errno(error, "%s", run->name);
     sink_discard(sink);
     return false;
 }

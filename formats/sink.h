@@ -30,6 +30,12 @@ struct sink_spec {
  * the work begins. The caller ends it with commit or discard. */
 bool sink_open(const struct sink_spec *spec, struct sink **sink, struct error *error);
 
+/* The same for plain bytes that go to the end of a run that was begun; committing it leaves the run
+ * to be ended. */
+struct spill_run;
+bool sink_open_run(const struct spill_run *run, unsigned threads, struct sink **sink,
+                   struct error *error);
+
 /* The name for messages: the path, or "standard output". */
 const char *sink_name(const struct sink *sink);
 
@@ -49,6 +55,9 @@ bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error 
 #define SINK_BUFFER_BYTES ((size_t)4 << 20)
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error);
 bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct error *error);
+
+/* What the buffers take in all, once one was lent by a sink of so many threads. */
+size_t sink_buffers_bytes(unsigned threads);
 
 /* Ends the codec's stream, writes what is left, closes (checked) and renames. After it, succeeded
  * or not, the sink is gone. */

@@ -18,6 +18,7 @@
 #include "formats/descriptor.h"
 #include "formats/frame_reader.h"
 #include "formats/parallel_read.h"
+#include "formats/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,12 +50,13 @@ struct source {
     unsigned threads;
     const struct codec *codec;
     struct frame_reader *frames; /* reads the file; NULL for a plain source */
-    bool is_sized;               /* a regular file whose size is known */
-    uint64_t file_bytes;         /* its size */
-    uint64_t file_offset;        /* where the next read from it starts */
-    uint64_t content_left;       /* to be decoded; SIZE_UNKNOWN where frames do not tell */
-    struct buffer peeked;        /* decoded */
-    bool is_read;                /* not only peeked into */
+    bool is_run;           /* a part of a file that is not the source's to close or to seek in */
+    bool is_sized;         /* a regular file whose size is known */
+    uint64_t file_bytes;   /* its size, or where the run ends */
+    uint64_t file_offset;  /* where the next read from it starts */
+    uint64_t content_left; /* to be decoded; SIZE_UNKNOWN where frames do not tell */
+    struct buffer peeked;  /* decoded */
+    bool is_read;          /* not only peeked into */
     bool file_ended;
     bool ended; /* no more decoded bytes but those in `peeked` */
 };
@@ -76,8 +78,11 @@ static bool read_file(struct source *source, void *data, size_t bytes, size_t *g
                       struct error *error)
 {
     ssize_t result;
+    if (source->is_run && bytes > source->file_bytes - source->file_offset)
+        bytes = (size_t)(source->file_bytes - source->file_offset);
     do
-        result = read(source->file, data, bytes);
+        result = source->is_run ? pread(source->file, data, bytes, (off_t)source->file_offset)
+                                : read(source->file, data, bytes);
     while (result < 0 && errno == EINTR);
     if (result < 0)
         return error_set_errno(error, "%s", source->name);
@@ -97,7 +102,7 @@ static bool read_file_shared(struct source *source, void *data, size_t bytes, si
         return true;
     const uint64_t left = source->file_bytes - source->file_offset;
     const size_t share = left < bytes ? (size_t)left : bytes;
-    if (source->threads < 2 || share < PARALLEL_READ_MIN)
+    if (source->threads < 2 || source->is_run || share < PARALLEL_READ_MIN)
         return true;
     int cause;
     *got = parallel_read(source->file, data, share, (off_t)source->file_offset, source->threads,
@@ -221,6 +226,24 @@ done:
     return false;
 }
 
+bool source_open_run(const struct spill_run *run, struct source **out, struct error *error)
+{
+    struct source *const source = calloc(1, sizeof *source);
+    *out = source;
+    if (!source || !(source->name = strdup(run->name))) {
+        free(source);
+        *out = NULL;
+        return error_set(error, "%s: no memory to read it", run->name);
+    }
+    source->file = run->file;
+    source->threads = 1;
+    source->codec = &codecs[0];
+    source->is_run = source->is_sized = true;
+    source->file_offset = run->begin;
+    source->file_bytes = run->begin + run->bytes;
+    return true;
+}
+
 const char *source_name(const struct source *source)
 {
     return source->name;
@@ -274,7 +297,7 @@ static void release(struct source *source)
 {
     frame_reader_close(source->frames);
     source->frames = NULL;
-    if (source->file >= 0)
+    if (source->file >= 0 && !source->is_run)
         close(source->file);
     source->file = -1;
     free(source->peeked.data);

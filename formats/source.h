@@ -22,6 +22,11 @@ struct codec;
  * share a large read. The caller closes. */
 bool source_open(const char *path, unsigned threads, struct source **source, struct error *error);
 
+/* The bytes of a run that was spilled, as they are, which outlives the source. Any number of such
+ * sources may be read at a time. */
+struct spill_run;
+bool source_open_run(const struct spill_run *run, struct source **source, struct error *error);
+
 /* The name for messages: the path, or "standard input". */
 const char *source_name(const struct source *source);
 

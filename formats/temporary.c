@@ -223,6 +223,34 @@ bool temporary_create(const char *target, mode_t mode, int *file)
     return created >= 0;
 }
 
+/* Where the file system cannot make it without a name: the name is there for a moment, in which the
+ * signals wait. */
+static int create_and_unlink(const char *directory)
+{
+    char *path;
+    if (asprintf(&path, "%s/gpusort%.*s", directory, RANDOM_LETTERS, "XXXXXX") < 0)
+        return -1;
+    sigset_t old_mask;
+    const enum temporary_state before = begin_change(&old_mask);
+    if (before == TEMPORARY_NONE)
+        catch_signals();
+    const int file = mkostemp(path, O_CLOEXEC);
+    if (file >= 0)
+        unlink(path);
+    if (before == TEMPORARY_NONE)
+        release_signals();
+    end_change(&old_mask, before);
+    free(path);
+    return file;
+}
+
+bool temporary_create_nameless(const char *directory, int *file)
+{
+    const int made = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    *file = descriptor_raise(made >= 0 ? made : create_and_unlink(directory));
+    return *file >= 0;
+}
+
 bool temporary_rename(const char *target)
 {
     sigset_t old_mask;

@@ -14,6 +14,10 @@
  * and opens it for writing. False with errno. */
 bool temporary_create(const char *target, mode_t mode, int *file);
 
+/* Creates a file in the directory that has no name, so that it goes with its last descriptor, and
+ * opens it for reading and writing. There may be any number of these. False with errno. */
+bool temporary_create_nameless(const char *directory, int *file);
+
 /* Renames it over target. On failure, with errno, it is still there. */
 bool temporary_rename(const char *target);
 

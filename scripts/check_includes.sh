@@ -35,8 +35,10 @@ forbid 'bench/ includes core/, cuda/ and itself' "bench/$any" "(cli|formats|cpu)
 forbid 'bench/ is nobody'\''s but its own' "$any" "bench/$any" 'bench/'
 forbid 'formats/ includes core/ and itself' "formats/$any" "(cli|cpu|cuda)/$any"
 forbid 'backends are known to the table in core/ alone' "(cli|core|formats)/$any" "(cpu|cuda)/$any"
-forbid 'the pipeline is above this' "(formats|cpu|cuda)/$any" 'core/pipeline\.h'
-forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" 'core/pipeline(_run|_lines)?\.[ch]'
+forbid 'the pipeline is above this' "(formats|cpu|cuda)/$any" 'core/(pipeline|external).*\.h'
+forbid 'a job on its way is the pipeline'\''s' "(cli|bench)/$any" 'core/(pipeline_run|external_[a-z]+)\.h'
+forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" \
+    'core/(pipeline|pipeline_run|pipeline_lines|external_[a-z]+)\.[ch]'
 forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/|bench/bench_)options\.c'
 forbid 'zstd.h is for formats/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/zstd\.c'
 forbid 'CUB is for bench/cub_peers.cu' "$any" "(cub|thrust)/$any" 'bench/cub_peers\.cu'

@@ -510,6 +510,8 @@ def vary(rng, case, long_options):
             case.top = rng.choice([1, 2, 3, 10, 1000])
     if rng.random() < 0.02:
         case.units.append(Unit(rng.choice(WRONG), False))
+    elif not case.action and rng.random() < 0.2:  # sorted in parts; the last draw, so that others stay
+        case.units.append(Unit([b"-S", rng.choice([b"1b", b"40K", b"1M"])], False))
 
 
 # ---- running it ----------------------------------------------------------------------------------

@@ -97,12 +97,18 @@ if ! on_stand_in; then
     done_testing
     exit
 fi
-refused 'more text than the device holds: what is needed, and what is free' \
+sort -g many >expected
+ok_output 'more text than the device holds, in parts' expected -- \
+    env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g many
+ok_says 'more text than the device holds: -v says how many parts' \
+    '^gpusort: [0-9]+ sorted parts put aside' -- \
+    env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -v -g many -o got
+sort -g empty_lines >expected
+ok_output 'more lines than the device holds, in parts' expected -- \
+    env SIMT_MEMORY_BYTES=400000 "$GPUSORT" --device=gpu -g empty_lines
+refused 'a line that the device does not hold: what is needed, and what is free' \
     'device 0: out of memory: [0-9.]+ MiB needed, 0.1 MiB free' -- \
-    env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g many -o "$target"
-refused 'more lines than the device holds' \
-    'device 0: out of memory: [0-9.]+ MiB needed, [0-9.]+ MiB free' -- \
-    env SIMT_MEMORY_BYTES=400000 "$GPUSORT" --device=gpu -g empty_lines -o "$target"
+    env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g nothing_but_long -o "$target"
 sort -g many >expected
 ok_output 'less memory than would be best' expected -- \
     env SIMT_MEMORY_BYTES="$(full_or_small 9000000 2000000)" "$GPUSORT" --device=gpu -g many
@@ -113,11 +119,13 @@ for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 cudaMallocHost:1 cudaMemcpyAs
 done
 
 # auto takes the GPU for large texts, and the CPU when that fails.
-seq 7000000 | tac >large
-seq 7000000 >expected
+seq 8000000 | tac >large
+seq 8000000 >expected
 for call in cudaMalloc:1 cudaMallocHost:1; do
     ok_output "auto: the CPU does it after $call failed" expected -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -n large
+    ok_output "auto: the CPU does all parts after $call failed" expected -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -S 200M -n large
     ok_says "auto: -v says so after $call failed" '^gpusort: device     cpu after all, by radix \(device 0: ' -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -v -n large -o got
 done

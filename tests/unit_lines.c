@@ -405,7 +405,7 @@ static void a_file_that_grows_is_read_on(void **state)
     put_file("in0", input.data, input.bytes);
     assert_true(lines_begin_input(lines, source, 0, &error));
     for (bool ended = false; !ended; reads++)
-        assert_true(lines_read_input(lines, source, SIZE_MAX, &ended, &error));
+        assert_true(lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, &error));
     assert_int_equal(lines_bytes(lines), input.bytes);
     assert_memory_equal(lines_whole_text(lines), input.data, input.bytes);
     assert_in_range(reads, 1, 2);

@@ -1,0 +1,82 @@
+/* plan_memory.c - see plan_memory.h. */
+#include "cli/plan_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of the memory that is free, so much is taken unless the user says: with less than an eighth of it
+ * for the page cache, reading and writing would be what waits. */
+#define HOST_SHARE(bytes) ((bytes) / 8 * 7)
+
+/* Numbers that items are made of are read so many at a time: shared out to threads, and reused. */
+#define KEYS_BYTES ((size_t)32 << 20)
+#define KEYS_BYTES_MIN ((size_t)64 << 10)
+
+/* As sort(1): $TMPDIR, else /tmp. */
+static bool choose_directories(struct options *options, struct memory_limits *memory,
+                               struct error *error)
+{
+    struct memory_words *const words = &options->memory;
+    const char *const named = getenv("TMPDIR");
+    if (words->directory_count == 0 &&
+        !memory_words_add_directory(words, named && *named ? named : "/tmp", error))
+        return false;
+    memory->directories = words->directories;
+    memory->directory_count = words->directory_count;
+    return true;
+}
+
+/* With --top, an engine may keep the first items alone. */
+static bool keeps_few(const struct job *job)
+{
+    return sort_spec_selects(&job->sort) && job->sort.top <= job->part_count / 2;
+}
+
+/* What an engine of lines takes of a GPU's memory beside text and items. */
+#define LINES_BYTES ((size_t)100 << 20)
+
+/* Text and items that a GPU has room for. Where its whole memory is known, and not what is free,
+ * the sixteenth is for the driver. */
+static size_t device_room(const struct job *job)
+{
+    const size_t bytes = job->memory.device_bytes / 16 * 15;
+    return bytes / 2 > LINES_BYTES ? bytes - LINES_BYTES : bytes / 2;
+}
+
+/* The numbers of lines must all be in memory: only who says a limit is refused. What text and items
+ * take on the host, they take on a GPU, so that what is less counts; but lines that a GPU has no
+ * room for are the spare backend's, if there is one. */
+static size_t line_bytes(const struct job *job, bool is_host)
+{
+    if (job->argsort.index_type && !job->memory.host_said)
+        return SIZE_MAX;
+    size_t left = memory_limits_left(&job->memory, job->sort.threads,
+                                     sink_buffers_bytes(job->output.threads));
+    if (!is_host && !job->spare_backend && device_room(job) < left)
+        left = device_room(job);
+    return left > MEMORY_PART_BYTES_MIN ? left : MEMORY_PART_BYTES_MIN;
+}
+
+bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    struct memory_limits *const memory = &job->memory;
+    const struct memory_words *const words = &options->memory;
+    const bool is_host = job->backend == backends[0];
+    memory->host_said = words->host.is_said;
+    memory->host_bytes = words->host.is_said ? words->host.bytes : HOST_SHARE(memory_available());
+    memory->device_bytes = is_host ? 0 : plan->device.memory_bytes;
+    memory->device_said = words->device.is_said && words->device.bytes == memory->device_bytes;
+    if (!choose_directories(options, memory, error))
+        return false;
+    const size_t some = memory->host_bytes / 8 / KEYS_BYTES_MIN * KEYS_BYTES_MIN;
+    job->keys_bytes = some > KEYS_BYTES       ? KEYS_BYTES
+                      : some > KEYS_BYTES_MIN ? some
+                                              : KEYS_BYTES_MIN;
+    job->part_count = memory_limits_part(memory, &job->sort, is_host,
+                                         job->argsort.index_type ? job->keys_bytes : 0);
+    if (keeps_few(job))
+        job->part_count = SIZE_MAX;
+    job->part_bytes = line_bytes(job, is_host);
+    return true;
+}

@@ -1,0 +1,252 @@
+/* external_lines.c - lines of which memory cannot hold all.
+ *
+ *   part: as many whole lines as have room, and one at least -> sorted as lines are -> a run of
+ * text
+ *     -> the next part -> ... -> lines_merge.h, in the order of the parts -> sink
+ *
+ * So of lines with equal keys those of the first part go first, and -s and -u mean what they mean.
+ */
+#include "core/clock.h"
+#include "core/pipeline_run.h"
+#include "formats/lines_merge.h"
+#include "formats/spill.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a block of text is read in at least when runs are merged. */
+#define BLOCK_BYTES_MIN ((size_t)16 << 10)
+
+/* And at most: what is put aside is better off in the page cache. */
+#define BLOCK_BYTES_MAX ((size_t)16 << 20)
+
+/* Less memory than this is exceeded by merging. */
+#define MERGE_BYTES_MIN ((size_t)8 << 20)
+
+/* The first lines of a run are copied so many bytes at a time. */
+#define COPY_BYTES ((size_t)1 << 20)
+
+struct external_lines {
+    struct run *run;
+    struct spill *spill;
+    struct spill_run *runs;
+    size_t run_count, run_room;
+    size_t merge_bytes; /* of text in memory while runs are merged */
+};
+
+/* ---- Runs ---- */
+
+static struct spill_run *add_run(struct external_lines *external, struct error *error)
+{
+    if (external->run_count == external->run_room) {
+        const size_t room = 2 * external->run_room + 16;
+        struct spill_run *const runs = realloc(external->runs, room * sizeof *runs);
+        if (!runs) {
+            error_set(error, "out of memory: no room for %zu runs", room);
+            return NULL;
+        }
+        external->runs = runs;
+        external->run_room = room;
+    }
+    return &external->runs[external->run_count++];
+}
+
+/* Begins a run and opens a sink on it. */
+static bool begin_run(struct external_lines *external, struct spill_run *run, struct sink **sink,
+                      struct error *error)
+{
+    return spill_begin(external->spill, run, error) &&
+           sink_open_run(run, external->run->job->output.threads, sink, error);
+}
+
+static bool end_run(struct external_lines *external, struct spill_run *run, struct sink *sink,
+                    struct error *error)
+{
+    if (!sink_commit(sink, error) || !spill_end(run, error))
+        return false;
+    external->run->report->spilled_bytes += run->bytes;
+    return true;
+}
+
+/* Sorts the lines into a run; they are a job of their own but for the output. */
+static bool sort_part(struct external_lines *external, struct lines *lines, struct error *error)
+{
+    struct run *const run = external->run;
+    struct job_report *const report = run->report;
+    struct run part = {.job = run->job, .report = report, .backend = run->backend};
+    struct spill_run *const sorted = add_run(external, error);
+    const uint64_t write_ns = report->stage_ns[STAGE_WRITE];
+    bool ok = sorted && begin_run(external, sorted, &part.sink, error);
+    ok = ok && run_sort_lines(&part, lines, error);
+    run_close_engine(&part);
+    if (ok)
+        ok = end_run(external, sorted, part.sink, error);
+    else
+        sink_discard(part.sink);
+    report->stage_ns[STAGE_SPILL] += report->stage_ns[STAGE_WRITE] - write_ns;
+    report->stage_ns[STAGE_WRITE] = write_ns;
+    report->run_count++;
+    report->item_bytes += lines_bytes(lines);
+    run->count += part.count;
+    return ok;
+}
+
+static bool sort_parts(struct external_lines *external, struct lines **lines, struct error *error)
+{
+    struct run *const run = external->run;
+    for (;;) {
+        struct lines *rest = NULL;
+        const bool ok = lines_split(*lines, run->job->part_bytes, &rest, error) &&
+                        sort_part(external, *lines, error);
+        lines_free(*lines);
+        *lines = rest;
+        if (!ok)
+            return false;
+        if (!run_read_lines(run, rest, error))
+            return false;
+        if (run->is_at_end && lines_bytes(rest) == 0)
+            return true;
+    }
+}
+
+/* ---- Merging ---- */
+
+static bool merge_runs(const struct external_lines *external, size_t first, size_t count,
+                       struct sink *sink, struct error *error)
+{
+    bool ok = false;
+    const struct job *const job = external->run->job;
+    struct source **const sources = calloc(count, sizeof(struct source *));
+    if (!sources)
+        return error_set(error, "no memory to merge %zu inputs", count);
+    for (size_t i = 0; i < count; i++)
+        TRY(source_open_run(&external->runs[first + i], &sources[i], error));
+    struct lines_merge merge = {
+        .order = &job->line_order,
+        .sources = sources,
+        .count = count,
+        .are_sorted = true,
+        .threads = job->sort.threads,
+        .text_bytes = external->merge_bytes,
+    };
+    if (merge.text_bytes / count > BLOCK_BYTES_MAX)
+        merge.text_bytes = count * BLOCK_BYTES_MAX;
+    ok = lines_merge_run(&merge, sink, error);
+done:
+    for (size_t i = 0; i < count; i++)
+        source_close(sources[i]);
+    free(sources);
+    return ok;
+}
+
+/* Merges `count` runs into one that takes their place. */
+static bool merge_into_run(struct external_lines *external, size_t first, size_t count,
+                           struct error *error)
+{
+    struct spill_run merged;
+    struct sink *sink = NULL;
+    if (!begin_run(external, &merged, &sink, error))
+        return false;
+    if (!merge_runs(external, first, count, sink, error)) {
+        sink_discard(sink);
+        return false;
+    }
+    if (!end_run(external, &merged, sink, error))
+        return false;
+    struct spill_run *const runs = external->runs + first;
+    for (size_t i = 0; i < count; i++)
+        spill_drop(&runs[i]);
+    runs[0] = merged;
+    external->run_count -= count - 1;
+    memmove(runs + 1, runs + count, (external->run_count - first - 1) * sizeof *runs);
+    return true;
+}
+
+/* Merges neighbours, as few as will do, until there are at most `most` runs. */
+static bool reduce_runs(struct external_lines *external, size_t most, size_t fan_in,
+                        struct error *error)
+{
+    for (size_t first = 0; external->run_count > most; first++) {
+        if (first + 1 >= external->run_count)
+            first = 0;
+        const size_t excess = external->run_count - most + 1, left = external->run_count - first;
+        size_t count = excess < fan_in ? excess : fan_in;
+        count = count < left ? count : left;
+        if (!merge_into_run(external, first, count, error))
+            return false;
+    }
+    return true;
+}
+
+/* How many of the bytes are the first `wanted` lines; *wanted is lowered by these. */
+static size_t take_lines(const char *text, size_t bytes, char terminator, size_t *wanted)
+{
+    const char *at = text;
+    while (*wanted > 0) {
+        const char *const found = memchr(at, terminator, bytes - (size_t)(at - text));
+        if (!found)
+            return bytes;
+        at = found + 1;
+        --*wanted;
+    }
+    return (size_t)(at - text);
+}
+
+/* Copies the first lines of the run. */
+static bool copy_lines(const struct external_lines *external, const struct spill_run *run,
+                       size_t wanted, struct error *error)
+{
+    const char terminator = external->run->job->line_order.terminator;
+    char *const buffer = malloc(COPY_BYTES);
+    bool ok = buffer || error_set(error, "out of memory");
+    for (uint64_t done = 0; ok && wanted > 0 && done < run->bytes;) {
+        const uint64_t left = run->bytes - done;
+        const size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
+        ok = spill_read(run, done, buffer, bytes, error) &&
+             sink_write(external->run->sink, buffer, take_lines(buffer, bytes, terminator, &wanted),
+                        error);
+        done += bytes;
+    }
+    free(buffer);
+    return ok;
+}
+
+static bool merge_to_output(struct external_lines *external, struct error *error)
+{
+    struct run *const run = external->run;
+    const struct sort_spec *const sort = &run->job->sort;
+    const size_t most = external->merge_bytes / BLOCK_BYTES_MIN;
+    if (sort->is_top)
+        return reduce_runs(external, 1, most, error) && run_write_header(run, error) &&
+               copy_lines(external, &external->runs[0], sort->top, error);
+    if (!run->job->line_order.unique) /* all lines are written */
+        sink_expect(run->sink, run->header.bytes + run->report->item_bytes);
+    return reduce_runs(external, most, most, error) && run_write_header(run, error) &&
+           merge_runs(external, 0, external->run_count, run->sink, error);
+}
+
+/* ---- All of it ---- */
+
+bool external_lines_run(struct run *run, struct lines **lines, struct error *error)
+{
+    bool ok = false;
+    const struct job *const job = run->job;
+    struct external_lines external = {.run = run, .merge_bytes = job->part_bytes};
+    if (external.merge_bytes < MERGE_BYTES_MIN)
+        external.merge_bytes = MERGE_BYTES_MIN;
+    if (job->argsort.index_type)
+        return error_set(error, "--argsort needs all lines in memory, which -S does not allow");
+    external.spill = spill_create(job->memory.directories, job->memory.directory_count);
+    if (!external.spill)
+        return error_set(error, "out of memory: no room for runs");
+    run->report->item_bytes = 0;
+    TRY(sort_parts(&external, lines, error));
+    const uint64_t start = clock_now_ns();
+    TRY(merge_to_output(&external, error));
+    run_stage_add(run, STAGE_WRITE, start);
+    ok = true;
+done:
+    free(external.runs);
+    spill_free(external.spill);
+    return ok;
+}

@@ -1,0 +1,39 @@
+/* memory_limits.h - how much memory a job may take, and what that means for its parts.
+ */
+#ifndef CORE_MEMORY_LIMITS_H
+#define CORE_MEMORY_LIMITS_H
+
+#include "core/backend.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct memory_limits {
+    size_t host_bytes;              /* of this machine's memory */
+    bool host_said;                 /* by the user; else it is most of what is free */
+    size_t device_bytes;            /* of a GPU's */
+    bool device_said;               /* by the user; else it is what it has */
+    const char *const *directories; /* for what memory has no room for, in turns */
+    size_t directory_count;         /* at least 1 */
+};
+
+/* The memory that a process can take without pushing others out: what is free or can be freed at
+ * once, but no more than its limits let it have. SIZE_MAX: not known. */
+size_t memory_available(void);
+
+/* All memory that there is; SIZE_MAX: not known. */
+size_t memory_total(void);
+
+/* What is left of the host's bytes beside the program, its threads and small buffers, and besides
+ * `buffers_bytes` of large ones. */
+size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
+                          size_t buffers_bytes);
+
+/* Less than this is no part worth its while, however little memory there is. */
+#define MEMORY_PART_BYTES_MIN ((size_t)16 << 10)
+
+/* The items that an engine can sort at a time. is_host: its arrays are in the host's memory. */
+size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
+                          bool is_host, size_t buffers_bytes);
+
+#endif
