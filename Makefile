@@ -116,6 +116,11 @@ $(BUILD)/tests/unit_%: $(BUILD)/tests/unit_%.c.o $(filter-out %/main.c.o,$(cli_o
 		$(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) -o $@ $^ -lcmocka $(libraries)
 
+# Loaded into gpusort by tests/faults.sh, not linked to it.
+$(BUILD)/tests/fault_library.so: tests/faults/fault_library.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $< -ldl
+
 # Everything is built anew when the compilers or their flags change.
 flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(LDFLAGS) $(SANITIZE) $(CUDA)
 nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE)
@@ -154,7 +159,7 @@ $(BUILD)/simt/%.cc.o: %.cc
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-check: all simt $(unit_programs)
+check: all simt $(unit_programs) $(BUILD)/tests/fault_library.so
 	BUILD=$(BUILD) tests/run.sh
 
 ifeq ($(CUDA),1)

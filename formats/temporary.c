@@ -157,8 +157,9 @@ static bool fill_random_letters(char *letters)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     uint64_t bits;
-    if (getrandom(&bits, sizeof bits, 0) != sizeof bits)
-        return false;
+    while (getrandom(&bits, sizeof bits, 0) != sizeof bits) /* never a part of so few bytes */
+        if (errno != EINTR)
+            return false;
     for (size_t i = 0; i < RANDOM_LETTERS; i++, bits /= sizeof alphabet - 1)
         letters[i] = alphabet[bits % (sizeof alphabet - 1)];
     return true;

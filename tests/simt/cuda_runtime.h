@@ -14,7 +14,10 @@
  *   SIMT_STREAMS=lazy|eager                 lazy, the default: work given to a stream is done as
  *                                           late as the rules allow, so that a missing wait shows
  *   SIMT_MEMORY_BYTES=N                     the device's memory; the default is 4 GiB
- *   SIMT_FAIL=NAME:K[,NAME:K]...            the K-th call of the API function NAME fails
+ *   SIMT_FAIL=NAME:K[:ERROR][,...]          the K-th call of the API function NAME fails, with that
+ *                                           error; after cudaErrorLaunchFailure all others do, too.
+ *                                           kernel:K: it is not the call that fails, but the kernel
+ *   SIMT_CALLS=FILE                         at the end, a line for each function: name, calls
  *   SIMT_TRACE=FILE                         a line for each kernel: name, blocks, threads
  *
  * cudaError is [[nodiscard]] here: a call that nobody checks is a warning. A copy whose device side

@@ -48,20 +48,61 @@ cudaError_t remember(cudaError_t error)
 
 /* ---- faults on order ---- */
 
-std::map<std::string, unsigned long> calls_counted;
+/* How often each function was called. Tells SIMT_CALLS at the end. */
+class call_counts
+{
+  public:
+    unsigned long add(const char *name)
+    {
+        return ++counts_[name];
+    }
+    ~call_counts()
+    {
+        const char *path = getenv("SIMT_CALLS");
+        FILE *file = path == nullptr ? nullptr : fopen(path, "w");
+        if (file == nullptr)
+            return;
+        for (const auto &[name, count] : counts_)
+            fprintf(file, "%s %lu\n", name.c_str(), count);
+        fclose(file);
+    }
 
-/* True if SIMT_FAIL asks for this call of `name` to fail. */
-bool is_call_to_fail(const char *name)
+  private:
+    std::map<std::string, unsigned long> counts_;
+};
+call_counts calls_counted;
+
+/* A kernel has died, or SIMT_FAIL says so: nothing is left of the device but this error. */
+bool device_is_lost = false;
+
+cudaError_t error_named(const std::string &name)
+{
+#define X(error, value, text)                                                                      \
+    if (name == #error)                                                                            \
+        return error;
+    SIMT_ERRORS(X)
+#undef X
+    fprintf(stderr, "simt: SIMT_FAIL: there is no error '%s'\n", name.c_str());
+    abort();
+}
+
+/* How this call of `name` is to fail: as SIMT_FAIL says, or with `fault` where it does not say how.
+ * cudaSuccess: it is not to. */
+cudaError_t order_for_call(const char *name, cudaError_t fault)
 {
     const char *order = getenv("SIMT_FAIL");
+    if (order == nullptr && getenv("SIMT_CALLS") == nullptr)
+        return cudaSuccess;
+    const unsigned long call = calls_counted.add(name);
     if (order == nullptr)
-        return false;
+        return cudaSuccess;
     const std::string list = std::string(",") + order + ",", key = std::string(",") + name + ":";
-    const unsigned long call = ++calls_counted[name];
-    for (size_t at = list.find(key); at != std::string::npos; at = list.find(key, at + 1))
-        if (strtoul(list.c_str() + at + key.size(), nullptr, 10) == call)
-            return true;
-    return false;
+    for (size_t at = list.find(key); at != std::string::npos; at = list.find(key, at + 1)) {
+        char *end;
+        if (strtoul(list.c_str() + at + key.size(), &end, 10) == call)
+            return *end == ':' ? error_named(std::string(end + 1, strcspn(end + 1, ","))) : fault;
+    }
+    return cudaSuccess;
 }
 
 /* What each API function begins with: takes the lock, and fails where SIMT_FAIL says so. */
@@ -69,17 +110,30 @@ class api_call
 {
   public:
     explicit api_call(const char *name, cudaError_t fault = cudaErrorUnknown)
-        : lock_(device_lock), fault_(is_call_to_fail(name) ? fault : cudaSuccess)
+        : lock_(device_lock), fault_(order_for_call(name, fault))
     {
+        device_is_lost = device_is_lost || fault_ == cudaErrorLaunchFailure;
     }
     /* The error of the call: the fault ordered, or what `work` returns. */
     template <class F>
     cudaError_t run(F work) const
     {
-        return remember(fault_ != cudaSuccess ? fault_ : work());
+        const bool is_done = fault_ == cudaSuccess && !device_is_lost;
+        return result(is_done ? work() : fault_);
+    }
+    /* The same, but the work is done in any case: nothing is kept of what is let go. */
+    template <class F>
+    cudaError_t run_anyway(F work) const
+    {
+        const cudaError_t error = work();
+        return result(fault_ != cudaSuccess ? fault_ : error);
     }
 
   private:
+    static cudaError_t result(cudaError_t error)
+    {
+        return remember(device_is_lost ? cudaErrorLaunchFailure : error);
+    }
     const std::lock_guard<std::recursive_mutex> lock_;
     const cudaError_t fault_;
 };
@@ -532,7 +586,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    return api_call("cudaStreamDestroy").run([&] {
+    return api_call("cudaStreamDestroy").run_anyway([&] {
         if ((uintptr_t)stream <= 2)
             return cudaErrorInvalidResourceHandle;
         run_all(*stream->work);
@@ -644,7 +698,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    return api_call("cudaEventDestroy").run([&] {
+    return api_call("cudaEventDestroy").run_anyway([&] {
         delete event;
         return cudaSuccess;
     });
@@ -670,7 +724,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
 
 cudaError_t cudaFree(void *pointer)
 {
-    return api_call("cudaFree").run([&] {
+    return api_call("cudaFree").run_anyway([&] {
         run_device();
         return release_device(pointer);
     });
@@ -714,7 +768,7 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned)
 
 cudaError_t cudaFreeHost(void *pointer)
 {
-    return api_call("cudaFreeHost").run([&] {
+    return api_call("cudaFreeHost").run_anyway([&] {
         size_t bytes;
         run_device();
         if (pointer != nullptr && !pinned_ranges.remove(pointer, &bytes))
@@ -738,7 +792,7 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned)
 
 cudaError_t cudaHostUnregister(void *pointer)
 {
-    return api_call("cudaHostUnregister").run([&] {
+    return api_call("cudaHostUnregister").run_anyway([&] {
         size_t bytes;
         run_device();
         return pinned_ranges.remove(pointer, &bytes) ? cudaSuccess
@@ -836,12 +890,17 @@ cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel)
 cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
                         std::function<void()> run_thread)
 {
-    return api_call("cudaLaunchKernelEx", cudaErrorLaunchFailure).run([&] {
+    return api_call("cudaLaunchKernelEx", cudaErrorLaunchOutOfResources).run([&] {
         if (const cudaError_t error = check_launch(*config, kernel))
             return error;
         const struct simt_kernel launch = {kernel, std::move(run_thread), config->gridDim,
                                            config->blockDim, config->dynamicSmemBytes};
-        give_work(work_of(config->stream), [launch] { simt_run_kernel(launch); });
+        give_work(work_of(config->stream), [launch] {
+            if (order_for_call("kernel", cudaErrorLaunchFailure) != cudaSuccess)
+                device_is_lost = true;
+            if (!device_is_lost)
+                simt_run_kernel(launch);
+        });
         return cudaSuccess;
     });
 }

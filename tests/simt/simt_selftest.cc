@@ -568,21 +568,38 @@ bool memory_has_a_limit()
 
 bool faults_come_on_order()
 {
-    const outcome outcome =
-        in_child("SIMT_FAIL", "cudaMalloc:2,cudaStreamCreate:1,cudaLaunchKernelEx:2", [] {
-            char *pointer;
-            cudaStream_t stream;
-            const bool first = cudaMalloc(&pointer, 1) == cudaSuccess;
-            const bool second = cudaMalloc(&pointer, 1) == cudaErrorMemoryAllocation;
-            const bool third = cudaMalloc(&pointer, 1) == cudaSuccess;
-            const bool created = cudaStreamCreate(&stream) == cudaSuccess;
-            device_array<unsigned> out(256);
-            const bool started =
-                start(shape(1, 256), rotate_kernel<true>, out.data()) == cudaSuccess;
-            const bool failed =
-                start(shape(1, 256), rotate_kernel<true>, out.data()) == cudaErrorLaunchFailure;
-            return first && second && third && !created && started && failed;
-        });
+    const char *order =
+        "cudaMalloc:2,cudaStreamCreate:1:cudaErrorMemoryAllocation,cudaLaunchKernelEx:2";
+    const outcome outcome = in_child("SIMT_FAIL", order, [] {
+        char *pointer;
+        cudaStream_t stream;
+        const bool first = cudaMalloc(&pointer, 1) == cudaSuccess;
+        const bool second = cudaMalloc(&pointer, 1) == cudaErrorMemoryAllocation;
+        const bool third = cudaMalloc(&pointer, 1) == cudaSuccess;
+        const bool created = cudaStreamCreate(&stream) != cudaErrorMemoryAllocation;
+        device_array<unsigned> out(256);
+        const bool started = start(shape(1, 256), rotate_kernel<true>, out.data()) == cudaSuccess;
+        const bool failed =
+            start(shape(1, 256), rotate_kernel<true>, out.data()) == cudaErrorLaunchOutOfResources;
+        return first && second && third && !created && started && failed;
+    });
+    return outcome.status == 0;
+}
+
+/* The launch succeeds, as it does on a device; whoever waits is told, and everybody after that. */
+bool a_kernel_that_fails_takes_the_device()
+{
+    const outcome outcome = in_child("SIMT_FAIL", "kernel:2", [] {
+        unsigned *out = nullptr;
+        must(cudaMalloc(&out, 256 * sizeof *out));
+        must(start(shape(1, 256), rotate_kernel<true>, out));
+        must(cudaDeviceSynchronize());
+        must(start(shape(1, 256), rotate_kernel<true>, out));
+        const bool is_told = cudaDeviceSynchronize() == cudaErrorLaunchFailure;
+        const bool is_lost = cudaMemset(out, 0, 1) == cudaErrorLaunchFailure &&
+                             cudaFree(out) == cudaErrorLaunchFailure;
+        return is_told && is_lost;
+    });
     return outcome.status == 0;
 }
 
@@ -797,6 +814,7 @@ void check_memory_and_api()
     check(bad_launches_are_refused(), "launches that no device takes are refused");
     check(bad_copies_are_refused(), "copies beyond an allocation are refused");
     check(faults_come_on_order(), "SIMT_FAIL makes the k-th call fail");
+    check(a_kernel_that_fails_takes_the_device(), "SIMT_FAIL makes the k-th kernel fail");
     check(upload_through_one_buffer(true) == std::vector<unsigned>{1, 2},
           "an event frees a buffer");
     check(increment_across_streams(true) == 1, "a stream waits for an event");

@@ -1,0 +1,210 @@
+"""The jobs of faults.py: commands, their inputs, and what they must write.
+
+What that is comes from sort(1), zstd(1), or a line of Python.
+"""
+
+import array
+import dataclasses
+import os
+import random
+import shutil
+import subprocess
+
+LARGE = 2_200_000  # numbers of 8 bytes: 17.6 MB
+
+
+@dataclasses.dataclass
+class Job:
+    """A command, in a directory with its inputs."""
+
+    name: str
+    words: list
+    inputs: dict  # bytes by name
+    expected: bytes  # the output
+    status: int = 0
+    says: bytes = b""  # on standard error
+    standard_input: bytes = b""
+    to_pipe: bool = False  # else to place/out, an old file
+    is_zstd: bool = False  # what is written
+    functions: tuple = ()  # those that fail; (): all
+    directory: str = None  # in which it runs; None: of the system's choice
+
+
+def sort1(words, *texts):
+    """What sort(1) makes of the texts, one behind the other."""
+    return subprocess.run(
+        ["sort", *words], input=b"".join(texts), env={"LC_ALL": "C", "PATH": os.environ["PATH"]},
+        stdout=subprocess.PIPE, check=True).stdout
+
+
+def zstd1(words, data):
+    return subprocess.run(
+        ["zstd", "-q", "-c", *words], input=data, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        check=True).stdout
+
+
+def numbers(count, seed):
+    """`count` numbers of 64 bits, a tenth of them equal to another."""
+    chance = random.Random(seed)
+    made = [chance.getrandbits(64) for _ in range(count)]
+    for _ in range(count // 10):
+        made[chance.randrange(count)] = made[chance.randrange(count)]
+    return made
+
+
+def raw(values):
+    return array.array("Q", values).tobytes()
+
+
+def npy(values):
+    header = "{'descr': '<u8', 'fortran_order': False, 'shape': (%d,), }" % len(values)
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + raw(values)
+
+
+def text(values):
+    return b"".join(b"%d\n" % value for value in values)
+
+
+def lines(count, seed):
+    """Lines of two fields, the first of which is the same in many."""
+    chance = random.Random(seed)
+    return b"".join(b"%d.5 %x\n" % (chance.randrange(count // 4 + 1), chance.getrandbits(40))
+                    for _ in range(count))
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+def number_jobs():
+    small, other = numbers(2000, 1), numbers(1500, 2)
+    places = sorted(range(len(small)), key=lambda i: (small[i], i))
+    raw_numbers = ["--format=raw", "--type=u64"]
+    yield Job("raw numbers", [*raw_numbers, "in"], {"in": raw(small)}, raw(sorted(small)))
+    yield Job("raw numbers of an input that is the output", [*raw_numbers, "place/out"],
+              {"place/out": raw(small)}, raw(sorted(small)))
+    yield Job("raw numbers from a pipe into a pipe", raw_numbers, {}, raw(sorted(small)),
+              standard_input=raw(small), to_pipe=True)
+    yield Job("npy", ["in.npy"], {"in.npy": npy(small)}, npy(sorted(small)))
+    yield Job("npy, in two files", ["in.npy", "two.npy"],
+              {"in.npy": npy(small), "two.npy": npy(other)}, npy(sorted(small + other)))
+    yield Job("numbers from text to raw", ["--type=u64", "--output-format=raw", "in"],
+              {"in": text(small)}, raw(sorted(small)))
+    yield Job("raw numbers to text", [*raw_numbers, "--output-format=text", "in"],
+              {"in": raw(small)}, text(sorted(small)))
+    yield Job("--top", [*raw_numbers, "--top=10", "in"], {"in": raw(small)},
+              raw(sorted(small)[:10]))
+    yield Job("--argsort", ["--argsort", "in.npy"], {"in.npy": npy(small)}, npy(places))
+
+
+def line_jobs():
+    few, more, values = lines(400, 3), lines(60000, 4), numbers(2000, 1)
+    places = sorted(range(len(values)), key=lambda i: (values[i], i))
+    first = b"".join(sort1(["-g"], few).splitlines(True)[:10])
+    yield Job("lines of numbers", ["in"], {"in": text(values)}, text(sorted(values)))
+    yield Job("lines, -g", ["-g", "in"], {"in": few}, sort1(["-g"], few))
+    yield Job("lines, -n -u -k", ["-n", "-u", "-k1,1", "in"], {"in": few},
+              sort1(["-n", "-u", "-k1,1"], few))
+    yield Job("lines, four threads", ["-g", "--parallel=4", "in"], {"in": more},
+              sort1(["-g"], more))
+    yield Job("lines from a pipe into a pipe", ["-h"], {}, sort1(["-h"], more),
+              standard_input=more, to_pipe=True)
+    yield Job("lines with a header", ["-g", "--header", "in", "two"],
+              {"in": b"head\n" + few, "two": b"head\n" + few}, b"head\n" + sort1(["-g"], few, few))
+    yield Job("files named in a file", ["-g", "--files0-from=names"],
+              {"in": few, "two": few, "names": b"in\0two\0"}, sort1(["-g"], few, few))
+    yield Job("--top of lines", ["-g", "--top=10", "in"], {"in": few}, first)
+    yield Job("--argsort of lines", ["-g", "--argsort", "--output-format=raw", "in"],
+              {"in": text(values)}, raw(places))
+
+
+def ordered_jobs():
+    """Of lines that are in order."""
+    small = {f"part{i}": sort1(["-g"], lines(300 + i, 10 + i)) for i in range(3)}
+    parts = {f"part{i}": sort1(["-g"], lines(5000 + i, 10 + i)) for i in range(3)}
+    yield Job("-m", ["-m", "-g", *small], small, sort1(["-g"], *small.values()))
+    yield Job("-m, two threads", ["-m", "-g", "--parallel=2", *parts], parts,
+              sort1(["-g"], *parts.values()))
+    yield Job("-m -u", ["-m", "-u", "-g", *parts], parts, sort1(["-g", "-u"], *parts.values()))
+    yield Job("-c", ["-c", "-g", "in"], {"in": b"1\n3\n2\n"}, b"", status=1,
+              says=b"gpusort: in:3: disorder: 2\n", to_pipe=True)
+    yield Job("-c of lines in order", ["-c", "-g", "in"], {"in": parts["part0"]}, b"",
+              to_pipe=True)
+
+
+def zstd_jobs():
+    few, more, values = lines(400, 3), lines(60000, 4), numbers(2000, 1)
+    texts = [lines(3000 + i, i) for i in range(4)]
+    frames = b"".join(zstd1([], part) for part in texts)
+    yield Job("zstd in", ["-g", "in.zst"], {"in.zst": zstd1([], few)}, sort1(["-g"], few))
+    yield Job("zstd in, frames", ["-g", "--parallel=2", "in.zst"], {"in.zst": frames},
+              sort1(["-g"], *texts))
+    yield Job("zstd from a pipe", ["-g"], {}, sort1(["-g"], few), standard_input=zstd1([], few))
+    yield Job("zstd out", ["-g", "--zstd", "in"], {"in": more}, sort1(["-g"], more), is_zstd=True)
+    yield Job("zstd both ways", ["--format=raw", "--type=u64", "--zstd", "in.zst"],
+              {"in.zst": zstd1([], raw(values))}, raw(sorted(values)), is_zstd=True)
+
+
+def large_line_jobs():
+    """Pieces that wait for their turn to be written."""
+    many = lines(500_000, 7)
+    yield Job("a large output of lines", ["-n", "--parallel=4", "in"], {"in": many},
+              sort1(["-n"], many), functions=("write", "malloc", "mmap", "mremap", "omp_thread"))
+
+
+def mapped_job():
+    """Of more than 16 MiB: read by several threads, written by several through a mapping."""
+    values = numbers(LARGE, 5)
+    shared = "/dev/shm" if os.path.isdir("/dev/shm") else None  # files there can be mapped
+    return Job("a mapped output", ["--format=raw", "--type=u64", "--parallel=4", "in"],
+               {"in": raw(values)}, raw(sorted(values)), directory=shared,
+               functions=("pread", "pwrite", "lseek", "fstatfs", "fallocate", "mmap", "munmap",
+                          "mprotect", "madvise", "ftruncate", "close", "close_output", "rename",
+                          "pthread_create", "omp_thread", "malloc"))
+
+
+def large_zstd_jobs():
+    values = numbers(LARGE, 5)
+    expected = raw(sorted(values))
+    frames = b"".join(zstd1([], raw(values[part::6])) for part in range(6))
+    words = ["--format=raw", "--type=u64", "--parallel=4", "in"]
+    yield Job("a large zstd input", words, {"in": frames}, expected,
+              functions=("read", "pread", "malloc", "calloc", "realloc", "pthread_create",
+                         "eventfd", "close"))
+    yield Job("a large zstd output", ["--zstd=1", *words], {"in": raw(values)}, expected,
+              is_zstd=True, functions=("write", "malloc", "calloc", "pthread_create"))
+
+
+def has_zstd():
+    return shutil.which("zstd") is not None
+
+
+def call_jobs():
+    yield from number_jobs()
+    yield from line_jobs()
+    yield from ordered_jobs()
+    yield from large_line_jobs()
+    yield mapped_job()
+    if has_zstd():
+        yield from zstd_jobs()
+        yield from large_zstd_jobs()
+
+
+def cuda_jobs():
+    small, few = numbers(3000, 1), lines(400, 3)
+    places = sorted(range(len(small)), key=lambda i: (small[i], i))
+    raw_numbers = ["--format=raw", "--type=u64"]
+    for path in ["bitonic", "segmented-merge", "column"]:
+        yield Job(f"numbers by {path}", [*raw_numbers, "-a", path, "in"], {"in": raw(small)},
+                  raw(sorted(small)))
+    yield Job("numbers by radix", [*raw_numbers, "-a", "radix", "in"], {"in": raw(small * 4)},
+              raw(sorted(small * 4)))
+    yield Job("numbers of a pipe", raw_numbers, {}, raw(sorted(small)), standard_input=raw(small))
+    yield Job("--top", [*raw_numbers, "--top=10", "in"], {"in": raw(small)},
+              raw(sorted(small)[:10]))
+    yield Job("--argsort", ["--argsort", "in.npy"], {"in.npy": npy(small)}, npy(places))
+    yield Job("lines", ["-g", "in"], {"in": few}, sort1(["-g"], few))
+    yield Job("lines, -n -u -k, of a pipe", ["-n", "-u", "-k1,1"], {},
+              sort1(["-n", "-u", "-k1,1"], few), standard_input=few)
+    yield Job("--argsort of lines", ["-g", "--argsort", "--output-format=raw", "in"],
+              {"in": text(small)}, raw(places))

@@ -1,0 +1,365 @@
+/* fault_library.c - makes one call fail. Loaded into gpusort by LD_PRELOAD; see faults.py.
+ *
+ *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all that
+ *                      follow. HOW is a number, the errno of the failure, or "short": the call does
+ *                      a part of what was asked.
+ *   FAULT_CALLS=FILE   at the end, a line "NAME CALLS" in FILE for each function that was called,
+ *                      and "failed 1" if the call in question was made
+ *
+ * Calls count from main on, and by who makes them: the program and libzstd, which works for it. Of
+ * memory the C library's count as well, as it takes it for the program (strdup, fopen, argp). What
+ * libgomp does when it cannot have a thread is to end the process: its threads have a name of their
+ * own, "omp_thread"; and so has the close of what may have been written to, "close_output".
+ *
+ * There are four processors, so that the calls are the same on every machine.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#define SHORT (-1) /* in place of an errno */
+
+/* The callers whose calls count. */
+enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
+
+/* The functions, by name. */
+/* clang-format off */
+#define FUNCTIONS(X)                                                                               \
+    X(read) X(pread) X(write) X(pwrite) X(lseek) X(open) X(close) X(close_output) X(fcntl)         \
+    X(fopen) X(fclose) X(getdelim) X(stat) X(fstat) X(fstatfs) X(faccessat) X(readlink)            \
+    X(realpath) X(rename) X(unlink) X(fchmod) X(fchown) X(ftruncate) X(fallocate)                  \
+    X(posix_fadvise) X(mmap) X(mremap) X(munmap) X(mprotect) X(madvise) X(malloc) X(calloc)        \
+    X(realloc) X(aligned_alloc) X(reallocarray) X(pthread_create) X(omp_thread) X(getrandom)       \
+    X(eventfd) X(getrlimit) X(setrlimit) X(sigaction) X(pathconf)
+/* clang-format on */
+
+enum function {
+#define X(name) FUNCTION_##name,
+    FUNCTIONS(X)
+#undef X
+        FUNCTION_COUNT
+};
+
+static const char *const function_names[] = {
+#define X(name) #name,
+    FUNCTIONS(X)
+#undef X
+};
+
+static struct {
+    bool has_started;   /* main has */
+    int function;       /* to fail; -1: none */
+    unsigned long call; /* that fails */
+    bool is_lasting;    /* and all that follow */
+    int how;
+    atomic_bool has_failed;
+    atomic_ulong calls[FUNCTION_COUNT];
+} faults = {.function = -1};
+
+/* The code of a library: who calls is told by the address that the call returns to. */
+struct code {
+    enum caller caller;
+    uintptr_t begin, end;
+};
+static struct code codes[8];
+static size_t code_count;
+
+static int add_code(struct dl_phdr_info *info, size_t size, void *opaque)
+{
+    const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : info->dlpi_name;
+    enum caller caller = CALLER_OTHER;
+    (void)size, (void)opaque;
+    if (!*name || strncmp(name, "libzstd", 7) == 0) /* the program is without a name */
+        caller = CALLER_PROGRAM;
+    else if (strncmp(name, "libc.", 5) == 0)
+        caller = CALLER_C_LIBRARY;
+    else if (strncmp(name, "libgomp", 7) == 0)
+        caller = CALLER_OPENMP;
+    for (size_t i = 0; i < info->dlpi_phnum && caller != CALLER_OTHER; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_X) &&
+            code_count < sizeof codes / sizeof codes[0]) {
+            const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+            codes[code_count++] = (struct code){caller, begin, begin + part->p_memsz};
+        }
+    }
+    return 0;
+}
+
+static enum caller find_caller(const void *address)
+{
+    for (size_t i = 0; i < code_count; i++)
+        if ((uintptr_t)address >= codes[i].begin && (uintptr_t)address < codes[i].end)
+            return codes[i].caller;
+    return CALLER_OTHER;
+}
+
+/* Counts a call. What is to become of it: 0 if it is to be made, an errno, or SHORT. */
+static int count(enum function function)
+{
+    const unsigned long call = atomic_fetch_add(&faults.calls[function], 1) + 1;
+    if ((int)function != faults.function || call < faults.call ||
+        (call > faults.call && !faults.is_lasting))
+        return 0;
+    atomic_store(&faults.has_failed, true);
+    return faults.how;
+}
+
+static int count_call(enum function function, const void *address)
+{
+    return faults.has_started && find_caller(address) == CALLER_PROGRAM ? count(function) : 0;
+}
+
+static int count_memory(enum function function, const void *address)
+{
+    const enum caller caller = faults.has_started ? find_caller(address) : CALLER_OTHER;
+    return caller == CALLER_PROGRAM || caller == CALLER_C_LIBRARY ? count(function) : 0;
+}
+
+/* ---- start and end ---- */
+
+/* Before there are threads, and before anything is counted. */
+static void read_order(void)
+{
+    char name[32], lasting[8], how[16];
+    const char *order = getenv("FAULT");
+    dl_iterate_phdr(add_code, NULL);
+    if (!order)
+        return;
+    if (sscanf(order, "%31[^:]:%lu%7[+:]%15s", name, &faults.call, lasting, how) != 4)
+        abort();
+    faults.is_lasting = lasting[0] == '+';
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        if (strcmp(name, function_names[i]) == 0)
+            faults.function = i;
+    if (faults.function < 0)
+        abort();
+    faults.how = strcmp(how, "short") == 0 ? SHORT : atoi(how);
+}
+
+__attribute__((destructor)) static void write_calls(void)
+{
+    const char *path = getenv("FAULT_CALLS");
+    faults.has_started = false;
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file)
+        return;
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        if (faults.calls[i] > 0)
+            fprintf(file, "%s %lu\n", function_names[i], faults.calls[i]);
+    if (faults.has_failed)
+        fputs("failed 1\n", file);
+    fclose(file);
+}
+
+typedef int main_function(int, char **, char **);
+static main_function *real_main;
+
+static int counted_main(int argc, char **argv, char **environment)
+{
+    read_order();
+    faults.has_started = true;
+    return real_main(argc, argv, environment);
+}
+
+/* The C library's own, which the program's first code calls. */
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*linker_fini)(void), void *stack_end);
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*linker_fini)(void), void *stack_end)
+{
+    __typeof__(&__libc_start_main) next =
+        (__typeof__(&__libc_start_main))dlsym(RTLD_NEXT, "__libc_start_main");
+    real_main = main;
+    return next(counted_main, argc, argv, init, fini, linker_fini, stack_end);
+}
+
+/* ---- the functions ---- */
+
+#define CALLER __builtin_return_address(0)
+
+/* The next function of that name, which is the C library's. */
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+/* A function that fails by returning `failure` with errno. */
+#define FAILING(result, name, parameters, arguments, failure)                                      \
+    result name parameters                                                                         \
+    {                                                                                              \
+        static __typeof__(&name) next;                                                             \
+        const int how = count_call(FUNCTION_##name, CALLER);                                       \
+        if (how) {                                                                                 \
+            errno = how;                                                                           \
+            return failure;                                                                        \
+        }                                                                                          \
+        if (!next)                                                                                 \
+            next = NEXT(name);                                                                     \
+        return next arguments;                                                                     \
+    }
+
+/* One that moves bytes, and may move fewer. */
+#define MOVING(name, parameters, arguments, fewer)                                                 \
+    ssize_t name parameters                                                                        \
+    {                                                                                              \
+        static __typeof__(&name) next;                                                             \
+        const int how = count_call(FUNCTION_##name, CALLER);                                       \
+        if (how > 0) {                                                                             \
+            errno = how;                                                                           \
+            return -1;                                                                             \
+        }                                                                                          \
+        if (!next)                                                                                 \
+            next = NEXT(name);                                                                     \
+        if (how == SHORT && bytes > 1)                                                             \
+            return next fewer;                                                                     \
+        return next arguments;                                                                     \
+    }
+
+/* clang-format off */
+MOVING(read, (int file, void *data, size_t bytes), (file, data, bytes), (file, data, bytes / 2))
+MOVING(pread, (int file, void *data, size_t bytes, off_t at), (file, data, bytes, at),
+       (file, data, bytes / 2, at))
+MOVING(write, (int file, const void *data, size_t bytes), (file, data, bytes),
+       (file, data, bytes / 2))
+MOVING(pwrite, (int file, const void *data, size_t bytes, off_t at), (file, data, bytes, at),
+       (file, data, bytes / 2, at))
+FAILING(off_t, lseek, (int file, off_t at, int whence), (file, at, whence), -1)
+FAILING(FILE *, fopen, (const char *path, const char *mode), (path, mode), NULL)
+FAILING(ssize_t, getdelim, (char **line, size_t *room, int end, FILE *file),
+        (line, room, end, file), -1)
+FAILING(int, stat, (const char *path, struct stat *status), (path, status), -1)
+FAILING(int, fstat, (int file, struct stat *status), (file, status), -1)
+FAILING(int, fstatfs, (int file, struct statfs *status), (file, status), -1)
+FAILING(int, faccessat, (int directory, const char *path, int mode, int flags),
+        (directory, path, mode, flags), -1)
+FAILING(ssize_t, readlink, (const char *path, char *link, size_t bytes), (path, link, bytes), -1)
+FAILING(char *, realpath, (const char *path, char *real), (path, real), NULL)
+FAILING(int, rename, (const char *from, const char *to), (from, to), -1)
+FAILING(int, unlink, (const char *path), (path), -1)
+FAILING(int, fchmod, (int file, mode_t mode), (file, mode), -1)
+FAILING(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), -1)
+FAILING(int, ftruncate, (int file, off_t bytes), (file, bytes), -1)
+FAILING(int, fallocate, (int file, int mode, off_t at, off_t bytes), (file, mode, at, bytes), -1)
+FAILING(int, posix_fadvise, (int file, off_t at, off_t bytes, int advice),
+        (file, at, bytes, advice), how)
+FAILING(void *, mmap, (void *at, size_t bytes, int protection, int flags, int file, off_t offset),
+        (at, bytes, protection, flags, file, offset), MAP_FAILED)
+FAILING(int, munmap, (void *data, size_t bytes), (data, bytes), -1)
+FAILING(int, mprotect, (void *data, size_t bytes, int protection), (data, bytes, protection), -1)
+FAILING(int, madvise, (void *data, size_t bytes, int advice), (data, bytes, advice), -1)
+FAILING(ssize_t, getrandom, (void *data, size_t bytes, unsigned flags), (data, bytes, flags), -1)
+FAILING(int, eventfd, (unsigned value, int flags), (value, flags), -1)
+FAILING(int, getrlimit, (__rlimit_resource_t which, struct rlimit *limit), (which, limit), -1)
+FAILING(int, setrlimit, (__rlimit_resource_t which, const struct rlimit *limit), (which, limit),
+        -1)
+FAILING(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old),
+        (number, action, old), -1)
+FAILING(long, pathconf, (const char *path, int which), (path, which), -1)
+/* clang-format on */
+
+int open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    const int how = count_call(FUNCTION_open, CALLER);
+    errno = how ? how : errno;
+    return how ? -1 : NEXT(open)(path, flags, mode);
+}
+
+int fcntl(int file, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    void *const argument = va_arg(arguments, void *);
+    va_end(arguments);
+    const int how = count_call(FUNCTION_fcntl, CALLER);
+    errno = how ? how : errno;
+    return how ? -1 : NEXT(fcntl)(file, command, argument);
+}
+
+void *mremap(void *data, size_t old_bytes, size_t bytes, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    void *const at = flags & MREMAP_FIXED ? va_arg(arguments, void *) : NULL;
+    va_end(arguments);
+    const int how = count_call(FUNCTION_mremap, CALLER);
+    errno = how ? how : errno;
+    return how ? MAP_FAILED : NEXT(mremap)(data, old_bytes, bytes, flags, at);
+}
+
+/* These two let go of the file even if they fail. */
+int close(int file)
+{
+    struct stat status;
+    const int flags = NEXT(fcntl)(file, F_GETFL);
+    const bool is_output = (flags & O_ACCMODE) != O_RDONLY && NEXT(fstat)(file, &status) == 0 &&
+                           (status.st_mode & S_IFMT) != 0; /* an eventfd is of no type */
+    const int how = count_call(is_output ? FUNCTION_close_output : FUNCTION_close, CALLER);
+    const int result = NEXT(close)(file);
+    errno = how ? how : errno;
+    return how ? -1 : result;
+}
+
+int fclose(FILE *file)
+{
+    const int how = count_call(FUNCTION_fclose, CALLER), result = NEXT(fclose)(file);
+    errno = how ? how : errno;
+    return how ? EOF : result;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *argument)
+{
+    const bool is_openmp = faults.has_started && find_caller(CALLER) == CALLER_OPENMP;
+    const int how =
+        is_openmp ? count(FUNCTION_omp_thread) : count_call(FUNCTION_pthread_create, CALLER);
+    return how ? how : NEXT(pthread_create)(thread, attributes, run, argument);
+}
+
+int omp_get_num_procs(void);
+int omp_get_num_procs(void)
+{
+    return 4;
+}
+
+/* ---- memory: by the names that dlsym, which takes memory, is not needed for ---- */
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *data, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+#define FAILING_MEMORY(name, parameters, work)                                                     \
+    void *name parameters                                                                          \
+    {                                                                                              \
+        const int how = count_memory(FUNCTION_##name, CALLER);                                     \
+        errno = how ? how : errno;                                                                 \
+        return how ? NULL : work;                                                                  \
+    }
+
+/* clang-format off */
+FAILING_MEMORY(malloc, (size_t bytes), __libc_malloc(bytes))
+FAILING_MEMORY(calloc, (size_t number, size_t bytes), __libc_calloc(number, bytes))
+FAILING_MEMORY(realloc, (void *data, size_t bytes), __libc_realloc(data, bytes))
+FAILING_MEMORY(aligned_alloc, (size_t alignment, size_t bytes), __libc_memalign(alignment, bytes))
+FAILING_MEMORY(reallocarray, (void *data, size_t number, size_t bytes),
+               __libc_realloc(data, number * bytes))
+/* clang-format on */

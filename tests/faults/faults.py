@@ -1,0 +1,387 @@
+"""Runs gpusort again and again, and each time one call that it makes fails.
+
+  faults.py [--all] [--only WORD] calls LIBRARY    calls of the C library, by fault_library.c
+  faults.py [--all] [--only WORD] cuda             calls of CUDA, by the stand-in (tests/simt)
+
+A job (fault_jobs.py) is a command, its inputs, and what it must write. It is first run as it is, and
+the calls of each function are counted. Then it is run with the first call failing, with the second,
+and so on; and with all from one of them on. Of many calls some are chosen (--all: none is left out).
+Each run must end in one of two ways, in time and by no signal:
+
+  status 2, with one line on standard error that names the cause, and the old output as it was
+  the status and the output of the run in which nothing failed
+
+and leave no file behind. A call that was interrupted, or did only a part, is no failure: there, and
+where a function does no more than give advice, only the second way will do. Where what was written
+may be lost though it can be read now, only the first.
+
+Prints TAP, a claim for each job whose name has WORD in it. $GPUSORT is the program under test.
+--keep leaves the directories with the inputs, and names them.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import errno
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import fault_jobs
+
+TIME_LIMIT_S = 60
+OLD_OUTPUT = b"the old output\n"
+CALLS_MAX = 12  # of a function that fail in turn, without --all
+LASTING_MAX = 4  # from which on all of a function's calls fail
+PROBLEMS_SHOWN = 12
+WORKERS_MAX = 8
+
+# ---- what fails, and how -------------------------------------------------------------------------
+
+# All but those named here fail with EIO.
+ERRORS = {
+    "read": ["EIO", "EINTR", "short"],
+    "pread": ["EIO", "EINTR", "short"],
+    "write": ["ENOSPC", "EINTR", "short"],
+    "pwrite": ["EDQUOT", "EINTR", "short"],
+    "open": ["EMFILE"],
+    "fopen": ["EMFILE"],
+    "fcntl": ["EMFILE"],
+    "eventfd": ["EMFILE"],
+    "fallocate": ["ENOSPC", "EOPNOTSUPP", "EINTR"],
+    "madvise": ["ENOMEM", "EINVAL"],
+    "mmap": ["ENOMEM"],
+    "mremap": ["ENOMEM"],
+    "munmap": ["ENOMEM"],
+    "mprotect": ["ENOMEM"],
+    "malloc": ["ENOMEM"],
+    "calloc": ["ENOMEM"],
+    "realloc": ["ENOMEM"],
+    "reallocarray": ["ENOMEM"],
+    "aligned_alloc": ["ENOMEM"],
+    "pthread_create": ["EAGAIN"],
+    "omp_thread": ["EAGAIN"],
+    "getrandom": ["EIO", "EINTR"],
+}
+TRANSIENT = ["EINTR", "short"]
+MAY_LOSE = ["close_output"]
+ADVICE = ["close", "posix_fadvise", "getrlimit", "setrlimit", "pathconf", "fstatfs", "fclose"]
+
+CUDA_ERRORS = ["cudaErrorMemoryAllocation", "cudaErrorLaunchFailure"]
+CUDA_MESSAGES = {
+    "cudaErrorMemoryAllocation": re.compile(rb"out of memory"),
+    "cudaErrorLaunchFailure": re.compile(rb"unspecified launch failure"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """Call number `call` of a function, and maybe all that follow, fail in a way, `how`."""
+
+    function: str
+    call: int
+    how: str
+    is_lasting: bool = False
+
+    def __str__(self):
+        return f"{self.function}:{self.call}{'+' if self.is_lasting else ''}:{self.how}"
+
+    def must_do_no_harm(self):
+        return self.how in TRANSIENT or self.function in ADVICE
+
+
+class CallFaults:
+    """Faults of the calls of the C library."""
+
+    device = "cpu"
+
+    def __init__(self, library):
+        self.library = os.path.abspath(library)
+
+    def environment(self, fault, counts):
+        """Without a fault, calls are counted into the file `counts`."""
+        added = {"LD_PRELOAD": self.library}
+        if fault:
+            how = fault.how if fault.how == "short" else getattr(errno, fault.how)
+            added["FAULT"] = str(dataclasses.replace(fault, how=how))
+        else:
+            added["FAULT_CALLS"] = counts
+        return added
+
+    def ways(self, function):
+        return ERRORS.get(function, ["EIO"])
+
+    def cause(self, fault):
+        """What the message says of the cause."""
+        if fault.function == "omp_thread":
+            return re.compile(rb"ended by OpenMP")
+        if fault.how == "ENOMEM":
+            return re.compile(rb"memory")
+        return re.compile(re.escape(os.strerror(getattr(errno, fault.how)).encode()))
+
+    def can_last(self, how):
+        return how != "EINTR"
+
+    def message(self, fault, err):
+        """Of standard error, what is ours: the OpenMP library writes as well."""
+        return err.split(b"libgomp: Thread creation failed", 1)[-1].split(b"\n", 1)[-1] \
+            if fault.function == "omp_thread" else err
+
+
+class CudaFaults:
+    """Faults of the calls of CUDA."""
+
+    device = "gpu"
+
+    def environment(self, fault, counts):
+        return {"SIMT_FAIL": str(fault)} if fault else {"SIMT_CALLS": counts}
+
+    def ways(self, function):
+        return ["cudaErrorLaunchFailure"] if function == "kernel" else CUDA_ERRORS
+
+    def cause(self, fault):
+        return CUDA_MESSAGES[fault.how]
+
+    def can_last(self, _how):
+        return False
+
+    def message(self, _fault, err):
+        return err
+
+
+# ---- a run, and what is wrong with it ------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Outcome:
+    status: int  # None: it hung
+    out: bytes  # standard output
+    err: bytes
+
+
+class Place:
+    """A directory for the runs of a job: its inputs, place/ for the output, and tmp/."""
+
+    def __init__(self, job, program, device):
+        self.job = job
+        self.words = [program, f"--device={device}", *job.words]
+        if not job.to_pipe:
+            self.words += ["-o", "place/out"]
+        self.path = tempfile.mkdtemp(prefix="gpusort-faults.", dir=job.directory)
+        for name in ["place", "tmp"]:
+            os.mkdir(os.path.join(self.path, name))
+        for name, data in job.inputs.items():
+            self.write(name, data)
+        self.old = job.inputs.get("place/out", OLD_OUTPUT)
+        self.restore()
+        self.files = self.list()
+
+    def write(self, name, data):
+        with open(os.path.join(self.path, name), "wb") as file:
+            file.write(data)
+
+    def read(self, name):
+        with open(os.path.join(self.path, name), "rb") as file:
+            return file.read()
+
+    def restore(self):
+        self.write("place/out", self.old)
+
+    def remove(self):
+        shutil.rmtree(self.path)
+
+    def list(self):
+        found = []
+        for parent, _, names in os.walk(self.path):
+            found += [os.path.relpath(os.path.join(parent, name), self.path) for name in names]
+        return sorted(found)
+
+    def run(self, added):
+        """With what is added to the environment."""
+        options = {name: value for name, value in os.environ.items()
+                   if name.endswith("SAN_OPTIONS")}
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "OMP_NUM_THREADS": "2",
+                       "TMPDIR": os.path.join(self.path, "tmp"), **options, **added}
+        try:
+            done = subprocess.run(
+                self.words, cwd=self.path, env=environment, input=self.job.standard_input,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIME_LIMIT_S, check=False)
+        except subprocess.TimeoutExpired as expired:
+            return Outcome(None, expired.stdout or b"", expired.stderr or b"")
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def written(self, outcome):
+        """The bytes that came out, decompressed."""
+        data = outcome.out if self.job.to_pipe else self.read("place/out")
+        if not self.job.is_zstd:
+            return data
+        try:
+            return fault_jobs.zstd1(["-d"], data)
+        except subprocess.CalledProcessError:
+            return b"not zstd"
+
+
+def problems_of_success(place, outcome, fault):
+    job = place.job
+    if fault and fault.function in MAY_LOSE:
+        yield "it goes on though what it wrote may be lost"
+    if outcome.err != job.says:
+        yield "standard error is not that of a run in which nothing fails"
+    if place.written(outcome) != job.expected:
+        yield "the output is wrong"
+    if not job.to_pipe and outcome.out:
+        yield "there is something on standard output"
+
+
+def problems_of_failure(place, outcome, fault, faults):
+    message = faults.message(fault, outcome.err)
+    if message.count(b"\n") != 1 or not message.endswith(b"\n"):
+        yield "not one line on standard error"
+    elif not message.startswith(b"gpusort: ") or not faults.cause(fault).search(message):
+        yield "the message does not name the cause"
+    if fault.must_do_no_harm():
+        yield "it gives up though it need not"
+    if not place.job.to_pipe:
+        if outcome.out:
+            yield "there is something on standard output"
+        if place.read("place/out") != place.old:
+            yield "the old output was changed"
+
+
+def problems_of(place, outcome, fault, faults):
+    if outcome.status is None:
+        yield f"it runs for more than {TIME_LIMIT_S} s"
+    elif outcome.status < 0:
+        yield f"it is ended by signal {-outcome.status}"
+    elif outcome.status == place.job.status:
+        yield from problems_of_success(place, outcome, fault)
+    elif outcome.status == 2 and fault:
+        yield from problems_of_failure(place, outcome, fault, faults)
+    else:
+        yield f"status {outcome.status}"
+    left = set(place.list()) ^ set(place.files)
+    if left:
+        yield f"left behind, or gone: {' '.join(sorted(left))}"
+
+
+def shown(outcome):
+    return [f"  {line.decode(errors='replace')}" for line in outcome.err.splitlines()[:6]]
+
+
+def try_fault(place, fault, faults):
+    """The status of a run, and what is wrong with it."""
+    outcome = place.run(faults.environment(fault, None))
+    found = list(problems_of(place, outcome, fault, faults))
+    if outcome.status != 2 or found:
+        for name in set(place.list()) - set(place.files):
+            os.unlink(os.path.join(place.path, name))
+        place.restore()
+    if found:
+        found = [f"{fault}: {'; '.join(found)}", *shown(outcome)]
+    return outcome.status, found
+
+
+# ---- all faults of a job -------------------------------------------------------------------------
+
+
+def count_calls(place, faults):
+    """The calls of each function when nothing fails, and what is wrong with that run."""
+    counts = os.path.join(place.path, "calls")
+    outcome = place.run(faults.environment(None, counts))
+    if not os.path.exists(counts):
+        return {}, ["no calls were counted", *shown(outcome)]
+    with open(counts, encoding="ascii") as file:
+        calls = {name: int(count) for name, count in map(str.split, file)}
+    os.unlink(counts)
+    found = list(problems_of(place, outcome, None, faults))
+    place.restore()
+    return calls, found and [f"nothing fails: {'; '.join(found)}", *shown(outcome)]
+
+
+def spread(count, most):
+    """Up to `most` of 1..count: the first, the last, and some between."""
+    if count <= most:
+        return range(1, count + 1)
+    return sorted({1 + (count - 1) * i // (most - 1) for i in range(most)})
+
+
+def choose_faults(job, calls, faults, take_all):
+    for function, count in sorted(calls.items()):
+        if job.functions and function not in job.functions:
+            continue
+        for how in faults.ways(function):
+            for call in spread(count, count if take_all else CALLS_MAX):
+                yield Fault(function, call, how)
+            if faults.can_last(how):
+                for call in spread(count, count if take_all else LASTING_MAX):
+                    yield Fault(function, call, how, is_lasting=True)
+
+
+@dataclasses.dataclass
+class Result:
+    statuses: collections.Counter  # how often each came
+    problems: list
+    directory: str
+
+
+def try_job(job, faults, words):
+    place = Place(job, os.environ["GPUSORT"], faults.device)
+    calls, problems = count_calls(place, faults)
+    result = Result(collections.Counter(), problems, place.path)
+    for fault in choose_faults(job, calls, faults, words.all) if not problems else []:
+        status, found = try_fault(place, fault, faults)
+        result.statuses[status] += 1
+        result.problems += found
+        if status is None:
+            break  # the others would take as long
+    if not result.statuses[2]:
+        result.problems.append("no call that failed made it fail")
+    if result.problems:
+        result.problems.insert(0, " ".join(["gpusort", *place.words[1:]]))
+    if not words.keep:
+        place.remove()
+    return result
+
+
+def show(number, job, result, words):
+    runs = ", ".join(f"{count} with {status}" for status, count in sorted(
+        result.statuses.items(), key=str))
+    print(f"{'not ok' if result.problems else 'ok'} {number} - {job.name}: ended {runs}")
+    for problem in result.problems if words.all else result.problems[:PROBLEMS_SHOWN]:
+        print(f"#   {problem}")
+    if words.keep:
+        print(f"# {result.directory}")
+    sys.stdout.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=["calls", "cuda"])
+    parser.add_argument("library", nargs="?")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--only", default="", metavar="WORD")
+    words = parser.parse_args()
+    faults = CallFaults(words.library) if words.kind == "calls" else CudaFaults()
+    jobs = fault_jobs.call_jobs() if words.kind == "calls" else fault_jobs.cuda_jobs()
+    jobs = [job for job in jobs if words.only in job.name]
+    has_failed = False
+    with concurrent.futures.ThreadPoolExecutor(min(os.cpu_count(), WORKERS_MAX)) as pool:
+        results = pool.map(lambda job: try_job(job, faults, words), jobs)
+        for number, (job, result) in enumerate(zip(jobs, results), 1):
+            show(number, job, result, words)
+            has_failed = has_failed or bool(result.problems)
+    claims = len(jobs)
+    if words.kind == "calls" and not fault_jobs.has_zstd():
+        claims += 1
+        print(f"ok {claims} - zstd # SKIP no zstd(1)")
+    print(f"1..{claims}")
+    return 1 if has_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
