@@ -1,8 +1,7 @@
 /* external_keys.c - numbers, or items that carry their index, of which memory cannot hold all.
  *
- *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ... ->
- * external_merge.h
- *     -> format -> sink
+ *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ...
+ *        -> external_merge.h -> format -> sink
  *
  * A run stays in memory where that has room for it besides the engine, as it has when the limit is
  * the GPU's. Keys of one and two bytes are counted instead (key_counts.h): no run is kept at all.
@@ -11,12 +10,16 @@
 #include "core/external_merge.h"
 #include "core/key_counts.h"
 #include "core/pipeline_run.h"
+#include "core/shared_copy.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 /* What a GPU's engine takes of the host's memory: its pinned buffers. */
 #define STAGING_BYTES ((size_t)64 << 20)
+
+/* Runs in memory begin at a multiple of it. */
+#define LARGE_PAGE_BYTES ((size_t)2 << 20)
 
 struct external_keys {
     struct run *run;
@@ -61,9 +64,12 @@ static void keep_in_memory(struct external_keys *external, struct item_run *run,
     if (external->run->backend == backends[0] || left < STAGING_BYTES ||
         bytes > (left - STAGING_BYTES) / 2)
         return;
-    run->items = malloc(bytes);
-    if (run->items)
-        external->kept_bytes += bytes;
+    void *items;
+    if (posix_memalign(&items, LARGE_PAGE_BYTES, bytes) != 0)
+        return;
+    madvise(items, bytes, MADV_HUGEPAGE); /* only a wish: it is filled sooner */
+    run->items = items;
+    external->kept_bytes += bytes;
 }
 
 static bool append(struct external_keys *external, struct item_run *run, const struct chunk *chunk,
@@ -73,7 +79,8 @@ static bool append(struct external_keys *external, struct item_run *run, const s
     if (external->counts)
         key_counts_add(external->counts, chunk->items, chunk->count);
     else if (run->items)
-        memcpy(run->items + run->count * width, chunk->items, chunk->count * width);
+        shared_copy(run->items + run->count * width, chunk->items, chunk->count * width,
+                    external->run->job->sort.threads);
     else if (!spill_append(&run->spilled, chunk->items, chunk->count * width, error))
         return false;
     run->count += chunk->count;

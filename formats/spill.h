@@ -1,7 +1,7 @@
 /* spill.h - room on disk for sorted runs that memory has no room for, until they are merged.
  *
- *   spill_begin -> spill_append, or a sink on the run's file -> spill_end -> spill_read, or a
- * source
+ *   spill_begin -> spill_append, or a sink on the run's file
+ *     -> spill_end -> spill_read, or a source
  *
  * There is one file in each directory, made when it is first needed, and runs are parts of it, one
  * behind the other. The files have no names, so that nothing is left of them however the process
