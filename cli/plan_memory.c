@@ -26,10 +26,12 @@ static bool choose_directories(struct options *options, struct memory_limits *me
     return true;
 }
 
-/* With --top, an engine may keep the first items alone. */
+/* With --top, an engine may keep the first items alone. One of a GPU looks at what is free, and not
+ * at what the user says: it then gets parts. */
 static bool keeps_few(const struct job *job)
 {
-    return sort_spec_selects(&job->sort) && job->sort.top <= job->part_count / 2;
+    return sort_spec_selects(&job->sort) && job->sort.top <= job->part_count / 2 &&
+           !job->memory.device_said;
 }
 
 /* What an engine of lines takes of a GPU's memory beside text and items. */

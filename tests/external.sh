@@ -140,6 +140,9 @@ else
     done
     ok_parts 'indices on the GPU, in parts' 2 random.up.indices.u64 -- --device=gpu \
         --device-memory=64K --argsort --output-format=raw random.in.u64
+    head -c 80 "$sorted" >first
+    ok_parts 'the first 10 on the GPU, in parts' 2 first -- --device=gpu --device-memory=24K \
+        --top=10 --format=raw --type=f64 "$unsorted"
     seq 9000 -1 1000 >downwards
     seq 1000 9000 >expected
     ok_parts 'lines on the GPU, in parts' 2 expected -- --device=gpu --device-memory=128K -n \
