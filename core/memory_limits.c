@@ -50,28 +50,74 @@ static size_t resource_limit(int resource)
                : SIZE_MAX;
 }
 
-/* What the process's group (cgroup, version 2) and those that it is in may have; a container sees
- * its own group as the root. Of version 1, that root alone. */
-static size_t container_limit(void)
+/* Where the two versions of control groups (cgroups) say what a group may have and has. */
+static const struct group_files {
+    const char *mark; /* before the group's path in a line of /proc/self/cgroup */
+    const char *root;
+    const char *limit, *used;
+    const char *cache[2]; /* what of `used` is of files and can be freed, in memory.stat */
+} group_files[] = {
+    {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file ", "active_file "}},
+    {":memory:",
+     "/sys/fs/cgroup/memory",
+     "memory.limit_in_bytes",
+     "memory.usage_in_bytes",
+     {"total_inactive_file ", "total_active_file "}},
+};
+
+/* What a file of the group holds; SIZE_MAX if it does not say. */
+static size_t read_group(const struct group_files *files, const char *group, const char *file,
+                         const char *name)
 {
-    static const char root[] = "/sys/fs/cgroup";
-    char line[PATH_MAX] = "", path[sizeof root + PATH_MAX + sizeof "/memory.max"];
-    size_t bytes = read_bytes("/sys/fs/cgroup/memory/memory.limit_in_bytes", "", 1);
+    char path[PATH_MAX + 256];
+    snprintf(path, sizeof path, "%s%s/%s", files->root, group, file);
+    return read_bytes(path, name, 1);
+}
+
+/* What the group may still have, or may have at all; SIZE_MAX: it has no limit. */
+static size_t group_bytes(const struct group_files *files, const char *group, bool is_left)
+{
+    const size_t limit = read_group(files, group, files->limit, "");
+    size_t used = read_group(files, group, files->used, "");
+    if (!is_left || limit == SIZE_MAX || used == SIZE_MAX)
+        return limit;
+    for (size_t i = 0; i < sizeof files->cache / sizeof files->cache[0]; i++) {
+        const size_t cache = read_group(files, group, "memory.stat", files->cache[i]);
+        used -= cache == SIZE_MAX ? 0 : smaller(used, cache);
+    }
+    return limit - smaller(limit, used);
+}
+
+/* The path of the process's group, which must have room for PATH_MAX bytes; "" if it has none. */
+static void find_group(const struct group_files *files, char *group)
+{
+    char line[PATH_MAX];
     FILE *const file = fopen("/proc/self/cgroup", "r");
-    while (file && fgets(line, sizeof line, file) && strncmp(line, "0::", 3) != 0)
-        line[0] = '\0';
+    const char *found = NULL;
+    while (file && !found && fgets(line, sizeof line, file))
+        found = strstr(line, files->mark);
     if (file)
         (void)fclose(file);
-    char *const group = line[0] ? line + 3 : line;
+    snprintf(group, PATH_MAX, "%s", found ? found + strlen(files->mark) : "");
     group[strcspn(group, "\n")] = '\0';
-    for (;;) {
-        snprintf(path, sizeof path, "%s%s/memory.max", root, group);
-        bytes = smaller(bytes, read_bytes(path, "", 1));
-        char *const slash = strrchr(group, '/');
-        if (!slash)
-            return bytes;
-        *slash = '\0';
+}
+
+/* What the process's groups, and those that they are in, may have: in all, or still. A container
+ * sees its own group as the root. */
+static size_t container_bytes(bool is_left)
+{
+    size_t bytes = SIZE_MAX;
+    for (size_t i = 0; i < sizeof group_files / sizeof group_files[0]; i++) {
+        char group[PATH_MAX], *slash;
+        find_group(&group_files[i], group);
+        do {
+            bytes = smaller(bytes, group_bytes(&group_files[i], group, is_left));
+            slash = strrchr(group, '/');
+            if (slash)
+                *slash = '\0';
+        } while (slash);
     }
+    return bytes;
 }
 
 size_t memory_available(void)
@@ -79,14 +125,14 @@ size_t memory_available(void)
     size_t bytes = read_bytes("/proc/meminfo", "MemAvailable:", 1024);
     if (bytes == SIZE_MAX)
         bytes = physical_bytes(_SC_AVPHYS_PAGES);
-    bytes = smaller(bytes, container_limit());
+    bytes = smaller(bytes, container_bytes(true));
     bytes = smaller(bytes, resource_limit(RLIMIT_DATA));
     return smaller(bytes, resource_limit(RLIMIT_AS));
 }
 
 size_t memory_total(void)
 {
-    return smaller(physical_bytes(_SC_PHYS_PAGES), container_limit());
+    return smaller(physical_bytes(_SC_PHYS_PAGES), container_bytes(false));
 }
 
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,

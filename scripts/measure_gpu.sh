@@ -86,16 +86,7 @@ measure_auto() {
 make_data() {
     local python=python3
     python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
-    [ -e "$work/data.f64" ] || "$python" - "$1" "$work/data.f64" <<'PYTHON'
-import sys, numpy as np
-count, path = int(sys.argv[1]), sys.argv[2]
-rng = np.random.default_rng(2026)
-with open(path, "wb") as f:
-    while count:
-        n = min(count, 1 << 25)
-        rng.random(n).tofile(f)
-        count -= n
-PYTHON
+    [ -e "$work/data.f64" ] || "$python" scripts/measure_data.py f64 "$1" "$work/data.f64"
 }
 
 measure_files() {

@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# measure_files.sh - file to file, beside what everyone has: the tables of docs/performance.md.
+#
+#   scripts/measure_files.sh [PART...]     all parts, or some of: keys pipes zstd memory text lines small
+#
+#   keys    raw numbers of 80 MB to 16 GB, and cp
+#   pipes   numbers through pipes, and cat through two of them
+#   zstd    integers, compressed on both sides, and zstd -T0 -dc | zstd -T0
+#   memory  doubles in less memory than they take, of the GPU and of the host, and cp
+#   text    lines by the hundred million, and cp
+#   lines   20 million lines in every order, and sort(1) once; -c and -m
+#   small   whole runs of few numbers, and sort(1) and cat
+#
+# Each line is the median of RUNS (default 5) runs of each command, in turns, after one that is not
+# counted. GPUSORT (default ./gpusort) is measured on what --device=auto takes, or as OPTIONS says.
+# SCALE (default 1) divides the sizes: 10 for a machine of two cores. WORK (default a temporary
+# directory) needs room for 50 GB / SCALE. Needs python3 with NumPy.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || set -- keys pipes zstd memory text lines small
+for part in "$@"; do
+    case $part in
+    keys | pipes | zstd | memory | text | lines | small) ;;
+    *)
+        echo "$0: no part '$part'" >&2
+        exit 2
+        ;;
+    esac
+done
+runs=${RUNS:-5}
+scale=${SCALE:-1}
+gpusort=$(realpath "${GPUSORT:-./gpusort}")
+read -ra options <<<"${OPTIONS:-}"
+work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-measure.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+make_data=$PWD/scripts/measure_data.py
+python=python3
+python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
+cd "$work"
+export LC_ALL=C
+threads=$(nproc)
+
+gpusort() { "$gpusort" "${options[@]}" "$@"; }
+
+# data KIND COUNT: COUNT / SCALE of KIND in ./in; the last data goes.
+data() {
+    rm -f in out
+    "$python" "$make_data" "$1" "$(($2 / scale))" in
+}
+
+# timed COMMAND: its seconds, appended to ./seconds; what it prints is shown if it fails.
+timed() {
+    local start_ns
+    start_ns=$(date +%s%N)
+    eval "$1" >messages 2>&1 || { cat messages >&2; echo "failed: $1" >&2; return 1; }
+    echo "$(($(date +%s%N) - start_ns))" >>"$2"
+}
+
+# median FILE: in seconds.
+median() { sort -n "$1" | awk '{ a[NR] = $1 } END { printf "%.4f", a[int((NR + 1) / 2)] / 1e9 }'; }
+
+# row NAME PEER OURS: a line of the table: the medians of both commands, and their ratio.
+row() {
+    rm -f peer.ns ours.ns
+    local i
+    for ((i = 0; i <= runs; i++)); do
+        [ "$i" = 1 ] && rm -f peer.ns ours.ns
+        rm -f out
+        [ -z "$2" ] || timed "$2" peer.ns
+        rm -f out
+        timed "$3" ours.ns
+    done
+    local ours peer='-' ratio='-'
+    ours=$(median ours.ns)
+    if [ -n "$2" ]; then
+        peer=$(median peer.ns)
+        ratio=$(awk "BEGIN { printf \"%.2f\", $ours / $peer }")
+    fi
+    echo "| $1 | $peer | $ours | $ratio |"
+}
+
+table() { printf '\n| %s | %s | gpusort, s | ratio |\n|---|---|---|---|\n' "$1" "$2"; }
+
+measure_keys() {
+    table 'raw, file to file' 'cp, s'
+    data f64 1000000000
+    row 'f64, 8 GB' 'cp in out' 'gpusort --type=f64 in -o out'
+    data f32 4000000000
+    row 'f32, 16 GB' 'cp in out' 'gpusort --type=f32 in -o out'
+    data f64 100000000
+    row 'f64, 0.8 GB' 'cp in out' 'gpusort --type=f64 in -o out'
+    data f64 10000000
+    row 'f64, 80 MB' 'cp in out' 'gpusort --type=f64 in -o out'
+}
+
+measure_pipes() {
+    table 'raw, through pipes' 'two of cat, s'
+    data f64 1000000000
+    row 'f64, 8 GB' 'cat in | cat >out' 'cat in | gpusort --type=f64 >out'
+    row 'f64, 8 GB, file to pipe' 'cat in | cat >out' 'gpusort --type=f64 in | cat >out'
+}
+
+measure_zstd() {
+    command -v zstd >/dev/null || { echo 'zstd: no zstd(1)'; return; }
+    table 'zstd to zstd' 'zstd -T0 out of zstd -T0 -dc, s'
+    data u32 2000000000
+    gpusort --type=u32 in -o sorted --no-zstd
+    split --bytes=16M --filter='zstd -q -c' in >frames.zst
+    zstd -q -T0 in -o one.zst
+    row 'u32 below 1e6, 8 GB, frames of 16 MiB' 'zstd -q -T0 -dc frames.zst | zstd -q -T0 >out' \
+        'gpusort --type=u32 --zstd frames.zst -o out'
+    zstd -q -dc out | cmp - sorted
+    row 'the same, one frame' 'zstd -q -T0 -dc one.zst | zstd -q -T0 >out' \
+        'gpusort --type=u32 --zstd one.zst -o out'
+    zstd -q -dc out | cmp - sorted
+    rm frames.zst one.zst sorted
+}
+
+measure_memory() {
+    local gpu_mb=$((6000 / scale)) host_mb=$((4000 / scale))
+    table 'in less memory' 'cp, s'
+    data f64 2000000000
+    if "$gpusort" --list | grep -q 'gpu.*multiprocessors'; then
+        row 'f64, 16 GB, --device-memory=6G' 'cp in out' \
+            "gpusort --type=f64 --device=gpu --device-memory=${gpu_mb}M in -o out"
+        row 'the same, -S 4G' 'cp in out' \
+            "gpusort --type=f64 --device=gpu --device-memory=${gpu_mb}M -S ${host_mb}M -T. in -o out"
+    fi
+    row 'f64, 16 GB, --device=cpu -S 4G' 'cp in out' \
+        "gpusort --type=f64 --device=cpu -S ${host_mb}M -T. in -o out"
+}
+
+measure_text() {
+    table 'lines, file to file' 'cp, s'
+    data digits 500000000
+    row '500,000,000 lines, 6.3 GB, -g' 'cp in out' 'gpusort -g in -o out'
+    gpusort -g in -o sorted
+    row 'the same, sorted, -c -g, beside reading' 'cat sorted >/dev/null' 'gpusort -c -g sorted'
+    rm sorted
+}
+
+# The peer is run once: it takes minutes.
+against_sort() {
+    local start_ns
+    data "$2" 20000000
+    start_ns=$(date +%s%N)
+    sort "$3" --parallel="$threads" -S 50% in -o sorted
+    local peer_ns=$(($(date +%s%N) - start_ns))
+    row "$1" '' "gpusort $3 in -o out" | sed "s/ - |/ $(awk "BEGIN { printf \"%.2f\", $peer_ns / 1e9 }") |/" |
+        awk -F'|' -v OFS='|' '{ $5 = sprintf(" %.3f ", $4 / $3); print }'
+    cmp out sorted
+}
+
+measure_lines() {
+    table '20,000,000 lines' 'sort(1), once, s'
+    against_sort 'eight powers of ten, -g' general -g
+    against_sort 'each value in five ways, -g' spelled -g
+    against_sort 'integers of 1 to 18 digits, -n' integers -n
+    against_sort 'the same, -h' integers -h
+    row 'sorted, -c -n' 'sort -c -n sorted' 'gpusort -c -n sorted'
+    split -n l/10 sorted sorted.
+    row 'ten sorted files, -m -n' 'sort -m -n sorted.* -o out' 'gpusort -m -n sorted.* -o out'
+    cmp out sorted
+    rm sorted*
+}
+
+measure_small() {
+    table 'few numbers' 'peer, s'
+    for count in 1000 10000 100000 1000000; do
+        "$python" "$make_data" integers $count in
+        row "$count lines, sort -n" 'for i in 1 2 3 4 5 6 7 8 9 10; do sort -n in -o out; done' \
+            'for i in 1 2 3 4 5 6 7 8 9 10; do gpusort -n in -o out; done'
+        "$python" "$make_data" f64 $count in
+        row "$count doubles, cat" 'for i in 1 2 3 4 5 6 7 8 9 10; do cat in >out; done' \
+            'for i in 1 2 3 4 5 6 7 8 9 10; do gpusort --type=f64 in -o out; done'
+    done
+}
+
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo 'no GPU'
+grep -m1 'model name' /proc/cpuinfo; nproc; free -g | sed -n 2p; uname -sr
+df -h . | tail -n 1
+"$gpusort" --version
+for part in "$@"; do
+    "measure_$part"
+done
