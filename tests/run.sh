@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
-for_the_stand_in=(argsort cli device external faults input text_device top)
+for_the_stand_in=(argsort cli device external faults input soak text_device top)
 for_any_device=(fuzz sort_cases)
 
 # The stand-in and the sanitizers are slow: the most numbers in an array of the device matrix there.
@@ -151,6 +151,7 @@ add_gpu_tests() {
     done
     add_test text_device "GPUSORT=$build/gpusort" bash tests/text_device.sh
     add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=200 bash tests/fuzz.sh
+    add_test soak "GPUSORT=$build/gpusort" SOAK_RUNS=30 SOAK_LARGEST=3e8 SOAK_JOBS=4 bash tests/soak.sh
     add_test bench "GPUSORT=$build/gpusort" "BENCH=$build/bench/bench_sort" bash tests/bench.sh
 }
 
