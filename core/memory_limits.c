@@ -78,9 +78,11 @@ static size_t read_group(const struct group_files *files, const char *group, con
 static size_t group_bytes(const struct group_files *files, const char *group, bool is_left)
 {
     const size_t limit = read_group(files, group, files->limit, "");
-    size_t used = read_group(files, group, files->used, "");
-    if (!is_left || limit == SIZE_MAX || used == SIZE_MAX)
+    if (limit >= physical_bytes(_SC_PHYS_PAGES))
+        return SIZE_MAX; /* as version 1 says that there is none */
+    if (!is_left)
         return limit;
+    size_t used = read_group(files, group, files->used, "");
     for (size_t i = 0; i < sizeof files->cache / sizeof files->cache[0]; i++) {
         const size_t cache = read_group(files, group, "memory.stat", files->cache[i]);
         used -= cache == SIZE_MAX ? 0 : smaller(used, cache);
