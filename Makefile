@@ -63,6 +63,10 @@ cli_objects := $(call objects,$(BUILD),$(cli_sources))
 bench_objects := $(call objects,$(BUILD),$(bench_sources))
 unit_programs := $(unit_sources:tests/%.c=$(BUILD)/tests/%)
 
+# gpusort but for its main, which has another name, and a main that runs it many times.
+many_objects := $(filter-out %/main.c.o,$(cli_objects)) \
+	$(addprefix $(BUILD)/tests/,many_runs.c.o many_runs_gpusort.o)
+
 # core/backends.c is compiled for each set of backends; everything else is the same in all.
 ifeq ($(CUDA),1)
 backend_objects := $(BUILD)/core/backends.cuda.o $(call objects,$(BUILD),$(cuda_sources))
@@ -86,7 +90,9 @@ gpusort: $(BUILD)/gpusort
 $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-simt: $(addprefix $(BUILD)/simt/,gpusort $(matrices) bench_sort simt_selftest)
+simt: $(addprefix $(BUILD)/simt/,gpusort many_runs $(matrices) bench_sort simt_selftest)
+$(BUILD)/simt/many_runs: $(many_objects) $(host_objects) $(simt_objects)
+	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/gpusort: $(cli_objects) $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/%_matrix.cu.o $(host_objects) $(simt_objects)
@@ -98,6 +104,8 @@ $(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selfte
 		$(call objects,$(BUILD)/simt,$(simt_sources))
 	$(link) -o $@ $^
 
+$(BUILD)/tests/many_runs: $(many_objects) $(host_objects) $(backend_objects)
+	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 $(BUILD)/tests/%_matrix: $(BUILD)/tests/%_matrix.cu.o $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
@@ -149,6 +157,9 @@ $(BUILD)/core/backends.cpu.o: core/backends.c
 $(BUILD)/core/backends.cuda.o: core/backends.c
 	@mkdir -p $(@D)
 	$(compile_c) -DHAVE_CUDA -c -o $@ $<
+$(BUILD)/tests/many_runs_gpusort.o: cli/main.c
+	@mkdir -p $(@D)
+	$(compile_c) -Wno-missing-prototypes -Dmain=gpusort_main -c -o $@ $<
 $(BUILD)/simt/%.cu.o: %.cu
 	@mkdir -p $(@D)
 	$(compile_cxx) -Itests/simt -Wno-unknown-pragmas -x c++ -c -o $@ $<
@@ -159,12 +170,12 @@ $(BUILD)/simt/%.cc.o: %.cc
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-check: all simt $(unit_programs) $(BUILD)/tests/fault_library.so
+check: all simt $(unit_programs) $(addprefix $(BUILD)/tests/,fault_library.so many_runs)
 	BUILD=$(BUILD) tests/run.sh
 
 ifeq ($(CUDA),1)
 check-gpu:
-	+$(MAKE) -j$$(nproc) all bench $(addprefix $(BUILD)/tests/,$(matrices))
+	+$(MAKE) -j$$(nproc) all bench $(addprefix $(BUILD)/tests/,$(matrices) many_runs)
 	BUILD=$(BUILD) tests/run.sh --gpu
 else
 check-gpu:

@@ -1,15 +1,23 @@
 #!/usr/bin/env bash
 # Random options on random lines: what gpusort makes of them is what sort(1) makes of them. The seed
-# is fixed, so that a run is the same every time; FUZZ_SEED and FUZZ_ROUNDS say otherwise.
+# is fixed, so that a run is the same every time; FUZZ_SEED and FUZZ_ROUNDS say otherwise. Most rounds
+# are run by many_runs, where it is built: some as a process each show that this is no different.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip_all 'no Python'
 
-rounds=${FUZZ_ROUNDS:-$(full_or_small 1500 300)}
+device=${GPUSORT_DEVICE:-}
+processes=$(full_or_small 300 60)
+rounds=${FUZZ_ROUNDS:-$(full_or_small 6000 1000)}
 seed=${FUZZ_SEED:-1}
 fuzz() {
-    GPUSORT=$GPUSORT python3 "$tests_dir/fuzz_sort.py" \
-        ${GPUSORT_DEVICE:+"--device=$GPUSORT_DEVICE"} "$@"
+    GPUSORT=$GPUSORT python3 "$tests_dir/fuzz_sort.py" ${device:+"--device=$device"} "$@"
 }
-ok "$rounds rounds of seed $seed" fuzz --rounds "$rounds" --seed "$seed"
+ok "$processes rounds of seed $seed" fuzz --rounds "$processes" --seed "$seed"
+for server in "${GPUSORT%/*}"/{,tests/}many_runs; do
+    if [ -x "$server" ]; then
+        ok "$rounds rounds of seed $seed in few processes" \
+            fuzz --rounds "$rounds" --seed "$seed" --first "$processes" --server "$server"
+    fi
+done
 
 done_testing

@@ -2,6 +2,7 @@
 
   fuzz_sort.py --rounds N [--seed S]     N rounds; the same seed gives the same rounds
   fuzz_sort.py --forever [--seed S]      until it is stopped
+  fuzz_sort.py --seconds N [--seed S]    for so long
   fuzz_sort.py --seed S --first K --rounds 1    round K again
 
 A round is a set of options and some inputs, both made by a generator of random numbers that is
@@ -312,6 +313,14 @@ def known_long_options(gpusort):
     return {letter: words for letter, words in found.items() if words}
 
 
+def known_paths(gpusort):
+    """The GPU's paths, each with its sizes of tiles."""
+    said = subprocess.run([gpusort, "--list"], capture_output=True, check=False).stdout
+    lines = said.partition(b"\n  gpu ")[2].splitlines()[1:]
+    paths = [(line.split()[0], line.partition(b"; tiles of ")[2].split(b", ")) for line in lines]
+    return [(path, [tile for tile in tiles if tile.isdigit()]) for path, tiles in paths]
+
+
 def is_order_of_sort(option, text):
     """Whether the text is in order as sort(1) has it."""
     command = [SORT, "-C", option]
@@ -391,6 +400,7 @@ class Case:
     strict: bool = False  # gpusort's order without letters, which is -g of sort(1)
     header: int = 0  # lines of each input, the same in all, that are not sorted and come first
     top: int = 0  # lines that are written; 0 is all
+    device_words: list = dataclasses.field(default_factory=list)  # how the GPU is to sort it
 
     def in_domain(self):
         if not self.inputs or (self.output == "in0" and self.delivery not in ("files", "names")):
@@ -514,6 +524,29 @@ def vary(rng, case, long_options):
         case.units.append(Unit([b"-S", rng.choice([b"1b", b"40K", b"1M"])], False))
 
 
+def vary_for_device(rng, case, tiles_of_paths):
+    """A path and a size of tiles, less of its memory, and now and then more lines than a tile has. What
+    would be checked or merged, without the device, is sorted."""
+    case.units = [unit for unit in case.units if not is_action(unit)]
+    case.action = ""
+    lines = [line for text in case.inputs for line in lines_of(text, case.terminator)]
+    has_nan = any(b"nan" in text.lower() for text in case.inputs)
+    if lines and len(lines) < 300 and not has_nan and not case.header and rng.random() < 0.06:
+        lines = [line.removesuffix(case.terminator) + case.terminator for line in lines]
+        lines = rng.choices(lines, k=rng.choice([255, 257, 600, 2049, 5000]))
+        if not case.strict and rng.random() < 0.5:
+            lines = [b"%d" % rng.randrange(len(lines)) + line for line in lines]
+        case.inputs = [b"".join(lines[i :: len(case.inputs)]) for i in range(len(case.inputs))]
+        if case.delivery == "pipe" and len(case.inputs[0]) > PIPE_BYTES:
+            case.delivery = "input"
+    if len(lines) <= 20000 and rng.random() < 0.5:
+        path, tiles = rng.choice(tiles_of_paths)
+        tile = rng.choice(tiles + [b""])
+        case.device_words.append(b"--algorithm=" + path + (b":" + tile if tile else b""))
+    if rng.random() < 0.1:
+        case.device_words.append(b"--device-memory=%dK" % rng.choice([1, 40, 300]))
+
+
 # ---- running it ----------------------------------------------------------------------------------
 
 Result = collections.namedtuple("Result", "status output said")
@@ -527,15 +560,52 @@ def raise_time_limit(_signal, _frame):
     raise TimeLimit
 
 
+class Server:
+    """A process that runs gpusort again and again (tests/many_runs.c), so that CUDA starts once."""
+
+    def __init__(self, program, environment):
+        self.program = program
+        self.environment = environment
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen([self.program], env=self.environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+
+    def stop(self):
+        """What it ended with; it is started again when it is wanted."""
+        self.process.kill()
+        status = self.process.wait()
+        self.process = None
+        return status
+
+    def run(self, words, stdin):
+        """The status of a run, or how the server died in it."""
+        if self.process is None:
+            self.start()
+        request = [stdin, b"stdout", b"stderr", b"%d" % (len(words) + 1), b"gpusort", *words]
+        try:
+            self.process.stdin.write(b"".join(word + b"\0" for word in request))
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = b""
+        if answer:
+            return int(answer)
+        self.process.wait()
+        return "none: the server died (%d)" % self.stop()
+
+
 class Runner:
     """Runs cases in a directory of its own, which becomes the current one."""
 
-    def __init__(self, gpusort, gpusort_options, directory):
+    def __init__(self, gpusort, server, gpusort_options, directory):
         self.gpusort = gpusort
         self.gpusort_options = gpusort_options
         # Threads that wait actively are slow where there are more of them than processors.
         self.environment = {**os.environ, "LC_ALL": "C"}
         self.environment.setdefault("OMP_WAIT_POLICY", "passive")
+        self.server = Server(server, self.environment) if server else None
         os.mkdir(directory)
         os.chdir(directory)
         signal.signal(signal.SIGALRM, raise_time_limit)
@@ -568,6 +638,21 @@ class Runner:
             signal.setitimer(signal.ITIMER_REAL, 0)
         return Result(status, read_file("stdout"), read_file("stderr"))
 
+    def serve(self, words, stdin):
+        """As spawn, by the server."""
+        if isinstance(stdin, bytes):
+            write_file("piped", stdin)
+            stdin = "|piped"
+        signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT_S)
+        try:
+            status = self.server.run(words, stdin.encode())
+        except TimeLimit:
+            self.server.stop()
+            status = "none after %d s" % TIME_LIMIT_S
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return Result(status, read_file("stdout"), read_file("stderr"))
+
     def prepared_inputs(self, case):
         """The inputs as the programs get them."""
         if not case.is_presorted:
@@ -586,12 +671,14 @@ class Runner:
         return prepared
 
     def run_one(self, program, options, case, inputs):
-        """What the program makes of it; what it writes with -o counts as standard output."""
+        """What the program makes of it, or the server where there is none; what it writes with -o
+        counts as standard output."""
         for i, text in enumerate(inputs):
             write_file("in%d" % i, text)
         if case.output == "out":
             write_file("out", b"the old output")
-        result = self.spawn(program, options + words_of(case, len(inputs)), stdin_of(case, inputs))
+        words, stdin = options + words_of(case, len(inputs)), stdin_of(case, inputs)
+        result = self.spawn(program, words, stdin) if program else self.serve(words, stdin)
         if case.output:
             result = result._replace(output=result.output + b"|" + read_file(case.output))
         return result
@@ -606,8 +693,10 @@ class Runner:
             inputs = [header + text for text in data]
         expected = self.run_one(SORT, words_of_sort(case), case, data)
         expected = expected._replace(output=header + first_lines(expected.output, case))
-        options = [] if case.action else self.gpusort_options  # -c and -m sort nothing: no device
-        got = self.run_one(self.gpusort, options + words_of_gpusort(case), case, inputs)
+        options = [] if case.action else self.gpusort_options + case.device_words
+        # Wrong words may end the process that reads them: such a run has one of its own.
+        program = None if self.server and expected.status != 2 else self.gpusort
+        got = self.run_one(program, options + words_of_gpusort(case), case, inputs)
         if agree(expected, got):
             return None
         return expected, got, inputs
@@ -748,7 +837,7 @@ class Shrinker:
             self.shrink_lines()
             self.without_parts(self.case.units, lambda parts: {"units": parts})
             for change in ({"output": ""}, {"delivery": "files"}, {"header": 0}, {"top": 0},
-                           {"is_presorted": False, "action": ""}):  # fmt: skip
+                           {"device_words": []}, {"is_presorted": False, "action": ""}):  # fmt: skip
                 self.still(**change)
             self.shrink_bytes()
         return self.case
@@ -798,8 +887,8 @@ def report(number, seed, arguments, case, found):
     lines.append("  status %s, %s" % (expected.status, in_report(expected.output)))
     if expected.said:
         lines.append("  says %s" % in_report(expected.said))
-    options = "".join(" " + word.decode() for word in words_of_gpusort(case))
-    lines.append("gpusort%s %s%s" % (options, words, feed))
+    options = "".join(" " + word.decode() for word in case.device_words + words_of_gpusort(case))
+    lines.append("gpusort%s%s %s%s" % (arguments, options, words, feed))
     lines.append("  status %s, %s" % (got.status, in_report(got.output)))
     if got.said:
         lines.append("  says %s" % in_report(got.said))
@@ -815,10 +904,10 @@ def work(settings, which, directory, results):
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = os.getppid()
     gpusort_options = [option.encode() for option in settings.gpusort_options]
-    runner = Runner(settings.gpusort, gpusort_options, os.path.join(directory, str(which)))
+    runner = Runner(settings.gpusort, settings.server, gpusort_options, os.path.join(directory, str(which)))
     number = settings.first + which
-    last = float("inf") if settings.forever else settings.first + settings.rounds
-    while number < last and os.getppid() == parent:
+    last = settings.first + settings.rounds
+    while number < last and time.monotonic() < settings.end and os.getppid() == parent:
         text = try_round(settings, runner, number)
         results.put(text)
         number += settings.jobs
@@ -826,7 +915,10 @@ def work(settings, which, directory, results):
 
 def try_round(settings, runner, number):
     """None, or what there is to say of a mismatch."""
-    case = make_case(random.Random(settings.seed << 40 | number), settings)
+    rng = random.Random(settings.seed << 40 | number)
+    case = make_case(rng, settings)
+    if settings.paths:
+        vary_for_device(rng, case, settings.paths)
     found = runner.compare(case)
     if found is None:
         return None
@@ -845,6 +937,8 @@ def wait_for_results(workers, results, settings):
         try:
             text = results.get(timeout=0.2 if alive else 0.01)
         except queue.Empty:
+            if any(worker.exitcode for worker in workers):
+                sys.exit("fuzz_sort.py: it died after %d rounds" % rounds)
             if not alive:
                 return rounds, mismatches
             continue
@@ -880,9 +974,11 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (1)")
     parser.add_argument("--first", type=int, default=0, help="number of the first round (0)")
     parser.add_argument("--forever", action="store_true", help="until stopped, --rounds or not")
+    parser.add_argument("--seconds", type=float, help="for so long, --rounds or not")
     parser.add_argument("--keep-going", action="store_true", help="up to %d mismatches" % MISMATCHES_MAX)
     parser.add_argument("--as-it-is", action="store_true", help="print a mismatch without making it smaller")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (one for each processor)")
+    parser.add_argument("--server", help="runs gpusort many times in one process: build/tests/many_runs")
     parser.add_argument("--device", choices=["auto", "cpu", "gpu"], help="for gpusort")
     return parser.parse_args()
 
@@ -895,13 +991,18 @@ def main():
     settings.gpusort = os.path.abspath(os.environ.get("GPUSORT") or os.path.join(here, "../build/gpusort"))
     if SORT is None or not os.access(settings.gpusort, os.X_OK):
         sys.exit("fuzz_sort.py: no %s" % (settings.gpusort if SORT else "sort(1)"))
+    settings.server = os.path.abspath(settings.server) if settings.server else None
     settings.gpusort_options = ["--device=" + settings.device] if settings.device else []
+    settings.paths = known_paths(settings.gpusort) if settings.device == "gpu" else []
     settings.long_options = known_long_options(settings.gpusort)
     settings.knows_ronna = is_order_of_sort("-h", b"2Y\n1R\n")
     settings.parts_at_0x80 = is_order_of_sort("-n", b"2\n\x8011\n")
     settings.jobs = max(1, settings.jobs)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("fuzz_sort.py: terminated"))
     start = time.monotonic()
+    settings.end = start + (settings.seconds or float("inf"))
+    if settings.forever or settings.seconds:
+        settings.rounds = float("inf")
     try:
         with tempfile.TemporaryDirectory(prefix="gpusort-fuzz.") as directory:
             rounds, mismatches = run_workers(settings, directory)
@@ -911,8 +1012,6 @@ def main():
     print("seed %d: %d rounds, %d mismatches, %.0f rounds/s" % (settings.seed, rounds, mismatches, speed))
     if mismatches:
         sys.exit(1)
-    if rounds != settings.rounds or settings.forever:
-        sys.exit("fuzz_sort.py: it died after %d rounds" % rounds)
 
 
 if __name__ == "__main__":

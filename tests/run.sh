@@ -109,7 +109,7 @@ add_tests() {
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
-                FUZZ_ROUNDS=300 bash "tests/$name.sh"
+                FUZZ_ROUNDS=1500 bash "tests/$name.sh"
         done
     fi
 }
@@ -150,8 +150,8 @@ add_gpu_tests() {
             TEST_SIZE=small bash tests/types.sh
     done
     add_test text_device "GPUSORT=$build/gpusort" bash tests/text_device.sh
-    add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=200 bash tests/fuzz.sh
     add_test soak "GPUSORT=$build/gpusort" SOAK_RUNS=30 SOAK_LARGEST=3e8 SOAK_JOBS=4 bash tests/soak.sh
+    add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=10000 bash tests/fuzz.sh
     add_test bench "GPUSORT=$build/gpusort" "BENCH=$build/bench/bench_sort" bash tests/bench.sh
 }
 

@@ -1,0 +1,137 @@
+/* many_runs.c - gpusort's main, run again and again in one process, so that a test of thousands of
+ * runs starts CUDA once. fuzz_sort.py --server drives it.
+ *
+ *   standard input    per run: the names of the files for its standard input, output and error, the
+ *                     number of words, and the words of the command line; a NUL ends each. "|NAME"
+ *                     is the content of NAME through a pipe
+ *   standard output   per run: its exit status, in decimal, and a newline
+ *
+ * A run that ends the process (--help, words that are no options) ends this one too: nothing else
+ * does but the end of the input, and errors of the driver's, with status 3.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { WORDS_MAX = 4096, DRIVER_ERROR = 3, PIPE_BYTES_MAX = 65536 };
+
+/* cli/main.c's main. */
+int gpusort_main(int argc, char **argv);
+
+struct request {
+    FILE *file;
+    char *names[3]; /* of standard input, output and error */
+    char *words[WORDS_MAX + 1];
+    int word_count;
+};
+
+static _Noreturn void end_by_driver_error(const char *what)
+{
+    perror(what);
+    _exit(DRIVER_ERROR);
+}
+
+/* The caller frees what it gets; NULL at the end of the input. */
+static char *read_word(FILE *file)
+{
+    char *word = NULL;
+    size_t room = 0;
+    if (getdelim(&word, &room, '\0', file) >= 0)
+        return word;
+    free(word);
+    return NULL;
+}
+
+static bool read_request(struct request *request)
+{
+    for (int i = 0; i < 3; i++)
+        if (!(request->names[i] = read_word(request->file)))
+            return false;
+    char *const count = read_word(request->file);
+    request->word_count = count ? atoi(count) : 0;
+    free(count);
+    if (request->word_count < 1 || request->word_count > WORDS_MAX)
+        return false;
+    for (int i = 0; i < request->word_count; i++)
+        if (!(request->words[i] = read_word(request->file)))
+            return false;
+    request->words[request->word_count] = NULL;
+    return true;
+}
+
+static void move_file(int from, int to)
+{
+    if (from < 0 || dup2(from, to) != to || close(from) != 0)
+        end_by_driver_error("many_runs: a file of a run");
+}
+
+/* Puts what the file has, which a pipe takes at once, into a pipe. */
+static int open_pipe(const char *name)
+{
+    static char content[PIPE_BYTES_MAX];
+    int ends[2];
+    const int file = open(name, O_RDONLY | O_CLOEXEC);
+    const ssize_t bytes = read(file, content, sizeof content);
+    if (bytes < 0 || pipe(ends) != 0 || write(ends[1], content, (size_t)bytes) != bytes)
+        end_by_driver_error("many_runs: a pipe");
+    close(file);
+    close(ends[1]);
+    return ends[0];
+}
+
+static void open_files(const struct request *request)
+{
+    const char *const input = request->names[0];
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    move_file(input[0] == '|' ? open_pipe(input + 1) : open(input, O_RDONLY), STDIN_FILENO);
+    move_file(open(request->names[1], flags, 0600), STDOUT_FILENO);
+    move_file(open(request->names[2], flags, 0600), STDERR_FILENO);
+}
+
+/* Streams as a new process has them. */
+static void flush_streams(void)
+{
+    __fpurge(stdin);
+    clearerr(stdin);
+    fflush(stdout);
+    clearerr(stdout);
+    clearerr(stderr);
+}
+
+/* The parser of options may exchange words; so what is freed is what was read. */
+static int run_request(const struct request *request)
+{
+    char *words[WORDS_MAX + 1];
+    for (int i = 0; i <= request->word_count; i++)
+        words[i] = request->words[i];
+    open_files(request);
+    const int status = gpusort_main(request->word_count, words);
+    flush_streams();
+    return status;
+}
+
+static void free_request(struct request *request)
+{
+    for (int i = 0; i < 3; i++)
+        free(request->names[i]);
+    for (int i = 0; i < request->word_count; i++)
+        free(request->words[i]);
+}
+
+int main(void)
+{
+    static struct request request;
+    const int answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    request.file = fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), "r");
+    if (answers < 0 || !request.file)
+        end_by_driver_error("many_runs");
+    while (read_request(&request)) {
+        if (dprintf(answers, "%d\n", run_request(&request)) < 0)
+            break;
+        free_request(&request);
+    }
+    _exit(EXIT_SUCCESS); /* not what gpusort does when it ends */
+}
