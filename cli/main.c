@@ -2,42 +2,33 @@
 #include "cli/exit.h"
 #include "cli/options.h"
 #include "cli/plan.h"
+#include "cli/progress.h"
 #include "cli/report.h"
-#include "core/pipeline.h"
+#include "cli/run.h"
+#include "cli/trace_file.h"
+#include "core/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Runs the job; *status is what the process ends with if that succeeds. */
-static bool run_job(const struct options *options, const struct plan *plan, int *status,
-                    struct error *error)
-{
-    struct job_report report = {0};
-    if (options->verbose)
-        report_plan(stderr, "gpusort: ", plan);
-    exit_is_trouble(true);
-    const bool ok = pipeline_run(&plan->job, &report, error);
-    exit_is_trouble(false);
-    if (ok && options->verbose)
-        report_times(stderr, "gpusort: ", plan, &report);
-    if (ok && report.disorder.is_found) {
-        *status = EXIT_DISORDER;
-        if (options->check == CHECK_SHOW)
-            report_disorder(options->inputs[0], &report.disorder, plan->job.line_order.terminator);
-    }
-    free(report.disorder.text);
-    return ok;
-}
-
 static bool sort_as_planned(struct options *options, int *status, struct error *error)
 {
     struct plan plan;
+    struct progress progress;
+    int trace_file = -1;
+    if (!trace_start(options->trace != NULL, error)) /* planning reads the first of the inputs */
+        return false;
+    progress_start(&progress, options);
     bool ok = plan_make(options, &plan, error);
+    if (ok && options->action == ACTION_SORT)
+        ok = trace_file_open(options, &trace_file, error) &&
+             run_planned_job(options, &plan, &progress, status, error);
+    progress_stop(&progress);
     if (ok && options->action == ACTION_EXPLAIN)
         report_plan(stdout, "", &plan);
-    else
-        ok = ok && run_job(options, &plan, status, error);
-    plan_free(&plan);
+    plan_free(&plan); /* ends the threads that read: nobody records any more */
+    ok = trace_file_write(options, trace_file, error) && ok;
+    trace_stop();
     return ok;
 }
 

@@ -27,6 +27,10 @@ enum { /* long options without a letter */
        KEY_NO_ZSTD,
        KEY_EXPLAIN,
        KEY_LIST,
+       KEY_PROGRESS,
+       KEY_NO_PROGRESS,
+       KEY_STATS,
+       KEY_TRACE,
        KEY_FORCE,
        KEY_FILES0_FROM,
        KEY_SORT,
@@ -112,6 +116,14 @@ static const struct argp_option option_table[] = {
     {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and the reasons for it; sort nothing", 0},
     {"list", KEY_LIST, NULL, 0, "List types, formats, codecs, devices and paths", 0},
     {"verbose", 'v', NULL, 0, "Print the plan and the time of each stage on standard error", 0},
+    {"quiet", 'q', NULL, 0, "Tell nothing but errors, and what --stats is asked for", 0},
+    {"progress", KEY_PROGRESS, NULL, 0,
+     "Show on standard error how far it is, once a second has passed (default: on a terminal)", 0},
+    {"no-progress", KEY_NO_PROGRESS, NULL, 0, "Do not show it", 0},
+    {"stats", KEY_STATS, "FORM", OPTION_ARG_OPTIONAL,
+     "Print figures of the run on standard error at its end, as text or json (default text)", 0},
+    {"trace", KEY_TRACE, "FILE", 0,
+     "Write to FILE what each thread and the GPU did when; Perfetto shows it", 0},
     {"version", KEY_VERSION, NULL, 0, "Print the version", -1},
     {0},
 };
@@ -259,6 +271,18 @@ static bool parse_zstd(const char *word, struct options *options, struct error *
     return true;
 }
 
+/* word may be NULL: it is optional. */
+static bool parse_stats(const char *word, struct options *options, struct error *error)
+{
+    static const struct word_choice choices[] = {{"text", STATS_TEXT}, {"json", STATS_JSON}};
+    int form = STATS_TEXT;
+    if (word &&
+        !word_list_find("--stats", word, choices, sizeof choices / sizeof *choices, &form, error))
+        return false;
+    options->stats = (enum stats_form)form;
+    return true;
+}
+
 static bool parse_threads(const char *word, struct options *options, struct error *error)
 {
     unsigned long threads;
@@ -366,6 +390,19 @@ static bool parse_own_option(int key, char *word, struct options *options, bool 
         return parse_output(word, options, error);
     case 'v':
         return options->verbose = true;
+    case 'q':
+        return options->quiet = true;
+    case KEY_PROGRESS:
+        options->progress = PROGRESS_ON;
+        return true;
+    case KEY_NO_PROGRESS:
+        options->progress = PROGRESS_OFF;
+        return true;
+    case KEY_STATS:
+        return parse_stats(word, options, error);
+    case KEY_TRACE:
+        options->trace = word;
+        return true;
     case 'a':
         return parse_algorithm(word, options, error);
     case KEY_FORCE:

@@ -19,6 +19,11 @@ enum action { ACTION_SORT, ACTION_EXPLAIN, ACTION_LIST };
 /* Whether the order is only checked, and whether a line out of order is shown. */
 enum check { CHECK_NO, CHECK_SHOW, CHECK_QUIET };
 
+/* What is shown of a run while it goes on: on a terminal, once it takes long, unless it is said. */
+enum progress_wish { PROGRESS_BY_TERMINAL, PROGRESS_ON, PROGRESS_OFF };
+
+enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
+
 enum compression { COMPRESSION_BY_NAME, COMPRESSION_ON, COMPRESSION_OFF };
 
 struct options {
@@ -54,6 +59,10 @@ struct options {
     int compression_level; /* 0: the codec's default */
     bool force;
     bool verbose;
+    bool quiet;
+    enum progress_wish progress;
+    enum stats_form stats;
+    const char *trace; /* the file that a trace is written to; NULL: none */
 };
 
 /* Parses the command line. --help, --usage and --version print and end the process here, as argp

@@ -6,7 +6,6 @@
  * A run stays in memory where that has room for it besides the engine, as it has when the limit is
  * the GPU's. Keys of one and two bytes are counted instead (key_counts.h): no run is kept at all.
  */
-#include "core/clock.h"
 #include "core/external_merge.h"
 #include "core/key_counts.h"
 #include "core/pipeline_run.h"
@@ -92,7 +91,7 @@ static bool keep_part(struct external_keys *external, struct error *error)
 {
     struct run *const run = external->run;
     const size_t count = sort_spec_given(&run->job->sort, run->count - run->part_begin);
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_SPILL);
     struct item_run *const part = add_run(external, error);
     if (!part)
         return false;
@@ -255,7 +254,7 @@ bool external_keys_run(struct run *run, struct error *error)
         TRY(keep_part(&external, error));
     }
     run_close_engine(run);
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
     TRY(merge_to_output(&external, error));
     run_stage_add(run, STAGE_WRITE, start);
     ok = true;

@@ -6,7 +6,6 @@
  *
  * So of lines with equal keys those of the first part go first, and -s and -u mean what they mean.
  */
-#include "core/clock.h"
 #include "core/pipeline_run.h"
 #include "formats/lines_merge.h"
 #include "formats/spill.h"
@@ -241,7 +240,7 @@ bool external_lines_run(struct run *run, struct lines **lines, struct error *err
         return error_set(error, "out of memory: no room for runs");
     run->report->item_bytes = 0;
     TRY(sort_parts(&external, lines, error));
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
     TRY(merge_to_output(&external, error));
     run_stage_add(run, STAGE_WRITE, start);
     ok = true;

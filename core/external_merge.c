@@ -14,6 +14,7 @@
 #include "core/backend.h"
 #include "core/item_merge.h"
 #include "core/ring.h"
+#include "core/trace.h"
 
 #include <errno.h>
 #include <omp.h>
@@ -355,6 +356,7 @@ static void merge_piece(const struct merger *merger, const size_t *begins, const
 {
     const struct external_merge *const merge = merger->merge;
     const unsigned width = merge->item_bytes;
+    const uint64_t begin_ns = trace_begin();
     size_t array_count = 0, count = 0;
     for (size_t i = 0; i < merge->run_count; i++) {
         const size_t items = ends[i] - begins[i];
@@ -366,6 +368,7 @@ static void merge_piece(const struct merger *merger, const size_t *begins, const
     if (array_count > 0)
         item_merge(width, arrays, array_count, out, scratch);
     item_decode(width, merge->order, out, count);
+    trace_end(TRACE_MERGE, begin_ns, count * width);
 }
 
 static size_t count_between(const size_t *begins, const size_t *ends, size_t columns)

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/pipeline_run.h"
+#include "core/trace.h"
 #include "formats/codec.h"
 #include "formats/indices.h"
 #include "formats/lines_check.h"
@@ -20,9 +21,24 @@ const char *const stage_names[STAGE_COUNT] = {
     "start", "read", "parse", "upload", "sort", "refine", "download", "spill", "write",
 };
 
+uint64_t run_stage_begin(enum stage stage)
+{
+    return trace_stage(stage_names[stage]);
+}
+
 void run_stage_add(struct run *run, enum stage stage, uint64_t start_ns)
 {
-    run->report->stage_ns[stage] += clock_now_ns() - start_ns;
+    const uint64_t end_ns = clock_now_ns();
+    run->report->stage_ns[stage] += end_ns - start_ns;
+    trace_span(TRACE_STAGE, stage_names[stage], start_ns, end_ns, 0);
+}
+
+bool run_sort_engine(struct run *run, struct error *error)
+{
+    const uint64_t start_ns = run_stage_begin(STAGE_SORT);
+    const bool is_sorted = run->functions->sort(run->engine, error);
+    trace_span(TRACE_STAGE, stage_names[STAGE_SORT], start_ns, clock_now_ns(), 0);
+    return is_sorted;
 }
 
 void run_close_engine(struct run *run)
@@ -193,7 +209,7 @@ static bool allocate_keys(const struct run *run, struct chunk *keys, struct erro
 /* Reads the next part, which the last one has read up to. */
 static bool read_keys(struct run *run, struct error *error)
 {
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_READ);
     const struct job *job = run->job;
     struct chunk keys;
     bool ok = allocate_keys(run, &keys, error), ended = true;
@@ -239,7 +255,7 @@ bool run_write_chunk(struct run *run, const struct layout *layout, const struct 
 
 static bool write_keys(struct run *run, struct error *error)
 {
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
     struct layout layout;
     if (!run_begin_output(run, &layout, error))
         return false;
@@ -277,7 +293,7 @@ bool run_sort_part(struct run *run, struct error *error)
     if (spec.count != COUNT_UNKNOWN)
         spec.count = spec.count - run->count < run->room ? spec.count - run->count : run->room;
     return run->functions->open(&spec, &run->engine, error) && read_keys(run, error) &&
-           run->functions->sort(run->engine, error);
+           run_sort_engine(run, error);
 }
 
 static bool run_keys(struct run *run, struct error *error)
@@ -330,7 +346,7 @@ bool run_write_header(struct run *run, struct error *error)
 static bool run_check(struct run *run, struct error *error)
 {
     const struct job *job = run->job;
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_READ);
     struct lines_check check;
     const bool ok = lines_check(job->readers[0].source, &job->line_order, job->header_lines,
                                 job->sort.threads, &check, error);
@@ -345,7 +361,7 @@ static bool run_check(struct run *run, struct error *error)
 static bool run_merge(struct run *run, struct error *error)
 {
     const struct job *job = run->job;
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
     struct source **sources = calloc(job->reader_count, sizeof(struct source *));
     if (!sources)
         return error_set(error, "no memory to merge %zu inputs", job->reader_count);
@@ -381,7 +397,7 @@ static bool run_action(struct run *run, struct error *error)
 
 static bool commit_output(struct run *run, struct error *error)
 {
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
     struct sink *sink = run->sink;
     run->sink = NULL;
     const bool ok = sink_commit(sink, error);

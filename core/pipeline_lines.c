@@ -14,7 +14,6 @@
  *
  * Where memory has no room for all lines, external_lines.c has each part sorted in the same way.
  */
-#include "core/clock.h"
 #include "core/pipeline_run.h"
 #include "core/shared_copy.h"
 #include "core/text_feed.h"
@@ -39,7 +38,7 @@ static bool key_lines(struct run *run, const struct sort_spec *sort, struct line
                       struct error *error)
 {
     struct sort_spec spec = *sort;
-    uint64_t start = clock_now_ns();
+    uint64_t start = run_stage_begin(STAGE_PARSE);
     if (!lines_index(lines, error) ||
         (run->job->argsort.index_type &&
          !argsort_check_count(&run->job->argsort, lines_count(lines), error)))
@@ -49,7 +48,7 @@ static bool key_lines(struct run *run, const struct sort_spec *sort, struct line
     spec.is_top = false; /* what the order of equal keys is, shows only when they are refined */
     if (!run->functions->open(&spec, &run->engine, error))
         return false;
-    start = clock_now_ns();
+    start = run_stage_begin(STAGE_PARSE);
     while (run->count < spec.count) {
         struct chunk chunk;
         if (!run->functions->lend(run->engine, spec.count - run->count, &chunk, error) ||
@@ -117,13 +116,13 @@ static bool refine_and_write_lines(struct run *run, struct lines *lines, struct 
     bool ok = false;
     struct key_index *items;
     void *buffer;
-    uint64_t start = clock_now_ns();
+    uint64_t start = run_stage_begin(STAGE_REFINE);
     TRY(collect_items(run, &items, &buffer, error));
     size_t count = count_to_refine(run, items);
     TRY(lines_refine(lines, items, &count, error));
     const size_t wanted = sort_spec_given(&run->job->sort, count);
     run_stage_add(run, STAGE_REFINE, start);
-    start = clock_now_ns();
+    start = run_stage_begin(STAGE_WRITE);
     if (writes_all_lines(run->job))
         sink_expect(run->sink, run->header.bytes + lines_bytes(lines));
     TRY(run->job->argsort.index_type
@@ -142,7 +141,7 @@ static bool sort_items(struct run *run, const struct backend *backend, const str
 {
     run->backend = backend;
     run->functions = backend->keys;
-    return key_lines(run, sort, lines, error) && run->functions->sort(run->engine, error) &&
+    return key_lines(run, sort, lines, error) && run_sort_engine(run, error) &&
            refine_and_write_lines(run, lines, error);
 }
 
@@ -204,7 +203,7 @@ static void start_feed(struct run *run, struct helper *helper, size_t bytes, str
 
 static bool write_text(struct run *run, const struct lines *lines, struct error *error)
 {
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
     const size_t most = lines_bytes(lines);
     const bool writes_all = writes_all_lines(run->job);
     if (writes_all)
@@ -233,11 +232,11 @@ static bool write_text(struct run *run, const struct lines *lines, struct error 
 static bool sort_text(struct run *run, struct text_feed *feed, struct lines *lines,
                       struct error *error)
 {
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_READ);
     if (!text_feed_finish(feed, lines_whole_text(lines), lines_bytes(lines), &run->engine, error))
         return false;
     run_stage_add(run, STAGE_READ, start);
-    if (!run->functions->sort(run->engine, error))
+    if (!run_sort_engine(run, error))
         return false;
     struct engine_times times;
     run->functions->times(run->engine, &times);
@@ -292,7 +291,7 @@ static bool read_input_lines(struct run *run, struct lines *lines, struct text_f
 static bool read_lines(struct run *run, struct lines *lines, struct text_feed *feed,
                        struct error *error)
 {
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_READ);
     const struct job *job = run->job;
     bool ended = true;
     for (; ended && run->reader < job->reader_count && !lines_exceed(lines, job->part_bytes);

@@ -29,8 +29,14 @@ struct run {
     bool is_at_end;       /* all inputs have been read */
 };
 
-/* Adds the time since start_ns to the stage. */
+/* The job is at the stage from now on. Returns when, for run_stage_add. */
+uint64_t run_stage_begin(enum stage stage);
+
+/* Adds the time since start_ns to the stage, in the report and in the trace. */
 void run_stage_add(struct run *run, enum stage stage, uint64_t start_ns);
+
+/* Sorts what the engine has taken. What that took, the engine knows best: see run_close_engine. */
+bool run_sort_engine(struct run *run, struct error *error);
 
 /* Ends the engine, if there is one, and reports its times. */
 void run_close_engine(struct run *run);

@@ -22,6 +22,7 @@
 #include "cuda/cuda_store.h"
 #include "cuda/cuda_top.h"
 #include "cuda/cuda_worker.h"
+#include "cuda/nvtx_range.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -221,6 +222,7 @@ static bool engine_allocate(struct engine *engine, struct error *error)
 
 static bool engine_open(const struct sort_spec *spec, struct engine **result, struct error *error)
 {
+    const struct nvtx_range range("start");
     const uint64_t start_ns = clock_now_ns();
     struct engine *const engine = static_cast<struct engine *>(calloc(1, sizeof *engine));
     if (!engine)
@@ -232,12 +234,15 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     engine_set_slot_size(engine);
     bool is_open = worker_open(&engine->worker, spec, error) && engine_check_spec(engine, error);
     engine->staging.stream = engine->worker.stream;
+    engine->staging.clock = &engine->worker.clock;
     is_open = is_open && engine_allocate(engine, error);
     if (!is_open) {
         engine_close(engine);
         return false;
     }
-    engine->times.start_ns = clock_now_ns() - start_ns;
+    const uint64_t end_ns = clock_now_ns();
+    engine->times.start_ns = end_ns - start_ns;
+    trace_span(TRACE_START, "start", start_ns, end_ns, 0);
     *result = engine;
     return true;
 }
@@ -320,10 +325,12 @@ static bool engine_arrange_memory(struct engine *engine, struct error *error)
 static bool engine_run_path(struct engine *engine, struct error *error)
 {
     const struct cuda_sort sort = engine_make_sort(engine);
+    cuda_memory_note();
     if (engine->batch == 0)
         return worker_sort(&engine->worker, &sort, &engine->times.sort_ns, error);
     return worker_start_clock(&engine->worker, error) && engine_sort_top(engine, error) &&
-           worker_stop_clock(&engine->worker, &engine->times.sort_ns, error);
+           worker_stop_clock(&engine->worker, sort.count * sort.item_bytes, &engine->times.sort_ns,
+                             error);
 }
 
 /* The most items that the path will get. */
@@ -335,6 +342,7 @@ static size_t engine_sorted_count(const struct engine *engine)
 
 static bool engine_sort(struct engine *engine, struct error *error)
 {
+    const struct nvtx_range range("sort");
     return cuda_device_use(engine->spec.device, error) && engine_finish_uploads(engine, error) &&
            worker_check_count(&engine->worker, engine_sorted_count(engine), error) &&
            engine_arrange_memory(engine, error) && engine_run_path(engine, error);

@@ -1,6 +1,7 @@
 /* cuda_memory.cu - see cuda_memory.h. */
 #include "cuda/cuda_memory.h"
 
+#include "core/trace.h"
 #include "cuda/cuda_check.h"
 
 static bool memory_is_out(unsigned device, size_t bytes, size_t free_bytes, struct error *error)
@@ -22,6 +23,15 @@ bool cuda_memory_check_room(unsigned device, size_t bytes, struct error *error)
     size_t free_bytes = 0;
     return cuda_memory_free_bytes(device, &free_bytes, error) &&
            (bytes <= free_bytes || memory_is_out(device, bytes, free_bytes, error));
+}
+
+void cuda_memory_note(void)
+{
+    size_t free_bytes = 0, all_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess)
+        trace_note_device_bytes(all_bytes - free_bytes);
+    else
+        (void)cudaGetLastError();
 }
 
 bool cuda_memory_allocate(unsigned device, size_t bytes, void **memory, struct error *error)

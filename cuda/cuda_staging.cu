@@ -2,7 +2,7 @@
 #include "cuda/cuda_staging.h"
 
 #include "cuda/cuda_check.h"
-#include "cuda/cuda_time.h"
+#include "cuda/nvtx_range.h"
 
 bool staging_prepare(struct staging *staging, size_t slot, struct error *error)
 {
@@ -25,6 +25,8 @@ bool staging_copy(struct staging *staging, size_t slot, void *to, const void *fr
     const unsigned device = staging->device;
     const cudaStream_t stream = staging->stream;
     s->in_flight = true;
+    s->is_upload = kind == cudaMemcpyHostToDevice;
+    s->bytes = bytes;
     return cuda_check(cudaEventRecord(s->copy_started, stream), device, "cudaEventRecord", error) &&
            cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream), device, "cudaMemcpyAsync",
                       error) &&
@@ -36,10 +38,13 @@ bool staging_wait(struct staging *staging, size_t slot, uint64_t *busy_ns, struc
     struct staging_slot *const s = &staging->slots[slot];
     if (!s->in_flight)
         return true;
+    const struct nvtx_range range(s->is_upload ? "wait for upload" : "wait for download");
     s->in_flight = false;
     return cuda_check(cudaEventSynchronize(s->copy_finished), staging->device,
                       "cudaEventSynchronize", error) &&
-           cuda_add_elapsed(s->copy_started, s->copy_finished, staging->device, busy_ns, error);
+           cuda_add_span(staging->clock, s->is_upload ? TRACE_UPLOAD : TRACE_DOWNLOAD,
+                         s->is_upload ? "upload" : "download", s->bytes, s->copy_started,
+                         s->copy_finished, staging->device, busy_ns, error);
 }
 
 void staging_close(struct staging *staging)

@@ -3,12 +3,13 @@
  *
  * A slot is either with the caller or idle (in_flight false), or a copy to or from it is on its way
  * (in_flight true, until staging_wait). A slot's memory is pinned when it is first needed, so that
- * small inputs pin little. The stream belongs to the engine.
+ * small inputs pin little. The stream and its clock belong to the engine.
  */
 #ifndef CUDA_CUDA_STAGING_H
 #define CUDA_CUDA_STAGING_H
 
 #include "core/error.h"
+#include "cuda/cuda_time.h"
 #include "cuda/tuning.h"
 
 #include <cuda_runtime.h>
@@ -20,7 +21,9 @@ struct staging_slot {
     cudaEvent_t copy_started;
     cudaEvent_t copy_finished;
     bool in_flight;
-    size_t count; /* items of the copy */
+    bool is_upload; /* the copy in flight */
+    size_t bytes;   /* of it */
+    size_t count;   /* its items */
 };
 
 struct staging {
@@ -28,6 +31,7 @@ struct staging {
     size_t slot_bytes;
     unsigned device;
     cudaStream_t stream;
+    struct cuda_clock *clock;
 };
 
 /* Slots whose copy was started, oldest first. */

@@ -27,6 +27,7 @@
 #include "cuda/cuda_refine.h"
 #include "cuda/cuda_staging.h"
 #include "cuda/cuda_worker.h"
+#include "cuda/nvtx_range.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -121,6 +122,7 @@ static bool text_prepare_slots(struct text_engine *engine, struct error *error)
 
 static bool text_open(const struct sort_spec *spec, struct engine **result, struct error *error)
 {
+    const struct nvtx_range range("start");
     const uint64_t start_ns = clock_now_ns();
     struct text_engine *const engine = static_cast<struct text_engine *>(calloc(1, sizeof *engine));
     if (!engine)
@@ -131,11 +133,14 @@ static bool text_open(const struct sort_spec *spec, struct engine **result, stru
     const bool is_open = worker_open(&engine->worker, spec, error) &&
                          text_allocate(engine, error) && text_prepare_slots(engine, error);
     engine->staging.stream = engine->worker.stream;
+    engine->staging.clock = &engine->worker.clock;
     if (!is_open) {
         text_close(reinterpret_cast<struct engine *>(engine));
         return false;
     }
-    engine->times.start_ns = clock_now_ns() - start_ns;
+    const uint64_t end_ns = clock_now_ns();
+    engine->times.start_ns = end_ns - start_ns;
+    trace_span(TRACE_START, "start", start_ns, end_ns, 0);
     *result = reinterpret_cast<struct engine *>(engine);
     return true;
 }
@@ -295,6 +300,7 @@ static bool text_parse(struct text_engine *engine, struct error *error)
         engine->spec.device, engine->worker.stream};
     if (!text_make_workspace(engine, cuda_lines_workspace_bytes(engine->taken), error))
         return false;
+    const struct nvtx_range range("parse");
     const uint64_t start_ns = clock_now_ns(), allocating_ns = engine->times.start_ns;
     if (!cuda_lines_count(lines, engine->workspace, error))
         return false;
@@ -305,7 +311,9 @@ static bool text_parse(struct text_engine *engine, struct error *error)
     if (!worker_check_count(&engine->worker, lines->count, error) ||
         !text_allocate_items(engine, error) || !text_key(engine, error))
         return false;
-    engine->times.parse_ns = clock_now_ns() - start_ns - (engine->times.start_ns - allocating_ns);
+    const uint64_t end_ns = clock_now_ns();
+    engine->times.parse_ns = end_ns - start_ns - (engine->times.start_ns - allocating_ns);
+    trace_span(TRACE_KERNEL, "parse", start_ns, end_ns, engine->taken);
     return true;
 }
 
@@ -363,10 +371,13 @@ static bool text_refine(struct text_engine *engine, size_t *count, struct error 
     refine.note = engine->worker.note;
     refine.refine = helper->refine;
     refine.context = helper->context;
+    const struct nvtx_range range("refine");
     const uint64_t start_ns = clock_now_ns();
     if (!cuda_lines_refine(&refine, count, NULL, error))
         return false;
-    engine->times.refine_ns = clock_now_ns() - start_ns;
+    const uint64_t end_ns = clock_now_ns();
+    engine->times.refine_ns = end_ns - start_ns;
+    trace_span(TRACE_KERNEL, "refine", start_ns, end_ns, *count * sizeof *refine.items);
     return true;
 }
 
@@ -374,6 +385,8 @@ static bool text_refine(struct text_engine *engine, size_t *count, struct error 
  * takes the pieces. */
 static bool text_measure(struct text_engine *engine, size_t count, struct error *error)
 {
+    const struct nvtx_range range("measure");
+    cuda_memory_note();
     engine->gather = {&engine->lines, static_cast<const struct key_index *>(engine->items), count,
                       engine->scratch, 0};
     return text_make_workspace(engine, engine->staging.slot_bytes, error) &&

@@ -1,10 +1,41 @@
-/* cuda_time.h - device time between two events. */
+/* cuda_time.h - device time between two events, and when that was on the host's clock. */
 #ifndef CUDA_CUDA_TIME_H
 #define CUDA_CUDA_TIME_H
 
+#include "core/clock.h"
+#include "core/trace.h"
 #include "cuda/cuda_check.h"
 
+#include <algorithm>
 #include <stdint.h>
+
+/* An event of which is known when it was on the host's clock, to some microseconds. */
+struct cuda_clock {
+    cudaEvent_t event; /* NULL: no trace is recorded */
+    uint64_t host_ns;
+    uint64_t reached_ns[TRACE_LANE_COUNT]; /* where the last span of the lane ended */
+};
+
+/* Makes the clock of a stream on which nothing is on its way, if a trace is recorded. */
+static inline bool cuda_clock_open(struct cuda_clock *clock, cudaStream_t stream, unsigned device,
+                                   struct error *error)
+{
+    if (!trace_is_recording())
+        return true;
+    const bool is_reached =
+        cuda_check(cudaEventCreate(&clock->event), device, "cudaEventCreate", error) &&
+        cuda_check(cudaEventRecord(clock->event, stream), device, "cudaEventRecord", error) &&
+        cuda_check(cudaEventSynchronize(clock->event), device, "cudaEventSynchronize", error);
+    clock->host_ns = clock_now_ns();
+    return is_reached;
+}
+
+static inline void cuda_clock_close(struct cuda_clock *clock)
+{
+    if (clock->event)
+        (void)cudaEventDestroy(clock->event);
+    clock->event = NULL;
+}
 
 /* Adds the time from `start` to `end`, both reached, to *ns. */
 static inline bool cuda_add_elapsed(cudaEvent_t start, cudaEvent_t end, unsigned device,
@@ -15,6 +46,24 @@ static inline bool cuda_add_elapsed(cudaEvent_t start, cudaEvent_t end, unsigned
                     error))
         return false;
     *ns += static_cast<uint64_t>(static_cast<double>(milliseconds) * 1e6);
+    return true;
+}
+
+/* The same for work on so many bytes, which is told to core/trace.h too. What CUDA says of a time
+ * some seconds away is rounded to a microsecond: a span begins where the one before it in its
+ * stream ends, not before. */
+static inline bool cuda_add_span(struct cuda_clock *clock, enum trace_lane lane, const char *name,
+                                 uint64_t bytes, cudaEvent_t start, cudaEvent_t end,
+                                 unsigned device, uint64_t *ns, struct error *error)
+{
+    uint64_t begin_ns = clock->host_ns, took_ns = 0;
+    if ((clock->event && !cuda_add_elapsed(clock->event, start, device, &begin_ns, error)) ||
+        !cuda_add_elapsed(start, end, device, &took_ns, error))
+        return false;
+    const uint64_t end_ns = std::max(begin_ns + took_ns, clock->reached_ns[lane]);
+    trace_span(lane, name, std::max(begin_ns, clock->reached_ns[lane]), end_ns, bytes);
+    clock->reached_ns[lane] = end_ns;
+    *ns += took_ns;
     return true;
 }
 

@@ -3,7 +3,7 @@
 
 #include "cuda/cuda_check.h"
 #include "cuda/cuda_device.h"
-#include "cuda/cuda_time.h"
+#include "cuda/nvtx_range.h"
 
 static bool worker_find_path(struct cuda_worker *worker, struct error *error)
 {
@@ -25,7 +25,8 @@ static bool worker_start_device(struct cuda_worker *worker, struct error *error)
     return cuda_device_find(device, error) && cuda_device_use(device, error) &&
            cuda_check(cudaStreamCreate(&worker->stream), device, "cudaStreamCreate", error) &&
            cuda_check(cudaEventCreate(&worker->started), device, "cudaEventCreate", error) &&
-           cuda_check(cudaEventCreate(&worker->finished), device, "cudaEventCreate", error);
+           cuda_check(cudaEventCreate(&worker->finished), device, "cudaEventCreate", error) &&
+           cuda_clock_open(&worker->clock, worker->stream, device, error);
 }
 
 static bool worker_make_note(struct cuda_worker *worker, struct error *error)
@@ -54,6 +55,7 @@ void worker_close(struct cuda_worker *worker)
         (void)cudaEventDestroy(worker->finished);
     if (worker->started)
         (void)cudaEventDestroy(worker->started);
+    cuda_clock_close(&worker->clock);
     if (worker->stream)
         (void)cudaStreamDestroy(worker->stream);
     *worker = {};
@@ -73,19 +75,22 @@ bool worker_start_clock(struct cuda_worker *worker, struct error *error)
                       "cudaEventRecord", error);
 }
 
-bool worker_stop_clock(struct cuda_worker *worker, uint64_t *busy_ns, struct error *error)
+bool worker_stop_clock(struct cuda_worker *worker, uint64_t bytes, uint64_t *busy_ns,
+                       struct error *error)
 {
     const unsigned device = worker->device;
     return cuda_check(cudaEventRecord(worker->finished, worker->stream), device, "cudaEventRecord",
                       error) &&
            cuda_check(cudaEventSynchronize(worker->finished), device, worker->algorithm->name,
                       error) &&
-           cuda_add_elapsed(worker->started, worker->finished, device, busy_ns, error);
+           cuda_add_span(&worker->clock, TRACE_KERNEL, worker->algorithm->name, bytes,
+                         worker->started, worker->finished, device, busy_ns, error);
 }
 
 bool worker_sort(struct cuda_worker *worker, const struct cuda_sort *sort, uint64_t *busy_ns,
                  struct error *error)
 {
+    const struct nvtx_range range(worker->algorithm->name);
     return worker_start_clock(worker, error) && cuda_path_sort(worker->path, sort, error) &&
-           worker_stop_clock(worker, busy_ns, error);
+           worker_stop_clock(worker, sort->count * sort->item_bytes, busy_ns, error);
 }

@@ -4,6 +4,7 @@
 #define CUDA_CUDA_WORKER_H
 
 #include "cuda/cuda_paths.h"
+#include "cuda/cuda_time.h"
 
 struct cuda_worker {
     unsigned device;
@@ -11,6 +12,7 @@ struct cuda_worker {
     const struct cuda_path *path;
     size_t tile_size;
     cudaStream_t stream; /* all work goes by it */
+    struct cuda_clock clock;
     cudaEvent_t started;
     cudaEvent_t finished;
     struct sort_note *note; /* pinned; NULL for a path that leaves nothing over */
@@ -29,8 +31,10 @@ bool worker_check_count(const struct cuda_worker *worker, size_t count, struct e
 /* Marks where the time of what is started next begins. */
 bool worker_start_clock(struct cuda_worker *worker, struct error *error);
 
-/* Waits for all that was started, and adds the time since the mark to *busy_ns. */
-bool worker_stop_clock(struct cuda_worker *worker, uint64_t *busy_ns, struct error *error);
+/* Waits for all that was started, a sort of so many bytes, and adds the time since the mark to
+ * *busy_ns. */
+bool worker_stop_clock(struct cuda_worker *worker, uint64_t bytes, uint64_t *busy_ns,
+                       struct error *error);
 
 /* Sorts by the path, waits, and adds the time that it took to *busy_ns. The sort's note and stream
  * are the worker's. */

@@ -18,6 +18,7 @@
  */
 #include "formats/frame_reader.h"
 
+#include "core/trace.h"
 #include "formats/codec.h"
 #include "formats/descriptor.h"
 #include "formats/frame_stream.h"
@@ -113,11 +114,13 @@ static bool reserve_content(const struct frame_reader *reader, struct frame_slot
 
 static void decode_batch(const struct frame_reader *reader, struct frame_slot *slot, void *decoder)
 {
+    const uint64_t begin_ns = trace_begin();
     if (!decoder)
         error_set(&slot->error, "%s: no memory to decompress it", reader->stream.name);
     else if (reserve_content(reader, slot, slot->batch.content_max))
         frame_batch_decode(&reader->stream, &slot->batch, decoder, slot->content, &slot->bytes,
                            &slot->error);
+    trace_end(TRACE_DECODE, begin_ns, slot->bytes);
 }
 
 /* The next slot with frames to decode; NULL when there will be none. */
@@ -185,6 +188,7 @@ static bool add_worker(struct frame_reader *reader)
 /* Decodes up to PIECE_BYTES of the frame that is open, or comes next. */
 static bool decode_piece(struct frame_reader *reader, struct frame_slot *slot)
 {
+    const uint64_t begin_ns = trace_begin();
     size_t got = 1;
     if (!reserve_content(reader, slot, PIECE_BYTES))
         return false;
@@ -194,6 +198,7 @@ static bool decode_piece(struct frame_reader *reader, struct frame_slot *slot)
             return false;
         slot->bytes += got;
     } while (got > 0 && slot->bytes < PIECE_BYTES && reader->stream.frame_open);
+    trace_end(TRACE_DECODE, begin_ns, slot->bytes);
     return true;
 }
 
@@ -324,8 +329,10 @@ bool frame_reader_read(struct frame_reader *reader, void *data, size_t bytes, si
 {
     if (reader->is_ahead)
         return read_ahead(reader, data, bytes, got, error);
+    const uint64_t begin_ns = trace_begin();
     if (!frame_stream_decode(&reader->stream, data, bytes, got, error))
         return false;
+    trace_end(TRACE_DECODE, begin_ns, *got);
     reader->delivered += *got;
     return true;
 }

@@ -1,6 +1,7 @@
 /* frame_stream.c - see frame_stream.h. */
 #include "formats/frame_stream.h"
 
+#include "core/trace.h"
 #include "formats/codec.h"
 
 #include <errno.h>
@@ -90,12 +91,14 @@ static bool read_more(struct frame_stream *stream, struct error *error)
 {
     if (!make_room(stream, error) || !wait_for_input(stream, error))
         return false;
+    const uint64_t begin_ns = trace_begin();
     ssize_t got;
     do
         got = read(stream->file, stream->data + stream->end, READ_BYTES);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return error_set_errno(error, "%s", stream->name);
+    trace_end(TRACE_READ, begin_ns, (uint64_t)got);
     stream->end += (size_t)got;
     stream->file_ended = got == 0;
     return true;

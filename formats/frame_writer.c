@@ -16,6 +16,7 @@
  */
 #include "formats/frame_writer.h"
 
+#include "core/trace.h"
 #include "formats/codec.h"
 #include "formats/output_file.h"
 
@@ -110,6 +111,7 @@ static void maker_close(const struct frame_writer *writer, struct frame_maker *m
 static bool make_frame(const struct frame_writer *writer, const struct frame_job *job,
                        struct frame_maker *maker, size_t *bytes, struct error *error)
 {
+    const uint64_t begin_ns = trace_begin();
     struct error cause = {0};
     if (!maker_open(writer, maker, error))
         return false;
@@ -118,6 +120,7 @@ static bool make_frame(const struct frame_writer *writer, const struct frame_job
                                     &out, &cause))
         return error_set(error, "%s: %s", writer->spec.name, cause.message);
     *bytes = maker->capacity - out.bytes;
+    trace_end(TRACE_ENCODE, begin_ns, job->bytes);
     return true;
 }
 

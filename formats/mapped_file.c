@@ -12,6 +12,8 @@
  */
 #include "formats/mapped_file.h"
 
+#include "core/trace.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -64,7 +66,9 @@ static void *take_space(void *opaque)
     bool goes_on = true;
     for (size_t begin = 0, end; goes_on; begin = end) {
         end = mapped->bytes - begin < WINDOW_BYTES ? mapped->bytes : begin + WINDOW_BYTES;
+        const uint64_t begin_ns = trace_begin();
         const int cause = take_window(mapped->file, begin, end);
+        trace_end(TRACE_SPACE, begin_ns, cause ? 0 : end - begin);
         pthread_mutex_lock(&mapped->lock);
         mapped->cause = cause;
         mapped->taken = cause ? begin : end;
@@ -144,11 +148,13 @@ static void drop_pages(const struct mapped_file *mapped, size_t begin, size_t en
 static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end, const void *data)
 {
     int cause = wait_for_space(mapped, end);
+    const uint64_t begin_ns = trace_begin();
     if (!cause)
         cause = populate(mapped, begin, end);
     if (!cause) {
         memcpy(mapped->data + begin, data, end - begin);
         drop_pages(mapped, begin, end);
+        trace_end(TRACE_WRITE, begin_ns, end - begin);
     }
     return cause;
 }

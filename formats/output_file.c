@@ -7,6 +7,7 @@
  */
 #include "formats/output_file.h"
 
+#include "core/trace.h"
 #include "formats/descriptor.h"
 #include "formats/mapped_file.h"
 #include "formats/temporary.h"
@@ -23,6 +24,9 @@
 #include <unistd.h>
 
 #define SYMBOLIC_LINKS_MAX 40 /* as Linux */
+
+/* Handed to write(2) at a time, so that somebody who looks on sees how far it is. */
+#define WRITE_BYTES ((size_t)64 << 20)
 
 /* The descriptor that a path of /dev or /proc names, or -1. */
 static int named_descriptor(const char *path)
@@ -252,8 +256,11 @@ static bool write_straight(struct output_file *output, const void *data, size_t 
 {
     preallocate(output);
     for (size_t done = 0; done < bytes;) {
-        const ssize_t written =
-            write(output->file, (const unsigned char *)data + done, bytes - done);
+        const size_t left = bytes - done, piece = left < WRITE_BYTES ? left : WRITE_BYTES;
+        const uint64_t begin_ns = trace_begin();
+        const ssize_t written = write(output->file, (const unsigned char *)data + done, piece);
+        if (written >= 0)
+            trace_end(output->is_spill ? TRACE_SPILL : TRACE_WRITE, begin_ns, (uint64_t)written);
         if (written >= 0)
             done += (size_t)written;
         else if (errno != EINTR)
@@ -270,8 +277,11 @@ static bool write_mapped(const struct output_file *output, uint64_t place, const
     if (!mapped_file_write(output->mapped, place, data, bytes, threads, &done))
         return false;
     while (done < bytes) {
+        const uint64_t begin_ns = trace_begin();
         const ssize_t written = pwrite(output->file, (const unsigned char *)data + done,
                                        bytes - done, (off_t)(place + done));
+        if (written >= 0)
+            trace_end(TRACE_WRITE, begin_ns, (uint64_t)written);
         if (written >= 0)
             done += (size_t)written;
         else if (errno != EINTR)

@@ -27,6 +27,7 @@ struct output_file {
     uint64_t expected;          /* bytes that will come, as told; 0: nothing was told */
     uint64_t claimed;           /* bytes that came: where the next ones go */
     bool is_preallocated;       /* by write(2): space for `expected` has been asked for */
+    bool is_spill;              /* what is written is put aside, not the output */
 };
 
 /* path: NULL is standard output. name: for messages. Fills *output, which the caller ends with

@@ -3,6 +3,8 @@
  */
 #include "formats/parallel_read.h"
 
+#include "core/trace.h"
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 /* Reads one piece whole, if it can. */
 static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offset, int *cause)
 {
+    const uint64_t begin_ns = trace_begin();
     size_t done = 0;
     *cause = 0;
     while (done < bytes) {
@@ -24,6 +27,7 @@ static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offs
             break;
         }
     }
+    trace_end(TRACE_READ, begin_ns, done);
     return done;
 }
 

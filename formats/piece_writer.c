@@ -1,6 +1,8 @@
 /* piece_writer.c - see piece_writer.h. */
 #include "formats/piece_writer.h"
 
+#include "core/trace.h"
+
 #include <pthread.h>
 
 struct piece_writer {
@@ -72,7 +74,9 @@ static bool put_piece(struct piece_writer *writer, size_t piece, unsigned char *
     const struct piece_maker *maker = writer->maker;
     struct error error = {0};
     size_t bytes;
+    const uint64_t begin_ns = trace_begin();
     const size_t position = maker->make(maker->context, piece, buffer, &bytes);
+    trace_end(TRACE_MAKE, begin_ns, bytes);
     const bool is_turn = wait_for_turn(writer, piece);
     bool put = sink_put(writer->sink, buffer, is_turn ? bytes : 0, &error);
     if (put && is_turn && maker->rest)

@@ -19,6 +19,7 @@
 #include "formats/sink.h"
 
 #include "core/ring.h"
+#include "core/trace.h"
 #include "formats/codec.h"
 #include "formats/descriptor.h"
 #include "formats/frame_writer.h"
@@ -248,6 +249,7 @@ bool sink_open_run(const struct spill_run *run, unsigned threads, struct sink **
     if (!sink)
         return error_set(error, "%s: no memory to open it", run->name);
     sink->output.file = descriptor_copy(run->file);
+    sink->output.is_spill = true;
     if (sink->output.file >= 0)
         return true;
     *out = NULL;
@@ -268,6 +270,8 @@ bool sink_is_terminal(const struct sink *sink)
 
 void sink_expect(struct sink *sink, uint64_t bytes)
 {
+    if (!sink->output.is_spill)
+        trace_expect(bytes <= INT64_MAX ? bytes : 0);
     if (!sink->frames)
         output_file_expect(&sink->output, bytes, sink->threads);
 }

@@ -14,6 +14,7 @@
  */
 #include "formats/source.h"
 
+#include "core/trace.h"
 #include "formats/codec.h"
 #include "formats/descriptor.h"
 #include "formats/frame_reader.h"
@@ -80,6 +81,7 @@ static bool read_file(struct source *source, void *data, size_t bytes, size_t *g
     ssize_t result;
     if (source->is_run && bytes > source->file_bytes - source->file_offset)
         bytes = (size_t)(source->file_bytes - source->file_offset);
+    const uint64_t begin_ns = trace_begin();
     do
         result = source->is_run ? pread(source->file, data, bytes, (off_t)source->file_offset)
                                 : read(source->file, data, bytes);
@@ -87,6 +89,7 @@ static bool read_file(struct source *source, void *data, size_t bytes, size_t *g
     if (result < 0)
         return error_set_errno(error, "%s", source->name);
     *got = (size_t)result;
+    trace_end(source->is_run ? TRACE_SPILL : TRACE_READ, begin_ns, *got);
     source->file_offset += *got;
     source->file_ended = *got == 0;
     return true;

@@ -1,6 +1,7 @@
 /* spill.c - see spill.h. */
 #include "formats/spill.h"
 
+#include "core/trace.h"
 #include "formats/temporary.h"
 
 #include <errno.h>
@@ -51,6 +52,7 @@ bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error
 
 bool spill_append(const struct spill_run *run, const void *data, size_t bytes, struct error *error)
 {
+    const uint64_t begin_ns = trace_begin();
     for (size_t done = 0; done < bytes;) {
         const ssize_t written = write(run->file, (const unsigned char *)data + done, bytes - done);
         if (written >= 0)
@@ -58,6 +60,7 @@ bool spill_append(const struct spill_run *run, const void *data, size_t bytes, s
         else if (errno != EINTR)
             return error_set_errno(error, "%s", run->name);
     }
+    trace_end(TRACE_SPILL, begin_ns, bytes);
     return true;
 }
 
@@ -73,6 +76,7 @@ bool spill_end(struct spill_run *run, struct error *error)
 bool spill_read(const struct spill_run *run, uint64_t offset, void *data, size_t bytes,
                 struct error *error)
 {
+    const uint64_t begin_ns = trace_begin();
     for (size_t done = 0; done < bytes;) {
         const ssize_t got = pread(run->file, (unsigned char *)data + done, bytes - done,
                                   (off_t)(run->begin + offset + done));
@@ -83,6 +87,7 @@ bool spill_read(const struct spill_run *run, uint64_t offset, void *data, size_t
         else if (errno != EINTR)
             return error_set_errno(error, "%s", run->name);
     }
+    trace_end(TRACE_SPILL, begin_ns, bytes);
     return true;
 }
 

@@ -42,7 +42,7 @@ forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" \
 forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/|bench/bench_)options\.c'
 forbid 'zstd.h is for formats/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/zstd\.c'
 forbid 'CUB is for bench/cub_peers.cu' "$any" "(cub|thrust)/$any" 'bench/cub_peers\.cu'
-forbid 'CUDA headers are for cuda/ and bench/' "$any" '(cuda|cub|thrust|cooperative_groups|device_|driver_)'"[^/:]*(/$any)?\.h" \
+forbid 'CUDA headers are for cuda/ and bench/' "$any" '(cuda|cub|thrust|cooperative_groups|device_|driver_|nvtx3)'"[^/:]*(/$any)?\.h" \
     '(cuda|bench)/'
 forbid 'includes are written from the top' "$any" "\.\.?/$any"
 exit $wrong

@@ -1,0 +1,36 @@
+/* run.c - see run.h. */
+#include "cli/run.h"
+
+#include "cli/exit.h"
+#include "cli/report.h"
+#include "cli/stats.h"
+#include "core/pipeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool run_planned_job(const struct options *options, const struct plan *plan,
+                     struct progress *progress, int *status, struct error *error)
+{
+    struct job_report report = {0};
+    const bool is_verbose = options->verbose && !options->quiet;
+    progress_tell_plan(progress, plan);
+    if (is_verbose)
+        report_plan(stderr, "gpusort: ", plan);
+    progress_go_on(progress);
+    exit_is_trouble(true);
+    const bool ok = pipeline_run(&plan->job, &report, error);
+    exit_is_trouble(false);
+    progress_stop(progress);
+    if (ok && is_verbose)
+        report_times(stderr, "gpusort: ", plan, &report);
+    if (ok && options->stats != STATS_NONE)
+        stats_print(stderr, options->stats, plan, &report);
+    if (ok && report.disorder.is_found) {
+        *status = EXIT_DISORDER;
+        if (options->check == CHECK_SHOW)
+            report_disorder(options->inputs[0], &report.disorder, plan->job.line_order.terminator);
+    }
+    free(report.disorder.text);
+    return ok;
+}

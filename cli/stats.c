@@ -1,0 +1,330 @@
+/* stats.c - see stats.h.
+ *
+ *   plan, report, what core/trace.h counted -> a table of fields -> text, or JSON
+ *
+ * A field is a name within a group, and a value. Text has a line for each group; JSON has an object
+ * for each, and those of the stages are in one of their own.
+ */
+#include "cli/stats.h"
+
+#include "core/trace.h"
+#include "formats/codec.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { KIND_TEXT, KIND_COUNT, KIND_BYTES, KIND_SECONDS, KIND_RATE };
+
+/* How the unit is told: behind the value in text, in the name in JSON, unless that is all there is
+ * to the name. */
+static const struct {
+    const char *bare_name, *unit, *suffix;
+} kinds[] = {
+    [KIND_TEXT] = {"", "", ""},
+    [KIND_COUNT] = {"", "", ""},
+    [KIND_BYTES] = {"bytes", " bytes", "_bytes"},
+    [KIND_SECONDS] = {"seconds", " s", "_seconds"},
+    [KIND_RATE] = {"gb_per_s", " GB/s", "_gb_per_s"},
+};
+
+struct field {
+    const char
+        *group; /* the same pointer as that of the field before it, if it is the same group */
+    const char *name;
+    enum kind kind;
+    const char *text;
+    uint64_t number;
+    double real; /* seconds, or 1e9 bytes a second */
+};
+
+#define FIELDS_MAX 128
+
+struct fields {
+    struct field fields[FIELDS_MAX];
+    size_t count;
+    size_t stages_begin, stages_end; /* the fields of the stages */
+};
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static void add(struct fields *fields, struct field field)
+{
+    if (fields->count < FIELDS_MAX)
+        fields->fields[fields->count++] = field;
+}
+
+static void add_text(struct fields *fields, const char *group, const char *name, const char *text)
+{
+    add(fields, (struct field){.group = group, .name = name, .kind = KIND_TEXT, .text = text});
+}
+
+static void add_number(struct fields *fields, const char *group, const char *name, enum kind kind,
+                       uint64_t number)
+{
+    add(fields, (struct field){.group = group, .name = name, .kind = kind, .number = number});
+}
+
+static void add_real(struct fields *fields, const char *group, const char *name, enum kind kind,
+                     double real)
+{
+    add(fields, (struct field){.group = group, .name = name, .kind = kind, .real = real});
+}
+
+static void add_files(struct fields *fields, const struct plan *plan)
+{
+    static const char input[] = "input", output[] = "output";
+    const struct job *const job = &plan->job;
+    add_text(fields, input, "file", source_name(job->readers[0].source));
+    add_number(fields, input, "files", KIND_COUNT, job->reader_count);
+    add_text(fields, input, "format", job->input_format->name);
+    if (!job->keep_lines)
+        add_text(fields, input, "type", job->readers[0].layout.type->name);
+    if (job->action == JOB_CHECK)
+        return;
+    add_text(fields, output, "file", job->output.path ? job->output.path : "standard output");
+    add_text(fields, output, "format", job->output_format->name);
+    if (job->argsort.index_type)
+        add_text(fields, output, "indices", job->argsort.index_type->name);
+    add_text(fields, output, "codec", job->output.codec->name);
+}
+
+static void add_choices(struct fields *fields, const struct plan *plan,
+                        const struct job_report *report)
+{
+    static const char device[] = "device", path[] = "path";
+    const struct job *const job = &plan->job;
+    const bool is_spare = report->spare_reason.is_set;
+    const struct backend *const backend = is_spare ? job->spare_backend : job->backend;
+    const struct sort_spec *const sort = is_spare ? &job->spare_sort : &job->sort;
+    add_text(fields, device, "backend", backend->name);
+    if (!is_spare)
+        add_text(fields, device, "name", plan->device.name);
+    add_number(fields, device, "threads", KIND_COUNT, job->sort.threads);
+    add_text(fields, device, "reason",
+             is_spare ? report->spare_reason.message : plan->device_reason);
+    if (job->action != JOB_SORT)
+        return;
+    add_text(fields, path, "name", sort->algorithm->name);
+    if (sort->tile_size)
+        add_number(fields, path, "tile", KIND_COUNT, sort->tile_size);
+    add_text(fields, path, "reason", plan->algorithm_reason);
+}
+
+/* What the model speaks of: of lines the whole run; of numbers what is not reading and writing. */
+static double modelled_seconds(const struct plan *plan, const struct job_report *report)
+{
+    static const enum stage stages[] = {STAGE_START, STAGE_UPLOAD, STAGE_SORT, STAGE_DOWNLOAD};
+    uint64_t ns = plan->job.keep_lines ? plan->plan_ns + report->total_ns : 0;
+    for (size_t i = 0; !plan->job.keep_lines && i < sizeof stages / sizeof *stages; i++)
+        ns += report->stage_ns[stages[i]];
+    return (double)ns / 1e9;
+}
+
+static void add_model(struct fields *fields, const struct plan *plan,
+                      const struct job_report *report)
+{
+    static const char model[] = "model";
+    if (!plan->has_estimate || plan->job.action != JOB_SORT)
+        return;
+    add_real(fields, model, "cpu", KIND_SECONDS, plan->estimate.cpu_seconds);
+    add_real(fields, model, "gpu", KIND_SECONDS, plan->estimate.gpu_seconds);
+    add_real(fields, model, "came", KIND_SECONDS, modelled_seconds(plan, report));
+}
+
+/* The most memory that the process had, in bytes; 0: the system does not tell. */
+static uint64_t host_peak_bytes(void)
+{
+    char line[256];
+    uint64_t kib = 0;
+    FILE *const file = fopen("/proc/self/status", "re");
+    while (file && kib == 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kib = strtoull(line + 6, NULL, 10);
+    if (file)
+        fclose(file);
+    return kib << 10;
+}
+
+static void add_amounts(struct fields *fields, const struct plan *plan,
+                        const struct job_report *report, const struct trace_view *view)
+{
+    static const char data[] = "data", memory[] = "memory", runs[] = "runs";
+    const uint64_t host_bytes = host_peak_bytes();
+    add_number(fields, data, plan->job.keep_lines ? "lines" : "numbers", KIND_COUNT, report->count);
+    add_number(fields, data, "bytes", KIND_BYTES, report->item_bytes);
+    if (host_bytes > 0)
+        add_number(fields, memory, "host", KIND_BYTES, host_bytes);
+    if (view->device_bytes > 0)
+        add_number(fields, memory, "device", KIND_BYTES, view->device_bytes);
+    add_number(fields, runs, "count", KIND_COUNT, report->run_count);
+    add_number(fields, runs, "spilled", KIND_BYTES, report->spilled_bytes);
+}
+
+/* The bytes that passed in a stage; of one that works on what is there, the data's. */
+static uint64_t stage_bytes(enum stage stage, const struct job_report *report,
+                            const struct trace_view *view)
+{
+    switch (stage) {
+    case STAGE_START:
+        return 0;
+    case STAGE_READ:
+        return view->bytes[TRACE_READ];
+    case STAGE_UPLOAD:
+        return view->bytes[TRACE_UPLOAD];
+    case STAGE_DOWNLOAD:
+        return view->bytes[TRACE_DOWNLOAD];
+    case STAGE_SPILL:
+        return report->spilled_bytes;
+    case STAGE_WRITE:
+        return view->bytes[TRACE_WRITE];
+    default:
+        return report->item_bytes;
+    }
+}
+
+static void add_time(struct fields *fields, const char *stage, uint64_t ns, uint64_t bytes)
+{
+    if (ns == 0)
+        return;
+    add_real(fields, stage, "seconds", KIND_SECONDS, (double)ns / 1e9);
+    if (bytes == 0)
+        return;
+    add_number(fields, stage, "bytes", KIND_BYTES, bytes);
+    add_real(fields, stage, "gb_per_s", KIND_RATE, (double)bytes / (double)ns);
+}
+
+static void make_fields(struct fields *fields, const struct plan *plan,
+                        const struct job_report *report)
+{
+    struct trace_view view;
+    trace_look(&view);
+    add_files(fields, plan);
+    add_choices(fields, plan, report);
+    add_model(fields, plan, report);
+    add_amounts(fields, plan, report, &view);
+    fields->stages_begin = fields->count;
+    add_time(fields, "plan", plan->plan_ns, 0);
+    for (size_t i = 0; i < STAGE_COUNT; i++)
+        add_time(fields, stage_names[i], report->stage_ns[i],
+                 stage_bytes((enum stage)i, report, &view));
+    add_time(fields, "total", plan->plan_ns + report->total_ns, report->item_bytes);
+    fields->stages_end = fields->count;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void print_plain(FILE *stream, const char *text)
+{
+    for (const char *c = text; *c; c++)
+        fputc(iscntrl((unsigned char)*c) ? '?' : *c, stream);
+}
+
+/* A name that is only the unit's is left out. */
+static void print_text_field(FILE *stream, const struct field *field)
+{
+    if (strcmp(field->name, kinds[field->kind].bare_name) != 0)
+        fprintf(stream, "%s ", field->name);
+    if (field->kind == KIND_TEXT)
+        print_plain(stream, field->text);
+    else if (field->kind == KIND_COUNT || field->kind == KIND_BYTES)
+        fprintf(stream, "%" PRIu64, field->number);
+    else
+        fprintf(stream, field->kind == KIND_RATE ? "%.2f" : "%.4f", field->real);
+    fputs(kinds[field->kind].unit, stream);
+}
+
+static void print_text(FILE *stream, const struct fields *fields)
+{
+    const char *group = NULL;
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct field *const field = &fields->fields[i];
+        if (field->group != group)
+            fprintf(stream, "%sgpusort: %-10s ", group ? "\n" : "", field->group);
+        else
+            fputs(", ", stream);
+        print_text_field(stream, field);
+        group = field->group;
+    }
+    fputc('\n', stream);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* The bytes of the character of UTF-8 that the text begins with; 0: it begins with none. */
+static size_t character_bytes(const unsigned char *text)
+{
+    const unsigned char first = text[0];
+    const size_t bytes = first < 0x80   ? 1
+                         : first < 0xc2 ? 0
+                         : first < 0xe0 ? 2
+                         : first < 0xf0 ? 3
+                                        : 4;
+    if (first > 0xf4)
+        return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    const bool is_bad = (first == 0xe0 && text[1] < 0xa0) || /* could be shorter */
+                        (first == 0xf0 && text[1] < 0x90) ||
+                        (first == 0xed && text[1] > 0x9f) || /* a surrogate */
+                        (first == 0xf4 && text[1] > 0x8f);   /* beyond U+10FFFF */
+    return is_bad ? 0 : bytes;
+}
+
+static void print_json_string(FILE *stream, const char *text)
+{
+    fputc('"', stream);
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        const size_t bytes = character_bytes(c);
+        if (bytes == 0)
+            fputs("\\ufffd", stream);
+        else if (*c == '"' || *c == '\\')
+            fprintf(stream, "\\%c", *c);
+        else if (*c < 0x20 || *c == 0x7f)
+            fprintf(stream, "\\u%04x", *c);
+        else
+            fwrite(c, 1, bytes, stream);
+        c += bytes ? bytes : 1;
+    }
+    fputc('"', stream);
+}
+
+static void print_json_value(FILE *stream, const struct field *field)
+{
+    if (field->kind == KIND_TEXT)
+        print_json_string(stream, field->text);
+    else if (field->kind == KIND_COUNT || field->kind == KIND_BYTES)
+        fprintf(stream, "%" PRIu64, field->number);
+    else
+        fprintf(stream, "%.9f", field->real);
+}
+
+static void print_json(FILE *stream, const struct fields *fields)
+{
+    const char *group = NULL;
+    fputc('{', stream);
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct field *const field = &fields->fields[i];
+        if (field->group != group) {
+            fprintf(stream, "%s%s\"%s\":{", group ? "}," : "",
+                    i == fields->stages_begin ? "\"stages\":{" : "", field->group);
+            group = field->group;
+        } else {
+            fputc(',', stream);
+        }
+        const bool is_bare = strcmp(field->name, kinds[field->kind].bare_name) == 0;
+        fprintf(stream, "\"%s%s\":", field->name, is_bare ? "" : kinds[field->kind].suffix);
+        print_json_value(stream, field);
+    }
+    fputs("}}}\n", stream); /* of the last stage, the stages, and all */
+}
+
+void stats_print(FILE *stream, enum stats_form form, const struct plan *plan,
+                 const struct job_report *report)
+{
+    struct fields fields = {0};
+    make_fields(&fields, plan, report);
+    (form == STATS_JSON ? print_json : print_text)(stream, &fields);
+}

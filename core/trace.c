@@ -1,0 +1,247 @@
+/* trace.c - see trace.h.
+ *
+ *   any thread: a span -> the next place of one array
+ *   the end:    spans by lane and time -> rows, so that no two spans of a row overlap -> JSON
+ *
+ * A row is a thread's as far as there is one: rows are dealt out at the end, by a mark that each
+ * thread has, so that who records needs no number. A thread that got the memory of one that ended
+ * goes on in its row.
+ */
+#include "core/trace.h"
+
+#include "core/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* 48 bytes each: 25 MiB. A file of 100 GB makes some 150,000: 2 MiB a read, 1 MiB a write. */
+#define SPANS_MAX ((size_t)1 << 19)
+
+struct span {
+    const char *name;
+    uint64_t begin_ns, end_ns, bytes;
+    uintptr_t thread; /* whose mark was there */
+    enum trace_lane lane;
+};
+
+static const struct {
+    const char *name;
+    bool is_one; /* one row, whose name needs no number */
+} lanes[TRACE_LANE_COUNT] = {
+    [TRACE_STAGE] = {"stage", true},       [TRACE_START] = {"start", true},
+    [TRACE_READ] = {"read", false},        [TRACE_DECODE] = {"decode", false},
+    [TRACE_UPLOAD] = {"upload", true},     [TRACE_KERNEL] = {"kernel", true},
+    [TRACE_DOWNLOAD] = {"download", true}, [TRACE_SPILL] = {"spill", false},
+    [TRACE_MERGE] = {"merge", false},      [TRACE_MAKE] = {"make", false},
+    [TRACE_ENCODE] = {"encode", false},    [TRACE_SPACE] = {"space", false},
+    [TRACE_WRITE] = {"write", false},
+};
+
+/* What every thread may change: see trace.h for why there is one in a process. */
+static struct {
+    struct span *spans; /* NULL: nothing is recorded */
+    uint64_t start_ns;
+    atomic_size_t span_count; /* and those that had no room */
+    atomic_uint_least64_t bytes[TRACE_LANE_COUNT];
+    atomic_uint_least64_t expected_bytes, device_bytes, stage_begin_ns;
+    _Atomic(const char *) stage;
+} trace;
+
+static _Thread_local char thread_mark;
+
+bool trace_is_recording(void)
+{
+    return trace.spans;
+}
+
+uint64_t trace_begin(void)
+{
+    return trace.spans ? clock_now_ns() : 0;
+}
+
+static void record(enum trace_lane lane, const char *name, uint64_t begin_ns, uint64_t end_ns,
+                   uint64_t bytes)
+{
+    const size_t place = atomic_fetch_add_explicit(&trace.span_count, 1, memory_order_relaxed);
+    if (place < SPANS_MAX)
+        trace.spans[place] =
+            (struct span){name, begin_ns, end_ns, bytes, (uintptr_t)&thread_mark, lane};
+}
+
+void trace_span(enum trace_lane lane, const char *name, uint64_t begin_ns, uint64_t end_ns,
+                uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&trace.bytes[lane], bytes, memory_order_relaxed);
+    if (trace.spans)
+        record(lane, name, begin_ns, end_ns, bytes);
+}
+
+void trace_end(enum trace_lane lane, uint64_t begin_ns, uint64_t bytes)
+{
+    trace_span(lane, lanes[lane].name, begin_ns, trace_begin(), bytes);
+}
+
+uint64_t trace_stage(const char *name)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (atomic_load_explicit(&trace.stage, memory_order_relaxed) != name) {
+        atomic_store_explicit(&trace.stage_begin_ns, now_ns, memory_order_relaxed);
+        atomic_store_explicit(&trace.stage, name, memory_order_relaxed);
+    }
+    return now_ns;
+}
+
+void trace_expect(uint64_t bytes)
+{
+    atomic_store_explicit(&trace.expected_bytes, bytes, memory_order_relaxed);
+}
+
+void trace_note_device_bytes(uint64_t bytes)
+{
+    uint64_t most = atomic_load_explicit(&trace.device_bytes, memory_order_relaxed);
+    while (bytes > most &&
+           !atomic_compare_exchange_weak_explicit(&trace.device_bytes, &most, bytes,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+void trace_look(struct trace_view *view)
+{
+    view->stage = atomic_load_explicit(&trace.stage, memory_order_relaxed);
+    view->stage_begin_ns = atomic_load_explicit(&trace.stage_begin_ns, memory_order_relaxed);
+    view->expected_bytes = atomic_load_explicit(&trace.expected_bytes, memory_order_relaxed);
+    view->device_bytes = atomic_load_explicit(&trace.device_bytes, memory_order_relaxed);
+    for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
+        view->bytes[i] = atomic_load_explicit(&trace.bytes[i], memory_order_relaxed);
+}
+
+/* ---- a trace ---- */
+
+bool trace_start(bool is_recorded, struct error *error)
+{
+    for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
+        atomic_store(&trace.bytes[i], 0);
+    atomic_store(&trace.expected_bytes, 0);
+    atomic_store(&trace.device_bytes, 0);
+    atomic_store(&trace.stage, NULL);
+    atomic_store(&trace.span_count, 0);
+    trace.start_ns = clock_now_ns();
+    /* Pages that are not used are not had. */
+    trace.spans = is_recorded ? calloc(SPANS_MAX, sizeof *trace.spans) : NULL;
+    return !is_recorded || trace.spans || error_set(error, "out of memory: no room for a trace");
+}
+
+void trace_stop(void)
+{
+    free(trace.spans);
+    trace.spans = NULL;
+}
+
+/* By lane and time; of two that begin at once the longer one goes first. */
+static int compare_spans(const void *left, const void *right)
+{
+    const struct span *const a = left, *const b = right;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    if (a->begin_ns != b->begin_ns)
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+}
+
+/* A line of boxes. */
+struct row {
+    uintptr_t thread;
+    uint64_t end_ns; /* of its last span */
+};
+
+/* The rows of the lane that is being written. */
+struct rows {
+    struct row *rows;
+    size_t count, room;
+    size_t before; /* in the lanes before it */
+};
+
+/* The row of the span's thread, if that is free then; else a new one. SIZE_MAX if memory is out. */
+static size_t find_row(struct rows *rows, const struct span *span)
+{
+    size_t i = 0;
+    while (i < rows->count &&
+           (rows->rows[i].thread != span->thread || rows->rows[i].end_ns > span->begin_ns))
+        i++;
+    if (i == rows->count && rows->count == rows->room) {
+        const size_t room = 2 * rows->room + 16;
+        struct row *const grown = realloc(rows->rows, room * sizeof *grown);
+        if (!grown)
+            return SIZE_MAX;
+        rows->rows = grown;
+        rows->room = room;
+    }
+    rows->count += i == rows->count;
+    rows->rows[i] = (struct row){span->thread, span->end_ns};
+    return i;
+}
+
+static void write_row_name(FILE *stream, enum trace_lane lane, size_t row, size_t id)
+{
+    char number[24] = "";
+    if (!lanes[lane].is_one || row > 0)
+        snprintf(number, sizeof number, " %zu", row);
+    fprintf(stream,
+            ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%zu,"
+            "\"args\":{\"name\":\"%s%s\"}}"
+            ",\n{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":1,\"tid\":%zu,"
+            "\"args\":{\"sort_index\":%zu}}",
+            id, lanes[lane].name, number, id, id);
+}
+
+static void write_span(FILE *stream, const struct span *span, size_t id)
+{
+    const uint64_t begin_ns = span->begin_ns - trace.start_ns;
+    const uint64_t took_ns = span->end_ns - span->begin_ns;
+    fprintf(stream,
+            ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%zu,"
+            "\"ts\":%" PRIu64 ".%03u,\"dur\":%" PRIu64 ".%03u,\"args\":{\"bytes\":%" PRIu64 "}}",
+            span->name, lanes[span->lane].name, id, begin_ns / 1000, (unsigned)(begin_ns % 1000),
+            took_ns / 1000, (unsigned)(took_ns % 1000), span->bytes);
+}
+
+/* Writes the spans, which are sorted. False with errno. */
+static bool write_spans(FILE *stream, size_t count)
+{
+    struct rows rows = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        const struct span *const span = &trace.spans[i];
+        if (i > 0 && span->lane != span[-1].lane) {
+            rows.before += rows.count;
+            rows.count = 0;
+        }
+        const size_t known = rows.count, row = find_row(&rows, span);
+        ok = row != SIZE_MAX;
+        if (ok && row == known)
+            write_row_name(stream, span->lane, row, rows.before + row + 1);
+        if (ok)
+            write_span(stream, span, rows.before + row + 1);
+    }
+    free(rows.rows);
+    if (!ok)
+        errno = ENOMEM;
+    return ok;
+}
+
+bool trace_write(FILE *stream)
+{
+    const size_t seen = atomic_load(&trace.span_count);
+    const size_t count = seen < SPANS_MAX ? seen : SPANS_MAX;
+    qsort(trace.spans, count, sizeof *trace.spans, compare_spans);
+    fprintf(stream,
+            "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"lost_spans\":%zu},"
+            "\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,"
+            "\"args\":{\"name\":\"gpusort\"}}",
+            seen - count);
+    const bool ok = write_spans(stream, count);
+    fputs("\n]}\n", stream);
+    return fflush(stream) == 0 && !ferror(stream) && ok;
+}

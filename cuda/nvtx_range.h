@@ -1,0 +1,24 @@
+/* nvtx_range.h - marks what the host is at for a profiler: nsys shows the ranges above the kernels.
+ *
+ * NVTX is headers alone. Where no profiler is attached a range is two calls that return at once.
+ */
+#ifndef CUDA_NVTX_RANGE_H
+#define CUDA_NVTX_RANGE_H
+
+#include <nvtx3/nvToolsExt.h>
+
+/* A range from here to the end of the block. The name is only read. */
+struct nvtx_range {
+    explicit nvtx_range(const char *name)
+    {
+        (void)nvtxRangePushA(name);
+    }
+    ~nvtx_range()
+    {
+        (void)nvtxRangePop();
+    }
+    nvtx_range(const nvtx_range &) = delete;
+    nvtx_range &operator=(const nvtx_range &) = delete;
+};
+
+#endif

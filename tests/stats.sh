@@ -1,0 +1,237 @@
+#!/usr/bin/env bash
+# What a run tells of itself while it goes on and at its end: progress, --stats and --trace. The JSON
+# is read by Python's json.
+. "$(dirname "$0")/lib.sh"
+
+python3 -c 'import json' 2>/dev/null || skip_all 'no Python'
+is_gpu=
+[ -n "$(gpu_problem)" ] || is_gpu=yes
+
+numbers=$(full_or_small 1200000 300000)
+head -c $((numbers * 8)) /dev/urandom >data.f64
+gpusort data.f64 -o data.sorted
+seq "$((numbers / 10))" | shuf >data.txt
+sort -n data.txt >lines.sorted
+
+# ---- --stats -------------------------------------------------------------------------------------
+
+# ok_stats NAME CONDITION WALL_SECONDS FILE: the file is one line of JSON, and of it, as `s`, the
+# condition holds in Python.
+ok_stats() {
+    python3 - "$2" "$3" "$4" >"$work/log/problems" 2>&1 <<'PYTHON' || true
+import json, os, sys
+condition, wall, path = sys.argv[1:]
+data = open(path, "rb").read()
+s = json.loads(data.decode("utf-8"))
+if data.count(b"\n") != 1 or not data.endswith(b"\n"):
+    print("not one line")
+if not eval(f"({condition})"):
+    print(f"not so: {condition}\nin {s}")
+stages = s["stages"]
+if not 0 < stages["total"]["seconds"] <= float(wall):
+    print(f"it took {wall} s, and not {stages['total']['seconds']}")
+if not 0 < s["memory"]["host_bytes"] < 2**40:
+    print("no peak of memory")
+PYTHON
+    pass_unless_said "$1" "$work/log/problems"
+}
+
+# stats NAME CONDITION -- ARGUMENT...: `gpusort --stats=json ARGUMENT...` prints nothing but its figures.
+stats() {
+    local name=$1 condition=$2 start status=0
+    shift 3
+    start=$(date +%s%N)
+    gpusort --stats=json "$@" >"$work/log/stdout" 2>"$work/log/stats" || status=$?
+    ok_stats "$name" "$condition and $status == 0" "$((($(date +%s%N) - start) / 1000000 + 1))e-3" \
+        "$work/log/stats"
+}
+
+bytes=$((numbers * 8))
+stats '--stats=json: numbers' "s['data'] == {'numbers': $numbers, 'bytes': $bytes} and
+    s['stages']['read']['bytes'] == s['stages']['write']['bytes'] == $bytes and
+    s['input'] == {'file': 'data.f64', 'files': 1, 'format': 'raw', 'type': 'f64'} and
+    s['path']['name'] and s['path']['reason'] and s['device']['reason'] and
+    s['device']['threads'] >= 1 and s['model']['cpu_seconds'] > 0 and s['model']['came_seconds'] > 0" \
+    -- data.f64 -o out
+ok_same_bytes 'with --stats it sorts' out data.sorted
+stats '--stats=json: lines' "s['data']['lines'] == $((numbers / 10)) and
+    s['stages']['read']['bytes'] == s['stages']['write']['bytes'] == os.path.getsize('data.txt')" \
+    -- -n data.txt -o out
+ok_same_bytes 'with --stats it sorts lines' out lines.sorted
+stats '--stats=json: what is compressed is counted as the file holds it' \
+    "s['stages']['write']['bytes'] == os.path.getsize('out.f64.zst') and s['data']['bytes'] == $bytes" -- \
+    --zstd data.f64 -o out.f64.zst
+stats '--stats=json: and when it is read' \
+    "s['stages']['read']['bytes'] == os.path.getsize('out.f64.zst')" -- out.f64.zst -o out
+stats '--stats=json: parts that are put aside' \
+    "s['runs']['count'] > 2 and s['runs']['spilled_bytes'] == $bytes and
+     s['stages']['spill']['bytes'] == $bytes" -- --device=cpu -S 1M data.f64 -o out
+ok_same_bytes 'with --stats it sorts in parts' out data.sorted
+stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((numbers / 5))" -- \
+    -nm lines.sorted lines.sorted -o out
+stats '--stats=json: nothing at all' "s['data']['numbers'] == 0" -- --format=raw --type=u8 /dev/null
+stats '--stats=json with -q' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
+
+# Names of any bytes, which standard error shows as what they are or not at all.
+odd=$'a "b"\\ \t\n\001\177 \xc3\xa9 \xff \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\xaf \xe2\x82'
+cp data.f64 "$odd.f64"
+stats '--stats=json: a name of odd bytes' \
+    "s['input']['file'] == 'a \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd \\ufffd\\ufffd\\ufffd \\U0001f600 \\ufffd\\ufffd \\ufffd\\ufffd.f64'" \
+    -- "$odd.f64" -o out
+ok_says '--stats: a name of odd bytes is on one line' '^gpusort: input +file a "b"\\ [?]{4} ' -- \
+    gpusort --stats "$odd.f64" -o out
+
+gpusort --stats data.f64 -o out 2>text
+gpusort --stats=json data.f64 -o out 2>json
+python3 -c 'import json
+s = json.load(open("json"))
+print("\n".join([*(g for g in s if g != "stages"), *s["stages"]]))' >groups
+ok_prints 'text has a line for each object of JSON' "$(sed 's/$/\\n/' groups | tr -d '\n')" -- \
+    bash -c "sed -E 's/^gpusort: ([a-z]+) .*/\1/' text"
+ok_fails_with 'a form that is none' 2 "invalid argument 'xml' for '--stats': it is text or json" -- \
+    gpusort --stats=xml data.f64
+ok_prints 'a run that fails prints its error alone' \
+    "gpusort: standard input:2: 'x' is not a number\n" -- \
+    bash -c 'printf "1\nx\n" | "$0" --stats 2>&1 || true' "$GPUSORT"
+ok_fails_with '-c: the figures of what is out of order' 1 '^gpusort: data +lines 1, 4 bytes' -- \
+    bash -c 'printf "2\n1\n" | "$0" -c --stats' "$GPUSORT"
+
+# ---- --trace -------------------------------------------------------------------------------------
+
+# traced NAME CHECK... -- ARGUMENT...: `gpusort --trace=trace ARGUMENT...` is quiet, and the trace is
+# as check_trace.py is to find it.
+traced() {
+    local name=$1 start status=0 checks=()
+    shift
+    while [ "$1" != -- ]; do
+        checks+=("$1")
+        shift
+    done
+    shift
+    rm -f trace
+    start=$(date +%s%N)
+    gpusort --trace=trace "$@" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    {
+        [ "$status" -eq 0 ] || echo "exit status $status"
+        cat "$work/log/stderr"
+        python3 "$tests_dir/check_trace.py" trace \
+            "wall=$((($(date +%s%N) - start) / 1000000 + 1))e-3" "${checks[@]}"
+    } >"$work/log/problems" 2>&1
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+text_bytes=$(stat -c %s data.txt)
+traced 'numbers' "read=$bytes" "write=$bytes" lanes=read,stage,write -- --device=cpu data.f64 -o out
+ok_same_bytes 'with --trace it sorts' out data.sorted
+traced 'lines' "read=$text_bytes" "make=$text_bytes" "write=$text_bytes" lanes=make,read,stage,write -- \
+    --device=cpu -n data.txt -o out
+traced 'standard input and output' "read=$text_bytes" "write=$text_bytes" -- -n <data.txt
+traced 'what is compressed' "read=$bytes" "encode=$bytes" "write=$(stat -c %s out.f64.zst)" \
+    lanes=encode,read,stage,write -- --device=cpu --zstd data.f64 -o again.f64.zst
+traced 'what is decompressed' "read=$(stat -c %s out.f64.zst)" "write=$bytes" lanes=decode,read,stage,write \
+    -- --device=cpu out.f64.zst -o out
+traced 'numbers in parts' "read=$bytes" "write=$bytes" "spill=$((2 * bytes))" "merge=$bytes" \
+    lanes=merge,read,spill,stage,write -- --device=cpu -S 1M data.f64 -o out
+traced 'lines in parts' "read=$text_bytes" "write=$text_bytes" "spill=$((2 * text_bytes))" -- \
+    --device=cpu -S 1M -n data.txt -o out
+traced 'a merge' "read=$((2 * text_bytes))" "write=$((2 * text_bytes))" -- \
+    -nm lines.sorted lines.sorted -o out
+traced 'a check' "read=$text_bytes" lanes=read,stage -- -nc lines.sorted
+traced 'text made of numbers, by many threads' "read=$bytes" -- \
+    --device=cpu --parallel=16 --output-format=text data.f64 -o out
+if [ -n "$is_gpu" ]; then
+    traced 'numbers on the GPU' "read=$bytes" "write=$bytes" "upload=$bytes" "kernel=$bytes" \
+        "download=$bytes" -- --device=gpu data.f64 -o out
+    ok_same_bytes 'with --trace the GPU sorts' out data.sorted
+    traced 'lines on the GPU' "upload=$text_bytes" "download=$text_bytes" "write=$text_bytes" -- \
+        --device=gpu -n data.txt -o out
+    traced 'the first numbers on the GPU' "upload=$bytes" "download=80" -- --device=gpu --top=10 data.f64
+    traced 'parts on the GPU' "upload=$bytes" "download=$bytes" "merge=$bytes" -- \
+        --device=gpu --device-memory=$((bytes / 2))b data.f64 -o out
+    stats 'the memory of the GPU' "s['memory']['device_bytes'] >= 2 * $bytes" -- \
+        --device=gpu -a radix data.f64 -o out
+else
+    skip 'the GPU in a trace' 'no GPU'
+fi
+
+rm -f trace
+ok_fails_with 'a run that fails' 2 'standard input:3: .x. is not a number' -- \
+    bash -c 'printf "2\n1\nx\n" | "$0" --trace=trace' "$GPUSORT"
+ok 'leaves its trace' python3 "$tests_dir/check_trace.py" trace read=6
+rm -f trace
+ok_fails_with 'one that never begins' 2 'missing: No such file' -- gpusort --trace=trace missing
+ok 'leaves none' test ! -e trace
+echo 'an old trace, and a long one' >trace
+traced 'an old one is replaced' -- data.txt -n -o out
+ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.txt >/dev/null && [ ! -e none ]' "$GPUSORT"
+
+refused 'no such directory' '^gpusort: --trace=missing/trace: No such file or directory$' -- \
+    gpusort --trace=missing/trace data.f64 -o "$target"
+refused 'a directory' '^gpusort: --trace=\.: Is a directory$' -- gpusort --trace=. data.f64 -o "$target"
+refused 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
+    gpusort --trace=./data.f64 data.sorted data.f64 --format=raw -o "$target"
+refused 'standard input' 'this is an input$' -- \
+    bash -c '"$0" --trace=data.txt -o "$1" <data.txt' "$GPUSORT" "$target"
+refused 'the output' 'this is the output$' -- gpusort --trace="$target" data.f64 -o "$target"
+ln -sf "$target" link
+refused 'the output by another name' 'this is the output$' -- gpusort --trace=link data.f64 -o "$target"
+rm -f new
+ok_fails_with 'an output that is not there yet' 2 'this is the output$' -- \
+    gpusort --trace=./new data.f64 -o new
+ok 'is not there then either' test ! -e new
+printf 'data.txt\0' >list
+refused 'the list of inputs' 'this is the list of inputs$' -- \
+    gpusort --trace=list --files0-from=list -o "$target"
+ok 'nothing of these was changed' bash -c 'cmp <(printf "data.txt\0") list &&
+    [ "$(stat -c %s data.f64)" -eq "$1" ] && [ "$(wc -l <data.txt)" -eq "$2" ]' - "$bytes" $((numbers / 10))
+ok_fails_with 'a full disk' 2 '^gpusort: --trace=/dev/full: No space left on device$' -- \
+    gpusort --trace=/dev/full data.f64 -o out
+ok_same_bytes 'does not harm the output' out data.sorted
+
+# ---- progress ------------------------------------------------------------------------------------
+
+# slow LAST ARGUMENT...: gpusort on standard input whose last line comes late.
+slow() {
+    local last=$1
+    shift
+    { printf '2\n' && sleep 1.6 && printf '%s\n' "$last"; } | "$GPUSORT" "$@"
+}
+export -f slow
+export GPUSORT
+on_terminal=(python3 "$tests_dir/on_terminal.py" --stderr)
+
+# They wait side by side.
+"${on_terminal[@]}" bash -c 'slow 1 -o shown.out' >shown &
+"${on_terminal[@]}" bash -c 'slow 1 -q -o quiet.out' >quiet &
+"${on_terminal[@]}" bash -c 'slow 1 --no-progress -o no_progress.out' >no_progress &
+"${on_terminal[@]}" bash -c 'slow x -o failed.out' >failed || true &
+"${on_terminal[@]}" bash -c 'slow 1 -v -o verbose.out' >verbose &
+"${on_terminal[@]}" bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
+"${on_terminal[@]}" bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
+"${on_terminal[@]}" --stdin "$GPUSORT" -o /dev/null >typed &
+slow 1 >not_asked 2>&1 &
+slow 1 --progress >asked 2>&1 &
+slow 1 --progress -q >asked_quiet 2>&1 &
+wait
+"${on_terminal[@]}" "$GPUSORT" data.f64 -o out >fast
+"${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
+
+# The line of a terminal begins and is taken away by a carriage return.
+cr=$'\r'
+shows() { grep -Eq "^${cr}gpusort: [^$cr]*(${cr}gpusort: [^$cr]*|$cr *)*$cr +$cr$1\$" "$2"; }
+ok 'a slow run shows on a terminal how far it is, and takes the line away' shows '' shown
+ok_prints 'and sorts' '1\n2\n' -- cat shown.out
+ok 'an error stands on a line of its own' \
+    shows "gpusort: standard input:2: 'x' is not a number$cr" failed
+ok 'what -v prints does so too' shows "gpusort: input .*" <(head -n 1 verbose)
+# While a password is asked for, or a pager has it, the terminal is another's.
+for file in quiet no_progress fast fast_asked asks pages; do
+    ok "on a terminal nothing is shown: $file" test ! -s "$file"
+done
+ok_prints 'while somebody types only that is shown' '1\r\n' -- cat typed
+ok_prints 'elsewhere nothing is shown' '1\n2\n' -- cat not_asked
+ok_prints 'but if it is asked for: lines' 'gpusort: start, 1 s\n1\n2\n' -- cat asked
+ok_prints '-q is stronger' '1\n2\n' -- cat asked_quiet
+ok_prints '-q silences -v' '1\n2\n' -- bash -c 'printf "2\n1\n" | "$0" -qv 2>&1' "$GPUSORT"
+
+done_testing
