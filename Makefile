@@ -4,11 +4,12 @@
 #   make check      build and run the tests
 #   make check-gpu  build and run the tests that a GPU is for: 8 minutes on 16 cores
 #   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
-#   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB
+#   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB, and
+#                   bench_cpu, which times the CPU's sort beside VQSort and TBB where they are there
 #   make install    into $(DESTDIR)$(prefix)
 #   make uninstall dist clean distclean
 #
-# CC CXX NVCC CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS NVCCFLAGS NVCC_GENCODE are the user's.
+# CC CXX NVCC CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS OPENMP NVCCFLAGS NVCC_GENCODE are the user's.
 # SANITIZE=address,undefined builds with these sanitizers. BUILD=DIR builds there.
 
 prefix ?= /usr/local
@@ -37,19 +38,23 @@ comma := ,
 ifneq ($(SANITIZE),)
 SANITIZE_FLAGS = -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
+# Linked statically where it is there: it costs no start-up time then (cli/openmp_waits.c says what
+# else). OPENMP=-fopenmp links the compiler's own choice.
+OPENMP ?= $(if $(findstring clang,$(CXX)),-fopenmp,$(or \
+	$(wildcard $(shell $(CXX) -print-file-name=libgomp.a)),-fopenmp))
 common_flags = -I. -MMD -MP -fopenmp -pthread $(SANITIZE_FLAGS)
 all_cppflags = -D_GNU_SOURCE $(CPPFLAGS)
 compile_c = $(CC) -std=c11 $(all_cppflags) $(common_flags) $(C_WARNINGS) $(CFLAGS)
 compile_cxx = $(CXX) -std=c++17 $(all_cppflags) $(common_flags) $(WARNINGS) $(CXXFLAGS)
 compile_cuda = $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) -MD -MP -Xcompiler -Wall,-Wextra,-fopenmp $(NVCCFLAGS)
 # <charconv> is all that is used of the C++ library: linked statically, it costs no start-up time.
-link = $(CXX) $(CFLAGS) -fopenmp -pthread -static-libstdc++ -static-libgcc $(SANITIZE_FLAGS) \
+link = $(CXX) $(CFLAGS) -pthread -static-libstdc++ -static-libgcc $(SANITIZE_FLAGS) \
 	$(LDFLAGS)
-libraries = -lzstd -lm $(LDLIBS)
+libraries = $(OPENMP) -lzstd -lm $(LDLIBS)
 
 # What of the tree goes into what.
 cli_sources := $(wildcard cli/*.c)
-host_sources := $(wildcard core/*.c formats/*.c formats/*.cc cpu/*.c)
+host_sources := $(wildcard core/*.c formats/*.c formats/*.cc cpu/*.c cpu/*.cc)
 cuda_sources := $(wildcard cuda/*.cu)
 simt_sources := $(filter-out %_selftest.cc,$(wildcard tests/simt/*.cc))
 unit_sources := $(wildcard tests/unit_*.c)
@@ -102,13 +107,14 @@ $(BUILD)/simt/bench_sort: $(bench_objects) $(host_objects) $(simt_objects) \
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selftest.cc) \
 		$(call objects,$(BUILD)/simt,$(simt_sources))
-	$(link) -o $@ $^
+	$(link) -o $@ $^ $(libraries)
 
 $(BUILD)/tests/many_runs: $(many_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 $(BUILD)/tests/%_matrix: $(BUILD)/tests/%_matrix.cu.o $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
+bench: $(BUILD)/bench/bench_cpu
 ifeq ($(CUDA),1)
 bench: $(BUILD)/bench/bench_sort
 $(BUILD)/bench/bench_sort: $(bench_objects) $(host_objects) $(backend_objects) \
@@ -116,13 +122,28 @@ $(BUILD)/bench/bench_sort: $(bench_objects) $(host_objects) $(backend_objects) \
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 else
 bench:
-	@echo "bench needs nvcc; make simt builds build/simt/bench_sort, which shows that it works" >&2
-	@false
+	@echo "bench_sort needs nvcc; make simt builds build/simt/bench_sort, which shows that it works"
 endif
+# The peers that this machine has.
+peer_flags = $(foreach peer,HWY:libhwy-contrib TBB:tbb,$(shell \
+	pkg-config --exists $(lastword $(subst :, ,$(peer))) 2>/dev/null && \
+	echo -DHAVE_$(firstword $(subst :, ,$(peer))) $$(pkg-config $(1) $(lastword $(subst :, ,$(peer))))))
+$(BUILD)/bench/bench_cpu: $(bench_objects) $(host_objects) $(BUILD)/core/backends.cpu.o \
+		$(BUILD)/bench/bench_cpu.cc.o $(BUILD)/bench/cpu_peers.cc.o
+	$(link) -o $@ $^ $(filter-out -D%,$(call peer_flags,--libs)) $(libraries)
+$(BUILD)/bench/cpu_peers.cc.o: bench/cpu_peers.cc
+	@mkdir -p $(@D)
+	$(compile_cxx) $(call peer_flags,--cflags) -c -o $@ $<
 
 $(BUILD)/tests/unit_%: $(BUILD)/tests/unit_%.c.o $(filter-out %/main.c.o,$(cli_objects)) \
 		$(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) -o $@ $^ -lcmocka $(libraries)
+
+# For tests/faults.sh, whose faults meet what is ours: OpenMP's library stays apart.
+$(BUILD)/tests/gpusort_apart: OPENMP = -fopenmp
+$(BUILD)/tests/gpusort_apart: $(cli_objects) $(host_objects) $(backend_objects)
+	@mkdir -p $(@D)
+	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
 # Loaded into gpusort by tests/faults.sh, not linked to it.
 $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c
@@ -170,7 +191,7 @@ $(BUILD)/simt/%.cc.o: %.cc
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-check: all simt $(unit_programs) $(addprefix $(BUILD)/tests/,fault_library.so many_runs)
+check: all simt $(unit_programs) $(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart many_runs)
 	BUILD=$(BUILD) tests/run.sh
 
 ifeq ($(CUDA),1)

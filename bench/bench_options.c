@@ -15,6 +15,7 @@ enum {
     KEY_RUNS,
     KEY_LEAST,
     KEY_BATCH,
+    KEY_THREADS,
     KEY_JSON,
     KEY_NONE
 };
@@ -31,18 +32,11 @@ static const struct argp_option option_table[] = {
     {"least-ms", KEY_LEAST, "MS", 0, "Run until they have taken so long (default 20)", 0},
     {"batch", KEY_BATCH, "N", 0,
      "Sorts in a run (default: up to 64, so that a run has some millions of items)", 0},
+    {"threads", KEY_THREADS, "N", 0, "Threads of bench_cpu (default: one for each processor)", 0},
     {"json", KEY_JSON, "FILE", 0, "Write the rows to FILE too, each a line of JSON", 0},
-    {"no-peers", KEY_NONE, NULL, 0, "Leave out the sorts of CUB", 0},
+    {"no-peers", KEY_NONE, NULL, 0, "Leave out the sorts of other libraries", 0},
     {0},
 };
-
-static const char documentation[] =
-    "Time every path of the GPU, and the sorts of CUB, on data that lies on the device; check each "
-    "output.\vA LIST has commas between its words; types and shapes may be 'all'. Columns: the "
-    "median time of a sort, what it is to the best peer's (below 1: faster), 10^6 keys a second, "
-    "the memory that the sort needs beside the items, and in times the items' all that it needs. A "
-    "sort that does not fit into the device's memory is not timed, and its row says so.\n\n"
-    "Exit status: 0 all sorted, 1 an output was wrong, 2 any other error.";
 
 /* The next word of *list, without its comma; NULL behind the last one. */
 static const char *next_word(const char **list, size_t *length)
@@ -152,6 +146,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_BATCH:
         options->effort.batch = parse_number(state, "sorts", argument, 1, 1000);
         return 0;
+    case KEY_THREADS:
+        options->threads = parse_number(state, "threads", argument, 1, 1024);
+        return 0;
     case KEY_JSON:
         options->json = argument;
         return 0;
@@ -188,7 +185,8 @@ static char *describe(int key, const char *text, void *input)
     return (char *)text;
 }
 
-void bench_options_parse(int argc, char **argv, struct bench_options *options)
+void bench_options_parse(int argc, char **argv, const char *documentation,
+                         struct bench_options *options)
 {
     *options = (struct bench_options){.sizes = {1000000, 10000000, 100000000},
                                       .size_count = 3,

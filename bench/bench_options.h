@@ -26,12 +26,14 @@ struct bench_options {
     bool all_tiles;
     bool no_peers;
     struct bench_effort effort;
+    unsigned threads; /* of bench_cpu; 0: one for each processor */
     const char *json; /* NULL: none */
 };
 
 /* Reads the command line; a word that is none, or --help, ends the program as argp does, with
- * status 2 or 0. */
-void bench_options_parse(int argc, char **argv, struct bench_options *options);
+ * status 2 or 0. documentation: of the program, as argp takes it. */
+void bench_options_parse(int argc, char **argv, const char *documentation,
+                         struct bench_options *options);
 
 /* Whether the list, as in --paths, has the word. */
 bool bench_list_has(const char *list, const char *word);

@@ -130,7 +130,7 @@ static void add_model(struct fields *fields, const struct plan *plan,
         return;
     add_real(fields, model, "cpu", KIND_SECONDS, plan->estimate.cpu_seconds);
     add_real(fields, model, "gpu", KIND_SECONDS, plan->estimate.gpu_seconds);
-    add_real(fields, model, "came", KIND_SECONDS, modelled_seconds(plan, report));
+    add_real(fields, model, "measured", KIND_SECONDS, modelled_seconds(plan, report));
 }
 
 /* The most memory that the process had, in bytes; 0: the system does not tell. */

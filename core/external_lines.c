@@ -13,11 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a block of text is read in at least when runs are merged. */
-#define BLOCK_BYTES_MIN ((size_t)16 << 10)
-
-/* And at most: what is put aside is better off in the page cache. */
-#define BLOCK_BYTES_MAX ((size_t)16 << 20)
+/* What a run is given at most when runs are merged, text and items: what is put aside is better off
+ * in the page cache. */
+#define RUN_BYTES_MAX ((size_t)48 << 20)
 
 /* Less memory than this is exceeded by merging. */
 #define MERGE_BYTES_MIN ((size_t)8 << 20)
@@ -30,7 +28,7 @@ struct external_lines {
     struct spill *spill;
     struct spill_run *runs;
     size_t run_count, run_room;
-    size_t merge_bytes; /* of text in memory while runs are merged */
+    size_t merge_bytes; /* of text and items while runs are merged */
 };
 
 /* ---- Runs ---- */
@@ -126,10 +124,10 @@ static bool merge_runs(const struct external_lines *external, size_t first, size
         .count = count,
         .are_sorted = true,
         .threads = job->sort.threads,
-        .text_bytes = external->merge_bytes,
+        .memory_bytes = external->merge_bytes,
     };
-    if (merge.text_bytes / count > BLOCK_BYTES_MAX)
-        merge.text_bytes = count * BLOCK_BYTES_MAX;
+    if (merge.memory_bytes / count > RUN_BYTES_MAX)
+        merge.memory_bytes = count * RUN_BYTES_MAX;
     ok = lines_merge_run(&merge, sink, error);
 done:
     for (size_t i = 0; i < count; i++)
@@ -214,7 +212,7 @@ static bool merge_to_output(struct external_lines *external, struct error *error
 {
     struct run *const run = external->run;
     const struct sort_spec *const sort = &run->job->sort;
-    const size_t most = external->merge_bytes / BLOCK_BYTES_MIN;
+    const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
     if (sort->is_top)
         return reduce_runs(external, 1, most, error) && run_write_header(run, error) &&
                copy_lines(external, &external->runs[0], sort->top, error);
@@ -226,13 +224,20 @@ static bool merge_to_output(struct external_lines *external, struct error *error
 
 /* ---- All of it ---- */
 
+/* Of the memory that a part has: what threads take to merge is left free. */
+static size_t choose_merge_bytes(const struct job *job)
+{
+    const size_t threads_bytes = job->sort.threads * LINES_MERGE_THREAD_BYTES;
+    const size_t most = job->part_bytes / 2;
+    const size_t bytes = job->part_bytes - (threads_bytes < most ? threads_bytes : most);
+    return bytes > MERGE_BYTES_MIN ? bytes : MERGE_BYTES_MIN;
+}
+
 bool external_lines_run(struct run *run, struct lines **lines, struct error *error)
 {
     bool ok = false;
     const struct job *const job = run->job;
-    struct external_lines external = {.run = run, .merge_bytes = job->part_bytes};
-    if (external.merge_bytes < MERGE_BYTES_MIN)
-        external.merge_bytes = MERGE_BYTES_MIN;
+    struct external_lines external = {.run = run, .merge_bytes = choose_merge_bytes(job)};
     if (job->argsort.index_type)
         return error_set(error, "--argsort needs all lines in memory, which -S does not allow");
     external.spill = spill_create(job->memory.directories, job->memory.directory_count);

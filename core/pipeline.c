@@ -358,6 +358,18 @@ static bool run_check(struct run *run, struct error *error)
     return ok;
 }
 
+/* All lines are written: space for them can be had, and several threads write. */
+static void expect_merged(struct run *run)
+{
+    const struct job *const job = run->job;
+    uint64_t bytes = run->header.bytes;
+    for (size_t i = 0; i < job->reader_count; i++)
+        if (__builtin_add_overflow(bytes, source_bytes_left(job->readers[i].source), &bytes))
+            return;
+    if (!job->line_order.unique)
+        sink_expect(run->sink, bytes);
+}
+
 static bool run_merge(struct run *run, struct error *error)
 {
     const struct job *job = run->job;
@@ -374,6 +386,7 @@ static bool run_merge(struct run *run, struct error *error)
         .lines_before = job->header_lines,
         .threads = job->sort.threads,
     };
+    expect_merged(run);
     const bool ok = run_write_header(run, error) && lines_merge_run(&merge, run->sink, error);
     free(sources);
     run_stage_add(run, STAGE_WRITE, start);

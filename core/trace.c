@@ -30,13 +30,13 @@ static const struct {
     const char *name;
     bool is_one; /* one row, whose name needs no number */
 } lanes[TRACE_LANE_COUNT] = {
-    [TRACE_STAGE] = {"stage", true},       [TRACE_START] = {"start", true},
-    [TRACE_READ] = {"read", false},        [TRACE_DECODE] = {"decode", false},
-    [TRACE_UPLOAD] = {"upload", true},     [TRACE_KERNEL] = {"kernel", true},
-    [TRACE_DOWNLOAD] = {"download", true}, [TRACE_SPILL] = {"spill", false},
-    [TRACE_MERGE] = {"merge", false},      [TRACE_MAKE] = {"make", false},
-    [TRACE_ENCODE] = {"encode", false},    [TRACE_SPACE] = {"space", false},
-    [TRACE_WRITE] = {"write", false},
+    [TRACE_STAGE] = {"stage", true},   [TRACE_START] = {"start", true},
+    [TRACE_READ] = {"read", false},    [TRACE_DECODE] = {"decode", false},
+    [TRACE_PARSE] = {"parse", false},  [TRACE_UPLOAD] = {"upload", true},
+    [TRACE_KERNEL] = {"kernel", true}, [TRACE_DOWNLOAD] = {"download", true},
+    [TRACE_SPILL] = {"spill", false},  [TRACE_MERGE] = {"merge", false},
+    [TRACE_MAKE] = {"make", false},    [TRACE_ENCODE] = {"encode", false},
+    [TRACE_SPACE] = {"space", false},  [TRACE_WRITE] = {"write", false},
 };
 
 /* What every thread may change: see trace.h for why there is one in a process. */

@@ -30,6 +30,7 @@ enum trace_lane {
     TRACE_START,    /* of an engine: device start-up and allocation; no bytes */
     TRACE_READ,     /* bytes of the inputs, as their files hold them */
     TRACE_DECODE,   /* bytes of content, decompressed */
+    TRACE_PARSE,    /* bytes of text, of which keys are made */
     TRACE_UPLOAD,   /* bytes to the device */
     TRACE_KERNEL,   /* bytes that the device worked on */
     TRACE_DOWNLOAD, /* bytes from the device */

@@ -8,6 +8,8 @@
  */
 #include "cpu/counting_sort.h"
 
+#include "cpu/team.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -97,26 +99,39 @@ static void write_values(void *keys, size_t begin, size_t end, const size_t *end
     }
 }
 
+struct counting {
+    void *keys;
+    size_t count;
+    unsigned key_bytes;
+    struct key_order order;
+    size_t *counts; /* of each member */
+    size_t *ends;
+};
+
+static void count_and_write(const struct member *member, void *context)
+{
+    const struct counting *counting = context;
+    const unsigned key_bytes = counting->key_bytes;
+    const size_t begin = share_begin(counting->count, member->number, member->count);
+    const size_t end = share_begin(counting->count, member->number + 1, member->count);
+    size_t *own = counting->counts + member->number * value_count(key_bytes);
+    memset(own, 0, value_count(key_bytes) * sizeof *own);
+    if (key_bytes == 1)
+        count_bytes((const uint8_t *)counting->keys + begin, end - begin, own);
+    else
+        count_words((const uint16_t *)counting->keys + begin, end - begin, own);
+    team_meet(member);
+    if (member->number == 0)
+        sum_counts(counting->counts, counting->ends, key_bytes, counting->order, member->count);
+    team_meet(member);
+    write_values(counting->keys, begin, end, counting->ends, key_bytes, counting->order);
+}
+
 void counting_sort(void *keys, size_t count, unsigned key_bytes, struct key_order order,
                    unsigned threads, void *workspace)
 {
-    const size_t values = value_count(key_bytes);
     size_t *counts = workspace;
-    size_t *ends = counts + threads * values;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
-    for (unsigned part = 0; part < threads; part++) {
-        const size_t begin = share_begin(count, part, threads);
-        const size_t share = share_begin(count, part + 1, threads) - begin;
-        size_t *own = counts + part * values;
-        memset(own, 0, values * sizeof *own);
-        if (key_bytes == 1)
-            count_bytes((const uint8_t *)keys + begin, share, own);
-        else
-            count_words((const uint16_t *)keys + begin, share, own);
-    }
-    sum_counts(counts, ends, key_bytes, order, threads);
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
-    for (unsigned part = 0; part < threads; part++)
-        write_values(keys, share_begin(count, part, threads), share_begin(count, part + 1, threads),
-                     ends, key_bytes, order);
+    struct counting counting = {keys,  count,  key_bytes,
+                                order, counts, counts + threads * value_count(key_bytes)};
+    team_run(threads, count_and_write, &counting);
 }

@@ -7,6 +7,7 @@
 #include "cpu/radix_kernels.h"
 
 #include "core/backend.h"
+#include "cpu/bucket_map.h"
 
 #include <string.h>
 #ifdef __SSE2__
@@ -168,15 +169,23 @@ static inline __attribute__((always_inline)) void widen_range(const void *items,
 
 /* ---- Partition ---- */
 
-static inline __attribute__((always_inline)) void
-count_part(const struct radix_part *part, enum order_case order_case, unsigned width)
+static inline size_t block_end(const struct radix_part *part, size_t begin)
 {
-    const struct key_order order = order_fix(part->order, order_case);
-    const struct radix_model *model = part->model;
+    return part->end - begin > BUCKET_BLOCK_COUNT ? begin + BUCKET_BLOCK_COUNT : part->end;
+}
+
+void radix_count_buckets(unsigned width, const struct radix_part *part)
+{
     size_t *counts = part->positions;
-    memset(counts, 0, model->buckets * sizeof *counts);
-    for (size_t i = part->begin; i < part->end; i++)
-        counts[radix_model_bucket(model, load_encoded(part->from, i, order, width).key)]++;
+    struct bucket_block block;
+    memset(counts, 0, part->model->buckets * sizeof *counts);
+    for (size_t i = part->begin, end; i < part->end; i = end) {
+        end = block_end(part, i);
+        bucket_map(width, (const unsigned char *)part->from + i * width, end - i, part->order,
+                   part->model, &block);
+        for (size_t k = 0; k < end - i; k++)
+            counts[block.buckets[k]]++;
+    }
 }
 
 /* Writes a full line past the caches: it will not be read before all of `to` is written, and the
@@ -215,33 +224,43 @@ write_partial_line(const struct radix_part *part, size_t bucket, size_t line_beg
                (position - from) * width);
 }
 
-static inline __attribute__((always_inline)) void
-scatter_part(const struct radix_part *part, enum order_case order_case, unsigned width)
+/* Moves the items of a block, whose keys and buckets are known. */
+static inline __attribute__((always_inline)) void scatter_block(const struct radix_part *part,
+                                                                const void *items, size_t count,
+                                                                const struct bucket_block *block,
+                                                                unsigned width)
 {
     const size_t line_items = RADIX_LINE_BYTES / width;
-    const struct key_order order = order_fix(part->order, order_case);
-    const struct radix_model *model = part->model;
-    size_t *positions = part->positions;
-    unsigned char *lines = part->lines;
-    unsigned char *to = part->to;
-
-    memcpy(part->first, positions, model->buckets * sizeof *positions);
-    for (size_t i = part->begin; i < part->end; i++) {
-        const struct item item = load_encoded(part->from, i, order, width);
-        const size_t bucket = radix_model_bucket(model, item.key);
-        const size_t position = positions[bucket]++;
-        unsigned char *line = lines + bucket * RADIX_LINE_BYTES;
+    for (size_t i = 0; i < count; i++) {
+        const struct item item = load_item(items, i, width);
+        const size_t bucket = block->buckets[i];
+        const size_t position = part->positions[bucket]++;
+        unsigned char *line = part->lines + bucket * RADIX_LINE_BYTES;
         store_item(line, position % line_items, item, width);
         if ((position + 1) % line_items == 0) {
             const size_t line_begin = position + 1 - line_items;
             if (line_begin >= part->first[bucket])
-                stream_line(to + line_begin * width, line);
+                stream_line((unsigned char *)part->to + line_begin * width, line);
             else
                 write_partial_line(part, bucket, line_begin, position + 1, width);
         }
     }
-    for (size_t bucket = 0; bucket < model->buckets; bucket++) {
-        const size_t position = positions[bucket];
+}
+
+static inline __attribute__((always_inline)) void scatter_part(const struct radix_part *part,
+                                                               unsigned width)
+{
+    const size_t line_items = RADIX_LINE_BYTES / width, buckets = part->model->buckets;
+    struct bucket_block block;
+    memcpy(part->first, part->positions, buckets * sizeof *part->positions);
+    for (size_t i = part->begin, end; i < part->end; i = end) {
+        end = block_end(part, i);
+        const unsigned char *items = (const unsigned char *)part->from + i * width;
+        bucket_map(width, items, end - i, part->order, part->model, &block);
+        scatter_block(part, width == 16 ? items : block.keys, end - i, &block, width);
+    }
+    for (size_t bucket = 0; bucket < buckets; bucket++) {
+        const size_t position = part->positions[bucket];
         write_partial_line(part, bucket, position - position % line_items, position, width);
     }
     stream_end();
@@ -440,44 +459,6 @@ static inline __attribute__((always_inline)) void *sort_cached(void *items, void
 
 /* ---- One routine for each kind of order ---- */
 
-static inline __attribute__((always_inline)) void count_part_ordered(const struct radix_part *part,
-                                                                     unsigned width)
-{
-    switch (order_find_case(part->order)) {
-    case ORDER_IDENTITY:
-        count_part(part, ORDER_IDENTITY, width);
-        break;
-    case ORDER_SIGNED:
-        count_part(part, ORDER_SIGNED, width);
-        break;
-    case ORDER_FLOAT:
-        count_part(part, ORDER_FLOAT, width);
-        break;
-    case ORDER_GENERAL:
-        count_part(part, ORDER_GENERAL, width);
-        break;
-    }
-}
-
-static inline __attribute__((always_inline)) void
-scatter_part_ordered(const struct radix_part *part, unsigned width)
-{
-    switch (order_find_case(part->order)) {
-    case ORDER_IDENTITY:
-        scatter_part(part, ORDER_IDENTITY, width);
-        break;
-    case ORDER_SIGNED:
-        scatter_part(part, ORDER_SIGNED, width);
-        break;
-    case ORDER_FLOAT:
-        scatter_part(part, ORDER_FLOAT, width);
-        break;
-    case ORDER_GENERAL:
-        scatter_part(part, ORDER_GENERAL, width);
-        break;
-    }
-}
-
 static inline __attribute__((always_inline)) void decode_items_ordered(void *to, const void *from,
                                                                        size_t count,
                                                                        struct key_order order,
@@ -599,6 +580,11 @@ void radix_encode(unsigned width, void *to, const void *from, size_t count, stru
 
 void radix_decode(unsigned width, void *to, const void *from, size_t count, struct key_order order)
 {
+    if (key_order_is_identity(order)) {
+        if (to != from)
+            memcpy(to, from, count * width);
+        return;
+    }
     switch (width) {
     case 2:
         decode_items_ordered(to, from, count, order, 2);
@@ -614,31 +600,17 @@ void radix_decode(unsigned width, void *to, const void *from, size_t count, stru
     }
 }
 
-void radix_count_buckets(unsigned width, const struct radix_part *part)
-{
-    switch (width) {
-    case 4:
-        count_part_ordered(part, 4);
-        break;
-    case 8:
-        count_part_ordered(part, 8);
-        break;
-    default:
-        count_part_ordered(part, 16);
-    }
-}
-
 void radix_scatter(unsigned width, const struct radix_part *part)
 {
     switch (width) {
     case 4:
-        scatter_part_ordered(part, 4);
+        scatter_part(part, 4);
         break;
     case 8:
-        scatter_part_ordered(part, 8);
+        scatter_part(part, 8);
         break;
     default:
-        scatter_part_ordered(part, 16);
+        scatter_part(part, 16);
     }
 }
 

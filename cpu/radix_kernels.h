@@ -13,8 +13,15 @@
 
 #include <stdbool.h>
 
-/* A line of a cache: buckets are written a line at a time. */
-#define RADIX_LINE_BYTES 64
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CACHE_LINE_BYTES 64
+
+/* Buckets are written a line at a time: two lines of a cache. Scatter of f64, a core of an AMD EPYC
+ * (Zen 5), 2026-11: 2.5 ns an item with 64 bytes, 2.15 with 128, 2.06 with 256. */
+#define RADIX_LINE_BYTES 128
 
 /* The ordered bits of the key of items[index]. */
 uint64_t radix_key(unsigned width, const void *items, size_t index, struct key_order order);
@@ -44,14 +51,14 @@ void radix_decode(unsigned width, void *to, const void *from, size_t count, stru
 /* One thread's share of a partition, and its memory for it. */
 struct radix_part {
     const void *from; /* stored bits in `order` */
-    void *to;         /* ordered bits; aligned to a line */
+    void *to;         /* ordered bits; aligned to a cache line */
     size_t begin, end;
     struct key_order order;
     const struct radix_model *model;
     /* By bucket, model->buckets of each: */
     size_t *positions;    /* the next item's place in `to`; in counting, the number of items */
     size_t *first;        /* room for a copy of the positions at the start */
-    unsigned char *lines; /* RADIX_LINE_BYTES each, aligned to as many: items on their way */
+    unsigned char *lines; /* RADIX_LINE_BYTES each: items on their way; aligned to a cache line */
 };
 
 /* Sets positions[b] to the number of items of the part that belong to bucket b. Widths from 4. */
@@ -68,4 +75,7 @@ void radix_scatter(unsigned width, const struct radix_part *part);
  * a core. */
 void *radix_sort_in_cache(unsigned width, void *items, void *other, size_t count);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

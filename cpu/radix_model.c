@@ -39,7 +39,7 @@ static bool number_buckets(struct radix_model *model, const struct radix_evidenc
             shared_weight = weight;
             next += (size_t)1 << halvings;
         }
-        if (next > RADIX_MODEL_BUCKETS_MAX)
+        if (next > evidence->buckets_max)
             return false;
         model->cells[cell].base = (uint32_t)(next - ((size_t)1 << halvings));
         model->cells[cell].shift = model->cell_shift - halvings;

@@ -25,7 +25,8 @@
 
 /* Cells of the range; one more at each end for the keys outside. */
 #define RADIX_MODEL_CELLS 1024
-#define RADIX_MODEL_BUCKETS_MAX 4096
+#define RADIX_MODEL_BUCKETS_MIN (RADIX_MODEL_CELLS + 2) /* a limit that every model can keep */
+#define RADIX_MODEL_BUCKETS_MAX 8192
 
 struct radix_cell {
     uint32_t base;  /* the first of its buckets */
@@ -44,14 +45,15 @@ struct radix_model {
 struct radix_evidence {
     const uint64_t *sample; /* ascending, not empty */
     size_t count;
-    unsigned buckets_wanted;  /* a power of two, at most RADIX_MODEL_BUCKETS_MAX / 2 */
+    unsigned buckets_wanted;  /* a power of two */
+    unsigned buckets_max;     /* twice as many or more, at least RADIX_MODEL_BUCKETS_MIN */
     uint64_t lowest, highest; /* what the cells cover; keys of the sample may lie outside */
     bool cells_apart; /* no two cells share a bucket, so that none is wider than a cell, which is at
                        * most 1/512 of the range, however wrong the sample may be */
 };
 
 /* The model has about as many buckets as are wanted, or cells that are to be apart; never more than
- * RADIX_MODEL_BUCKETS_MAX. */
+ * evidence->buckets_max. */
 void radix_model_learn(struct radix_model *model, const struct radix_evidence *evidence);
 
 /* The bucket of a key, below model->buckets. */

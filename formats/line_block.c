@@ -8,14 +8,15 @@ bool line_block_open(struct line_block *block, struct source *source, char termi
                      size_t capacity, struct error *error)
 {
     *block = (struct line_block){.source = source, .terminator = terminator, .capacity = capacity};
-    block->text = malloc(capacity);
+    block->text = malloc(capacity + LINE_BLOCK_SLACK_BYTES);
     return block->text || error_set(error, "%s: no memory to read it", source_name(source));
 }
 
 static bool grow(struct line_block *block, struct error *error)
 {
-    char *const text =
-        block->capacity <= SIZE_MAX / 4 ? realloc(block->text, block->capacity * 2) : NULL;
+    char *const text = block->capacity <= SIZE_MAX / 4
+                           ? realloc(block->text, block->capacity * 2 + LINE_BLOCK_SLACK_BYTES)
+                           : NULL;
     if (!text)
         return error_set(error, "%s: no memory for a line of more than %zu bytes",
                          source_name(block->source), block->filled - block->bytes);

@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Bytes behind the lines that can be read, though they mean nothing. */
+#define LINE_BLOCK_SLACK_BYTES ((size_t)32)
+
 struct line_block {
     struct source *source;
     char terminator;

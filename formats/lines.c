@@ -3,9 +3,9 @@
  *
  *   sources -> one text -> blocks of 256 KiB -> terminators counted
  *
- * Where memory is limited, they are counted as they are read: how much memory lines take goes by
- * their number more than by their text. What does not have room with the others is moved to the
- * lines of the next part.
+ * Where memory is limited, they are counted as they are read, once they could be too many: how much
+ * memory lines take goes by their number more than by their text. What does not have room with the
+ * others is moved to the lines of the next part.
  *
  * The text is mapped, not allocated: it grows by moving pages, not bytes, and large pages make the
  * random reads of lines_write cheaper. A line belongs to the block that its terminator is in. No
@@ -16,7 +16,6 @@
 #include "formats/lines_row.h"
 #include "formats/lines_text.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -97,7 +96,7 @@ static bool reserve_text(struct lines *lines, size_t more, struct error *error)
     const size_t twice = lines->mapped_bytes * 2;
     if ((twice > need && map_text(lines, twice)) || map_text(lines, need))
         return true;
-    return error_set_errno(error, "no memory for %zu bytes of text", need);
+    return error_set(error, "no memory for %zu bytes of text", need);
 }
 
 static bool add_input(struct lines *lines, const char *name, size_t lines_read, struct error *error)
@@ -153,20 +152,17 @@ static size_t memory_of(size_t bytes, size_t lines)
     return bytes + lines * 2 * sizeof(struct key_index);
 }
 
-static size_t memory_used(const struct lines *lines)
+/* What is not counted yet is taken for empty lines: as long as that has room, nothing need be. */
+static size_t memory_used_at_most(const struct lines *lines)
 {
-    return memory_of(lines->bytes, lines_count(lines) + lines->tail_lines);
+    return memory_of(lines->bytes, lines_count(lines) + lines->tail_lines +
+                                       (lines->bytes - lines->counted_bytes));
 }
 
-/* The same if every line were empty: where that has room too, nothing need be counted. */
-static size_t memory_needed_at_most(const struct lines *lines)
-{
-    return memory_of(lines->bytes, lines->bytes);
-}
-
+/* More than there is room for has been counted. */
 bool lines_exceed(const struct lines *lines, size_t room)
 {
-    return memory_used(lines) > room && lines_count(lines) + lines->tail_lines > 0;
+    return memory_used_at_most(lines) > room && lines_count(lines) + lines->tail_lines > 0;
 }
 
 /* Counts what has been read, as far as it is not counted yet. */
@@ -177,6 +173,7 @@ static bool count_read(struct lines *lines, struct error *error)
     const size_t counted = lines->block_count * LINES_BLOCK_BYTES;
     lines->tail_lines =
         bytes_count(lines->text + counted, lines->bytes - counted, lines->order->terminator);
+    lines->counted_bytes = lines->bytes;
     return true;
 }
 
@@ -184,8 +181,8 @@ static bool count_read(struct lines *lines, struct error *error)
  * come are as those that came. A line that is longer than that is read in steps that double. */
 static size_t step_bytes(const struct lines *lines, size_t all, size_t room)
 {
-    const bool is_counted = memory_needed_at_most(lines) > room;
-    const size_t used = is_counted ? memory_used(lines) : memory_needed_at_most(lines);
+    const bool is_counted = lines->bytes > 0 && lines->bytes == lines->counted_bytes;
+    const size_t used = memory_used_at_most(lines);
     const size_t spare = used < room ? room - used : 0;
     size_t step = spare / memory_of(1, 1);
     if (all <= step)
@@ -229,7 +226,7 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
     *ended = got < want;
     if (*ended)
         end_last_line(lines);
-    return memory_needed_at_most(lines) <= room || count_read(lines, error);
+    return memory_used_at_most(lines) <= room || count_read(lines, error);
 }
 
 bool lines_append(struct lines *lines, struct source *source, size_t lines_read,
@@ -286,6 +283,7 @@ bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct e
     lines->bytes = split;
     const size_t blocks = split / LINES_BLOCK_BYTES;
     lines->block_count = blocks < lines->block_count ? blocks : lines->block_count;
+    lines->counted_bytes = lines->block_count * LINES_BLOCK_BYTES;
     lines->tail_lines = 0;
     return count_read(moved, error);
 }

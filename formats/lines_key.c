@@ -7,6 +7,7 @@
  */
 #include "formats/lines.h"
 
+#include "core/trace.h"
 #include "formats/line_error.h"
 #include "formats/line_rank.h"
 #include "formats/lines_text.h"
@@ -49,6 +50,7 @@ static void key_block(struct keying *keying, size_t block)
     size_t line = lines->lines_before[block], end = lines->lines_before[block + 1];
     if (line == end)
         return;
+    const uint64_t begin_ns = trace_begin();
     end = end < keying->end ? end : keying->end;
     const char *p = lines->text + first_line_of_block(lines, block);
     const char *const text_end = lines->text + lines->bytes;
@@ -67,6 +69,7 @@ static void key_block(struct keying *keying, size_t block)
         }
         p = line_end + 1;
     }
+    trace_end(TRACE_PARSE, begin_ns, lines_block_bytes(lines, block));
 }
 
 /* The input that the text at `offset` is of. */

@@ -1,207 +1,65 @@
 /* lines_merge.c - see lines_merge.h.
  *
- * A round: blocks that are at most half full are filled up; new lines are looked through; the least
- * of the last lines of blocks whose source goes on is the bound, behind which unread lines may
- * belong; everything up to it is merged.
+ * A round: inputs are read, and items made of their lines; the least of the last lines of inputs
+ * that go on is the bound, behind which unread lines may belong; everything up to it is merged.
  *
- * Where a block is not in order there is no such bound. From then on a round takes the least of the
- * next lines of all inputs, one after the other, and ends when a block is used up.
+ * Where an input is not in order there is no such bound. From then on a round takes the least of
+ * the next lines of all inputs, one after the other, and ends when what is in memory of one is used
+ * up.
  */
 #include "formats/lines_merge.h"
 
-#include "formats/line_block.h"
-#include "formats/line_error.h"
-#include "formats/line_run.h"
+#include "formats/merge_cut.h"
+#include "formats/merge_input.h"
 #include "formats/merge_round.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Text in memory, all inputs together: parts for some tens of threads. */
-#define TEXT_BYTES ((size_t)64 << 20)
-#define BLOCK_BYTES_MIN ((size_t)16 << 10)
+/* Text and items in memory, all inputs together: parts for some tens of threads. */
+#define MEMORY_BYTES ((size_t)64 << 20)
 
-/* A part fits the sink's buffer where parts are uneven by no more than a half; what does not fit is
+/* Text and items that are merged at a time by a thread: with a second array of items they fit its
+ * caches, and the text fits the sink's buffer even if parts are very uneven; what does not fit is
  * written by one thread while the others wait. */
-#define PART_BYTES (SINK_BUFFER_BYTES / 3 * 2)
+#define PART_BYTES ((size_t)1280 << 10)
 
-struct merge_input {
-    struct line_block block;
-    size_t begin;   /* of the lines that are not yet merged */
-    size_t seen;    /* the lines before it have been looked through */
-    uint64_t lines; /* looked through, in the whole source */
-};
+/* With many inputs a part has at least so much of each, so that cutting them does not take longer
+ * than merging them. */
+#define PART_BYTES_PER_INPUT ((size_t)2 << 10)
+#define PART_BYTES_MAX (SINK_BUFFER_BYTES / 3 * 2)
 
 /* What lasts from round to round. */
 struct merger {
     struct lines_merge *merge;
-    struct line_order run_order; /* what a block has to be in, where equal keys are no disorder */
-    struct merge_input *inputs;
-    struct sorted_text *texts; /* of the inputs, for a round */
-    bool *goes_on;             /* the input's source has more than its block */
-    bool is_disordered;        /* one of the blocks was not in order */
-    char *last_text;           /* of a unique order: a copy of the last line that was written */
+    struct merge_inputs inputs;
+    struct merge_scratch *scratches; /* of each thread */
+    bool *goes_on;                   /* the input has more than what is in memory */
+    char *last_text;                 /* of a unique order: a copy of the last line written */
     size_t last_length;
     bool has_last;
 };
 
-/* ---- Reading ---- */
-
-static bool is_wanting(const struct merge_input *input)
-{
-    return !input->block.ended && input->block.bytes - input->begin <= input->block.capacity / 2;
-}
-
-static bool refill(struct merge_input *input, struct error *error)
-{
-    const size_t drop = input->begin;
-    input->begin = 0;
-    input->seen = input->seen > drop ? input->seen - drop : 0;
-    return line_block_refill(&input->block, drop, error);
-}
-
-static bool refill_inputs(struct merger *merger, struct error *error)
-{
-    const struct lines_merge *const merge = merger->merge;
-    bool ok = true;
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)merge->threads)
-    for (size_t i = 0; i < merge->count; i++) {
-        struct error cause = {0};
-        if (is_wanting(&merger->inputs[i]) && !refill(&merger->inputs[i], &cause)) {
-#pragma omp critical(lines_merge_refill)
-            {
-                error_merge(error, &cause);
-                ok = false;
-            }
-        }
-    }
-    return ok;
-}
-
-/* ---- Looking through ---- */
-
-/* The lines that start in [begin, end) of an input's block. */
-struct look {
-    size_t input;
-    size_t begin, end;
-    struct line_run run;
-    bool is_disordered;
-};
-
-/* The whole piece, past lines that are out of order; up to one that is no number. */
-static void look_through_piece(const struct merger *merger, struct look *look)
-{
-    const struct line_block *const block = &merger->inputs[look->input].block;
-    const struct line_order *const order = &merger->run_order;
-    size_t begin = look->begin, lines = 0;
-    do {
-        look->run = line_run_check(order, block->text, block->bytes, begin, look->end);
-        lines += look->run.lines;
-        if (look->run.state != LINE_RUN_DISORDER)
-            break;
-        look->is_disordered = true;
-        lines++;
-        begin = look->run.offset +
-                line_run_length(order, block->text, block->bytes, look->run.offset) + 1;
-    } while (begin < look->end);
-    look->run.lines = lines;
-}
-
-static size_t count_looks(const struct merger *merger)
-{
-    size_t looks = 0;
-    for (size_t i = 0; i < merger->merge->count; i++) {
-        const size_t bytes = merger->inputs[i].block.bytes - merger->inputs[i].seen;
-        looks += bytes / LINE_RUN_PIECE_BYTES + (bytes % LINE_RUN_PIECE_BYTES != 0);
-    }
-    return looks;
-}
-
-static void plan_looks(const struct merger *merger, struct look *looks)
-{
-    for (size_t i = 0; i < merger->merge->count; i++) {
-        const struct merge_input *const input = &merger->inputs[i];
-        for (size_t at = input->seen; at < input->block.bytes; at += LINE_RUN_PIECE_BYTES) {
-            const size_t left = input->block.bytes - at;
-            const size_t bytes = left < LINE_RUN_PIECE_BYTES ? left : LINE_RUN_PIECE_BYTES;
-            *looks++ = (struct look){.input = i, .begin = at, .end = at + bytes};
-        }
-    }
-}
-
-static bool refuse_line(const struct merger *merger, const struct look *look, struct error *error)
-{
-    const struct merge_input *const input = &merger->inputs[look->input];
-    const struct line_block *const block = &input->block;
-    const size_t offset = look->run.offset;
-    return line_error_set(error, source_name(block->source),
-                          merger->merge->lines_before + input->lines + 1, block->text + offset,
-                          line_run_length(merger->merge->order, block->text, block->bytes, offset),
-                          NUMBER_MALFORMED, NULL);
-}
-
-/* Takes in what was found, in the order of the text. */
-static bool note_looks(struct merger *merger, const struct look *looks, size_t count,
-                       struct error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct merge_input *const input = &merger->inputs[looks[i].input];
-        input->lines += looks[i].run.lines;
-        merger->is_disordered |= looks[i].is_disordered;
-        if (looks[i].run.state == LINE_RUN_NO_NUMBER)
-            return refuse_line(merger, &looks[i], error);
-        merger->merge->lines += looks[i].run.lines;
-        merger->merge->bytes += looks[i].end - looks[i].begin;
-        input->seen = looks[i].end;
-    }
-    return true;
-}
-
-static bool look_through_inputs(struct merger *merger, struct error *error)
-{
-    const size_t count = count_looks(merger);
-    struct look *const looks = calloc(count + 1, sizeof *looks);
-    if (!looks)
-        return error_set(error, "no memory to merge %zu inputs", merger->merge->count);
-    plan_looks(merger, looks);
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)merger->merge->threads)
-    for (size_t i = 0; i < count; i++)
-        look_through_piece(merger, &looks[i]);
-    const bool ok = note_looks(merger, looks, count, error);
-    free(looks);
-    return ok;
-}
-
-/* ---- Rounds ---- */
-
-/* The last line of texts[i], which has one. */
-static struct splitter last_line(const struct merger *merger, size_t i)
-{
-    const struct sorted_text *const text = &merger->texts[i];
-    struct splitter last = {.text = i};
-    last.offset = merge_cut_rank_line(merger->merge->order, text, text->end - 1, &last.line);
-    return last;
-}
-
 /* Cuts the texts behind the bound, if there is one. */
 static void cut_at_bound(struct merger *merger)
 {
-    const struct lines_merge *const merge = merger->merge;
+    struct merge_texts *const texts = &merger->inputs.texts;
     struct splitter bound;
     bool has_bound = false;
-    for (size_t i = 0; i < merge->count; i++) {
+    for (size_t i = 0; i < texts->count; i++) {
         if (!merger->goes_on[i])
             continue;
-        const struct splitter last = last_line(merger, i);
-        if (!has_bound || line_rank_compare(merge->order, &last.line, &bound.line) < 0)
+        const size_t place = texts->texts[i].end - 1;
+        const struct splitter last = {texts->texts[i].items[place], i, place};
+        if (!has_bound || merge_item_compare(texts, last.item, bound.item) < 0)
             bound = last;
         has_bound = true;
     }
     if (!has_bound)
         return;
-#pragma omp parallel for schedule(static) num_threads((int)merge->threads)
-    for (size_t i = 0; i < merge->count; i++)
-        merger->texts[i].end = merge_cut_find(merge->order, merger->texts, i, &bound, true);
+#pragma omp parallel for schedule(static) num_threads((int)merger->merge->threads)
+    for (size_t i = 0; i < texts->count; i++)
+        texts->texts[i].end = merge_cut_find_behind(texts, i, texts->texts[i].begin, &bound);
 }
 
 static bool keep_last_line(struct merger *merger, const struct merge_round *round,
@@ -219,40 +77,42 @@ static bool keep_last_line(struct merger *merger, const struct merge_round *roun
     return true;
 }
 
+static size_t choose_part_bytes(const struct lines_merge *merge)
+{
+    if (merge->part_bytes > 0)
+        return merge->part_bytes;
+    size_t bytes = PART_BYTES_PER_INPUT * merge->count;
+    bytes = bytes > PART_BYTES ? bytes : PART_BYTES;
+    return bytes < PART_BYTES_MAX ? bytes : PART_BYTES_MAX;
+}
+
 static bool run_round(struct merger *merger, struct sink *sink, struct error *error)
 {
     const struct lines_merge *const merge = merger->merge;
-    for (size_t i = 0; i < merge->count; i++) {
-        const struct merge_input *const input = &merger->inputs[i];
-        merger->texts[i] =
-            (struct sorted_text){input->block.text, input->begin, input->block.bytes};
-        merger->goes_on[i] = !input->block.ended;
-    }
+    const bool is_disordered = merger->inputs.is_disordered;
+    for (size_t i = 0; i < merge->count; i++)
+        merger->goes_on[i] = merge_input_goes_on(&merger->inputs.inputs[i]);
+    if (!is_disordered)
+        cut_at_bound(merger);
     struct merge_round round = {
-        .order = merge->order,
-        .texts = merger->texts,
-        .count = merge->count,
-        .goes_on = merger->is_disordered ? merger->goes_on : NULL,
+        .texts = merger->inputs.texts,
         .threads = merge->threads,
-        .part_bytes = merge->part_bytes > 0 ? merge->part_bytes : PART_BYTES,
+        .scratches = merger->scratches,
+        .part_bytes = choose_part_bytes(merge),
         .has_last = merger->has_last,
     };
-    if (!merger->is_disordered)
-        cut_at_bound(merger);
     if (merger->has_last)
         (void)line_rank(merge->order, merger->last_text, merger->last_length, &round.last);
-    if (!merge_round_run(&round, sink, error))
-        return false;
-    for (size_t i = 0; i < merge->count; i++)
-        merger->inputs[i].begin = merger->texts[i].begin;
-    return !merge->order->unique || keep_last_line(merger, &round, error);
+    const bool ok = is_disordered ? merge_round_run_disordered(&round, merger->goes_on, sink, error)
+                                  : merge_round_run(&round, sink, error);
+    return ok && (!merge->order->unique || keep_last_line(merger, &round, error));
 }
 
 static bool is_at_end(const struct merger *merger)
 {
     for (size_t i = 0; i < merger->merge->count; i++)
-        if (!merger->inputs[i].block.ended ||
-            merger->inputs[i].begin < merger->inputs[i].block.bytes)
+        if (merge_input_goes_on(&merger->inputs.inputs[i]) ||
+            merger->inputs.texts.texts[i].begin < merger->inputs.inputs[i].item_count)
             return false;
     return true;
 }
@@ -260,27 +120,33 @@ static bool is_at_end(const struct merger *merger)
 static bool open_inputs(struct merger *merger, struct error *error)
 {
     const struct lines_merge *const merge = merger->merge;
-    merger->inputs = calloc(merge->count, sizeof *merger->inputs);
-    merger->texts = calloc(merge->count, sizeof *merger->texts);
+    struct merge_inputs *const inputs = &merger->inputs;
+    inputs->inputs = calloc(merge->count, sizeof *inputs->inputs);
+    inputs->texts.texts = calloc(merge->count, sizeof *inputs->texts.texts);
     merger->goes_on = calloc(merge->count, sizeof *merger->goes_on);
-    if (!merger->inputs || !merger->texts || !merger->goes_on)
+    merger->scratches = calloc(merge->threads, sizeof *merger->scratches);
+    if (!inputs->inputs || !inputs->texts.texts || !merger->goes_on || !merger->scratches)
         return error_set(error, "no memory to merge %zu inputs", merge->count);
-    const size_t least = merge->text_bytes > 0 ? 1 : BLOCK_BYTES_MIN;
-    size_t bytes = (merge->text_bytes > 0 ? merge->text_bytes : TEXT_BYTES) / merge->count;
+    const size_t least = merge->memory_bytes > 0 ? 1 : LINES_MERGE_INPUT_BYTES;
+    size_t bytes = (merge->memory_bytes > 0 ? merge->memory_bytes : MEMORY_BYTES) / merge->count;
     bytes = bytes > least ? bytes : least;
     for (size_t i = 0; i < merge->count; i++)
-        if (!line_block_open(&merger->inputs[i].block, merge->sources[i], merge->order->terminator,
-                             bytes, error))
+        if (!merge_input_open(&inputs->inputs[i], merge->sources[i], merge->order->terminator,
+                              bytes, error))
             return false;
     return true;
 }
 
 static void close_inputs(struct merger *merger)
 {
-    for (size_t i = 0; merger->inputs && i < merger->merge->count; i++)
-        line_block_close(&merger->inputs[i].block);
-    free(merger->inputs);
-    free(merger->texts);
+    struct merge_inputs *const inputs = &merger->inputs;
+    for (size_t i = 0; inputs->inputs && i < merger->merge->count; i++)
+        merge_input_close(&inputs->inputs[i]);
+    for (size_t i = 0; merger->scratches && i < merger->merge->threads; i++)
+        merge_scratch_free(&merger->scratches[i]);
+    free(merger->scratches);
+    free(inputs->inputs);
+    free(inputs->texts.texts);
     free(merger->goes_on);
     free(merger->last_text);
 }
@@ -288,16 +154,20 @@ static void close_inputs(struct merger *merger)
 bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error *error)
 {
     bool ok = false;
-    struct merger merger = {.merge = merge, .run_order = *merge->order};
-    merger.run_order.stable = line_order_is_stable(merge->order);
-    merger.run_order.unique = false;
-    merge->lines = merge->bytes = 0;
+    struct merger merger = {
+        .merge = merge,
+        .inputs = {.texts = {merge->order, NULL, merge->count, merge_text_shift(merge->count)},
+                   .threads = merge->threads,
+                   .lines_before = merge->lines_before,
+                   .are_sorted = merge->are_sorted},
+    };
     TRY(open_inputs(&merger, error));
     while (!is_at_end(&merger)) {
-        TRY(refill_inputs(&merger, error));
-        TRY(merge->are_sorted || look_through_inputs(&merger, error));
+        TRY(merge_inputs_refill(&merger.inputs, error));
         TRY(run_round(&merger, sink, error));
     }
+    merge->lines = merger.inputs.lines;
+    merge->bytes = merger.inputs.bytes;
     ok = true;
 done:
     close_inputs(&merger);

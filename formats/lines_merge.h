@@ -1,10 +1,11 @@
 /* lines_merge.h - sorted inputs merged into one output: sort -m.
  *
- *   sources -> a block of whole lines each -> what is sure to go before all that is not yet read
+ *   sources -> a block of whole lines each -> an item a line, with its key
+ *     -> what is sure to go before all that is not yet read
  *     -> cut into parts -> each merged by a thread -> sink, in order; then the next round
  *
- * Memory is independent of the sizes of the inputs: 64 MiB of text or 16 KiB an input, whichever
- * is more, and a few times the longest lines.
+ * Memory is independent of the sizes of the inputs: 64 MiB of text and items, or 24 KiB an input,
+ * whichever is more, what threads take to merge parts of it, and a few times the longest lines.
  */
 #ifndef FORMATS_LINES_MERGE_H
 #define FORMATS_LINES_MERGE_H
@@ -18,6 +19,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What an input is given at least, of which a third is for its text. */
+#define LINES_MERGE_INPUT_BYTES ((size_t)24 << 10)
+
+/* What a thread takes beside, about; all threads together no more than text and items. */
+#define LINES_MERGE_THREAD_BYTES ((size_t)5 << 19)
+
 struct lines_merge {
     const struct line_order *order;
     struct source *const *sources;
@@ -25,9 +32,9 @@ struct lines_merge {
     uint64_t lines_before; /* of each source, read already: for the numbers of lines in messages */
     bool are_sorted;       /* the sources are known to be in order, and need no look */
     unsigned threads;      /* at most so many work on the lines */
-    size_t text_bytes;     /* of all blocks together, about; 0: as said above */
-    size_t part_bytes; /* merged at a time by one thread; 0: what mostly fits the sink's buffer */
-    uint64_t lines, bytes; /* out: read from all sources, if they needed a look */
+    size_t memory_bytes;   /* for text and items of all inputs, about; 0: as said above */
+    size_t part_bytes;     /* merged at a time by one thread; 0: what fits its caches */
+    uint64_t lines, bytes; /* out: read from all sources */
 };
 
 /* Merges to the end of all sources; of equal lines, those of the first source go first. Where an

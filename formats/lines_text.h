@@ -36,6 +36,7 @@ struct lines {
     size_t block_count;   /* whole blocks until lines_index, which counts the last one too */
     size_t block_room;    /* that lines_before has room for */
     size_t tail_lines;    /* terminators behind the whole blocks, if they were counted */
+    size_t counted_bytes; /* of text whose terminators are in lines_before and tail_lines */
     size_t keyed;         /* lines that have their key */
     unsigned threads;
 };

@@ -7,37 +7,43 @@
 /* Samples a part: the parts' sizes are then within a quarter of each other, mostly. */
 #define SAMPLES_PER_PART ((size_t)16)
 
-size_t merge_cut_rank_line(const struct line_order *order, const struct sorted_text *text,
-                           size_t offset, struct ranked_line *line)
+/* Behind which item, from `begin` on, those that go before the splitter end, or with_equal those
+ * that do not go behind it. */
+static size_t count_before(const struct merge_texts *texts, size_t i, size_t begin,
+                           struct key_index splitter, bool with_equal)
 {
-    const char *const before =
-        memrchr(text->text + text->begin, order->terminator, offset - text->begin);
-    const size_t start = before ? (size_t)(before - text->text) + 1 : text->begin;
-    const char *const end = memchr(text->text + offset, order->terminator, text->end - offset);
-    (void)line_rank(order, text->text + start, (size_t)(end - text->text) - start, line);
-    return start;
+    const struct merge_text *const text = &texts->texts[i];
+    size_t end = text->end, step = 1;
+    /* Steps of twice the size until one is too far, as cuts of a text follow each other; then
+     * halves. */
+    while (begin < end) {
+        const size_t at = end - begin > step ? begin + step - 1 : begin + (end - begin) / 2;
+        const int found = merge_item_compare(texts, text->items[at], splitter);
+        if (found < 0 || (found == 0 && with_equal)) {
+            begin = at + 1;
+            step = step < SIZE_MAX / 2 ? step * 2 : step;
+        } else {
+            end = at;
+            step = SIZE_MAX;
+        }
+    }
+    return begin;
 }
 
-size_t merge_cut_find(const struct line_order *order, const struct sorted_text *texts, size_t i,
-                      const struct splitter *splitter, bool behind)
+size_t merge_cut_find(const struct merge_texts *texts, size_t i, size_t begin,
+                      const struct splitter *splitter)
 {
-    /* Equal lines of earlier texts go before the splitter, those of later ones behind it. Where
-     * equal keys must not be parted, all of them go behind, or all before. */
-    const bool with_equal = order->unique ? behind : i < splitter->text;
-    if (i == splitter->text && !order->unique)
-        return splitter->offset + (behind ? splitter->line.length + 1 : 0);
-    struct sorted_text rest = texts[i];
-    while (rest.begin < rest.end) {
-        struct ranked_line line;
-        const size_t middle = rest.begin + (rest.end - rest.begin) / 2;
-        const size_t start = merge_cut_rank_line(order, &rest, middle, &line);
-        const int found = line_rank_compare(order, &line, &splitter->line);
-        if (found < 0 || (found == 0 && with_equal))
-            rest.begin = start + line.length + 1;
-        else
-            rest.end = start;
-    }
-    return rest.begin;
+    if (texts->order->unique)
+        return count_before(texts, i, begin, splitter->item, false);
+    return i == splitter->text ? splitter->place
+                               : count_before(texts, i, begin, splitter->item, i < splitter->text);
+}
+
+size_t merge_cut_find_behind(const struct merge_texts *texts, size_t i, size_t begin,
+                             const struct splitter *splitter)
+{
+    return i == splitter->text ? splitter->place + 1
+                               : count_before(texts, i, begin, splitter->item, i < splitter->text);
 }
 
 /* A line, and how many samples fell on it: a long line is compared once, not once for each. */
@@ -46,46 +52,50 @@ struct sample {
     size_t weight;
 };
 
-static int compare_samples(const void *a, const void *b, void *order)
+static int compare_samples(const void *a, const void *b, void *texts)
 {
     const struct splitter *const x = &((const struct sample *)a)->splitter;
     const struct splitter *const y = &((const struct sample *)b)->splitter;
-    const int found = line_rank_compare(order, &x->line, &y->line);
+    const int found = merge_item_compare(texts, x->item, y->item);
     if (found != 0)
         return found;
-    if (x->text != y->text)
-        return x->text < y->text ? -1 : 1;
-    return (x->offset > y->offset) - (x->offset < y->offset);
+    return x->item.index < y->item.index ? -1 : x->item.index > y->item.index;
 }
 
-/* Whether the byte at `offset` of texts[i] is of the splitter's line, which starts no later. */
-static bool is_in_line(const struct splitter *splitter, size_t i, size_t offset)
+/* The item of text i whose line the byte at `offset` is of. */
+static size_t find_item(const struct merge_texts *texts, size_t i, size_t offset)
 {
-    return splitter->text == i && offset - splitter->offset <= splitter->line.length;
+    const struct merge_text *const text = &texts->texts[i];
+    size_t begin = text->begin, end = text->end; /* it is in [begin, end) */
+    while (end - begin > 1) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (merge_item_offset(texts->text_shift, text->items[middle]) <= offset)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return begin;
 }
 
 /* Lines at even distances in all texts, as if these stood behind each other: `count` of them, each
  * once. Returns how many are in samples. */
-static size_t take_samples(const struct line_order *order, const struct sorted_text *texts,
-                           size_t total_bytes, struct sample *samples, size_t count)
+static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
+                           struct sample *samples, size_t count)
 {
-    size_t i = 0, before = 0; /* bytes of the texts before texts[i] */
+    size_t i = 0, before = 0; /* bytes of the texts before text i */
     size_t taken = 0;
     for (size_t k = 0; k < count; k++) {
         const size_t at = total_bytes / count * k + total_bytes % count * k / count;
-        while (at - before >= texts[i].end - texts[i].begin) {
-            before += texts[i].end - texts[i].begin;
-            i++;
-        }
-        const size_t offset = texts[i].begin + (at - before);
-        if (taken > 0 && is_in_line(&samples[taken - 1].splitter, i, offset)) {
+        while (at - before >= merge_text_bytes(texts, i))
+            before += merge_text_bytes(texts, i++);
+        const size_t offset = merge_text_offset(texts, i, texts->texts[i].begin) + (at - before);
+        const size_t place = find_item(texts, i, offset);
+        if (taken > 0 && samples[taken - 1].splitter.text == i &&
+            samples[taken - 1].splitter.place == place) {
             samples[taken - 1].weight++;
             continue;
         }
-        struct splitter *const splitter = &samples[taken].splitter;
-        splitter->text = i;
-        splitter->offset = merge_cut_rank_line(order, &texts[i], offset, &splitter->line);
-        samples[taken++].weight = 1;
+        samples[taken++] = (struct sample){{texts->texts[i].items[place], i, place}, 1};
     }
     return taken;
 }
@@ -103,27 +113,31 @@ static void choose_splitters(const struct sample *samples, size_t parts,
 }
 
 /* The cuts at the splitters; at one that comes again, they are the same. */
-static void cut_at_splitters(const struct line_order *order, const struct sorted_text *texts,
-                             size_t count, const struct splitter *const *splitters, size_t parts,
-                             size_t *cuts, unsigned threads)
+static void cut_at_splitters(const struct merge_texts *texts,
+                             const struct splitter *const *splitters, size_t parts, size_t *cuts,
+                             unsigned threads)
 {
+    const size_t count = texts->count;
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
-    for (size_t part = 1; part < parts; part++)
-        for (size_t i = 0; i < count && (part == 1 || splitters[part] != splitters[part - 1]); i++)
-            cuts[part * count + i] = merge_cut_find(order, texts, i, splitters[part], false);
-    for (size_t part = 2; part < parts; part++)
-        if (splitters[part] == splitters[part - 1])
-            memcpy(cuts + part * count, cuts + (part - 1) * count, count * sizeof *cuts);
+    for (size_t i = 0; i < count; i++) {
+        size_t cut = cuts[i];
+        for (size_t part = 1; part < parts; part++) {
+            if (part == 1 || splitters[part] != splitters[part - 1])
+                cut = merge_cut_find(texts, i, cut, splitters[part]);
+            cuts[part * count + i] = cut;
+        }
+    }
 }
 
-bool merge_cut_evenly(const struct line_order *order, const struct sorted_text *texts, size_t count,
-                      size_t parts, size_t *cuts, unsigned threads, struct error *error)
+bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cuts, unsigned threads,
+                      struct error *error)
 {
+    const size_t count = texts->count;
     size_t total_bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        cuts[i] = texts[i].begin;
-        cuts[parts * count + i] = texts[i].end;
-        total_bytes += texts[i].end - texts[i].begin;
+        cuts[i] = texts->texts[i].begin;
+        cuts[parts * count + i] = texts->texts[i].end;
+        total_bytes += merge_text_bytes(texts, i);
     }
     if (parts == 1 || total_bytes == 0)
         return true;
@@ -132,10 +146,10 @@ bool merge_cut_evenly(const struct line_order *order, const struct sorted_text *
     const struct splitter **const splitters = calloc(parts, sizeof *splitters);
     const bool has_memory = samples && splitters;
     if (has_memory) {
-        const size_t taken = take_samples(order, texts, total_bytes, samples, sample_count);
-        qsort_r(samples, taken, sizeof *samples, compare_samples, (void *)order);
+        const size_t taken = take_samples(texts, total_bytes, samples, sample_count);
+        qsort_r(samples, taken, sizeof *samples, compare_samples, (void *)texts);
         choose_splitters(samples, parts, splitters);
-        cut_at_splitters(order, texts, count, splitters, parts, cuts, threads);
+        cut_at_splitters(texts, splitters, parts, cuts, threads);
     }
     free(splitters);
     free(samples);

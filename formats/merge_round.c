@@ -1,118 +1,52 @@
 /* merge_round.c - see merge_round.h. */
 #include "formats/merge_round.h"
 
-#include "formats/merge_tree.h"
+#include "formats/merge_cut.h"
 #include "formats/piece_writer.h"
 
+#include <omp.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* A part on its way through make_part and write_rest. */
-struct part {
-    struct merge_tree tree;
-    struct ranked_line last; /* the last line that went out, of a unique order */
-    bool has_last;
-    bool has_written;
-    bool is_done;
-};
 
 struct merging {
     const struct merge_round *round;
-    struct part *parts;
-    struct merge_run *runs; /* count of them a part */
-    uint32_t *losers;       /* the same */
-    size_t *cuts;           /* the same, and one row more */
+    struct merge_part *parts;
+    size_t *cuts; /* as merge_cut_evenly makes them */
     size_t part_count;
 };
-
-static void start_part(const struct merging *merging, size_t index)
-{
-    const struct merge_round *const round = merging->round;
-    struct part *const part = &merging->parts[index];
-    const size_t *const begins = merging->cuts + index * round->count;
-    const size_t *const ends = begins + round->count;
-    part->last = round->last;
-    part->has_last = round->has_last;
-    part->tree = (struct merge_tree){.order = round->order,
-                                     .runs = merging->runs + index * round->count,
-                                     .losers = merging->losers + index * round->count};
-    for (size_t i = 0; i < round->count; i++) {
-        const char *const text = round->texts[i].text;
-        if (begins[i] < ends[i])
-            merge_run_start(&part->tree.runs[part->tree.count++], round->order, text + begins[i],
-                            text + ends[i], i);
-    }
-    part->is_done = part->tree.count == 0;
-    if (!part->is_done)
-        merge_tree_start(&part->tree);
-}
-
-/* Whether the winner's line is to be left out of the output. */
-static inline bool is_duplicate(const struct part *part, const struct merge_run *run)
-{
-    return part->tree.order->unique && part->has_last &&
-           line_rank_compare(part->tree.order, &part->last, &run->line) == 0;
-}
-
-/* Notes that the winner's line has gone out, and takes it from its run. */
-static inline void pass_line(const struct merge_round *round, struct part *part,
-                             struct merge_run *run, bool is_written)
-{
-    if (is_written) {
-        part->last = run->line;
-        part->has_last = part->has_written = true;
-    }
-    merge_tree_advance(&part->tree);
-    part->is_done = merge_tree_winner(&part->tree)->is_empty ||
-                    (run->is_empty && round->goes_on && round->goes_on[run->input]);
-}
-
-/* Merges into the buffer up to the first line that does not fit; returns the bytes there are. */
-static size_t fill_buffer(const struct merge_round *round, struct part *part, unsigned char *buffer)
-{
-    size_t bytes = 0;
-    while (!part->is_done) {
-        struct merge_run *const run = merge_tree_winner(&part->tree);
-        const bool is_written = !is_duplicate(part, run);
-        const size_t size = run->line.length + 1;
-        if (is_written) {
-            if (size > SINK_BUFFER_BYTES - bytes)
-                break;
-            memcpy(buffer + bytes, run->line.text, size);
-            bytes += size;
-        }
-        pass_line(round, part, run, is_written);
-    }
-    return bytes;
-}
 
 static size_t make_part(const void *context, size_t index, unsigned char *buffer, size_t *bytes)
 {
     const struct merging *const merging = context;
-    start_part(merging, index);
-    *bytes = fill_buffer(merging->round, &merging->parts[index], buffer);
+    const struct merge_round *const round = merging->round;
+    const size_t *const begins = merging->cuts + index * round->texts.count;
+    struct merge_part *const part = &merging->parts[index];
+    part->last = round->last;
+    part->has_last = round->has_last;
+    merge_part_start(part, &round->texts, begins, begins + round->texts.count,
+                     &round->scratches[omp_get_thread_num()]);
+    *bytes = merge_part_fill(part, buffer, SINK_BUFFER_BYTES);
     return 0; /* the part itself knows where to go on */
 }
 
-/* A line that fits no buffer is written from where it is. */
+/* A line that fits no buffer is written from where it is. The thread is the one that made the part,
+ * and has made no other since. */
 static bool write_rest(const void *context, size_t index, size_t position, struct sink *sink,
                        struct error *error)
 {
     const struct merging *const merging = context;
-    struct part *const part = &merging->parts[index];
+    struct merge_part *const part = &merging->parts[index];
     (void)position;
-    if (part->is_done)
+    if (merge_part_is_done(part))
         return true;
     unsigned char *const buffer = malloc(SINK_BUFFER_BYTES);
     bool written = buffer != NULL || error_set(error, "%s: no memory to write it", sink_name(sink));
-    while (written && !part->is_done) {
-        const size_t bytes = fill_buffer(merging->round, part, buffer);
+    while (written && !merge_part_is_done(part)) {
+        const size_t bytes = merge_part_fill(part, buffer, SINK_BUFFER_BYTES);
         if (bytes > 0) {
             written = sink_write(sink, buffer, bytes, error);
-        } else if (!part->is_done) {
-            struct merge_run *const run = merge_tree_winner(&part->tree);
-            written = sink_write(sink, run->line.text, run->line.length + 1, error);
-            pass_line(merging->round, part, run, true);
+        } else if (!merge_part_is_done(part)) {
+            const struct ranked_line line = merge_part_take(part);
+            written = sink_write(sink, line.text, line.length + 1, error);
         }
     }
     free(buffer);
@@ -122,21 +56,12 @@ static bool write_rest(const void *context, size_t index, size_t position, struc
 /* Moves the texts' begins and the last line along. */
 static void end_round(struct merge_round *round, const struct merging *merging)
 {
-    for (size_t i = 0; i < round->count; i++)
-        round->texts[i].begin = round->texts[i].end;
-    if (round->goes_on) {
-        const struct merge_tree *const tree = &merging->parts[0].tree;
-        for (size_t k = 0; k < tree->count; k++) {
-            const struct merge_run *const run = &tree->runs[k];
-            struct sorted_text *const text = &round->texts[run->input];
-            if (!run->is_empty)
-                text->begin = (size_t)(run->line.text - text->text);
-        }
-    }
+    for (size_t i = 0; i < round->texts.count; i++)
+        round->texts.texts[i].begin = round->texts.texts[i].end;
     for (size_t i = merging->part_count; i-- > 0;) {
         if (merging->parts[i].has_written) {
             round->last = merging->parts[i].last;
-            round->has_last = true;
+            round->has_last = merging->parts[i].has_last;
             break;
         }
     }
@@ -144,20 +69,39 @@ static void end_round(struct merge_round *round, const struct merging *merging)
 
 static bool allocate(struct merging *merging, struct error *error)
 {
-    const struct merge_round *const round = merging->round;
+    const struct merge_texts *const texts = &merging->round->texts;
     size_t total_bytes = 0, cells;
-    for (size_t i = 0; i < round->count; i++)
-        total_bytes += round->texts[i].end - round->texts[i].begin;
-    merging->part_count = round->goes_on ? 1 : total_bytes / round->part_bytes;
+    for (size_t i = 0; i < texts->count; i++) {
+        const struct merge_text *const text = &texts->texts[i];
+        total_bytes += merge_text_bytes(texts, i) + (text->end - text->begin) * sizeof *text->items;
+    }
+    merging->part_count = total_bytes / merging->round->part_bytes;
     merging->part_count += merging->part_count == 0;
-    if (!__builtin_mul_overflow(merging->part_count + 1, round->count, &cells)) {
+    if (!__builtin_mul_overflow(merging->part_count + 1, texts->count, &cells)) {
         merging->parts = calloc(merging->part_count, sizeof *merging->parts);
-        merging->runs = calloc(cells, sizeof *merging->runs);
-        merging->losers = calloc(cells, sizeof *merging->losers);
         merging->cuts = calloc(cells, sizeof *merging->cuts);
     }
-    return (merging->parts && merging->runs && merging->losers && merging->cuts) ||
-           error_set(error, "no memory to merge %zu inputs", round->count);
+    return (merging->parts && merging->cuts) ||
+           error_set(error, "no memory to merge %zu inputs", texts->count);
+}
+
+/* Room for the largest part, for each thread. */
+static bool reserve_scratches(const struct merging *merging, struct error *error)
+{
+    const struct merge_round *const round = merging->round;
+    const size_t count = round->texts.count;
+    size_t most = 0;
+    for (size_t part = 0; part < merging->part_count; part++) {
+        const size_t *const begins = merging->cuts + part * count, *const ends = begins + count;
+        size_t items = 0;
+        for (size_t i = 0; i < count; i++)
+            items += ends[i] - begins[i];
+        most = items > most ? items : most;
+    }
+    for (size_t i = 0; i < round->threads && i < merging->part_count; i++)
+        if (!merge_scratch_reserve(&round->scratches[i], most, count, error))
+            return false;
+    return true;
 }
 
 bool merge_round_run(struct merge_round *round, struct sink *sink, struct error *error)
@@ -165,8 +109,8 @@ bool merge_round_run(struct merge_round *round, struct sink *sink, struct error 
     bool ok = false;
     struct merging merging = {.round = round};
     TRY(allocate(&merging, error));
-    TRY(merge_cut_evenly(round->order, round->texts, round->count, merging.part_count, merging.cuts,
-                         round->threads, error));
+    TRY(merge_cut_evenly(&round->texts, merging.part_count, merging.cuts, round->threads, error));
+    TRY(reserve_scratches(&merging, error));
     const struct piece_maker maker = {
         .context = &merging,
         .pieces = merging.part_count,
@@ -179,8 +123,6 @@ bool merge_round_run(struct merge_round *round, struct sink *sink, struct error 
     ok = true;
 done:
     free(merging.parts);
-    free(merging.runs);
-    free(merging.losers);
     free(merging.cuts);
     return ok;
 }

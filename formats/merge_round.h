@@ -1,28 +1,23 @@
 /* merge_round.h - texts in memory merged into one, by several threads.
  *
- *   texts -> merge_cut: parts -> each thread: a tree of losers over a part -> sink, in order
+ *   texts -> merge_cut: parts -> each thread: merge_part -> sink, in order
  */
 #ifndef FORMATS_MERGE_ROUND_H
 #define FORMATS_MERGE_ROUND_H
 
 #include "core/error.h"
-#include "core/line_order.h"
-#include "formats/line_rank.h"
-#include "formats/merge_cut.h"
+#include "formats/merge_part.h"
+#include "formats/merge_texts.h"
 #include "formats/sink.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct merge_round {
-    const struct line_order *order;
-    struct sorted_text *texts; /* `begin` is moved along to where the round has stopped */
-    size_t count;
-    /* NULL: the texts are in order, and are merged to their ends. Else they need not be; the next
-     * line is the least of their first ones, until a text i is used up whose goes_on[i] is true. */
-    const bool *goes_on;
+    struct merge_texts texts; /* `begin` is moved along to where the round has stopped */
     unsigned threads;
-    size_t part_bytes; /* merged at a time by one thread */
+    struct merge_scratch *scratches; /* of each thread; the caller's, and kept */
+    size_t part_bytes;               /* of text and items, merged at a time by one thread */
     /* Of a unique order, in and out: the last line that was written. The text is the caller's, or
      * one of texts. */
     struct ranked_line last;
@@ -32,5 +27,10 @@ struct merge_round {
 /* Writes the merged lines; of a unique order, those whose keys are not equal to those of the line
  * written before. */
 bool merge_round_run(struct merge_round *round, struct sink *sink, struct error *error);
+
+/* The same of texts that need not be in order: the next line is the least of their first ones,
+ * until a text i is used up whose goes_on[i] is true. */
+bool merge_round_run_disordered(struct merge_round *round, const bool *goes_on, struct sink *sink,
+                                struct error *error);
 
 #endif

@@ -14,7 +14,8 @@
  * writer threads while buffers are on their way, and to the caller otherwise: whatever the caller
  * does itself first waits until every buffer is written. A failure of a thread is kept; the threads
  * go on to take buffers without writing them, so that nobody waits forever, and the next call on
- * the sink returns the failure.
+ * the sink returns the failure. Threads are started with the second buffer: what fits one is
+ * written by the caller in the end.
  */
 #include "formats/sink.h"
 
@@ -43,10 +44,11 @@ struct writer {
     unsigned thread_count;  /* that run; 0: not started */
     unsigned char *buffers; /* all of them, in one block */
     size_t buffer_count;
-    struct ring *idle;      /* not lent, not filled */
-    struct ring *filled;    /* to be written, in order */
-    pthread_mutex_t taking; /* held while a buffer is taken and its place claimed */
-    pthread_mutex_t lock;   /* over the rest */
+    struct ring *idle;        /* not lent, not filled */
+    struct ring *filled;      /* to be written, in order */
+    pthread_mutex_t starting; /* held while threads start, or the caller does their work */
+    pthread_mutex_t taking;   /* held while a buffer is taken and its place claimed */
+    pthread_mutex_t lock;     /* over the rest */
     pthread_cond_t is_drained;
     size_t unwritten; /* buffers put and not yet written */
     struct error error;
@@ -95,29 +97,52 @@ static bool has_failed(struct writer *writer)
     return failed;
 }
 
+static void write_taken(struct sink *sink, struct ring_entry entry, uint64_t place)
+{
+    struct writer *writer = &sink->writer;
+    struct error error = {0};
+    if (!has_failed(writer)) {
+        if (sink->frames)
+            frame_writer_write(sink->frames, entry.data, entry.bytes, &error);
+        else
+            output_file_write(&sink->output, place, entry.data, entry.bytes, 1, sink->name, &error);
+    }
+    ring_push(writer->idle, entry);
+    pthread_mutex_lock(&writer->lock);
+    error_merge(&writer->error, &error);
+    if (--writer->unwritten == 0)
+        pthread_cond_signal(&writer->is_drained);
+    pthread_mutex_unlock(&writer->lock);
+}
+
 static void *writer_main(void *opaque)
 {
     struct sink *sink = opaque;
+    struct ring_entry entry;
+    uint64_t place;
+    while (take_filled(sink, &entry, &place))
+        write_taken(sink, entry, place);
+    return NULL;
+}
+
+static bool is_unwritten(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    const bool unwritten = writer->unwritten > 0;
+    pthread_mutex_unlock(&writer->lock);
+    return unwritten;
+}
+
+/* Does the threads' work where none has been started. */
+static void write_without_threads(struct sink *sink)
+{
     struct writer *writer = &sink->writer;
     struct ring_entry entry;
     uint64_t place;
-    while (take_filled(sink, &entry, &place)) {
-        struct error error = {0};
-        if (!has_failed(writer)) {
-            if (sink->frames)
-                frame_writer_write(sink->frames, entry.data, entry.bytes, &error);
-            else
-                output_file_write(&sink->output, place, entry.data, entry.bytes, 1, sink->name,
-                                  &error);
-        }
-        ring_push(writer->idle, entry);
-        pthread_mutex_lock(&writer->lock);
-        error_merge(&writer->error, &error);
-        if (--writer->unwritten == 0)
-            pthread_cond_signal(&writer->is_drained);
-        pthread_mutex_unlock(&writer->lock);
-    }
-    return NULL;
+    pthread_mutex_lock(&writer->starting);
+    while (writer->thread_count == 0 && is_unwritten(writer) && take_filled(sink, &entry, &place))
+        write_taken(sink, entry, place);
+    pthread_mutex_unlock(&writer->starting);
 }
 
 /* Makes the buffers, all idle, and the rings. The buffers are mapped: malloc(3) would keep them
@@ -141,18 +166,26 @@ static bool writer_allocate(struct writer *writer, size_t count)
     return true;
 }
 
-/* Starts one thread, and more as far as they can be had. */
+/* Starts one thread, and more as far as they can be had, when a second buffer is lent: what fits
+ * one is written by the caller, as a thread takes longer to start than that. */
 static bool writer_start(struct sink *sink, struct error *error)
 {
     struct writer *writer = &sink->writer;
     const unsigned wanted = sink->output.writers;
+    if (!writer->buffers)
+        return writer_allocate(writer, (size_t)SPARE_BUFFERS + sink->threads + (wanted - 1)) ||
+               error_set(error, "%s: no memory to write it", sink->name);
     if (writer->thread_count > 0)
         return true;
-    if (!writer_allocate(writer, (size_t)SPARE_BUFFERS + sink->threads + (wanted - 1)))
-        return error_set(error, "%s: no memory to write it", sink->name);
-    do
+    pthread_mutex_lock(&writer->starting);
+    errno = 0;
+    while (errno == 0 && writer->thread_count < wanted) {
         errno = pthread_create(&writer->threads[writer->thread_count], NULL, writer_main, sink);
-    while (errno == 0 && ++writer->thread_count < wanted);
+        writer->thread_count += errno == 0;
+    }
+    const int problem = errno;
+    pthread_mutex_unlock(&writer->starting);
+    errno = problem;
     return writer->thread_count > 0 ||
            error_set_errno(error, "%s: cannot start a thread to write it", sink->name);
 }
@@ -161,6 +194,8 @@ static bool writer_start(struct sink *sink, struct error *error)
 static bool writer_check(struct sink *sink, bool drain, struct error *error)
 {
     struct writer *writer = &sink->writer;
+    if (drain)
+        write_without_threads(sink);
     pthread_mutex_lock(&writer->lock);
     while (drain && writer->unwritten > 0)
         pthread_cond_wait(&writer->is_drained, &writer->lock);
@@ -189,6 +224,7 @@ static void writer_end(struct writer *writer)
     pthread_cond_destroy(&writer->is_drained);
     pthread_mutex_destroy(&writer->lock);
     pthread_mutex_destroy(&writer->taking);
+    pthread_mutex_destroy(&writer->starting);
 }
 
 static bool open_frames(struct sink *sink, int level, struct error *error)
@@ -210,6 +246,7 @@ static struct sink *sink_create(const char *name, const struct codec *codec, uns
     struct sink *const sink = calloc(1, sizeof *sink);
     if (!sink)
         return NULL;
+    pthread_mutex_init(&sink->writer.starting, NULL);
     pthread_mutex_init(&sink->writer.taking, NULL); /* none of these can fail on Linux */
     pthread_mutex_init(&sink->writer.lock, NULL);
     pthread_cond_init(&sink->writer.is_drained, NULL);

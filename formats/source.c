@@ -51,8 +51,12 @@ struct source {
     unsigned threads;
     const struct codec *codec;
     struct frame_reader *frames; /* reads the file; NULL for a plain source */
-    bool is_run;           /* a part of a file that is not the source's to close or to seek in */
-    bool is_sized;         /* a regular file whose size is known */
+    bool is_standard_input;
+    bool is_run;    /* a part of a file that is not the source's to close or to seek in */
+    bool is_sized;  /* a regular file whose size is known */
+    bool is_parked; /* `file` is open only while it is read */
+    dev_t device;   /* with the inode: which file it is, of a regular one */
+    ino_t inode;
     uint64_t file_bytes;   /* its size, or where the run ends */
     uint64_t file_offset;  /* where the next read from it starts */
     uint64_t content_left; /* to be decoded; SIZE_UNKNOWN where frames do not tell */
@@ -119,6 +123,37 @@ static bool read_file_shared(struct source *source, void *data, size_t bytes, si
     return true;
 }
 
+/* Opens the file of a parked source where the next read starts. */
+static bool open_again(struct source *source, struct error *error)
+{
+    struct stat status;
+    source->file = descriptor_raise(open(source->name, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (source->file < 0 || fstat(source->file, &status) < 0 ||
+        lseek(source->file, (off_t)source->file_offset, SEEK_SET) < 0)
+        return error_set_errno(error, "%s", source->name);
+    return (status.st_dev == source->device && status.st_ino == source->inode) ||
+           error_set(error, "%s: it was replaced by another file while it was read", source->name);
+}
+
+static void close_file(struct source *source)
+{
+    if (source->file >= 0)
+        close(source->file);
+    source->file = -1;
+}
+
+/* Of a plain source. */
+static bool read_plain(struct source *source, void *data, size_t bytes, size_t *got,
+                       struct error *error)
+{
+    bool ok = !source->is_parked || open_again(source, error);
+    ok = ok && read_file_shared(source, data, bytes, got, error) &&
+         (*got > 0 || read_file(source, data, bytes, got, error));
+    if (source->is_parked)
+        close_file(source);
+    return ok;
+}
+
 /* Reads 1..bytes decoded bytes past those in `peeked`, which may wait; *got 0 at the end. */
 static bool read_some(struct source *source, void *data, size_t bytes, size_t *got,
                       struct error *error)
@@ -134,11 +169,8 @@ static bool read_some(struct source *source, void *data, size_t bytes, size_t *g
             return false;
         if (source->content_left != SIZE_UNKNOWN)
             source->content_left -= *got < source->content_left ? *got : source->content_left;
-    } else {
-        if (!read_file_shared(source, data, bytes, got, error))
-            return false;
-        if (*got == 0 && !read_file(source, data, bytes, got, error))
-            return false;
+    } else if (!read_plain(source, data, bytes, got, error)) {
+        return false;
     }
     source->ended = *got == 0;
     if (source->ended) { /* other inputs may come, and have need of threads and memory */
@@ -171,6 +203,8 @@ static bool open_file(struct source *source, bool is_standard_input, struct erro
         return error_set_errno(error, "%s", source->name);
     source->file_offset = (uint64_t)offset;
     source->file_bytes = (uint64_t)status.st_size;
+    source->device = status.st_dev;
+    source->inode = status.st_ino;
     source->is_sized = status.st_size > 0; /* the files of /proc claim 0 and hold more */
     return true;
 }
@@ -215,6 +249,7 @@ bool source_open(const char *path, unsigned threads, struct source **out, struct
     source->file = -1;
     source->threads = threads;
     source->codec = &codecs[0];
+    source->is_standard_input = is_standard_input;
     source->name = strdup(is_standard_input ? "standard input" : path);
     if (!source->name) {
         error_set(error, "%s: no memory to open it", path);
@@ -227,6 +262,14 @@ bool source_open(const char *path, unsigned threads, struct source **out, struct
 done:
     source_close(source);
     return false;
+}
+
+void source_park(struct source *source)
+{
+    if (source->is_sized && !source->is_run && !source->frames && !source->is_standard_input) {
+        close_file(source);
+        source->is_parked = true;
+    }
 }
 
 bool source_open_run(const struct spill_run *run, struct source **out, struct error *error)
@@ -300,8 +343,8 @@ static void release(struct source *source)
 {
     frame_reader_close(source->frames);
     source->frames = NULL;
-    if (source->file >= 0 && !source->is_run)
-        close(source->file);
+    if (!source->is_run)
+        close_file(source);
     source->file = -1;
     free(source->peeked.data);
     source->peeked = (struct buffer){0};

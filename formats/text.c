@@ -9,6 +9,7 @@
  * bytes, does not come here: lines.h.)
  */
 #include "core/backend.h"
+#include "core/trace.h"
 #include "formats/format.h"
 #include "formats/line_error.h"
 #include "formats/newlines.h"
@@ -130,6 +131,7 @@ static bool fill_block(const struct reader *reader, size_t room, struct block *b
 /* Reads the piece's lines into the items of the same numbers, up to the first bad one. */
 static void parse_piece(struct piece *piece, const struct key_type *type, unsigned char *items)
 {
+    const uint64_t begin_ns = trace_begin();
     const size_t item_bytes = type->bytes;
     size_t line = piece->first_line;
     piece->bad_line = SIZE_MAX;
@@ -148,6 +150,7 @@ static void parse_piece(struct piece *piece, const struct key_type *type, unsign
         memcpy(items + line * item_bytes, &bits, item_bytes);
         p = newline + 1;
     }
+    trace_end(TRACE_PARSE, begin_ns, (uint64_t)(piece->end - piece->begin));
 }
 
 /* Cuts the block into pieces of about equal size; each may be empty. */

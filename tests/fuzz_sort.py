@@ -5,7 +5,7 @@
   fuzz_sort.py --seconds N [--seed S]    for so long
   fuzz_sort.py --seed S --first K --rounds 1    round K again
 
-A round is a set of options and some inputs, both made by a generator of random numbers that is
+A round is a set of options and some inputs (fuzz_case.py), made by a generator of random numbers that is
 seeded with S and the number of the round, so that a round is the same whatever ran before it.
 Standard output, the file of -o, the exit status and the line of -c must be those of sort(1) in the
 C locale. Of a mismatch, the smallest input and the fewest options that still show it are looked
@@ -26,526 +26,22 @@ import multiprocessing
 import os
 import queue
 import random
-import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-SORT = shutil.which("sort")
+sys.dont_write_bytecode = True  # nothing is left in tests/
+from fuzz_case import (SORT, cut_headers, first_lines, is_action, is_order_of_sort, known_long_options,
+                       known_paths, lines_of, make_case, stdin_of, vary_for_device, words_of,
+                       words_of_gpusort, words_of_sort)  # fmt: skip
+
 TIME_LIMIT_S = 60
-PIPE_BYTES = 60000  # what a pipe takes before anyone reads it
 MISMATCHES_MAX = 20
 SHRINK_TRIES = 1500
 SHRINK_TIME_S = 30
-
-# ---- text ----------------------------------------------------------------------------------------
-
-# How many digits a part of a number has: those at which a machine word, a double or a long double
-# is full count more than others.
-DIGIT_COUNTS = [0, 1, 1, 1, 1, 2, 2, 3, 4, 6, 8, 9, 10, 15, 16, 17, 18, 19, 19, 20, 20, 21, 25, 40, 65]
-
-BOUNDARIES = [
-    b"0", b"-0", b"0.0", b"1", b"-1", b"0.1", b"0.3", b"1e22", b"1e23", b"1e27", b"1e28", b"255", b"256",
-    b"9007199254740991", b"9007199254740992", b"9007199254740993", b"9007199254740995",
-    b"9223372036854775807", b"9223372036854775808", b"18446744073709551615",
-    b"18446744073709551616", b"18446744073709551617", b"36893488147419103231",
-    b"1e308", b"1.7976931348623157e308", b"1.7976931348623159e308", b"5e-324", b"2e-324",
-    b"2.2250738585072014e-308", b"1e4000", b"-1e4000", b"1e-4000", b"1e4932", b"1e4933",
-    b"1.18973149535723176502e4932", b"1.18973149535723176509e4932", b"3.3621031431120935063e-4932",
-    b"3.6e-4951", b"1.9e-4951", b"1.8e-4951", b"2e-4951", b"1e-4951", b"5.4e-4951", b"5.5e-4951",
-    b"1e99999999999999999999", b"1e-99999999999999999999", b"inf", b"-inf", b"Infinity", b"INF", b"nan", b"NaN",
-    b"0x", b"0x1p", b"0x.8", b"0x1.8p1", b"0x1e1", b"0xffffffffffffffff", b"0x1.00000000000000010",
-    b"0x1.00000000000000011", b"0x1p-16445", b"0x1p-16446", b"0x1p16383", b"0x1p16384", b"-0x1", b"0X1P+2",
-]  # fmt: skip
-WORDS = [b"", b"a", b"A", b"b", b"ab", b"abc", b"abcdefgh", b"abcdefghi", b"infin", b"in", b"na", b"e5", b"E",
-         b"-", b"+", b".", b"-.", b"--1", b"+-1", b"x", b"K", b"-K", b"1,000", b"1:2", b"1/2", b"\0", b"\xff",
-         b"\0\0", b"\xff\xfe", b"\xa0", b"\xd9\xa1"]  # fmt: skip
-ODD_BYTES = b"\0\x01\t\v\f\r !\"%,-./09:+aekKxX\\\x7f\x80\xa0\xff"
-BLANKS = [b" ", b" ", b"  ", b"\t", b" \t ", b"   "]
-SUFFIXES = b"kKKMMGTPEZYRQ"
-OTHER_SUFFIXES = [b"m", b"g", b"B", b"i", b"KiB", b"Ki", b"MK", b" K", b"e3", b"x", b"\0K", b".K", b"\r"]
-
-
-def digits(rng, count):
-    """Digits of which many are alike, as carries and long runs of one digit are where errors are."""
-    kind = rng.random()
-    if kind < 0.2:
-        return rng.choice(b"0019").to_bytes(1, "big") * count
-    if kind < 0.35 and count:
-        return rng.choice(b"0099").to_bytes(1, "big") * (count - 1) + b"%d" % rng.randrange(10)
-    return bytes(rng.choices(b"0123456789", k=count))
-
-
-def digit_count(rng):
-    if rng.random() < 0.004:
-        return rng.choice([100, 300, 1000, 5000])
-    return rng.choice(DIGIT_COUNTS)
-
-
-def decimal(rng):
-    """What -n reads, and a little of what it does not."""
-    text = rng.choice([b"", b"", b"", b"-", b"-", b"+", b"--"] if rng.random() < 0.2 else [b"", b"", b"-"])
-    if rng.random() < 0.15:
-        text += b"0" * rng.choice([1, 2, 9, 20, 40])
-    text += digits(rng, digit_count(rng))
-    if rng.random() < 0.45:
-        text += b"." + digits(rng, digit_count(rng))
-        if rng.random() < 0.15:
-            text += b"0" * rng.choice([1, 2, 9, 20])
-    return text
-
-
-def hex_number(rng):
-    """Mantissas of up to 20 digits, so that some have to be rounded."""
-    text = rng.choice([b"", b"-", b"+"]) + rng.choice([b"0x", b"0X"])
-    text += b"%x" % rng.getrandbits(rng.choice([1, 4, 8, 53, 63, 64, 65, 80]))
-    if rng.random() < 0.5:
-        text += b"." + b"%x" % rng.getrandbits(rng.choice([1, 8, 52, 63, 64, 65, 80]))
-    if rng.random() < 0.5:
-        text += rng.choice([b"p", b"P"]) + b"%d" % rng.choice([0, 1, -1, 3, -4, 60, -64, 16000, -16445])
-    return text
-
-
-def half_way(rng):
-    """A number in the middle of two neighbours of 24, 53 or 64 bits, or next to the middle."""
-    bits = rng.choice([24, 53, 53, 64, 64, 64])
-    mantissa = ((1 << (bits - 1)) + rng.getrandbits(bits - 1)) * 2 + 1
-    if rng.random() < 0.2:
-        mantissa = (1 << (bits + 1)) - 1  # rounds up to the next power of two
-    exponent = rng.choice([-1, -1, 0, 1, 7, -7, 40, -40, 150, -150] + [-16000] * (rng.random() < 0.01))
-    if exponent >= 0:
-        text = b"%d" % (mantissa << exponent)
-        text += rng.choice([b"", b"", b".", b".0"])
-    else:
-        text = b"%0*d" % (1 - exponent, mantissa * 5**-exponent)
-        text = text[:exponent] + b"." + text[exponent:]
-    beside = rng.random()
-    if beside < 0.25 and b"." in text:
-        text += b"0" * rng.choice([0, 3, 30]) + b"1"
-    elif beside < 0.5 and text[-1:].isdigit() and text[-1:] != b"0":
-        text = text[:-1] + b"%d" % (text[-1] - 49) + b"9" * rng.choice([0, 3, 30]) * (b"." in text)
-    return rng.choice([b"", b"", b"-"]) + text
-
-
-def cut_half_way(rng):
-    """The first digits of a number in the middle of two neighbours, of any size."""
-    bits = rng.choice([53, 53, 64])
-    mantissa = ((1 << (bits - 1)) + rng.getrandbits(bits - 1)) * 2 + 1
-    exponent = rng.randrange(-1000, 1000) if rng.random() < 0.8 else rng.randrange(-16000, 16000)
-    text = b"%d" % (mantissa << exponent if exponent >= 0 else mantissa * 5**-exponent)
-    digits_kept = rng.choice([17, 18, 19, 19, 20, 21, 24])
-    return b"%se%d" % (text[:digits_kept], len(text[digits_kept:]) + min(exponent, 0))
-
-
-def general(rng):
-    """What -g reads."""
-    kind = rng.random()
-    if kind < 0.15:
-        return rng.choice(BOUNDARIES)
-    if kind < 0.25:
-        return hex_number(rng)
-    if kind < 0.35:
-        return half_way(rng)
-    if kind < 0.45:
-        return cut_half_way(rng)
-    text = decimal(rng)
-    if rng.random() < 0.5:
-        text += rng.choice([b"e", b"E"]) + rng.choice([b"", b"", b"-", b"+"])
-        text += b"%d" % rng.choice([0, 1, 2, 3, 5, 10, 22, 27, 60, 308, 324, 4000, 4931, 4932, 4951])
-    return text
-
-
-def human(rng):
-    """What -h reads, and a little of what it does not."""
-    text = decimal(rng) if rng.random() < 0.5 else b"%d" % rng.randrange(-3, 1100)
-    kind = rng.random()
-    if kind < 0.7:
-        return text + rng.choice(SUFFIXES).to_bytes(1, "big")
-    return text + rng.choice(OTHER_SUFFIXES) if kind < 0.8 else text
-
-
-def word(rng):
-    if rng.random() < 0.4:
-        return rng.choice(WORDS)
-    count = rng.choice([1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 40])
-    alphabet = rng.choice([b"ab", b"ab ", ODD_BYTES, b"\0a", b"\xff\xfe\0"])
-    return bytes(rng.choices(alphabet, k=count))
-
-
-def any_bytes(rng):
-    return rng.randbytes(rng.choice([0, 1, 2, 8, 9, 20]))
-
-
-CELLS = {"n": decimal, "g": general, "h": human, "b": word, "?": any_bytes}
-
-
-def respell(rng, text):
-    """Text that is often equal by value, or next to it."""
-    kind = rng.randrange(14)
-    long_number = re.match(rb"-?([0-9]{15,30})", text)
-    if long_number and rng.random() < 0.5:
-        begin, end = long_number.span(1)
-        return text[:begin] + b"%d" % (int(long_number[1]) + rng.choice([-2, -1, -1, 1, 1, 2])) + text[end:]
-    sign = text[:1] if text[:1] in (b"-", b"+") else b""
-    rest = text[len(sign) :]
-    if kind == 0:
-        return sign + b"0" * rng.choice([1, 2, 20]) + rest
-    if kind == 1 and rest.isdigit():
-        return text + rng.choice([b".", b".0", b".00000000000000000000", b"e0", b"E+00", b".0000000000000000000000001"])
-    if kind == 2 and rest.isdigit() and len(rest) < 40:
-        return sign + b"0x%x" % int(rest)
-    if kind == 3 and rest.isdigit():
-        return sign + rest + b"0" * 3 + b"e-3"
-    if kind == 4 and re.fullmatch(rb"[0-9]*\.[0-9]+", rest):
-        return text + b"0" * rng.choice([1, 7, 30]) + rng.choice([b"", b"", b"1"])
-    if kind == 5 and rest[-1:].isdigit():
-        return text[:-1] + b"%d" % rng.randrange(10)
-    if kind == 6:
-        return rng.choice([b" ", b"  ", b"\t", b" \t", b"\v", b"\f", b"\r", b"\n"]) + text
-    if kind == 7:
-        return text + rng.choice([b" ", b"\0", b"x", b"\r", b",5", b".5", b"e", b"K", b"k", b"M", b"\xff", b"\v"])
-    if kind == 8 and not rest[:1].isalpha():
-        return rng.choice([b"-", b"+", b""]) + rest
-    if kind == 9 and text:
-        return text[: rng.randrange(len(text))]
-    if kind == 10 and text:
-        at = rng.randrange(len(text) + 1)
-        return text[:at] + bytes([rng.choice(ODD_BYTES)]) + text[at:]
-    if kind == 11:
-        return text.swapcase()
-    return text
-
-
-class Lines:
-    """Makes lines whose cells come from a small pool, so that many are equal or nearly so."""
-
-    def __init__(self, rng, orders, separator, field_count, terminator):
-        self.rng = rng
-        self.blanks = BLANKS if terminator == b"\n" else BLANKS + [b"\n", b"\n", b" \n", b"\n\t"]
-        self.separator = separator
-        self.field_count = field_count
-        styles = orders * 4 + ["n", "g", "h", "b", "?"] if rng.random() < 0.9 else ["b", "?"]
-        self.pool = [CELLS[rng.choice(styles)](rng) for _ in range(rng.choice([1, 2, 3, 4, 6, 10, 20]))]
-        self.styles = styles
-        self.fresh = rng.choice([0.02, 0.2, 0.7])
-        self.altered = rng.choice([0.1, 0.4, 0.8])
-
-    def cell(self):
-        rng = self.rng
-        text = CELLS[rng.choice(self.styles)](rng) if rng.random() < self.fresh else rng.choice(self.pool)
-        if rng.random() < 0.05:
-            text = rng.choice(self.blanks) + text
-        return respell(rng, text) if rng.random() < self.altered else text
-
-    def line(self):
-        rng = self.rng
-        if self.field_count == 0:
-            return self.cell()
-        count = max(0, self.field_count + rng.choice([-2, -1, 0, 0, 0, 0, 1]))
-        cells = [self.cell() for _ in range(count)]
-        if self.separator is not None:
-            return self.separator.join(cells)
-        text = rng.choice(self.blanks) if rng.random() < 0.2 else b""
-        for cell in cells:
-            text += cell + rng.choice(self.blanks)
-        return text.rstrip() if rng.random() < 0.8 else text
-
-    def many(self, count):
-        """More than a few lines are drawn from some hundred, most with a number of their own."""
-        if count <= 300:
-            return [self.line() for _ in range(count)]
-        rng = self.rng
-        some = [self.line() for _ in range(300)]
-        own = rng.choice([0, 0.5, 1])
-        return [b"%d" % rng.randrange(-count, count) + line if rng.random() < own else line
-                for line in rng.choices(some, k=count)]  # fmt: skip
-
-
-def strict_line(rng):
-    """One number, and blanks at most."""
-    text = rng.choice([general, decimal])(rng)
-    if not re.fullmatch(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(inf|nan|NaN|Infinity|INF)"
-                        rb"|[-+]?0[xX][0-9a-f]+(\.[0-9a-f]*)?([pP][-+]?[0-9]+)?", text):  # fmt: skip
-        text = b"%d" % rng.randrange(-20, 20)
-    return rng.choice([b"", b"", b" ", b"\t "]) + text + rng.choice([b"", b"", b"", b" ", b"\t"])
-
-
-# ---- options -------------------------------------------------------------------------------------
-
-# Words of the command line that only make sense together; `gives_order` if they are what makes
-# gpusort compare as sort(1) does.
-Unit = collections.namedtuple("Unit", "words gives_order")
-
-LONG = {
-    "n": [b"--numeric-sort", b"--sort=numeric"],
-    "g": [b"--general-numeric-sort", b"--sort=general-numeric"],
-    "h": [b"--human-numeric-sort", b"--sort=human-numeric"],
-    "r": [b"--reverse"],
-    "s": [b"--stable"],
-    "u": [b"--unique"],
-    "z": [b"--zero-terminated"],
-    "b": [b"--ignore-leading-blanks"],
-    "c": [b"--check", b"--check=diagnose-first"],
-    "C": [b"--check=quiet", b"--check=silent"],
-    "m": [b"--merge"],
-    "header": [b"--header"],  # of gpusort alone
-    "top": [b"--top"],
-}
-SEPARATORS = [b",", b",", b",", b":", b"\t", b" ", b";", b"x", b"0", b"1", b".", b"-", b"e", b"K", b"\\", b"\\0",
-              b"\n", b"\xff", b"\r", b"a"]  # fmt: skip
-WRONG = [
-    [b"-k0"], [b"-k1.0"], [b"-k1,0"], [b"-k"], [b"-k1,"], [b"-k1x"], [b"-kx"], [b"-k-1"], [b"-k1."],
-    [b"-k1.x"], [b"-k1ng"], [b"-k1n,2h"], [b"-k1,2.x"], [b"-k1n2"], [b"-k", b""], [b"-t", b""], [b"-tab"],
-    [b"-t,", b"-t:"], [b"-n", b"-g"], [b"-g", b"-h"], [b"-n", b"-h"], [b"-c", b"-C"], [b"-k1 "], [b"-k1,2,3"],
-    [b"no-such-file"], [b"-c", b"in0", b"in0"], [b"-c", b"-o", b"out"], [b"--files0-from=no-such-file"],
-]  # fmt: skip
-
-
-def known_long_options(gpusort):
-    """The options of LONG that gpusort says it has."""
-    said = subprocess.run([gpusort, "--help"], capture_output=True, check=False).stdout
-    known = set(re.findall(rb"--[a-z0-9-]+", said))
-    found = {letter: [word for word in words if word.split(b"=")[0] in known] for letter, words in LONG.items()}
-    return {letter: words for letter, words in found.items() if words}
-
-
-def known_paths(gpusort):
-    """The GPU's paths, each with its sizes of tiles."""
-    said = subprocess.run([gpusort, "--list"], capture_output=True, check=False).stdout
-    lines = said.partition(b"\n  gpu ")[2].splitlines()[1:]
-    paths = [(line.split()[0], line.partition(b"; tiles of ")[2].split(b", ")) for line in lines]
-    return [(path, [tile for tile in tiles if tile.isdigit()]) for path, tiles in paths]
-
-
-def is_order_of_sort(option, text):
-    """Whether the text is in order as sort(1) has it."""
-    command = [SORT, "-C", option]
-    return subprocess.run(command, input=text, check=False, env={"LC_ALL": "C"}).returncode == 0
-
-
-def with_one_nan(inputs):
-    """Only the first NaN stays one, the others become infinities."""
-    kept = []
-
-    def stays(match):
-        kept.append(match)
-        return match[0] if len(kept) == 1 else b"inf"
-
-    return [re.sub(rb"(?i)nan", stays, text) for text in inputs]
-
-
-def key_unit(rng, orders, field_count):
-    """A -k, most of whose places are in the lines."""
-
-    def place(is_end):
-        field = rng.choice([1, 1, 2, 2, 3, max(1, field_count), field_count + 1])
-        if rng.random() < 0.01:
-            field = rng.choice([100, 4294967296, 10**19, 10**25])
-        text = b"%d" % field
-        if rng.random() < 0.3:
-            character = rng.choice([1, 1, 2, 3, 4, 5, 9, 30] + [0] * (2 * is_end))
-            if rng.random() < 0.01:
-                character = rng.choice([4294967296, 9 * 10**18])
-            text += b".%d" % character
-        return text
-
-    order = rng.choice(["", "", "", "n", "g", "h"] if rng.random() < 0.6 else ["n", "g", "h"])
-    letters = ["", ""]
-    if order:
-        letters[rng.random() < 0.2] += order
-        orders.append(order)
-    for which in (0, 1):
-        if rng.random() < 0.15:
-            letters[which] += "b"
-    if rng.random() < 0.2:
-        letters[rng.random() < 0.5] += "r"
-    text = place(False) + "".join(rng.sample(letters[0], len(letters[0]))).encode()
-    if rng.random() < 0.7 or letters[1]:
-        text += b"," + place(True) + letters[1].encode()
-    form = rng.random()
-    words = [b"-k" + text] if form < 0.6 else [b"-k", text] if form < 0.9 else [b"--key=" + text]
-    return Unit(words, True)
-
-
-def letter_units(rng, letters, long_options):
-    """The letters, one by one or together, or in their long form."""
-    if len(letters) > 1 and rng.random() < 0.5:
-        return [Unit([b"-" + "".join(letters).encode()], any(x in "ngh" for x in letters))]
-    units = []
-    for letter in letters:
-        words = [b"-" + letter.encode()]
-        if letter in long_options and rng.random() < 0.1:
-            words = [rng.choice(long_options[letter])]
-        units.append(Unit(words, letter in "ngh"))
-    return units
-
-
-# ---- a round -------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass
-class Case:
-    units: list  # of options
-    inputs: list  # of bytes
-    action: str = ""  # "", "c", "C" or "m"
-    is_presorted: bool = False  # the inputs are sorted by sort(1) first
-    disturbed_at: float = None  # two lines about there change places again
-    terminator: bytes = b"\n"
-    delivery: str = "files"  # "files", "names" (--files0-from), "input" or "pipe"
-    output: str = ""  # "", "out" or "in0", of -o
-    strict: bool = False  # gpusort's order without letters, which is -g of sort(1)
-    header: int = 0  # lines of each input, the same in all, that are not sorted and come first
-    top: int = 0  # lines that are written; 0 is all
-    device_words: list = dataclasses.field(default_factory=list)  # how the GPU is to sort it
-
-    def in_domain(self):
-        if not self.inputs or (self.output == "in0" and self.delivery not in ("files", "names")):
-            return False
-        return self.strict or any(unit.gives_order for unit in self.units)
-
-
-def make_strict_case(rng):
-    terminator = b"\0" if rng.random() < 0.1 else b"\n"
-    letters = [letter for letter, chance in (("r", 0.3), ("s", 0.3), ("u", 0.2)) if rng.random() < chance]
-    if terminator == b"\0":
-        letters.append("z")
-    pool = [strict_line(rng) for _ in range(rng.choice([2, 10, 40]))]
-    lines = [rng.choice(pool) if rng.random() < 0.6 else strict_line(rng) for _ in range(line_count(rng))]
-    units = [Unit([b"-" + letter.encode()], False) for letter in letters]
-    inputs = with_one_nan(split_inputs(rng, lines, terminator))
-    return Case(units, inputs, terminator=terminator, strict=True)
-
-
-def line_count(rng):
-    kind = rng.random()
-    if kind < 0.004:
-        return rng.choice([3000, 20000, 60000, 200000])
-    return rng.choice([0, 1, 2, 3, 3, 4, 5, 6, 8, 12, 12, 20, 30, 60] + [200] * (rng.random() < 0.3))
-
-
-def split_inputs(rng, lines, terminator):
-    count = rng.choice([1, 1, 1, 2, 3, 4]) if rng.random() < 0.98 else 20
-    cuts = sorted(rng.randrange(len(lines) + 1) for _ in range(count - 1))
-    inputs = []
-    for begin, end in zip([0] + cuts, cuts + [len(lines)]):
-        text = b"".join(line + terminator for line in lines[begin:end])
-        if text and rng.random() < 0.3:
-            text = text[:-1]
-        inputs.append(text)
-    return inputs
-
-
-def lengthen(rng, lines):
-    """One line gets very long, at its begin or its end."""
-    at = rng.randrange(len(lines))
-    filling = rng.choice([b"0", b" ", b"a", b"7", b"\0", b"ab ", b", "]) * rng.choice([1000, 5000, 40000])
-    lines[at] = rng.choice([lines[at] + filling, filling + lines[at], lines[at] + filling + lines[at]])
-
-
-def make_case(rng, settings):
-    if rng.random() < 0.05:
-        return make_strict_case(rng)
-    orders = []
-    letters = []
-    field_count = rng.choice([0, 0, 1, 2, 3, 3, 4])
-    key_count = rng.choice([0, 1, 1, 2, 3, 4] if field_count else [0, 0, 0, 1, 2])
-    if key_count == 0 or rng.random() < 0.3:
-        orders.append(rng.choice("nngghh"))
-        letters.append(orders[0])
-    key_units = [key_unit(rng, orders, field_count) for _ in range(key_count)]
-    for letter, chance in (("r", 0.25), ("s", 0.25), ("u", 0.25), ("z", 0.1), ("b", 0.1)):
-        if rng.random() < chance:
-            letters.append(letter)
-    rng.shuffle(letters)
-    units = letter_units(rng, letters, settings.long_options) + key_units
-    separator = None
-    if rng.random() < 0.45:
-        word = rng.choice(SEPARATORS)
-        units.append(Unit([b"-t" + word] if rng.random() < 0.5 else [b"-t", word], False))
-        separator = b"\0" if word == b"\\0" else word
-    if rng.random() < 0.2:
-        units.append(Unit([b"--parallel=%d" % rng.choice([1, 2, 3, 8])], False))
-    rng.shuffle(units)
-
-    terminator = b"\0" if "z" in letters else b"\n"
-    lines = Lines(rng, orders or ["b"], separator, field_count, terminator).many(line_count(rng))
-    if lines and rng.random() < 0.01:
-        lengthen(rng, lines)
-    inputs = split_inputs(rng, lines, terminator)
-    if not settings.knows_ronna:
-        inputs = [re.sub(rb"[RQ]", b"Y", text) for text in inputs]
-    if not settings.parts_at_0x80:
-        inputs = [text.replace(b"\x80", b"\x81") for text in inputs]
-    if "g" in orders:
-        inputs = with_one_nan(inputs)
-    case = Case(units, inputs, terminator=terminator)
-    vary(rng, case, settings.long_options)
-    return case
-
-
-def vary(rng, case, long_options):
-    """The ways in and out, and -c and -m."""
-    case.delivery = rng.choice(["files", "files", "files", "input", "pipe"])
-    if case.delivery == "pipe" and len(case.inputs[0]) > PIPE_BYTES:
-        case.delivery = "files"
-    if rng.random() < 0.03:
-        case.delivery = "names"
-    action = rng.random()
-    if action < 0.1:
-        case.action = rng.choice("ccC")
-        case.inputs = case.inputs[:1]
-        if case.delivery == "names":
-            case.delivery = "files"
-        case.is_presorted = rng.random() < 0.7
-        if case.is_presorted and rng.random() < 0.6:
-            case.disturbed_at = rng.random()
-    elif action < 0.2:
-        case.action = "m"
-        case.is_presorted = True
-    if case.action:
-        words = [b"-" + case.action.encode()]
-        if case.action in long_options and rng.random() < 0.2:
-            words = [rng.choice(long_options[case.action])]
-        case.units.insert(rng.randrange(len(case.units) + 1), Unit(words, False))
-    if case.action not in ("c", "C") and rng.random() < 0.08:
-        case.output = "in0" if case.delivery == "files" and rng.random() < 0.5 else "out"
-    elif not case.action and rng.random() < 0.08:
-        if "header" in long_options:
-            case.header = rng.choice([0, 1, 1, 1, 2, 3, 50])
-        if "top" in long_options and (case.header == 0 or rng.random() < 0.1):
-            case.top = rng.choice([1, 2, 3, 10, 1000])
-    if rng.random() < 0.02:
-        case.units.append(Unit(rng.choice(WRONG), False))
-    elif not case.action and rng.random() < 0.2:  # sorted in parts; the last draw, so that others stay
-        case.units.append(Unit([b"-S", rng.choice([b"1b", b"40K", b"1M"])], False))
-
-
-def vary_for_device(rng, case, tiles_of_paths):
-    """A path and a size of tiles, less of its memory, and now and then more lines than a tile has. What
-    would be checked or merged, without the device, is sorted."""
-    case.units = [unit for unit in case.units if not is_action(unit)]
-    case.action = ""
-    lines = [line for text in case.inputs for line in lines_of(text, case.terminator)]
-    has_nan = any(b"nan" in text.lower() for text in case.inputs)
-    if lines and len(lines) < 300 and not has_nan and not case.header and rng.random() < 0.06:
-        lines = [line.removesuffix(case.terminator) + case.terminator for line in lines]
-        lines = rng.choices(lines, k=rng.choice([255, 257, 600, 2049, 5000]))
-        if not case.strict and rng.random() < 0.5:
-            lines = [b"%d" % rng.randrange(len(lines)) + line for line in lines]
-        case.inputs = [b"".join(lines[i :: len(case.inputs)]) for i in range(len(case.inputs))]
-        if case.delivery == "pipe" and len(case.inputs[0]) > PIPE_BYTES:
-            case.delivery = "input"
-    if len(lines) <= 20000 and rng.random() < 0.5:
-        path, tiles = rng.choice(tiles_of_paths)
-        tile = rng.choice(tiles + [b""])
-        case.device_words.append(b"--algorithm=" + path + (b":" + tile if tile else b""))
-    if rng.random() < 0.1:
-        case.device_words.append(b"--device-memory=%dK" % rng.choice([1, 40, 300]))
-
 
 # ---- running it ----------------------------------------------------------------------------------
 
@@ -702,64 +198,6 @@ class Runner:
         return expected, got, inputs
 
 
-def is_action(unit):
-    return unit.words[0] in (b"-c", b"-C", b"-m") or unit.words[0].startswith((b"--check", b"--merge"))
-
-
-def words_of_sort(case):
-    return [b"-g"] if case.strict else []
-
-
-def words_of_gpusort(case):
-    """What only gpusort is told; sort(1) is given other inputs, or its output is cut."""
-    words = [b"--format=text"] if case.strict else []
-    words += [b"--header=%d" % case.header] if case.header else []
-    return words + ([b"--top=%d" % case.top] if case.top else [])
-
-
-def lines_of(text, terminator):
-    """The lines of a text, their ends with them; the last one may have none."""
-    return re.findall(rb"[^%b]*%b|[^%b]+" % ((terminator,) * 3), text)
-
-
-def first_lines(text, case):
-    return b"".join(lines_of(text, case.terminator)[: case.top]) if case.top else text
-
-
-def cut_headers(case, inputs):
-    """The header of the first input, all lines of it ended, and the rest of the inputs: nothing, if
-    the first is all header, as then the others must be so too."""
-    if not case.header:
-        return b"", inputs
-    headers = [lines_of(text, case.terminator)[: case.header] for text in inputs]
-    data = [text[len(b"".join(header)) :] for text, header in zip(inputs, headers)]
-    if len(headers[0]) < case.header:
-        data = [b"" for _ in data]
-    header = b"".join(line.removesuffix(case.terminator) + case.terminator for line in headers[0])
-    return header, data
-
-
-def words_of(case, input_count):
-    """Options and operands; the order of options is that of sort(1), which knows operands between."""
-    words = [word for unit in case.units for word in unit.words]
-    if case.output:
-        words += [b"-o", case.output.encode()]
-    if case.delivery == "names":
-        return words + [b"--files0-from=names"]
-    names = [b"in%d" % i for i in range(input_count)]
-    if case.delivery in ("input", "pipe"):
-        names[0] = b"-"
-        if input_count == 1:
-            names = []
-    return words + names
-
-
-def stdin_of(case, inputs):
-    if case.delivery == "pipe" and len(inputs[0]) <= PIPE_BYTES:
-        return inputs[0]
-    return "in0" if case.delivery in ("input", "pipe") else "/dev/null"
-
-
 def agree(expected, got):
     if expected.status == 2:  # the words of an error are one's own
         return got.status == 2 and got.said.startswith(b"gpusort: ")
@@ -791,9 +229,12 @@ class Shrinker:
         self.tries = 0
         self.end = time.monotonic() + SHRINK_TIME_S
 
+    def is_over(self):
+        return self.tries >= SHRINK_TRIES or time.monotonic() > self.end
+
     def still(self, **changes):
         """Takes the changes if the mismatch is still there."""
-        if self.tries >= SHRINK_TRIES or time.monotonic() > self.end:
+        if self.is_over():
             return False
         self.tries += 1
         case = dataclasses.replace(self.case, **changes)
@@ -807,7 +248,7 @@ class Shrinker:
         size = len(parts)
         while size >= 1:
             at = 0
-            while at < len(parts):
+            while at < len(parts) and not self.is_over():
                 fewer = parts[:at] + parts[at + size :]
                 if self.still(**build(fewer)):
                     parts = fewer
@@ -831,7 +272,7 @@ class Shrinker:
 
     def shrink(self):
         before = None
-        while before != self.case and self.tries < SHRINK_TRIES:
+        while before != self.case and not self.is_over():
             before = self.case
             self.without_parts(self.case.inputs, lambda parts: {"inputs": parts})
             self.shrink_lines()

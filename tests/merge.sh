@@ -100,6 +100,13 @@ mkdir many
 seq 1200 | awk '{ name = "many/" NR; print $1 % 7 "\n" $1 >name; close(name) }'
 ok_merges '1200 inputs' -n many/*
 
+sort -n -m many/* >expected
+ok_output 'more inputs than files that may be open' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n -m "$@"' "$GPUSORT" many/*
+cat many/* | sort -n >expected
+ok_output 'more inputs than files that may be open, to be sorted' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n "$@"' "$GPUSORT" many/*
+
 # ---- what is refused -----------------------------------------------------------------------------
 
 printf '1\n2\nx\n' >words

@@ -55,6 +55,11 @@ lines_most() {
     [ "${TEST_SIZE:-full}" = small ] && echo 1000 || echo 20000
 }
 
+# Rounds of the fuzzer on the stand-in.
+fuzz_rounds() {
+    [ "${TEST_SIZE:-full}" = small ] && echo 300 || echo 1500
+}
+
 # add_test NAME COMMAND...: a test is a script in $results that keeps what the command prints.
 add_test() {
     local script=$results/$1
@@ -109,7 +114,7 @@ add_tests() {
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
-                FUZZ_ROUNDS=1500 bash "tests/$name.sh"
+                "FUZZ_ROUNDS=$(fuzz_rounds)" bash "tests/$name.sh"
         done
     fi
 }
@@ -150,6 +155,7 @@ add_gpu_tests() {
             TEST_SIZE=small bash tests/types.sh
     done
     add_test text_device "GPUSORT=$build/gpusort" bash tests/text_device.sh
+    add_test stats "GPUSORT=$build/gpusort" bash tests/stats.sh
     add_test soak "GPUSORT=$build/gpusort" SOAK_RUNS=30 SOAK_LARGEST=3e8 SOAK_JOBS=4 bash tests/soak.sh
     add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=10000 bash tests/fuzz.sh
     add_test bench "GPUSORT=$build/gpusort" "BENCH=$build/bench/bench_sort" bash tests/bench.sh

@@ -7,7 +7,7 @@ python3 -c 'import json' 2>/dev/null || skip_all 'no Python'
 is_gpu=
 [ -n "$(gpu_problem)" ] || is_gpu=yes
 
-numbers=$(full_or_small 1200000 300000)
+numbers=$(full_or_small 2200000 300000) # of 17 MB, which are read by several threads
 head -c $((numbers * 8)) /dev/urandom >data.f64
 gpusort data.f64 -o data.sorted
 seq "$((numbers / 10))" | shuf >data.txt
@@ -51,7 +51,7 @@ stats '--stats=json: numbers' "s['data'] == {'numbers': $numbers, 'bytes': $byte
     s['stages']['read']['bytes'] == s['stages']['write']['bytes'] == $bytes and
     s['input'] == {'file': 'data.f64', 'files': 1, 'format': 'raw', 'type': 'f64'} and
     s['path']['name'] and s['path']['reason'] and s['device']['reason'] and
-    s['device']['threads'] >= 1 and s['model']['cpu_seconds'] > 0 and s['model']['came_seconds'] > 0" \
+    s['device']['threads'] >= 1 and s['model']['cpu_seconds'] > 0 and s['model']['measured_seconds'] > 0" \
     -- data.f64 -o out
 ok_same_bytes 'with --stats it sorts' out data.sorted
 stats '--stats=json: lines' "s['data']['lines'] == $((numbers / 10)) and
@@ -123,7 +123,7 @@ traced() {
 text_bytes=$(stat -c %s data.txt)
 traced 'numbers' "read=$bytes" "write=$bytes" lanes=read,stage,write -- --device=cpu data.f64 -o out
 ok_same_bytes 'with --trace it sorts' out data.sorted
-traced 'lines' "read=$text_bytes" "make=$text_bytes" "write=$text_bytes" lanes=make,read,stage,write -- \
+traced 'lines' "read=$text_bytes" "parse=$text_bytes" "make=$text_bytes" "write=$text_bytes" lanes=make,parse,read,stage,write -- \
     --device=cpu -n data.txt -o out
 traced 'standard input and output' "read=$text_bytes" "write=$text_bytes" -- -n <data.txt
 traced 'what is compressed' "read=$bytes" "encode=$bytes" "write=$(stat -c %s out.f64.zst)" \
@@ -139,6 +139,8 @@ traced 'a merge' "read=$((2 * text_bytes))" "write=$((2 * text_bytes))" -- \
 traced 'a check' "read=$text_bytes" lanes=read,stage -- -nc lines.sorted
 traced 'text made of numbers, by many threads' "read=$bytes" -- \
     --device=cpu --parallel=16 --output-format=text data.f64 -o out
+traced 'numbers made of text' "read=$text_bytes" "parse=$text_bytes" -- \
+    --device=cpu --type=f64 data.txt -o out
 if [ -n "$is_gpu" ]; then
     traced 'numbers on the GPU' "read=$bytes" "write=$bytes" "upload=$bytes" "kernel=$bytes" \
         "download=$bytes" -- --device=gpu data.f64 -o out
@@ -213,7 +215,8 @@ slow 1 >not_asked 2>&1 &
 slow 1 --progress >asked 2>&1 &
 slow 1 --progress -q >asked_quiet 2>&1 &
 wait
-"${on_terminal[@]}" "$GPUSORT" data.f64 -o out >fast
+head -c 9000000 data.f64 >few.f64
+"${on_terminal[@]}" "$GPUSORT" few.f64 -o out >fast
 "${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
 
 # The line of a terminal begins and is taken away by a carriage return.

@@ -320,7 +320,8 @@ static void check_sort(const struct test_case *c, bool known, unsigned threads)
 
 /* ---- Tests ---- */
 
-static const unsigned thread_counts[] = {1, 2, 3, 7};
+static const unsigned thread_counts[] = {1, 2, 3, 7, 16};
+#define THREAD_COUNTS (sizeof thread_counts / sizeof *thread_counts)
 
 static void small_counts(void **state)
 {
@@ -330,7 +331,7 @@ static void small_counts(void **state)
         for (size_t s = 0; s < SHAPE_COUNT; s++)
             for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
                 struct test_case c = make_case(&orders[o], &shapes[s], counts[n]);
-                for (size_t t = 0; t < 4; t++) {
+                for (size_t t = 0; t < THREAD_COUNTS; t++) {
                     check_sort(&c, true, thread_counts[t]);
                     check_sort(&c, false, thread_counts[t]);
                 }
@@ -346,7 +347,7 @@ static void counts_around_the_first_partition(void **state)
         for (size_t s = 0; s < SHAPE_COUNT; s++)
             for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
                 struct test_case c = make_case(&orders[o], &shapes[s], counts[n]);
-                for (size_t t = 0; t < 4; t++)
+                for (size_t t = 0; t < THREAD_COUNTS; t++)
                     check_sort(&c, (n + t) % 2 == 0, thread_counts[t]);
                 free_case(&c);
             }
@@ -361,7 +362,7 @@ static void large_counts(void **state)
             if (orders[o].bytes != 16 && o % 4 != s % 4)
                 continue;
             struct test_case c = make_case(&orders[o], &shapes[s], 1000003);
-            for (size_t t = s % 2; t < 4; t += 2)
+            for (size_t t = s % 2; t < THREAD_COUNTS; t += 2)
                 check_sort(&c, s % 4 < 2, thread_counts[t]);
             free_case(&c);
         }
@@ -501,7 +502,7 @@ static void the_table_and_the_facts(void **state)
     struct error error = {0};
     assert_string_equal(backends[0]->name, "cpu");
     assert_true(backends[0]->probe(0, &facts, &error));
-    assert_true(facts.name[0] != '\0' && facts.units > 0 && facts.memory_bytes > 0);
+    assert_true(facts.name[0] != '\0' && facts.units > 0);
     assert_false(backends[0]->probe(1, &facts, &error));
 }
 

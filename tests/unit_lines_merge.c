@@ -66,7 +66,7 @@ static const struct merge_case merge_cases[] = {
 
 struct limits {
     unsigned threads;
-    size_t text_bytes, part_bytes;
+    size_t memory_bytes, part_bytes;
 };
 
 static const struct limits limits[] = {
@@ -87,7 +87,7 @@ static void merge_files(const struct line_order *order, const struct limits *lim
                                 .sources = sources,
                                 .count = files,
                                 .threads = limit->threads,
-                                .text_bytes = limit->text_bytes,
+                                .memory_bytes = limit->memory_bytes,
                                 .part_bytes = limit->part_bytes};
     const bool ok = lines_merge_run(&merge, sink, &error);
     if (!ok)
@@ -124,7 +124,25 @@ static void check_merges(const struct merge_case *c, size_t files)
     remove("expected");
 }
 
-static void merge_all_cases(bool are_sorted)
+/* What the lines of a file are. */
+enum arrangement {
+    SORTED,
+    SORTED_TWICE, /* sorted lines, and the same ones once more: out of order in one place */
+    UNSORTED
+};
+
+static void arrange_file(const char *options, const char *name, enum arrangement arrangement)
+{
+    char command[200];
+    if (arrangement == UNSORTED)
+        return;
+    run_shell(options, name, name);
+    snprintf(command, sizeof command, "cat %s %s >twice && mv twice %s", name, name, name);
+    if (arrangement == SORTED_TWICE)
+        assert_int_equal(system(command), 0);
+}
+
+static void merge_all_cases(enum arrangement arrangement)
 {
     const size_t counts[] = {1, 2, 3, FILES_MAX};
     uint64_t seed = 1;
@@ -133,8 +151,7 @@ static void merge_all_cases(bool are_sorted)
             char name[] = "0";
             for (size_t file = 0; file < counts[k]; file++, name[0]++) {
                 make_file(name, random_next(&seed) % 4 ? random_next(&seed) % 150 : 0, &seed);
-                if (are_sorted)
-                    run_shell(merge_cases[i].options, name, name);
+                arrange_file(merge_cases[i].options, name, arrangement);
             }
             check_merges(&merge_cases[i], counts[k]);
             for (size_t file = 0; file < counts[k]; file++)
@@ -146,19 +163,26 @@ static void merge_all_cases(bool are_sorted)
 static void test_sorted_files(void **state)
 {
     (void)state;
-    merge_all_cases(true);
+    merge_all_cases(SORTED);
+}
+
+static void test_files_sorted_twice(void **state)
+{
+    (void)state;
+    merge_all_cases(SORTED_TWICE);
 }
 
 static void test_unsorted_files(void **state)
 {
     (void)state;
-    merge_all_cases(false);
+    merge_all_cases(UNSORTED);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sorted_files),
+        cmocka_unit_test(test_files_sorted_twice),
         cmocka_unit_test(test_unsorted_files),
     };
     return cmocka_run_group_tests_name("lines_merge", tests, enter_scratch, leave_scratch);

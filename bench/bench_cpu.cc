@@ -1,0 +1,376 @@
+/* bench_cpu.cc - times the CPU backend's sort beside the sorts of other libraries, in memory.
+ *
+ *   bench_cpu --types=f64,u32,u64+u64 --sizes=1e5,1e8 --threads=2 --json=FILE
+ *
+ * For each type, shape and size: all sorters, in turns, on the same data in one process. Ours is
+ * timed as the engine runs it: its scratch is fresh memory each time, taken and given back within
+ * the time; a peer has its array, and scratch if it needs any, in memory that was used before. Each
+ * output is compared with what std::sort makes of the data. Other processes make
+ * times longer, never shorter, so the least time of many runs is printed beside the median.
+ */
+#include "bench/bench_options.h"
+#include "bench/bench_report.h"
+#include "bench/cpu_peers.h"
+#include "core/auto_table.h"
+#include "core/clock.h"
+#include "core/key_order.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+struct bench {
+    struct bench_options options;
+    const struct backend *backend;
+    struct device_facts facts;
+    FILE *json;
+    size_t wrong; /* outputs */
+};
+
+/* A case and its data. */
+struct workload {
+    const struct bench_type *type;
+    const struct bench_shape *shape;
+    size_t count;
+    std::vector<unsigned char> input, work, scratch, expected;
+};
+
+/* NULL peer: ours. */
+struct timed {
+    const struct cpu_peer *peer;
+    std::vector<double> ms;
+    bool is_sorted;
+};
+
+/* ---- data ---- */
+
+/* Vigna's splitmix64, as a function of the index. */
+static uint64_t random_bits(uint64_t index)
+{
+    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static double unit(uint64_t bits)
+{
+    return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+/* x in [0, 1) of the shapes that make sense here; a negative number for the others. */
+static double shape_position(enum bench_shape_id shape, size_t i, size_t count)
+{
+    const double steps = static_cast<double>(count);
+    const uint64_t random = random_bits(i);
+    switch (shape) {
+    case BENCH_SHAPE_UNIFORM:
+        return unit(random);
+    case BENCH_SHAPE_SEEDS: { /* the product of two random numbers, dense around the middle */
+        const double product = (2 * unit(random) - 1) * unit(random_bits(random));
+        return (product + 1) / 2;
+    }
+    case BENCH_SHAPE_SORTED:
+        return static_cast<double>(i) / steps;
+    case BENCH_SHAPE_REVERSED:
+        return static_cast<double>(count - 1 - i) / steps;
+    case BENCH_SHAPE_ALL_EQUAL:
+        return 0.7;
+    case BENCH_SHAPE_TWO_VALUES:
+        return random % 2 ? 0.75 : 0.25;
+    case BENCH_SHAPE_FEW:
+        return unit(random_bits(random % 1000));
+    case BENCH_SHAPE_ZIPF:
+        return unit(random_bits(~static_cast<uint64_t>(exp2(20 * unit(random)))));
+    case BENCH_SHAPE_ORGAN_PIPE:
+        return static_cast<double>(2 * std::min(i, count - 1 - i)) / steps;
+    case BENCH_SHAPE_SAWTOOTH:
+        return static_cast<double>(i % (count / 100 + 1)) / static_cast<double>(count / 100 + 1);
+    case BENCH_SHAPE_HALVES:
+        return unit(random >> 1 | static_cast<uint64_t>(i < count / 2) << 63);
+    case BENCH_SHAPE_CLUSTERS:
+        return 0.5 * unit(random_bits(random % 12)) + 1e-6 * unit(random);
+    default:
+        return -1;
+    }
+}
+
+template <typename Key>
+static void fill(struct workload *load, double scale, double offset)
+{
+    Key *const keys = reinterpret_cast<Key *>(load->input.data());
+    struct key_index *const items = reinterpret_cast<struct key_index *>(load->input.data());
+    for (size_t i = 0; i < load->count; i++) {
+        const double x = shape_position(load->shape->id, i, load->count) * scale + offset;
+        if (load->type->index_bytes)
+            items[i] = {i, static_cast<uint64_t>(x)};
+        else
+            keys[i] = static_cast<Key>(x);
+    }
+}
+
+/* False where there is no such data. */
+static bool make_input(struct workload *load)
+{
+    if (shape_position(load->shape->id, 0, 2) < 0)
+        return false;
+    load->input.resize(load->count * bench_item_bytes(load->type));
+    switch (load->type->key) {
+    case KEY_TYPE_f64:
+        fill<double>(load, 2, -1);
+        break;
+    case KEY_TYPE_f32:
+        fill<float>(load, 2, -1);
+        break;
+    case KEY_TYPE_u64:
+        fill<uint64_t>(load, 0x1p64 - 2048, 0);
+        break;
+    case KEY_TYPE_i64:
+        fill<int64_t>(load, 0x1p64 - 4096, -0x1p63);
+        break;
+    case KEY_TYPE_u32:
+        fill<uint32_t>(load, 0x1p32, 0);
+        break;
+    case KEY_TYPE_i32:
+        fill<int32_t>(load, 0x1p32, -0x1p31);
+        break;
+    case KEY_TYPE_u16:
+        fill<uint16_t>(load, 0x1p16, 0);
+        break;
+    case KEY_TYPE_i16:
+        fill<int16_t>(load, 0x1p16, -0x1p15);
+        break;
+    default:
+        return false;
+    }
+    load->work.resize(load->input.size());
+    load->scratch.resize(load->input.size());
+    return true;
+}
+
+/* ---- runs ---- */
+
+static bool run_engine(const struct engine_functions *functions, struct engine *engine,
+                       const struct workload *load, struct chunk *sorted, double *ms,
+                       struct error *error)
+{
+    struct chunk chunk;
+    size_t taken = 0;
+    const size_t width = bench_item_bytes(load->type);
+    while (taken < load->count) {
+        if (!functions->lend(engine, load->count - taken, &chunk, error))
+            return false;
+        chunk.count = std::min(chunk.capacity, load->count - taken);
+        memcpy(chunk.items, load->input.data() + taken * width, chunk.count * width);
+        taken += chunk.count;
+        if (!functions->take(engine, chunk, error))
+            return false;
+    }
+    const uint64_t start = clock_now_ns();
+    if (!functions->sort(engine, error))
+        return false;
+    *ms = static_cast<double>(clock_now_ns() - start) * 1e-6;
+    return functions->give(engine, sorted, error);
+}
+
+static bool run_ours(const struct bench *bench, const struct workload *load, struct timed *timed,
+                     struct error *error)
+{
+    struct sort_spec spec = {};
+    spec.item_bytes = bench_item_bytes(load->type);
+    spec.order = load->type->index_bytes ? key_order_identity()
+                                         : key_order_make(&key_types[load->type->key],
+                                                          ENDIAN_LITTLE, NAN_GREATEST, false);
+    spec.count = load->count;
+    spec.algorithm = &bench->backend->algorithms[0];
+    spec.threads = bench->options.threads;
+    const struct engine_functions *const functions = bench->backend->keys;
+    struct engine *engine = NULL;
+    if (!functions->open(&spec, &engine, error))
+        return false;
+    struct chunk sorted;
+    double ms = 0;
+    const bool is_done = run_engine(functions, engine, load, &sorted, &ms, error);
+    if (is_done) {
+        timed->ms.push_back(ms);
+        timed->is_sorted = timed->is_sorted &&
+                           memcmp(sorted.items, load->expected.data(), load->expected.size()) == 0;
+    }
+    functions->close(engine);
+    return is_done;
+}
+
+static bool call_peer(const struct bench *bench, struct workload *load, const struct cpu_peer *peer,
+                      void **sorted, double *ms)
+{
+    memcpy(load->work.data(), load->input.data(), load->input.size());
+    const struct cpu_peer_call call = {load->type->key,      load->type->index_bytes > 0,
+                                       load->count,          load->work.data(),
+                                       load->scratch.data(), bench->options.threads};
+    const uint64_t start = clock_now_ns();
+    const bool is_sorted = peer->sort(&call, sorted);
+    *ms = static_cast<double>(clock_now_ns() - start) * 1e-6;
+    return is_sorted;
+}
+
+static void run_peer(const struct bench *bench, struct workload *load, struct timed *timed)
+{
+    void *sorted;
+    double ms;
+    call_peer(bench, load, timed->peer, &sorted, &ms);
+    timed->ms.push_back(ms);
+    timed->is_sorted =
+        timed->is_sorted && memcmp(sorted, load->expected.data(), load->expected.size()) == 0;
+}
+
+static double total_ms(const std::vector<struct timed> &all)
+{
+    double total = 0;
+    for (const struct timed &timed : all)
+        for (const double ms : timed.ms)
+            total += ms;
+    return total;
+}
+
+/* In turns, so that what changes with time meets all alike. */
+static bool time_all(const struct bench *bench, struct workload *load,
+                     std::vector<struct timed> *all, struct error *error)
+{
+    const struct bench_effort *const effort = &bench->options.effort;
+    const double least_ms = effort->least_ms * static_cast<double>(all->size());
+    for (unsigned run = 0; run < effort->runs || (total_ms(*all) < least_ms && run < 10000); run++)
+        for (struct timed &timed : *all)
+            if (timed.peer)
+                run_peer(bench, load, &timed);
+            else if (!run_ours(bench, load, &timed, error))
+                return false;
+    return true;
+}
+
+/* ---- a case ---- */
+
+static bool is_wanted(const struct bench_options *options, const char *name)
+{
+    return !options->paths || bench_list_has(options->paths, name);
+}
+
+static const char *timed_name(const struct bench *bench, const struct timed *timed)
+{
+    return timed->peer ? timed->peer->name : bench->backend->algorithms[0].name;
+}
+
+static std::vector<struct timed> find_sorters(const struct bench *bench)
+{
+    std::vector<struct timed> all;
+    if (is_wanted(&bench->options, bench->backend->algorithms[0].name))
+        all.push_back({NULL, {}, true});
+    for (size_t i = 0; i < cpu_peer_count && !bench->options.no_peers; i++)
+        if (is_wanted(&bench->options, cpu_peers[i].name))
+            all.push_back({&cpu_peers[i], {}, true});
+    return all;
+}
+
+static double median(std::vector<double> *sorted)
+{
+    std::sort(sorted->begin(), sorted->end());
+    return (*sorted)[sorted->size() / 2];
+}
+
+static void report(struct bench *bench, const struct workload *load, std::vector<struct timed> *all)
+{
+    double peer_ms = 0;
+    for (struct timed &timed : *all)
+        if (timed.peer && (peer_ms == 0 || median(&timed.ms) < peer_ms))
+            peer_ms = median(&timed.ms);
+    for (struct timed &timed : *all) {
+        struct bench_row row = {};
+        row.device = bench->facts.name;
+        row.device_class = "cpu";
+        row.type = load->type->name;
+        row.shape = load->shape->name;
+        row.count = load->count;
+        row.path = timed_name(bench, &timed);
+        row.is_peer = timed.peer != NULL;
+        row.runs = static_cast<unsigned>(timed.ms.size());
+        row.batch = 1;
+        row.median_ms = median(&timed.ms);
+        row.least_ms = timed.ms[0];
+        row.peer_ms = peer_ms;
+        row.item_bytes = bench_item_bytes(load->type);
+        row.is_sorted = timed.is_sorted;
+        bench_report_row(stdout, &row);
+        if (bench->json)
+            bench_report_json(bench->json, &row);
+        bench->wrong += !timed.is_sorted;
+    }
+}
+
+static bool run_case(struct bench *bench, struct workload *load, struct error *error)
+{
+    void *sorted;
+    double ms;
+    if (!make_input(load) || !call_peer(bench, load, &cpu_peers[CPU_PEER_STD], &sorted, &ms))
+        return true;
+    const unsigned char *const bytes = static_cast<const unsigned char *>(sorted);
+    load->expected.assign(bytes, bytes + load->input.size());
+    std::vector<struct timed> all = find_sorters(bench);
+    if (!time_all(bench, load, &all, error))
+        return false;
+    report(bench, load, &all);
+    return true;
+}
+
+static bool run_cases(struct bench *bench, struct error *error)
+{
+    const struct bench_options *const options = &bench->options;
+    for (size_t type = 0; type < BENCH_TYPE_COUNT; type++)
+        for (size_t shape = 0; shape < BENCH_SHAPE_COUNT; shape++)
+            for (size_t i = 0; i < options->size_count; i++) {
+                struct workload load = {
+                    &bench_types[type], &bench_shapes[shape], options->sizes[i], {}, {}, {}, {}};
+                if (options->types[type] && options->shapes[shape] &&
+                    !run_case(bench, &load, error))
+                    return false;
+            }
+    return true;
+}
+
+/* ---- the program ---- */
+
+static const char documentation[] =
+    "Time the CPU's sort, and the sorts of other libraries, in memory; check each output.\vA LIST "
+    "has commas between its words; types and shapes may be 'all', which leaves out those that a "
+    "peer lacks. Columns: the median time of a sort, what it is to the best peer's (below 1: "
+    "faster), 10^6 keys a second.\n\nExit status: 0 all sorted, 1 an output was wrong, 2 any other "
+    "error.";
+
+int main(int argc, char **argv)
+{
+    struct bench bench = {};
+    struct error error = {};
+    bench_options_parse(argc, argv, documentation, &bench.options);
+    bench.backend = backend_find("cpu");
+    bool is_done = bench.backend->probe(0, &bench.facts, &error);
+    if (!bench.options.threads)
+        bench.options.threads = bench.facts.units;
+    const char *const json = bench.options.json;
+    bench.json = json ? fopen(json, "w") : NULL;
+    if (json && !bench.json)
+        is_done = error_set_errno(&error, "%s: cannot open", json);
+    if (is_done) {
+        printf("%s, %u threads; medians of %u runs or more; the sort alone\n", bench.facts.name,
+               bench.options.threads, bench.options.effort.runs);
+        bench_report_head(stdout);
+        is_done = run_cases(&bench, &error);
+    }
+    is_done = bench_report_close(bench.json, json, &error) && is_done;
+    if (!is_done)
+        fprintf(stderr, "bench_cpu: %s\n", error.message);
+    else if (bench.wrong > 0)
+        fprintf(stderr, "bench_cpu: %zu outputs are WRONG\n", bench.wrong);
+    return !is_done ? 2 : bench.wrong > 0 ? 1 : 0;
+}

@@ -1,0 +1,43 @@
+/* cpu_peers.h - sorts of other libraries on the CPU, which ours is timed against: std::sort of the
+ * C++ library, the same by TBB's threads, and VQSort of Highway; the last two where the build found
+ * them.
+ */
+#ifndef BENCH_CPU_PEERS_H
+#define BENCH_CPU_PEERS_H
+
+#include "core/key_types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a peer is asked to sort: keys of a type, or struct key_index by key, then index. */
+struct cpu_peer_call {
+    enum key_type_id key;
+    bool has_index;
+    size_t count;
+    void *items;
+    void *scratch; /* as large */
+    unsigned threads;
+};
+
+struct cpu_peer {
+    const char *name;
+
+    /* Sorts; sets *sorted to items or scratch. False: not items of this type. */
+    bool (*sort)(const struct cpu_peer_call *call, void **sorted);
+};
+
+/* The row of std::sort, by threads where it has them. */
+#define CPU_PEER_STD 0
+
+extern const struct cpu_peer cpu_peers[];
+extern const size_t cpu_peer_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

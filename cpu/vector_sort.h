@@ -1,0 +1,28 @@
+/* vector_sort.h - sorts a bucket that fits the cache of a core, by AVX-512.
+ */
+#ifndef CPU_VECTOR_SORT_H
+#define CPU_VECTOR_SORT_H
+
+#include "core/key_order.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* True if this machine has what vector_sort needs. */
+bool vector_sort_is_there(void);
+
+/* Sorts items[0..count) of ordered bits, and leaves them decoded in to[0..count), which is items or
+ * other memory. room: for as many items, best in the cache; what is in items and room then is
+ * anything. width: of an item in bytes, 4, 8 or 16 (struct key_index, by key, then index). count is
+ * at most RADIX_IN_CACHE_COUNT_MAX. */
+void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
+                 struct key_order order);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,319 @@
+/* merge_input.c - see merge_input.h. */
+#include "formats/merge_input.h"
+
+#include "formats/line_error.h"
+#include "formats/line_run.h"
+#include "formats/newlines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Text ---- */
+
+bool merge_input_open(struct merge_input *input, struct source *source, char terminator,
+                      size_t bytes, struct error *error)
+{
+    const size_t text_bytes = bytes / 3 > 0 ? bytes / 3 : 1;
+    input->item_room = text_bytes * 2 / sizeof *input->items + 1;
+    input->items = malloc(input->item_room * sizeof *input->items);
+    if (!input->items)
+        return error_set(error, "%s: no memory to merge it", source_name(source));
+    return line_block_open(&input->block, source, terminator, text_bytes, error);
+}
+
+void merge_input_close(struct merge_input *input)
+{
+    line_block_close(&input->block);
+    free(input->items);
+}
+
+/* Where the first line starts that is not merged. */
+static size_t unmerged_offset(const struct merge_inputs *inputs, const struct merge_input *input)
+{
+    return input->begin < input->item_count
+               ? merge_item_offset(inputs->texts.text_shift, input->items[input->begin])
+               : input->seen;
+}
+
+static bool is_wanting_items(const struct merge_input *input)
+{
+    return merge_input_goes_on(input) && input->item_count - input->begin <= input->item_room / 2;
+}
+
+/* Moves the items to the front, as their text is moved by `drop` bytes. */
+static void move_items(const struct merge_inputs *inputs, struct merge_input *input, size_t drop)
+{
+    const struct key_index by = merge_item(inputs->texts.text_shift, 0, drop, 0, true, 0);
+    const size_t count = input->item_count - input->begin;
+    for (size_t i = 0; i < count; i++) {
+        input->items[i] = input->items[input->begin + i];
+        input->items[i].index -= by.index;
+    }
+    input->begin = 0;
+    input->item_count = count;
+    input->seen -= drop;
+}
+
+/* Reads, if half of the text's room is free, and makes room for items. */
+static bool refill_text(const struct merge_inputs *inputs, struct merge_input *input,
+                        struct error *error)
+{
+    const size_t merged = unmerged_offset(inputs, input);
+    const bool is_wanting =
+        !input->block.ended && input->block.bytes - merged <= input->block.capacity / 2;
+    move_items(inputs, input, is_wanting ? merged : 0);
+    return !is_wanting || line_block_refill(&input->block, merged, error);
+}
+
+static bool refill_texts(struct merge_inputs *inputs, struct error *error)
+{
+    bool ok = true;
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->threads)
+    for (size_t i = 0; i < inputs->texts.count; i++) {
+        struct error cause = {0};
+        if (is_wanting_items(&inputs->inputs[i]) &&
+            !refill_text(inputs, &inputs->inputs[i], &cause)) {
+#pragma omp critical(merge_inputs_refill_text)
+            {
+                error_merge(error, &cause);
+                ok = false;
+            }
+        }
+    }
+    return ok;
+}
+
+/* ---- Items ---- */
+
+/* The lines of an input that end in [begin, end) of its block. */
+struct piece {
+    size_t input;
+    size_t begin, end;
+    size_t count;    /* of these lines */
+    size_t first;    /* item that the first of them gets */
+    size_t text_end; /* of the last line */
+    size_t bad_item; /* the first line that is not a number; SIZE_MAX if none */
+    bool is_disordered;
+};
+
+static size_t count_pieces(const struct merge_inputs *inputs)
+{
+    size_t pieces = 0;
+    for (size_t i = 0; i < inputs->texts.count; i++) {
+        const struct merge_input *const input = &inputs->inputs[i];
+        const size_t bytes = is_wanting_items(input) ? input->block.bytes - input->seen : 0;
+        pieces += bytes / LINE_RUN_PIECE_BYTES + (bytes % LINE_RUN_PIECE_BYTES != 0);
+    }
+    return pieces;
+}
+
+static void plan_pieces(const struct merge_inputs *inputs, struct piece *piece)
+{
+    for (size_t i = 0; i < inputs->texts.count; i++) {
+        const struct merge_input *const input = &inputs->inputs[i];
+        const size_t end = is_wanting_items(input) ? input->block.bytes : 0;
+        for (size_t at = input->seen; at < end; at += LINE_RUN_PIECE_BYTES) {
+            const size_t left = end - at;
+            const size_t bytes = left < LINE_RUN_PIECE_BYTES ? left : LINE_RUN_PIECE_BYTES;
+            *piece++ =
+                (struct piece){.input = i, .begin = at, .end = at + bytes, .bad_item = SIZE_MAX};
+        }
+    }
+}
+
+static void count_lines(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->threads)
+    for (size_t i = 0; i < count; i++) {
+        const struct line_block *const block = &inputs->inputs[pieces[i].input].block;
+        pieces[i].count = bytes_count(block->text + pieces[i].begin,
+                                      pieces[i].end - pieces[i].begin, block->terminator);
+    }
+}
+
+/* Gives the lines their places among the items, as many as there is room for. */
+static void place_lines(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct merge_input *const input = &inputs->inputs[pieces[i].input];
+        const bool is_first = i == 0 || pieces[i - 1].input != pieces[i].input;
+        const size_t first =
+            is_first ? input->item_count : pieces[i - 1].first + pieces[i - 1].count;
+        const size_t room = input->item_room - first;
+        pieces[i].first = first;
+        pieces[i].count = pieces[i].count < room ? pieces[i].count : room;
+    }
+}
+
+/* Where the first line starts that ends in the piece. */
+static size_t first_line(const struct merge_input *input, const struct piece *piece)
+{
+    const char *const text = input->block.text;
+    const char *const found =
+        memrchr(text + input->seen, input->block.terminator, piece->begin - input->seen);
+    return found ? (size_t)(found - text) + 1 : input->seen;
+}
+
+/* What each piece's items are made and looked at with. */
+struct item_maker {
+    const struct merge_inputs *inputs;
+    line_ranker *ranker;
+    uint64_t complement;
+};
+
+/* The items of the piece, up to a line that is not a number. */
+static void make_items(const struct item_maker *maker, struct piece *piece)
+{
+    const struct merge_inputs *const inputs = maker->inputs;
+    const struct merge_input *const input = &inputs->inputs[piece->input];
+    const char *const text = input->block.text;
+    struct key_index *const items = input->items + piece->first;
+    if (piece->count == 0)
+        return;
+    size_t offset = first_line(input, piece);
+    for (size_t k = 0; k < piece->count; k++) {
+        const char *const line = text + offset;
+        const char *const end = memchr(line, input->block.terminator, input->block.bytes - offset);
+        const size_t length = (size_t)(end - line);
+        uint64_t rank = 0;
+        bool is_exact = false;
+        if (!maker->ranker(inputs->texts.order, line, length, &rank, &is_exact)) {
+            piece->bad_item = piece->first + k;
+            piece->text_end = offset;
+            return;
+        }
+        items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length, is_exact,
+                              rank ^ maker->complement);
+        offset += length + 1;
+    }
+    piece->text_end = offset;
+}
+
+/* Whether one of the items should go before the one that it follows. */
+static bool has_disorder(const struct merge_texts *texts, const struct key_index *items,
+                         size_t count)
+{
+    const bool is_enough = texts->order->key_count == 1 && line_order_is_stable(texts->order);
+    for (size_t i = 1; i < count; i++) {
+        const struct key_index a = items[i - 1], b = items[i];
+        if (a.key < b.key)
+            continue;
+        if (a.key > b.key)
+            return true;
+        if (is_enough && merge_item_is_exact(a) && merge_item_is_exact(b))
+            continue;
+        if (merge_item_compare(texts, a, b) > 0)
+            return true;
+    }
+    return false;
+}
+
+static void make_all_items(const struct item_maker *maker, struct piece *pieces, size_t count)
+{
+    const struct merge_inputs *const inputs = maker->inputs;
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->threads)
+    for (size_t i = 0; i < count; i++) {
+        struct piece *const piece = &pieces[i];
+        make_items(maker, piece);
+        if (!inputs->are_sorted && piece->bad_item == SIZE_MAX)
+            piece->is_disordered = has_disorder(
+                &inputs->texts, inputs->inputs[piece->input].items + piece->first, piece->count);
+    }
+}
+
+static bool refuse_line(const struct merge_inputs *inputs, const struct piece *piece,
+                        struct error *error)
+{
+    const struct merge_input *const input = &inputs->inputs[piece->input];
+    const struct line_block *const block = &input->block;
+    const size_t offset = piece->text_end;
+    return line_error_set(error, source_name(block->source),
+                          inputs->lines_before + input->lines + piece->bad_item -
+                              input->item_count + 1,
+                          block->text + offset,
+                          line_run_length(inputs->texts.order, block->text, block->bytes, offset),
+                          NUMBER_MALFORMED, NULL);
+}
+
+/* Takes in what was made of the pieces, in the order of the text. */
+static bool note_pieces(struct merge_inputs *inputs, const struct piece *pieces, size_t count,
+                        struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct piece *const piece = &pieces[i];
+        struct merge_input *const input = &inputs->inputs[piece->input];
+        if (piece->bad_item != SIZE_MAX)
+            return refuse_line(inputs, piece, error);
+        if (piece->count == 0)
+            continue;
+        if (!inputs->are_sorted && input->item_count > 0) /* the border between two pieces */
+            inputs->is_disordered |=
+                has_disorder(&inputs->texts, input->items + input->item_count - 1, 2);
+        inputs->is_disordered |= piece->is_disordered;
+        input->item_count += piece->count;
+        input->lines += piece->count;
+        inputs->lines += piece->count;
+        inputs->bytes += piece->text_end - input->seen;
+        input->seen = piece->text_end;
+    }
+    return true;
+}
+
+static bool check_offsets(const struct merge_inputs *inputs, struct error *error)
+{
+    for (size_t i = 0; i < inputs->texts.count; i++) {
+        const struct line_block *const block = &inputs->inputs[i].block;
+        if (block->bytes > merge_offset_max(inputs->texts.text_shift))
+            return error_set(error,
+                             "%s: lines of %zu bytes are too long to be merged with %zu inputs",
+                             source_name(block->source), block->bytes, inputs->texts.count);
+    }
+    return true;
+}
+
+static bool make_pieces(struct merge_inputs *inputs, struct error *error)
+{
+    const struct item_maker maker = {inputs, line_ranker_of(inputs->texts.order),
+                                     inputs->texts.order->keys[0].reverse ? UINT64_MAX : 0};
+    const size_t count = count_pieces(inputs);
+    struct piece *const pieces = calloc(count + 1, sizeof *pieces);
+    if (!pieces)
+        return error_set(error, "no memory to merge %zu inputs", inputs->texts.count);
+    plan_pieces(inputs, pieces);
+    count_lines(inputs, pieces, count);
+    place_lines(inputs, pieces, count);
+    make_all_items(&maker, pieces, count);
+    const bool ok = note_pieces(inputs, pieces, count, error);
+    free(pieces);
+    return ok;
+}
+
+/* ---- All of it ---- */
+
+static void take_what_is_merged(struct merge_inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->texts.count; i++)
+        inputs->inputs[i].begin = inputs->texts.texts[i].begin;
+}
+
+static void show_texts(struct merge_inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->texts.count; i++) {
+        const struct merge_input *const input = &inputs->inputs[i];
+        inputs->texts.texts[i] =
+            (struct merge_text){input->block.text, input->items,      input->begin,
+                                input->item_count, input->item_count, input->seen};
+    }
+}
+
+bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error)
+{
+    take_what_is_merged(inputs);
+    if (!refill_texts(inputs, error) || !check_offsets(inputs, error))
+        return false;
+    show_texts(inputs); /* lines are compared where they are now */
+    if (!make_pieces(inputs, error))
+        return false;
+    show_texts(inputs);
+    return true;
+}

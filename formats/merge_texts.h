@@ -1,0 +1,126 @@
+/* merge_texts.h - what is merged: the lines of several texts in memory, an item for each.
+ *
+ * An item's key is the rank of its line (line_rank.h). Its index says, from the top: which text the
+ * line is of, where it starts there, how long it is if it is short, and whether its key is not
+ * exact. So the items of a text are in the order in which the lines stand, and of equal keys those
+ * of the first text go first.
+ */
+#ifndef FORMATS_MERGE_TEXTS_H
+#define FORMATS_MERGE_TEXTS_H
+
+#include "core/backend.h"
+#include "formats/line_rank.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The length in an item; the greatest one stands for itself and for all that are greater. */
+#define MERGE_LENGTH_BITS 10
+#define MERGE_LENGTH_MAX (((size_t)1 << MERGE_LENGTH_BITS) - 1)
+
+/* Lines of a text that are in order; borrowed. */
+struct merge_text {
+    const char *text;              /* LINE_BLOCK_SLACK_BYTES behind it can be read */
+    const struct key_index *items; /* of all its lines */
+    size_t begin, end;             /* items that are to be merged */
+    size_t item_count;             /* of all its lines, so that `end` may be followed by others */
+    size_t bytes;                  /* of all its lines */
+};
+
+struct merge_texts {
+    const struct line_order *order;
+    struct merge_text *texts;
+    size_t count;
+    unsigned text_shift; /* the bits of an index below the number of its text */
+};
+
+/* Bits below the number of a text, where there are so many texts. */
+static inline unsigned merge_text_shift(size_t count)
+{
+    return count > 1 ? (unsigned)__builtin_clzll(count - 1) : 63;
+}
+
+/* The greatest place that a line can start at. */
+static inline size_t merge_offset_max(unsigned text_shift)
+{
+    return ((size_t)1 << (text_shift - MERGE_LENGTH_BITS - 1)) - 1;
+}
+
+static inline struct key_index merge_item(unsigned text_shift, size_t text, size_t offset,
+                                          size_t length, bool is_exact, uint64_t rank)
+{
+    const size_t kept = length < MERGE_LENGTH_MAX ? length : MERGE_LENGTH_MAX;
+    return (struct key_index){(uint64_t)text << text_shift |
+                                  (uint64_t)offset << (MERGE_LENGTH_BITS + 1) | kept << 1 |
+                                  !is_exact,
+                              rank};
+}
+
+static inline size_t merge_item_text(unsigned text_shift, struct key_index item)
+{
+    return item.index >> text_shift;
+}
+
+static inline size_t merge_item_offset(unsigned text_shift, struct key_index item)
+{
+    return (item.index & (((uint64_t)1 << text_shift) - 1)) >> (MERGE_LENGTH_BITS + 1);
+}
+
+static inline bool merge_item_is_exact(struct key_index item)
+{
+    return (item.index & 1) == 0;
+}
+
+/* Where the line that the item stands for starts in memory. */
+static inline const char *merge_item_line(const struct merge_texts *texts, struct key_index item)
+{
+    return texts->texts[merge_item_text(texts->text_shift, item)].text +
+           merge_item_offset(texts->text_shift, item);
+}
+
+/* The length of that line, without the terminator. */
+static inline size_t merge_item_length(const struct merge_texts *texts, struct key_index item)
+{
+    const size_t kept = item.index >> 1 & MERGE_LENGTH_MAX;
+    if (kept < MERGE_LENGTH_MAX)
+        return kept;
+    const char *const line = merge_item_line(texts, item);
+    return (size_t)((const char *)rawmemchr(line + kept, texts->order->terminator) - line);
+}
+
+static inline struct ranked_line merge_item_ranked(const struct merge_texts *texts,
+                                                   struct key_index item)
+{
+    return (struct ranked_line){merge_item_line(texts, item), merge_item_length(texts, item),
+                                item.key, merge_item_is_exact(item)};
+}
+
+/* As line_rank_compare of the two lines. */
+static inline int merge_item_compare(const struct merge_texts *texts, struct key_index a,
+                                     struct key_index b)
+{
+    if (a.key != b.key)
+        return a.key < b.key ? -1 : 1;
+    const struct ranked_line x = merge_item_ranked(texts, a), y = merge_item_ranked(texts, b);
+    return line_rank_compare_equal(texts->order, &x, &y);
+}
+
+/* Where item k of the text starts; k may be the number of items. */
+static inline size_t merge_text_offset(const struct merge_texts *texts, size_t text, size_t k)
+{
+    const struct merge_text *const t = &texts->texts[text];
+    return k < t->item_count ? merge_item_offset(texts->text_shift, t->items[k]) : t->bytes;
+}
+
+/* Bytes of the lines that are to be merged. */
+static inline size_t merge_text_bytes(const struct merge_texts *texts, size_t text)
+{
+    const struct merge_text *const t = &texts->texts[text];
+    return t->begin == t->end
+               ? 0
+               : merge_text_offset(texts, text, t->end) - merge_text_offset(texts, text, t->begin);
+}
+
+#endif

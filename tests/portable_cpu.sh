@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# The CPU sorts alike with AVX-512 and without it, and as NumPy: buckets, networks in registers, and
+# the portable code in their place, which GLIBC_TUNABLES chooses on a machine that has these units.
+. "$(dirname "$0")/lib.sh"
+need_numpy
+
+count=$(full_or_small 400003 70001)
+"$numpy" - "$count" <<'PYTHON'
+import sys
+import numpy as np
+
+count = int(sys.argv[1])
+random = np.random.default_rng(3)
+shapes = {
+    "uniform": random.random(count),
+    "few": random.integers(0, 50, count) / 50,
+    "crowded": random.random(count) ** 40,  # nearly all in one bucket of any equal width
+    "runs": np.sort(random.random(count)).reshape(-1, 1)[::-1].ravel().copy(),
+}
+shapes["runs"][::1000] = 0.5
+for shape, x in shapes.items():
+    for name in "f8", "f4", "i8", "u4":
+        for endian in "<", ">":
+            scale = {"f8": 2, "f4": 2, "i8": 2.0**63, "u4": 2.0**32 - 1}[name]
+            offset = {"f8": 1, "f4": 1, "i8": 2.0**62, "u4": 0}[name]
+            keys = (x * scale - offset).astype(endian + name)
+            np.save(f"{shape}.{name}.{'big' if endian == '>' else 'little'}.npy", keys)
+            expected = np.sort(keys)
+            np.save(f"{shape}.{name}.{'big' if endian == '>' else 'little'}.up.npy", expected)
+            if name == "f8" and endian == "<":
+                np.save(f"{shape}.down.npy", expected[::-1])
+                np.save(f"{shape}.places.npy", np.argsort(keys, kind="stable").astype("u8"))
+PYTHON
+
+sorts() {
+    local units=$1 shape type endian
+    for shape in uniform few crowded runs; do
+        for type in f8 f4 i8 u4; do
+            for endian in little big; do
+                ok_writes "$units: $shape $type $endian-endian" "$shape.$type.$endian.up.npy" -- \
+                    --device=cpu "$shape.$type.$endian.npy"
+            done
+        done
+        ok_writes "$units: $shape f8 descending" "$shape.down.npy" -- \
+            --device=cpu -r --parallel=3 "$shape.f8.little.npy"
+        ok_writes "$units: $shape f8 by index" "$shape.places.npy" -- \
+            --device=cpu --argsort --parallel=3 "$shape.f8.little.npy"
+    done
+}
+
+sorts 'as the machine is'
+export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F
+sorts 'without AVX-512'
+
+done_testing
