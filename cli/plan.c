@@ -2,11 +2,12 @@
  *
  *   inputs: open, detect the format, read the header -> one layout for all
  *   output: format and codec
- *   device: the sooner one by the model of core/auto_table.h; then the path, by its table
+ *   device and path: plan_device.c; memory: plan_memory.c
  */
 #include "cli/plan.h"
 
 #include "cli/line_words.h"
+#include "cli/plan_device.h"
 #include "cli/plan_memory.h"
 #include "core/clock.h"
 #include "formats/codec.h"
@@ -20,10 +21,6 @@
 
 /* How much of an input is looked at to tell text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
-
-/* A thread of the CPU looks through 5 to 10 GB/s, and all of them through more than can be read or
- * uploaded (55 GB/s): what matters is how many are to be sorted in the end. */
-static const char selection_reason[] = "few are kept, and they are found as fast as they are read";
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
@@ -375,236 +372,7 @@ static bool choose_order(const struct options *options, struct plan *plan, struc
     return true;
 }
 
-/* ---- where and how --------------------------------------------------------------------------- */
-
-/* The backend that --device names, or that alone has the path; NULL where the size is to decide. */
-static bool find_named_backend(const struct options *options, const struct backend **backend,
-                               struct error *error)
-{
-    *backend = options->backend ? backend_find(options->backend) : NULL;
-    if (!options->algorithm)
-        return true;
-    if (*backend && !backend_find_algorithm(*backend, options->algorithm))
-        return error_set(error, "the %s has no path '%s': --list names what it has",
-                         (*backend)->name, options->algorithm);
-    const struct backend *owner = NULL;
-    size_t owners = 0;
-    for (size_t i = 0; i < backend_count; i++)
-        if (backend_find_algorithm(backends[i], options->algorithm)) {
-            owner = backends[i];
-            owners++;
-        }
-    if (!*backend && owners == 1)
-        *backend = owner;
-    return true;
-}
-
-/* True if the engine keeps the first items alone. */
-static bool is_selection(const struct plan *plan)
-{
-    return !plan->job.keep_lines && sort_spec_selects(&plan->job.sort);
-}
-
-/* The items that an engine has to sort in the end, or COUNT_UNKNOWN. */
-static size_t sorted_count(const struct plan *plan)
-{
-    const struct sort_spec *sort = &plan->job.sort;
-    return is_selection(plan) ? sort_spec_given(sort, sort->count) : sort->count;
-}
-
-/* The bytes of so many items, or SIZE_UNKNOWN. */
-static uint64_t bytes_of_items(const struct plan *plan, uint64_t count)
-{
-    uint64_t bytes;
-    return __builtin_mul_overflow(count, plan->job.sort.item_bytes, &bytes) ? SIZE_UNKNOWN : bytes;
-}
-
-/* The bytes of the items that come, if known. Where numbers are not counted yet, they are taken to
- * be as many as if they were binary. */
-static uint64_t coming_bytes(const struct plan *plan)
-{
-    const struct sort_spec *sort = &plan->job.sort;
-    const unsigned key_bytes = plan->job.readers[0].layout.type->bytes;
-    if (sort->count != COUNT_UNKNOWN)
-        return bytes_of_items(plan, sort->count);
-    if (plan->input_bytes == SIZE_UNKNOWN || sort->item_bytes == key_bytes)
-        return plan->input_bytes;
-    return bytes_of_items(plan, plan->input_bytes / key_bytes);
-}
-
-/* The bytes of those that are sorted in the end, if known: what the device table goes by. No more
- * than come are selected. */
-static uint64_t engine_bytes(const struct plan *plan)
-{
-    const uint64_t coming = coming_bytes(plan);
-    if (!is_selection(plan))
-        return coming;
-    const uint64_t kept = bytes_of_items(plan, sorted_count(plan));
-    return kept < coming ? kept : coming;
-}
-
-/* True if a GPU does more for the lines than to sort their items. */
-static bool is_text_for_gpu(const struct plan *plan)
-{
-    return plan->job.action == JOB_SORT && plan->job.keep_lines && !plan->job.argsort.index_type;
-}
-
-/* Not of items that are made of lines: their number is not known, and most of the time is not the
- * sort's. */
-static void estimate(struct plan *plan)
-{
-    const struct sort_spec *sort = &plan->job.sort;
-    const unsigned threads = min_unsigned(sort->threads, (unsigned)omp_get_num_procs());
-    if (is_text_for_gpu(plan)) {
-        plan->has_estimate = plan->input_bytes != SIZE_UNKNOWN;
-        if (plan->has_estimate)
-            plan->estimate = auto_estimate_lines(plan->input_bytes, threads);
-        return;
-    }
-    plan->has_estimate = !plan->job.keep_lines && engine_bytes(plan) != SIZE_UNKNOWN;
-    if (plan->has_estimate)
-        plan->estimate =
-            auto_estimate_make(sort->item_bytes, engine_bytes(plan) / sort->item_bytes, threads);
-}
-
-static const char *backend_by_size(const struct plan *plan, const char **reason)
-{
-    const char *choice = "cpu";
-    if (plan->job.action != JOB_SORT) {
-        *reason = "lines are compared as they are read";
-    } else if (plan->job.keep_lines && plan->job.argsort.index_type) {
-        *reason = "lines are parsed and numbered on the host";
-    } else if (plan->job.sort.count == COUNT_UNKNOWN && plan->input_bytes == SIZE_UNKNOWN) {
-        *reason = is_selection(plan) ? selection_reason
-                                     : "of unknown size, which a GPU may have no room for";
-    } else if (plan->estimate.cpu_seconds <= plan->estimate.gpu_seconds) {
-        *reason =
-            is_selection(plan) ? selection_reason : "sooner done than a GPU is started and fed";
-    } else {
-        *reason = "large enough to pay for starting the GPU";
-        choice = "gpu";
-    }
-    return choice;
-}
-
-static bool probe_backend(const struct options *options, struct plan *plan,
-                          const struct backend *backend, struct error *error)
-{
-    plan->job.backend = backend;
-    plan->job.sort.device = options->device;
-    /* An engine of lines says itself if its device has no room, and starts it while lines are read.
-     */
-    const bool starts_later = backend->lines && is_text_for_gpu(plan);
-    if (!(starts_later ? backend->look : backend->probe)(options->device, &plan->device, error))
-        return false;
-    const struct memory_size *const limit = &options->memory.device;
-    if (backend != backends[0] && limit->is_said && limit->bytes < plan->device.memory_bytes)
-        plan->device.memory_bytes = limit->bytes;
-    plan->device_class = auto_find_class(backend, &plan->device);
-    return true;
-}
-
-/* What the GPU's memory must hold: items and scratch; to select, some batches besides. Of lines,
- * more than the text, but how much more goes by their number. */
-static uint64_t device_bytes(const struct plan *plan)
-{
-    uint64_t bytes;
-    if (plan->job.keep_lines)
-        return plan->input_bytes;
-    return __builtin_mul_overflow(engine_bytes(plan), is_selection(plan) ? 8u : 2u, &bytes)
-               ? UINT64_MAX
-               : bytes;
-}
-
-/* auto: the table's choice where it can be had, else the CPU, with the reason. */
-static bool choose_backend_by_size(const struct options *options, struct plan *plan,
-                                   struct error *error)
-{
-    const char *reason;
-    const struct backend *choice = backend_find(backend_by_size(plan, &reason));
-    struct error unusable = {0};
-    snprintf(plan->device_reason, sizeof plan->device_reason, "%s", reason);
-    if (!choice)
-        error_set(&unusable, "this build has no GPU backend");
-    else if (probe_backend(options, plan, choice, &unusable) && choice != backends[0] &&
-             plan->device.memory_bytes < device_bytes(plan))
-        error_set(&unusable, plan->job.keep_lines ? "the text does not fit the GPU's memory"
-                                                  : "the data does not fit the GPU's memory twice");
-    if (!unusable.is_set)
-        return true;
-    snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", reason,
-             unusable.message);
-    return probe_backend(options, plan, backends[0], error);
-}
-
-static bool choose_backend(const struct options *options, struct plan *plan, struct error *error)
-{
-    const struct backend *named;
-    estimate(plan);
-    if (!find_named_backend(options, &named, error))
-        return false;
-    if (!named)
-        return choose_backend_by_size(options, plan, error);
-    snprintf(plan->device_reason, sizeof plan->device_reason, "as --%s says",
-             options->backend ? "device" : "algorithm");
-    struct error unusable = {0};
-    if (probe_backend(options, plan, named, &unusable))
-        return true;
-    return error_set(error, "--%s=%s: %s", options->backend ? "device" : "algorithm",
-                     options->backend ? options->backend : options->algorithm, unusable.message);
-}
-
-static bool has_tile_size(const struct algorithm *algorithm, size_t tile_size)
-{
-    for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
-        if (*size == tile_size)
-            return true;
-    return false;
-}
-
-static bool choose_algorithm(const struct options *options, struct plan *plan, struct error *error)
-{
-    struct sort_spec *sort = &plan->job.sort;
-    const struct backend *backend = plan->job.backend;
-    const struct auto_row *row =
-        auto_find_row(plan->device_class, sort->item_bytes, sorted_count(plan));
-    const char *name = options->algorithm ? options->algorithm : row->path;
-    plan->row = row;
-    sort->algorithm = backend_find_algorithm(backend, name);
-    sort->tile_size = options->tile_size;
-    if (sort->count != COUNT_UNKNOWN && sort->count > sort->algorithm->count_max)
-        return error_set(error,
-                         "path '%s' sorts at most %zu numbers, and there are %zu: --list "
-                         "names paths that have no limit",
-                         name, sort->algorithm->count_max, sort->count);
-    if (options->tile_size && !has_tile_size(sort->algorithm, options->tile_size))
-        return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
-                         options->tile_size);
-    if (!options->tile_size)
-        sort->tile_size = algorithm_find_tile_size(sort->algorithm, row->tile_size);
-    snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason, "%s",
-             options->algorithm ? "as --algorithm says" : "by the table");
-    return true;
-}
-
-/* Lines of which only reading them shows that a GPU has no room for them: the CPU is there for
- * that, if the user has left the choice open. */
-static void choose_spare(const struct options *options, struct plan *plan)
-{
-    struct job *job = &plan->job;
-    struct device_facts facts;
-    struct error error = {0};
-    if (options->backend || options->algorithm || job->backend == backends[0] || !job->keep_lines ||
-        !backends[0]->probe(0, &facts, &error))
-        return;
-    const struct auto_row *row =
-        auto_find_row(auto_find_class(backends[0], &facts), job->sort.item_bytes, COUNT_UNKNOWN);
-    job->spare_backend = backends[0];
-    job->spare_sort = job->sort;
-    job->spare_sort.device = 0;
-    job->spare_sort.algorithm = backend_find_algorithm(backends[0], row->path);
-    job->spare_sort.tile_size = algorithm_find_tile_size(job->spare_sort.algorithm, row->tile_size);
-}
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* More threads than a few for each processor only cost memory and time. */
 static unsigned choose_threads(const struct options *options)
@@ -645,11 +413,7 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&
-           choose_backend(options, plan, error) && choose_algorithm(options, plan, error);
-    if (made) {
-        choose_spare(options, plan);
-        made = plan_choose_memory(options, plan, error);
-    }
+           plan_choose_device(options, plan, error) && plan_choose_memory(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;
     return made;
 }

@@ -26,12 +26,14 @@ static bool choose_directories(struct options *options, struct memory_limits *me
     return true;
 }
 
-/* With --top, an engine may keep the first items alone. One of a GPU looks at what is free, and not
- * at what the user says: it then gets parts. */
-static bool keeps_few(const struct job *job)
+/* With --top, an engine may keep the first items alone, if it has room for those and what comes
+ * besides; a GPU's has three times a batch of twice as many (cuda_top.h), and some workspace. One
+ * of a GPU looks at what is free, and not at what the user says: it then gets parts. */
+static bool keeps_few(const struct job *job, bool is_host)
 {
-    return sort_spec_selects(&job->sort) && job->sort.top <= job->part_count / 2 &&
-           !job->memory.device_said;
+    const size_t room =
+        is_host ? job->part_count / 2 : job->part_count / 8 * job->sort.algorithm->buffers;
+    return sort_spec_selects(&job->sort) && job->sort.top <= room && !job->memory.device_said;
 }
 
 /* What an engine of lines takes of a GPU's memory beside text and items. */
@@ -77,7 +79,7 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
                                               : KEYS_BYTES_MIN;
     job->part_count = memory_limits_part(memory, &job->sort, is_host,
                                          job->argsort.index_type ? job->keys_bytes : 0);
-    if (keeps_few(job))
+    if (keeps_few(job, is_host))
         job->part_count = SIZE_MAX;
     job->part_bytes = line_bytes(job, is_host);
     return true;

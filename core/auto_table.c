@@ -69,42 +69,57 @@ size_t auto_row_least(const struct auto_row *row)
 
 /* ---- the CPU or the GPU ---- */
 
-/* 1e8 items in memory, two threads of an AMD EPYC (Zen 4), 2026-11-20: 0.031 s for 1 byte, 0.045,
- * 0.54, 0.71, and 0.97 for 16: as the time that a thread has for an item. */
-static double thread_ns_per_item(unsigned item_bytes)
+/* What takes less the more threads there are, and what they share, memory most of all; in ns. */
+struct auto_cost {
+    double thread, shared;
+};
+
+static double cost_of(struct auto_cost cost, unsigned threads)
 {
-    return item_bytes == 1   ? 0.62
-           : item_bytes == 2 ? 0.90
-           : item_bytes == 4 ? 10.8
-           : item_bytes == 8 ? 14.2
-                             : 19.4;
+    return cost.thread / threads + cost.shared;
 }
 
-/* File to file, where pages are new and the disk's cache is beside them, the sort of 1e8 doubles
- * takes 1.61 s on that machine, for 0.71 in memory. */
-static const double file_to_file = 1.61 / 0.71;
+/* The sort of an item by the CPU, in memory that is new. 1e8 items by 1, 2 and 16 threads, 2026-11:
+ * f64 1.44, 0.71 and 0.16 s (Xeon of the H200's host; EPYC, Zen 4, for two); u32 0.54 by 2, 0.13 by
+ * 16; key and index 0.97 and 0.26; u16 0.045 and u8 0.031 by 2. */
+static struct auto_cost cpu_sort_cost(unsigned item_bytes)
+{
+    return item_bytes == 1   ? (struct auto_cost){0.49, 0.07}
+           : item_bytes == 2 ? (struct auto_cost){0.70, 0.10}
+           : item_bytes == 4 ? (struct auto_cost){9.3, 0.75}
+           : item_bytes == 8 ? (struct auto_cost){13.6, 0.75}
+                             : (struct auto_cost){16.3, 1.6};
+}
 
-/* H200, CUDA 13.0, 2026-11-20: CUDA starts in 0.23 s, memory and pinning take 0.03; pinned memory
- * crosses the bus at 55 GB/s; radix sorts 1e9 u32 in 20.2 ms, which is 198 GB/s (f64: 263). */
-static const double gpu_start_seconds = 0.23 + 0.03;
-static const double bus_bytes_per_second = 55e9;
+/* What is more than that costs half as much again: 1e9 doubles take 2.36 s by 16 threads. */
+static const double cpu_sort_large = 268435456.0;
+
+/* Reading and writing a byte, in the page cache: 8 GB in 1.15 s by 16 threads, 0.8 in 0.31 by 2. */
+static const struct auto_cost file_cost = {0.53, 0.117};
+
+/* H200, CUDA 13.0, 2026-11-22: CUDA starts in 0.20 to 0.30 s, pinning takes 0.03, and the process
+ * ends 0.1 s late, as the system takes the device back. What crosses the bus, at 50 GB/s, does so
+ * while files are read and written. radix sorts 1e9 u32 in 20.2 ms, which is 198 GB/s (f64: 263).
+ */
+static const double gpu_start_seconds = 0.22 + 0.03 + 0.10;
 static const double gpu_sort_bytes_per_second = 198e9;
 
 struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, unsigned threads)
 {
     const double items = (double)count, bytes = items * item_bytes;
+    const double file_seconds = bytes * cost_of(file_cost, threads) * 1e-9;
+    const double beyond = items > cpu_sort_large ? items - cpu_sort_large : 0;
+    const double sort_ns = (items + beyond / 2) * cost_of(cpu_sort_cost(item_bytes), threads);
     return (struct auto_estimate){
-        .cpu_seconds = items * thread_ns_per_item(item_bytes) * 1e-9 * file_to_file / threads,
-        .gpu_seconds = gpu_start_seconds + 2 * bytes / bus_bytes_per_second +
-                       bytes / gpu_sort_bytes_per_second,
+        .cpu_seconds = file_seconds + sort_ns * 1e-9,
+        .gpu_seconds = file_seconds + gpu_start_seconds + bytes / gpu_sort_bytes_per_second,
     };
 }
 
 /* Lines, file to file, with what takes less the more threads there are, and what they share, memory
  * and the output: 123 MB of `-g` in 0.42 s by 2 threads, 246 MB in 0.24 by 16, 5.44 GB in 6.2 by 16
  * (docs/performance.md). */
-static const double lines_thread_ns_per_byte = 5.5;
-static const double lines_shared_ns_per_byte = 0.66;
+static const struct auto_cost lines_cost = {5.5, 0.66};
 
 /* By the GPU, which starts while the text is read, and whose end the command waits for: 0.50 GB of
  * `-g` in 0.43 s, 1.24 in 0.66, 6.19 in 1.91 (H200 and 16 cores, tmpfs, 2026-11-22). */
@@ -115,8 +130,7 @@ struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads)
 {
     const double text = (double)bytes;
     return (struct auto_estimate){
-        .cpu_seconds =
-            text * 1e-9 * (lines_thread_ns_per_byte / threads + lines_shared_ns_per_byte),
+        .cpu_seconds = text * 1e-9 * cost_of(lines_cost, threads),
         .gpu_seconds = gpu_lines_start_seconds + text / gpu_lines_bytes_per_second,
     };
 }

@@ -54,11 +54,11 @@ const struct auto_row *auto_find_row(const struct device_class *device_class, un
 /* The smallest count that the row is found for. */
 size_t auto_row_least(const struct auto_row *row);
 
-/* What sorting takes beyond reading and writing, which are the same for both. item_bytes: 1, 2, 4,
- * 8 or 16; threads: those that run at a time, at least 1. */
+/* What sorting takes from file to file, in the page cache: from the start of the process to its
+ * end. item_bytes: 1, 2, 4, 8 or 16; threads: those that run at a time, at least 1. */
 struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, unsigned threads);
 
-/* What sorting lines takes from file to file: `bytes` of text, kept as they are. */
+/* The same of lines: `bytes` of text, kept as they are. */
 struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads);
 
 #ifdef __cplusplus

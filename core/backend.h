@@ -77,6 +77,7 @@ struct sort_spec {
     struct key_order order;            /* of the keys; the identity for struct key_index */
     size_t count;                      /* exactly so many will come, or COUNT_UNKNOWN; of text, at
                                           most so many bytes */
+    size_t most;                       /* of an unknown count: no more than so many */
     const struct algorithm *algorithm; /* a row of this backend */
     size_t tile_size;                  /* one of algorithm->tile_sizes, or 0 when it has none */
     unsigned device;                   /* index among the backend's devices */

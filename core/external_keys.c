@@ -3,8 +3,9 @@
  *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ...
  *        -> external_merge.h -> format -> sink
  *
- * A run stays in memory where that has room for it besides the engine, as it has when the limit is
- * the GPU's. Keys of one and two bytes are counted instead (key_counts.h): no run is kept at all.
+ * While a run is made, the input is read on into memory that nothing else needs then. A run stays
+ * in memory where that has room for it besides the engine, as it has when the limit is the GPU's.
+ * Keys of one and two bytes are counted instead (key_counts.h): no run is kept at all.
  */
 #include "core/external_merge.h"
 #include "core/key_counts.h"
@@ -86,6 +87,17 @@ static bool append(struct external_keys *external, struct item_run *run, const s
     return true;
 }
 
+/* Lets the input be read on while a part of so many bytes is put aside. The CPU's engine has let go
+ * of as much scratch; with a GPU's there is what is left, and half of it for the next run. */
+static void read_on(struct external_keys *external, size_t bytes)
+{
+    const struct run *const run = external->run;
+    const size_t left = memory_left(external) / 2;
+    const size_t room = run->backend == backends[0] || bytes < left ? bytes : left;
+    if (!run->is_at_end && !run->job->sort.is_top)
+        source_read_ahead(run->job->readers[run->reader].source, room);
+}
+
 /* Makes a run of the part that was sorted. */
 static bool keep_part(struct external_keys *external, struct error *error)
 {
@@ -97,6 +109,7 @@ static bool keep_part(struct external_keys *external, struct error *error)
         return false;
     if (!external->counts)
         keep_in_memory(external, part, count * run->job->sort.item_bytes);
+    read_on(external, count * run->job->sort.item_bytes);
     const bool is_spilled = !external->counts && !part->items;
     if (is_spilled && !spill_begin(external->spill, &part->spilled, error))
         return false;

@@ -145,12 +145,16 @@ size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
     return bytes / 2 > taken ? bytes - taken : bytes / 2;
 }
 
-/* Of a GPU's memory, a sixteenth is left for the workspace of a path. */
+/* Of a GPU's memory, a sixteenth is left for the workspace of a path. What comes in an unknown
+ * number is copied to one array there, before any scratch is had. */
 size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
                           bool is_host, size_t buffers_bytes)
 {
     const size_t bytes = is_host ? memory_limits_left(limits, spec->threads, buffers_bytes)
                                  : limits->device_bytes / 16 * 15;
     const size_t part = bytes > MEMORY_PART_BYTES_MIN ? bytes : MEMORY_PART_BYTES_MIN;
-    return part / spec->algorithm->buffers / spec->item_bytes;
+    const bool is_copied = !is_host && spec->count == COUNT_UNKNOWN;
+    const unsigned buffers =
+        is_copied && spec->algorithm->buffers < 2 ? 2 : spec->algorithm->buffers;
+    return part / buffers / spec->item_bytes;
 }

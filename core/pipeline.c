@@ -283,17 +283,50 @@ static void expect_numbers(struct run *run)
     run_expect_ahead(run, job->output_format->file_bytes(&layout));
 }
 
-bool run_sort_part(struct run *run, struct error *error)
+/* For what is left of the numbers, or a part of it. */
+static bool open_engine(struct run *run, struct error *error)
 {
-    const struct job *job = run->job;
-    struct sort_spec spec = job->sort;
-    run_close_engine(run);
+    struct sort_spec spec = *run->sort;
     run->part_begin = run->count;
-    run->room = job->part_count;
+    run->room = run->part_count;
+    spec.most = run->room;
     if (spec.count != COUNT_UNKNOWN)
         spec.count = spec.count - run->count < run->room ? spec.count - run->count : run->room;
-    return run->functions->open(&spec, &run->engine, error) && read_keys(run, error) &&
-           run_sort_engine(run, error);
+    return run->functions->open(&spec, &run->engine, error);
+}
+
+/* From now on the spare backend sorts. */
+static void change_to_spare(struct run *run, const struct error *reason)
+{
+    const struct job *job = run->job;
+    run->backend = job->spare_backend;
+    run->functions = run->backend->keys;
+    run->sort = &job->spare_sort;
+    if (run->part_count != SIZE_MAX) /* else few are kept, on either */
+        run->part_count = memory_limits_part(&job->memory, run->sort, true,
+                                             job->argsort.index_type ? job->keys_bytes : 0);
+    run->report->spare_reason = *reason;
+}
+
+/* By the spare backend, if there is one and the other cannot begin. */
+static bool open_first_engine(struct run *run, struct error *error)
+{
+    struct error cause = {0};
+    if (open_engine(run, &cause))
+        return true;
+    if (!run->job->spare_backend) {
+        error_merge(error, &cause);
+        return false;
+    }
+    change_to_spare(run, &cause);
+    return open_engine(run, error);
+}
+
+bool run_sort_part(struct run *run, struct error *error)
+{
+    run_close_engine(run);
+    return (run->count == 0 ? open_first_engine(run, error) : open_engine(run, error)) &&
+           read_keys(run, error) && run_sort_engine(run, error);
 }
 
 static bool run_keys(struct run *run, struct error *error)
@@ -424,7 +457,13 @@ bool pipeline_run(const struct job *job, struct job_report *report, struct error
     const bool has_output = job->action != JOB_CHECK;
     const uint64_t start = clock_now_ns();
     struct run run = {
-        .job = job, .report = report, .backend = job->backend, .functions = job->backend->keys};
+        .job = job,
+        .report = report,
+        .backend = job->backend,
+        .functions = job->backend->keys,
+        .sort = &job->sort,
+        .part_count = job->part_count,
+    };
     *report = (struct job_report){0};
     TRY(!has_output || open_output(&run, error));
     TRY(job->header_lines == 0 || take_headers(&run, error));

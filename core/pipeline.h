@@ -47,7 +47,8 @@ struct job {
     enum nan_rule nan;
     const struct backend *backend;
     struct sort_spec sort;               /* of lines, all are sorted and `top` are written */
-    const struct backend *spare_backend; /* NULL, or it sorts lines that `backend` cannot */
+    const struct backend *spare_backend; /* NULL, or it sorts lines that `backend` cannot, and
+                                            numbers where that cannot begin */
     struct sort_spec spare_sort;         /* by the spare backend */
     struct memory_limits memory;
     size_t part_count; /* numbers that are sorted at a time at most: more go by external_keys.c */

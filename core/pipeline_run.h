@@ -16,6 +16,8 @@ struct run {
     struct job_report *report;
     const struct backend *backend;            /* of the engine */
     const struct engine_functions *functions; /* those of the backend that the engine is for */
+    const struct sort_spec *sort;             /* by that backend, of numbers */
+    size_t part_count;                        /* as the job's, by that backend */
     struct engine *engine;
     struct sink *sink;
     size_t count;               /* items taken by the engine, in all parts; of text, lines */

@@ -46,8 +46,8 @@ struct engine {
 
 static const struct algorithm cpu_algorithms[] = {
     {"radix",
-     "partition by a learned model of the keys, then radix sort in cache; stable, parallel", NULL,
-     2, SIZE_MAX},
+     "partition by a learned model of the keys, then networks or radix sort in cache; parallel",
+     NULL, 2, SIZE_MAX},
 };
 
 /* ---- Facts ---- */

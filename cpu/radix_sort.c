@@ -6,8 +6,11 @@
  *     v
  *   buckets in scratch --all threads together--> buckets that are too large for one thread
  *                      --one thread each------> the others: partitioned again while they are larger
- *                                               than a cache, then sorted in cache, least digit
- *                                               first, and decoded into their place in items
+ *                                               than a cache, then sorted in cache, by networks
+ *                                               (vector_sort.h) or least digit first, and decoded
+ *                                               into their place in items
+ *
+ * The threads are a team (team.h): each takes its part of a step and meets the others behind it.
  *
  * So the memory is crossed about three times, whatever the number of live bits: once to count, once
  * to scatter, once to finish. Items travel between two arrays; from whichever of them a bucket is
@@ -398,13 +401,15 @@ static void sort_range_in_cache(const struct sort *sort, struct range range, voi
     const unsigned width = sort->width;
     unsigned char *from = range.from + range.begin * width;
     unsigned char *other = range.other + range.begin * width;
+    if (width > 2 && vector_sort_is_there()) {
+        vector_sort(width, from, room, range.count, sort->items + range.begin * width, range.order,
+                    sort->order);
+        return;
+    }
     if (!key_order_is_identity(range.order))
         radix_encode(width, from, from, range.count, range.order);
-    if (width > 2 && vector_sort_is_there())
-        vector_sort(width, from, room, range.count, sort->items + range.begin * width, sort->order);
-    else
-        finish_items(sort, radix_sort_in_cache(width, from, other, range.count), range.begin,
-                     range.count);
+    finish_items(sort, radix_sort_in_cache(width, from, other, range.count), range.begin,
+                 range.count);
 }
 
 static void sort_by_partition(struct sort *sort, struct range range, struct worker worker)

@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 struct radix_task {
-    unsigned item_bytes;    /* 1, 2, 4, 8: keys; 16: struct key_index, sorted by key, stable */
+    unsigned item_bytes;    /* 1, 2, 4, 8: keys; 16: struct key_index, by key, then index; of equal
+                             * keys the indices must ascend */
     struct key_order order; /* of the stored keys */
     size_t count;           /* items; count * item_bytes fits a size_t */
     unsigned threads;       /* at most so many, at least 1 */

@@ -4,15 +4,34 @@
 #include "cuda/cuda_check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 bool cuda_device_use(unsigned device, struct error *error)
 {
     return cuda_check(cudaSetDevice(static_cast<int>(device)), device, "cudaSetDevice", error);
 }
 
+/* CUDA starts all devices that it is shown, one after the other. Where the first is wanted, that is
+ * all that it is shown: of those that the user lets it see. Another one would have another number
+ * then. Without memory for that it starts all. */
+static void show_first_device(void)
+{
+    static const char name[] = "CUDA_VISIBLE_DEVICES";
+    const char *const shown = getenv(name);
+    if (shown && !strchr(shown, ','))
+        return;
+    char *const first = shown ? strndup(shown, strcspn(shown, ",")) : strdup("0");
+    if (first)
+        (void)setenv(name, first, 1);
+    free(first);
+}
+
 bool cuda_device_find(unsigned device, struct error *error)
 {
     int found = 0;
+    if (device == 0)
+        show_first_device();
     const cudaError_t status = cudaGetDeviceCount(&found);
     if (status != cudaSuccess)
         (void)cudaGetLastError();

@@ -32,13 +32,10 @@ struct engine {
     struct cuda_worker worker;
     struct store store;
     struct staging staging;
-    size_t batch;         /* items that there is room for; 0: for all */
-    size_t taken;         /* items taken so far */
-    size_t upload_slot;   /* of the chunk lent next, or now */
-    size_t lent;          /* items of room in the chunk that the caller has */
-    size_t download_next; /* item that the next download starts with */
+    size_t batch; /* items that there is room for; 0: for all */
+    size_t taken; /* items taken so far */
     bool is_giving;
-    struct staging_queue downloads;
+    struct staging_output output;
     struct engine_times times;
 };
 
@@ -123,8 +120,8 @@ static size_t engine_batch_bytes(const struct engine *engine, size_t batch)
 }
 
 /* The size of batches: as large as pays, less where the device has no room for that, but never so
- * small that a selection would leave most of one. None if even that has no room: all items may be
- * fewer, or need less, and are collected. */
+ * small that a selection would leave most of one. None if even that has no room: then the caller
+ * knows it (cli/plan_memory.c), and what comes is a part that can be sorted whole. */
 static bool engine_choose_batch(struct engine *engine, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;
@@ -133,8 +130,8 @@ static bool engine_choose_batch(struct engine *engine, struct error *error)
         return false;
     const size_t least = std::max(TOP_BATCH_LEAST, std::min(spec->top, SIZE_MAX / 4) * 2);
     size_t batch = std::max(TOP_BATCH_BYTES / spec->item_bytes, least / 2 * 4);
-    while (engine_batch_bytes(engine, batch) > free_bytes && batch / 2 >= least)
-        batch /= 2;
+    while (engine_batch_bytes(engine, batch) > free_bytes && batch > least)
+        batch = std::max(batch / 2, least);
     batch = std::min(batch, spec->count);
     if (engine_batch_bytes(engine, batch) <= free_bytes)
         engine->batch = batch;
@@ -148,19 +145,12 @@ static bool engine_allocate_batch(struct engine *engine, struct error *error)
     struct cuda_sort sort = engine_make_sort(engine);
     sort.count = engine->batch;
     engine->store.limit = engine->batch;
+    engine->store.grows = false;
     struct store_segment *segment = NULL;
     return store_reserve(&engine->store, &segment, error) &&
            store_add_scratch(&engine->store, cuda_top_scratch_items(engine->batch, spec->top),
                              cuda_top_workspace_bytes(engine->worker.path, &sort, spec->top),
                              error);
-}
-
-static bool engine_finish_uploads(struct engine *engine, struct error *error)
-{
-    for (size_t slot = 0; slot < STAGING_SLOTS; slot++)
-        if (!staging_wait(&engine->staging, slot, &engine->times.upload_ns, error))
-            return false;
-    return true;
 }
 
 /* Leaves of a full segment what may be among the first items, so that there is room again. */
@@ -169,7 +159,7 @@ static bool engine_thin_out(struct engine *engine, struct error *error)
     struct store *const store = &engine->store;
     if (store->count < engine->batch)
         return true;
-    if (!engine_finish_uploads(engine, error))
+    if (!staging_finish_uploads(&engine->staging, error))
         return false;
     struct store_segment *const segment = &store->segments[0];
     struct cuda_sort sort = engine_make_sort(engine);
@@ -203,13 +193,6 @@ static bool engine_sort_top(struct engine *engine, struct error *error)
 
 /* ---- open ---- */
 
-static void engine_set_slot_size(struct engine *engine)
-{
-    const size_t item_bytes = engine->spec.item_bytes, count = engine->spec.count;
-    const size_t items = std::min(STAGING_SLOT_BYTES / item_bytes, std::max<size_t>(count, 1));
-    engine->staging.slot_bytes = items * item_bytes;
-}
-
 /* Whatever can be had before the first item is. */
 static bool engine_allocate(struct engine *engine, struct error *error)
 {
@@ -230,8 +213,10 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     engine->spec = *spec;
     engine->store.device = engine->staging.device = spec->device;
     engine->store.item_bytes = spec->item_bytes;
-    engine->store.limit = spec->count;
-    engine_set_slot_size(engine);
+    engine->store.grows = spec->count == COUNT_UNKNOWN;
+    engine->store.limit = engine->store.grows ? spec->most : spec->count;
+    engine->staging.times = &engine->times;
+    staging_set_slots(&engine->staging, spec->item_bytes, spec->count);
     bool is_open = worker_open(&engine->worker, spec, error) && engine_check_spec(engine, error);
     engine->staging.stream = engine->worker.stream;
     engine->staging.clock = &engine->worker.clock;
@@ -249,15 +234,6 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
 
 /* ---- in ---- */
 
-/* Pins a slot on its first use; that is part of the start. */
-static bool engine_prepare_slot(struct engine *engine, size_t slot, struct error *error)
-{
-    const uint64_t start_ns = clock_now_ns();
-    const bool is_ready = staging_prepare(&engine->staging, slot, error);
-    engine->times.start_ns += clock_now_ns() - start_ns;
-    return is_ready;
-}
-
 /* Makes room in the batch, and lowers *want to what is still to come. */
 static bool engine_lend_of_batch(struct engine *engine, size_t *want, struct error *error)
 {
@@ -272,39 +248,27 @@ static bool engine_lend_of_batch(struct engine *engine, size_t *want, struct err
 static bool engine_lend(struct engine *engine, size_t want, struct chunk *chunk,
                         struct error *error)
 {
-    const size_t slot = engine->upload_slot;
     struct store_segment *segment = NULL;
-    if (!cuda_device_use(engine->spec.device, error) ||
-        !staging_wait(&engine->staging, slot, &engine->times.upload_ns, error) ||
-        !engine_prepare_slot(engine, slot, error) ||
-        (engine->batch > 0 && !engine_lend_of_batch(engine, &want, error)) ||
-        !store_reserve(&engine->store, &segment, error))
-        return false;
-    const size_t slot_items = engine->staging.slot_bytes / engine->spec.item_bytes;
-    engine->lent = std::min({want, slot_items, segment->capacity - segment->count});
-    *chunk = {engine->staging.slots[slot].memory, engine->lent, 0, slot};
-    return true;
+    return cuda_device_use(engine->spec.device, error) &&
+           (engine->batch == 0 || engine_lend_of_batch(engine, &want, error)) &&
+           store_reserve(&engine->store, &segment, error) &&
+           staging_lend(&engine->staging, std::min(want, segment->capacity - segment->count), chunk,
+                        error);
 }
 
 static bool engine_take(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    const unsigned device = engine->spec.device;
-    if (chunk.slot != engine->upload_slot || chunk.count > engine->lent)
-        return error_set(error, "device %u: the chunk taken is not the one lent", device);
-    engine->lent = 0;
-    if (chunk.count == 0)
-        return true;
-    const size_t item_bytes = engine->spec.item_bytes;
     struct store_segment *segment = NULL;
-    if (!cuda_device_use(device, error) || !store_reserve(&engine->store, &segment, error) ||
-        !staging_copy(&engine->staging, chunk.slot, segment->items + segment->count * item_bytes,
-                      engine->staging.slots[chunk.slot].memory, chunk.count * item_bytes,
-                      cudaMemcpyHostToDevice, error))
+    if (chunk.count > 0 && !store_reserve(&engine->store, &segment, error))
         return false;
-    segment->count += chunk.count;
+    if (!staging_take(&engine->staging, chunk,
+                      segment ? segment->items + segment->count * engine->spec.item_bytes : NULL,
+                      error))
+        return false;
+    if (segment)
+        segment->count += chunk.count;
     engine->store.count += chunk.count;
     engine->taken += chunk.count;
-    engine->upload_slot = (chunk.slot + 1) % STAGING_SLOTS;
     return true;
 }
 
@@ -343,65 +307,38 @@ static size_t engine_sorted_count(const struct engine *engine)
 static bool engine_sort(struct engine *engine, struct error *error)
 {
     const struct nvtx_range range("sort");
-    return cuda_device_use(engine->spec.device, error) && engine_finish_uploads(engine, error) &&
+    return cuda_device_use(engine->spec.device, error) &&
+           staging_finish_uploads(&engine->staging, error) &&
            worker_check_count(&engine->worker, engine_sorted_count(engine), error) &&
            engine_arrange_memory(engine, error) && engine_run_path(engine, error);
 }
 
 /* ---- out ---- */
 
-static size_t engine_given(const struct engine *engine)
+/* They are in one place already. */
+static const void *engine_place(struct engine *engine, size_t begin, size_t end,
+                                struct error *error)
 {
-    return sort_spec_given(&engine->spec, engine->store.count);
-}
-
-/* Starts the download of the next items into an idle slot; nothing is left to do at the end. */
-static bool engine_start_download(struct engine *engine, size_t slot, struct error *error)
-{
-    const size_t item_bytes = engine->spec.item_bytes;
-    const size_t count = std::min(engine_given(engine) - engine->download_next,
-                                  engine->staging.slot_bytes / item_bytes);
-    if (count == 0)
-        return true;
-    if (!engine_prepare_slot(engine, slot, error) ||
-        !staging_copy(&engine->staging, slot, engine->staging.slots[slot].memory,
-                      engine->store.items + engine->download_next * item_bytes, count * item_bytes,
-                      cudaMemcpyDeviceToHost, error))
-        return false;
-    engine->staging.slots[slot].count = count;
-    engine->download_next += count;
-    staging_queue_push(&engine->downloads, slot);
-    return true;
+    (void)end, (void)error;
+    return engine->store.items + begin * engine->spec.item_bytes;
 }
 
 static bool engine_give(struct engine *engine, struct chunk *chunk, struct error *error)
 {
-    *chunk = {};
-    if (!cuda_device_use(engine->spec.device, error))
-        return false;
     if (!engine->is_giving) {
         engine->is_giving = true;
-        for (size_t slot = 0; slot < STAGING_SLOTS; slot++)
-            if (!engine_start_download(engine, slot, error))
-                return false;
+        engine->output.count = sort_spec_given(&engine->spec, engine->store.count);
+        engine->output.place = engine_place;
+        engine->output.engine = engine;
+        if (!staging_begin_output(&engine->staging, &engine->output, error))
+            return false;
     }
-    if (engine->downloads.count == 0)
-        return engine->download_next == engine_given(engine) ||
-               error_set(error, "device %u: all chunks are with the caller", engine->spec.device);
-    const size_t slot = staging_queue_pop(&engine->downloads);
-    if (!staging_wait(&engine->staging, slot, &engine->times.download_ns, error))
-        return false;
-    const size_t count = engine->staging.slots[slot].count;
-    *chunk = {engine->staging.slots[slot].memory, count, count, slot};
-    return true;
+    return staging_give(&engine->staging, &engine->output, chunk, error);
 }
 
 static bool engine_take_back(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    if (!chunk.items)
-        return true; /* the empty chunk at the end has no slot */
-    return cuda_device_use(engine->spec.device, error) &&
-           engine_start_download(engine, chunk.slot, error);
+    return staging_take_back(&engine->staging, &engine->output, chunk, error);
 }
 
 static void engine_get_times(const struct engine *engine, struct engine_times *times)

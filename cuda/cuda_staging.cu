@@ -1,62 +1,209 @@
 /* cuda_staging.cu - see cuda_staging.h. */
 #include "cuda/cuda_staging.h"
 
+#include "core/clock.h"
 #include "cuda/cuda_check.h"
+#include "cuda/cuda_device.h"
 #include "cuda/nvtx_range.h"
 
-bool staging_prepare(struct staging *staging, size_t slot, struct error *error)
+#include <algorithm>
+
+/* ---- a slot ---- */
+
+static bool slot_prepare(const struct staging *staging, struct staging_slot *slot,
+                         struct error *error)
 {
-    struct staging_slot *const s = &staging->slots[slot];
     const unsigned device = staging->device;
-    if (!s->memory && !cuda_check(cudaMallocHost(&s->memory, staging->slot_bytes), device,
-                                  "cudaMallocHost", error))
+    if (!slot->memory && !cuda_check(cudaMallocHost(&slot->memory, staging->slot_bytes), device,
+                                     "cudaMallocHost", error))
         return false;
-    if (!s->copy_started &&
-        !cuda_check(cudaEventCreate(&s->copy_started), device, "cudaEventCreate", error))
+    if (!slot->copy_started &&
+        !cuda_check(cudaEventCreate(&slot->copy_started), device, "cudaEventCreate", error))
         return false;
-    return s->copy_finished ||
-           cuda_check(cudaEventCreate(&s->copy_finished), device, "cudaEventCreate", error);
+    return slot->copy_finished ||
+           cuda_check(cudaEventCreate(&slot->copy_finished), device, "cudaEventCreate", error);
 }
 
-bool staging_copy(struct staging *staging, size_t slot, void *to, const void *from, size_t bytes,
-                  cudaMemcpyKind kind, struct error *error)
+/* Pins the slot's memory and makes its events, once; that is part of the start. */
+static bool slot_start(const struct staging *staging, struct staging_slot *slot,
+                       struct error *error)
 {
-    struct staging_slot *const s = &staging->slots[slot];
+    const uint64_t start_ns = clock_now_ns();
+    const bool is_ready = slot_prepare(staging, slot, error);
+    staging->times->start_ns += clock_now_ns() - start_ns;
+    return is_ready;
+}
+
+/* Starts a copy between the slot and device memory. */
+static bool slot_copy(const struct staging *staging, struct staging_slot *slot, void *to,
+                      const void *from, size_t bytes, cudaMemcpyKind kind, struct error *error)
+{
     const unsigned device = staging->device;
     const cudaStream_t stream = staging->stream;
-    s->in_flight = true;
-    s->is_upload = kind == cudaMemcpyHostToDevice;
-    s->bytes = bytes;
-    return cuda_check(cudaEventRecord(s->copy_started, stream), device, "cudaEventRecord", error) &&
+    slot->in_flight = true;
+    slot->is_upload = kind == cudaMemcpyHostToDevice;
+    slot->bytes = bytes;
+    return cuda_check(cudaEventRecord(slot->copy_started, stream), device, "cudaEventRecord",
+                      error) &&
            cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream), device, "cudaMemcpyAsync",
                       error) &&
-           cuda_check(cudaEventRecord(s->copy_finished, stream), device, "cudaEventRecord", error);
+           cuda_check(cudaEventRecord(slot->copy_finished, stream), device, "cudaEventRecord",
+                      error);
 }
 
-bool staging_wait(struct staging *staging, size_t slot, uint64_t *busy_ns, struct error *error)
+/* Waits for the slot's copy, if there is one, and adds the time it took to the engine's. */
+static bool slot_wait(const struct staging *staging, struct staging_slot *slot, struct error *error)
 {
-    struct staging_slot *const s = &staging->slots[slot];
-    if (!s->in_flight)
+    if (!slot->in_flight)
         return true;
-    const struct nvtx_range range(s->is_upload ? "wait for upload" : "wait for download");
-    s->in_flight = false;
-    return cuda_check(cudaEventSynchronize(s->copy_finished), staging->device,
+    const struct nvtx_range range(slot->is_upload ? "wait for upload" : "wait for download");
+    slot->in_flight = false;
+    return cuda_check(cudaEventSynchronize(slot->copy_finished), staging->device,
                       "cudaEventSynchronize", error) &&
-           cuda_add_span(staging->clock, s->is_upload ? TRACE_UPLOAD : TRACE_DOWNLOAD,
-                         s->is_upload ? "upload" : "download", s->bytes, s->copy_started,
-                         s->copy_finished, staging->device, busy_ns, error);
+           cuda_add_span(
+               staging->clock, slot->is_upload ? TRACE_UPLOAD : TRACE_DOWNLOAD,
+               slot->is_upload ? "upload" : "download", slot->bytes, slot->copy_started,
+               slot->copy_finished, staging->device,
+               slot->is_upload ? &staging->times->upload_ns : &staging->times->download_ns, error);
+}
+
+/* ---- all of them ---- */
+
+void staging_set_slots(struct staging *staging, size_t item_bytes, size_t count)
+{
+    staging->item_bytes = item_bytes;
+    staging->slot_bytes =
+        std::min(STAGING_SLOT_BYTES / item_bytes, std::max<size_t>(count, 1)) * item_bytes;
+}
+
+bool staging_prepare(struct staging *staging, size_t count, struct error *error)
+{
+    const size_t slots = count / (staging->slot_bytes / staging->item_bytes) + 1;
+    for (size_t i = 0; i < std::min(slots, STAGING_SLOTS); i++)
+        if (!slot_prepare(staging, &staging->slots[i], error))
+            return false;
+    return true;
 }
 
 void staging_close(struct staging *staging)
 {
-    for (size_t slot = 0; slot < STAGING_SLOTS; slot++) {
-        struct staging_slot *const s = &staging->slots[slot];
-        if (s->copy_finished)
-            (void)cudaEventDestroy(s->copy_finished);
-        if (s->copy_started)
-            (void)cudaEventDestroy(s->copy_started);
-        if (s->memory)
-            (void)cudaFreeHost(s->memory);
-        *s = {};
+    for (struct staging_slot &slot : staging->slots) {
+        if (slot.copy_finished)
+            (void)cudaEventDestroy(slot.copy_finished);
+        if (slot.copy_started)
+            (void)cudaEventDestroy(slot.copy_started);
+        if (slot.memory)
+            (void)cudaFreeHost(slot.memory);
+        slot = {};
     }
+}
+
+/* ---- up ---- */
+
+bool staging_lend(struct staging *staging, size_t want, struct chunk *chunk, struct error *error)
+{
+    struct staging_slot *const slot = &staging->slots[staging->upload_slot];
+    if (!cuda_device_use(staging->device, error) || !slot_wait(staging, slot, error) ||
+        !slot_start(staging, slot, error))
+        return false;
+    staging->lent = std::min(want, staging->slot_bytes / staging->item_bytes);
+    *chunk = {slot->memory, staging->lent, 0, staging->upload_slot};
+    return true;
+}
+
+bool staging_take(struct staging *staging, struct chunk chunk, void *to, struct error *error)
+{
+    if (chunk.slot != staging->upload_slot || chunk.count > staging->lent)
+        return error_set(error, "device %u: the chunk taken is not the one lent", staging->device);
+    staging->lent = 0;
+    if (chunk.count == 0)
+        return true;
+    struct staging_slot *const slot = &staging->slots[chunk.slot];
+    if (!cuda_device_use(staging->device, error) ||
+        !slot_copy(staging, slot, to, slot->memory, chunk.count * staging->item_bytes,
+                   cudaMemcpyHostToDevice, error))
+        return false;
+    staging->upload_slot = (chunk.slot + 1) % STAGING_SLOTS;
+    return true;
+}
+
+bool staging_finish_uploads(struct staging *staging, struct error *error)
+{
+    for (struct staging_slot &slot : staging->slots)
+        if (!slot_wait(staging, &slot, error))
+            return false;
+    return true;
+}
+
+/* ---- down ---- */
+
+/* There are no more slots than fit. */
+static void queue_push(struct staging_queue *queue, size_t slot)
+{
+    queue->slots[(queue->first + queue->count++) % STAGING_SLOTS] = slot;
+}
+
+/* Of a queue that is not empty. */
+static size_t queue_pop(struct staging_queue *queue)
+{
+    const size_t slot = queue->slots[queue->first];
+    queue->first = (queue->first + 1) % STAGING_SLOTS;
+    queue->count--;
+    return slot;
+}
+
+/* Starts to copy the next items into an idle slot; nothing is left to do at the end. */
+static bool start_copy(struct staging *staging, struct staging_output *output, size_t i,
+                       struct error *error)
+{
+    struct staging_slot *const slot = &staging->slots[i];
+    const size_t begin = output->next;
+    const size_t count = std::min(output->count - begin, staging->slot_bytes / staging->item_bytes);
+    if (count == 0)
+        return true;
+    if (!slot_start(staging, slot, error))
+        return false;
+    const void *const from = output->place(output->engine, begin, begin + count, error);
+    if (!from || !slot_copy(staging, slot, slot->memory, from, count * staging->item_bytes,
+                            cudaMemcpyDeviceToHost, error))
+        return false;
+    slot->count = count;
+    output->next += count;
+    queue_push(&output->copies, i);
+    return true;
+}
+
+bool staging_begin_output(struct staging *staging, struct staging_output *output,
+                          struct error *error)
+{
+    if (!cuda_device_use(staging->device, error))
+        return false;
+    for (size_t i = 0; i < STAGING_SLOTS; i++)
+        if (!start_copy(staging, output, i, error))
+            return false;
+    return true;
+}
+
+bool staging_give(struct staging *staging, struct staging_output *output, struct chunk *chunk,
+                  struct error *error)
+{
+    *chunk = {};
+    if (output->copies.count == 0)
+        return output->next == output->count ||
+               error_set(error, "device %u: all chunks are with the caller", staging->device);
+    const size_t i = queue_pop(&output->copies);
+    struct staging_slot *const slot = &staging->slots[i];
+    if (!cuda_device_use(staging->device, error) || !slot_wait(staging, slot, error))
+        return false;
+    *chunk = {slot->memory, slot->count, slot->count, i};
+    return true;
+}
+
+bool staging_take_back(struct staging *staging, struct staging_output *output, struct chunk chunk,
+                       struct error *error)
+{
+    if (!chunk.items)
+        return true; /* the empty chunk at the end has no slot */
+    return cuda_device_use(staging->device, error) &&
+           start_copy(staging, output, chunk.slot, error);
 }

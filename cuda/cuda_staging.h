@@ -1,14 +1,19 @@
-/* cuda_staging.h - the ring of pinned buffers that the numbers pass through between the caller and
- * the device.
+/* cuda_staging.h - the ring of pinned buffers that items pass through between the caller and the
+ * device, both ways.
+ *
+ *   up:    staging_lend -> the caller fills -> staging_take: copied behind the caller's back, while
+ *          the next slot is lent
+ *   down:  copies run ahead into all slots; staging_give waits for the oldest
+ *          -> the caller reads -> staging_take_back: the next copy starts into the slot
  *
  * A slot is either with the caller or idle (in_flight false), or a copy to or from it is on its way
- * (in_flight true, until staging_wait). A slot's memory is pinned when it is first needed, so that
- * small inputs pin little. The stream and its clock belong to the engine.
+ * (in_flight true, until it is waited for). A slot's memory is pinned when it is first needed, so
+ * that small inputs pin little. The stream and its clock belong to the engine, as do the times.
  */
 #ifndef CUDA_CUDA_STAGING_H
 #define CUDA_CUDA_STAGING_H
 
-#include "core/error.h"
+#include "core/backend.h"
 #include "cuda/cuda_time.h"
 #include "cuda/tuning.h"
 
@@ -26,14 +31,6 @@ struct staging_slot {
     size_t count;   /* its items */
 };
 
-struct staging {
-    struct staging_slot slots[STAGING_SLOTS];
-    size_t slot_bytes;
-    unsigned device;
-    cudaStream_t stream;
-    struct cuda_clock *clock;
-};
-
 /* Slots whose copy was started, oldest first. */
 struct staging_queue {
     size_t slots[STAGING_SLOTS];
@@ -41,30 +38,53 @@ struct staging_queue {
     size_t count;
 };
 
-/* There are no more slots than fit. */
-static inline void staging_queue_push(struct staging_queue *queue, size_t slot)
-{
-    queue->slots[(queue->first + queue->count++) % STAGING_SLOTS] = slot;
-}
+/* What comes down. */
+struct staging_output {
+    size_t count; /* items in all */
+    /* Sees to it, by the stream, that items [begin, end) are in one place on the device; NULL on
+     * failure. */
+    const void *(*place)(struct engine *engine, size_t begin, size_t end, struct error *error);
+    struct engine *engine;
+    size_t next; /* item that the next copy starts with */
+    struct staging_queue copies;
+};
 
-/* Of a queue that is not empty. */
-static inline size_t staging_queue_pop(struct staging_queue *queue)
-{
-    const size_t slot = queue->slots[queue->first];
-    queue->first = (queue->first + 1) % STAGING_SLOTS;
-    queue->count--;
-    return slot;
-}
+struct staging {
+    struct staging_slot slots[STAGING_SLOTS];
+    size_t slot_bytes;
+    size_t item_bytes;
+    unsigned device;
+    cudaStream_t stream;
+    struct cuda_clock *clock;
+    struct engine_times *times; /* start, upload and download are added to */
+    size_t upload_slot;         /* of the chunk lent next, or now */
+    size_t lent;                /* items of room in the chunk that the caller has */
+};
 
-/* Pins the slot's memory and makes its events, once. */
-bool staging_prepare(struct staging *staging, size_t slot, struct error *error);
+/* The size of slots, of which all but the last are filled, for so many items or more. */
+void staging_set_slots(struct staging *staging, size_t item_bytes, size_t count);
 
-/* Starts a copy between the slot and device memory, `bytes` of `to` from `from`. */
-bool staging_copy(struct staging *staging, size_t slot, void *to, const void *from, size_t bytes,
-                  cudaMemcpyKind kind, struct error *error);
+/* Pins the memory of the slots that so many items will pass through; without it, that of a slot is
+ * pinned when it is first used. */
+bool staging_prepare(struct staging *staging, size_t count, struct error *error);
 
-/* Waits for the slot's copy, if there is one, and adds the time it took to *busy_ns. */
-bool staging_wait(struct staging *staging, size_t slot, uint64_t *busy_ns, struct error *error);
+/* Lends room for 1..want items, as struct engine_functions has it. */
+bool staging_lend(struct staging *staging, size_t want, struct chunk *chunk, struct error *error);
+
+/* Starts to copy the items of the chunk to device memory. */
+bool staging_take(struct staging *staging, struct chunk chunk, void *to, struct error *error);
+
+/* Waits for all copies that were started. */
+bool staging_finish_uploads(struct staging *staging, struct error *error);
+
+/* The next items of the output, of which nothing was given before, and the slot back, as struct
+ * engine_functions has it. */
+bool staging_begin_output(struct staging *staging, struct staging_output *output,
+                          struct error *error);
+bool staging_give(struct staging *staging, struct staging_output *output, struct chunk *chunk,
+                  struct error *error);
+bool staging_take_back(struct staging *staging, struct staging_output *output, struct chunk chunk,
+                       struct error *error);
 
 /* Frees all. No copy may be on its way any more. */
 void staging_close(struct staging *staging);

@@ -39,12 +39,13 @@ static bool store_add_segment(struct store *store, size_t capacity, struct error
 /* Items of the next segment. */
 static size_t store_next_capacity(const struct store *store)
 {
-    if (store->limit != COUNT_UNKNOWN)
+    if (!store->grows)
         return store->limit;
-    const size_t last = SEGMENT_LAST_BYTES / store->item_bytes;
-    if (store->segment_count == 0)
-        return SEGMENT_FIRST_BYTES / store->item_bytes;
-    return std::min(2 * store->segments[store->segment_count - 1].capacity, last);
+    size_t capacity = SEGMENT_FIRST_BYTES / store->item_bytes;
+    if (store->segment_count > 0)
+        capacity = std::min(2 * store->segments[store->segment_count - 1].capacity,
+                            SEGMENT_LAST_BYTES / store->item_bytes);
+    return std::min(capacity, store->limit - store->count);
 }
 
 bool store_reserve(struct store *store, struct store_segment **segment, struct error *error)

@@ -1,8 +1,9 @@
 /* cuda_store.h - the device memory of an engine: where items are collected, sorted and taken from.
  *
  * A known count gets one segment of just that size. An unknown one gets segments as the items come,
- * each twice the one before up to a limit; store_gather then copies them to one array and frees
- * them. Scratch comes after that, so that the peak is twice the data, whatever the path.
+ * each twice the one before up to a limit, and no more than there may be items; store_gather then
+ * copies them to one array and frees them. Scratch comes after that, so that the peak is twice the
+ * data, whatever the path.
  */
 #ifndef CUDA_CUDA_STORE_H
 #define CUDA_CUDA_STORE_H
@@ -22,7 +23,8 @@ struct store {
     struct store_segment *segments; /* all but the last one are full, or left with room unused */
     size_t segment_count;
     size_t segment_room; /* of the array `segments` */
-    size_t limit;        /* items at most; COUNT_UNKNOWN: as many as memory holds */
+    size_t limit;        /* items at most */
+    bool grows;          /* the count is not known: there may be fewer */
     size_t count;        /* items in all segments */
     size_t item_bytes;
     unsigned device;

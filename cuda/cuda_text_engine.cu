@@ -54,11 +54,8 @@ struct text_engine {
     void *workspace;
     size_t workspace_bytes;
     struct cuda_gather gather;
-    size_t upload_slot;   /* of the chunk lent next, or now */
-    size_t lent;          /* bytes of room in the chunk that the caller has */
-    size_t download_next; /* byte of the output that the next download starts with */
     bool is_giving;
-    struct staging_queue downloads;
+    struct staging_output output;
     struct engine_times times;
 };
 
@@ -101,25 +98,6 @@ static bool text_allocate(struct text_engine *engine, struct error *error)
     return true;
 }
 
-/* Pins a slot on its first use; that is part of the start. */
-static bool text_prepare_slot(struct text_engine *engine, size_t slot, struct error *error)
-{
-    const uint64_t start_ns = clock_now_ns();
-    const bool is_ready = staging_prepare(&engine->staging, slot, error);
-    engine->times.start_ns += clock_now_ns() - start_ns;
-    return is_ready;
-}
-
-/* Those that the text will fill, ahead: the caller may be reading meanwhile. */
-static bool text_prepare_slots(struct text_engine *engine, struct error *error)
-{
-    const size_t slots = engine->spec.count / engine->staging.slot_bytes + 1;
-    for (size_t slot = 0; slot < std::min(slots, STAGING_SLOTS); slot++)
-        if (!staging_prepare(&engine->staging, slot, error))
-            return false;
-    return true;
-}
-
 static bool text_open(const struct sort_spec *spec, struct engine **result, struct error *error)
 {
     const struct nvtx_range range("start");
@@ -129,9 +107,12 @@ static bool text_open(const struct sort_spec *spec, struct engine **result, stru
         return error_set(error, "out of memory: the engine of device %u", spec->device);
     engine->spec = *spec;
     engine->staging.device = spec->device;
-    engine->staging.slot_bytes = std::min(STAGING_SLOT_BYTES, std::max<size_t>(spec->count, 1));
+    engine->staging.times = &engine->times;
+    staging_set_slots(&engine->staging, 1, spec->count);
+    /* The slots are pinned ahead: the caller may be reading meanwhile. */
     const bool is_open = worker_open(&engine->worker, spec, error) &&
-                         text_allocate(engine, error) && text_prepare_slots(engine, error);
+                         text_allocate(engine, error) &&
+                         staging_prepare(&engine->staging, spec->count, error);
     engine->staging.stream = engine->worker.stream;
     engine->staging.clock = &engine->worker.clock;
     if (!is_open) {
@@ -150,43 +131,19 @@ static bool text_open(const struct sort_spec *spec, struct engine **result, stru
 static bool text_lend(struct engine *opaque, size_t want, struct chunk *chunk, struct error *error)
 {
     struct text_engine *const engine = text_engine_of(opaque);
-    const size_t slot = engine->upload_slot;
     if (engine->taken == engine->spec.count)
         return error_set(error, "device %u: more than the %zu bytes of text announced",
                          engine->spec.device, engine->spec.count);
-    if (!cuda_device_use(engine->spec.device, error) ||
-        !staging_wait(&engine->staging, slot, &engine->times.upload_ns, error) ||
-        !text_prepare_slot(engine, slot, error))
-        return false;
-    engine->lent = std::min({want, engine->staging.slot_bytes, engine->spec.count - engine->taken});
-    *chunk = {engine->staging.slots[slot].memory, engine->lent, 0, slot};
-    return true;
+    return staging_lend(&engine->staging, std::min(want, engine->spec.count - engine->taken), chunk,
+                        error);
 }
 
 static bool text_take(struct engine *opaque, struct chunk chunk, struct error *error)
 {
     struct text_engine *const engine = text_engine_of(opaque);
-    const unsigned device = engine->spec.device;
-    if (chunk.slot != engine->upload_slot || chunk.count > engine->lent)
-        return error_set(error, "device %u: the chunk taken is not the one lent", device);
-    engine->lent = 0;
-    if (chunk.count == 0)
-        return true;
-    if (!cuda_device_use(device, error) ||
-        !staging_copy(&engine->staging, chunk.slot, engine->text + engine->taken,
-                      engine->staging.slots[chunk.slot].memory, chunk.count, cudaMemcpyHostToDevice,
-                      error))
+    if (!staging_take(&engine->staging, chunk, engine->text + engine->taken, error))
         return false;
     engine->taken += chunk.count;
-    engine->upload_slot = (chunk.slot + 1) % STAGING_SLOTS;
-    return true;
-}
-
-static bool text_finish_uploads(struct text_engine *engine, struct error *error)
-{
-    for (size_t slot = 0; slot < STAGING_SLOTS; slot++)
-        if (!staging_wait(&engine->staging, slot, &engine->times.upload_ns, error))
-            return false;
     return true;
 }
 
@@ -396,7 +353,8 @@ static bool text_measure(struct text_engine *engine, size_t count, struct error 
 static bool text_sort(struct engine *opaque, struct error *error)
 {
     struct text_engine *const engine = text_engine_of(opaque);
-    if (!cuda_device_use(engine->spec.device, error) || !text_finish_uploads(engine, error))
+    if (!cuda_device_use(engine->spec.device, error) ||
+        !staging_finish_uploads(&engine->staging, error))
         return false;
     if (engine->taken == 0)
         return true;
@@ -408,56 +366,33 @@ static bool text_sort(struct engine *opaque, struct error *error)
 
 /* ---- out ---- */
 
-/* Starts to gather and download the next piece into an idle slot; nothing is left to do at the end.
+/* Gathers a piece into the workspace; what is there from before has been copied on, by the stream.
  */
-static bool text_start_download(struct text_engine *engine, size_t slot, struct error *error)
+static const void *text_place(struct engine *opaque, size_t begin, size_t end, struct error *error)
 {
-    const size_t begin = engine->download_next;
-    const size_t bytes = std::min(engine->gather.bytes - begin, engine->staging.slot_bytes);
+    const struct text_engine *const engine = text_engine_of(opaque);
     unsigned char *const piece = static_cast<unsigned char *>(engine->workspace);
-    if (bytes == 0)
-        return true;
-    if (!text_prepare_slot(engine, slot, error) ||
-        !cuda_gather_copy(&engine->gather, begin, begin + bytes, piece, error) ||
-        !staging_copy(&engine->staging, slot, engine->staging.slots[slot].memory, piece, bytes,
-                      cudaMemcpyDeviceToHost, error))
-        return false;
-    engine->staging.slots[slot].count = bytes;
-    engine->download_next += bytes;
-    staging_queue_push(&engine->downloads, slot);
-    return true;
+    return cuda_gather_copy(&engine->gather, begin, end, piece, error) ? piece : NULL;
 }
 
 static bool text_give(struct engine *opaque, struct chunk *chunk, struct error *error)
 {
     struct text_engine *const engine = text_engine_of(opaque);
-    *chunk = {};
-    if (!cuda_device_use(engine->spec.device, error))
-        return false;
     if (!engine->is_giving) {
         engine->is_giving = true;
-        for (size_t slot = 0; slot < STAGING_SLOTS; slot++)
-            if (!text_start_download(engine, slot, error))
-                return false;
+        engine->output.count = engine->gather.bytes;
+        engine->output.place = text_place;
+        engine->output.engine = opaque;
+        if (!staging_begin_output(&engine->staging, &engine->output, error))
+            return false;
     }
-    if (engine->downloads.count == 0)
-        return engine->download_next == engine->gather.bytes ||
-               error_set(error, "device %u: all chunks are with the caller", engine->spec.device);
-    const size_t slot = staging_queue_pop(&engine->downloads);
-    if (!staging_wait(&engine->staging, slot, &engine->times.download_ns, error))
-        return false;
-    const size_t bytes = engine->staging.slots[slot].count;
-    *chunk = {engine->staging.slots[slot].memory, bytes, bytes, slot};
-    return true;
+    return staging_give(&engine->staging, &engine->output, chunk, error);
 }
 
 static bool text_take_back(struct engine *opaque, struct chunk chunk, struct error *error)
 {
     struct text_engine *const engine = text_engine_of(opaque);
-    if (!chunk.items)
-        return true; /* the empty chunk at the end has no slot */
-    return cuda_device_use(engine->spec.device, error) &&
-           text_start_download(engine, chunk.slot, error);
+    return staging_take_back(&engine->staging, &engine->output, chunk, error);
 }
 
 static void text_get_times(const struct engine *opaque, struct engine_times *times)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A copy of the descriptor above the standard ones, closed on exec; -1 with errno. */
@@ -26,6 +27,17 @@ static inline int descriptor_raise(int file)
     close(file);
     errno = cause;
     return copy;
+}
+
+/* Makes a pipe as large as is allowed, up to 1 MiB, which an ordinary user may have. Only a wish;
+ * what is no pipe is left alone. */
+static inline void descriptor_widen_pipe(int file)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0 || !S_ISFIFO(status.st_mode))
+        return;
+    for (int bytes = 1 << 20; bytes > 1 << 16 && fcntl(file, F_SETPIPE_SZ, bytes) < 0; bytes /= 2)
+        ;
 }
 
 #endif

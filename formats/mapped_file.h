@@ -1,7 +1,8 @@
 /* mapped_file.h - a new file of a size known beforehand, filled by several threads through a
  * mapping.
  *
- *   open:  file -> mapping, and a thread that takes the file's space, a window at a time
+ *   open:  file -> mapping, and a thread that takes the file's space, a window at a time; of a file
+ *          that others see, no more than the next window
  *   write: wait for the space -> copy, pieces shared out to threads
  *   close: end the thread, unmap
  *
@@ -21,9 +22,11 @@ struct mapped_file;
 #define MAPPED_FILE_MIN ((size_t)16 << 20)
 
 /* Begins to take `bytes` bytes, more than 0, of an empty file that is open for reading and writing;
- * its size becomes that. NULL where it cannot be done; then the size may be more than 0, and the
- * file is still as good for writing. The caller closes, and keeps the file open until then. */
-struct mapped_file *mapped_file_open(int file, size_t bytes);
+ * its size becomes that, ahead of what is written. is_seen: it is little ahead only, so that who
+ * looks at a file that was not finished sees about what was written. NULL where it cannot be done;
+ * then the size may be more than 0, and the file is still as good for writing. The caller closes,
+ * and keeps the file open until then. */
+struct mapped_file *mapped_file_open(int file, size_t bytes, bool is_seen);
 
 /* Copies data to the file's bytes from `position` on, by at most so many threads, as far as these
  * are among those mapped; *done says how many were. False with errno where the space could not be

@@ -127,6 +127,7 @@ static bool open_descriptor(int descriptor, const char *name, struct output_file
         errno = EBADF; /* as write(2) would say */
     else if (flags >= 0)
         output->file = descriptor_copy(descriptor);
+    output->is_given = true;
     return output->file >= 0 || error_set_errno(error, "%s", name);
 }
 
@@ -167,14 +168,6 @@ static bool open_path(const char *path, const char *name, struct output_file *ou
     return output->file >= 0 || error_set_errno(error, "%s", name);
 }
 
-/* A pipe as large as an ordinary user may have; a smaller one does as well. */
-static void widen_pipe(int file)
-{
-    struct stat status;
-    if (fstat(file, &status) == 0 && S_ISFIFO(status.st_mode))
-        (void)fcntl(file, F_SETPIPE_SZ, 1 << 20);
-}
-
 bool output_file_open(const char *path, const char *name, struct output_file *output,
                       struct error *error)
 {
@@ -183,7 +176,7 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
     const bool opened = descriptor >= 0 ? open_descriptor(descriptor, name, output, error)
                                         : open_path(path, name, output, error);
     if (opened)
-        widen_pipe(output->file);
+        descriptor_widen_pipe(output->file);
     else
         output_file_discard(output);
     return opened;
@@ -221,16 +214,39 @@ static const struct mapped_way *find_mapped_way(int file)
     return NULL;
 }
 
+/* A file that the shell has just made for us to write to can be mapped once it is open for reading
+ * as well. Not one that has content, where the output may begin in the midst of a page, or that is
+ * appended to, as others may do that too. */
+static bool open_anew(struct output_file *output)
+{
+    char path[32];
+    struct stat status;
+    const int flags = fcntl(output->file, F_GETFL);
+    if (!output->is_given || flags < 0 || (flags & O_APPEND) || fstat(output->file, &status) != 0 ||
+        !S_ISREG(status.st_mode) || status.st_size != 0 || lseek(output->file, 0, SEEK_CUR) != 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", output->file);
+    const int file = descriptor_raise(open(path, O_RDWR | O_CLOEXEC));
+    if (file < 0)
+        return false;
+    output->shared = output->file;
+    output->file = file;
+    return true;
+}
+
 void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads)
 {
-    if (!output->target || output->expected > 0 || output->claimed > 0 || bytes > INT64_MAX)
+    if (output->expected > 0 || output->claimed > 0 || bytes > INT64_MAX)
         return;
-    output->expected = bytes;
+    if (output->target)
+        output->expected = bytes;
     if (bytes < MAPPED_FILE_MIN || threads < MAPPED_WRITERS_MIN)
         return;
     const struct mapped_way *way = find_mapped_way(output->file);
-    if (way)
-        output->mapped = mapped_file_open(output->file, bytes);
+    if (!way || !(output->target || open_anew(output)))
+        return;
+    output->expected = bytes;
+    output->mapped = mapped_file_open(output->file, bytes, !output->target);
     if (output->mapped)
         output->writers = threads < way->writers ? threads : way->writers;
 }
@@ -301,19 +317,35 @@ bool output_file_write(struct output_file *output, uint64_t place, const void *d
 /* Ends the mapping, and gives back the space that was taken and not used. False with errno. */
 static bool trim(struct output_file *output)
 {
+    const uint64_t begin_ns = trace_begin();
     mapped_file_close(output->mapped);
     output->mapped = NULL;
+    trace_span(TRACE_WRITE, "unmap", begin_ns, trace_begin(), 0);
     return output->expected == 0 || ftruncate(output->file, (off_t)output->claimed) == 0;
+}
+
+/* Who writes to standard output next goes on behind what was written. False with errno. */
+static bool leave_shared(struct output_file *output)
+{
+    const int shared = output->shared;
+    output->shared = 0;
+    if (shared == 0)
+        return true;
+    const bool is_moved = lseek(shared, (off_t)output->claimed, SEEK_SET) >= 0;
+    return close(shared) == 0 && is_moved;
 }
 
 bool output_file_commit(struct output_file *output, const char *name, struct error *error)
 {
-    bool committed = trim(output) || error_set_errno(error, "%s", name);
+    bool committed = trim(output) && leave_shared(output);
+    committed = committed || error_set_errno(error, "%s", name);
     const int file = output->file;
     output->file = -1; /* gone even if close(2) fails */
     committed = close(file) == 0 && committed;
+    const uint64_t begin_ns = trace_begin();
     if (committed && output->target)
         committed = temporary_rename(output->target);
+    trace_span(TRACE_WRITE, "rename", begin_ns, trace_begin(), 0);
     if (!committed) {
         error_set_errno(error, "%s", name);
         if (output->target)
@@ -326,6 +358,10 @@ bool output_file_commit(struct output_file *output, const char *name, struct err
 
 void output_file_discard(struct output_file *output)
 {
+    if (output->shared > 0) { /* what was written stays */
+        (void)trim(output);
+        (void)leave_shared(output);
+    }
     mapped_file_close(output->mapped);
     output->mapped = NULL;
     if (output->file >= 0) {

@@ -1,11 +1,12 @@
 /* output_file.h - the descriptor that a sink writes to, and what becomes of it at the end.
  *
- *   regular file:   temporary beside it -> close -> rename over it
- *   anything else:  opened and written straight
+ *   regular file:     temporary beside it -> close -> rename over it
+ *   standard output:  written straight, from where it stands, and left where the output ends
+ *   anything else:    opened and written straight
  *
  * Bytes go by write(2), one after the other; or, where their number is told beforehand and the file
- * system is one that gains by it, into a mapping of the temporary, several threads at once
- * (mapped_file.h).
+ * system is one that gains by it, into a mapping, several threads at once (mapped_file.h): of the
+ * temporary, or of standard output if that is an empty file.
  */
 #ifndef FORMATS_OUTPUT_FILE_H
 #define FORMATS_OUTPUT_FILE_H
@@ -20,8 +21,10 @@
 struct mapped_file;
 
 struct output_file {
-    int file;     /* open for writing */
-    char *target; /* absolute path of what the temporary replaces; NULL: written straight */
+    int file;      /* open for writing */
+    char *target;  /* absolute path of what the temporary replaces; NULL: written straight */
+    bool is_given; /* standard output, or another descriptor that was open before */
+    int shared;    /* that descriptor where `file` is opened anew; 0: it is not */
     struct mapped_file *mapped; /* NULL: by write(2) */
     unsigned writers;           /* at most so many threads may write at once; 1: in order */
     uint64_t expected;          /* bytes that will come, as told; 0: nothing was told */

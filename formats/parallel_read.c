@@ -33,9 +33,14 @@ static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offs
 
 size_t parallel_read(int file, void *data, size_t bytes, off_t offset, unsigned threads, int *cause)
 {
+    /* A thread without a piece would be waited for too. While another thread has its processor, as
+     * the one that takes the space of the output may, that lasts to the next tick of the scheduler:
+     * twice 4 ms for a read of 0.7 (16 cores, 2026-11-22). */
+    const size_t pieces = bytes / PIECE_BYTES + (bytes % PIECE_BYTES != 0);
+    const unsigned useful = pieces < threads ? (unsigned)pieces : threads;
     size_t first_gap = bytes; /* everything before it is read or being read */
     int gap_cause = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
+#pragma omp parallel for num_threads(useful > 1 ? useful : 1) schedule(dynamic)
     for (size_t start = 0; start < bytes; start += PIECE_BYTES) {
         size_t gap;
 #pragma omp atomic read

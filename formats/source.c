@@ -1,11 +1,13 @@
 /* source.c - see source.h.
  *
- *   plain:       file -> [peeked] -> the caller's memory
- *   compressed:  file -> frame_reader -> [peeked] -> the caller's memory
+ *   plain:       file -> [read_ahead] -> [peeked] -> the caller's memory
+ *   compressed:  file -> frame_reader -> [read_ahead] -> [peeked] -> the caller's memory
  *
  * The first block of the file is read when it is opened, since its first bytes name the codec. It
  * becomes the buffer `peeked` of a plain source, or goes to the reader of frames. From then on
- * bytes go straight to the caller's memory; `peeked` is filled again only for source_peek.
+ * bytes go straight to the caller's memory; `peeked` is filled again only for source_peek. While it
+ * is read ahead, all of the source but what was peeked is the thread's: whatever else is asked of
+ * the source ends that first.
  *
  * All inputs are open at once before the first is read. So a look at one of them, and at its
  * header, must take little; only what reads on decodes ahead.
@@ -19,10 +21,12 @@
 #include "formats/descriptor.h"
 #include "formats/frame_reader.h"
 #include "formats/parallel_read.h"
+#include "formats/read_ahead.h"
 #include "formats/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,6 +39,9 @@
 #define HEAD_BYTES ((size_t)16 << 10)
 
 #define BUFFER_BYTES SOURCE_PEEK_MAX
+
+/* Less is read straight from a pipe. */
+#define OWN_PIPE_BYTES_MIN ((size_t)128 << 10)
 
 /* What is left of a file is worth threads of its own from here on; it takes one about 1 ms. */
 #define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
@@ -52,18 +59,21 @@ struct source {
     const struct codec *codec;
     struct frame_reader *frames; /* reads the file; NULL for a plain source */
     bool is_standard_input;
-    bool is_run;    /* a part of a file that is not the source's to close or to seek in */
-    bool is_sized;  /* a regular file whose size is known */
-    bool is_parked; /* `file` is open only while it is read */
-    dev_t device;   /* with the inode: which file it is, of a regular one */
+    bool is_run;     /* a part of a file that is not the source's to close or to seek in */
+    bool is_pipe;    /* that may be read through own_pipe */
+    int own_pipe[2]; /* the ends to read from and to write to; 0: not opened */
+    bool is_sized;   /* a regular file whose size is known */
+    bool is_parked;  /* `file` is open only while it is read */
+    dev_t device;    /* with the inode: which file it is, of a regular one */
     ino_t inode;
-    uint64_t file_bytes;   /* its size, or where the run ends */
-    uint64_t file_offset;  /* where the next read from it starts */
-    uint64_t content_left; /* to be decoded; SIZE_UNKNOWN where frames do not tell */
-    struct buffer peeked;  /* decoded */
-    bool is_read;          /* not only peeked into */
+    uint64_t file_bytes;      /* its size, or where the run ends */
+    uint64_t file_offset;     /* where the next read from it starts */
+    uint64_t content_left;    /* to be decoded; SIZE_UNKNOWN where frames do not tell */
+    struct buffer peeked;     /* decoded */
+    struct read_ahead *ahead; /* what is read behind `peeked`; NULL: nothing */
+    bool is_read;             /* not only peeked into */
     bool file_ended;
-    bool ended; /* no more decoded bytes but those in `peeked` */
+    bool ended; /* no more decoded bytes but those in `peeked` and `ahead` */
 };
 
 static size_t buffered(const struct buffer *buffer)
@@ -78,6 +88,53 @@ static bool buffer_allocate(struct source *source, struct buffer *buffer, struct
     return buffer->data || error_set(error, "%s: no memory to read it", source->name);
 }
 
+/* At the end of the file: it must not have become shorter than it was when it was opened, or what
+ * is gone would be missed by nobody. The files of /sys have less than they claim, and keep to it.
+ */
+static bool check_not_cut_off(const struct source *source, struct error *error)
+{
+    struct stat status;
+    if (!source->is_sized || source->is_run || source->file_offset >= source->file_bytes ||
+        fstat(source->file, &status) != 0 || (uint64_t)status.st_size >= source->file_bytes)
+        return true;
+    return error_set(error, "%s: the file was cut off while it was read, at %" PRIu64 " bytes",
+                     source->name, source->file_offset);
+}
+
+/* Opens our own pipe, if there is none yet; else the input is read straight from now on. */
+static bool has_own_pipe(struct source *source)
+{
+    if (source->own_pipe[0] == 0) {
+        source->is_pipe = pipe2(source->own_pipe, O_CLOEXEC) == 0;
+        for (int i = 0; i < 2 && source->is_pipe; i++)
+            source->own_pipe[i] = descriptor_raise(source->own_pipe[i]);
+        source->is_pipe = source->is_pipe && source->own_pipe[0] > 0 && source->own_pipe[1] > 0;
+        if (source->is_pipe)
+            descriptor_widen_pipe(source->own_pipe[0]);
+    }
+    return source->is_pipe;
+}
+
+/* As read(2): moves what is in the pipe, up to `bytes` of it, to a pipe of our own, and copies it
+ * from there. Who copies from a pipe holds it; so the writer goes on meanwhile. */
+static ssize_t read_pipe(struct source *source, unsigned char *data, size_t bytes)
+{
+    if (bytes < OWN_PIPE_BYTES_MIN || !has_own_pipe(source))
+        return read(source->file, data, bytes);
+    const ssize_t moved = splice(source->file, NULL, source->own_pipe[1], NULL, bytes, 0);
+    if (moved < 0 && errno == EINVAL) { /* not with this pipe */
+        source->is_pipe = false;
+        return read(source->file, data, bytes);
+    }
+    for (ssize_t done = 0; done < moved;) {
+        const ssize_t got = read(source->own_pipe[0], data + done, (size_t)(moved - done));
+        if (got < 0 && errno != EINTR)
+            return got;
+        done += got > 0 ? got : 0;
+    }
+    return moved;
+}
+
 /* One read(2). *got 0 at the end of the file. */
 static bool read_file(struct source *source, void *data, size_t bytes, size_t *got,
                       struct error *error)
@@ -87,8 +144,9 @@ static bool read_file(struct source *source, void *data, size_t bytes, size_t *g
         bytes = (size_t)(source->file_bytes - source->file_offset);
     const uint64_t begin_ns = trace_begin();
     do
-        result = source->is_run ? pread(source->file, data, bytes, (off_t)source->file_offset)
-                                : read(source->file, data, bytes);
+        result = source->is_run    ? pread(source->file, data, bytes, (off_t)source->file_offset)
+                 : source->is_pipe ? read_pipe(source, data, bytes)
+                                   : read(source->file, data, bytes);
     while (result < 0 && errno == EINTR);
     if (result < 0)
         return error_set_errno(error, "%s", source->name);
@@ -148,15 +206,22 @@ static bool read_plain(struct source *source, void *data, size_t bytes, size_t *
 {
     bool ok = !source->is_parked || open_again(source, error);
     ok = ok && read_file_shared(source, data, bytes, got, error) &&
-         (*got > 0 || read_file(source, data, bytes, got, error));
+         (*got > 0 || read_file(source, data, bytes, got, error)) &&
+         (*got > 0 || check_not_cut_off(source, error));
     if (source->is_parked)
         close_file(source);
     return ok;
 }
 
-/* Reads 1..bytes decoded bytes past those in `peeked`, which may wait; *got 0 at the end. */
-static bool read_some(struct source *source, void *data, size_t bytes, size_t *got,
-                      struct error *error)
+/* True where neither the file nor what was read ahead of it has more. */
+static bool has_ended(const struct source *source)
+{
+    return source->ended && !source->ahead;
+}
+
+/* Reads 1..bytes decoded bytes past all that were read, which may wait; *got 0 at the end. */
+static bool read_further(struct source *source, void *data, size_t bytes, size_t *got,
+                         struct error *error)
 {
     *got = 0;
     if (source->ended || bytes == 0)
@@ -180,6 +245,57 @@ static bool read_some(struct source *source, void *data, size_t bytes, size_t *g
     return true;
 }
 
+/* Reads 1..bytes decoded bytes past those in `peeked`, which may wait; *got 0 at the end. */
+static bool read_some(struct source *source, void *data, size_t bytes, size_t *got,
+                      struct error *error)
+{
+    *got = 0;
+    if (source->ahead && bytes > 0) {
+        (void)read_ahead_stop(source->ahead);
+        if (!read_ahead_take(source->ahead, data, bytes, source->threads, got, error))
+            return false;
+        if (*got > 0)
+            return true;
+        read_ahead_close(source->ahead);
+        source->ahead = NULL;
+    }
+    return read_further(source, data, bytes, got, error);
+}
+
+static bool read_for_thread(void *opaque, void *data, size_t bytes, size_t *got,
+                            struct error *error)
+{
+    return read_further(opaque, data, bytes, got, error);
+}
+
+void source_read_ahead(struct source *source, size_t most)
+{
+    struct stat status;
+    const bool is_waited_for =
+        !source->is_run && fstat(source->file, &status) == 0 && !S_ISREG(status.st_mode);
+    const struct read_ahead_spec spec = {.read = read_for_thread,
+                                         .context = source,
+                                         .file = is_waited_for ? source->file : -1,
+                                         .most = most};
+    const bool is_cached = source->is_sized && !source->frames;
+    if (is_cached || source->ended || source->ahead || most == 0)
+        return;
+    source->is_read = true;
+    source->ahead = read_ahead_start(&spec);
+}
+
+uint64_t source_await(struct source *source, uint64_t want, bool *ended)
+{
+    const uint64_t peeked = buffered(&source->peeked);
+    if (!source->ahead) {
+        *ended = source->ended;
+        return peeked;
+    }
+    const uint64_t missing = want > peeked ? want - peeked : 0;
+    return peeked +
+           read_ahead_await(source->ahead, missing < SIZE_MAX ? (size_t)missing : SIZE_MAX, ended);
+}
+
 /* Opens the file or standard input, and finds out what kind of file it is. */
 static bool open_file(struct source *source, bool is_standard_input, struct error *error)
 {
@@ -193,8 +309,8 @@ static bool open_file(struct source *source, bool is_standard_input, struct erro
         errno = EISDIR;
         return error_set_errno(error, "%s", source->name);
     }
-    if (S_ISFIFO(status.st_mode)) /* as much as an ordinary user may; less does as well */
-        (void)fcntl(source->file, F_SETPIPE_SZ, 1 << 20);
+    source->is_pipe = S_ISFIFO(status.st_mode);
+    descriptor_widen_pipe(source->file);
     if (!S_ISREG(status.st_mode))
         return true;
     (void)posix_fadvise(source->file, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -226,7 +342,7 @@ static bool find_codec(struct source *source, struct error *error)
     if (!source->codec->decode) {
         source->peeked = head;
         source->ended = source->file_ended;
-        return true;
+        return !source->ended || check_not_cut_off(source, error);
     }
     source->peeked = (struct buffer){0};
     if (!source->is_sized ||
@@ -302,7 +418,8 @@ const struct codec *source_codec(const struct source *source)
 
 uint64_t source_bytes_left(const struct source *source)
 {
-    const uint64_t peeked = buffered(&source->peeked);
+    const uint64_t peeked =
+        buffered(&source->peeked) + (source->ahead ? read_ahead_stop(source->ahead) : 0);
     if (source->ended)
         return peeked;
     if (source->frames)
@@ -326,7 +443,7 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
         peeked->end -= peeked->begin;
         peeked->begin = 0;
     }
-    while (buffered(peeked) < want && !source->ended) {
+    while (buffered(peeked) < want && !has_ended(source)) {
         size_t got;
         const size_t missing = want - buffered(peeked);
         if (!read_some(source, peeked->data + peeked->end, missing, &got, error))
@@ -341,11 +458,17 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
 /* All but the name: what a source that has been read to its end would hold until it is closed. */
 static void release(struct source *source)
 {
+    read_ahead_close(source->ahead); /* before what its thread reads from */
+    source->ahead = NULL;
     frame_reader_close(source->frames);
     source->frames = NULL;
     if (!source->is_run)
         close_file(source);
     source->file = -1;
+    for (int i = 0; i < 2; i++)
+        if (source->own_pipe[i] > 0)
+            close(source->own_pipe[i]);
+    source->own_pipe[0] = source->own_pipe[1] = 0;
     free(source->peeked.data);
     source->peeked = (struct buffer){0};
 }
@@ -360,14 +483,14 @@ bool source_read(struct source *source, void *data, size_t bytes, size_t *got, s
         peeked->begin += done;
     }
     *got = done;
-    while (done < bytes && !source->ended) {
+    while (done < bytes && !has_ended(source)) {
         size_t more;
         if (!read_some(source, (unsigned char *)data + done, bytes - done, &more, error))
             return false;
         done += more;
         *got = done;
     }
-    if (source->ended && buffered(peeked) == 0)
+    if (has_ended(source) && buffered(peeked) == 0)
         release(source);
     return true;
 }

@@ -38,6 +38,16 @@ void source_park(struct source *source);
 /* The codec that decodes the bytes; codecs[0] (plain) if none. */
 const struct codec *source_codec(const struct source *source);
 
+/* Begins to read on behind the caller's back, into memory for `most` bytes, until something else is
+ * asked of the source: what it then has is read first. Only a help, which may not come to pass; a
+ * plain regular file is read from the page cache as fast as from memory, and so is not. */
+void source_read_ahead(struct source *source, size_t most);
+
+/* Waits until `want` bytes can be read at once, or no more are read ahead, or the end has come;
+ * then *ended is true, as it is where reading has failed, which the next read tells. Returns the
+ * bytes that can be read at once. */
+uint64_t source_await(struct source *source, uint64_t want, bool *ended);
+
 /* The decoded bytes not yet read, or SIZE_UNKNOWN. Known for regular files, plain or of frames that
  * all state their size, and for every source whose end a peek has seen. */
 uint64_t source_bytes_left(const struct source *source);

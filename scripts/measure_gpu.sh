@@ -105,7 +105,7 @@ measure_files() {
 measure_devices() {
     say 'where the GPU begins to pay: file to file, seconds, and what --explain reckons'
     make_data "$count"
-    for n in 1000000 10000000 30000000 60000000 100000000 200000000 300000000; do
+    for n in 100000 1000000 10000000 30000000 100000000 200000000 300000000 1000000000; do
         [ "$n" -le "$count" ] || continue
         head -c $((n * 8)) "$work/data.f64" >"$work/part.f64"
         for device in cpu gpu; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# plot_bench.sh - draws what bench_sort --json wrote.
+# plot_bench.sh - draws what bench_sort --json or bench_cpu --json wrote.
 #
 #   scripts/plot_bench.sh sizes ROWS.json TYPE [OUT.svg]
 #       keys a second over the number of items, uniform keys: a line for each path and peer
@@ -7,15 +7,20 @@
 #       the time of radix in times the best peer's, for each shape at the greatest size: below 1 it
 #       is faster
 #
-# OUT.svg is docs/bench_TYPE_sizes.svg or docs/bench_TYPE_shapes.svg if it is not given. Of a path with
-# several tile sizes the fastest counts.
+# OUT.svg is docs/bench_TYPE_sizes.svg or docs/bench_TYPE_shapes.svg if it is not given, and
+# docs/bench_cpu_TYPE_... for rows of the CPU. Of a path with several tile sizes the fastest counts.
 set -euo pipefail
 if [ $# -lt 3 ] || [ $# -gt 4 ] || { [ "$1" != sizes ] && [ "$1" != shapes ]; }; then
     echo "usage: $0 sizes|shapes ROWS.json TYPE [OUT.svg]" >&2
     exit 2
 fi
 what=$1 rows=$2 type=$3
-out=${4:-$(dirname "$0")/../docs/bench_${type}_$what.svg}
+if head -n 1 "$rows" | grep -q '"class":"cpu"'; then
+    prefix=bench_cpu place='in memory' peers='the best peer'
+else
+    prefix=bench place='data on the device' peers="CUB's best"
+fi
+out=${4:-$(dirname "$0")/../docs/${prefix}_${type//+/_}_$what.svg}
 work=$(mktemp -d "${TMPDIR:-/tmp}/plot_bench.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -88,7 +93,7 @@ set grid
 GNUPLOT
     if [ "$what" = sizes ]; then
         cat <<GNUPLOT
-set title "$type, uniform: sort alone, data on the device${device:+ ($device)}" noenhanced
+set title "$type, uniform: sort alone, $place${device:+ ($device)}" noenhanced
 set xlabel "items"
 set ylabel "10^9 keys a second"
 set logscale x 10
@@ -101,7 +106,7 @@ plot for [i=0:STATS_blocks-1] "$work/data" index i using 1:2 with linespoints li
 GNUPLOT
     else
         cat <<GNUPLOT
-set title "$items $type: radix in times CUB's best${device:+ ($device)}" noenhanced
+set title "$items $type: radix in times $peers${device:+ ($device)}" noenhanced
 set ylabel "below 1: faster"
 set yrange [0:*]
 set style fill solid 0.7

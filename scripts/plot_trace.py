@@ -10,6 +10,7 @@ from html import escape
 
 WIDTH, LEFT, RIGHT, TOP = 960, 90, 12, 12
 ROW_HEIGHT, LANE_GAP, AXIS_HEIGHT = 9, 5, 34
+LABELLED = ("stage", "start", "kernel")
 COLOURS = {
     "start": "#999999", "read": "#1f77b4", "decode": "#17becf", "parse": "#ff7f0e",
     "upload": "#2ca02c", "sort": "#d62728", "kernel": "#d62728", "refine": "#ff7f0e",
@@ -54,15 +55,20 @@ def tick_seconds(seconds):
         tick *= 10
 
 
-def box_svg(box, top, height, scale, lane):
-    begin, end, busy, name = box
-    left, width = LEFT + begin * scale, max((end - begin) * scale, 0.4)
-    opacity = 0.25 + 0.75 * min(busy / (end - begin), 1) if end > begin else 1
-    yield (f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{height}" '
-           f'fill="{COLOURS.get(name, COLOURS.get(lane, "#333333"))}" fill-opacity="{opacity:.2f}"/>')
-    if lane in ("stage", "start", "kernel") and width > 7 * len(name):
-        yield (f'<text x="{left + width / 2:.1f}" y="{top + height - 3}" text-anchor="middle" '
-               f'fill="white">{escape(name)}</text>')
+def row_svg(lane, boxes, top, height, scale):
+    """A path for the boxes of one colour and darkness, and the names that there is room for."""
+    paths, names = {}, []
+    for begin, end, busy, name in boxes:
+        left, width = LEFT + begin * scale, max((end - begin) * scale, 0.4)
+        darkness = round(4 * busy / (end - begin)) / 4 if end > begin else 1
+        look = COLOURS.get(name, COLOURS.get(lane, "#333333")), 0.25 + 0.75 * min(darkness, 1)
+        paths.setdefault(look, []).append(f"M{left:.1f} {top}h{width:.1f}v{height}h-{width:.1f}z")
+        if lane in LABELLED and width > 7 * len(name):
+            names.append(f'<text x="{left + width / 2:.1f}" y="{top + height - 3}" fill="white" '
+                         f'text-anchor="middle">{escape(name)}</text>')
+    for (colour, opacity), path in paths.items():
+        yield f'<path d="{"".join(path)}" fill="{colour}" fill-opacity="{opacity:.2f}"/>'
+    yield from names
 
 
 def draw(rows):
@@ -70,14 +76,13 @@ def draw(rows):
     scale = (WIDTH - LEFT - RIGHT) / last
     top, lane_before, body = TOP, None, []
     for lane, spans in rows:
-        height = 14 if lane in ("stage", "start", "kernel") else ROW_HEIGHT
+        height = 14 if lane in LABELLED else ROW_HEIGHT
         if lane != lane_before:
             top += LANE_GAP if lane_before else 0
             count = sum(row[0] == lane for row in rows)
             label = lane if count == 1 else f"{lane} × {count}"
             body.append(f'<text x="{LEFT - 6}" y="{top + height - 2}" text-anchor="end">{label}</text>')
-        for box in merged(spans, 1 / scale):
-            body += box_svg(box, top, height - 1, scale, lane)
+        body += row_svg(lane, merged(spans, 1 / scale), top, height - 1, scale)
         top, lane_before = top + height, lane
     tick = tick_seconds(last)
     for i in range(int(last / tick) + 1):

@@ -83,6 +83,28 @@ ok_output 'from a pipe, which does not say how much will come' "f64.$large.littl
 
 refused 'a device number that there is not' 'no device 1000' -- \
     gpusort --device=gpu:1000 --format=raw --type=f64 -o "$target" f64.1.little.in.raw
+# What CUDA is shown of several devices. (Only the stand-in can have them, and tells.)
+if grep -q SIMT_FAIL "$GPUSORT"; then
+    # shows COUNT VISIBLE: the first device is all that is started.
+    shows() {
+        rm -f calls
+        env "CUDA_VISIBLE_DEVICES=$2" SIMT_DEVICES=4 SIMT_CALLS=calls "$GPUSORT" --device=gpu \
+            --format=raw --type=f64 -o got f64.1.little.in.raw
+        ok "of the devices '$2' CUDA is shown $1" grep -q "^shown:$1 " calls
+    }
+    shows 1 0,1,2,3
+    shows 1 GPU-8932f937,GPU-1
+    shows 1 3
+    SIMT_DEVICES=4 SIMT_CALLS=calls "$GPUSORT" --device=gpu --format=raw --type=f64 -o got \
+        f64.1.little.in.raw
+    ok 'of all devices CUDA is shown the first' grep -q '^shown:1 ' calls
+    refused 'a device beyond those shown' 'no device 2: 2 found' -- \
+        env CUDA_VISIBLE_DEVICES=2,3 SIMT_DEVICES=4 "$GPUSORT" --device=gpu:2 --format=raw \
+        --type=f64 -o "$target" f64.1.little.in.raw
+    refused 'no device shown' 'no CUDA device' -- \
+        env CUDA_VISIBLE_DEVICES= SIMT_DEVICES=4 "$GPUSORT" --device=gpu --format=raw --type=f64 \
+        -o "$target" f64.1.little.in.raw
+fi
 refused 'a tile size that the path does not have' '300' -- \
     gpusort --device=gpu -a bitonic:300 --format=raw --type=f64 -o "$target" f64.1.little.in.raw
 

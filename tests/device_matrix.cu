@@ -333,6 +333,7 @@ static void check_case(const struct algorithm *algorithm, size_t tile_size,
     spec.item_bytes = sizeof(K);
     spec.order = facts.order;
     spec.count = facts.announced;
+    spec.most = SIZE_MAX;
     spec.algorithm = algorithm;
     spec.tile_size = tile_size;
     spec.threads = 1;
@@ -621,6 +622,7 @@ static void check_limit(const struct algorithm *algorithm, struct tap *tap)
     tap_print(tap, !cuda_backend.keys->open(&spec, &engine, &error) && error.is_set, claim,
               error.message);
     spec.count = COUNT_UNKNOWN;
+    spec.most = SIZE_MAX;
     error = {};
     const std::vector<unsigned char> items(beyond);
     const bool is_filled = cuda_backend.keys->open(&spec, &engine, &error) &&

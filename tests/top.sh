@@ -179,12 +179,13 @@ for device in "${devices[@]}"; do
     done
 done
 
-# A small device: what comes is looked through in batches. (Only the stand-in can be made small.)
-size=$(full_or_small 32000000 4000000)
+# A small device: what comes is looked through in batches, or, where it has no room for one of twice
+# what is wanted, in parts that are sorted. (Only the stand-in can be made small.)
+size=$(full_or_small 32340000 4000000)
 head -c "$size" /dev/urandom >large
-"$numpy" -c 'import numpy as np; np.sort(np.fromfile("large", "<u8"))[:20000].tofile("large.first")'
+"$numpy" -c 'import numpy as np; np.sort(np.fromfile("large", "<u8"))[:234000].tofile("large.first")'
 for device in "${devices[@]}"; do
-    for top in 1 20000; do
+    for top in 1 20000 234000; do
         expect $top 8 large.first
         ok_output "$device: the first $top of more than the device holds" first -- \
             env SIMT_MEMORY_BYTES=8000000 "$GPUSORT" --device="$device" --top=$top --format=raw \
@@ -197,7 +198,7 @@ done
 
 # Nearly half of what comes takes more room to select than to sort in place.
 if [ "${#devices[@]}" -gt 1 ]; then
-    head -c 3200000 large >half
+    head -c 3234000 large >half
     "$numpy" -c 'import numpy as np; np.sort(np.fromfile("half", "<u8"))[:199999].tofile("first")'
     ok_output 'gpu: a selection that the device has no room for' first -- \
         env SIMT_MEMORY_BYTES=5000000 "$GPUSORT" --device=gpu --algorithm=bitonic --top=199999 \
@@ -232,7 +233,7 @@ sys.exit(status)'
 if [ "$test_size" = small ]; then
     skip 'a pipe of 200 MB takes 80 MB at the most' 'sanitizers take memory of their own'
 else
-    head -c 2000000 /dev/urandom >part
+    head -c 2340000 /dev/urandom >part
     "$numpy" -c '
 import numpy as np
 np.repeat(np.sort(np.fromfile("part", "<u8"))[:10], 100).tofile("first")'

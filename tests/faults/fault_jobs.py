@@ -25,6 +25,7 @@ class Job:
     says: bytes = b""  # on standard error
     standard_input: bytes = b""
     to_pipe: bool = False  # else to place/out, an old file
+    to_file: bool = False  # to_pipe, but that standard output is a file
     is_zstd: bool = False  # what is written
     functions: tuple = ()  # those that fail; (): all
     directory: str = None  # in which it runs; None: of the system's choice
@@ -152,15 +153,18 @@ def large_line_jobs():
               sort1(["-n"], many), functions=("write", "malloc", "mmap", "mremap", "omp_thread"))
 
 
-def mapped_job():
+def mapped_jobs():
     """Of more than 16 MiB: read by several threads, written by several through a mapping."""
     values = numbers(LARGE, 5)
     shared = "/dev/shm" if os.path.isdir("/dev/shm") else None  # files there can be mapped
-    return Job("a mapped output", ["--format=raw", "--type=u64", "--parallel=4", "in"],
-               {"in": raw(values)}, raw(sorted(values)), directory=shared,
-               functions=("pread", "pwrite", "lseek", "fstatfs", "fallocate", "mmap", "munmap",
-                          "mprotect", "madvise", "ftruncate", "close", "close_output", "rename",
-                          "pthread_create", "omp_thread", "malloc"))
+    words = ["--format=raw", "--type=u64", "--parallel=4", "in"]
+    functions = ("pread", "pwrite", "lseek", "fstat", "fstatfs", "fallocate", "mmap", "munmap",
+                 "mprotect", "madvise", "ftruncate", "open", "close", "close_output", "rename",
+                 "pthread_create", "omp_thread", "malloc")
+    for to_file in False, True:
+        yield Job(f"a mapped {'standard ' * to_file}output", words, {"in": raw(values)},
+                  raw(sorted(values)), directory=shared, to_pipe=to_file, to_file=to_file,
+                  functions=functions)
 
 
 def large_zstd_jobs():
@@ -184,7 +188,7 @@ def call_jobs():
     yield from line_jobs()
     yield from ordered_jobs()
     yield from large_line_jobs()
-    yield mapped_job()
+    yield from mapped_jobs()
     if has_zstd():
         yield from zstd_jobs()
         yield from large_zstd_jobs()

@@ -47,7 +47,7 @@ enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
     X(realpath) X(rename) X(unlink) X(fchmod) X(fchown) X(ftruncate) X(fallocate)                  \
     X(posix_fadvise) X(mmap) X(mremap) X(munmap) X(mprotect) X(madvise) X(malloc) X(calloc)        \
     X(realloc) X(aligned_alloc) X(reallocarray) X(pthread_create) X(omp_thread) X(getrandom)       \
-    X(eventfd) X(getrlimit) X(setrlimit) X(sigaction) X(pathconf)
+    X(eventfd) X(pipe2) X(splice) X(getrlimit) X(setrlimit) X(sigaction) X(pathconf)
 /* clang-format on */
 
 enum function {
@@ -264,6 +264,9 @@ FAILING(int, mprotect, (void *data, size_t bytes, int protection), (data, bytes,
 FAILING(int, madvise, (void *data, size_t bytes, int advice), (data, bytes, advice), -1)
 FAILING(ssize_t, getrandom, (void *data, size_t bytes, unsigned flags), (data, bytes, flags), -1)
 FAILING(int, eventfd, (unsigned value, int flags), (value, flags), -1)
+FAILING(ssize_t, splice,
+        (int from, off64_t *from_at, int to, off64_t *to_at, size_t bytes, unsigned flags),
+        (from, from_at, to, to_at, bytes, flags), -1)
 FAILING(int, getrlimit, (__rlimit_resource_t which, struct rlimit *limit), (which, limit), -1)
 FAILING(int, setrlimit, (__rlimit_resource_t which, const struct rlimit *limit), (which, limit),
         -1)
@@ -305,12 +308,25 @@ void *mremap(void *data, size_t old_bytes, size_t bytes, int flags, ...)
     return how ? MAP_FAILED : NEXT(mremap)(data, old_bytes, bytes, flags, at);
 }
 
+static int own_pipe_end = -1; /* the last one to write to that the program made for itself */
+
+int pipe2(int ends[2], int flags)
+{
+    const int how = count_call(FUNCTION_pipe2, CALLER);
+    const int result = how ? -1 : NEXT(pipe2)(ends, flags);
+    if (result == 0)
+        own_pipe_end = ends[1];
+    errno = how ? how : errno;
+    return result;
+}
+
 /* These two let go of the file even if they fail. */
 int close(int file)
 {
     struct stat status;
     const int flags = NEXT(fcntl)(file, F_GETFL);
-    const bool is_output = (flags & O_ACCMODE) != O_RDONLY && NEXT(fstat)(file, &status) == 0 &&
+    const bool is_output = (flags & O_ACCMODE) != O_RDONLY && file != own_pipe_end &&
+                           NEXT(fstat)(file, &status) == 0 &&
                            (status.st_mode & S_IFMT) != 0; /* an eventfd is of no type */
     const int how = count_call(is_output ? FUNCTION_close_output : FUNCTION_close, CALLER);
     const int result = NEXT(close)(file);

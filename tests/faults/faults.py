@@ -206,13 +206,16 @@ class Place:
                    if name.endswith("SAN_OPTIONS")}
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "OMP_NUM_THREADS": "2",
                        "TMPDIR": os.path.join(self.path, "tmp"), **options, **added}
-        try:
-            done = subprocess.run(
-                self.words, cwd=self.path, env=environment, input=self.job.standard_input,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIME_LIMIT_S, check=False)
-        except subprocess.TimeoutExpired as expired:
-            return Outcome(None, expired.stdout or b"", expired.stderr or b"")
-        return Outcome(done.returncode, done.stdout, done.stderr)
+        with tempfile.TemporaryFile(dir=self.path) as file:
+            try:
+                done = subprocess.run(
+                    self.words, cwd=self.path, env=environment, input=self.job.standard_input,
+                    stdout=file if self.job.to_file else subprocess.PIPE, stderr=subprocess.PIPE,
+                    timeout=TIME_LIMIT_S, check=False)
+            except subprocess.TimeoutExpired as expired:
+                return Outcome(None, expired.stdout or b"", expired.stderr or b"")
+            file.seek(0)
+            return Outcome(done.returncode, done.stdout or file.read(), done.stderr)
 
     def written(self, outcome):
         """The bytes that came out, decompressed."""

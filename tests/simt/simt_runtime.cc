@@ -52,7 +52,7 @@ cudaError_t remember(cudaError_t error)
 class call_counts
 {
   public:
-    unsigned long add(const char *name)
+    unsigned long add(const std::string &name)
     {
         return ++counts_[name];
     }
@@ -434,11 +434,26 @@ const std::map<cudaDeviceAttr, int> attributes = {
     {cudaDevAttrMemoryPoolsSupported, 1}};
 } // namespace
 
+/* SIMT_DEVICES=N: there are so many, of which CUDA_VISIBLE_DEVICES shows those that it names; how
+ * many are shown is told among the calls. But for the first one they are only counted. */
+static int devices_shown()
+{
+    const char *const count = getenv("SIMT_DEVICES"), *const names = getenv("CUDA_VISIBLE_DEVICES");
+    int shown = count == nullptr ? 1 : atoi(count);
+    if (count != nullptr && names != nullptr)
+        shown = *names == '\0'
+                    ? 0
+                    : 1 + static_cast<int>(std::count(names, names + strlen(names), ','));
+    if (count != nullptr)
+        calls_counted.add("shown:" + std::to_string(shown));
+    return shown;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
     return api_call("cudaGetDeviceCount", cudaErrorNoDevice).run([&] {
-        *count = 1;
-        return cudaSuccess;
+        *count = devices_shown();
+        return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
     });
 }
 

@@ -1,0 +1,361 @@
+/* plan_device.c - see plan_device.h.
+ *
+ *   size known:    the model of core/auto_table.h -> the sooner device
+ *   size unknown:  inputs read ahead into memory, until they end, so that it is known, or are so
+ * many that the GPU is the sooner one, however many are still to come
+ *
+ * While a GPU is started, which takes longer than many a sort, the first input is read ahead too.
+ */
+#include "cli/plan_device.h"
+
+#include "core/memory_limits.h"
+
+#include <omp.h>
+#include <stdio.h>
+
+/* What is read while a GPU starts: more than that takes in 0.3 s (page cache into new memory, 16
+ * threads, 20 GB/s) would be copied once more for nothing. */
+#define AHEAD_BYTES ((uint64_t)4 << 30)
+
+/* Less is read soon enough without a thread. */
+#define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
+
+/* Of the host's memory, what is read ahead may take so much. */
+#define AHEAD_SHARE(bytes) ((bytes) / 8)
+
+/* A thread of the CPU looks through 5 to 10 GB/s, and all of them through more than can be read or
+ * uploaded (55 GB/s): what matters is how many are to be sorted in the end. */
+static const char selection_reason[] = "few are kept, and they are found as fast as they are read";
+
+/* ---- how much there is ----------------------------------------------------------------------- */
+
+/* True if the engine keeps the first items alone. */
+static bool is_selection(const struct plan *plan)
+{
+    return !plan->job.keep_lines && sort_spec_selects(&plan->job.sort);
+}
+
+/* The items that an engine has to sort in the end, or COUNT_UNKNOWN. */
+static size_t sorted_count(const struct plan *plan)
+{
+    const struct sort_spec *sort = &plan->job.sort;
+    return is_selection(plan) ? sort_spec_given(sort, sort->count) : sort->count;
+}
+
+/* The bytes of so many items, or SIZE_UNKNOWN. */
+static uint64_t bytes_of_items(const struct plan *plan, uint64_t count)
+{
+    uint64_t bytes;
+    return __builtin_mul_overflow(count, plan->job.sort.item_bytes, &bytes) ? SIZE_UNKNOWN : bytes;
+}
+
+/* The bytes of the items that are made of so many bytes of input: numbers that are not counted are
+ * taken to be as many as if they were binary. */
+static uint64_t item_bytes_of(const struct plan *plan, uint64_t input_bytes)
+{
+    const unsigned key_bytes = plan->job.readers[0].layout.type->bytes;
+    if (input_bytes == SIZE_UNKNOWN || plan->job.sort.item_bytes == key_bytes)
+        return input_bytes;
+    return bytes_of_items(plan, input_bytes / key_bytes);
+}
+
+/* The bytes of the items that come, if known. */
+static uint64_t coming_bytes(const struct plan *plan)
+{
+    const size_t count = plan->job.sort.count;
+    return count != COUNT_UNKNOWN ? bytes_of_items(plan, count)
+                                  : item_bytes_of(plan, plan->input_bytes);
+}
+
+/* The bytes of those that are sorted in the end, if known: what the device table goes by. No more
+ * than come are selected. */
+static uint64_t engine_bytes(const struct plan *plan)
+{
+    const uint64_t coming = coming_bytes(plan);
+    if (!is_selection(plan))
+        return coming;
+    const uint64_t kept = bytes_of_items(plan, sorted_count(plan));
+    return kept < coming ? kept : coming;
+}
+
+/* Whether that can be told before the inputs are read. */
+static bool is_size_known(const struct plan *plan)
+{
+    return plan->job.sort.count != COUNT_UNKNOWN || plan->input_bytes != SIZE_UNKNOWN;
+}
+
+/* True if a GPU does more for the lines than to sort their items. */
+static bool is_text_for_gpu(const struct plan *plan)
+{
+    return plan->job.action == JOB_SORT && plan->job.keep_lines && !plan->job.argsort.index_type;
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+/* Of lines, `bytes` of text; else of items. */
+static struct auto_estimate estimate_bytes(const struct plan *plan, uint64_t bytes)
+{
+    const struct sort_spec *sort = &plan->job.sort;
+    const unsigned processors = (unsigned)omp_get_num_procs();
+    const unsigned threads = sort->threads < processors ? sort->threads : processors;
+    return is_text_for_gpu(plan)
+               ? auto_estimate_lines(bytes, threads)
+               : auto_estimate_make(sort->item_bytes, bytes / sort->item_bytes, threads);
+}
+
+/* Not of items that are made of lines: their number is not known, and most of the time is not the
+ * sort's. */
+static void estimate(struct plan *plan)
+{
+    const bool is_text = is_text_for_gpu(plan);
+    const uint64_t bytes = is_text ? plan->input_bytes : engine_bytes(plan);
+    plan->has_estimate = bytes != SIZE_UNKNOWN && (is_text || !plan->job.keep_lines);
+    if (plan->has_estimate)
+        plan->estimate = estimate_bytes(plan, bytes);
+}
+
+/* The bytes of input from which the GPU is sooner done, roughly; SIZE_UNKNOWN: never. */
+static uint64_t gpu_pays_from(const struct plan *plan)
+{
+    for (uint64_t bytes = AHEAD_BYTES_MIN; bytes < (uint64_t)1 << 40; bytes += bytes / 8) {
+        const uint64_t items = is_text_for_gpu(plan) ? bytes : item_bytes_of(plan, bytes);
+        const struct auto_estimate estimate = estimate_bytes(plan, items);
+        if (estimate.gpu_seconds < estimate.cpu_seconds)
+            return bytes;
+    }
+    return SIZE_UNKNOWN;
+}
+
+/* ---- reading ahead --------------------------------------------------------------------------- */
+
+/* What may be read ahead of all inputs. */
+static uint64_t ahead_room(const struct options *options)
+{
+    const struct memory_size *const host = &options->memory.host;
+    return AHEAD_SHARE(host->is_said ? host->bytes : memory_available());
+}
+
+/* The first input, while a device is started. */
+static void read_ahead(const struct options *options, const struct plan *plan)
+{
+    struct source *const source = plan->job.readers[0].source;
+    const uint64_t left = source_bytes_left(source), room = ahead_room(options);
+    uint64_t most = room < AHEAD_BYTES ? room : AHEAD_BYTES;
+    most = most < left ? most : left;
+    if (plan->job.action == JOB_SORT && most >= AHEAD_BYTES_MIN)
+        source_read_ahead(source, (size_t)most);
+}
+
+/* Reads inputs ahead, in order, up to what the GPU is sooner done with. Afterwards the size of all
+ * is known, or *is_enough, or there is no room for so much. */
+static void await_size(const struct options *options, struct plan *plan, bool *is_enough)
+{
+    const uint64_t wanted = gpu_pays_from(plan), room = ahead_room(options);
+    uint64_t bytes = 0;
+    bool ended = true;
+    for (size_t i = 0; i < plan->job.reader_count && ended && bytes < wanted; i++) {
+        struct source *const source = plan->job.readers[i].source;
+        uint64_t left = source_bytes_left(source);
+        if (left == SIZE_UNKNOWN && wanted <= room / 2) {
+            const uint64_t spare = room - wanted < AHEAD_BYTES ? room - wanted : AHEAD_BYTES;
+            source_read_ahead(source, (size_t)(wanted - bytes + spare));
+            left = source_await(source, wanted - bytes, &ended);
+        } else {
+            ended = left != SIZE_UNKNOWN;
+        }
+        if (__builtin_add_overflow(bytes, left, &bytes))
+            bytes = SIZE_UNKNOWN;
+    }
+    *is_enough = bytes != SIZE_UNKNOWN && bytes >= wanted;
+    if (ended && !*is_enough)
+        plan->input_bytes = bytes;
+}
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+/* The backend that --device names, or that alone has the path; NULL where the size is to decide. */
+static bool find_named_backend(const struct options *options, const struct backend **backend,
+                               struct error *error)
+{
+    *backend = options->backend ? backend_find(options->backend) : NULL;
+    if (!options->algorithm)
+        return true;
+    if (*backend && !backend_find_algorithm(*backend, options->algorithm))
+        return error_set(error, "the %s has no path '%s': --list names what it has",
+                         (*backend)->name, options->algorithm);
+    const struct backend *owner = NULL;
+    size_t owners = 0;
+    for (size_t i = 0; i < backend_count; i++)
+        if (backend_find_algorithm(backends[i], options->algorithm)) {
+            owner = backends[i];
+            owners++;
+        }
+    if (!*backend && owners == 1)
+        *backend = owner;
+    return true;
+}
+
+/* The name of the backend by the model, and *reason for it. */
+static const char *backend_by_size(const struct options *options, struct plan *plan,
+                                   const char **reason)
+{
+    bool is_enough = false;
+    if (plan->job.action != JOB_SORT) {
+        *reason = "lines are compared as they are read";
+        return "cpu";
+    }
+    if (plan->job.keep_lines && plan->job.argsort.index_type) {
+        *reason = "lines are parsed and numbered on the host";
+        return "cpu";
+    }
+    if (!is_size_known(plan) && !is_selection(plan) && backend_find("gpu"))
+        await_size(options, plan, &is_enough);
+    estimate(plan);
+    if (!plan->has_estimate && is_enough)
+        *reason = "of unknown size, and enough has come to pay for starting the GPU";
+    else if (!plan->has_estimate)
+        *reason = is_selection(plan)
+                      ? selection_reason
+                      : "of unknown size, and no room to wait for what a GPU pays for";
+    else if (plan->estimate.cpu_seconds <= plan->estimate.gpu_seconds)
+        *reason =
+            is_selection(plan) ? selection_reason : "sooner done than a GPU is started and fed";
+    else
+        *reason = "large enough to pay for starting the GPU";
+    return is_enough ||
+                   (plan->has_estimate && plan->estimate.gpu_seconds < plan->estimate.cpu_seconds)
+               ? "gpu"
+               : "cpu";
+}
+
+static bool probe_backend(const struct options *options, struct plan *plan,
+                          const struct backend *backend, struct error *error)
+{
+    plan->job.backend = backend;
+    plan->job.sort.device = options->device;
+    if (backend != backends[0])
+        read_ahead(options, plan);
+    /* An engine of lines says itself if its device has no room, and starts it while lines are read;
+     * but only if it knows how many bytes they have. */
+    const bool starts_later = backend->lines && is_text_for_gpu(plan) && is_size_known(plan);
+    if (!(starts_later ? backend->look : backend->probe)(options->device, &plan->device, error))
+        return false;
+    const struct memory_size *const limit = &options->memory.device;
+    if (backend != backends[0] && limit->is_said && limit->bytes < plan->device.memory_bytes)
+        plan->device.memory_bytes = limit->bytes;
+    plan->device_class = auto_find_class(backend, &plan->device);
+    return true;
+}
+
+/* What the GPU's memory must hold: items and scratch; to select, some batches besides. Of lines,
+ * more than the text, but how much more goes by their number. What is not known is taken to fit:
+ * else numbers are sorted in parts, and lines by the spare backend. */
+static uint64_t device_bytes(const struct plan *plan)
+{
+    uint64_t bytes;
+    if (!is_size_known(plan))
+        return 0;
+    if (plan->job.keep_lines)
+        return plan->input_bytes;
+    return __builtin_mul_overflow(engine_bytes(plan), is_selection(plan) ? 8u : 2u, &bytes)
+               ? UINT64_MAX
+               : bytes;
+}
+
+/* auto: the table's choice where it can be had, else the CPU, with the reason. */
+static bool choose_backend_by_size(const struct options *options, struct plan *plan,
+                                   struct error *error)
+{
+    const char *reason;
+    const struct backend *choice = backend_find(backend_by_size(options, plan, &reason));
+    struct error unusable = {0};
+    snprintf(plan->device_reason, sizeof plan->device_reason, "%s", reason);
+    if (!choice)
+        error_set(&unusable, "this build has no GPU backend");
+    else if (probe_backend(options, plan, choice, &unusable) && choice != backends[0] &&
+             plan->device.memory_bytes < device_bytes(plan))
+        error_set(&unusable, plan->job.keep_lines ? "the text does not fit the GPU's memory"
+                                                  : "the data does not fit the GPU's memory twice");
+    if (!unusable.is_set)
+        return true;
+    snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", reason,
+             unusable.message);
+    return probe_backend(options, plan, backends[0], error);
+}
+
+static bool choose_backend(const struct options *options, struct plan *plan, struct error *error)
+{
+    const struct backend *named;
+    if (!find_named_backend(options, &named, error))
+        return false;
+    if (!named)
+        return choose_backend_by_size(options, plan, error);
+    estimate(plan);
+    snprintf(plan->device_reason, sizeof plan->device_reason, "as --%s says",
+             options->backend ? "device" : "algorithm");
+    struct error unusable = {0};
+    if (probe_backend(options, plan, named, &unusable))
+        return true;
+    return error_set(error, "--%s=%s: %s", options->backend ? "device" : "algorithm",
+                     options->backend ? options->backend : options->algorithm, unusable.message);
+}
+
+static bool has_tile_size(const struct algorithm *algorithm, size_t tile_size)
+{
+    for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
+        if (*size == tile_size)
+            return true;
+    return false;
+}
+
+static bool choose_algorithm(const struct options *options, struct plan *plan, struct error *error)
+{
+    struct sort_spec *sort = &plan->job.sort;
+    const struct backend *backend = plan->job.backend;
+    const struct auto_row *row =
+        auto_find_row(plan->device_class, sort->item_bytes, sorted_count(plan));
+    const char *name = options->algorithm ? options->algorithm : row->path;
+    plan->row = row;
+    sort->algorithm = backend_find_algorithm(backend, name);
+    sort->tile_size = options->tile_size;
+    if (sort->count != COUNT_UNKNOWN && sort->count > sort->algorithm->count_max)
+        return error_set(error,
+                         "path '%s' sorts at most %zu numbers, and there are %zu: --list "
+                         "names paths that have no limit",
+                         name, sort->algorithm->count_max, sort->count);
+    if (options->tile_size && !has_tile_size(sort->algorithm, options->tile_size))
+        return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
+                         options->tile_size);
+    if (!options->tile_size)
+        sort->tile_size = algorithm_find_tile_size(sort->algorithm, row->tile_size);
+    snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason, "%s",
+             options->algorithm ? "as --algorithm says" : "by the table");
+    return true;
+}
+
+/* Where the user has left the choice open, the CPU is there for lines of which only reading them
+ * shows that a GPU has no room for them, and for a GPU that fails before anything is read. */
+static void choose_spare(const struct options *options, struct plan *plan)
+{
+    struct job *job = &plan->job;
+    struct device_facts facts;
+    struct error error = {0};
+    if (options->backend || options->algorithm || job->backend == backends[0] ||
+        !backends[0]->probe(0, &facts, &error))
+        return;
+    const struct auto_row *row =
+        auto_find_row(auto_find_class(backends[0], &facts), job->sort.item_bytes, COUNT_UNKNOWN);
+    job->spare_backend = backends[0];
+    job->spare_sort = job->sort;
+    job->spare_sort.device = 0;
+    job->spare_sort.algorithm = backend_find_algorithm(backends[0], row->path);
+    job->spare_sort.tile_size = algorithm_find_tile_size(job->spare_sort.algorithm, row->tile_size);
+}
+
+bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error)
+{
+    if (!choose_backend(options, plan, error) || !choose_algorithm(options, plan, error))
+        return false;
+    choose_spare(options, plan);
+    return true;
+}
