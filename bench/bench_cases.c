@@ -17,7 +17,10 @@ const struct bench_shape bench_shapes[] = {
 
 unsigned bench_item_bytes(const struct bench_type *type)
 {
-    return type->index_bytes ? (unsigned)sizeof(struct key_index) : key_types[type->key].bytes;
+    if (type->index_bytes == 0)
+        return key_types[type->key].bytes;
+    return bench_peer_item_bytes(type) <= sizeof(uint64_t) ? sizeof(uint64_t)
+                                                           : sizeof(struct key_index);
 }
 
 unsigned bench_peer_item_bytes(const struct bench_type *type)

@@ -36,8 +36,8 @@ enum bench_type_id {
         BENCH_TYPE_COUNT
 };
 
-/* Ours sort a key with an index as struct key_index, whatever its bytes; a peer sorts two arrays of
- * just these bytes. */
+/* Ours sort a key with an index as struct key_index, or as one integer of 64 bits, key above index,
+ * if both fit (core/argsort.h); a peer sorts two arrays of just these bytes. */
 struct bench_type {
     enum bench_type_id id;
     const char *name;

@@ -55,6 +55,22 @@ struct items_layout {
     }
 };
 
+/* Key and index in 32 bits each. */
+struct packed_layout {
+    static constexpr unsigned key_bits = 32;
+    static constexpr bool is_ordered_by_index = true;
+    uint64_t *items;
+
+    __device__ struct key_index load(size_t i) const
+    {
+        return {items[i] & UINT32_MAX, items[i] >> 32};
+    }
+    __device__ void store(size_t i, struct key_index item) const
+    {
+        items[i] = item.key << 32 | item.index;
+    }
+};
+
 template <typename K, typename V>
 struct pairs_layout {
     static constexpr unsigned key_bits = 8 * sizeof(K);
@@ -338,6 +354,8 @@ static bool with_layout(const struct bench_case *bench, const struct item_arrays
     if (items.values)
         return action(
             pairs_layout<uint64_t, uint64_t>{keys, static_cast<uint64_t *>(items.values)});
+    if (bench->type->index_bytes && bench_item_bytes(bench->type) == sizeof(uint64_t))
+        return action(packed_layout{keys});
     switch (bench_item_bytes(bench->type)) {
     case 1:
         return action(keys_layout<uint8_t>{static_cast<uint8_t *>(items.keys)});

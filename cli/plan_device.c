@@ -1,10 +1,10 @@
 /* plan_device.c - see plan_device.h.
  *
  *   size known:    the model of core/auto_table.h -> the sooner device
- *   size unknown:  inputs read ahead into memory, until they end, so that it is known, or are so
- * many that the GPU is the sooner one, however many are still to come
+ *   size unknown:  inputs are read ahead into memory, until they end, and so have a size,
+ *                  or until they are so many bytes that the GPU is the sooner one
  *
- * While a GPU is started, which takes longer than many a sort, the first input is read ahead too.
+ * While a GPU is started, which takes longer than many a sort, the input is read ahead too.
  */
 #include "cli/plan_device.h"
 
@@ -13,12 +13,12 @@
 #include <omp.h>
 #include <stdio.h>
 
-/* What is read while a GPU starts: more than that takes in 0.3 s (page cache into new memory, 16
- * threads, 20 GB/s) would be copied once more for nothing. */
+/* What is read while a GPU starts, at most: in 0.3 s a pipe gives 1 GB, and frames that are decoded
+ * by 16 threads some more. */
 #define AHEAD_BYTES ((uint64_t)4 << 30)
 
-/* Less is read soon enough without a thread. */
-#define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
+/* Where the search for the size that pays begins; no GPU is started for less. */
+#define PAYING_BYTES_MIN ((uint64_t)16 << 20)
 
 /* Of the host's memory, what is read ahead may take so much. */
 #define AHEAD_SHARE(bytes) ((bytes) / 8)
@@ -117,7 +117,7 @@ static void estimate(struct plan *plan)
 /* The bytes of input from which the GPU is sooner done, roughly; SIZE_UNKNOWN: never. */
 static uint64_t gpu_pays_from(const struct plan *plan)
 {
-    for (uint64_t bytes = AHEAD_BYTES_MIN; bytes < (uint64_t)1 << 40; bytes += bytes / 8) {
+    for (uint64_t bytes = PAYING_BYTES_MIN; bytes < (uint64_t)1 << 40; bytes += bytes / 8) {
         const uint64_t items = is_text_for_gpu(plan) ? bytes : item_bytes_of(plan, bytes);
         const struct auto_estimate estimate = estimate_bytes(plan, items);
         if (estimate.gpu_seconds < estimate.cpu_seconds)
@@ -135,15 +135,13 @@ static uint64_t ahead_room(const struct options *options)
     return AHEAD_SHARE(host->is_said ? host->bytes : memory_available());
 }
 
-/* The first input, while a device is started. */
+/* The first input, while a device is started; if it is read ahead already, that goes on. */
 static void read_ahead(const struct options *options, const struct plan *plan)
 {
-    struct source *const source = plan->job.readers[0].source;
-    const uint64_t left = source_bytes_left(source), room = ahead_room(options);
-    uint64_t most = room < AHEAD_BYTES ? room : AHEAD_BYTES;
-    most = most < left ? most : left;
-    if (plan->job.action == JOB_SORT && most >= AHEAD_BYTES_MIN)
-        source_read_ahead(source, (size_t)most);
+    const uint64_t room = ahead_room(options);
+    if (plan->job.action == JOB_SORT)
+        source_read_ahead(plan->job.readers[0].source,
+                          (size_t)(room < AHEAD_BYTES ? room : AHEAD_BYTES));
 }
 
 /* Reads inputs ahead, in order, up to what the GPU is sooner done with. Afterwards the size of all

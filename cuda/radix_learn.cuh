@@ -1,9 +1,8 @@
 /* radix_learn.cuh - learns a radix_model for each segment: a block each, from a sample in
  * registers.
  *
- *   keys --sample--> its least and greatest key -> the root's cells, weighed
- *                 -> heavy cells cut and weighed, level by level
- *                 -> positions given out in proportion to weight, in the order of the keys
+ *   keys --sample, tree (radix_tree.cuh)--> cells and their weights
+ *        --positions given out in proportion to weight, in the order of the keys--> model
  *
  * A cell in which the sample has one value only, as often as two buckets have keys, gets a bucket
  * of its own: these keys need no sorting, and would make the bucket too large for their neighbours.
@@ -12,387 +11,7 @@
 #ifndef CUDA_RADIX_LEARN_CUH
 #define CUDA_RADIX_LEARN_CUH
 
-#include "cuda/radix_levels.cuh"
-#include "cuda/radix_range.cuh"
-#include "cuda/radix_values.cuh"
-
-/* What is asked of a segment's model. */
-struct radix_wish {
-    size_t count;         /* keys of the segment */
-    unsigned sample_bits; /* the sample has 2^sample_bits keys, at most `count` */
-    unsigned root_bits;   /* of the model */
-    unsigned buckets;     /* below RADIX_WAYS; the model has one more at most */
-};
-
-/* Buckets of `bucket_keys` or more, of which three are the fewest that can part one value from
- * what is below and above it. */
-__device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size_t bucket_keys,
-                                                              unsigned sample_bits_most,
-                                                              unsigned root_rarity_bits)
-{
-    const unsigned count_bits = 63 - static_cast<unsigned>(__clzll(static_cast<long long>(count)));
-    const unsigned few_bits = min(max(count_bits, 4u) - 4, RADIX_SAMPLE_BITS_LEAST);
-    const unsigned wanted_bits =
-        max(max(count_bits, RADIX_SAMPLE_RARITY_BITS) - RADIX_SAMPLE_RARITY_BITS, few_bits);
-    const size_t wanted = (count + bucket_keys - 1) / bucket_keys;
-    const unsigned sample_bits = min(min(wanted_bits, sample_bits_most), count_bits);
-    const unsigned root_bits = max(sample_bits, root_rarity_bits + 1) - root_rarity_bits;
-    const struct radix_wish wish = {count, sample_bits, min(root_bits, RADIX_ROOT_BITS),
-                                    static_cast<unsigned>(wanted < 3            ? 3
-                                                          : wanted < RADIX_WAYS ? wanted
-                                                                                : RADIX_WAYS - 1)};
-    return wish;
-}
-
-/* Scrambles the bits of i (the finaliser of MurmurHash3, by A. Appleby). */
-__device__ __forceinline__ uint64_t thread_scramble(uint64_t i)
-{
-    i ^= i >> 33;
-    i *= 0xff51afd7ed558ccdu;
-    i ^= i >> 33;
-    i *= 0xc4ceb9fe1a85ec53u;
-    return i ^ i >> 33;
-}
-
-constexpr unsigned LEARN_THREADS = RADIX_ROOT_CELLS;
-static_assert(LEARN_THREADS <= 1024 && LEARN_THREADS % THREADS_PER_WARP == 0, "a block");
-static_assert(THREADS_PER_WARP % RADIX_NODE_CELLS == 0, "a warp has the cells of some nodes");
-
-/* Keys of the sample that a thread holds. */
-template <typename K>
-constexpr unsigned RADIX_OWN_BITS = radix_sample_own_bits(sizeof(K));
-template <typename K>
-constexpr unsigned RADIX_SAMPLE_BITS_MOST = RADIX_ROOT_BITS + RADIX_OWN_BITS<K>;
-
-/* A thread's part of the sample. */
-template <typename K>
-struct radix_sample {
-    K keys[1u << RADIX_OWN_BITS<K>];
-    unsigned count; /* of keys */
-    unsigned rows;  /* the most that a thread of the block has */
-};
-
-/* Each stride of the segment gives one key, at a place that has nothing to do with its number. */
-template <typename K>
-__device__ __forceinline__ void block_sample(const K *segment, const struct radix_wish &wish,
-                                             const struct key_order &encoding,
-                                             struct radix_sample<K> &sample)
-{
-    const unsigned size = 1u << wish.sample_bits;
-    const size_t stride = wish.count >> wish.sample_bits;
-    sample.count = threadIdx.x < size ? (size - threadIdx.x - 1) / LEARN_THREADS + 1 : 0;
-    sample.rows = (size + LEARN_THREADS - 1) / LEARN_THREADS;
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        const size_t index = i * LEARN_THREADS + threadIdx.x;
-        const size_t within = thread_scramble(index + wish.count) % stride;
-        sample.keys[i] = i < sample.count ? segment[index * stride + within] : K{0};
-    }
-    thread_encode_keys(encoding, sample.keys);
-}
-
-/* Each level takes RADIX_NODE_BITS of a path. */
-constexpr unsigned RADIX_LEVELS = 64 / RADIX_NODE_BITS;
-
-/* The tree while it grows, in shared memory. */
-struct radix_tree {
-    struct radix_entry entries[RADIX_ENTRIES];
-    uint32_t quarters[RADIX_ENTRIES][4]; /* sample keys that end in a quarter of a cell */
-    uint32_t weights[RADIX_ENTRIES];     /* positions of a cell */
-    uint32_t least[RADIX_ENTRIES];       /* of the tops of its keys' paths */
-    uint32_t most[RADIX_ENTRIES];
-    bool is_single[RADIX_ENTRIES];     /* the cell has a bucket of its own */
-    unsigned parents[RADIX_NODES];     /* the cell that a node cuts */
-    uint32_t firsts[RADIX_NODES];      /* the position that a node starts with */
-    unsigned levels[RADIX_LEVELS + 1]; /* nodes above each level below the root */
-    unsigned level_count;
-    unsigned nodes; /* asked for; may be more than there are */
-    unsigned root_cells;
-    unsigned last_cell; /* of the root, at the end of the range */
-    uint32_t last_top;  /* of a path in it, at most */
-};
-
-__device__ __forceinline__ unsigned radix_tree_nodes(const struct radix_tree &tree)
-{
-    return tree.nodes < RADIX_NODES ? tree.nodes : RADIX_NODES;
-}
-
-/* The first cell of a node; of the one behind the last, the end. */
-__device__ __forceinline__ unsigned radix_tree_cell(const struct radix_tree &tree, unsigned node)
-{
-    return tree.root_cells + node * RADIX_NODE_CELLS;
-}
-
-__device__ __forceinline__ unsigned radix_tree_end(const struct radix_tree &tree)
-{
-    return radix_tree_cell(tree, radix_tree_nodes(tree));
-}
-
-/* The least `key` of all threads; `warp_keys` is shared, has room for 32, and is free again. */
-template <typename K>
-__device__ __forceinline__ K block_least(K key, K *warp_keys)
-{
-    const K least = warp_least<THREADS_PER_WARP>(key);
-    if (thread_lane() == 0)
-        warp_keys[threadIdx.x / THREADS_PER_WARP] = least;
-    __syncthreads();
-    constexpr unsigned warps = LEARN_THREADS / THREADS_PER_WARP;
-    const K of_all = warp_least<THREADS_PER_WARP>(thread_lane() < warps ? warp_keys[thread_lane()]
-                                                                        : key_infinity<K>());
-    __syncthreads();
-    return of_all;
-}
-
-/* The range of the sample, and a margin for the keys just outside: of n even keys, n / sample size
- * are expected beyond each end. */
-template <typename K>
-__device__ __forceinline__ struct radix_bounds<K> thread_make_bounds(K least, K greatest,
-                                                                     unsigned sample_bits) {
-    if constexpr (RADIX_HAS_VALUES<K>) {
-        const uint64_t key = thread_item_key(least);
-        const bool by_index = key == thread_item_key(greatest);
-        const struct radix_bounds<uint64_t> words = thread_make_bounds(
-            by_index ? static_cast<uint64_t>(least) : key,
-            by_index ? static_cast<uint64_t>(greatest) : thread_item_key(greatest), sample_bits);
-        const struct radix_bounds<K> bounds = {
-            words.lowest, words.range, key, by_index
-        };
-        return bounds;
-    } else {
-        const K margin = static_cast<K>((greatest - least) >> sample_bits << 3);
-        const K lowest = least > margin ? static_cast<K>(least - margin) : K{0};
-        const K room = static_cast<K>(key_infinity<K>() - greatest);
-        const K highest = static_cast<K>(greatest + (room > margin ? margin : room));
-        const struct radix_bounds<K> bounds = {
-            lowest, static_cast<K>(highest - lowest)
-        };
-        return bounds;
-    }
-}
-
-template <typename K>
-__device__ __forceinline__ typename radix_path<K>::bits
-thread_sample_path(const struct radix_lookup<K> &lookup, K key)
-{
-    return static_cast<typename radix_path<K>::bits>(thread_offset(lookup.bounds, key)
-                                                     << lookup.norm);
-}
-
-template <typename K>
-__device__ __forceinline__ struct radix_lookup<K>
-block_find_range(const struct radix_sample<K> &sample, const struct radix_wish &wish,
-                 const struct radix_entry *entries, K *warp_keys) {
-    K least = key_infinity<K>(), greatest = 0;
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        const K key = sample.keys[i];
-        least = i < sample.count && key < least ? key : least;
-        greatest = i < sample.count && key > greatest ? key : greatest;
-    }
-    least = block_least(least, warp_keys);
-    greatest = static_cast<K>(~block_least(static_cast<K>(~greatest), warp_keys));
-    const struct radix_bounds<K> bounds = thread_make_bounds(least, greatest, wish.sample_bits);
-    const struct radix_lookup<K> lookup = {
-        bounds, thread_leading_zeros(bounds.range), 0, wish.root_bits, entries
-    };
-    return lookup;
-}
-
-/* Finds where in the root the range ends. */
-template <typename K>
-__device__ __forceinline__ void thread_set_last_cell(struct radix_tree &tree,
-                                                     const struct radix_lookup<K> &lookup)
-{
-    typename radix_path<K>::bits rest;
-    tree.last_cell = thread_radix_cell(
-        lookup, static_cast<typename radix_path<K>::bits>(lookup.bounds.range << lookup.norm),
-        &rest);
-    tree.last_top = thread_path_top(rest);
-}
-
-/* Raises or lowers a bound in shared memory; only few keys of a cell move it. */
-__device__ __forceinline__ void thread_widen(struct radix_tree &tree, unsigned cell, uint32_t top)
-{
-    if (top < tree.least[cell])
-        atomicMin(&tree.least[cell], top);
-    if (top > tree.most[cell])
-        atomicMax(&tree.most[cell], top);
-}
-
-/* The cell that item i of the sample ends in, if it is one from `first_cell` on; else
- * RADIX_ENTRIES.
- */
-template <typename K>
-__device__ __forceinline__ unsigned thread_sample_cell(const struct radix_sample<K> &sample,
-                                                       const struct radix_lookup<K> &lookup,
-                                                       unsigned i, unsigned first_cell)
-{
-    typename radix_path<K>::bits rest;
-    const unsigned cell =
-        thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest);
-    return i < sample.count && cell >= first_cell ? cell : RADIX_ENTRIES;
-}
-
-/* Notes the keys of the sample. Begins after a barrier and ends with one. */
-template <typename K>
-__device__ __forceinline__ void block_note_sample(struct radix_values<K> &values,
-                                                  const struct radix_sample<K> &sample,
-                                                  const struct radix_lookup<K> &lookup)
-{
-    if (threadIdx.x == 0)
-        values.is_one_key = lookup.bounds.by_index;
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        warp_note_item(values, sample.keys[i], i < sample.count);
-    }
-    __syncthreads();
-}
-
-/* Finds the most frequent key of each cell from `first_cell` on. Ends with a barrier. */
-template <typename K>
-__device__ __forceinline__ void
-block_find_candidates(struct radix_values<K> &values, const struct radix_sample<K> &sample,
-                      const struct radix_lookup<K> &lookup, unsigned first_cell)
-{
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        const unsigned cell = thread_sample_cell(sample, lookup, i, first_cell);
-        if (cell < RADIX_ENTRIES)
-            thread_propose_key(values, cell, i * LEARN_THREADS + threadIdx.x, sample.keys[i]);
-    }
-    __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        const unsigned cell = thread_sample_cell(sample, lookup, i, first_cell);
-        if (cell < RADIX_ENTRIES)
-            thread_publish_key(values, cell, i * LEARN_THREADS + threadIdx.x, sample.keys[i]);
-    }
-    __syncthreads();
-}
-
-/* Finds the ranges of the indices of the values. Begins and ends with a barrier. */
-template <typename K>
-__device__ __forceinline__ void block_widen_values(struct radix_values<K> &values,
-                                                   const struct radix_sample<K> &sample,
-                                                   const struct radix_lookup<K> &lookup)
-{
-    __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        const unsigned cell = thread_sample_cell(sample, lookup, i, 0);
-        if (cell < RADIX_ENTRIES)
-            thread_widen_value(values, cell, sample.keys[i]);
-    }
-    __syncthreads();
-}
-
-/* Counts the sample's keys that end in cells from `first_cell` on. */
-template <typename K>
-__device__ __forceinline__ void block_weigh(struct radix_tree &tree, struct radix_values<K> &values,
-                                            const struct radix_sample<K> &sample,
-                                            const struct radix_lookup<K> &lookup,
-                                            unsigned first_cell)
-{
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        typename radix_path<K>::bits rest;
-        const unsigned cell =
-            thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest);
-        const uint32_t top = thread_path_top(rest);
-        bool counted = i < sample.count && cell >= first_cell;
-        if constexpr (RADIX_HAS_VALUES<K>) {
-            const bool is_value = counted && thread_is_candidate(values, cell, sample.keys[i]);
-            warp_count(values.counts, cell, is_value, warp_is_crowded(cell));
-            counted = counted && !is_value;
-        }
-        const unsigned quarter = 4 * cell + (top >> 30);
-        warp_count(tree.quarters[0], quarter, counted, warp_is_crowded(quarter));
-        if (counted)
-            thread_widen(tree, cell, top);
-    }
-}
-
-/* True if all keys of the sample in the cell are one, as far as can be seen. */
-__device__ __forceinline__ bool thread_has_one_value(const struct radix_tree &tree, unsigned cell)
-{
-    return tree.least[cell] == tree.most[cell];
-}
-
-__device__ __forceinline__ unsigned thread_cell_weight(const struct radix_tree &tree, unsigned cell)
-{
-    const uint32_t *const quarters = tree.quarters[cell];
-    return quarters[0] + quarters[1] + quarters[2] + quarters[3];
-}
-
-/* True if the cell is heavy and its parts still have keys enough to tell their weights, or if its
- * quarters differ by more than chance makes likely: Pearson's sum of squares over their mean is
- * above 25 for even keys once in 60,000 cells. The last cell of the root is cut by the end of the
- * range already. */
-__device__ __forceinline__ bool thread_wants_cut(const struct radix_tree &tree, unsigned cell,
-                                                 unsigned sample_bits)
-{
-    const unsigned weight = thread_cell_weight(tree, cell);
-    if (weight >= RADIX_HEAVY_LEAST && weight >> (sample_bits - RADIX_HEAVY_BITS) > 0)
-        return true;
-    if (weight < RADIX_UNEVEN_LEAST || cell == tree.last_cell)
-        return false;
-    uint64_t squares = 0;
-    for (unsigned i = 0; i < 4; i++)
-        squares += static_cast<uint64_t>(tree.quarters[cell][i]) * tree.quarters[cell][i];
-    return 4 * squares > static_cast<uint64_t>(weight) * (weight + 25);
-}
-
-/* Cuts cells among first_cell..end_cell, all of one level, while there are nodes. */
-__device__ __forceinline__ void block_cut(struct radix_tree &tree, unsigned sample_bits,
-                                          unsigned first_cell, unsigned end_cell)
-{
-    for (unsigned cell = first_cell + threadIdx.x; cell < end_cell; cell += LEARN_THREADS) {
-        if (thread_has_one_value(tree, cell) || !thread_wants_cut(tree, cell, sample_bits))
-            continue;
-        const unsigned node = atomicAdd(&tree.nodes, 1u);
-        if (node >= RADIX_NODES)
-            continue;
-        tree.entries[cell].first = RADIX_CUT | radix_tree_cell(tree, node);
-        tree.parents[node] = cell;
-    }
-}
-
-/* Grows the tree level by level. */
-template <typename K>
-__device__ __forceinline__ void
-block_grow_tree(struct radix_tree &tree, struct radix_values<K> &values,
-                const struct radix_sample<K> &sample, unsigned sample_bits,
-                const struct radix_lookup<K> &lookup)
-{
-    unsigned first_cell = 0, end_cell = tree.root_cells, level = 0;
-    for (; first_cell < end_cell; level++) {
-        if constexpr (RADIX_HAS_VALUES<K>)
-            block_find_candidates(values, sample, lookup, first_cell);
-        block_weigh(tree, values, sample, lookup, first_cell);
-        if (threadIdx.x == 0)
-            tree.levels[level] = radix_tree_nodes(tree);
-        __syncthreads();
-        if (lookup.root_bits + RADIX_NODE_BITS * (level + 1) <= RADIX_PATH_BITS<K>)
-            block_cut(tree, sample_bits, first_cell, end_cell);
-        __syncthreads();
-        first_cell = end_cell;
-        end_cell = radix_tree_end(tree);
-    }
-    if (threadIdx.x == 0)
-        tree.level_count = level - 1;
-}
+#include "cuda/radix_choice.cuh"
 
 /* Turns weights into positions. Each cell has a quarter of a sample key for nothing: where the
  * sample has none, there are positions to tell keys apart nevertheless. A cell with a bucket of its
@@ -527,6 +146,7 @@ struct radix_learn_shared {
     K warp_keys[THREADS_PER_WARP];
     uint32_t warp_sums[THREADS_PER_WARP];
     struct radix_values<K> values;
+    struct radix_questions<K> questions;
 };
 
 __device__ __forceinline__ void block_clear_tree(struct radix_tree &tree, unsigned root_bits)
@@ -563,12 +183,24 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree,
     return end;
 }
 
-/* Makes the model of each segment, and clears the segment's counts. A block for each segment. */
-template <typename K>
-__global__ void __launch_bounds__(LEARN_THREADS)
-    radix_learn_kernel(const K *source, const struct radix_segments *segments, size_t bucket_keys,
+/* Leaves the keys to another way, and nothing to do for the kernels that follow. */
+__device__ __forceinline__ void
+thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, unsigned long long way)
+{
+    whole->keys[0] = 0;
+    whole->tiles[RADIX_SEGMENTS] = 0;
+    totals->other_way = way;
+}
+
+/* Makes the model of each segment, and clears the segment's counts. A block for each segment. If it
+ * CHOOSES, the segment is the whole array, and keys that are better sorted digit by digit are not
+ * learned: it is made empty, and the totals say why. */
+template <typename K, bool CHOOSES>
+__global__ void __launch_bounds__(LEARN_THREADS, 1)
+    radix_learn_kernel(const K *source, struct radix_segments *segments, size_t bucket_keys,
                        unsigned root_rarity_bits, struct key_order encoding,
-                       struct radix_model<K> *models, radix_count *counts)
+                       struct radix_model<K> *models, radix_count *counts,
+                       struct radix_totals *totals)
 {
     struct radix_learn_shared<K> &shared =
         *reinterpret_cast<struct radix_learn_shared<K> *>(block_dynamic_shared());
@@ -593,6 +225,15 @@ __global__ void __launch_bounds__(LEARN_THREADS)
     if constexpr (RADIX_HAS_VALUES<K>)
         block_note_sample(values, sample, lookup);
     block_grow_tree(tree, values, sample, wish.sample_bits, lookup);
+    if constexpr (CHOOSES) {
+        const unsigned long long way = block_choose_way(tree, values, shared.questions, sample,
+                                                        wish, key_order_is_identity(encoding));
+        if (way > 0) {
+            if (threadIdx.x == 0)
+                thread_leave_keys(segments, totals, way);
+            return;
+        }
+    }
     block_share_positions(tree, values, wish);
     if constexpr (RADIX_HAS_VALUES<K>)
         block_widen_values(values, sample, lookup);

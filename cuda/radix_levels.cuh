@@ -13,6 +13,12 @@
 
 #include "cuda/radix_partition.cuh"
 
+/* What a note says in place of how many ranges are open. */
+constexpr unsigned long long RADIX_NOTE_DIGITS = SIZE_MAX; /* to be sorted digit by digit */
+constexpr unsigned long long RADIX_NOTE_INDICES =
+    SIZE_MAX - 1; /* so too; the low half is an index */
+constexpr unsigned long long RADIX_NOTE_REFUSED = SIZE_MAX - 2; /* not to be sorted so */
+
 /* Keys that a tile has room for. */
 constexpr unsigned RADIX_TILE_ROOM = RADIX_TILE_THREADS * RADIX_TILE_KEYS;
 
@@ -64,6 +70,8 @@ struct radix_totals {
     unsigned left; /* packs of items that their words do not sort */
     unsigned open;
     unsigned blocks_done; /* of the kernel that goes through the ranges */
+    /* A note, if keys are better sorted in another way, and nothing is done; else 0. */
+    unsigned long long other_way;
     /* Ranges, and 2^32 times their pieces: raised together, so that pieces ascend with ranges. */
     unsigned long long ranges;
 };

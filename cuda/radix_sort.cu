@@ -12,6 +12,10 @@
  * and are not one value stay open, and their number is noted; the host starts one more round for
  * all of them together: the same partition and tiles, each bucket with a model of its own.
  *
+ * Where models are of little use (radix_choice.cuh), the first one is not even made: all kernels
+ * end at once, the note says so, and the host starts the sort digit by digit (radix_digits.cuh). If
+ * that refuses the keys, the note says so as well, and they are sorted by models after all.
+ *
  * 64-bit keys cross the memory 8 times: read to count, read and written to part, twice; read and
  * written to sort tiles. A least-digit-first radix sort by 8 bits crosses it 17 times.
  *
@@ -22,123 +26,14 @@
  */
 #include "cuda/launch.cuh"
 #include "cuda/radix_dense.cuh"
+#include "cuda/radix_digit_sort.h"
 #include "cuda/radix_items.cuh"
 #include "cuda/radix_learn.cuh"
 #include "cuda/radix_ordered.cuh"
+#include "cuda/radix_plan.cuh"
 #include "cuda/radix_tiles.cuh"
 
 #include <algorithm>
-#include <cmath>
-
-/* What so many keys of a width are given. */
-struct radix_plan {
-    size_t first_bucket_keys; /* keys of a bucket of the first of two partitions; 0: there is one */
-    size_t bucket_keys;       /* of the last one */
-    unsigned aim;             /* keys of a pack */
-    unsigned segments;        /* that a partition can have, each with a model */
-};
-
-/* Memory for models and counts, in parts of the items': one 32nd, but for a segment at least. */
-constexpr size_t RADIX_MODEL_RARITY = 32;
-
-template <typename K>
-static unsigned radix_segments_at_most(size_t count)
-{
-    const size_t segment_bytes = sizeof(struct radix_model<K>) + RADIX_WAYS * sizeof(radix_count);
-    const size_t fit = count * sizeof(K) / RADIX_MODEL_RARITY / segment_bytes;
-    return static_cast<unsigned>(std::clamp<size_t>(fit, 1, RADIX_SEGMENTS));
-}
-
-/* Thin buckets make packs that are even. Where two partitions cannot make so many, a bucket is a
- * pack; those that are larger still are parted once more. */
-template <typename K>
-static struct radix_plan radix_plan_make(size_t count, size_t tile_size)
-{
-    constexpr size_t ways = RADIX_WAYS - 1;
-    const size_t aim = std::min<size_t>(tile_size, RADIX_TILE_ROOM * 3 / 4);
-    const size_t thin = aim / 4, fat = aim * 15 / 16;
-    const bool is_twofold = count > ways * fat * 3 / 4;
-    const size_t least = launch_blocks(count, is_twofold ? ways * ways : ways);
-    struct radix_plan plan = {};
-    plan.aim = static_cast<unsigned>(aim);
-    plan.segments = radix_segments_at_most<K>(count);
-    plan.bucket_keys = least <= thin ? thin : is_twofold ? std::max(least, fat) : least;
-    if (is_twofold) {
-        const size_t buckets = launch_blocks(count, plan.bucket_keys);
-        const size_t root = static_cast<size_t>(std::sqrt(static_cast<double>(buckets))) + 1;
-        plan.segments = std::max(plan.segments, 5u); /* a model has 4 buckets at least */
-        plan.first_bucket_keys =
-            launch_blocks(count, std::min({root, ways, (size_t)plan.segments - 1}));
-    }
-    return plan;
-}
-
-/* ---- workspace ---- */
-
-template <typename K>
-struct radix_workspace {
-    struct radix_totals *totals;
-    unsigned *answers;         /* of the blocks that look whether all is in order */
-    radix_count *first_counts; /* of the first of two partitions */
-    radix_count *counts;
-    struct radix_model<K> *models;
-    struct radix_segments *whole;
-    struct radix_segments *segments;
-    struct radix_pack *packs;
-    struct radix_dense_pack<K> *dense_packs; /* NULL if none are looked for */
-    struct radix_pack *left_packs;           /* of items; else NULL */
-    struct radix_range<K> *ranges;
-    struct radix_open *open;
-    size_t bytes;
-};
-
-/* The next `count` of the workspace, aligned for any type. */
-template <typename T>
-static T *workspace_take(void *memory, size_t *used, size_t count)
-{
-    unsigned char *const base = static_cast<unsigned char *>(memory);
-    T *const part = base ? reinterpret_cast<T *>(base + *used) : NULL;
-    *used += (count * sizeof(T) + 255) / 256 * 256;
-    return part;
-}
-
-/* True if packs may be worth counting: keys of 16 bytes are never close together, and for few keys
- * a launch more costs more than it spares. */
-template <typename K>
-static bool radix_plan_has_dense(const struct radix_plan &plan)
-{
-    return sizeof(K) <= sizeof(uint64_t) && plan.first_bucket_keys > 0;
-}
-
-/* Lays the workspace out from `memory` on; with NULL, only its size is of use. */
-template <typename K>
-static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &plan, size_t count,
-                                                     void *memory) {
-    const size_t buckets = static_cast<size_t>(plan.segments) * RADIX_WAYS;
-    const size_t packs = std::min(buckets, radix_packs_at_most(count, plan.aim, plan.segments));
-    const size_t ranges = count / RADIX_TILE_ROOM + 1;
-    size_t used = 0;
-    struct radix_workspace<K> work = {
-    };
-    work.totals = workspace_take<struct radix_totals>(memory, &used, 1);
-    work.answers = workspace_take<unsigned>(memory, &used, RADIX_ORDER_ANSWERS);
-    work.first_counts = workspace_take<radix_count>(memory, &used, RADIX_WAYS);
-    work.counts = workspace_take<radix_count>(memory, &used, buckets);
-    work.models = workspace_take<struct radix_model<K>>(memory, &used, plan.segments);
-    work.whole = workspace_take<struct radix_segments>(memory, &used, 1);
-    work.segments = workspace_take<struct radix_segments>(memory, &used, 1);
-    work.packs = workspace_take<struct radix_pack>(memory, &used, packs);
-    if (radix_plan_has_dense<K>(plan))
-        work.dense_packs = workspace_take<struct radix_dense_pack<K>>(memory, &used, packs);
-    if (RADIX_HAS_VALUES<K>)
-        work.left_packs = workspace_take<struct radix_pack>(memory, &used, packs);
-    work.ranges = workspace_take<struct radix_range<K>>(memory, &used, ranges);
-    work.open = workspace_take<struct radix_open>(memory, &used, ranges);
-    work.bytes = used;
-    return work;
-}
-
-/* ---- kernels ---- */
 
 /* A sort on its way. */
 template <typename K>
@@ -172,12 +67,13 @@ template <typename K>
 struct radix_step {
     const K *source;
     K *target;
-    const struct radix_segments *segments;
+    struct radix_segments *segments;
     unsigned segment_count; /* at most */
     size_t bucket_keys;
     unsigned root_rarity_bits;
     struct key_order encoding;
     radix_count *counts; /* then cursors */
+    bool chooses;        /* the keys may be left to the sort digit by digit */
 };
 
 /* Learns the models of the segments and counts the keys of their buckets. */
@@ -188,8 +84,10 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
     return launch_kernel(radix_launch(run, "radix_learn_kernel", step.segment_count, LEARN_THREADS,
                                       sizeof(struct radix_learn_shared<K>)),
-                         error, radix_learn_kernel<K>, step.source, step.segments, step.bucket_keys,
-                         step.root_rarity_bits, step.encoding, run.work.models, step.counts) &&
+                         error,
+                         step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
+                         step.source, step.segments, step.bucket_keys, step.root_rarity_bits,
+                         step.encoding, run.work.models, step.counts, run.work.totals) &&
            launch_kernel(radix_launch(run, "radix_count_kernel",
                                       radix_resident(run, RADIX_COUNT_BLOCKS, tiles),
                                       RADIX_PARTITION_THREADS, 0),
@@ -213,12 +111,12 @@ static bool radix_partition_step(const struct radix_run<K> &run, const struct ra
 
 /* items -> scratch; the buckets become segments. */
 template <typename K>
-static bool radix_first_partition(const struct radix_run<K> &run, struct error *error)
+static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, struct error *error)
 {
     const struct radix_step<K> step = {
         static_cast<const K *>(run.sort.items), static_cast<K *>(run.sort.scratch), run.work.whole,
             1, run.plan.first_bucket_keys,
-            RADIX_FIRST_ROOT_RARITY_BITS, run.sort.order, run.work.first_counts
+            RADIX_FIRST_ROOT_RARITY_BITS, run.sort.order, run.work.first_counts, chooses
     };
     return radix_count_step(run, step, error) &&
            launch_kernel(radix_launch(run, "radix_scan_kernel", 1, RADIX_WAYS, 0), error,
@@ -326,16 +224,18 @@ static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run
     return true;
 }
 
-/* Makes the whole array one segment, or an empty one if no key is out of place: looked at where
- * that is small beside the sort. */
+/* Makes the whole array one segment, or an empty one if no key is out of place: looked at, if it
+ * may be in order, where that is small beside the sort. */
 template <typename K>
-static bool radix_start_whole(const struct radix_run<K> &run, struct error *error)
+static bool radix_start_whole(const struct radix_run<K> &run, bool may_be_ordered,
+                              struct error *error)
 {
     const size_t count = run.sort.count;
     K *const items = static_cast<K *>(run.sort.items);
     const size_t pieces = std::min<size_t>(radix_order_pieces<K>(count), RADIX_ORDER_ANSWERS);
-    const size_t lookers =
-        count < RADIX_ORDER_LEAST ? 0 : radix_resident(run, RADIX_ORDER_BLOCKS, pieces);
+    const size_t lookers = may_be_ordered && count >= RADIX_ORDER_LEAST
+                               ? radix_resident(run, RADIX_ORDER_BLOCKS, pieces)
+                               : 0;
     return launch_kernel(radix_launch(run, "radix_order_kernel", lookers, RADIX_ORDER_THREADS, 0),
                          error, radix_order_kernel<K>, static_cast<const K *>(items), count,
                          run.sort.order, run.work.answers) &&
@@ -346,16 +246,25 @@ static bool radix_start_whole(const struct radix_run<K> &run, struct error *erro
                          static_cast<unsigned>(lookers), run.work.whole, run.work.totals);
 }
 
+/* Sorts digit by digit, unless the whole is an empty segment. */
 template <typename K>
-static bool radix_start(const struct cuda_sort &sort, struct error *error)
+static bool radix_start_digits(const struct radix_run<K> &run, bool has_indices,
+                               struct error *error)
 {
-    struct radix_run<K> run;
-    if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, error))
-        return false;
-    K *const items = static_cast<K *>(sort.items), *const scratch = static_cast<K *>(sort.scratch);
+    return radix_digit_sort(&run.sort, run.work.whole, has_indices, run.work.digits,
+                            RADIX_DIGIT_PORTION, error);
+}
+
+/* Sorts by models; if it `chooses`, it may note that keys are better sorted digit by digit, and do
+ * nothing. */
+template <typename K>
+static bool radix_start_learned(const struct radix_run<K> &run, bool chooses, struct error *error)
+{
+    K *const items = static_cast<K *>(run.sort.items);
+    K *const scratch = static_cast<K *>(run.sort.scratch);
     struct radix_step<K> step = {
         items, scratch, run.work.whole, 1, run.plan.bucket_keys, RADIX_LAST_ROOT_RARITY_BITS,
-            sort.order, run.work.counts
+            run.sort.order, run.work.counts, chooses
     };
     if (run.plan.first_bucket_keys > 0) {
         step = {scratch,
@@ -365,24 +274,51 @@ static bool radix_start(const struct cuda_sort &sort, struct error *error)
                 run.plan.bucket_keys,
                 RADIX_LAST_ROOT_RARITY_BITS,
                 key_order_identity(),
-                run.work.counts};
-        if (!radix_first_partition(run, error))
+                run.work.counts,
+                false};
+        if (!radix_first_partition(run, chooses, error))
             return false;
     }
     return radix_sort_segments(run, step, error) && radix_finish_ranges<K>(run, step.target, error);
 }
 
-/* One more round for the `count` ranges that are open, as many at a time as there are models. */
+template <typename K>
+static bool radix_start(const struct cuda_sort &sort, struct error *error)
+{
+    struct radix_run<K> run;
+    if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, true, error))
+        return false;
+    if (radix_wants_digits(sort.count, sizeof(K)))
+        return radix_start_digits(run, sizeof(K) > sizeof(uint64_t), error);
+    return radix_start_learned(run, radix_may_be_digits(sort.count, sizeof(K)), error);
+}
+
+/* What a note asks for that is no number of ranges. */
+template <typename K>
+static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct error *error)
+{
+    const bool has_indices = sizeof(K) > sizeof(uint64_t) || note == RADIX_NOTE_INDICES;
+    struct radix_run<K> run;
+    if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, false, error))
+        return false;
+    return note == RADIX_NOTE_REFUSED ? radix_start_learned(run, false, error)
+                                      : radix_start_digits(run, has_indices, error);
+}
+
+/* One more round: for the `count` ranges that are open, as many at a time as there are models, or
+ * in another way. */
 template <typename K>
 static bool radix_start_round(const struct cuda_sort &sort, size_t count, struct error *error)
 {
+    if (count >= RADIX_NOTE_REFUSED)
+        return radix_start_other<K>(sort, count, error);
     struct radix_run<K> run;
     if (!radix_prepare(sort, &run, error))
         return false;
     const struct radix_step<K> step = {
         static_cast<const K *>(sort.items),
             static_cast<K *>(sort.scratch), run.work.segments, run.plan.segments,
-            run.plan.bucket_keys, RADIX_LAST_ROOT_RARITY_BITS, sort.order, run.work.counts
+            run.plan.bucket_keys, RADIX_LAST_ROOT_RARITY_BITS, sort.order, run.work.counts, false
     };
     for (size_t first = 0; first < count; first += run.plan.segments) {
         const size_t segments = std::min<size_t>(count - first, run.plan.segments);

@@ -386,7 +386,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
         return;
     __threadfence();
     if (atomicAdd(&totals->blocks_done, 1u) == gridDim.x - 1)
-        note->count = atomicAdd(&totals->open, 0u);
+        note->count = totals->other_way ? totals->other_way : atomicAdd(&totals->open, 0u);
 }
 
 #endif

@@ -182,6 +182,48 @@ __host__ __device__ constexpr unsigned radix_dense_blocks(size_t item_bytes)
     return item_bytes <= 4 ? 4 : 3;
 }
 
+/* The sort digit by digit (radix_digits.cuh): threads of a block, keys that a thread holds in
+ * registers, of items their keys, and blocks a multiprocessor: 64 registers, and 41 to 74 KiB of
+ * shared memory a block (nvcc 13.0, sm_90). */
+constexpr unsigned RADIX_DIGIT_THREADS = 512;
+__host__ __device__ constexpr unsigned radix_digit_keys(size_t item_bytes)
+{
+    return item_bytes <= 4 ? 20 : item_bytes == 8 ? 13 : 12;
+}
+constexpr unsigned RADIX_DIGIT_BLOCKS = 2;
+
+/* Tiles that a thread looks back at a time: each look is a wait for the L2 cache. With 1 in place
+ * of 4, 1e8 doubles took 7.0 ms in place of 6.4; with 8, 6.4. */
+constexpr unsigned RADIX_LOOK_TILES = 4;
+
+/* Keys that one launch of a pass takes: so many have room beside the state of a tile, in 30 bits.
+ */
+constexpr size_t RADIX_DIGIT_PORTION = (size_t)1 << 28;
+
+/* Where digits are counted: 64 KiB of counters a block for keys of 8 bytes. */
+constexpr unsigned RADIX_DIGIT_COUNT_THREADS = 1024;
+constexpr unsigned RADIX_DIGIT_COUNT_BLOCKS = 2;
+
+/* Fewer keys than this are not worth a choice, which costs a wait if it is for digits. More than
+ * 2^30 leave buckets too large for a tile after two partitions. */
+constexpr size_t RADIX_DIGIT_LEAST = (size_t)1 << 20;
+constexpr size_t RADIX_LEARNED_MOST = (size_t)1 << 30;
+constexpr size_t RADIX_LEARNED_SHORT_LEAST = (size_t)1 << 28; /* of 4 bytes */
+
+/* What makes the choice (radix_choice.cuh). Of 4 bytes: more cells that want a cut than this. Else
+ * a mean ratio of neighbouring gaps, as sixteenths of a logarithm: 2.0 for smooth densities, 2.4
+ * for a dozen clusters, 3.5 to 4.4 where half of all keys agree in each byte; it is asked if so
+ * many cells want a cut. Of items besides: levels of the tree, and how many keys of the sample have
+ * been seen before, at the least, and in eighths of the sample at the most. */
+constexpr unsigned RADIX_SHORT_NODES_MOST = 4;
+constexpr unsigned RADIX_ROUGH_NODES = 8;
+constexpr unsigned RADIX_ROUGHNESS_MOST = 48;
+constexpr unsigned RADIX_ITEM_LEVELS = 8;
+constexpr unsigned RADIX_REPEATS_LEAST = 12;
+constexpr unsigned RADIX_REPEATS_EIGHTHS = 5;
+constexpr size_t RADIX_REPEATS_COUNT = (size_t)1 << 28; /* of 8 bytes */
+constexpr unsigned RADIX_REPEATS_NODES = 32;
+
 /* From so many keys on radix looks whether they are in order already. It costs two short kernels,
  * which do not show beside 3 ms, and saves nine tenths of the time. So many keys of a sample do all
  * blocks look at; blocks a multiprocessor, with 64 KiB of keys on their way. */

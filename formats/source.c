@@ -271,15 +271,17 @@ static bool read_for_thread(void *opaque, void *data, size_t bytes, size_t *got,
 void source_read_ahead(struct source *source, size_t most)
 {
     struct stat status;
+    if (source->ahead || source->ended || most == 0)
+        return;
+    const bool is_cached = source->is_sized && !source->frames;
+    if (is_cached || (source->frames && source->content_left < AHEAD_BYTES_MIN))
+        return;
     const bool is_waited_for =
         !source->is_run && fstat(source->file, &status) == 0 && !S_ISREG(status.st_mode);
     const struct read_ahead_spec spec = {.read = read_for_thread,
                                          .context = source,
                                          .file = is_waited_for ? source->file : -1,
                                          .most = most};
-    const bool is_cached = source->is_sized && !source->frames;
-    if (is_cached || source->ended || source->ahead || most == 0)
-        return;
     source->is_read = true;
     source->ahead = read_ahead_start(&spec);
 }

@@ -91,6 +91,9 @@ add_tests() {
     if [ -x "$build/simt/ordered_matrix" ]; then
         add_test ordered_matrix "$build/simt/ordered_matrix" "$(ordered_largest)"
     fi
+    if [ -x "$build/simt/digits_matrix" ]; then
+        add_test digits_matrix "$build/simt/digits_matrix" "$(ordered_largest)"
+    fi
     if [ -x "$build/simt/top_matrix" ]; then
         add_test top_matrix "$build/simt/top_matrix" "$(top_largest)"
     fi
@@ -145,6 +148,7 @@ add_gpu_tests() {
     add_sanitizer_test memcheck gather "$build/tests/gather_matrix" --quick
     add_sanitizer_test racecheck gather "$build/tests/gather_matrix" --quick
     add_test ordered_matrix "$build/tests/ordered_matrix"
+    add_test digits_matrix "$build/tests/digits_matrix"
     add_test top_matrix "$build/tests/top_matrix" 300007
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_test runs_matrix "$build/tests/runs_matrix"

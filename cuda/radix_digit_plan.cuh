@@ -1,0 +1,202 @@
+/* radix_digit_plan.cuh - which digits a sort digit by digit has to do: all are counted in one read.
+ *
+ *   items --radix_digit_count_kernel--> how often each value of each digit comes
+ *         --radix_digit_plan_kernel--> where each value begins; the digits that are not all one
+ */
+#ifndef CUDA_RADIX_DIGIT_PLAN_CUH
+#define CUDA_RADIX_DIGIT_PLAN_CUH
+
+#include "cuda/cuda_sort.h"
+#include "cuda/radix_levels.cuh"
+
+constexpr unsigned RADIX_DIGIT_BITS = 8;
+constexpr unsigned RADIX_DIGIT_VALUES = 1u << RADIX_DIGIT_BITS;
+
+/* What digits are taken of: a key; of items (key above index) the key, whose place goes with it. */
+template <typename K>
+struct radix_digit_word {
+    typedef K type;
+};
+template <>
+struct radix_digit_word<key_u128> {
+    typedef uint64_t type;
+};
+
+template <typename K>
+constexpr bool RADIX_HAS_PLACES = sizeof(K) > sizeof(uint64_t);
+template <typename K>
+constexpr unsigned RADIX_DIGITS = sizeof(typename radix_digit_word<K>::type);
+constexpr unsigned RADIX_DIGITS_MOST = sizeof(uint64_t);
+
+/* What the passes do, and what is found on the way to them. */
+struct radix_digit_plan {
+    radix_count counts[RADIX_DIGITS_MOST][RADIX_DIGIT_VALUES];
+    /* Index of the first key of a value, for portions of even and of odd number. */
+    radix_count firsts[RADIX_DIGITS_MOST][2][RADIX_DIGIT_VALUES];
+    unsigned digits[RADIX_DIGITS_MOST]; /* of each pass */
+    unsigned passes;
+    unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
+    unsigned is_refused;                    /* not 0: indices are not what they are taken for */
+    uint64_t first_index;                   /* of items */
+};
+
+template <typename W>
+__device__ __forceinline__ unsigned thread_digit(W word, unsigned shift)
+{
+    return static_cast<unsigned>(word >> shift) & (RADIX_DIGIT_VALUES - 1);
+}
+
+/* Below a key of 8 bytes with an index are so many digits of the index. */
+template <typename K, bool HAS_INDICES>
+constexpr unsigned RADIX_FIRST_DIGIT =
+    HAS_INDICES && !RADIX_HAS_PLACES<K> ? RADIX_DIGITS<K> / 2 : 0;
+
+/* True if the index of the item is what it is taken for: the place of an item of 16 bytes, but for
+ * a constant; the low half of one of 8 that is not less than that of the one before. */
+template <typename K>
+__device__ __forceinline__ bool thread_has_index(const K *items, size_t place)
+{
+    if constexpr (RADIX_HAS_PLACES<K>)
+        return static_cast<uint64_t>(items[place]) == static_cast<uint64_t>(items[0]) + place;
+    else
+        return place == 0 ||
+               static_cast<uint32_t>(items[place - 1]) <= static_cast<uint32_t>(items[place]);
+}
+
+template <typename K>
+__device__ __forceinline__ typename radix_digit_word<K>::type thread_item_word(K item)
+{
+    if constexpr (sizeof(K) > sizeof(uint64_t))
+        return static_cast<uint64_t>(item >> 64);
+    else
+        return item;
+}
+
+/* Counters of a block: a column for every two lanes, so that few lanes of a warp meet, whatever the
+ * digits; two values to a word. With 32 columns they would not fit the shared memory of all
+ * devices.
+ */
+constexpr unsigned RADIX_DIGIT_COLUMNS = THREADS_PER_WARP / 2;
+constexpr unsigned RADIX_DIGIT_ROWS = RADIX_DIGIT_VALUES / 2;
+template <typename K>
+constexpr size_t RADIX_DIGIT_COLUMN_BYTES = RADIX_DIGITS<K> *RADIX_DIGIT_ROWS *RADIX_DIGIT_COLUMNS *
+                                            sizeof(unsigned);
+
+/* Counts digits of a key, from the first one on, in the thread's column. */
+template <unsigned FIRST, unsigned DIGITS, typename W>
+__device__ __forceinline__ void thread_count_digits(unsigned *columns, W word)
+{
+    static_assert(2 * RADIX_DIGIT_VALUES / 4 * RADIX_DIGIT_COLUMNS == 1u << 11,
+                  "11 bits of places");
+    unsigned *const own = columns + threadIdx.x % RADIX_DIGIT_COLUMNS;
+#pragma unroll
+    for (unsigned digit = FIRST; digit < DIGITS; digit++) {
+        const uint32_t half = static_cast<uint32_t>(word >> digit / 4 * 32 % (8 * sizeof(W)));
+        const unsigned shift = digit % 4 * RADIX_DIGIT_BITS;
+        /* value / 2 * RADIX_DIGIT_COLUMNS, in two instructions */
+        const unsigned place = (shift == 0 ? half << 3 : half >> (shift - 3)) & 0x7f0;
+        atomicAdd(&own[digit * (RADIX_DIGIT_ROWS * RADIX_DIGIT_COLUMNS) + place],
+                  half & 1u << shift ? 1u << 16 : 1u);
+    }
+}
+
+/* Adds the columns to the plan and clears them, a thread a row; neighbours begin at different
+ * banks. Between barriers. */
+template <unsigned DIGITS>
+__device__ __forceinline__ void block_flush_digits(unsigned *columns, struct radix_digit_plan *plan)
+{
+    for (unsigned row = threadIdx.x; row < DIGITS * RADIX_DIGIT_ROWS;
+         row += RADIX_DIGIT_COUNT_THREADS) {
+        unsigned even = 0, odd = 0;
+        for (unsigned i = 0; i < RADIX_DIGIT_COLUMNS; i++) {
+            unsigned *const column =
+                &columns[row * RADIX_DIGIT_COLUMNS + (i + threadIdx.x) % RADIX_DIGIT_COLUMNS];
+            even += *column & UINT16_MAX;
+            odd += *column >> 16;
+            *column = 0;
+        }
+        radix_count *const counts = plan->counts[row / RADIX_DIGIT_ROWS];
+        const unsigned value = row % RADIX_DIGIT_ROWS * 2;
+        if (even > 0)
+            atomicAdd(&counts[value], static_cast<radix_count>(even));
+        if (odd > 0)
+            atomicAdd(&counts[value + 1], static_cast<radix_count>(odd));
+    }
+}
+
+/* plan->counts, which are 0, and whether indices are not what they are taken for, which shows soon.
+ * An empty segment of all says that nothing is to be done. */
+template <typename K, bool HAS_INDICES>
+__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_BLOCKS)
+    radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,
+                             struct key_order encoding, struct radix_digit_plan *plan)
+{
+    constexpr unsigned keys_of_thread = 32 / sizeof(K);
+    constexpr unsigned piece = RADIX_DIGIT_COUNT_THREADS * keys_of_thread;
+    constexpr unsigned words = RADIX_DIGITS<K> * RADIX_DIGIT_ROWS * RADIX_DIGIT_COLUMNS;
+    unsigned *const columns = reinterpret_cast<unsigned *>(block_dynamic_shared());
+    const size_t count = whole->keys[0];
+    for (unsigned i = threadIdx.x; i < words; i += RADIX_DIGIT_COUNT_THREADS)
+        columns[i] = 0;
+    __syncthreads();
+    bool is_ordered = true;
+    unsigned pieces = 0;
+    for (size_t first = static_cast<size_t>(blockIdx.x) * piece; first < count;
+         first += static_cast<size_t>(gridDim.x) * piece) {
+        K keys[keys_of_thread];
+#pragma unroll
+        for (unsigned i = 0; i < keys_of_thread; i++) {
+            const size_t index = first + i * RADIX_DIGIT_COUNT_THREADS + threadIdx.x;
+            keys[i] = index < count ? items[index] : K{0};
+            if constexpr (HAS_INDICES)
+                is_ordered = is_ordered && (index >= count || thread_has_index(items, index));
+        }
+        thread_encode_keys(encoding, keys);
+#pragma unroll
+        for (unsigned i = 0; i < keys_of_thread; i++)
+            if (first + i * RADIX_DIGIT_COUNT_THREADS + threadIdx.x < count)
+                thread_count_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, RADIX_DIGITS<K>>(
+                    columns, thread_item_word(keys[i]));
+        if (++pieces % (UINT16_MAX * RADIX_DIGIT_COLUMNS / piece) == 0) {
+            __syncthreads();
+            block_flush_digits<RADIX_DIGITS<K>>(columns, plan);
+            __syncthreads();
+        }
+    }
+    __syncthreads();
+    block_flush_digits<RADIX_DIGITS<K>>(columns, plan);
+    if (!is_ordered)
+        plan->is_refused = 1;
+}
+
+/* Makes the plan. If it is refused there are no passes, and the note says so. One block, a thread
+ * for each value of a digit. */
+template <typename K, bool HAS_INDICES>
+__global__ void __launch_bounds__(RADIX_DIGIT_VALUES)
+    radix_digit_plan_kernel(const K *items, const struct radix_segments *whole,
+                            struct radix_digit_plan *plan, struct sort_note *note)
+{
+    __shared__ radix_count sums[THREADS_PER_WARP];
+    const radix_count count = whole->keys[0];
+    const bool is_refused = plan->is_refused != 0;
+    const unsigned end = count > 0 && !is_refused ? RADIX_DIGITS<K> : 0;
+    unsigned passes = 0;
+    for (unsigned digit = RADIX_FIRST_DIGIT<K, HAS_INDICES>; digit < end; digit++) {
+        radix_count all = 0;
+        const radix_count own = plan->counts[digit][threadIdx.x];
+        plan->firsts[digit][0][threadIdx.x] =
+            block_exclusive_scan<RADIX_DIGIT_VALUES>(own, sums, &all);
+        const bool is_shared = __syncthreads_or(own == count);
+        if (!is_shared && threadIdx.x == 0)
+            plan->digits[passes] = digit;
+        passes += is_shared ? 0 : 1;
+    }
+    if (threadIdx.x > 0)
+        return;
+    plan->passes = passes;
+    plan->first_index = RADIX_HAS_PLACES<K> ? static_cast<uint64_t>(items[0]) : 0;
+    if (is_refused && count > 0)
+        note->count = RADIX_NOTE_REFUSED;
+}
+
+#endif
