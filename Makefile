@@ -54,7 +54,7 @@ libraries = $(OPENMP) -lzstd -lm $(LDLIBS)
 
 # What of the tree goes into what.
 cli_sources := $(wildcard cli/*.c)
-host_sources := $(wildcard core/*.c formats/*.c formats/*.cc cpu/*.c cpu/*.cc)
+host_sources := $(wildcard core/*.c core/*.cc formats/*.c formats/*.cc cpu/*.c cpu/*.cc)
 cuda_sources := $(wildcard cuda/*.cu)
 simt_sources := $(filter-out %_selftest.cc,$(wildcard tests/simt/*.cc))
 unit_sources := $(wildcard tests/unit_*.c)
@@ -145,6 +145,12 @@ $(BUILD)/tests/gpusort_apart: $(cli_objects) $(host_objects) $(backend_objects)
 	@mkdir -p $(@D)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
+# gpusort with functions that turn a bit over in front of its own; for tests/proof.sh.
+flips := $(shell sed -En 's/^WRAP.[^,]*, ([a-z_]*),.*/-Wl,--wrap=\1/p' tests/faults/flips.c)
+$(BUILD)/tests/gpusort_flips: $(call objects,$(BUILD),tests/faults/flips.c) $(cli_objects) \
+		$(host_objects) $(BUILD)/core/backends.cpu.o
+	$(link) $(flips) -o $@ $^ $(libraries)
+
 # Loaded into gpusort by tests/faults.sh, not linked to it.
 $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c
 	@mkdir -p $(@D)
@@ -191,7 +197,8 @@ $(BUILD)/simt/%.cc.o: %.cc
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-check: all simt $(unit_programs) $(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart many_runs)
+check: all simt $(unit_programs) \
+		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs)
 	BUILD=$(BUILD) tests/run.sh
 
 ifeq ($(CUDA),1)

@@ -45,6 +45,8 @@ static bool check_operands(const struct options *options, struct error *error)
                          quote_word(options->inputs[1], &quoted), check);
     if (check && options->output)
         return error_set(error, "options '-%so' are incompatible", check + 1);
+    if (check && options->verify)
+        return error_set(error, "--verify is for what is written, and %s writes nothing", check);
     return true;
 }
 

@@ -32,6 +32,7 @@ enum { /* long options without a letter */
        KEY_STATS,
        KEY_TRACE,
        KEY_FORCE,
+       KEY_VERIFY,
        KEY_FILES0_FROM,
        KEY_SORT,
        KEY_CHECK,
@@ -48,6 +49,11 @@ static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "Write to FILE, which may be an input, instead of standard output",
      0},
     {"force", KEY_FORCE, NULL, 0, "Write binary data to a terminal", 0},
+    {"verify", KEY_VERIFY, NULL, 0,
+     "Read the file back that was written, and prove it again, before it takes the place of the "
+     "old "
+     "one",
+     0},
     {NULL, 0, NULL, 0, "Data:", 2},
     {"format", KEY_FORMAT, "FORMAT", 0,
      "The input is of FORMAT (default auto: by first bytes, name, content): auto,", 0},
@@ -407,6 +413,8 @@ static bool parse_own_option(int key, char *word, struct options *options, bool 
         return parse_algorithm(word, options, error);
     case KEY_FORCE:
         return options->force = true;
+    case KEY_VERIFY:
+        return options->verify = true;
     case KEY_FORMAT:
         return parse_format(word, "auto", &options->input_format, error);
     case KEY_OUTPUT_FORMAT:

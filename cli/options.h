@@ -58,6 +58,7 @@ struct options {
     enum compression compression;
     int compression_level; /* 0: the codec's default */
     bool force;
+    bool verify;
     bool verbose;
     bool quiet;
     enum progress_wish progress;

@@ -312,6 +312,7 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
         .threads = min_unsigned(job->sort.threads, (unsigned)omp_get_num_procs()),
     };
     job->binary_to_terminal = options->force;
+    job->verify = options->verify;
     const struct key_type *type = output_type(plan);
     if (job->output_format == &format_npy && !type->numpy_letter)
         return error_set(error, "NumPy has no %s: write raw or text instead", type->name);

@@ -223,6 +223,16 @@ static void print_stage(FILE *stream, const char *prefix, const char *stage, uin
     fprintf(stream, "\n");
 }
 
+static void print_proof(FILE *stream, const char *prefix, const struct plan *plan,
+                        const struct job_report *report)
+{
+    const struct proof_report *const proof = &report->proof;
+    if (plan->job.action == JOB_CHECK)
+        return;
+    fprintf(stream, "%sproof      %s%s\n", prefix, proof_scope_texts[proof->scope],
+            proof->is_verified ? "; verified in the file" : "");
+}
+
 void report_times(FILE *stream, const char *prefix, const struct plan *plan,
                   const struct job_report *report)
 {
@@ -237,6 +247,7 @@ void report_times(FILE *stream, const char *prefix, const struct plan *plan,
         print_stage(stream, prefix, stage_names[i], report->stage_ns[i],
                     i == STAGE_START ? 0 : report->item_bytes);
     print_stage(stream, prefix, "total", plan->plan_ns + report->total_ns, report->item_bytes);
+    print_proof(stream, prefix, plan, report);
     if (report->run_count > 0) {
         fprintf(stream, "%s%zu sorted parts put aside, ", prefix, report->run_count);
         print_bytes(stream, report->spilled_bytes);

@@ -10,6 +10,9 @@
 /* The least worth a thread's while; some 0.1 ms. */
 #define PART_COUNT ((size_t)1 << 16)
 
+/* Keys that items are made of at a time: both are in a cache when they are seen. */
+#define STEP_COUNT ((size_t)1 << 13)
+
 /* What an index needs where the count is not known: more numbers than this counts, at some GB/s,
  * take days to read. Should they come, they are refused. */
 #define INDEX_BITS_UNKNOWN 48
@@ -120,8 +123,23 @@ static void make_part(const struct part *part)
     }
 }
 
+/* A step at a time. */
+static void make_part_seen(const struct part *part, const struct argsort_taps *taps)
+{
+    const unsigned key_bytes = part->argsort->key_bytes, item_bytes = part->argsort->item_bytes;
+    struct part step = *part;
+    for (; step.begin < part->end; step.begin = step.end) {
+        const size_t left = part->end - step.begin;
+        step.end = step.begin + (left < STEP_COUNT ? left : STEP_COUNT);
+        make_part(&step);
+        const size_t count = step.end - step.begin;
+        tap_see(taps->keys, part->keys + step.begin * key_bytes, count * key_bytes);
+        tap_see(taps->items, part->items + step.begin * item_bytes, count * item_bytes);
+    }
+}
+
 void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t first,
-                  const struct chunk *chunk, unsigned threads)
+                  const struct chunk *chunk, unsigned threads, const struct argsort_taps *taps)
 {
     const size_t useful = chunk->count / PART_COUNT + 1;
     const size_t parts = useful < threads ? useful : threads;
@@ -134,6 +152,6 @@ void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t firs
                                   .first = first,
                                   .begin = i * share,
                                   .end = i + 1 == parts ? chunk->count : (i + 1) * share};
-        make_part(&part);
+        make_part_seen(&part, taps);
     }
 }

@@ -17,6 +17,7 @@
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/key_order.h"
+#include "core/tap.h"
 
 #include <string.h>
 
@@ -43,9 +44,12 @@ void argsort_set_key_index(struct argsort *argsort);
 bool argsort_check_count(const struct argsort *argsort, size_t count, struct error *error);
 
 /* Fills the chunk with chunk->count items made of as many keys, the first of which has the index
- * `first`. At most `threads` threads share the work. */
+ * `first`. At most `threads` threads share the work. The taps see all of both. */
+struct argsort_taps {
+    struct tap *keys, *items; /* either may be NULL */
+};
 void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t first,
-                  const struct chunk *chunk, unsigned threads);
+                  const struct chunk *chunk, unsigned threads, const struct argsort_taps *taps);
 
 /* The index in the item at `place`. */
 static inline uint64_t argsort_index(const struct argsort *argsort, const void *items, size_t place)

@@ -14,6 +14,7 @@
 #ifndef CORE_BACKEND_H
 #define CORE_BACKEND_H
 
+#include "core/check_sum.h"
 #include "core/error.h"
 #include "core/key_order.h"
 #include "core/line_order.h"
@@ -102,6 +103,15 @@ static inline bool sort_spec_selects(const struct sort_spec *spec)
     return spec->is_top && spec->top < spec->count - spec->count / 2;
 }
 
+/* What an engine of lines can say for the proof of its output (core/check.h), once all was given.
+ */
+struct text_proof {
+    struct check_sum gathered; /* bytes of the output where they stood in the text */
+    struct check_sum given;    /* the same where they stand in the output */
+    uint64_t disorder;         /* the first line, counted from 1, whose key is less than that of the
+                                  one before it; 0: none */
+};
+
 /* Busy times of the stages inside the engine; they overlap with reading and writing. */
 struct engine_times {
     uint64_t start_ns;  /* device start-up and allocation */
@@ -110,7 +120,8 @@ struct engine_times {
     uint64_t sort_ns;   /* the sort alone, items in place */
     uint64_t refine_ns; /* lines: runs of equal keys */
     uint64_t download_ns;
-    size_t lines; /* that an engine of lines found */
+    size_t lines;            /* that an engine of lines found */
+    struct text_proof proof; /* of its output */
 };
 
 struct engine; /* each backend has its own */

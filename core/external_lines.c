@@ -59,7 +59,7 @@ static bool begin_run(struct external_lines *external, struct spill_run *run, st
 static bool end_run(struct external_lines *external, struct spill_run *run, struct sink *sink,
                     struct error *error)
 {
-    if (!sink_commit(sink, error) || !spill_end(run, error))
+    if (!sink_commit_run(sink, &run->content, error) || !spill_end(run, error))
         return false;
     external->run->report->spilled_bytes += run->bytes;
     return true;
@@ -70,7 +70,8 @@ static bool sort_part(struct external_lines *external, struct lines *lines, stru
 {
     struct run *const run = external->run;
     struct job_report *const report = run->report;
-    struct run part = {.job = run->job, .report = report, .backend = run->backend};
+    struct run part = {
+        .job = run->job, .report = report, .backend = run->backend, .target = run->sink};
     struct spill_run *const sorted = add_run(external, error);
     const uint64_t write_ns = report->stage_ns[STAGE_WRITE];
     bool ok = sorted && begin_run(external, sorted, &part.sink, error);
@@ -108,14 +109,29 @@ static bool sort_parts(struct external_lines *external, struct lines **lines, st
 
 /* ---- Merging ---- */
 
+/* What was read of the runs is what was written to them. */
+static bool check_runs(const struct external_lines *external, size_t first, size_t count,
+                       const struct check_sum *read, struct error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!check_sum_equal(external->runs[first + i].content, read[i]))
+            return proof_fail(external->run, error, "%s does not hold what was put in it",
+                              external->runs[first + i].name);
+    return true;
+}
+
 static bool merge_runs(const struct external_lines *external, size_t first, size_t count,
                        struct sink *sink, struct error *error)
 {
     bool ok = false;
     const struct job *const job = external->run->job;
     struct source **const sources = calloc(count, sizeof(struct source *));
-    if (!sources)
+    struct check_sum *const read = calloc(count, sizeof *read);
+    if (!sources || !read) {
+        free(sources);
+        free(read);
         return error_set(error, "no memory to merge %zu inputs", count);
+    }
     for (size_t i = 0; i < count; i++)
         TRY(source_open_run(&external->runs[first + i], &sources[i], error));
     struct lines_merge merge = {
@@ -125,14 +141,16 @@ static bool merge_runs(const struct external_lines *external, size_t first, size
         .are_sorted = true,
         .threads = job->sort.threads,
         .memory_bytes = external->merge_bytes,
+        .source_sums = read,
     };
     if (merge.memory_bytes / count > RUN_BYTES_MAX)
         merge.memory_bytes = count * RUN_BYTES_MAX;
-    ok = lines_merge_run(&merge, sink, error);
+    ok = lines_merge_run(&merge, sink, error) && check_runs(external, first, count, read, error);
 done:
     for (size_t i = 0; i < count; i++)
         source_close(sources[i]);
     free(sources);
+    free(read);
     return ok;
 }
 
@@ -248,6 +266,7 @@ bool external_lines_run(struct run *run, struct lines **lines, struct error *err
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     TRY(merge_to_output(&external, error));
     run_stage_add(run, STAGE_WRITE, start);
+    run->report->proof.scope = job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
     ok = true;
 done:
     free(external.runs);

@@ -18,7 +18,7 @@
 #define CHUNK_BYTES ((size_t)64 << 20)
 
 const char *const stage_names[STAGE_COUNT] = {
-    "start", "read", "parse", "upload", "sort", "refine", "download", "spill", "write",
+    "start", "read", "parse", "upload", "sort", "refine", "download", "spill", "write", "verify",
 };
 
 uint64_t run_stage_begin(enum stage stage)
@@ -63,11 +63,13 @@ static bool open_output(struct run *run, struct error *error)
     const struct job *job = run->job;
     if (!sink_open(&job->output, &run->sink, error))
         return false;
+    if (proof_sums_content(job))
+        sink_sum_content(run->sink);
     const bool binary = job->output_format != &format_text || job->output.codec != &codecs[0];
     if (binary && sink_is_terminal(run->sink) && !job->binary_to_terminal)
         return error_set(error, "%s: binary data is not written to a terminal (--force does it)",
                          sink_name(run->sink));
-    return true;
+    return proof_check_verify(run, error);
 }
 
 /* What is written when so many items were taken: numbers, or indices. */
@@ -159,8 +161,9 @@ static bool take_items(struct run *run, const struct chunk *keys, struct error *
         if (!run->functions->lend(run->engine, keys->count - done, &chunk, error))
             return false;
         chunk.count = chunk.capacity;
+        const struct argsort_taps taps = {&run->proof.taken.tap, &run->proof.made.tap};
         argsort_fill(&job->argsort, (const unsigned char *)keys->items + done * key_bytes,
-                     run->count, &chunk, job->sort.threads);
+                     run->count, &chunk, job->sort.threads, &taps);
         if (!run->functions->take(run->engine, chunk, error))
             return false;
         done += chunk.count;
@@ -248,9 +251,13 @@ bool run_write_chunk(struct run *run, const struct layout *layout, const struct 
                      struct error *error)
 {
     const struct job *job = run->job;
+    struct key_check *const written = &run->proof.written;
+    key_check_begin_chunk(written, chunk->items, chunk->count);
     if (job->argsort.index_type)
-        return indices_write(&job->argsort, job->output_format, chunk, run->sink, error);
-    return job->output_format->write_keys(run->sink, layout, chunk->items, chunk->count, error);
+        return indices_write(&job->argsort, job->output_format, chunk, run->sink, &written->tap,
+                             error);
+    return job->output_format->write_keys(run->sink, layout, chunk->items, chunk->count,
+                                          &written->tap, error);
 }
 
 static bool write_keys(struct run *run, struct error *error)
@@ -333,8 +340,10 @@ static bool run_keys(struct run *run, struct error *error)
 {
     run->report->item_bytes = 0;
     expect_numbers(run);
+    proof_start_keys(run);
     if (!run_sort_part(run, error) ||
-        !(run->is_at_end ? write_keys(run, error) : external_keys_run(run, error)))
+        !(run->is_at_end ? write_keys(run, error) : external_keys_run(run, error)) ||
+        !proof_finish_keys(run, error))
         return false;
     run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;
     return true;
@@ -425,6 +434,7 @@ static bool run_merge(struct run *run, struct error *error)
     run_stage_add(run, STAGE_WRITE, start);
     run->count = merge.lines;
     run->report->item_bytes = merge.bytes;
+    run->report->proof.scope = PROOF_LINES;
     return ok;
 }
 
@@ -439,6 +449,14 @@ static bool run_action(struct run *run, struct error *error)
         break;
     }
     return run->job->keep_lines ? run_lines(run, error) : run_keys(run, error);
+}
+
+static bool verify_output(struct run *run, struct error *error)
+{
+    const uint64_t start = clock_now_ns();
+    const bool ok = proof_verify(run, error);
+    run_stage_add(run, STAGE_VERIFY, start);
+    return ok;
 }
 
 static bool commit_output(struct run *run, struct error *error)
@@ -466,9 +484,11 @@ bool pipeline_run(const struct job *job, struct job_report *report, struct error
     };
     *report = (struct job_report){0};
     TRY(!has_output || open_output(&run, error));
+    run.target = run.sink;
     TRY(job->header_lines == 0 || take_headers(&run, error));
     TRY(run_action(&run, error));
     report->count = run.count;
+    TRY(!job->verify || verify_output(&run, error));
     TRY(!has_output || commit_output(&run, error));
     report->total_ns = clock_now_ns() - start;
     ok = true;

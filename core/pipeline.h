@@ -23,6 +23,7 @@
 #include "core/key_order.h"
 #include "core/line_order.h"
 #include "core/memory_limits.h"
+#include "core/pipeline_proof.h"
 #include "formats/format.h"
 #include "formats/sink.h"
 
@@ -56,6 +57,7 @@ struct job {
     size_t keys_bytes; /* numbers that are read at a time when items are made of them */
     struct sink_spec output;
     bool binary_to_terminal; /* allowed */
+    bool verify;             /* the file that was written is read back and proved again */
 };
 
 enum stage {
@@ -68,6 +70,7 @@ enum stage {
     STAGE_DOWNLOAD, /* overlaps with write */
     STAGE_SPILL,    /* sorted parts put aside, as memory has no room for all */
     STAGE_WRITE,    /* encode and write, close and rename */
+    STAGE_VERIFY,   /* what was written, read back */
     STAGE_COUNT
 };
 extern const char *const stage_names[STAGE_COUNT];
@@ -90,6 +93,7 @@ struct job_report {
     uint64_t item_bytes;       /* bytes of the numbers, or of the text */
     struct disorder disorder;  /* of JOB_CHECK */
     struct error spare_reason; /* why the spare backend did it, if it did */
+    struct proof_report proof;
 };
 
 /* Runs the job. On failure the output is as it was before. */

@@ -107,8 +107,19 @@ static bool write_line_numbers(struct run *run, struct lines *lines, struct key_
 {
     const struct chunk chunk = {.items = items, .capacity = count, .count = count};
     struct layout layout;
+    key_check_start_lines(&run->proof.written);
     return lines_number(lines, items, count, error) && run_begin_output(run, &layout, error) &&
-           run_write_chunk(run, &layout, &chunk, error);
+           run_write_chunk(run, &layout, &chunk, error) &&
+           proof_finish_indices(run, count, count == lines_count(lines), error);
+}
+
+static bool write_lines(struct run *run, struct lines *lines, const struct key_index *items,
+                        size_t count, struct error *error)
+{
+    struct lines_written written;
+    return run_write_header(run, error) &&
+           lines_write(lines, items, count, run->sink, &written, error) &&
+           proof_finish_lines(run, lines, &written, count == lines_count(lines), error);
 }
 
 static bool refine_and_write_lines(struct run *run, struct lines *lines, struct error *error)
@@ -125,9 +136,8 @@ static bool refine_and_write_lines(struct run *run, struct lines *lines, struct 
     start = run_stage_begin(STAGE_WRITE);
     if (writes_all_lines(run->job))
         sink_expect(run->sink, run->header.bytes + lines_bytes(lines));
-    TRY(run->job->argsort.index_type
-            ? write_line_numbers(run, lines, items, wanted, error)
-            : run_write_header(run, error) && lines_write(lines, items, wanted, run->sink, error));
+    TRY(run->job->argsort.index_type ? write_line_numbers(run, lines, items, wanted, error)
+                                     : write_lines(run, lines, items, wanted, error));
     run_stage_add(run, STAGE_WRITE, start);
     ok = true;
 done:
@@ -206,6 +216,8 @@ static bool write_text(struct run *run, const struct lines *lines, struct error 
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     const size_t most = lines_bytes(lines);
     const bool writes_all = writes_all_lines(run->job);
+    struct text_check written;
+    text_check_start(&written);
     if (writes_all)
         sink_expect(run->sink, run->header.bytes + most);
     if (!run_write_header(run, error))
@@ -220,12 +232,13 @@ static bool write_text(struct run *run, const struct lines *lines, struct error 
                              run->backend->name, given, most);
         if (chunk.count == 0)
             break;
-        if (!sink_write(run->sink, chunk.items, chunk.count, error) ||
+        text_check_begin_chunk(&written, chunk.items, given - chunk.count);
+        if (!sink_write_seen(run->sink, chunk.items, chunk.count, &written.tap, error) ||
             !run->functions->take_back(run->engine, chunk, error))
             return false;
     }
     run_stage_add(run, STAGE_WRITE, start);
-    return true;
+    return proof_finish_text(run, lines, written.sum, error);
 }
 
 /* Sorts what was fed. */

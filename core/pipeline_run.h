@@ -8,6 +8,7 @@
 #define CORE_PIPELINE_RUN_H
 
 #include "core/pipeline.h"
+#include "core/pipeline_proof.h"
 #include "formats/lines.h"
 #include "formats/lines_header.h"
 
@@ -20,6 +21,7 @@ struct run {
     size_t part_count;                        /* as the job's, by that backend */
     struct engine *engine;
     struct sink *sink;
+    const struct sink *target;  /* of the job; `sink` may be one of a run that is put aside */
     size_t count;               /* items taken by the engine, in all parts; of text, lines */
     struct lines_header header; /* of the first input, if the job keeps one apart */
 
@@ -29,6 +31,8 @@ struct run {
     size_t room;          /* numbers that the part has room for still */
     size_t part_begin;    /* numbers taken before the part */
     bool is_at_end;       /* all inputs have been read */
+
+    struct proof proof;
 };
 
 /* The job is at the stage from now on. Returns when, for run_stage_add. */

@@ -168,6 +168,17 @@ static bool text_make_workspace(struct text_engine *engine, size_t bytes, struct
     return true;
 }
 
+/* A piece of the output, with the totals of its proof behind it. */
+static size_t text_totals_place(const struct text_engine *engine)
+{
+    return (engine->staging.slot_bytes + 15) / 16 * 16;
+}
+
+static size_t text_piece_bytes(const struct text_engine *engine)
+{
+    return text_totals_place(engine) + CUDA_GATHER_TOTALS * sizeof(uint64_t);
+}
+
 static size_t text_refine_bytes(const struct text_engine *engine, size_t room)
 {
     return cuda_refine_workspace_bytes(engine->worker.path, engine->spec.tile_size,
@@ -184,7 +195,7 @@ static bool text_allocate_items(struct text_engine *engine, struct error *error)
     const size_t sort_bytes = engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
                                                                    sizeof(struct key_index));
     const size_t later_bytes =
-        std::max({sort_bytes, text_refine_bytes(engine, 0), engine->staging.slot_bytes});
+        std::max({sort_bytes, text_refine_bytes(engine, 0), text_piece_bytes(engine)});
     engine->scratch_bytes = std::max(
         {items_bytes, cuda_gather_workspace_bytes(engine->taken, count), scratch_bytes_least});
     const size_t more = later_bytes - std::min(later_bytes, engine->workspace_bytes);
@@ -344,10 +355,18 @@ static bool text_measure(struct text_engine *engine, size_t count, struct error 
 {
     const struct nvtx_range range("measure");
     cuda_memory_note();
-    engine->gather = {&engine->lines, static_cast<const struct key_index *>(engine->items), count,
-                      engine->scratch, 0};
-    return text_make_workspace(engine, engine->staging.slot_bytes, error) &&
-           cuda_gather_measure(&engine->gather, error);
+    engine->gather = {&engine->lines,
+                      static_cast<const struct key_index *>(engine->items),
+                      count,
+                      engine->scratch,
+                      0,
+                      NULL};
+    if (!text_make_workspace(engine, text_piece_bytes(engine), error))
+        return false;
+    engine->gather.totals = reinterpret_cast<uint64_t *>(
+        static_cast<unsigned char *>(engine->workspace) + text_totals_place(engine));
+    return cuda_gather_measure(&engine->gather, error) &&
+           cuda_gather_start_check(&engine->gather, error);
 }
 
 static bool text_sort(struct engine *opaque, struct error *error)
@@ -386,7 +405,10 @@ static bool text_give(struct engine *opaque, struct chunk *chunk, struct error *
         if (!staging_begin_output(&engine->staging, &engine->output, error))
             return false;
     }
-    return staging_give(&engine->staging, &engine->output, chunk, error);
+    if (!staging_give(&engine->staging, &engine->output, chunk, error))
+        return false;
+    return chunk->count > 0 || engine->gather.bytes == 0 ||
+           cuda_gather_finish_check(&engine->gather, &engine->times.proof, error);
 }
 
 static bool text_take_back(struct engine *opaque, struct chunk chunk, struct error *error)

@@ -3,13 +3,15 @@
  *   items -> lines_measure.cuh: where each line begins, and which are in each tile of the output
  *         -> a thread a line: what of it is in the tile; if that is short, into the stage
  *         -> a warp a piece: the long ones, into the stage
- *         -> the stage, by words of 16 bytes: to its place in the output
+ *         -> the stage: summed up (gather_check.cuh), and by words of 16 bytes to its place in the
+ *            output
  *
  * A block makes GATHER_TILE_BYTES of the output in shared memory, however many lines there are in
  * it, so that lines of one byte and one line of the whole text are shared out evenly. The lines are
  * anywhere in the text: reads are of aligned words, and what stands around a line in its words is
  * left out.
  */
+#include "cuda/gather_check.cuh"
 #include "cuda/lines_measure.cuh"
 
 /* Long spans of a tile, and the cuts between their pieces. */
@@ -33,9 +35,10 @@ struct gather_tile {
 /* In shared memory. A byte stands at the same place of a word as in the target, and there is a word
  * before the first one, so that no place of a line's first word is below 0. */
 struct gather_stage {
-    uint4 words[GATHER_TILE_BYTES / GATHER_WORD_BYTES + 2];
+    uint4 words[GATHER_TILE_BYTES / GATHER_WORD_BYTES + 3]; /* read beyond the end, by a part */
     struct gather_span pieces[GATHER_PIECES];
     unsigned piece_count;
+    struct gather_sums warp_sums[GATHER_THREADS / THREADS_PER_WARP];
 };
 
 __device__ __forceinline__ unsigned char *stage_bytes(struct gather_stage &stage)
@@ -198,9 +201,34 @@ block_store_stage(struct gather_stage &stage, const struct gather_tile &tile, un
     }
 }
 
+/* Sums up what stands in the stage, where it stood in the text and where it goes. */
+__device__ __forceinline__ void block_check_stage(const struct gather_view &view,
+                                                  struct gather_stage &stage,
+                                                  const struct gather_tile &tile, uint64_t *totals)
+{
+    const unsigned *const parts = stage_parts(stage);
+    struct gather_sums sums = {0, 0};
+    for (uint64_t line = tile.line + threadIdx.x; line < tile.line_end; line += GATHER_THREADS) {
+        const struct gather_span span = thread_gather_span(view, tile, line);
+        if (span.bytes <= GATHER_SHORT_BYTES)
+            sums.source += thread_sum_words(parts, span.source, span.place, span.bytes, 0, 1);
+    }
+    for (unsigned i = threadIdx.x / THREADS_PER_WARP; i < stage.piece_count;
+         i += GATHER_THREADS / THREADS_PER_WARP) {
+        const struct gather_span &piece = stage.pieces[i];
+        sums.source += thread_sum_words(parts, piece.source, piece.place, piece.bytes,
+                                        thread_lane(), THREADS_PER_WARP);
+    }
+    sums.output =
+        thread_sum_words(parts, tile.begin, tile.place,
+                         static_cast<unsigned>(tile.end - tile.begin), threadIdx.x, GATHER_THREADS);
+    block_add_sums<GATHER_THREADS>(sums, stage.warp_sums, totals);
+}
+
 /* A block a tile of the output [begin, end), which goes to target. */
 static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
-    gather_copy_kernel(struct gather_view view, uint64_t begin, uint64_t end, unsigned char *target)
+    gather_copy_kernel(struct gather_view view, uint64_t begin, uint64_t end, unsigned char *target,
+                       uint64_t *totals)
 {
     __shared__ struct gather_stage stage;
     const struct gather_tile tile = block_gather_tile(view, begin, end, target);
@@ -212,6 +240,8 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
     block_copy_pieces(view, stage);
     __syncthreads();
     block_store_stage(stage, tile, target + (tile.begin - begin));
+    if (totals)
+        block_check_stage(view, stage, tile, totals);
 }
 
 /* ---- all ---- */
@@ -236,6 +266,37 @@ static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
     return true;
 }
 
+bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error)
+{
+    const struct cuda_text *const text = gather->text;
+    const struct launch launch = {"gather_order_kernel",
+                                  launch_blocks(gather->count, THREADS_PER_BLOCK),
+                                  THREADS_PER_BLOCK, text->device, text->stream};
+    return cuda_check(cudaMemsetAsync(gather->totals, 0, 2 * sizeof *gather->totals, text->stream),
+                      text->device, "cudaMemsetAsync", error) &&
+           cuda_check(
+               cudaMemsetAsync(gather->totals + 2, 0xff, sizeof *gather->totals, text->stream),
+               text->device, "cudaMemsetAsync", error) &&
+           launch_kernel(launch, error, gather_order_kernel, gather->items, gather->count,
+                         gather->totals);
+}
+
+bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proof *proof,
+                              struct error *error)
+{
+    const struct cuda_text *const text = gather->text;
+    uint64_t totals[CUDA_GATHER_TOTALS] = {};
+    if (!cuda_check(cudaMemcpyAsync(totals, gather->totals, sizeof totals, cudaMemcpyDeviceToHost,
+                                    text->stream),
+                    text->device, "cudaMemcpyAsync", error) ||
+        !cuda_check(cudaStreamSynchronize(text->stream), text->device, "gather_copy_kernel", error))
+        return false;
+    proof->gathered = {gather->bytes, totals[0]};
+    proof->given = {gather->bytes, totals[1]};
+    proof->disorder = totals[2] == UINT64_MAX ? 0 : totals[2];
+    return true;
+}
+
 bool cuda_gather_measure(struct cuda_gather *gather, struct error *error)
 {
     gather->bytes = 0;
@@ -254,5 +315,5 @@ bool cuda_gather_copy(const struct cuda_gather *gather, size_t begin, size_t end
     const struct launch launch = {"gather_copy_kernel", tiles, GATHER_THREADS, gather->text->device,
                                   gather->text->stream};
     return launch_kernel(launch, error, gather_copy_kernel, gather_view_make(gather), begin, end,
-                         target);
+                         target, gather->totals);
 }

@@ -11,9 +11,9 @@
  * begun and do not wait for it.
  *
  * Which digits there are to do is found on the device; the kernels of the others end at once. A
- * digit that all keys share needs no pass. Nor do the low half of keys that has been in order from
- * the start, as the index of items is: the sort is stable. Items (key above index) go as their key
- * and their place among the items, 12 bytes in place of 16, if the index is that place.
+ * digit that all keys share needs no pass. Nor does an index below the key, in the low half of keys
+ * of 8 bytes: the sort is stable. Items of 16 go as their key and their place among the items, 12
+ * bytes in place of 16, as their index is that place.
  *
  * Source: A. Adinets and D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for
  * GPUs" (2022); the look-back is that of D. Merrill and M. Garland, "Single-pass Parallel Prefix

@@ -20,6 +20,7 @@ struct reader {
     struct source *source;
     struct layout layout;
     size_t keys_read;
+    struct tap *tap; /* sees the numbers that read_keys reads; NULL: nobody does */
 };
 
 struct format {
@@ -45,8 +46,9 @@ struct format {
     /* Writes what stands before the numbers; layout->count is exact. */
     bool (*write_header)(struct sink *sink, const struct layout *layout, struct error *error);
 
+    /* tap: NULL, or it sees the numbers as they go out. */
     bool (*write_keys)(struct sink *sink, const struct layout *layout, const void *items,
-                       size_t count, struct error *error);
+                       size_t count, struct tap *tap, struct error *error);
 };
 
 /* The bytes of layout->count numbers in binary, SIZE_UNKNOWN if that is more than there can be. */

@@ -160,7 +160,7 @@ static void run_job(struct frame_writer *writer, uint64_t number, struct frame_m
     const bool made =
         !has_failed(writer) && make_frame(writer, job_at(writer, number), maker, &bytes, &error);
     if (wait_for_turn(writer, number) && made)
-        output_file_write(output, output_file_claim(output, bytes), maker->frame, bytes, 1,
+        output_file_write(output, output_file_claim(output, bytes), maker->frame, bytes, 1, NULL,
                           writer->spec.name, &error);
     end_turn(writer, &error);
 }

@@ -63,7 +63,8 @@ static size_t make_text_piece(const void *context, size_t piece, unsigned char *
 }
 
 bool indices_write(const struct argsort *argsort, const struct format *format,
-                   const struct chunk *chunk, struct sink *sink, struct error *error)
+                   const struct chunk *chunk, struct sink *sink, struct tap *tap,
+                   struct error *error)
 {
     const bool is_text = format == &format_text;
     const size_t index_bytes = is_text ? NUMBER_TEXT_MAX + 1 : argsort->index_type->bytes;
@@ -75,5 +76,6 @@ bool indices_write(const struct argsort *argsort, const struct format *format,
         .threads = (unsigned)omp_get_max_threads(),
         .make = is_text ? make_text_piece : make_binary_piece,
     };
+    tap_see_all(tap, chunk->items, chunk->count * argsort->item_bytes, maker.threads);
     return piece_writer_run(&maker, sink, error);
 }

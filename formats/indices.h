@@ -12,8 +12,9 @@
 #include "formats/format.h"
 
 /* Writes the indices of the chunk's items as argsort->index_type, where format->write_keys would
- * write numbers. */
+ * write numbers. The tap sees the items. */
 bool indices_write(const struct argsort *argsort, const struct format *format,
-                   const struct chunk *chunk, struct sink *sink, struct error *error);
+                   const struct chunk *chunk, struct sink *sink, struct tap *tap,
+                   struct error *error);
 
 #endif

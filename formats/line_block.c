@@ -8,6 +8,7 @@ bool line_block_open(struct line_block *block, struct source *source, char termi
                      size_t capacity, struct error *error)
 {
     *block = (struct line_block){.source = source, .terminator = terminator, .capacity = capacity};
+    text_check_start(&block->read);
     block->text = malloc(capacity + LINE_BLOCK_SLACK_BYTES);
     return block->text || error_set(error, "%s: no memory to read it", source_name(source));
 }
@@ -30,9 +31,11 @@ static bool read_more(struct line_block *block, struct error *error)
 {
     const size_t want = block->capacity - block->filled - 1;
     size_t got;
-    if (!source_read(block->source, block->text + block->filled, want, &got, error))
+    char *const target = block->text + block->filled;
+    text_check_begin_chunk(&block->read, target, block->read.sum.count);
+    if (!source_read_seen(block->source, target, want, &block->read.tap, &got, error))
         return false;
-    const char *const found = memrchr(block->text + block->filled, block->terminator, got);
+    const char *const found = memrchr(target, block->terminator, got);
     block->filled += got;
     block->ended = got < want;
     if (found)

@@ -7,6 +7,7 @@
 #ifndef FORMATS_LINE_BLOCK_H
 #define FORMATS_LINE_BLOCK_H
 
+#include "core/check.h"
 #include "core/error.h"
 #include "formats/source.h"
 
@@ -24,6 +25,7 @@ struct line_block {
     size_t bytes;  /* of whole lines, each with its terminator */
     size_t filled; /* of these and the beginning of a line */
     size_t capacity;
+    struct text_check read; /* of the source, so far */
 };
 
 /* An empty block that reads from the source, which the caller keeps. */

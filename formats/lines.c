@@ -38,6 +38,7 @@ struct lines *lines_create(unsigned threads, const struct line_order *order)
     lines->threads = threads > 0 ? threads : 1;
     lines->order = order;
     lines->columns = columns;
+    text_check_start(&lines->read);
     return lines;
 }
 
@@ -63,6 +64,16 @@ size_t lines_count(const struct lines *lines)
 size_t lines_bytes(const struct lines *lines)
 {
     return lines->bytes;
+}
+
+struct check_sum lines_sum(const struct lines *lines)
+{
+    return lines->read.sum;
+}
+
+struct check_sum lines_items_sum(const struct lines *lines)
+{
+    return lines->made;
 }
 
 const char *lines_whole_text(const struct lines *lines)
@@ -199,9 +210,12 @@ static size_t step_bytes(const struct lines *lines, size_t all, size_t room)
 static void end_last_line(struct lines *lines)
 {
     const char terminator = lines->order->terminator;
-    if (lines->bytes > lines->inputs[lines->input_count - 1].begin &&
-        lines->text[lines->bytes - 1] != terminator)
-        lines->text[lines->bytes++] = terminator;
+    if (lines->bytes == lines->inputs[lines->input_count - 1].begin ||
+        lines->text[lines->bytes - 1] == terminator)
+        return;
+    lines->text[lines->bytes] = terminator;
+    check_sum_add(&lines->read.sum, text_check_sum(lines->bytes, &terminator, 1));
+    lines->bytes++;
 }
 
 /* There is always room for a last terminator too. One byte more than are left is asked for, so that
@@ -219,8 +233,10 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
     const size_t step = step_bytes(lines, left > 0 ? coming : reserved, room);
     const size_t want = step < most ? step : most;
     size_t got;
-    if (!reserve_text(lines, want + 1, error) ||
-        !source_read(source, lines->text + lines->bytes, want, &got, error))
+    if (!reserve_text(lines, want + 1, error))
+        return false;
+    text_check_begin_chunk(&lines->read, lines->text, 0);
+    if (!source_read_seen(source, lines->text + lines->bytes, want, &lines->read.tap, &got, error))
         return false;
     lines->bytes += got;
     *ended = got < want;
@@ -280,7 +296,9 @@ bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct e
         return false;
     memcpy(moved->text, lines->text + split, bytes);
     moved->bytes = bytes;
+    moved->read.sum = text_check_sum(0, moved->text, bytes);
     lines->bytes = split;
+    check_sum_subtract(&lines->read.sum, text_check_sum(split, moved->text, bytes));
     const size_t blocks = split / LINES_BLOCK_BYTES;
     lines->block_count = blocks < lines->block_count ? blocks : lines->block_count;
     lines->counted_bytes = lines->block_count * LINES_BLOCK_BYTES;

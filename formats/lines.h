@@ -14,6 +14,7 @@
 #define FORMATS_LINES_H
 
 #include "core/backend.h"
+#include "core/check_sum.h"
 #include "core/error.h"
 #include "core/line_order.h"
 #include "formats/sink.h"
@@ -79,9 +80,22 @@ bool lines_key_items(const struct lines *lines, struct key_index *items, size_t 
 bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
                   struct error *error);
 
+/* What was written, for the proof of output (core/check.h). */
+struct lines_written {
+    struct check_sum text;  /* of its bytes where they stood in the text: if all lines are written,
+                               the  same as lines_sum */
+    struct check_sum items; /* of the items; the same as lines_items_sum */
+    uint64_t disorder; /* the first line, counted from 1, that should go before the one before it,
+                          or has keys equal to it, if the order is unique; 0: none */
+};
+
 /* Writes the lines in the order of items. */
 bool lines_write(const struct lines *lines, const struct key_index *items, size_t count,
-                 struct sink *sink, struct error *error);
+                 struct sink *sink, struct lines_written *written, struct error *error);
+
+/* The sum of the text as it was read, and of the items as lines_key made them. */
+struct check_sum lines_sum(const struct lines *lines);
+struct check_sum lines_items_sum(const struct lines *lines);
 
 /* Puts the number of its line, from 0 over all inputs, in the place of every item's index. The
  * items name lines no more. */

@@ -7,6 +7,7 @@
  */
 #include "formats/lines.h"
 
+#include "core/check_hash.h"
 #include "core/trace.h"
 #include "formats/line_error.h"
 #include "formats/line_rank.h"
@@ -18,6 +19,7 @@
 struct keying {
     const struct lines *lines;
     struct key_index *items; /* items[0] is of line `first` */
+    struct check_sum *made;  /* they are added up in it */
     size_t first, end;
     line_ranker *ranker;
     size_t bad_line;   /* the first line that is not a number, so far; SIZE_MAX if none */
@@ -54,6 +56,7 @@ static void key_block(struct keying *keying, size_t block)
     end = end < keying->end ? end : keying->end;
     const char *p = lines->text + first_line_of_block(lines, block);
     const char *const text_end = lines->text + lines->bytes;
+    struct check_sum made = {0, 0};
     for (; line < end; ++line) {
         const char *const line_end = memchr(p, order->terminator, (size_t)(text_end - p));
         if (line >= keying->first) {
@@ -64,12 +67,15 @@ static void key_block(struct keying *keying, size_t block)
                 note_bad_line(keying, line, offset);
                 return;
             }
-            keying->items[line - keying->first] =
-                (struct key_index){line_index(offset, exact), image ^ complement};
+            const struct key_index item = {line_index(offset, exact), image ^ complement};
+            keying->items[line - keying->first] = item;
+            made.hash += check_bind_pair(item.key, item.index);
+            made.count++;
         }
         p = line_end + 1;
     }
     trace_end(TRACE_PARSE, begin_ns, lines_block_bytes(lines, block));
+    check_sum_add(keying->made, made);
 }
 
 /* The input that the text at `offset` is of. */
@@ -117,6 +123,7 @@ bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, si
     struct keying keying = {
         .lines = lines,
         .items = items,
+        .made = &lines->made,
         .first = lines->keyed,
         .end = lines->keyed + *count,
         .ranker = line_ranker_of(lines->order),

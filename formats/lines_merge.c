@@ -38,6 +38,7 @@ struct merger {
     char *last_text;                 /* of a unique order: a copy of the last line written */
     size_t last_length;
     bool has_last;
+    struct check_sum passed; /* lines of all rounds, written or left out */
 };
 
 /* Cuts the texts behind the bound, if there is one. */
@@ -105,6 +106,9 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
         (void)line_rank(merge->order, merger->last_text, merger->last_length, &round.last);
     const bool ok = is_disordered ? merge_round_run_disordered(&round, merger->goes_on, sink, error)
                                   : merge_round_run(&round, sink, error);
+    check_sum_add(&merger->passed, round.passed);
+    if (ok && merge->are_sorted && round.is_disordered)
+        return sink_fail_proof(sink, "the lines written are not in order", error);
     return ok && (!merge->order->unique || keep_last_line(merger, &round, error));
 }
 
@@ -168,7 +172,10 @@ bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error 
     }
     merge->lines = merger.inputs.lines;
     merge->bytes = merger.inputs.bytes;
-    ok = true;
+    for (size_t i = 0; merge->source_sums && i < merge->count; i++)
+        merge->source_sums[i] = merger.inputs.inputs[i].block.read.sum;
+    ok = check_sum_equal(merger.inputs.read, merger.passed) ||
+         sink_fail_proof(sink, "the lines written are not those that were read", error);
 done:
     close_inputs(&merger);
     return ok;

@@ -10,6 +10,7 @@
 #ifndef FORMATS_LINES_MERGE_H
 #define FORMATS_LINES_MERGE_H
 
+#include "core/check_sum.h"
 #include "core/error.h"
 #include "core/line_order.h"
 #include "formats/sink.h"
@@ -35,12 +36,15 @@ struct lines_merge {
     size_t memory_bytes;   /* for text and items of all inputs, about; 0: as said above */
     size_t part_bytes;     /* merged at a time by one thread; 0: what fits its caches */
     uint64_t lines, bytes; /* out: read from all sources */
+    struct check_sum *source_sums; /* NULL, or out: of the text of each source (core/check.h) */
 };
 
 /* Merges to the end of all sources; of equal lines, those of the first source go first. Where an
  * input is not in order, its lines still come out in the order that they have in it, each as soon
  * as it is the least of the next lines of all inputs, as from sort -m. A line that is not the
- * number that LINE_STRICT wants is an error naming file and line. */
+ * number that LINE_STRICT wants is an error naming file and line; and so it is if the lines that
+ * were merged, or left out as equal ones, are not those that were read, or, of sources that are
+ * known to be in order, not in order. */
 bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error *error);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef FORMATS_LINES_TEXT_H
 #define FORMATS_LINES_TEXT_H
 
+#include "core/check.h"
 #include "core/line_item.h"
 #include "formats/lines.h"
 #include "formats/newlines.h"
@@ -39,6 +40,8 @@ struct lines {
     size_t counted_bytes; /* of text whose terminators are in lines_before and tail_lines */
     size_t keyed;         /* lines that have their key */
     unsigned threads;
+    struct text_check read; /* the text as it was read */
+    struct check_sum made;  /* the items that lines_key made of it */
 };
 
 static inline const char *line_text(const struct lines *lines, struct key_index item)

@@ -1,9 +1,12 @@
-/* lines_write.c - gathers the lines in their new order; see lines.h.
+/* lines_write.c - gathers the lines in their new order, and proves it; see lines.h.
  *
  * A piece is a run of items whose lines, at the mean length, fill most of a buffer; what does not
  * fit, where lines are longer than the mean, is written in the piece's turn. The lines are anywhere
  * in memory, so a gather waits for memory and little else: lines are fetched ahead of their use.
  */
+#include "core/check_line.h"
+#include "core/check_kernels.h"
+#include "formats/line_rank.h"
 #include "formats/lines.h"
 #include "formats/lines_text.h"
 #include "formats/piece_writer.h"
@@ -15,6 +18,7 @@ struct gather {
     const struct key_index *items;
     size_t count;
     size_t piece_items;
+    struct lines_written *written;
 };
 
 /* Copies a line with its terminator to out, if there is room before end; else returns NULL. Whole
@@ -39,6 +43,77 @@ static inline unsigned char *copy_line(const char *line, char terminator, unsign
     return NULL;
 }
 
+/* ---- Proof ---- */
+
+/* Lines that are looked at when they are gathered: by then they are in the first cache, and no more
+ * on their way to it. */
+#define GROUP_LINES 64
+
+/* Keeps the first one, whichever thread finds it. */
+static void note_disorder(const struct gather *gather, size_t line)
+{
+    uint64_t *const disorder = &gather->written->disorder;
+#pragma omp critical(lines_note_disorder)
+    if (*disorder == 0 || line + 1 < *disorder)
+        *disorder = line + 1;
+}
+
+static struct ranked_line ranked_line_of(const struct gather *gather, size_t i)
+{
+    const struct key_index item = gather->items[i];
+    return (struct ranked_line){line_text(gather->lines, item), line_length(gather->lines, item),
+                                item.key, line_is_exact(item)};
+}
+
+/* Whether line i may stand behind the one before it. */
+static bool is_in_order(const struct gather *gather, size_t i)
+{
+    const struct line_order *const order = gather->lines->order;
+    const struct ranked_line previous = ranked_line_of(gather, i - 1);
+    const struct ranked_line line = ranked_line_of(gather, i);
+    return line_rank_compare(order, &previous, &line) <= (order->unique ? -1 : 0);
+}
+
+/* Whether two lines of so many bytes, at most CHECK_LINE_BYTES, are the same. */
+static inline bool is_same_line(const unsigned char *a, const unsigned char *b, size_t bytes)
+{
+    const ptrdiff_t left = (ptrdiff_t)bytes;
+    uint64_t difference = 0;
+    for (ptrdiff_t at = 0; at < left; at += 8)
+        difference |= check_first_bytes(a + at, left - at) ^ check_first_bytes(b + at, left - at);
+    return difference == 0;
+}
+
+/* Lines [first, first + count), of which line k ends at ends[k] of the buffer, and begins where the
+ * one before it ends; the first one at `begin`. */
+static void check_group(const struct gather *gather, size_t first, size_t count,
+                        const unsigned char *buffer, size_t begin, const size_t *ends)
+{
+    struct check_sum sum = {ends[count - 1] - begin, 0}, items = {count, 0};
+    size_t previous_bytes = 0; /* 0: it is not in the buffer */
+    const bool can_be_same = !gather->lines->order->unique;
+    for (size_t k = 0; k < count; begin = ends[k++]) {
+        const unsigned char *const line = buffer + begin;
+        const size_t bytes = ends[k] - begin;
+        const struct key_index *const item = &gather->items[first + k];
+        const bool is_short =
+            bytes <= CHECK_LINE_BYTES && begin + bytes + CHECK_LINE_SLACK <= SINK_BUFFER_BYTES;
+        sum.hash += is_short ? check_sum_line(line_offset(*item), line, bytes)
+                             : check_sum_text(line_offset(*item), line, bytes);
+        items.hash += check_bind_pair(item->key, item->index);
+        const bool is_greater = first + k == 0 || item[-1].key < item->key;
+        const bool may_be_same = is_short && bytes == previous_bytes && can_be_same;
+        if (!is_greater && !(may_be_same && is_same_line(line - bytes, line, bytes)) &&
+            !is_in_order(gather, first + k))
+            note_disorder(gather, first + k);
+        previous_bytes = bytes;
+    }
+    check_sum_add(&gather->written->text, sum);
+    check_sum_add(&gather->written->items, items);
+}
+
+/* ---- Lines ---- */
+
 /* Gathers lines [first, end), or as many as fit the buffer; returns where to go on. */
 static size_t gather_lines(const struct gather *gather, size_t first, size_t end,
                            unsigned char *buffer, size_t *bytes)
@@ -46,15 +121,23 @@ static size_t gather_lines(const struct gather *gather, size_t first, size_t end
     const char terminator = gather->lines->order->terminator;
     unsigned char *out = buffer;
     const unsigned char *const buffer_end = buffer + SINK_BUFFER_BYTES;
-    size_t i;
-    for (i = first; i < end; ++i) {
-        if (gather->count - i > LINES_AHEAD)
-            __builtin_prefetch(line_text(gather->lines, gather->items[i + LINES_AHEAD]));
-        unsigned char *const next =
-            copy_line(line_text(gather->lines, gather->items[i]), terminator, out, buffer_end);
-        if (next == NULL)
-            break;
-        out = next;
+    size_t i = first;
+    for (bool fits = true; fits && i < end;) {
+        const size_t group = i, begin = (size_t)(out - buffer);
+        size_t ends[GROUP_LINES];
+        for (; i < end && i - group < GROUP_LINES; ++i) {
+            if (gather->count - i > LINES_AHEAD)
+                __builtin_prefetch(line_text(gather->lines, gather->items[i + LINES_AHEAD]));
+            unsigned char *const next =
+                copy_line(line_text(gather->lines, gather->items[i]), terminator, out, buffer_end);
+            fits = next != NULL;
+            if (!fits)
+                break;
+            out = next;
+            ends[i - group] = (size_t)(out - buffer);
+        }
+        if (i > group)
+            check_group(gather, group, i - group, buffer, begin, ends);
     }
     *bytes = (size_t)(out - buffer);
     return i;
@@ -74,6 +157,20 @@ static size_t make_piece(const void *context, size_t piece, unsigned char *buffe
                         bytes);
 }
 
+static bool write_long_line(const struct gather *gather, size_t i, struct sink *sink,
+                            struct error *error)
+{
+    const struct key_index item = gather->items[i];
+    const char *const line = line_text(gather->lines, item);
+    const size_t length = line_length(gather->lines, item);
+    if (i > 0 && !is_in_order(gather, i))
+        note_disorder(gather, i);
+    check_sum_add(&gather->written->items,
+                  (struct check_sum){1, check_bind_pair(item.key, item.index)});
+    check_sum_add(&gather->written->text, text_check_sum(line_offset(item), line, length + 1));
+    return sink_write(sink, line, length + 1, error);
+}
+
 /* A line that fits no buffer is written from where it is. */
 static bool write_rest(const void *context, size_t piece, size_t position, struct sink *sink,
                        struct error *error)
@@ -86,13 +183,11 @@ static bool write_rest(const void *context, size_t piece, size_t position, struc
     bool written = buffer != NULL || error_set(error, "%s: no memory to write it", sink_name(sink));
     while (written && position < end) {
         size_t bytes;
-        const struct key_index item = gather->items[position];
         const size_t next = gather_lines(gather, position, end, buffer, &bytes);
         if (next > position)
             written = sink_write(sink, buffer, bytes, error);
         else
-            written = sink_write(sink, line_text(gather->lines, item),
-                                 line_length(gather->lines, item) + 1, error);
+            written = write_long_line(gather, position, sink, error);
         position = next > position ? next : position + 1;
     }
     free(buffer);
@@ -100,13 +195,14 @@ static bool write_rest(const void *context, size_t piece, size_t position, struc
 }
 
 bool lines_write(const struct lines *lines, const struct key_index *items, size_t count,
-                 struct sink *sink, struct error *error)
+                 struct sink *sink, struct lines_written *written, struct error *error)
 {
+    *written = (struct lines_written){{0, 0}, {0, 0}, 0};
     if (count == 0)
         return true;
     const size_t mean_bytes = lines->bytes / lines_count(lines) + 1;
     const size_t filled = SINK_BUFFER_BYTES / 8 * 7;
-    struct gather gather = {lines, items, count, filled / mean_bytes};
+    struct gather gather = {lines, items, count, filled / mean_bytes, written};
     if (gather.piece_items == 0)
         gather.piece_items = 1;
     const struct piece_maker maker = {

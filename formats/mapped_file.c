@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <omp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -159,48 +160,72 @@ static void drop_pages(const struct mapped_file *mapped, size_t begin, size_t en
 }
 
 /* Copies to bytes [begin, end) of the file; returns errno, 0: done. */
-static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end, const void *data)
+static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end,
+                      const unsigned char *data, struct tap *tap)
 {
     int cause = wait_for_space(mapped, end);
     const uint64_t begin_ns = trace_begin();
     if (!cause)
         cause = populate(mapped, begin, end);
-    if (!cause) {
-        memcpy(mapped->data + begin, data, end - begin);
-        drop_pages(mapped, begin, end);
-        trace_end(TRACE_WRITE, begin_ns, end - begin);
+    if (cause)
+        return cause;
+    for (size_t done = 0, bytes; done < end - begin; done += bytes) {
+        bytes = end - begin - done < TAP_PIECE_BYTES ? end - begin - done : TAP_PIECE_BYTES;
+        tap_see(tap, data + done, bytes);
+        memcpy(mapped->data + begin + done, data + done, bytes);
     }
-    return cause;
+    drop_pages(mapped, begin, end);
+    trace_end(TRACE_WRITE, begin_ns, end - begin);
+    return 0;
+}
+
+/* A write under way. */
+struct copy {
+    struct mapped_file *mapped;
+    size_t position, end; /* of the file */
+    const unsigned char *data;
+    struct tap *tap;
+    size_t next; /* the piece that nobody has taken yet */
+    int failure; /* errno of one, 0: none */
+};
+
+/* Copies pieces until all are taken, or one has failed. */
+static void copy_pieces(struct copy *copy)
+{
+    size_t piece;
+    while (__atomic_load_n(&copy->failure, __ATOMIC_RELAXED) == 0 &&
+           (piece = __atomic_fetch_add(&copy->next, 1, __ATOMIC_RELAXED)) * PIECE_BYTES <
+               copy->end) {
+        const size_t start = piece * PIECE_BYTES, limit = start + PIECE_BYTES;
+        const size_t begin = start > copy->position ? start : copy->position;
+        const int cause = copy_piece(copy->mapped, begin, limit < copy->end ? limit : copy->end,
+                                     copy->data + (begin - copy->position), copy->tap);
+        if (cause)
+            __atomic_store_n(&copy->failure, cause, __ATOMIC_RELAXED);
+    }
 }
 
 bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *data, size_t bytes,
-                       unsigned threads, size_t *done)
+                       unsigned threads, struct tap *tap, unsigned watchers, size_t *done)
 {
     const size_t room = position < mapped->bytes ? mapped->bytes - position : 0;
     const size_t end = position + (bytes < room ? bytes : room);
     const size_t first = position / PIECE_BYTES, pieces = (end + PIECE_BYTES - 1) / PIECE_BYTES;
-    const size_t useful = pieces - first < threads ? pieces - first : threads;
-    int failure = 0;
     *done = end - position;
     if (end == position)
         return true;
-#pragma omp parallel for num_threads(useful > 1 ? (int)useful : 1) schedule(dynamic)
-    for (size_t piece = first; piece < pieces; piece++) {
-        const size_t begin = piece > first ? piece * PIECE_BYTES : position;
-        const size_t piece_end = piece + 1 < pieces ? (piece + 1) * PIECE_BYTES : end;
-        int cause;
-#pragma omp atomic read
-        cause = failure;
-        if (!cause)
-            cause = copy_piece(mapped, begin, piece_end,
-                               (const unsigned char *)data + (begin - position));
-        if (cause) {
-#pragma omp atomic write
-            failure = cause;
-        }
+    const size_t useful = pieces - first < threads ? pieces - first : threads;
+    const bool is_watched = tap && pieces - first > 1 && watchers > useful;
+    struct copy copy = {mapped, position, end, data, is_watched ? NULL : tap, first, 0};
+    struct tap_watch watch = {is_watched ? tap : NULL, data, is_watched ? *done : 0, 0};
+#pragma omp parallel num_threads(is_watched ? (int)watchers : (int)useful)
+    {
+        if ((size_t)omp_get_thread_num() < useful)
+            copy_pieces(&copy);
+        tap_watch_pieces(&watch);
     }
-    errno = failure;
-    return failure == 0;
+    errno = copy.failure;
+    return copy.failure == 0;
 }
 
 void mapped_file_close(struct mapped_file *mapped)

@@ -13,6 +13,8 @@
 #ifndef FORMATS_MAPPED_FILE_H
 #define FORMATS_MAPPED_FILE_H
 
+#include "core/tap.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -30,9 +32,11 @@ struct mapped_file *mapped_file_open(int file, size_t bytes, bool is_seen);
 
 /* Copies data to the file's bytes from `position` on, by at most so many threads, as far as these
  * are among those mapped; *done says how many were. False with errno where the space could not be
- * taken, or the file system fails. May be called by several threads at once. */
+ * taken, or the file system fails. The tap, which may be NULL, sees what is copied, of which a unit
+ * begins at `position`: in the threads that copy, or if there may be more watchers than these, in
+ * all. May be called by several threads at once. */
 bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *data, size_t bytes,
-                       unsigned threads, size_t *done);
+                       unsigned threads, struct tap *tap, unsigned watchers, size_t *done);
 
 /* Lets go of it, at once: of the space, more may be taken than was written. mapped may be NULL. */
 void mapped_file_close(struct mapped_file *mapped);

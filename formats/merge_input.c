@@ -2,6 +2,7 @@
 #include "formats/merge_input.h"
 
 #include "formats/line_error.h"
+#include "formats/line_hash.h"
 #include "formats/line_run.h"
 #include "formats/newlines.h"
 
@@ -94,6 +95,7 @@ struct piece {
     size_t text_end; /* of the last line */
     size_t bad_item; /* the first line that is not a number; SIZE_MAX if none */
     bool is_disordered;
+    struct check_sum sum; /* of the lines that have items */
 };
 
 static size_t count_pieces(const struct merge_inputs *inputs)
@@ -167,6 +169,7 @@ static void make_items(const struct item_maker *maker, struct piece *piece)
     const struct merge_inputs *const inputs = maker->inputs;
     const struct merge_input *const input = &inputs->inputs[piece->input];
     const char *const text = input->block.text;
+    const char *const text_end = text + input->block.capacity + LINE_BLOCK_SLACK_BYTES;
     struct key_index *const items = input->items + piece->first;
     if (piece->count == 0)
         return;
@@ -184,8 +187,10 @@ static void make_items(const struct item_maker *maker, struct piece *piece)
         }
         items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length, is_exact,
                               rank ^ maker->complement);
+        piece->sum.hash += line_hash(line, length + 1, text_end);
         offset += length + 1;
     }
+    piece->sum.count = piece->count;
     piece->text_end = offset;
 }
 
@@ -250,6 +255,7 @@ static bool note_pieces(struct merge_inputs *inputs, const struct piece *pieces,
             inputs->is_disordered |=
                 has_disorder(&inputs->texts, input->items + input->item_count - 1, 2);
         inputs->is_disordered |= piece->is_disordered;
+        check_sum_add(&inputs->read, piece->sum);
         input->item_count += piece->count;
         input->lines += piece->count;
         inputs->lines += piece->count;

@@ -2,6 +2,7 @@
 #include "formats/merge_part.h"
 
 #include "formats/line_block.h"
+#include "formats/line_hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,17 @@ static void note_written(struct merge_part *part, struct key_index item)
     part->has_last = true;
 }
 
+/* The next line, of which the bytes are at `text`, is written or left out. */
+static inline void pass_line(struct merge_part *part, const char *text, size_t bytes,
+                             const char *end)
+{
+    const struct key_index *const item = &part->items[part->next];
+    part->is_disordered |= part->next > 0 && item->key < item[-1].key;
+    part->passed.hash += line_hash(text, bytes, end);
+    part->passed.count++;
+    part->next++;
+}
+
 /* Passes by lines that are left out of the output. */
 static void skip_duplicates(struct merge_part *part)
 {
@@ -141,7 +153,7 @@ static void skip_duplicates(struct merge_part *part)
         const struct ranked_line line = merge_item_ranked(part->texts, item);
         if (line_rank_compare_equal(part->texts->order, &part->last, &line) != 0)
             break;
-        part->next++;
+        pass_line(part, line.text, line.length + 1, line.text);
     }
 }
 
@@ -165,16 +177,18 @@ size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t ro
             memcpy(buffer + bytes, line, COPY_BYTES);
         else
             memcpy(buffer + bytes, line, size);
-        bytes += size;
         note_written(part, item);
-        part->next++;
+        pass_line(part, (const char *)buffer + bytes, size, (const char *)buffer + room);
+        bytes += size;
     }
     return bytes;
 }
 
 struct ranked_line merge_part_take(struct merge_part *part)
 {
-    const struct key_index item = part->items[part->next++];
+    const struct key_index item = part->items[part->next];
+    const struct ranked_line line = merge_item_ranked(part->texts, item);
     note_written(part, item);
-    return merge_item_ranked(part->texts, item);
+    pass_line(part, line.text, line.length + 1, line.text);
+    return line;
 }

@@ -8,6 +8,7 @@
 #ifndef FORMATS_MERGE_PART_H
 #define FORMATS_MERGE_PART_H
 
+#include "core/check_sum.h"
 #include "core/error.h"
 #include "core/item_merge.h"
 #include "formats/merge_texts.h"
@@ -35,6 +36,8 @@ struct merge_part {
     struct ranked_line last; /* the last line that went out, of a unique order */
     bool has_last;
     bool has_written;
+    bool is_disordered;      /* out: a key is less than that of the line before it */
+    struct check_sum passed; /* out: the lines written, and those that were left out */
 };
 
 /* Merges items [begins[i], ends[i]) of all texts. The scratch has room, and is the part's until its

@@ -58,6 +58,10 @@ static void end_round(struct merge_round *round, const struct merging *merging)
 {
     for (size_t i = 0; i < round->texts.count; i++)
         round->texts.texts[i].begin = round->texts.texts[i].end;
+    for (size_t i = 0; i < merging->part_count; i++) {
+        check_sum_add(&round->passed, merging->parts[i].passed);
+        round->is_disordered |= merging->parts[i].is_disordered;
+    }
     for (size_t i = merging->part_count; i-- > 0;) {
         if (merging->parts[i].has_written) {
             round->last = merging->parts[i].last;

@@ -5,6 +5,7 @@
 #ifndef FORMATS_MERGE_ROUND_H
 #define FORMATS_MERGE_ROUND_H
 
+#include "core/check_sum.h"
 #include "core/error.h"
 #include "formats/merge_part.h"
 #include "formats/merge_texts.h"
@@ -22,6 +23,8 @@ struct merge_round {
      * one of texts. */
     struct ranked_line last;
     bool has_last;
+    bool is_disordered;      /* out: of texts in order, lines that are not */
+    struct check_sum passed; /* out: the lines written, and those that were left out */
 };
 
 /* Writes the merged lines; of a unique order, those whose keys are not equal to those of the line

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,9 @@
 
 /* Handed to write(2) at a time, so that somebody who looks on sees how far it is. */
 #define WRITE_BYTES ((size_t)64 << 20)
+
+/* Less is seen by the thread that writes it, before it does. */
+#define WATCHED_BYTES_MIN ((size_t)1 << 20)
 
 /* The descriptor that a path of /dev or /proc names, or -1. */
 static int named_descriptor(const char *path)
@@ -268,13 +272,11 @@ static void preallocate(struct output_file *output)
 }
 
 /* False with errno. */
-static bool write_straight(struct output_file *output, const void *data, size_t bytes)
+static bool write_piece(struct output_file *output, const unsigned char *data, size_t bytes)
 {
-    preallocate(output);
     for (size_t done = 0; done < bytes;) {
-        const size_t left = bytes - done, piece = left < WRITE_BYTES ? left : WRITE_BYTES;
         const uint64_t begin_ns = trace_begin();
-        const ssize_t written = write(output->file, (const unsigned char *)data + done, piece);
+        const ssize_t written = write(output->file, data + done, bytes - done);
         if (written >= 0)
             trace_end(output->is_spill ? TRACE_SPILL : TRACE_WRITE, begin_ns, (uint64_t)written);
         if (written >= 0)
@@ -285,13 +287,50 @@ static bool write_straight(struct output_file *output, const void *data, size_t 
     return true;
 }
 
+/* The same, while other threads look at the piece. */
+static bool write_watched(struct output_file *output, const unsigned char *data, size_t bytes,
+                          unsigned threads, struct tap *tap)
+{
+    struct tap_watch watch = {tap, data, bytes, 0};
+    int cause = 0;
+#pragma omp parallel num_threads((int)threads)
+    {
+        if (omp_get_thread_num() == 0 && !write_piece(output, data, bytes))
+            cause = errno;
+        tap_watch_pieces(&watch);
+    }
+    errno = cause;
+    return cause == 0;
+}
+
+/* False with errno. */
+static bool write_straight(struct output_file *output, const void *data, size_t bytes,
+                           unsigned threads, struct tap *tap)
+{
+    const bool is_watched = tap && threads > 1 && bytes >= WATCHED_BYTES_MIN;
+    const size_t most = tap && !is_watched ? TAP_PIECE_BYTES : WRITE_BYTES;
+    preallocate(output);
+    for (size_t done = 0, piece; done < bytes; done += piece) {
+        const unsigned char *const content = (const unsigned char *)data + done;
+        piece = bytes - done < most ? bytes - done : most;
+        if (!is_watched)
+            tap_see(tap, content, piece);
+        if (!(is_watched ? write_watched(output, content, piece, threads, tap)
+                         : write_piece(output, content, piece)))
+            return false;
+    }
+    return true;
+}
+
 /* What is behind the mapping, as more came than was told, by pwrite(2). False with errno. */
 static bool write_mapped(const struct output_file *output, uint64_t place, const void *data,
-                         size_t bytes, unsigned threads)
+                         size_t bytes, unsigned threads, struct tap *tap)
 {
     size_t done;
-    if (!mapped_file_write(output->mapped, place, data, bytes, threads, &done))
+    const unsigned writers = threads < output->writers ? threads : output->writers;
+    if (!mapped_file_write(output->mapped, place, data, bytes, writers, tap, threads, &done))
         return false;
+    tap_see_all(tap, (const unsigned char *)data + done, bytes - done, threads);
     while (done < bytes) {
         const uint64_t begin_ns = trace_begin();
         const ssize_t written = pwrite(output->file, (const unsigned char *)data + done,
@@ -307,10 +346,10 @@ static bool write_mapped(const struct output_file *output, uint64_t place, const
 }
 
 bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
-                       unsigned threads, const char *name, struct error *error)
+                       unsigned threads, struct tap *tap, const char *name, struct error *error)
 {
-    const bool written = output->mapped ? write_mapped(output, place, data, bytes, threads)
-                                        : write_straight(output, data, bytes);
+    const bool written = output->mapped ? write_mapped(output, place, data, bytes, threads, tap)
+                                        : write_straight(output, data, bytes, threads, tap);
     return written || error_set_errno(error, "%s", name);
 }
 
@@ -333,6 +372,15 @@ static bool leave_shared(struct output_file *output)
         return true;
     const bool is_moved = lseek(shared, (off_t)output->claimed, SEEK_SET) >= 0;
     return close(shared) == 0 && is_moved;
+}
+
+/* Pages that are on the disk are dropped from memory where the file system can do that. */
+bool output_file_store(struct output_file *output, const char *name, struct error *error)
+{
+    if (!trim(output) || fdatasync(output->file) != 0)
+        return error_set_errno(error, "%s", name);
+    (void)posix_fadvise(output->file, 0, 0, POSIX_FADV_DONTNEED); /* only a wish */
+    return true;
 }
 
 bool output_file_commit(struct output_file *output, const char *name, struct error *error)

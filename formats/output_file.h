@@ -12,6 +12,7 @@
 #define FORMATS_OUTPUT_FILE_H
 
 #include "core/error.h"
+#include "core/tap.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,9 +47,14 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
 uint64_t output_file_claim(struct output_file *output, size_t bytes);
 
 /* Writes to a place claimed, by at most so many threads. output->writers threads may call it at
- * once; if that is one, the places are written in order. */
+ * once; if that is one, the places are written in order. The tap, which may be NULL, sees what is
+ * written: right before, or meanwhile in those of the threads that do not write. */
 bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
-                       unsigned threads, const char *name, struct error *error);
+                       unsigned threads, struct tap *tap, const char *name, struct error *error);
+
+/* Sees to it that all that was written is on the disk, and is read from there again. Nothing more
+ * is written. */
+bool output_file_store(struct output_file *output, const char *name, struct error *error);
 
 /* Closes, checked, and renames; on failure the temporary is removed. */
 bool output_file_commit(struct output_file *output, const char *name, struct error *error);

@@ -11,15 +11,19 @@
 #define PIECE_BYTES ((size_t)2 << 20)
 
 /* Reads one piece whole, if it can. */
-static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offset, int *cause)
+static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offset, struct tap *tap,
+                         int *cause)
 {
     const uint64_t begin_ns = trace_begin();
-    size_t done = 0;
+    size_t done = 0, seen = 0;
     *cause = 0;
     while (done < bytes) {
-        const ssize_t got = pread(file, data + done, bytes - done, offset + (off_t)done);
+        const size_t left = bytes - done;
+        const size_t want = tap && left > TAP_PIECE_BYTES ? TAP_PIECE_BYTES : left;
+        const ssize_t got = pread(file, data + done, want, offset + (off_t)done);
         if (got > 0) {
             done += (size_t)got;
+            seen += tap_see_units(tap, data + seen, done - seen);
         } else if (got == 0) {
             break;
         } else if (errno != EINTR) {
@@ -31,11 +35,12 @@ static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offs
     return done;
 }
 
-size_t parallel_read(int file, void *data, size_t bytes, off_t offset, unsigned threads, int *cause)
+size_t parallel_read(int file, void *data, size_t bytes, off_t offset, unsigned threads,
+                     struct tap *tap, int *cause)
 {
-    /* A thread without a piece would be waited for too. While another thread has its processor, as
-     * the one that takes the space of the output may, that lasts to the next tick of the scheduler:
-     * twice 4 ms for a read of 0.7 (16 cores, 2026-11-22). */
+    /* A thread without a piece would be waited for too. With 16 threads for 8 pieces on 16 cores,
+     * reads of 0.7 ms came every 8.0 ms while another thread took the space of the output, and
+     * every 0.65 ms behind that: two ticks of the scheduler, it seems (2026-11-22). */
     const size_t pieces = bytes / PIECE_BYTES + (bytes % PIECE_BYTES != 0);
     const unsigned useful = pieces < threads ? (unsigned)pieces : threads;
     size_t first_gap = bytes; /* everything before it is read or being read */
@@ -50,7 +55,7 @@ size_t parallel_read(int file, void *data, size_t bytes, off_t offset, unsigned 
         const size_t left = bytes - start, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
         int piece_cause;
         const size_t done = read_piece(file, (unsigned char *)data + start, piece,
-                                       offset + (off_t)start, &piece_cause);
+                                       offset + (off_t)start, tap, &piece_cause);
         if (done < piece) {
 #pragma omp critical(parallel_read_gap)
             if (start + done < first_gap) {

@@ -10,6 +10,8 @@
 #ifndef FORMATS_PARALLEL_READ_H
 #define FORMATS_PARALLEL_READ_H
 
+#include "core/tap.h"
+
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,8 +20,8 @@
 
 /* Reads up to `bytes` bytes at `offset` of the file; the file's own offset stays. Returns how many
  * there are without a gap; where they are fewer, *cause is the errno of the failure, or 0 at the
- * end of the file. */
+ * end of the file. The tap, which may be NULL, sees what is read; data begins with a unit. */
 size_t parallel_read(int file, void *data, size_t bytes, off_t offset, unsigned threads,
-                     int *cause);
+                     struct tap *tap, int *cause);
 
 #endif

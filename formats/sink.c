@@ -44,6 +44,7 @@ struct writer {
     unsigned thread_count;  /* that run; 0: not started */
     unsigned char *buffers; /* all of them, in one block */
     size_t buffer_count;
+    struct check_sum *seals;  /* of the buffers that are put: what they hold */
     struct ring *idle;        /* not lent, not filled */
     struct ring *filled;      /* to be written, in order */
     pthread_mutex_t starting; /* held while threads start, or the caller does their work */
@@ -60,33 +61,94 @@ struct sink {
     unsigned threads;
     const struct codec *codec;
     struct frame_writer *frames; /* NULL: plain */
+    bool is_summed;
+    struct check_sum content; /* of what was written */
+    uint64_t content_begun;   /* bytes: where the next ones stand in it */
     struct writer writer;
 };
 
+/* Where the next bytes stand in the content. */
+static uint64_t claim_content(struct sink *sink, size_t bytes)
+{
+    const uint64_t place = sink->content_begun;
+    sink->content_begun += bytes;
+    return place;
+}
+
+static void note_content(struct sink *sink, uint64_t place, const void *data, size_t bytes)
+{
+    if (sink->is_summed)
+        check_sum_add(&sink->content, text_check_sum(place, data, bytes));
+}
+
 /* Writes to the next place. */
-static bool write_file(struct sink *sink, const void *data, size_t bytes, struct error *error)
+static bool write_file(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
+                       struct error *error)
 {
     const uint64_t place = output_file_claim(&sink->output, bytes);
-    return output_file_write(&sink->output, place, data, bytes, sink->output.writers, sink->name,
+    return output_file_write(&sink->output, place, data, bytes, sink->threads, tap, sink->name,
                              error);
 }
 
 /* Writes all of data to its next place, compressed or not. */
-static bool write_next(struct sink *sink, const void *data, size_t bytes, struct error *error)
+static bool write_next(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
+                       struct error *error)
 {
-    return sink->frames ? frame_writer_write(sink->frames, data, bytes, error)
-                        : write_file(sink, data, bytes, error);
+    note_content(sink, claim_content(sink, bytes), data, bytes);
+    if (!sink->frames)
+        return write_file(sink, data, bytes, tap, error);
+    tap_see_all(tap, data, bytes, sink->threads);
+    return frame_writer_write(sink->frames, data, bytes, error);
 }
 
-/* The next buffer to write and, of plain data, its place in the file. False at the end. */
-static bool take_filled(struct sink *sink, struct ring_entry *entry, uint64_t *place)
+/* A buffer on its way to the file. */
+struct filled {
+    struct ring_entry entry;
+    uint64_t place;         /* of plain data, in the file */
+    uint64_t content_place; /* before the codec */
+};
+
+/* The next buffer to write. False at the end. */
+static bool take_filled(struct sink *sink, struct filled *filled)
 {
     struct writer *writer = &sink->writer;
     pthread_mutex_lock(&writer->taking);
-    const bool taken = ring_pop(writer->filled, entry);
-    *place = taken && !sink->frames ? output_file_claim(&sink->output, entry->bytes) : 0;
+    const bool taken = ring_pop(writer->filled, &filled->entry);
+    if (taken && !sink->frames)
+        filled->place = output_file_claim(&sink->output, filled->entry.bytes);
+    if (taken)
+        filled->content_place = claim_content(sink, filled->entry.bytes);
     pthread_mutex_unlock(&writer->taking);
     return taken;
+}
+
+static struct check_sum *seal_of(const struct writer *writer, const unsigned char *buffer)
+{
+    return &writer->seals[(size_t)(buffer - writer->buffers) / SINK_BUFFER_BYTES];
+}
+
+static bool is_sealed(const struct sink *sink, const struct filled *filled, struct check_sum found,
+                      struct error *error)
+{
+    return check_sum_equal(found, *seal_of(&sink->writer, filled->entry.data)) ||
+           sink_fail_proof(sink, "what was to be written changed in memory", error);
+}
+
+/* Plain data is looked at as it is written. */
+static bool write_filled(struct sink *sink, const struct filled *filled, struct error *error)
+{
+    const unsigned char *const data = filled->entry.data;
+    const size_t bytes = filled->entry.bytes;
+    struct text_check found;
+    note_content(sink, filled->content_place, data, bytes);
+    if (sink->frames)
+        return is_sealed(sink, filled, text_check_sum(0, data, bytes), error) &&
+               frame_writer_write(sink->frames, data, bytes, error);
+    text_check_start(&found);
+    text_check_begin_chunk(&found, data, 0);
+    return output_file_write(&sink->output, filled->place, data, bytes, 1, &found.tap, sink->name,
+                             error) &&
+           is_sealed(sink, filled, found.sum, error);
 }
 
 static bool has_failed(struct writer *writer)
@@ -97,17 +159,13 @@ static bool has_failed(struct writer *writer)
     return failed;
 }
 
-static void write_taken(struct sink *sink, struct ring_entry entry, uint64_t place)
+static void write_taken(struct sink *sink, const struct filled *filled)
 {
     struct writer *writer = &sink->writer;
     struct error error = {0};
-    if (!has_failed(writer)) {
-        if (sink->frames)
-            frame_writer_write(sink->frames, entry.data, entry.bytes, &error);
-        else
-            output_file_write(&sink->output, place, entry.data, entry.bytes, 1, sink->name, &error);
-    }
-    ring_push(writer->idle, entry);
+    if (!has_failed(writer))
+        write_filled(sink, filled, &error);
+    ring_push(writer->idle, filled->entry);
     pthread_mutex_lock(&writer->lock);
     error_merge(&writer->error, &error);
     if (--writer->unwritten == 0)
@@ -118,10 +176,9 @@ static void write_taken(struct sink *sink, struct ring_entry entry, uint64_t pla
 static void *writer_main(void *opaque)
 {
     struct sink *sink = opaque;
-    struct ring_entry entry;
-    uint64_t place;
-    while (take_filled(sink, &entry, &place))
-        write_taken(sink, entry, place);
+    struct filled filled;
+    while (take_filled(sink, &filled))
+        write_taken(sink, &filled);
     return NULL;
 }
 
@@ -137,11 +194,10 @@ static bool is_unwritten(struct writer *writer)
 static void write_without_threads(struct sink *sink)
 {
     struct writer *writer = &sink->writer;
-    struct ring_entry entry;
-    uint64_t place;
+    struct filled filled;
     pthread_mutex_lock(&writer->starting);
-    while (writer->thread_count == 0 && is_unwritten(writer) && take_filled(sink, &entry, &place))
-        write_taken(sink, entry, place);
+    while (writer->thread_count == 0 && is_unwritten(writer) && take_filled(sink, &filled))
+        write_taken(sink, &filled);
     pthread_mutex_unlock(&writer->starting);
 }
 
@@ -157,9 +213,10 @@ static bool writer_allocate(struct writer *writer, size_t count)
         return false;
     writer->buffers = buffers;
     writer->buffer_count = count;
+    writer->seals = calloc(count, sizeof *writer->seals);
     writer->idle = ring_create(count);
     writer->filled = ring_create(count);
-    if (!writer->idle || !writer->filled)
+    if (!writer->seals || !writer->idle || !writer->filled)
         return false;
     for (size_t i = 0; i < count; i++)
         ring_push(writer->idle, (struct ring_entry){writer->buffers + i * SINK_BUFFER_BYTES, 0});
@@ -219,6 +276,7 @@ static void writer_end(struct writer *writer)
         pthread_join(writer->threads[i], NULL);
     ring_free(writer->idle);
     ring_free(writer->filled);
+    free(writer->seals);
     if (writer->buffers)
         munmap(writer->buffers, writer->buffer_count * SINK_BUFFER_BYTES);
     pthread_cond_destroy(&writer->is_drained);
@@ -285,6 +343,7 @@ bool sink_open_run(const struct spill_run *run, unsigned threads, struct sink **
     *out = sink;
     if (!sink)
         return error_set(error, "%s: no memory to open it", run->name);
+    sink->is_summed = true;
     sink->output.file = descriptor_copy(run->file);
     sink->output.is_spill = true;
     if (sink->output.file >= 0)
@@ -305,6 +364,19 @@ bool sink_is_terminal(const struct sink *sink)
     return isatty(sink->output.file) == 1;
 }
 
+bool sink_fail_proof(const struct sink *sink, const char *what, struct error *error)
+{
+    const char *const name = sink->name;
+    if (sink_replaces(sink))
+        return error_set(error, "%s: the proof failed: %s; %s is left as it was", name, what, name);
+    return error_set(error, "%s: the proof failed: %s; what was written is of no use", name, what);
+}
+
+bool sink_replaces(const struct sink *sink)
+{
+    return sink->output.target != NULL;
+}
+
 void sink_expect(struct sink *sink, uint64_t bytes)
 {
     if (!sink->output.is_spill)
@@ -313,9 +385,15 @@ void sink_expect(struct sink *sink, uint64_t bytes)
         output_file_expect(&sink->output, bytes, sink->threads);
 }
 
+bool sink_write_seen(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
+                     struct error *error)
+{
+    return writer_check(sink, true, error) && write_next(sink, data, bytes, tap, error);
+}
+
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error)
 {
-    return writer_check(sink, true, error) && write_next(sink, data, bytes, error);
+    return sink_write_seen(sink, data, bytes, NULL, error);
 }
 
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error)
@@ -332,6 +410,7 @@ bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error)
 bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct error *error)
 {
     struct writer *writer = &sink->writer;
+    *seal_of(writer, buffer) = text_check_sum(0, buffer, bytes);
     pthread_mutex_lock(&writer->lock);
     writer->unwritten++;
     pthread_mutex_unlock(&writer->lock);
@@ -346,12 +425,35 @@ static bool flush(struct sink *sink, struct error *error)
            (!sink->frames || frame_writer_finish(sink->frames, error));
 }
 
+bool sink_store(struct sink *sink, int *file, struct error *error)
+{
+    *file = sink->output.file;
+    return flush(sink, error) && output_file_store(&sink->output, sink->name, error);
+}
+
+void sink_sum_content(struct sink *sink)
+{
+    sink->is_summed = true;
+}
+
+struct check_sum sink_content(const struct sink *sink)
+{
+    return sink->content;
+}
+
 bool sink_commit(struct sink *sink, struct error *error)
 {
     const bool committed =
         flush(sink, error) && output_file_commit(&sink->output, sink->name, error);
     sink_discard(sink); /* what is left of it */
     return committed;
+}
+
+bool sink_commit_run(struct sink *sink, struct check_sum *content, struct error *error)
+{
+    const bool flushed = flush(sink, error);
+    *content = sink->content;
+    return sink_commit(sink, error) && flushed;
 }
 
 void sink_abandon(void)

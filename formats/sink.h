@@ -11,6 +11,7 @@
 #ifndef FORMATS_SINK_H
 #define FORMATS_SINK_H
 
+#include "core/check.h"
 #include "core/error.h"
 
 #include <stddef.h>
@@ -41,6 +42,13 @@ const char *sink_name(const struct sink *sink);
 
 bool sink_is_terminal(const struct sink *sink);
 
+/* "NAME: the proof failed: WHAT; NAME is left as it was", or what else becomes of it. Returns
+ * false. */
+bool sink_fail_proof(const struct sink *sink, const char *what, struct error *error);
+
+/* Whether it is a new file that takes another's place, or a free one, in the end. */
+bool sink_replaces(const struct sink *sink);
+
 /* Tells, before anything is written, that about so many bytes will come; more than INT64_MAX: not
  * known. Of a large plain file the space is then taken behind the caller's back, and several
  * threads write. A hint, of which the first stays; what fails is a failure of the writing. */
@@ -49,9 +57,15 @@ void sink_expect(struct sink *sink, uint64_t bytes);
 /* Writes all of data; done with it on return. Plain data is written from where it is. */
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error);
 
+/* The same, where a tap, which may be NULL, sees the data right before it goes to the file or to
+ * the codec. They are whole units, and go to a multiple of the unit in the file. */
+bool sink_write_seen(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
+                     struct error *error);
+
 /* For data that is made on the fly: lends a buffer of SINK_BUFFER_BYTES, waiting until one is free,
  * which sink_put hands back with `bytes` filled; threads of the sink's write it behind the
- * caller's back, in order. Several buffers may be lent at a time; order is that of sink_put. */
+ * caller's back, in order. Several buffers may be lent at a time; order is that of sink_put. What a
+ * buffer holds when it is put is what must be in it when it is written: else that is an error. */
 #define SINK_BUFFER_BYTES ((size_t)4 << 20)
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error);
 bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct error *error);
@@ -59,9 +73,21 @@ bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct err
 /* What the buffers take in all, once one was lent by a sink of so many threads. */
 size_t sink_buffers_bytes(unsigned threads);
 
+/* Ends the codec's stream and writes what is left: all is in the file then, and on its disk.
+ * Nothing more is written. *file: open for reading, the sink's. Of a sink that replaces a file. */
+bool sink_store(struct sink *sink, int *file, struct error *error);
+
+/* The bytes that were written, before the codec, and the sum of that text (check.h): of a sink that
+ * was told to sum them up before anything was written, once it is stored. */
+void sink_sum_content(struct sink *sink);
+struct check_sum sink_content(const struct sink *sink);
+
 /* Ends the codec's stream, writes what is left, closes (checked) and renames. After it, succeeded
  * or not, the sink is gone. */
 bool sink_commit(struct sink *sink, struct error *error);
+
+/* As sink_commit, for a sink of a run, whose content it says. */
+bool sink_commit_run(struct sink *sink, struct check_sum *content, struct error *error);
 
 /* For an exit that a library took in our stead (OpenMP's does when it cannot start a thread):
  * removes the temporary of the sink that is still open, if there is one. */

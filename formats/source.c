@@ -158,9 +158,9 @@ static bool read_file(struct source *source, void *data, size_t bytes, size_t *g
 }
 
 /* As much of data[0..bytes) as the file still holds, by several threads, if that pays; else
- * nothing, with *got 0. */
-static bool read_file_shared(struct source *source, void *data, size_t bytes, size_t *got,
-                             struct error *error)
+ * nothing, with *got 0. The tap sees the whole units of it. */
+static bool read_file_shared(struct source *source, void *data, size_t bytes, struct tap *tap,
+                             size_t *got, struct error *error)
 {
     *got = 0;
     if (!source->is_sized || source->file_offset >= source->file_bytes)
@@ -171,7 +171,7 @@ static bool read_file_shared(struct source *source, void *data, size_t bytes, si
         return true;
     int cause;
     *got = parallel_read(source->file, data, share, (off_t)source->file_offset, source->threads,
-                         &cause);
+                         tap, &cause);
     source->file_offset += *got;
     errno = cause;
     if (*got < share && cause != 0)
@@ -200,13 +200,15 @@ static void close_file(struct source *source)
     source->file = -1;
 }
 
-/* Of a plain source. */
-static bool read_plain(struct source *source, void *data, size_t bytes, size_t *got,
-                       struct error *error)
+/* Of a plain source; *seen: as in read_some. */
+static bool read_plain(struct source *source, void *data, size_t bytes, struct tap *tap,
+                       size_t *got, size_t *seen, struct error *error)
 {
     bool ok = !source->is_parked || open_again(source, error);
-    ok = ok && read_file_shared(source, data, bytes, got, error) &&
-         (*got > 0 || read_file(source, data, bytes, got, error)) &&
+    ok = ok && read_file_shared(source, data, bytes, tap, got, error);
+    if (tap && ok)
+        *seen = *got - *got % tap->unit_bytes;
+    ok = ok && (*got > 0 || read_file(source, data, bytes, got, error)) &&
          (*got > 0 || check_not_cut_off(source, error));
     if (source->is_parked)
         close_file(source);
@@ -219,11 +221,12 @@ static bool has_ended(const struct source *source)
     return source->ended && !source->ahead;
 }
 
-/* Reads 1..bytes decoded bytes past all that were read, which may wait; *got 0 at the end. */
-static bool read_further(struct source *source, void *data, size_t bytes, size_t *got,
-                         struct error *error)
+/* Reads 1..bytes decoded bytes past all that were read, which may wait; *got 0 at the end. Of them,
+ * the tap, which may be NULL, has then seen the first *seen. */
+static bool read_further(struct source *source, void *data, size_t bytes, struct tap *tap,
+                         size_t *got, size_t *seen, struct error *error)
 {
-    *got = 0;
+    *got = *seen = 0;
     if (source->ended || bytes == 0)
         return true;
     if (source->frames) {
@@ -234,7 +237,7 @@ static bool read_further(struct source *source, void *data, size_t bytes, size_t
             return false;
         if (source->content_left != SIZE_UNKNOWN)
             source->content_left -= *got < source->content_left ? *got : source->content_left;
-    } else if (!read_plain(source, data, bytes, got, error)) {
+    } else if (!read_plain(source, data, bytes, tap, got, seen, error)) {
         return false;
     }
     source->ended = *got == 0;
@@ -245,11 +248,11 @@ static bool read_further(struct source *source, void *data, size_t bytes, size_t
     return true;
 }
 
-/* Reads 1..bytes decoded bytes past those in `peeked`, which may wait; *got 0 at the end. */
-static bool read_some(struct source *source, void *data, size_t bytes, size_t *got,
-                      struct error *error)
+/* Reads 1..bytes decoded bytes past those in `peeked`, as read_further. */
+static bool read_some(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
+                      size_t *seen, struct error *error)
 {
-    *got = 0;
+    *got = *seen = 0;
     if (source->ahead && bytes > 0) {
         (void)read_ahead_stop(source->ahead);
         if (!read_ahead_take(source->ahead, data, bytes, source->threads, got, error))
@@ -259,13 +262,14 @@ static bool read_some(struct source *source, void *data, size_t bytes, size_t *g
         read_ahead_close(source->ahead);
         source->ahead = NULL;
     }
-    return read_further(source, data, bytes, got, error);
+    return read_further(source, data, bytes, tap, got, seen, error);
 }
 
 static bool read_for_thread(void *opaque, void *data, size_t bytes, size_t *got,
                             struct error *error)
 {
-    return read_further(opaque, data, bytes, got, error);
+    size_t seen;
+    return read_further(opaque, data, bytes, NULL, got, &seen, error);
 }
 
 void source_read_ahead(struct source *source, size_t most)
@@ -298,12 +302,9 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
            read_ahead_await(source->ahead, missing < SIZE_MAX ? (size_t)missing : SIZE_MAX, ended);
 }
 
-/* Opens the file or standard input, and finds out what kind of file it is. */
-static bool open_file(struct source *source, bool is_standard_input, struct error *error)
+/* Finds out what kind of file it is that was opened, if it was. */
+static bool look_at_file(struct source *source, struct error *error)
 {
-    source->file = is_standard_input
-                       ? descriptor_copy(STDIN_FILENO)
-                       : descriptor_raise(open(source->name, O_RDONLY | O_CLOEXEC | O_NOCTTY));
     struct stat status;
     if (source->file < 0 || fstat(source->file, &status) < 0)
         return error_set_errno(error, "%s", source->name);
@@ -327,8 +328,8 @@ static bool open_file(struct source *source, bool is_standard_input, struct erro
     return true;
 }
 
-/* Reads the first block and lets it tell the codec. */
-static bool find_codec(struct source *source, struct error *error)
+/* Reads the first block and, unless the codec is known, lets it tell that. */
+static bool find_codec(struct source *source, const struct codec *known, struct error *error)
 {
     struct buffer head = {0};
     if (!buffer_allocate(source, &head, error))
@@ -340,7 +341,7 @@ static bool find_codec(struct source *source, struct error *error)
             return false;
         head.end += got;
     }
-    source->codec = codec_find_by_magic(head.data, head.end);
+    source->codec = known ? known : codec_find_by_magic(head.data, head.end);
     if (!source->codec->decode) {
         source->peeked = head;
         source->ended = source->file_ended;
@@ -357,29 +358,57 @@ static bool find_codec(struct source *source, struct error *error)
     return source->frames;
 }
 
+/* A source that has no file yet; NULL when memory runs out. */
+static struct source *source_create(const char *name, unsigned threads, struct error *error)
+{
+    struct source *const source = calloc(1, sizeof *source);
+    if (!source || !(source->name = strdup(name))) {
+        free(source);
+        error_set(error, "%s: no memory to open it", name);
+        return NULL;
+    }
+    source->file = -1;
+    source->threads = threads;
+    source->codec = &codecs[0];
+    return source;
+}
+
+/* The rest of opening it, once it has its file, or failed to get it: -1, with errno. */
+static bool begin(struct source *source, int file, const struct codec *codec, struct source **out,
+                  struct error *error)
+{
+    source->file = file;
+    const bool has_begun = look_at_file(source, error) && find_codec(source, codec, error);
+    *out = has_begun ? source : NULL;
+    if (!has_begun)
+        source_close(source);
+    return has_begun;
+}
+
 bool source_open(const char *path, unsigned threads, struct source **out, struct error *error)
 {
     const bool is_standard_input = strcmp(path, "-") == 0;
     *out = NULL;
-    struct source *source = calloc(1, sizeof *source);
+    struct source *const source =
+        source_create(is_standard_input ? "standard input" : path, threads, error);
     if (!source)
-        return error_set(error, "%s: no memory to open it", path);
-    source->file = -1;
-    source->threads = threads;
-    source->codec = &codecs[0];
+        return false;
     source->is_standard_input = is_standard_input;
-    source->name = strdup(is_standard_input ? "standard input" : path);
-    if (!source->name) {
-        error_set(error, "%s: no memory to open it", path);
-        goto done;
-    }
-    TRY(open_file(source, is_standard_input, error));
-    TRY(find_codec(source, error));
-    *out = source;
-    return true;
-done:
-    source_close(source);
-    return false;
+    const int file = is_standard_input
+                         ? descriptor_copy(STDIN_FILENO)
+                         : descriptor_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    return begin(source, file, NULL, out, error);
+}
+
+bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,
+                      struct source **out, struct error *error)
+{
+    *out = NULL;
+    struct source *const source = source_create(name, threads, error);
+    if (!source)
+        return false;
+    const int copy = lseek(file, 0, SEEK_SET) == 0 ? descriptor_copy(file) : -1;
+    return begin(source, copy, codec, out, error);
 }
 
 void source_park(struct source *source)
@@ -392,16 +421,11 @@ void source_park(struct source *source)
 
 bool source_open_run(const struct spill_run *run, struct source **out, struct error *error)
 {
-    struct source *const source = calloc(1, sizeof *source);
+    struct source *const source = source_create(run->name, 1, error);
     *out = source;
-    if (!source || !(source->name = strdup(run->name))) {
-        free(source);
-        *out = NULL;
-        return error_set(error, "%s: no memory to read it", run->name);
-    }
+    if (!source)
+        return false;
     source->file = run->file;
-    source->threads = 1;
-    source->codec = &codecs[0];
     source->is_run = source->is_sized = true;
     source->file_offset = run->begin;
     source->file_bytes = run->begin + run->bytes;
@@ -446,9 +470,9 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
         peeked->begin = 0;
     }
     while (buffered(peeked) < want && !has_ended(source)) {
-        size_t got;
+        size_t got, seen;
         const size_t missing = want - buffered(peeked);
-        if (!read_some(source, peeked->data + peeked->end, missing, &got, error))
+        if (!read_some(source, peeked->data + peeked->end, missing, NULL, &got, &seen, error))
             return false;
         peeked->end += got;
     }
@@ -475,26 +499,53 @@ static void release(struct source *source)
     source->peeked = (struct buffer){0};
 }
 
-bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error)
+/* How much is read at a time: with a tap, what it can see while it is in the cache, unless many
+ * threads read it; and up to a unit's end, so that they begin with one. */
+static size_t step_bytes(const struct source *source, const struct tap *tap, size_t done,
+                         size_t bytes)
 {
+    if (!tap || source->is_parked || source->ahead)
+        return bytes;
+    if (done % tap->unit_bytes != 0)
+        return tap->unit_bytes - done % tap->unit_bytes;
+    const bool is_shared = !source->frames && source->threads > 1 && bytes >= PARALLEL_READ_MIN;
+    return is_shared || bytes < TAP_PIECE_BYTES ? bytes : TAP_PIECE_BYTES;
+}
+
+bool source_read_seen(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
+                      struct error *error)
+{
+    unsigned char *const target = data;
     struct buffer *peeked = &source->peeked;
     size_t done = buffered(peeked) < bytes ? buffered(peeked) : bytes;
     source->is_read = true;
     if (done > 0) {
-        memcpy(data, peeked->data + peeked->begin, done);
+        memcpy(target, peeked->data + peeked->begin, done);
         peeked->begin += done;
     }
     *got = done;
+    size_t seen = tap_see_units(tap, target, done);
     while (done < bytes && !has_ended(source)) {
-        size_t more;
-        if (!read_some(source, (unsigned char *)data + done, bytes - done, &more, error))
+        size_t more, more_seen;
+        size_t step = step_bytes(source, tap, done, bytes - done);
+        step = step < bytes - done ? step : bytes - done;
+        if (!read_some(source, target + done, step, tap, &more, &more_seen, error))
             return false;
+        seen += more_seen;
         done += more;
         *got = done;
+        const size_t whole = tap ? (done - seen) - (done - seen) % tap->unit_bytes : 0;
+        tap_see_all(tap, target + seen, whole, source->threads);
+        seen += whole;
     }
     if (has_ended(source) && buffered(peeked) == 0)
         release(source);
     return true;
+}
+
+bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error)
+{
+    return source_read_seen(source, data, bytes, NULL, got, error);
 }
 
 void source_close(struct source *source)

@@ -9,6 +9,7 @@
 #define FORMATS_SOURCE_H
 
 #include "core/error.h"
+#include "core/tap.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,11 @@ bool source_open(const char *path, unsigned threads, struct source **source, str
  * sources may be read at a time. */
 struct spill_run;
 bool source_open_run(const struct spill_run *run, struct source **source, struct error *error);
+
+/* A regular file that is open already and stays open, from its beginning; its offset is moved. The
+ * codec is known: plain bytes may begin with the magic of another. */
+bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,
+                      struct source **source, struct error *error);
 
 /* The name for messages: the path, or "standard input". */
 const char *source_name(const struct source *source);
@@ -60,6 +66,10 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
 
 /* Reads up to `bytes` decoded bytes into data. Fewer only at the end; *got says how many. */
 bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error);
+
+/* The same, where a tap, which may be NULL, sees the whole units that are read. */
+bool source_read_seen(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
+                      struct error *error);
 
 /* Closes; source may be NULL. */
 void source_close(struct source *source);

@@ -10,6 +10,7 @@
 #ifndef FORMATS_SPILL_H
 #define FORMATS_SPILL_H
 
+#include "core/check_sum.h"
 #include "core/error.h"
 
 #include <stddef.h>
@@ -23,6 +24,7 @@ struct spill_run {
     const char *name; /* for messages; the spill's */
     uint64_t begin;
     uint64_t bytes;
+    struct check_sum content; /* of text that a sink wrote (core/check.h) */
 };
 
 /* directories: at least one; borrowed. NULL when memory runs out. */

@@ -129,9 +129,10 @@ static bool fill_block(const struct reader *reader, size_t room, struct block *b
 }
 
 /* Reads the piece's lines into the items of the same numbers, up to the first bad one. */
-static void parse_piece(struct piece *piece, const struct key_type *type, unsigned char *items)
+static void parse_piece(struct piece *piece, const struct reader *reader, unsigned char *items)
 {
     const uint64_t begin_ns = trace_begin();
+    const struct key_type *const type = reader->layout.type;
     const size_t item_bytes = type->bytes;
     size_t line = piece->first_line;
     piece->bad_line = SIZE_MAX;
@@ -151,6 +152,8 @@ static void parse_piece(struct piece *piece, const struct key_type *type, unsign
         p = newline + 1;
     }
     trace_end(TRACE_PARSE, begin_ns, (uint64_t)(piece->end - piece->begin));
+    tap_see(reader->tap, items + piece->first_line * item_bytes,
+            (line - piece->first_line) * item_bytes);
 }
 
 /* Cuts the block into pieces of about equal size; each may be empty. */
@@ -183,7 +186,7 @@ static bool parse_block(const struct reader *reader, const struct block *block,
     }
 #pragma omp parallel for schedule(static, 1) num_threads((int)count)
     for (size_t i = 0; i < count; ++i)
-        parse_piece(&pieces[i], reader->layout.type, items);
+        parse_piece(&pieces[i], reader, items);
     for (const struct piece *piece = pieces; piece < pieces + count; ++piece)
         if (piece->bad_line != SIZE_MAX)
             return line_error_set(error, source_name(reader->source),
@@ -234,6 +237,7 @@ struct numbers {
     bool is_big_endian;
     const unsigned char *items;
     size_t count;
+    struct tap *tap; /* NULL, or it sees them */
 };
 
 #define PIECE_ITEMS (SINK_BUFFER_BYTES / (NUMBER_TEXT_MAX + 1))
@@ -259,6 +263,8 @@ static size_t format_piece(const void *context, size_t piece, unsigned char *buf
     const size_t left = numbers->count - first;
     const size_t end = first + (left < PIECE_ITEMS ? left : PIECE_ITEMS);
     char *out = (char *)buffer;
+    tap_see(numbers->tap, numbers->items + first * numbers->type->bytes,
+            (end - first) * numbers->type->bytes);
     for (size_t i = first; i < end; ++i) {
         out += number_format(numbers->type, load_number(numbers, i), out);
         *out++ = '\n';
@@ -268,9 +274,9 @@ static size_t format_piece(const void *context, size_t piece, unsigned char *buf
 }
 
 static bool text_write_keys(struct sink *sink, const struct layout *layout, const void *items,
-                            size_t count, struct error *error)
+                            size_t count, struct tap *tap, struct error *error)
 {
-    const struct numbers numbers = {layout->type, layout->endian == ENDIAN_BIG, items, count};
+    const struct numbers numbers = {layout->type, layout->endian == ENDIAN_BIG, items, count, tap};
     const struct piece_maker maker = {
         .context = &numbers,
         .pieces = count / PIECE_ITEMS + (count % PIECE_ITEMS != 0),

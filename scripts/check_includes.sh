@@ -38,7 +38,7 @@ forbid 'backends are known to the table in core/ alone' "(cli|core|formats)/$any
 forbid 'the pipeline is above this' "(formats|cpu|cuda)/$any" 'core/(pipeline|external).*\.h'
 forbid 'a job on its way is the pipeline'\''s' "(cli|bench)/$any" 'core/(pipeline_run|external_[a-z]+)\.h'
 forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" \
-    'core/(pipeline|pipeline_run|pipeline_lines|external_[a-z]+)\.[ch]'
+    'core/(pipeline|pipeline_[a-z]+|external_[a-z]+)\.[ch]'
 forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/|bench/bench_)options\.c'
 forbid 'zstd.h is for formats/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/zstd\.c'
 forbid 'CUB is for bench/cub_peers.cu' "$any" "(cub|thrust)/$any" 'bench/cub_peers\.cu'

@@ -253,30 +253,30 @@ ok_prints 'a closed pipe with SIGPIPE ignored is an error, raw numbers' \
 
 # ---- standard output that is a file --------------------------------------------------------------
 
-# A large one is mapped if it is new, and four threads may write; the library that makes calls fail
+# A large one is mapped if it is new, and four threads may write: the library that makes calls fail
 # says that there are four processors. Whatever it is, what others write stays, before and behind.
 set -o pipefail
 head -c 20000000 /dev/zero | tr '\0' 'x' >large
-ones() { "$GPUSORT" --device=cpu --parallel=4 --format=raw --type=u8 large; }
-library=$(dirname "$GPUSORT")/tests/fault_library.so
-{ [ -f "$library" ] && ! grep -q __asan_init "$GPUSORT"; } || library=
-for preload in '' $library; do
-    export LD_PRELOAD=$preload
-    ones >got
-    ok_same_bytes "a new file ${preload:+, mapped}" got large
-    { ones && echo behind && ones; } >got
-    ok_same_bytes "what comes behind it ${preload:+, mapped}" got \
-        <(cat large <(echo behind) large)
-    { echo before && ones; } >got
-    ok_same_bytes "what was there before ${preload:+, mapped}" got <(cat <(echo before) large)
-    ones >>got
-    ok_same_bytes "what it is appended to ${preload:+, mapped}" got \
-        <(cat <(echo before) large large)
-    head -c 30000000 /dev/zero >got
-    ones 1<>got
-    ok_same_bytes "what is longer ${preload:+, mapped}" got \
-        <(cat large <(head -c 10000000 /dev/zero))
-done
-unset LD_PRELOAD
+built=$(dirname "$GPUSORT")/tests
+if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] &&
+    ! grep -q __asan_init "$GPUSORT"; then
+    ones() {
+        LD_PRELOAD=$built/fault_library.so "$built/gpusort_apart" --device=cpu --parallel=4 \
+            --format=raw --type=u8 large
+    }
+else
+    ones() { "$GPUSORT" --device=cpu --parallel=4 --format=raw --type=u8 large; }
+fi
+ones >got
+ok_same_bytes 'a new file' got large
+{ ones && echo behind && ones; } >got
+ok_same_bytes 'what comes behind it' got <(cat large <(echo behind) large)
+{ echo before && ones; } >got
+ok_same_bytes 'what was there before' got <(cat <(echo before) large)
+ones >>got
+ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)
+head -c 30000000 /dev/zero >got
+ones 1<>got
+ok_same_bytes 'what is longer' got <(cat large <(head -c 10000000 /dev/zero))
 
 done_testing

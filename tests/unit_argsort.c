@@ -82,7 +82,7 @@ static void check_pairs(const struct argsort *argsort, const double *values, con
 {
     struct key_index items[16];
     const struct chunk chunk = {.items = items, .capacity = count, .count = count};
-    argsort_fill(argsort, keys, 0, &chunk, 2);
+    argsort_fill(argsort, keys, 0, &chunk, 2, &(struct argsort_taps){NULL, NULL});
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++) {
             const uint64_t a = key_of(argsort, items, i), b = key_of(argsort, items, j);
@@ -132,7 +132,7 @@ static void an_index_comes_back(void **state)
         const struct argsort argsort = make(ids[k], ENDIAN_LITTLE, true, (size_t)1 << 32);
         const uint64_t first = ((uint64_t)1 << 32) - count;
         const struct chunk chunk = {.items = items, .capacity = count, .count = count};
-        argsort_fill(&argsort, keys, first, &chunk, 3);
+        argsort_fill(&argsort, keys, first, &chunk, 3, &(struct argsort_taps){NULL, NULL});
         for (size_t i = 0; i < count; i++) {
             assert_true(argsort_index(&argsort, items, i) == first + i);
             assert_true(key_of(&argsort, items, i) == key_of(&argsort, items, 0));

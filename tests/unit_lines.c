@@ -84,10 +84,13 @@ static void sort_files(size_t inputs, bool descending, unsigned threads, size_t 
         assert_true(items[i - 1].key <= items[i].key);
 
     const struct sink_spec spec = {"out", &codecs[0], 0, threads};
+    struct lines_written written;
     struct sink *sink;
-    if (!sink_open(&spec, &sink, &error) || !lines_write(lines, items, count, sink, &error) ||
-        !sink_commit(sink, &error))
+    if (!sink_open(&spec, &sink, &error) ||
+        !lines_write(lines, items, count, sink, &written, &error) || !sink_commit(sink, &error))
         fail_msg("%s", error.message);
+    assert_int_equal(written.disorder, 0);
+    assert_true(check_sum_equal(written.text, lines_sum(lines)));
     free(items);
     lines_free(lines);
 }

@@ -141,6 +141,7 @@ static void sort_ours(const struct line_order *order, unsigned threads, struct k
 {
     struct error error = {0};
     struct source *source;
+    struct lines_written written;
     struct sink *sink;
     struct lines *lines = lines_create(threads, order);
     assert_non_null(lines);
@@ -159,9 +160,13 @@ static void sort_ours(const struct line_order *order, unsigned threads, struct k
     for (size_t i = 1; i < count; ++i)
         assert_true(items[i - 1].key <= items[i].key);
     const struct sink_spec spec = {"out", &codecs[0], 0, threads};
-    if (!sink_open(&spec, &sink, &error) || !lines_write(lines, items, count, sink, &error) ||
-        !sink_commit(sink, &error) || !lines_number(lines, items, count, &error))
+    if (!sink_open(&spec, &sink, &error) ||
+        !lines_write(lines, items, count, sink, &written, &error) || !sink_commit(sink, &error) ||
+        !lines_number(lines, items, count, &error))
         fail_msg("%s", error.message);
+    assert_int_equal(written.disorder, 0);
+    if (count == lines_count(lines))
+        assert_true(check_sum_equal(written.text, lines_sum(lines)));
     lines_free(lines);
     *numbers = items;
 }

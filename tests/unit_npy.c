@@ -217,7 +217,7 @@ static void write_npy(const struct layout *layout, const void *items, const stru
     struct sink *sink;
     assert_true(sink_open(&(struct sink_spec){"x.npy", codec, 0, 1}, &sink, &error));
     assert_true(format_npy.write_header(sink, layout, &error));
-    assert_true(format_npy.write_keys(sink, layout, items, layout->count, &error));
+    assert_true(format_npy.write_keys(sink, layout, items, layout->count, NULL, &error));
     assert_true(sink_commit(sink, &error));
 }
 

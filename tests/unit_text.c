@@ -60,7 +60,8 @@ static void write_items(enum key_type_id id, const void *items, size_t count)
     const struct sink_spec spec = {output_path, &codecs[0], 0, 2};
     struct sink *sink;
     if (!sink_open(&spec, &sink, &error) || !format_text.write_header(sink, &layout, &error) ||
-        !format_text.write_keys(sink, &layout, items, count, &error) || !sink_commit(sink, &error))
+        !format_text.write_keys(sink, &layout, items, count, NULL, &error) ||
+        !sink_commit(sink, &error))
         fail_msg("%s", error.message);
 }
 
@@ -114,7 +115,7 @@ static void big_endian_items_are_written(void **state)
     struct sink *sink;
     char found[32];
     assert_true(sink_open(&spec, &sink, &error));
-    assert_true(format_text.write_keys(sink, &layout, items, 2, &error));
+    assert_true(format_text.write_keys(sink, &layout, items, 2, NULL, &error));
     assert_true(sink_commit(sink, &error));
     FILE *file = fopen(output_path, "r");
     assert_non_null(file);

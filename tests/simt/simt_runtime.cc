@@ -826,13 +826,30 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
     });
 }
 
+/* SIMT_FLIP=upload or download: the first copy of so many bytes or more, that way, turns a bit
+ * over; tests/proof.sh. */
+void flip_bit(void *to, size_t bytes, cudaMemcpyKind kind)
+{
+    static bool has_flipped;
+    const char *const flip = getenv("SIMT_FLIP");
+    if (!flip || has_flipped || bytes < 4096 ||
+        strcmp(flip, kind == cudaMemcpyHostToDevice ? "upload" : "download") != 0 ||
+        (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost))
+        return;
+    has_flipped = true;
+    static_cast<unsigned char *>(to)[bytes / 2] ^= 1;
+}
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
     return api_call("cudaMemcpyAsync").run([&] {
         if (const cudaError_t error = check_copy(to, from, bytes, kind))
             return error;
-        give_work(work_of(stream), [=] { copy_bytes(to, from, bytes); });
+        give_work(work_of(stream), [=] {
+            copy_bytes(to, from, bytes);
+            flip_bit(to, bytes, kind);
+        });
         if (is_pageable(to, bytes) || is_pageable(from, bytes))
             run_all(*work_of(stream));
         return cudaSuccess;

@@ -1,0 +1,260 @@
+/* check_kernels.cc - see check_kernels.h.
+ *
+ * Keys go through the loops in blocks of a constant size, so that compilers make vectors of them:
+ * once for each width and, on x86, for each kind of vectors, of which the best that the machine has
+ * are chosen when the program starts. A block stays in the first cache, so hash and order are loops
+ * of their own. C++ for its templates on the width.
+ */
+#include "core/check_kernels.h"
+
+#include "core/backend.h"
+#include "core/check_hash.h"
+
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#    define FOR_ALL_VECTORS                                                                        \
+        __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#    define FOR_ALL_VECTORS
+#endif
+
+/* Into the loops of every kind of vectors. */
+#define INLINE static inline __attribute__((always_inline))
+
+static constexpr size_t block_bytes = 4096;
+
+/* Keys where they stand, whatever they were stored as. */
+typedef uint8_t __attribute__((may_alias)) key_8;
+typedef uint16_t __attribute__((may_alias)) key_16;
+typedef uint32_t __attribute__((may_alias)) key_32;
+typedef uint64_t __attribute__((may_alias)) key_64;
+
+/* ---- Hash ---- */
+
+template <typename Key>
+INLINE uint64_t hash_wide(const void *memory, size_t count)
+{
+    const Key *const keys = static_cast<const Key *>(memory);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += check_mix(keys[i]);
+    return sum;
+}
+
+/* A sum of 32 bits is the upper half of one of 64. */
+template <typename Key>
+INLINE uint64_t hash_narrow(const void *memory, size_t count)
+{
+    const Key *const keys = static_cast<const Key *>(memory);
+    uint32_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += check_mix_narrow(keys[i]);
+    return static_cast<uint64_t>(sum) << 32;
+}
+
+static uint64_t hash_pairs(const void *memory, size_t count)
+{
+    const struct key_index *const pairs = static_cast<const struct key_index *>(memory);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += check_mix_pair(pairs[i].key, pairs[i].index);
+    return sum;
+}
+
+INLINE uint64_t hash_width(unsigned width, const void *keys, size_t bytes)
+{
+    switch (width) {
+    case 1:
+        return hash_narrow<key_8>(keys, bytes);
+    case 2:
+        return hash_narrow<key_16>(keys, bytes / 2);
+    case 4:
+        return hash_wide<key_32>(keys, bytes / 4);
+    default:
+        return hash_wide<key_64>(keys, bytes / 8);
+    }
+}
+
+FOR_ALL_VECTORS static uint64_t hash_block(unsigned width, const void *keys)
+{
+    return hash_width(width, keys, block_bytes);
+}
+
+uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count)
+{
+    if (key_bytes == sizeof(struct key_index))
+        return hash_pairs(keys, count);
+    const unsigned char *const memory = static_cast<const unsigned char *>(keys);
+    const size_t bytes = count * key_bytes;
+    uint64_t sum = 0;
+    size_t at = 0;
+    for (; bytes - at >= block_bytes; at += block_bytes)
+        sum += hash_block(key_bytes, memory + at);
+    return sum + hash_width(key_bytes, memory + at, bytes - at);
+}
+
+/* ---- Order ---- */
+
+template <typename Key>
+INLINE void encode_keys(struct key_order order, const Key *keys, size_t count, Key *ordered)
+{
+    for (size_t i = 0; i < count; i++)
+        ordered[i] = static_cast<Key>(key_order_encode(order, 8 * sizeof(Key), keys[i]));
+}
+
+/* With a loop for each order that needs one of its own, so that none has a branch in it. */
+template <typename Key>
+INLINE void encode(struct key_order order, const Key *keys, size_t count, Key *ordered)
+{
+    struct key_order plain = order;
+    plain.swap_bytes = false;
+    if (order.swap_bytes) {
+        encode_keys(order, keys, count, ordered);
+    } else if (order.kind == KEY_FLOAT) {
+        plain.kind = KEY_FLOAT;
+        encode_keys(plain, keys, count, ordered);
+    } else {
+        plain.complement ^= order.kind == KEY_SIGNED ? 1ull << (8 * sizeof(Key) - 1) : 0;
+        plain.kind = KEY_UNSIGNED;
+        encode_keys(plain, keys, count, ordered);
+    }
+}
+
+/* None of ordered[1..count] is less than the one before it. */
+template <typename Key>
+INLINE bool is_ascending(const Key *ordered, size_t count)
+{
+    Key wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        const Key a = ordered[i], b = ordered[i + 1];
+        wrong = static_cast<Key>(wrong | ((b < a ? b : a) ^ a));
+    }
+    return wrong == 0;
+}
+
+/* Whether a block of keys, of which `before` are the ordered bits before it, is in order. */
+template <typename Key>
+INLINE bool is_in_order(struct key_order order, uint64_t before, const void *keys)
+{
+    constexpr size_t count = block_bytes / sizeof(Key);
+    Key ordered[count + 1];
+    ordered[0] = static_cast<Key>(before);
+    encode(order, static_cast<const Key *>(keys), count, ordered + 1);
+    return is_ascending(ordered, count);
+}
+
+FOR_ALL_VECTORS static bool block_is_in_order(unsigned width, struct key_order order,
+                                              uint64_t before, const void *keys)
+{
+    switch (width) {
+    case 1:
+        return is_in_order<key_8>(order, before, keys);
+    case 2:
+        return is_in_order<key_16>(order, before, keys);
+    case 4:
+        return is_in_order<key_32>(order, before, keys);
+    default:
+        return is_in_order<key_64>(order, before, keys);
+    }
+}
+
+static uint64_t ordered_bits(unsigned width, struct key_order order, const void *key)
+{
+    uint64_t stored = 0;
+    memcpy(&stored, key, width);
+    return key_order_encode(order, 8 * width, stored);
+}
+
+/* One by one. */
+static size_t find_in_keys(unsigned width, struct key_order order, uint64_t before,
+                           const unsigned char *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t ordered = ordered_bits(width, order, keys + i * width);
+        if (ordered < before)
+            return i;
+        before = ordered;
+    }
+    return count;
+}
+
+static size_t find_in_pairs(const void *previous, const void *keys, size_t count)
+{
+    const struct key_index *const pairs = static_cast<const struct key_index *>(keys);
+    struct key_index before = {0, 0};
+    if (previous)
+        memcpy(&before, previous, sizeof before);
+    for (size_t i = 0; i < count; i++) {
+        const struct key_index pair = pairs[i];
+        if (pair.key < before.key || (pair.key == before.key && pair.index < before.index))
+            return i;
+        before = pair;
+    }
+    return count;
+}
+
+size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
+                           const void *keys, size_t count)
+{
+    if (key_bytes == sizeof(struct key_index))
+        return find_in_pairs(previous, keys, count);
+    const unsigned char *const memory = static_cast<const unsigned char *>(keys);
+    const size_t block = block_bytes / key_bytes;
+    uint64_t before = previous ? ordered_bits(key_bytes, order, previous) : 0;
+    size_t i = 0;
+    for (; count - i >= block; i += block) {
+        const unsigned char *const first = memory + i * key_bytes;
+        if (!block_is_in_order(key_bytes, order, before, first))
+            return i + find_in_keys(key_bytes, order, before, first, block);
+        before = ordered_bits(key_bytes, order, first + (block - 1) * key_bytes);
+    }
+    return i + find_in_keys(key_bytes, order, before, memory + i * key_bytes, count - i);
+}
+
+/* ---- Text ---- */
+
+INLINE uint64_t sum_words(uint64_t first, const unsigned char *data, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t word;
+        memcpy(&word, data + i * sizeof word, sizeof word);
+        sum += word * check_text_factor(first + i);
+    }
+    return sum;
+}
+
+FOR_ALL_VECTORS static uint64_t sum_block(uint64_t first, const unsigned char *data)
+{
+    return sum_words(first, data, block_bytes / sizeof(uint64_t));
+}
+
+/* Bytes of one word, from its byte `place` on. */
+static uint64_t sum_part(uint64_t place, const unsigned char *data, size_t bytes)
+{
+    uint64_t word = 0;
+    memcpy(&word, data, bytes);
+    return (word << 8 * (place % sizeof word)) * check_text_factor(place / sizeof word);
+}
+
+uint64_t check_sum_text(uint64_t place, const void *data, size_t bytes)
+{
+    constexpr size_t word_bytes = sizeof(uint64_t);
+    const unsigned char *at = static_cast<const unsigned char *>(data);
+    const size_t to_word = (word_bytes - place % word_bytes) % word_bytes;
+    const size_t head = to_word < bytes ? to_word : bytes;
+    uint64_t sum = head > 0 ? sum_part(place, at, head) : 0;
+    uint64_t word = (place + head) / word_bytes;
+    size_t left = bytes - head;
+    at += head;
+    for (; left >= block_bytes; left -= block_bytes, at += block_bytes) {
+        sum += sum_block(word, at);
+        word += block_bytes / word_bytes;
+    }
+    sum += sum_words(word, at, left / word_bytes);
+    const size_t rest = left % word_bytes;
+    if (rest > 0)
+        sum += sum_part((word + left / word_bytes) * word_bytes, at + left - rest, rest);
+    return sum;
+}

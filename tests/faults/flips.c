@@ -1,0 +1,132 @@
+/* flips.c - turns one bit over on the path of the data. Linked into build/tests/gpusort_flips in
+ * front of functions of the program (ld --wrap), so that gpusort itself has no hook;
+ * tests/proof.sh.
+ *
+ *   FLIP=STAGE     the first time that the data of the stage goes by
+ *   FLIP=STAGE:N   the Nth time
+ *
+ * The bit is the lowest of the byte in the middle. A stage is the name of a row below; those of a
+ * device are the stand-in's (tests/simt/simt_runtime.cc).
+ */
+#include "core/argsort.h"
+#include "core/check.h"
+#include "cpu/radix_sort.h"
+#include "formats/lines.h"
+#include "formats/output_file.h"
+#include "formats/sink.h"
+#include "formats/spill.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* By the thread that puts a buffer, until the buffer is sealed. */
+static _Thread_local bool is_put;
+
+/* True when it is this stage's turn. */
+static bool is_turn(const char *stage)
+{
+    static atomic_int calls;
+    const char *const flip = getenv("FLIP");
+    const size_t length = strlen(stage);
+    if (!flip || strncmp(flip, stage, length) != 0 || (flip[length] && flip[length] != ':'))
+        return false;
+    return atomic_fetch_add(&calls, 1) + 1 == (flip[length] ? atoi(flip + length + 1) : 1);
+}
+
+static void flip(const char *stage, const void *data, size_t bytes)
+{
+    if (bytes > 0 && is_turn(stage))
+        ((unsigned char *)data)[bytes / 2] ^= 1;
+}
+
+static void flip_in_file(const char *stage, int file, uint64_t begin, uint64_t bytes)
+{
+    unsigned char byte;
+    const off_t place = (off_t)(begin + bytes / 2);
+    if (bytes == 0 || !is_turn(stage) || pread(file, &byte, 1, place) != 1)
+        return;
+    byte ^= 1;
+    if (pwrite(file, &byte, 1, place) != 1)
+        abort();
+}
+
+/* The function behind, and the one in front of it. */
+#define WRAP(type, name, parameters)                                                               \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters
+
+/* "keys": numbers that items are to be made of; "items": those items. */
+WRAP(void, argsort_fill,
+     (const struct argsort *argsort, const void *keys, uint64_t first, const struct chunk *chunk,
+      unsigned threads, const struct argsort_taps *taps))
+{
+    flip("keys", keys, chunk->count * argsort->key_bytes);
+    __real_argsort_fill(argsort, keys, first, chunk, threads, taps);
+    flip("items", chunk->items, chunk->count * argsort->item_bytes);
+}
+
+/* "read": what the CPU is to sort; "sort": what it has sorted. */
+WRAP(void, radix_sort, (const struct radix_task *task, void *items, void *scratch))
+{
+    flip("read", items, task->count * task->item_bytes);
+    __real_radix_sort(task, items, scratch);
+    flip("sort", items, task->count * task->item_bytes);
+}
+
+/* "write": what the sink is given. */
+WRAP(bool, sink_write_seen,
+     (struct sink * sink, const void *data, size_t bytes, struct tap *tap, struct error *error))
+{
+    flip("write", data, bytes);
+    return __real_sink_write_seen(sink, data, bytes, tap, error);
+}
+
+/* "buffer": what a buffer of the sink's holds, behind those that filled it. */
+WRAP(bool, sink_put, (struct sink * sink, unsigned char *buffer, size_t bytes, struct error *error))
+{
+    is_put = true;
+    return __real_sink_put(sink, buffer, bytes, error);
+}
+
+WRAP(struct check_sum, text_check_sum, (uint64_t place, const void *data, size_t bytes))
+{
+    const struct check_sum sum = __real_text_check_sum(place, data, bytes);
+    if (is_put)
+        flip("buffer", data, bytes);
+    is_put = false;
+    return sum;
+}
+
+/* "spill": a run on disk. */
+WRAP(bool, spill_end, (struct spill_run * run, struct error *error))
+{
+    const bool ok = __real_spill_end(run, error);
+    flip_in_file("spill", run->file, run->begin, run->bytes);
+    return ok;
+}
+
+/* "file": what was written, before it is verified. */
+WRAP(bool, output_file_store, (struct output_file * output, const char *name, struct error *error))
+{
+    const bool ok = __real_output_file_store(output, name, error);
+    flip_in_file("file", output->file, 0, output->claimed);
+    return ok;
+}
+
+/* "text": lines that were read; "gather": lines that are to be written. */
+WRAP(bool, lines_index, (struct lines * lines, struct error *error))
+{
+    flip("text", lines_whole_text(lines), lines_bytes(lines));
+    return __real_lines_index(lines, error);
+}
+
+WRAP(bool, lines_write,
+     (const struct lines *lines, const struct key_index *items, size_t count, struct sink *sink,
+      struct lines_written *written, struct error *error))
+{
+    flip("gather", lines_whole_text(lines), lines_bytes(lines));
+    return __real_lines_write(lines, items, count, sink, written, error);
+}

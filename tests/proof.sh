@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# What is written is proved to be what was read, in order, and --verify proves it in the file. A bit
+# turned over anywhere on the way (tests/faults/flips.c; on the stand-in's bus, its SIMT_FLIP) is
+# found: status 2, one line that says so, and the old output is left.
+. "$(dirname "$0")/lib.sh"
+need_numpy
+stand_in=no
+if [ "$(basename "$(dirname "$GPUSORT")")" = simt ]; then
+    stand_in=yes GPUSORT_DEVICE=gpu
+fi
+
+# ---- nothing is wrong ----------------------------------------------------------------------------
+
+"$numpy" - <<'END'
+import numpy as np
+random = np.random.default_rng(5)
+count = 300007
+for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"):
+    if name[0] == "f":
+        keys = random.standard_normal(count).astype("<" + name)
+        keys[::1000], keys[1::1000], keys[2::1000] = np.nan, -np.nan, -0.0
+    else:
+        limits = np.iinfo(name)
+        keys = random.integers(limits.min, limits.max, count, dtype=name, endpoint=True)
+    np.save(name + ".npy", keys)
+    keys.astype(">" + name).tofile(name + ".big")
+    np.sort(keys).astype(">" + name).tofile(name + ".big.sorted")
+END
+declare -A types=([f8]=f64 [f4]=f32 [i8]=i64 [i4]=i32 [i2]=i16 [i1]=i8 [u8]=u64 [u4]=u32 [u2]=u16
+    [u1]=u8)
+scale=$(full_or_small 30000 3000)
+seq "$scale" | shuf --random-source=<(yes) | sed 's/\(.\)$/\1 \1/' >lines.txt
+for i in 1 2 3 4; do seq "$((30000 * i))" -1 "$((30000 * i - 29999))"; done >parts.txt
+head -n 2000 lines.txt lines.txt | grep -v '^==\|^$' >twice.txt
+printf %s "$(cat lines.txt)" >open.txt
+
+all='proof +what was written is what was read, in order; verified in the file'
+some='proof +what was written is in order; verified in the file'
+for name in "${!types[@]}"; do
+    ok_says "${types[$name]}: an array" "$all" -- gpusort -v --verify "$name.npy" -o got
+    ok_says "${types[$name]}: an array, descending, compressed" "$all" -- \
+        gpusort -v -r --verify --zstd "$name.npy" -o got
+    # -0 and 0 are equal to NumPy, and NaNs of two signs.
+    case $name in f*) continue ;; esac
+    ok_writes "${types[$name]}: big endian, verified" "$name.big.sorted" -- \
+        --verify --type="${types[$name]}" --endian=big --format=raw "$name.big"
+done
+for arguments in --argsort '--argsort --output-format=text' --output-format=text \
+    '--zstd --output-format=text' '-S 8M' '--argsort -S 8M' --parallel=1; do
+    # shellcheck disable=SC2086 # several words
+    ok_says "f64: $arguments" "$all" -- gpusort -v --verify $arguments f8.npy -o got
+done
+ok_says '--top: what was left out is not looked at' "$some" -- \
+    gpusort -v --verify --top=1000 f8.npy -o got
+printf '\377\377\377\377\050\265\057\375' >magic.u32
+ok_says 'numbers that begin as zstd does' "$all" -- gpusort -v --verify magic.u32 -o got
+ok_says 'no number' "$all" -- gpusort -v --verify --type=f64 --format=raw /dev/null -o got
+for arguments in -n -g '-n -r' '-n -s' '-n --parallel=1' '-n --zstd' '-n --header=3' '-k 2n -k 1'; do
+    for file in lines.txt open.txt twice.txt; do
+        # shellcheck disable=SC2086 # several words
+        ok_says "lines: $arguments $file" "$all" -- gpusort -v --verify $arguments "$file" -o got
+    done
+done
+ok_says 'lines: in parts' "$all" -- gpusort -v --verify -n -S 1M parts.txt -o got
+ok_says 'lines: -u' "$some" -- gpusort -v --verify -n -u twice.txt -o got
+ok_says 'lines: --argsort' "$all" -- gpusort -v --verify -n --argsort twice.txt -o got
+sort -n lines.txt >sorted.txt
+ok_says 'lines: -m' 'proof +no line was lost or changed; verified in the file' -- \
+    env GPUSORT_DEVICE= "$GPUSORT" -v --verify -m -n sorted.txt sorted.txt -o got
+ok_says 'no line' "$all" -- gpusort -v --verify -n /dev/null -o got
+
+# ---- what cannot be verified ---------------------------------------------------------------------
+
+needs='standard output: --verify reads back what was written: it needs a regular file, named by -o'
+ok_fails_with '--verify: a pipe' 2 "$needs" -- gpusort --verify lines.txt
+ok_fails_with '--verify: a device' 2 '/dev/null: --verify reads back' -- \
+    gpusort --verify lines.txt -o /dev/null
+ok_fails_with '--verify: -c writes nothing' 2 '--verify is for what is written' -- \
+    gpusort --verify -c lines.txt
+
+# ---- bits turned over ----------------------------------------------------------------------------
+
+flips=$(dirname "$GPUSORT")/tests/gpusort_flips
+
+# caught NAME STAGE ARGUMENT...: the bit of that stage is turned over, and the proof fails.
+caught() {
+    local name=$1 stage=$2
+    shift 2
+    refused "a bit is turned over: $name" "out: the proof failed: .* is left as it was" -- \
+        env FLIP="$stage" "$flips" "$@" -o "$target"
+}
+
+if [ -x "$flips" ]; then
+    for name in f8 u4 i2 u1; do
+        caught "${types[$name]}: before the sort" read "$name.npy"
+        caught "${types[$name]}: after the sort" sort "$name.npy"
+        caught "${types[$name]}: before it is written" write "$name.npy"
+        caught "${types[$name]}: before it is compressed" write --zstd "$name.npy"
+        caught "${types[$name]}: as text, after the sort" sort --output-format=text "$name.npy"
+        caught "${types[$name]}: in the text" buffer --output-format=text "$name.npy"
+        caught "${types[$name]}: in the file" file --verify "$name.npy"
+        caught "${types[$name]}: in the text in the file" file --verify --output-format=text \
+            "$name.npy"
+        for stage in keys items read sort buffer; do
+            caught "${types[$name]}: indices, $stage" $stage --argsort "$name.npy"
+        done
+        caught "${types[$name]}: indices in the file" file --verify --argsort "$name.npy"
+    done
+    caught 'f64: in a part on disk' spill -S 8M f8.npy
+    caught 'f64: in the last part on disk' spill:2 -S 8M f8.npy
+    caught 'f64: indices, in a part on disk' spill --argsort -S 8M f8.npy
+    caught 'lines: in a part on disk' spill -n -S 1M parts.txt
+    caught 'lines: in the last part on disk' spill:2 -g -S 1M parts.txt
+    caught 'lines: of a part, before they are sorted' text -n -S 1M parts.txt
+    caught 'lines: of a part, before they are gathered' gather:2 -n -S 1M parts.txt
+    caught 'merge: when lines are merged' buffer -m -n sorted.txt sorted.txt
+    caught 'merge: in the file' file -m -n --verify sorted.txt sorted.txt
+    for order in -n -g '-n -r' '-k 2n -k 1n'; do
+        # shellcheck disable=SC2086 # several words
+        {
+            caught "lines $order: before they are sorted" text $order lines.txt
+            caught "lines $order: before they are gathered" gather $order lines.txt
+            caught "lines $order: items, before they are sorted" read $order lines.txt
+            caught "lines $order: when they are gathered" buffer $order lines.txt
+            caught "lines $order: in the file" file --verify $order lines.txt
+        }
+    done
+fi
+
+# On the bus of the stand-in.
+if [ "$stand_in" = yes ]; then
+    export FLIP=no
+    flips=$GPUSORT
+    for way in upload download; do
+        export SIMT_FLIP=$way
+        caught "f64: $way" no --device=gpu f8.npy
+        caught "u8: $way" no --device=gpu u1.npy
+        caught "f64: indices, $way" no --device=gpu --argsort f8.npy
+        caught "f64: parts, $way" no --device=gpu --device-memory=8M f8.npy
+        caught "lines -n: $way" no --device=gpu -n lines.txt
+        caught "lines -n: parts, $way" no --device=gpu --device-memory=1M -n parts.txt
+    done
+fi
+done_testing

@@ -1,0 +1,205 @@
+/* unit_check.c - the sums and the look at the order that the proof of output is made of, against
+ * loops over single keys and bytes.
+ */
+#include "core/argsort.h"
+#include "core/check.h"
+#include "core/check_hash.h"
+#include "core/check_kernels.h"
+#include "core/check_line.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Keys of some blocks and a part of one. */
+#define KEYS_BYTES ((size_t)3 * 4096 + 1000)
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t draw(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    return random_state ^= random_state << 17;
+}
+
+static uint64_t load(const unsigned char *keys, size_t i, unsigned width)
+{
+    uint64_t key = 0;
+    memcpy(&key, keys + i * width, width);
+    return key;
+}
+
+/* What the kernels say of keys, one by one. */
+static uint64_t sum_of(const unsigned char *keys, size_t count, unsigned width)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += width < 4 ? (uint64_t)check_mix_narrow((uint32_t)load(keys, i, width)) << 32
+                         : check_mix(load(keys, i, width));
+    return sum;
+}
+
+static void test_hash(void **state)
+{
+    (void)state;
+    unsigned char *const keys = malloc(KEYS_BYTES);
+    for (size_t i = 0; i < KEYS_BYTES; i++)
+        keys[i] = (unsigned char)draw();
+    for (unsigned width = 1; width <= 8; width *= 2) {
+        for (size_t count = 0; count <= KEYS_BYTES / width; count += 1 + count / 3)
+            assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
+        const size_t count = KEYS_BYTES / width;
+        const uint64_t before = check_hash_keys(width, keys, count);
+        for (size_t bit = 0; bit < 8 * width; bit++) { /* of the last key */
+            keys[(count - 1) * width + bit / 8] ^= (unsigned char)(1u << bit % 8);
+            assert_int_not_equal(check_hash_keys(width, keys, count), before);
+            keys[(count - 1) * width + bit / 8] ^= (unsigned char)(1u << bit % 8);
+        }
+    }
+    free(keys);
+}
+
+/* An xor would not see these. */
+static void test_pairs_of_equal_keys(void **state)
+{
+    (void)state;
+    const uint64_t before[] = {7, 7, 9}, lost[] = {8, 8, 9}, twice[] = {9, 9, 9};
+    assert_int_not_equal(check_hash_keys(8, before, 3), check_hash_keys(8, lost, 3));
+    assert_int_not_equal(check_hash_keys(8, before, 3), check_hash_keys(8, twice, 3));
+}
+
+static void fill_sorted(unsigned char *keys, size_t count, unsigned width, struct key_order order)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t step = (key_bits_mask(8 * width) / count + 1) * i;
+        const uint64_t ordered = step < key_bits_mask(8 * width) ? step : key_bits_mask(8 * width);
+        const uint64_t stored = key_order_decode(order, 8 * width, ordered);
+        memcpy(keys + i * width, &stored, width);
+    }
+}
+
+/* Of sorted keys, none is found; one that is exchanged with another, at its place. */
+static void check_order(unsigned width, struct key_order order)
+{
+    const size_t count = KEYS_BYTES / width;
+    unsigned char *const keys = malloc(KEYS_BYTES);
+    fill_sorted(keys, count, width, order);
+    assert_int_equal(check_find_disorder(width, order, NULL, keys, count), count);
+    for (size_t i = 1; i < count; i += 1 + i / 5) {
+        const uint64_t kept = load(keys, i, width), least = key_order_decode(order, 8 * width, 0);
+        const uint64_t before = key_order_encode(order, 8 * width, load(keys, i - 1, width));
+        memcpy(keys + i * width, &least, width);
+        assert_int_equal(check_find_disorder(width, order, NULL, keys, count),
+                         before > 0 ? i : count);
+        assert_int_equal(
+            check_find_disorder(width, order, keys + (i - 1) * width, keys + i * width, count - i),
+            before > 0 ? 0 : count - i);
+        memcpy(keys + i * width, &kept, width);
+    }
+    free(keys);
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < KEY_TYPE_COUNT; i++)
+        for (unsigned way = 0; way < 8; way++) {
+            const struct key_type *const type = &key_types[i];
+            const enum nan_rule nan = way & 1 ? NAN_FIRST : NAN_GREATEST;
+            const enum key_endian endian = way & 2 ? ENDIAN_BIG : ENDIAN_LITTLE;
+            check_order(type->bytes, key_order_make(type, endian, nan, way & 4));
+        }
+}
+
+/* Pieces that are seen last first, by a check of ordered keys. */
+static void test_pieces(void **state)
+{
+    (void)state;
+    enum { COUNT = 10000, PIECE = 1024 };
+    uint64_t keys[COUNT];
+    const struct key_order order = key_order_identity();
+    for (size_t misplaced = 0; misplaced < COUNT; misplaced += 512) {
+        struct key_check check;
+        key_check_start_ordered(&check, 8, order);
+        for (size_t i = 0; i < COUNT; i++)
+            keys[i] = i == misplaced && i > 0 ? 0 : i + 1;
+        for (size_t chunk = 0; chunk < 2; chunk++) {
+            const uint64_t *const first = keys + chunk * COUNT / 2;
+            key_check_begin_chunk(&check, first, COUNT / 2);
+            for (size_t piece = (COUNT / 2 - 1) / PIECE + 1; piece-- > 0;) {
+                const size_t begin = piece * PIECE, left = COUNT / 2 - begin;
+                tap_see(&check.tap, first + begin, (left < PIECE ? left : PIECE) * 8);
+            }
+        }
+        assert_int_equal(check.sum.count, COUNT);
+        assert_int_equal(check.sum.hash, check_hash_keys(8, keys, COUNT));
+        assert_int_equal(check.disorder, misplaced > 0 ? misplaced + 1 : 0);
+    }
+}
+
+/* A byte at a time. */
+static uint64_t sum_of_text(uint64_t place, const unsigned char *text, size_t bytes)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < bytes; i++)
+        sum += ((uint64_t)text[i] << 8 * ((place + i) % 8)) * check_text_factor((place + i) / 8);
+    return sum;
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    unsigned char *const text = malloc(KEYS_BYTES);
+    for (size_t i = 0; i < KEYS_BYTES; i++)
+        text[i] = (unsigned char)draw();
+    for (unsigned round = 0; round < 500; round++) {
+        const size_t begin = draw() % 40, bytes = draw() % (KEYS_BYTES - begin);
+        const size_t cut = bytes > 0 ? draw() % bytes : 0;
+        const uint64_t place = draw() % 3 == 0 ? draw() % 9 : draw() >> 20;
+        const uint64_t sum = sum_of_text(place, text + begin, bytes);
+        assert_int_equal(check_sum_text(place, text + begin, bytes), sum);
+        assert_int_equal(check_sum_text(place, text + begin, cut) +
+                             check_sum_text(place + cut, text + begin + cut, bytes - cut),
+                         sum);
+    }
+    for (size_t bytes = 1; bytes <= CHECK_LINE_BYTES; bytes++)
+        for (uint64_t place = 0; place < 24; place++)
+            assert_int_equal(check_sum_line(place, text + 3, bytes),
+                             sum_of_text(place, text + 3, bytes));
+    free(text);
+}
+
+static void test_indices(void **state)
+{
+    (void)state;
+    struct key_index items[100];
+    struct key_check check;
+    for (size_t i = 0; i < 100; i++)
+        items[i] = (struct key_index){.index = (i * 37) % 100, .key = i / 3};
+    key_check_start_lines(&check);
+    key_check_begin_chunk(&check, items, 100);
+    tap_see(&check.tap, items, sizeof items);
+    assert_true(check_sum_equal(check.sum, key_check_indices(100, 2)));
+    assert_int_equal(check.disorder, 0);
+    items[50].index++;
+    items[70].key = 1;
+    key_check_start_lines(&check);
+    key_check_begin_chunk(&check, items, 100);
+    tap_see(&check.tap, items, sizeof items);
+    assert_false(check_sum_equal(check.sum, key_check_indices(100, 2)));
+    assert_int_equal(check.disorder, 71);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hash),  cmocka_unit_test(test_pairs_of_equal_keys),
+        cmocka_unit_test(test_order), cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_text),  cmocka_unit_test(test_indices),
+    };
+    return cmocka_run_group_tests_name("check", tests, NULL, NULL);
+}
