@@ -120,7 +120,7 @@ measure_memory() {
     local gpu_mb=$((6000 / scale)) host_mb=$((4000 / scale))
     table 'in less memory' 'cp, s'
     data f64 2000000000
-    if "$gpusort" --list | grep -q 'gpu.*multiprocessors'; then
+    if "$gpusort" --explain --device=gpu --type=f64 in >/dev/null 2>&1; then
         row 'f64, 16 GB, --device-memory=6G' 'cp in out' \
             "gpusort --type=f64 --device=gpu --device-memory=${gpu_mb}M in -o out"
         row 'the same, -S 4G' 'cp in out' \

@@ -8,7 +8,7 @@ generator that is seeded with S and the number of the run. Its output must be wh
 numbers, or sort(1) of the lines; it must say nothing; and no file may be left beside the output or
 in -T. The last line says how many did.
 
-$GPUSORT is the program under test, by default build/gpusort. The devices are those that it lists.
+$GPUSORT is the program under test, by default build/gpusort. On its GPU too, if it has one.
 """
 
 import argparse
@@ -248,8 +248,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--work")
     words = parser.parse_args()
-    listed = subprocess.run([GPUSORT, "--list"], capture_output=True, text=True, check=True).stdout
-    devices = ["cpu", "auto"] + ["gpu", "gpu"] * ("multiprocessors" in listed or "stand-in" in listed)
+    plan = [GPUSORT, "--explain", "--device=gpu", "--format=raw", "--type=u8", os.devnull]
+    has_gpu = subprocess.run(plan, capture_output=True, check=False).returncode == 0
+    devices = ["cpu", "auto"] + ["gpu", "gpu"] * has_gpu
     begin, bad, total = time.monotonic(), 0, 0
     tasks = [(words.seed, words.first + i, int(words.largest), devices, words.work) for i in range(words.runs)]
     with multiprocessing.Pool(words.jobs) as pool:
