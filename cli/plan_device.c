@@ -197,7 +197,8 @@ static bool find_named_backend(const struct options *options, const struct backe
 static const char *backend_by_size(const struct options *options, struct plan *plan,
                                    const char **reason)
 {
-    bool is_enough = false;
+    const struct backend *const gpu = backend_find("gpu");
+    bool has_gpu = false, is_enough = false;
     if (plan->job.action != JOB_SORT) {
         *reason = "lines are compared as they are read";
         return "cpu";
@@ -206,15 +207,17 @@ static const char *backend_by_size(const struct options *options, struct plan *p
         *reason = "lines are parsed and numbered on the host";
         return "cpu";
     }
-    if (!is_size_known(plan) && !is_selection(plan) && backend_find("gpu"))
+    if (!is_size_known(plan) && !is_selection(plan))
+        has_gpu = gpu && gpu->is_possible();
+    if (has_gpu)
         await_size(options, plan, &is_enough);
     estimate(plan);
     if (!plan->has_estimate && is_enough)
         *reason = "of unknown size, and enough has come to pay for starting the GPU";
     else if (!plan->has_estimate)
-        *reason = is_selection(plan)
-                      ? selection_reason
-                      : "of unknown size, and no room to wait for what a GPU pays for";
+        *reason = is_selection(plan) ? selection_reason
+                  : has_gpu ? "of unknown size, and no room to wait for what a GPU pays for"
+                            : "there is no GPU";
     else if (plan->estimate.cpu_seconds <= plan->estimate.gpu_seconds)
         *reason =
             is_selection(plan) ? selection_reason : "sooner done than a GPU is started and fed";

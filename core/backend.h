@@ -157,6 +157,9 @@ struct backend {
     const struct algorithm *algorithms;
     size_t algorithm_count;
 
+    /* False if the machine surely has no device, which is found out at once. */
+    bool (*is_possible)(void);
+
     /* Fills *facts for a device of this backend; false, with the reason, when it cannot be used. */
     bool (*probe)(unsigned device, struct device_facts *facts, struct error *error);
 

@@ -73,6 +73,11 @@ static void find_name(char *name, size_t name_bytes)
 }
 
 /* Of its memory nothing: what the host has is found where it is shared out. */
+static bool cpu_is_possible(void)
+{
+    return true;
+}
+
 static bool cpu_probe(unsigned device, struct device_facts *facts, struct error *error)
 {
     if (device != 0)
@@ -314,6 +319,7 @@ const struct backend cpu_backend = {
     .summary = "the processor's cores",
     .algorithms = cpu_algorithms,
     .algorithm_count = sizeof cpu_algorithms / sizeof *cpu_algorithms,
+    .is_possible = cpu_is_possible,
     .probe = cpu_probe,
     .look = cpu_probe,
     .keys = &cpu_keys,

@@ -46,6 +46,15 @@ bool cuda_device_find(unsigned device, struct error *error)
     return true;
 }
 
+bool cuda_device_is_possible(void)
+{
+    int version = 0; /* stays 0 without a driver */
+    const cudaError_t status = cudaDriverGetVersion(&version);
+    if (status != cudaSuccess)
+        (void)cudaGetLastError();
+    return status == cudaSuccess && version > 0;
+}
+
 bool cuda_device_look(unsigned device, struct device_facts *facts, struct error *error)
 {
     cudaDeviceProp properties = {};

@@ -8,6 +8,9 @@
  * the first call to fail, and nothing has been loaded. */
 bool cuda_device_find(unsigned device, struct error *error);
 
+/* As struct backend's: true if the machine has a driver. */
+bool cuda_device_is_possible(void);
+
 /* Makes the device the calling thread's. */
 bool cuda_device_use(unsigned device, struct error *error);
 

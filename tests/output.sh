@@ -208,8 +208,8 @@ interrupted() {
     rm -f slow && mkfifo slow
     { head -c 4000000 /dev/zero && exec sleep 60; } >slow 2>/dev/null &
     writer=$!
-    env --default-signal=INT,HUP,QUIT,TERM "$GPUSORT" --format=raw --type=u64 slow -o "$target" \
-        2>"$work/log/stderr" &
+    env --default-signal=INT,HUP,QUIT,TERM "$GPUSORT" --device=cpu --format=raw --type=u64 slow \
+        -o "$target" 2>"$work/log/stderr" &
     sorter=$!
     for _ in {1..200}; do
         [ "$(find "$target_dir" -type f | wc -l)" -lt 2 ] || break
