@@ -202,7 +202,9 @@ static void redraw(struct progress *progress, const char *line)
         return;
     int shown = (int)strlen(line);
     shown = shown < columns ? shown : columns - 1; /* the last column would make some go on */
-    const int blanks = progress->shown > shown ? progress->shown - shown : 0;
+    /* It may have been made narrower since. */
+    const int before = progress->shown < columns ? progress->shown : columns - 1;
+    const int blanks = before > shown ? before - shown : 0;
     const int length = snprintf(text, sizeof text, "\r%.*s%*s", shown, line, blanks, "");
     put(text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
     progress->shown = shown;

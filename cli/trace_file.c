@@ -40,6 +40,15 @@ static bool check_file(const struct options *options, int file, struct error *er
     return true;
 }
 
+/* What a link leads to, not the link. */
+static void remove_file(const char *path)
+{
+    char *const real = realpath(path, NULL);
+    if (real)
+        unlink(real);
+    free(real);
+}
+
 bool trace_file_open(const struct options *options, int *file, struct error *error)
 {
     const char *const path = options->trace;
@@ -47,7 +56,7 @@ bool trace_file_open(const struct options *options, int *file, struct error *err
     *file = -1;
     if (!path)
         return true;
-    const bool is_new = lstat(path, &status) != 0 && errno == ENOENT;
+    const bool is_new = stat(path, &status) != 0 && errno == ENOENT;
     *file = descriptor_raise(open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
     if (*file < 0)
         return error_set_errno(error, "--trace=%s", path);
@@ -57,7 +66,7 @@ bool trace_file_open(const struct options *options, int *file, struct error *err
     close(*file);
     *file = -1;
     if (is_new)
-        unlink(path);
+        remove_file(path);
     return false;
 }
 

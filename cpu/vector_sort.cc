@@ -204,8 +204,9 @@ VECTOR_CODE static void sort_bucket(typename Lanes::item *items, typename Lanes:
         radix_decode(sizeof *to, to, items, count, order);
         return;
     }
-    uint32_t ends[BINS_MAX];
     const struct bins bins = plan_bins(range, count);
+    /* As many as there are: with BINS_MAX a deep recursion would need a megabyte of stack. */
+    uint32_t *const ends = static_cast<uint32_t *>(__builtin_alloca(bins.count * sizeof(uint32_t)));
     scatter_to_bins(bins, items, count, room, ends);
     uint32_t begin = 0;
     for (size_t bin = 0; bin < bins.count; bin++) {

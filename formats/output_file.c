@@ -220,8 +220,10 @@ static const struct mapped_way *find_mapped_way(int file)
 
 /* A file that the shell has just made for us to write to can be mapped once it is open for reading
  * as well. Not one that has content, where the output may begin in the midst of a page, or that is
- * appended to, as others may do that too. */
-static bool open_anew(struct output_file *output)
+ * appended to, as others may do that too. Others may write to it besides, as in `xargs -P2 gpusort
+ * >FILE`: the offset that they share with us is moved behind our `bytes` in one step, so that they
+ * go on there. */
+static bool open_anew(struct output_file *output, uint64_t bytes)
 {
     char path[32];
     struct stat status;
@@ -233,6 +235,13 @@ static bool open_anew(struct output_file *output)
     const int file = descriptor_raise(open(path, O_RDWR | O_CLOEXEC));
     if (file < 0)
         return false;
+    const off_t behind = lseek(output->file, (off_t)bytes, SEEK_CUR);
+    if (behind != (off_t)bytes) { /* somebody was sooner */
+        if (behind >= 0)
+            (void)lseek(output->file, -(off_t)bytes, SEEK_CUR);
+        close(file);
+        return false;
+    }
     output->shared = output->file;
     output->file = file;
     return true;
@@ -247,7 +256,7 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
     if (bytes < MAPPED_FILE_MIN || threads < MAPPED_WRITERS_MIN)
         return;
     const struct mapped_way *way = find_mapped_way(output->file);
-    if (!way || !(output->target || open_anew(output)))
+    if (!way || !(output->target || open_anew(output, bytes)))
         return;
     output->expected = bytes;
     output->mapped = mapped_file_open(output->file, bytes, !output->target);
@@ -350,7 +359,32 @@ bool output_file_write(struct output_file *output, uint64_t place, const void *d
 {
     const bool written = output->mapped ? write_mapped(output, place, data, bytes, threads, tap)
                                         : write_straight(output, data, bytes, threads, tap);
+    const int cause = errno;
+    if (!written)
+        output_file_lose(output, place);
+    errno = cause;
     return written || error_set_errno(error, "%s", name);
+}
+
+void output_file_lose(struct output_file *output, uint64_t place)
+{
+    uint64_t found = __atomic_load_n(&output->lost, __ATOMIC_RELAXED);
+    while ((found == 0 || place + 1 < found) &&
+           !__atomic_compare_exchange_n(&output->lost, &found, place + 1, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+        ;
+}
+
+/* Up to where all was written. */
+static uint64_t whole_bytes(const struct output_file *output)
+{
+    return output->lost > 0 ? output->lost - 1 : output->claimed;
+}
+
+/* True if somebody has written to standard output behind the space that was taken. */
+static bool is_followed(const struct output_file *output)
+{
+    return output->shared > 0 && lseek(output->shared, 0, SEEK_CUR) != (off_t)output->expected;
 }
 
 /* Ends the mapping, and gives back the space that was taken and not used. False with errno. */
@@ -360,17 +394,19 @@ static bool trim(struct output_file *output)
     mapped_file_close(output->mapped);
     output->mapped = NULL;
     trace_span(TRACE_WRITE, "unmap", begin_ns, trace_begin(), 0);
-    return output->expected == 0 || ftruncate(output->file, (off_t)output->claimed) == 0;
+    return output->expected == 0 || is_followed(output) ||
+           ftruncate(output->file, (off_t)whole_bytes(output)) == 0;
 }
 
 /* Who writes to standard output next goes on behind what was written. False with errno. */
 static bool leave_shared(struct output_file *output)
 {
     const int shared = output->shared;
-    output->shared = 0;
     if (shared == 0)
         return true;
-    const bool is_moved = lseek(shared, (off_t)output->claimed, SEEK_SET) >= 0;
+    const bool is_moved =
+        is_followed(output) || lseek(shared, (off_t)whole_bytes(output), SEEK_SET) >= 0;
+    output->shared = 0;
     return close(shared) == 0 && is_moved;
 }
 

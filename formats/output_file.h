@@ -30,8 +30,9 @@ struct output_file {
     unsigned writers;           /* at most so many threads may write at once; 1: in order */
     uint64_t expected;          /* bytes that will come, as told; 0: nothing was told */
     uint64_t claimed;           /* bytes that came: where the next ones go */
-    bool is_preallocated;       /* by write(2): space for `expected` has been asked for */
-    bool is_spill;              /* what is written is put aside, not the output */
+    uint64_t lost;        /* the first place, counted from 1, that was not written to; 0: none */
+    bool is_preallocated; /* by write(2): space for `expected` has been asked for */
+    bool is_spill;        /* what is written is put aside, not the output */
 };
 
 /* path: NULL is standard output. name: for messages. Fills *output, which the caller ends with
@@ -51,6 +52,10 @@ uint64_t output_file_claim(struct output_file *output, size_t bytes);
  * written: right before, or meanwhile in those of the threads that do not write. */
 bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
                        unsigned threads, struct tap *tap, const char *name, struct error *error);
+
+/* Notes that what was claimed at the place will not be written: of standard output, what is before
+ * it is kept, with no gap. Any thread. */
+void output_file_lose(struct output_file *output, uint64_t place);
 
 /* Sees to it that all that was written is on the disk, and is read from there again. Nothing more
  * is written. */

@@ -165,6 +165,8 @@ static void write_taken(struct sink *sink, const struct filled *filled)
     struct error error = {0};
     if (!has_failed(writer))
         write_filled(sink, filled, &error);
+    else if (!sink->frames)
+        output_file_lose(&sink->output, filled->place);
     ring_push(writer->idle, filled->entry);
     pthread_mutex_lock(&writer->lock);
     error_merge(&writer->error, &error);

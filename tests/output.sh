@@ -273,6 +273,15 @@ ok_same_bytes 'a new file' got large
 ok_same_bytes 'what comes behind it' got <(cat large <(echo behind) large)
 { echo before && ones; } >got
 ok_same_bytes 'what was there before' got <(cat <(echo before) large)
+{
+    ones &
+    ones
+    wait $!
+} >got
+ok_same_bytes 'two at once' got <(cat large large)
+(ulimit -f 8000 && ones) >got 2>/dev/null || true
+ok_same_bytes 'what has no room is no gap' got <(head -c "$(stat -c %s got)" large)
+{ echo before && ones; } >got
 ones >>got
 ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)
 head -c 30000000 /dev/zero >got

@@ -181,6 +181,10 @@ rm -f new
 ok_fails_with 'an output that is not there yet' 2 'this is the output$' -- \
     gpusort --trace=./new data.f64 -o new
 ok 'is not there then either' test ! -e new
+ln -s new leads_to_new
+ok_fails_with 'one that a link leads to' 2 'this is the output$' -- \
+    gpusort --trace=leads_to_new data.f64 -o new
+ok 'is not there either, but the link is' test ! -e new -a -L leads_to_new
 printf 'data.txt\0' >list
 refused 'the list of inputs' 'this is the list of inputs$' -- \
     gpusort --trace=list --files0-from=list -o "$target"
@@ -209,6 +213,8 @@ on_terminal=(python3 "$tests_dir/on_terminal.py" --stderr)
 "${on_terminal[@]}" bash -c 'slow x -o failed.out' >failed || true &
 "${on_terminal[@]}" bash -c 'slow 1 -v -o verbose.out' >verbose &
 "${on_terminal[@]}" bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
+"${on_terminal[@]}" bash -c 'stty cols 80 <&2
+    { printf "2\n" && sleep 1.6 && stty cols 9 <&2 && sleep 0.6; } | "$GPUSORT" -o /dev/null' >narrowed &
 "${on_terminal[@]}" bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
 "${on_terminal[@]}" --stdin "$GPUSORT" -o /dev/null >typed &
 slow 1 >not_asked 2>&1 &
@@ -227,6 +233,8 @@ ok_prints 'and sorts' '1\n2\n' -- cat shown.out
 ok 'an error stands on a line of its own' \
     shows "gpusort: standard input:2: 'x' is not a number$cr" failed
 ok 'what -v prints does so too' shows "gpusort: input .*" <(head -n 1 verbose)
+ok 'in a terminal made narrower it is shorter' grep -Fq "${cr}gpusort:$cr" narrowed
+ok 'and is not wiped beyond the last column' bash -c '! grep -q "gpusort:  " narrowed'
 # While a password is asked for, or a pager has it, the terminal is another's.
 for file in quiet no_progress fast fast_asked asks pages; do
     ok "on a terminal nothing is shown: $file" test ! -s "$file"
