@@ -81,23 +81,26 @@ row() {
 
 table() { printf '\n| %s | %s | gpusort, s | ratio |\n|---|---|---|---|\n' "$1" "$2"; }
 
+# bytes MB: so many MB / SCALE, to be read.
+bytes() { awk "BEGIN { mb = $1 / $scale; if (mb < 1000) print mb \" MB\"; else print mb / 1000 \" GB\" }"; }
+
 measure_keys() {
     table 'raw, file to file' 'cp, s'
     data f64 1000000000
-    row 'f64, 8 GB' 'cp in out' 'gpusort --type=f64 in -o out'
+    row "f64, $(bytes 8000)" 'cp in out' 'gpusort --type=f64 in -o out'
     data f32 4000000000
-    row 'f32, 16 GB' 'cp in out' 'gpusort --type=f32 in -o out'
+    row "f32, $(bytes 16000)" 'cp in out' 'gpusort --type=f32 in -o out'
     data f64 100000000
-    row 'f64, 0.8 GB' 'cp in out' 'gpusort --type=f64 in -o out'
+    row "f64, $(bytes 800)" 'cp in out' 'gpusort --type=f64 in -o out'
     data f64 10000000
-    row 'f64, 80 MB' 'cp in out' 'gpusort --type=f64 in -o out'
+    row "f64, $(bytes 80)" 'cp in out' 'gpusort --type=f64 in -o out'
 }
 
 measure_pipes() {
     table 'raw, through pipes' 'two of cat, s'
     data f64 1000000000
-    row 'f64, 8 GB' 'cat in | cat >out' 'cat in | gpusort --type=f64 >out'
-    row 'f64, 8 GB, file to pipe' 'cat in | cat >out' 'gpusort --type=f64 in | cat >out'
+    row "f64, $(bytes 8000), pipe to file" 'cat in | cat >out' 'cat in | gpusort --type=f64 >out'
+    row "f64, $(bytes 8000), file to pipe" 'cat in | cat >out' 'gpusort --type=f64 in | cat >out'
 }
 
 measure_zstd() {
@@ -107,8 +110,8 @@ measure_zstd() {
     gpusort --type=u32 in -o sorted --no-zstd
     split --bytes=16M --filter='zstd -q -c' in >frames.zst
     zstd -q -T0 in -o one.zst
-    row 'u32 below 1e6, 8 GB, frames of 16 MiB' 'zstd -q -T0 -dc frames.zst | zstd -q -T0 >out' \
-        'gpusort --type=u32 --zstd frames.zst -o out'
+    row "u32 below 1e6, $(bytes 8000), frames of 16 MiB" \
+        'zstd -q -T0 -dc frames.zst | zstd -q -T0 >out' 'gpusort --type=u32 --zstd frames.zst -o out'
     zstd -q -dc out | cmp - sorted
     row 'the same, one frame' 'zstd -q -T0 -dc one.zst | zstd -q -T0 >out' \
         'gpusort --type=u32 --zstd one.zst -o out'
@@ -121,19 +124,19 @@ measure_memory() {
     table 'in less memory' 'cp, s'
     data f64 2000000000
     if "$gpusort" --explain --device=gpu --type=f64 in >/dev/null 2>&1; then
-        row 'f64, 16 GB, --device-memory=6G' 'cp in out' \
+        row "f64, $(bytes 16000), --device-memory=${gpu_mb}M" 'cp in out' \
             "gpusort --type=f64 --device=gpu --device-memory=${gpu_mb}M in -o out"
-        row 'the same, -S 4G' 'cp in out' \
+        row "the same, -S ${host_mb}M" 'cp in out' \
             "gpusort --type=f64 --device=gpu --device-memory=${gpu_mb}M -S ${host_mb}M -T. in -o out"
     fi
-    row 'f64, 16 GB, --device=cpu -S 4G' 'cp in out' \
+    row "f64, $(bytes 16000), --device=cpu -S ${host_mb}M" 'cp in out' \
         "gpusort --type=f64 --device=cpu -S ${host_mb}M -T. in -o out"
 }
 
 measure_text() {
     table 'lines, file to file' 'cp, s'
     data digits 500000000
-    row '500,000,000 lines, 6.3 GB, -g' 'cp in out' 'gpusort -g in -o out'
+    row "$((500000000 / scale)) lines, $(bytes 6250), -g" 'cp in out' 'gpusort -g in -o out'
     gpusort -g in -o sorted
     row 'the same, sorted, -c -g, beside reading' 'cat sorted >/dev/null' 'gpusort -c -g sorted'
     rm sorted
@@ -152,7 +155,7 @@ against_sort() {
 }
 
 measure_lines() {
-    table '20,000,000 lines' 'sort(1), once, s'
+    table "$((20000000 / scale)) lines" 'sort(1), once, s'
     against_sort 'eight powers of ten, -g' general -g
     against_sort 'each value in five ways, -g' spelled -g
     against_sort 'integers of 1 to 18 digits, -n' integers -n
