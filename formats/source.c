@@ -504,10 +504,12 @@ static void release(struct source *source)
 static size_t step_bytes(const struct source *source, const struct tap *tap, size_t done,
                          size_t bytes)
 {
-    if (!tap || source->is_parked || source->ahead)
+    if (!tap || source->ahead)
         return bytes;
     if (done % tap->unit_bytes != 0)
         return tap->unit_bytes - done % tap->unit_bytes;
+    if (source->is_parked) /* each read opens the file */
+        return bytes;
     const bool is_shared = !source->frames && source->threads > 1 && bytes >= PARALLEL_READ_MIN;
     return is_shared || bytes < TAP_PIECE_BYTES ? bytes : TAP_PIECE_BYTES;
 }

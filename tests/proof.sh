@@ -26,6 +26,20 @@ for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"):
     keys.astype(">" + name).tofile(name + ".big")
     np.sort(keys).astype(">" + name).tofile(name + ".big.sorted")
 END
+"$numpy" - <<'END'
+# More files than are open at once; the numbers of the last begin at no multiple of their size.
+import struct
+import numpy as np
+random = np.random.default_rng(6)
+arrays = [random.random(10) for _ in range(19)] + [random.random(2300000)]
+for i, array in enumerate(arrays):
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }" % len(array)
+    header += " " * (-len(header) % 8 + 2) + "\n"
+    with open("many%02d.npy" % i, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        array.tofile(file)
+np.sort(np.concatenate(arrays)).tofile("many.sorted")
+END
 declare -A types=([f8]=f64 [f4]=f32 [i8]=i64 [i4]=i32 [i2]=i16 [i1]=i8 [u8]=u64 [u4]=u32 [u2]=u16
     [u1]=u8)
 scale=$(full_or_small 30000 3000)
@@ -50,6 +64,9 @@ for arguments in --argsort '--argsort --output-format=text' --output-format=text
     # shellcheck disable=SC2086 # several words
     ok_says "f64: $arguments" "$all" -- gpusort -v --verify $arguments f8.npy -o got
 done
+ok 'more files than are open at once, with odd headers' bash -c \
+    'ulimit -n 64; "$0" --parallel=2 --verify --output-format=raw many*.npy -o got && cmp got many.sorted' \
+    "$GPUSORT"
 ok_says '--top: what was left out is not looked at' "$some" -- \
     gpusort -v --verify --top=1000 f8.npy -o got
 printf '\377\377\377\377\050\265\057\375' >magic.u32
