@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What is asked of the engine at a time when keys are read. Large enough that a read shared out to
  * threads pays, small enough that the first upload starts early. */
@@ -86,8 +85,8 @@ static struct layout output_layout(const struct job *job, size_t count)
 
 void run_expect_ahead(struct run *run, uint64_t bytes)
 {
-    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && page_bytes > 0 && bytes <= (uint64_t)pages / 8 * (uint64_t)page_bytes)
+    const size_t total = memory_total();
+    if (total != SIZE_MAX && bytes <= total / 8)
         sink_expect(run->sink, bytes);
 }
 
