@@ -197,7 +197,7 @@ $(BUILD)/simt/%.cc.o: %.cc
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-check: all simt $(unit_programs) \
+check: all simt $(unit_programs) $(BUILD)/bench/bench_cpu \
 		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs)
 	BUILD=$(BUILD) tests/run.sh
 

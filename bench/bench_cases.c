@@ -23,6 +23,11 @@ unsigned bench_item_bytes(const struct bench_type *type)
                                                            : sizeof(struct key_index);
 }
 
+bool bench_is_packed(const struct bench_type *type)
+{
+    return type->index_bytes > 0 && bench_item_bytes(type) == sizeof(uint64_t);
+}
+
 unsigned bench_peer_item_bytes(const struct bench_type *type)
 {
     return key_types[type->key].bytes + type->index_bytes;

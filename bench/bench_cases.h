@@ -52,6 +52,9 @@ extern const struct bench_type bench_types[];
 unsigned bench_item_bytes(const struct bench_type *type);
 unsigned bench_peer_item_bytes(const struct bench_type *type);
 
+/* True if key and index are one u64 as our paths sort them, the key above the index. */
+bool bench_is_packed(const struct bench_type *type);
+
 /* Numbers are x in [0, 1) where nothing else is said: x itself as a float, x times 2^bits as an
  * integer. */
 #define BENCH_SHAPES(X)                                                                            \

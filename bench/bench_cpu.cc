@@ -104,9 +104,12 @@ static void fill(struct workload *load, double scale, double offset)
 {
     Key *const keys = reinterpret_cast<Key *>(load->input.data());
     struct key_index *const items = reinterpret_cast<struct key_index *>(load->input.data());
+    uint64_t *const packed = reinterpret_cast<uint64_t *>(load->input.data());
     for (size_t i = 0; i < load->count; i++) {
         const double x = shape_position(load->shape->id, i, load->count) * scale + offset;
-        if (load->type->index_bytes)
+        if (bench_is_packed(load->type))
+            packed[i] = static_cast<uint64_t>(x) << 32 | static_cast<uint32_t>(i);
+        else if (load->type->index_bytes)
             items[i] = {i, static_cast<uint64_t>(x)};
         else
             keys[i] = static_cast<Key>(x);
@@ -208,9 +211,13 @@ static bool call_peer(const struct bench *bench, struct workload *load, const st
                       void **sorted, double *ms)
 {
     memcpy(load->work.data(), load->input.data(), load->input.size());
-    const struct cpu_peer_call call = {load->type->key,      load->type->index_bytes > 0,
-                                       load->count,          load->work.data(),
-                                       load->scratch.data(), bench->options.threads};
+    const bool is_packed = bench_is_packed(load->type);
+    const struct cpu_peer_call call = {is_packed ? KEY_TYPE_u64 : load->type->key,
+                                       !is_packed && load->type->index_bytes > 0,
+                                       load->count,
+                                       load->work.data(),
+                                       load->scratch.data(),
+                                       bench->options.threads};
     const uint64_t start = clock_now_ns();
     const bool is_sorted = peer->sort(&call, sorted);
     *ms = static_cast<double>(clock_now_ns() - start) * 1e-6;

@@ -354,7 +354,7 @@ static bool with_layout(const struct bench_case *bench, const struct item_arrays
     if (items.values)
         return action(
             pairs_layout<uint64_t, uint64_t>{keys, static_cast<uint64_t *>(items.values)});
-    if (bench->type->index_bytes && bench_item_bytes(bench->type) == sizeof(uint64_t))
+    if (bench_is_packed(bench->type))
         return action(packed_layout{keys});
     switch (bench_item_bytes(bench->type)) {
     case 1:

@@ -21,6 +21,13 @@ ok 'shapes that are made to mislead radix are sorted' "$bench" --types=f64,u32 -
 ok 'every tile size sorts' "$bench" --types=f64,u64+u64 --sizes=4100 --tiles "${quick[@]}" --batch=1
 ok 'every sort of a batch is checked' "$bench" --types=f64 --sizes=5000 --shapes=uniform,zipf \
     "${quick[@]}" --batch=3 --json=batch.json
+cpu=$(dirname "$bench")/../bench/bench_cpu
+if [ -x "$cpu" ]; then
+    ok 'the sorts of the CPU sort every type' "$cpu" --types=all --shapes=uniform,zipf --sizes=1,3000 \
+        "${quick[@]}"
+else
+    skip 'the sorts of the CPU' "no $cpu (make bench)"
+fi
 
 # The rows as another reader of JSON sees them: cases, and how many of them each path was in.
 "$numpy" - rows.json batch.json >summary <<'PYTHON'
