@@ -125,6 +125,8 @@ static struct estimate estimate_now(struct progress *progress)
     const double seconds = seconds_of(now_ns > begin_ns ? now_ns - begin_ns : 0);
     if (!view.stage) {
         view.stage = stage_names[STAGE_START];
+    } else if (strcmp(view.stage, stage_names[STAGE_VERIFY]) == 0) {
+        /* Nothing is known: what it reads is not counted apart. */
     } else if (strcmp(view.stage, stage_names[STAGE_WRITE]) == 0) {
         estimate = estimate_writing(outlook, &view, seconds);
     } else if (has_more_parts(outlook, &view)) {

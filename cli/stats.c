@@ -170,7 +170,7 @@ static uint64_t stage_bytes(enum stage stage, const struct job_report *report,
     case STAGE_START:
         return 0;
     case STAGE_READ:
-        return view->bytes[TRACE_READ];
+        return report->read_bytes;
     case STAGE_UPLOAD:
         return view->bytes[TRACE_UPLOAD];
     case STAGE_DOWNLOAD:

@@ -450,9 +450,18 @@ static bool run_action(struct run *run, struct error *error)
     return run->job->keep_lines ? run_lines(run, error) : run_keys(run, error);
 }
 
+/* When the inputs are read: what --verify reads is counted after that. */
+static void note_result(struct run *run)
+{
+    struct trace_view view;
+    trace_look(&view);
+    run->report->read_bytes = view.bytes[TRACE_READ];
+    run->report->count = run->count;
+}
+
 static bool verify_output(struct run *run, struct error *error)
 {
-    const uint64_t start = clock_now_ns();
+    const uint64_t start = run_stage_begin(STAGE_VERIFY);
     const bool ok = proof_verify(run, error);
     run_stage_add(run, STAGE_VERIFY, start);
     return ok;
@@ -486,7 +495,7 @@ bool pipeline_run(const struct job *job, struct job_report *report, struct error
     run.target = run.sink;
     TRY(job->header_lines == 0 || take_headers(&run, error));
     TRY(run_action(&run, error));
-    report->count = run.count;
+    note_result(&run);
     TRY(!job->verify || verify_output(&run, error));
     TRY(!has_output || commit_output(&run, error));
     report->total_ns = clock_now_ns() - start;

@@ -91,6 +91,7 @@ struct job_report {
     size_t run_count;          /* sorted parts that were put aside; 0: all fitted into memory */
     uint64_t spilled_bytes;    /* of these, to disk */
     uint64_t item_bytes;       /* bytes of the numbers, or of the text */
+    uint64_t read_bytes;       /* of the inputs, as their files hold them; not by --verify */
     struct disorder disorder;  /* of JOB_CHECK */
     struct error spare_reason; /* why the spare backend did it, if it did */
     struct proof_report proof;

@@ -58,6 +58,8 @@ stats '--stats=json: lines' "s['data']['lines'] == $((numbers / 10)) and
     s['stages']['read']['bytes'] == s['stages']['write']['bytes'] == os.path.getsize('data.txt')" \
     -- -n data.txt -o out
 ok_same_bytes 'with --stats it sorts lines' out lines.sorted
+stats '--stats=json: what is read to verify is no input' "s['stages']['verify']['seconds'] > 0 and
+    s['stages']['read']['bytes'] == os.path.getsize('data.txt')" -- --verify -n data.txt -o out
 stats '--stats=json: what is compressed is counted as the file holds it' \
     "s['stages']['write']['bytes'] == os.path.getsize('out.f64.zst') and s['data']['bytes'] == $bytes" -- \
     --zstd data.f64 -o out.f64.zst
