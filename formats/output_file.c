@@ -204,7 +204,6 @@ static const struct mapped_way {
     {EXT4_SUPER_MAGIC, 4}, /* also ext2's and ext3's, where fallocate says that it cannot */
     {XFS_SUPER_MAGIC, 4},
 };
-#define MAPPED_WRITERS_MIN 4
 
 /* The row for the file's file system; NULL if there is none. */
 static const struct mapped_way *find_mapped_way(int file)
@@ -253,7 +252,7 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
         return;
     if (output->target)
         output->expected = bytes;
-    if (bytes < MAPPED_FILE_MIN || threads < MAPPED_WRITERS_MIN)
+    if (bytes < MAPPED_FILE_MIN || threads < OUTPUT_WRITERS_MIN)
         return;
     const struct mapped_way *way = find_mapped_way(output->file);
     if (!way || !(output->target || open_anew(output, bytes)))

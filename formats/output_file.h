@@ -17,7 +17,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Threads that write to a file at once: with fewer than the first there is but one. */
+#define OUTPUT_WRITERS_MIN 4
 #define OUTPUT_WRITERS_MAX 16
+
+/* How many write to a file at most where there are so many threads. */
+static inline unsigned output_writers_most(unsigned threads)
+{
+    if (threads < OUTPUT_WRITERS_MIN)
+        return 1;
+    return threads < OUTPUT_WRITERS_MAX ? threads : OUTPUT_WRITERS_MAX;
+}
 
 struct mapped_file;
 

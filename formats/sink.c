@@ -225,6 +225,12 @@ static bool writer_allocate(struct writer *writer, size_t count)
     return true;
 }
 
+/* Beside those that the caller fills, one for each further thread that writes. */
+static size_t buffer_count(unsigned threads, unsigned writers)
+{
+    return SPARE_BUFFERS + (size_t)threads + (writers - 1);
+}
+
 /* Starts one thread, and more as far as they can be had, when a second buffer is lent: what fits
  * one is written by the caller, as a thread takes longer to start than that. */
 static bool writer_start(struct sink *sink, struct error *error)
@@ -232,7 +238,7 @@ static bool writer_start(struct sink *sink, struct error *error)
     struct writer *writer = &sink->writer;
     const unsigned wanted = sink->output.writers;
     if (!writer->buffers)
-        return writer_allocate(writer, (size_t)SPARE_BUFFERS + sink->threads + (wanted - 1)) ||
+        return writer_allocate(writer, buffer_count(sink->threads, wanted)) ||
                error_set(error, "%s: no memory to write it", sink->name);
     if (writer->thread_count > 0)
         return true;
@@ -264,9 +270,10 @@ static bool writer_check(struct sink *sink, bool drain, struct error *error)
     return is_well;
 }
 
+/* Whether one or more will write is found out later: as many as can. */
 size_t sink_buffers_bytes(unsigned threads)
 {
-    return (SPARE_BUFFERS + (size_t)threads) * SINK_BUFFER_BYTES;
+    return buffer_count(threads, output_writers_most(threads)) * SINK_BUFFER_BYTES;
 }
 
 /* Ends the threads; what is filled and not yet written is dropped. */

@@ -70,7 +70,7 @@ bool sink_write_seen(struct sink *sink, const void *data, size_t bytes, struct t
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error);
 bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct error *error);
 
-/* What the buffers take in all, once one was lent by a sink of so many threads. */
+/* What the buffers take in all at most, once one was lent by a sink of so many threads. */
 size_t sink_buffers_bytes(unsigned threads);
 
 /* Ends the codec's stream and writes what is left: all is in the file then, and on its disk.
