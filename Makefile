@@ -151,6 +151,13 @@ $(BUILD)/tests/gpusort_flips: $(call objects,$(BUILD),tests/faults/flips.c) $(cl
 		$(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) $(flips) -o $@ $^ $(libraries)
 
+# gpusort with functions that fail in front of those of CUDA; for tests/faults.sh on a real GPU.
+cuda_faults := $(shell sed -En 's/^WRAP[A-Z_]*.(cuda[A-Za-z]*),.*/-Wl,--wrap=\1/p' \
+	tests/faults/cuda_faults.cu) -Wl,--wrap=cudaLaunchKernelExC
+$(BUILD)/tests/gpusort_cuda_faults: $(BUILD)/tests/faults/cuda_faults.cu.o $(cli_objects) \
+		$(host_objects) $(backend_objects)
+	$(link) $(cuda_faults) -o $@ $^ $(backend_libraries) $(libraries)
+
 # Loaded into gpusort by tests/faults.sh, not linked to it.
 $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c
 	@mkdir -p $(@D)
@@ -203,7 +210,7 @@ check: all simt $(unit_programs) $(BUILD)/bench/bench_cpu \
 
 ifeq ($(CUDA),1)
 check-gpu:
-	+$(MAKE) -j$$(nproc) all bench $(addprefix $(BUILD)/tests/,$(matrices) many_runs)
+	+$(MAKE) -j$$(nproc) all bench $(addprefix $(BUILD)/tests/,$(matrices) many_runs gpusort_cuda_faults)
 	BUILD=$(BUILD) tests/run.sh --gpu
 else
 check-gpu:
