@@ -160,7 +160,8 @@ add_gpu_tests() {
     done
     add_test text_device "GPUSORT=$build/gpusort" bash tests/text_device.sh
     add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults.sh
-    add_test sort_cases "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu bash tests/sort_cases.sh
+    add_test sort_cases "GPUSORT=$build/gpusort" "GPUSORT_SERVER=$build/tests/many_runs" \
+        GPUSORT_DEVICE=gpu bash tests/sort_cases.sh
     add_test stats "GPUSORT=$build/gpusort" bash tests/stats.sh
     add_test soak "GPUSORT=$build/gpusort" SOAK_RUNS=30 SOAK_LARGEST=3e8 SOAK_JOBS=4 bash tests/soak.sh
     add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=10000 bash tests/fuzz.sh
