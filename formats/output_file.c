@@ -190,10 +190,12 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
  * others are written by write(2): space taken ahead may not mean there that a page can be had.
  * 4 GB, 16 cores of an Intel Xeon, 2026-11-20, GB/s:
  *
- *   write(2)       tmpfs 2.9 by any number of threads, 3.1 with fallocate; ext4 4.2, 5.0 with it
- *   mapping        1, 2, 4, 8, 16 threads: tmpfs 1.6, 2.7, 4.0, 5.5, 6.8;
- * ext4 3.3, 5.4, 8.4, 2.1, 2.1 without space  tmpfs 17 by 16 threads: with the time of fallocate
- * taken off
+ *                                      tmpfs                     ext4
+ *   write(2), any number of threads    2.9                       4.2
+ *   fallocate, then write(2)           3.1                       5.0
+ *   fallocate, then a mapping, by
+ *     1, 2, 4, 8, 16 threads           1.6, 2.7, 4.0, 5.5, 6.8   3.3, 5.4, 8.4, 2.1, 2.1
+ *     16, without fallocate's time     17                        -
  *
  * On two cores a mapping is slower: tmpfs 0.7 for 1.4, ext4 2 for 4. XFS is taken to be as ext4. */
 static const struct mapped_way {

@@ -48,7 +48,7 @@ data() {
     "$python" "$make_data" "$1" "$(($2 / scale))" in
 }
 
-# timed COMMAND: its seconds, appended to ./seconds; what it prints is shown if it fails.
+# timed COMMAND FILE: its nanoseconds, appended to FILE; what it prints is shown if it fails.
 timed() {
     local start_ns
     start_ns=$(date +%s%N)
@@ -56,7 +56,7 @@ timed() {
     echo "$(($(date +%s%N) - start_ns))" >>"$2"
 }
 
-# median FILE: in seconds.
+# median FILE: that of the nanoseconds in it, in seconds.
 median() { sort -n "$1" | awk '{ a[NR] = $1 } END { printf "%.4f", a[int((NR + 1) / 2)] / 1e9 }'; }
 
 # row NAME PEER OURS: a line of the table: the medians of both commands, and their ratio.
