@@ -171,10 +171,10 @@ measure_small() {
     table 'few numbers' 'peer, s'
     for count in 1000 10000 100000 1000000; do
         "$python" "$make_data" integers $count in
-        row "$count lines, sort -n" 'for i in 1 2 3 4 5 6 7 8 9 10; do sort -n in -o out; done' \
+        row "$count lines, ten times, sort -n" 'for i in 1 2 3 4 5 6 7 8 9 10; do sort -n in -o out; done' \
             'for i in 1 2 3 4 5 6 7 8 9 10; do gpusort -n in -o out; done'
         "$python" "$make_data" f64 $count in
-        row "$count doubles, cat" 'for i in 1 2 3 4 5 6 7 8 9 10; do cat in >out; done' \
+        row "$count doubles, ten times, cat" 'for i in 1 2 3 4 5 6 7 8 9 10; do cat in >out; done' \
             'for i in 1 2 3 4 5 6 7 8 9 10; do gpusort --type=f64 in -o out; done'
     done
 }
