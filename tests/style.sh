@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The sources keep to their form: directions of includes, format of code, scripts, manual page.
+# The sources keep to their form: directions of includes, format of code, scripts, manual page; and
+# the pages to what there is: options, files that links lead to.
 . "$(dirname "$0")/lib.sh"
 cd "$tests_dir/.."
 
@@ -14,6 +15,17 @@ ok 'includes run one way' scripts/check_includes.sh
 checked 'shellcheck finds nothing in the scripts' \
     shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh .ci/run
 checked 'mandoc finds nothing in the manual page' mandoc -Tlint -Wwarning man/gpusort.1
+"$GPUSORT" --help | grep -oE -e '--[a-z][a-z0-9-]+' | sort -u >"$work/options"
+ok_prints 'the manual page has every long option' '' -- \
+    bash -c 'while read -r option; do
+        grep -qE "^\.It.* ${option#-}( |\$)" man/gpusort.1 || echo "$option"
+    done <"$0"' "$work/options"
+ok_prints 'links between the pages lead to files' '' -- bash -c \
+    'for page in *.md docs/*.md; do
+        grep -oE "\]\([^):#]+[)#]" "$page" | sed "s/^](//; s/.$//" | while read -r file; do
+            [ -e "$(dirname "$page")/$file" ] || echo "$page: $file"
+        done
+    done'
 while IFS= read -r file; do
     checked "clang-format changes nothing in $file" clang-format --dry-run -Werror "$file"
 done < <(find cli core formats cpu cuda bench tests -type f \
