@@ -26,7 +26,6 @@
 #include "formats/frame_writer.h"
 #include "formats/output_file.h"
 #include "formats/spill.h"
-#include "formats/temporary.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -463,11 +462,6 @@ bool sink_commit_run(struct sink *sink, struct check_sum *content, struct error 
     const bool flushed = flush(sink, error);
     *content = sink->content;
     return sink_commit(sink, error) && flushed;
-}
-
-void sink_abandon(void)
-{
-    temporary_remove_leftover();
 }
 
 void sink_discard(struct sink *sink)

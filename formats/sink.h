@@ -89,10 +89,6 @@ bool sink_commit(struct sink *sink, struct error *error);
 /* As sink_commit, for a sink of a run, whose content it says. */
 bool sink_commit_run(struct sink *sink, struct check_sum *content, struct error *error);
 
-/* For an exit that a library took in our stead (OpenMP's does when it cannot start a thread):
- * removes the temporary of the sink that is still open, if there is one. */
-void sink_abandon(void);
-
 /* Closes and removes the temporary; sink may be NULL. */
 void sink_discard(struct sink *sink);
 
