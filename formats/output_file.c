@@ -139,18 +139,25 @@ static const struct mapped_way *find_mapped_way(int file)
     return NULL;
 }
 
-/* A file that the shell has just made for us to write to can be mapped once it is open for reading
- * as well. Not one that has content, where the output may begin in the midst of a page, or that is
- * appended to, as others may do that too. Others may write to it besides, as in
- * `xargs -P2 gpusort >FILE`: the offset that they share with us is moved behind our `bytes` in one
- * step, so that they go on there. */
+/* True if it is a file that the shell has just made for us to write to. Not one that has content,
+ * where the output may begin in the midst of a page, or that is appended to, as others may do that
+ * too. */
+static bool is_new_file(const struct output_file *output)
+{
+    struct stat status;
+    const int flags = fcntl(output->file, F_GETFL);
+    return output->is_given && flags >= 0 && !(flags & O_APPEND) &&
+           fstat(output->file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0 &&
+           lseek(output->file, 0, SEEK_CUR) == 0;
+}
+
+/* Such a file can be mapped once it is open for reading as well. Others may write to it besides, as
+ * in `xargs -P2 gpusort >FILE`: the offset that they share with us is moved behind our `bytes` in
+ * one step, so that they go on there. */
 static bool open_anew(struct output_file *output, uint64_t bytes)
 {
     char path[32];
-    struct stat status;
-    const int flags = fcntl(output->file, F_GETFL);
-    if (!output->is_given || flags < 0 || (flags & O_APPEND) || fstat(output->file, &status) != 0 ||
-        !S_ISREG(status.st_mode) || status.st_size != 0 || lseek(output->file, 0, SEEK_CUR) != 0)
+    if (!is_new_file(output))
         return false;
     snprintf(path, sizeof path, "/proc/self/fd/%d", output->file);
     const int file = descriptor_raise(open(path, O_RDWR | O_CLOEXEC));
@@ -181,9 +188,14 @@ static bool is_followed(const struct output_file *output)
 }
 
 /* Leaves the file as long as what is whole of it, which gives back the space behind; who writes to
- * standard output next goes on there. False with errno. As a signal handler may. */
+ * standard output next goes on there. Where nothing is written yet, others may have. False with
+ * errno. As a signal handler may. */
 static bool cut_off(const struct output_file *output, uint64_t bytes)
 {
+    struct stat status;
+    if (output->expected == 0)
+        return fstat(output->file, &status) == 0 &&
+               (status.st_size != 0 || ftruncate(output->file, 0) == 0);
     return is_followed(output) ||
            (ftruncate(output->file, (off_t)bytes) == 0 &&
             (output->shared == 0 || lseek(output->shared, (off_t)bytes, SEEK_SET) >= 0));
@@ -235,29 +247,62 @@ static bool claim_file(struct output_file *output, uint64_t bytes)
     return is_ours;
 }
 
+/* Has the space of the first bytes taken; false if it cannot be. */
+static bool take_space(struct output_file *output, uint64_t bytes)
+{
+    if (!output->space)
+        __atomic_store_n(&output->space, file_space_open(output->file), __ATOMIC_RELEASE);
+    if (output->space)
+        file_space_want(output->space, bytes);
+    return output->space;
+}
+
 /* Has the file's space taken, and maps it; false if either cannot be. */
 static bool map_file(struct output_file *output)
 {
     struct mapped_file *mapped = NULL;
-    struct file_space *const space = file_space_open(output->file);
-    __atomic_store_n(&output->space, space, __ATOMIC_RELEASE);
-    if (space) {
-        file_space_want(space, output->expected);
-        mapped = mapped_file_open(output->file, output->expected, !output->target, space);
-    }
+    if (take_space(output, output->expected))
+        mapped = mapped_file_open(output->file, output->expected, !output->target, output->space);
     __atomic_store_n(&output->mapped, mapped, __ATOMIC_RELEASE);
     return mapped;
 }
 
+/* The way in which so many bytes would be written through a mapping; NULL: by write(2). */
+static const struct mapped_way *choose_mapped_way(const struct output_file *output, uint64_t bytes,
+                                                  unsigned threads)
+{
+    const bool pays = bytes >= MAPPED_FILE_MIN && threads >= OUTPUT_WRITERS_MIN;
+    return pays ? find_mapped_way(output->file) : NULL;
+}
+
+static bool is_begun(const struct output_file *output)
+{
+    return output->expected > 0 || output->claimed > 0;
+}
+
+void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads)
+{
+    sigset_t old_mask;
+    if (is_begun(output) || bytes > INT64_MAX)
+        return;
+    if (!output->space && !output->target) {
+        if (!choose_mapped_way(output, bytes, threads) || !is_new_file(output))
+            return;
+        ending_begin_change(&old_mask);
+        set_unfinished(output);
+        ending_end_change(&old_mask);
+    }
+    if (output->space || choose_mapped_way(output, bytes, threads))
+        (void)take_space(output, bytes); /* only a help */
+}
+
 void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads)
 {
-    if (output->expected > 0 || output->claimed > 0 || bytes > INT64_MAX)
+    if (is_begun(output) || bytes > INT64_MAX)
         return;
     if (output->target)
         output->expected = bytes;
-    if (bytes < MAPPED_FILE_MIN || threads < OUTPUT_WRITERS_MIN)
-        return;
-    const struct mapped_way *way = find_mapped_way(output->file);
+    const struct mapped_way *const way = choose_mapped_way(output, bytes, threads);
     if (way && claim_file(output, bytes) && map_file(output))
         output->writers = threads < way->writers ? threads : way->writers;
 }
@@ -381,7 +426,8 @@ static bool settle(struct output_file *output)
     if (output->space)
         file_space_halt(output->space);
     ending_begin_change(&old_mask);
-    bool settled = output->expected == 0 || cut_off(output, whole_bytes(output));
+    bool settled =
+        (output->expected == 0 && !output->space) || cut_off(output, whole_bytes(output));
     if (unfinished == output)
         set_unfinished(NULL);
     ending_end_change(&old_mask);

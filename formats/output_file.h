@@ -56,6 +56,10 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
  * write them; chooses the way. The second and later calls mean nothing. */
 void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads);
 
+/* The same while the number is not known yet, and grows: at least so many bytes will come. Only
+ * takes their space. */
+void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads);
+
 /* The place of the next `bytes` bytes, which are then to be written. One thread at a time. */
 uint64_t output_file_claim(struct output_file *output, size_t bytes);
 

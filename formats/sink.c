@@ -393,6 +393,12 @@ void sink_expect(struct sink *sink, uint64_t bytes)
         output_file_expect(&sink->output, bytes, sink->threads);
 }
 
+void sink_expect_least(struct sink *sink, uint64_t bytes)
+{
+    if (!sink->frames)
+        output_file_expect_least(&sink->output, bytes, sink->threads);
+}
+
 bool sink_write_seen(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
                      struct error *error)
 {

@@ -54,6 +54,10 @@ bool sink_replaces(const struct sink *sink);
  * threads write. A hint, of which the first stays; what fails is a failure of the writing. */
 void sink_expect(struct sink *sink, uint64_t bytes);
 
+/* The same before sink_expect, while the number grows: at least so many bytes will come. Of such a
+ * file their space is taken. */
+void sink_expect_least(struct sink *sink, uint64_t bytes);
+
 /* Writes all of data; done with it on return. Plain data is written from where it is. */
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error);
 

@@ -260,15 +260,22 @@ head -c 20000000 /dev/zero | tr '\0' 'x' >large
 built=$(dirname "$GPUSORT")/tests
 if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] &&
     ! grep -q __asan_init "$GPUSORT"; then
-    ones() {
+    ones_from() {
         LD_PRELOAD=$built/fault_library.so "$built/gpusort_apart" --device=cpu --parallel=4 \
-            --format=raw --type=u8 large
+            --format=raw --type=u8 "$1"
     }
 else
-    ones() { "$GPUSORT" --device=cpu --parallel=4 --format=raw --type=u8 large; }
+    ones_from() { "$GPUSORT" --device=cpu --parallel=4 --format=raw --type=u8 "$1"; }
 fi
+ones() { ones_from large; }
 ones >got
 ok_same_bytes 'a new file' got large
+ones_from - < <(cat large) >got
+ok_same_bytes 'a new file, of what comes through a pipe' got large
+{ ones_from - < <(cat large) && echo behind && ones_from - < <(cat large); } >got
+ok_same_bytes 'what comes behind that' got <(cat large <(echo behind) large)
+(ulimit -f 8000 && ones_from - < <(cat large)) >got 2>/dev/null || true
+ok_same_bytes 'what has no room behind a pipe is no gap' got <(head -c "$(stat -c %s got)" large)
 { ones && echo behind && ones; } >got
 ok_same_bytes 'what comes behind it' got <(cat large <(echo behind) large)
 { echo before && ones; } >got
