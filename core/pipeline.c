@@ -307,16 +307,21 @@ static void expect_numbers(struct run *run)
     run_expect_ahead(run, job->output_format->file_bytes(&layout));
 }
 
-/* For what is left of the numbers, or a part of it. */
+/* For what is left of the numbers, or a part of it: by the engine of the part before, if that can.
+ */
 static bool open_engine(struct run *run, struct error *error)
 {
+    const struct engine_functions *const functions = run->functions;
     struct sort_spec spec = *run->sort;
     run->part_begin = run->count;
     run->room = run->part_count;
     spec.most = run->room;
     if (spec.count != COUNT_UNKNOWN)
         spec.count = spec.count - run->count < run->room ? spec.count - run->count : run->room;
-    return run->functions->open(&spec, &run->engine, error);
+    if (run->engine && functions->restart && functions->restart(run->engine, &spec))
+        return true;
+    run_close_engine(run);
+    return functions->open(&spec, &run->engine, error);
 }
 
 /* From now on the spare backend sorts. */
@@ -348,7 +353,6 @@ static bool open_first_engine(struct run *run, struct error *error)
 
 bool run_sort_part(struct run *run, struct error *error)
 {
-    run_close_engine(run);
     return (run->count == 0 ? open_first_engine(run, error) : open_engine(run, error)) &&
            read_keys(run, error) && run_sort_engine(run, error);
 }

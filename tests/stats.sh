@@ -152,6 +152,7 @@ if [ -n "$is_gpu" ]; then
     traced 'the first numbers on the GPU' "upload=$bytes" "download=80" -- --device=gpu --top=10 data.f64
     traced 'parts on the GPU' "upload=$bytes" "download=$bytes" "merge=$bytes" -- \
         --device=gpu --device-memory=$((bytes / 2))b data.f64 -o out
+    ok_prints 'are the work of one engine' '1\n' -- grep -c '"cat":"start"' trace
     stats 'the memory of the GPU' "s['memory']['device_bytes'] >= 2 * $bytes" -- \
         --device=gpu -a radix data.f64 -o out
 else
