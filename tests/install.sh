@@ -14,6 +14,8 @@ ok_says 'make CUDA=0 says that the GPU paths are left out' 'without the GPU path
     make -j2 CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1
 ok 'make leaves ./gpusort' test -x gpusort
 ok_prints 'it sorts' '1\n2\n' -- ./gpusort <<<$'2\n1'
+ok_fails_with 'a test that there is not' 2 "^tests/run.sh: there is no test 'nosuch'" -- \
+    env BUILD=build tests/run.sh style nosuch
 ok 'the second make has nothing to build' \
     bash -c '! make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 | grep -- "-c -o"'
 ok 'make install' make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 install DESTDIR="$work/root" prefix=/usr
