@@ -5,7 +5,6 @@
  * in memory, so a gather waits for memory and little else: lines are fetched ahead of their use.
  */
 #include "core/check_line.h"
-#include "core/check_kernels.h"
 #include "formats/line_rank.h"
 #include "formats/lines.h"
 #include "formats/lines_text.h"
@@ -96,13 +95,12 @@ static void check_group(const struct gather *gather, size_t first, size_t count,
         const unsigned char *const line = buffer + begin;
         const size_t bytes = ends[k] - begin;
         const struct key_index *const item = &gather->items[first + k];
-        const bool is_short =
-            bytes <= CHECK_LINE_BYTES && begin + bytes + CHECK_LINE_SLACK <= SINK_BUFFER_BYTES;
-        sum.hash += is_short ? check_sum_line(line_offset(*item), line, bytes)
-                             : check_sum_text(line_offset(*item), line, bytes);
+        const size_t slack = SINK_BUFFER_BYTES - ends[k];
+        sum.hash += check_sum_line(line_offset(*item), line, bytes, slack);
         items.hash += check_bind_pair(item->key, item->index);
         const bool is_greater = first + k == 0 || item[-1].key < item->key;
-        const bool may_be_same = is_short && bytes == previous_bytes && can_be_same;
+        const bool may_be_same = can_be_same && bytes == previous_bytes &&
+                                 bytes <= CHECK_LINE_BYTES && slack >= CHECK_LINE_SLACK;
         if (!is_greater && !(may_be_same && is_same_line(line - bytes, line, bytes)) &&
             !is_in_order(gather, first + k))
             note_disorder(gather, first + k);
