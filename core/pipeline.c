@@ -399,15 +399,23 @@ static bool run_check(struct run *run, struct error *error)
     return ok;
 }
 
-/* All lines are written: space for them can be had, and several threads write. */
+/* All lines are written: space for them can be had, and several threads write. What has no last
+ * terminator gets one, which counts. */
 static void expect_merged(struct run *run)
 {
     const struct job *const job = run->job;
     uint64_t bytes = run->header.bytes;
-    for (size_t i = 0; i < job->reader_count; i++)
-        if (__builtin_add_overflow(bytes, source_bytes_left(job->readers[i].source), &bytes))
+    bool is_exact = true;
+    for (size_t i = 0; i < job->reader_count; i++) {
+        const struct source *const source = job->readers[i].source;
+        const uint64_t left = source_bytes_left(source);
+        char last = job->line_order.terminator;
+        is_exact &= left == 0 || source_last_byte(source, &last);
+        if (__builtin_add_overflow(bytes, left, &bytes))
             return;
-    if (!job->line_order.unique)
+        bytes += left > 0 && last != job->line_order.terminator;
+    }
+    if (!job->line_order.unique && (is_exact || sink_replaces(run->sink)))
         sink_expect(run->sink, bytes);
 }
 

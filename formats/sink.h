@@ -49,9 +49,10 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
 /* Whether it is a new file that takes another's place, or a free one, in the end. */
 bool sink_replaces(const struct sink *sink);
 
-/* Tells, before anything is written, that about so many bytes will come; more than INT64_MAX: not
- * known. Of a large plain file the space is then taken behind the caller's back, and several
- * threads write. A hint, of which the first stays; what fails is a failure of the writing. */
+/* Tells, before anything is written, that about so many bytes will come, to standard output exactly
+ * so many; more than INT64_MAX: not known. Of a large plain file the space is then taken behind the
+ * caller's back, and several threads write. A hint, of which the first stays; what fails is a
+ * failure of the writing. */
 void sink_expect(struct sink *sink, uint64_t bytes);
 
 /* Writes all of data; done with it on return. Plain data is written from where it is. */

@@ -456,6 +456,13 @@ uint64_t source_bytes_left(const struct source *source)
     return peeked + (past_end ? 0 : source->file_bytes - source->file_offset);
 }
 
+bool source_last_byte(const struct source *source, char *byte)
+{
+    return source->is_sized && source->codec == &codecs[0] && source->file >= 0 &&
+           source->file_bytes > 0 &&
+           pread(source->file, byte, 1, (off_t)source->file_bytes - 1) == 1;
+}
+
 bool source_peek(struct source *source, size_t want, const unsigned char **data, size_t *bytes,
                  struct error *error)
 {

@@ -260,13 +260,11 @@ head -c 20000000 /dev/zero | tr '\0' 'x' >large
 built=$(dirname "$GPUSORT")/tests
 if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] &&
     ! grep -q __asan_init "$GPUSORT"; then
-    ones() {
-        LD_PRELOAD=$built/fault_library.so "$built/gpusort_apart" --device=cpu --parallel=4 \
-            --format=raw --type=u8 large
-    }
+    by_four() { LD_PRELOAD=$built/fault_library.so "$built/gpusort_apart" --parallel=4 "$@"; }
 else
-    ones() { "$GPUSORT" --device=cpu --parallel=4 --format=raw --type=u8 large; }
+    by_four() { "$GPUSORT" --parallel=4 "$@"; }
 fi
+ones() { by_four --device=cpu --format=raw --type=u8 large; }
 ones >got
 ok_same_bytes 'a new file' got large
 { ones && echo behind && ones; } >got
@@ -279,6 +277,15 @@ ok_same_bytes 'what was there before' got <(cat <(echo before) large)
     wait $!
 } >got
 ok_same_bytes 'two at once' got <(cat large large)
+head -c 19999999 /dev/zero | tr '\0' 1 | fold >unended
+: >nothing
+{
+    by_four -m -n unended nothing unended &
+    by_four -m -n unended nothing unended
+    wait $!
+} >got
+for _ in 1 2 3 4; do cat unended && echo; done >expected
+ok_same_bytes 'two at once that add last newlines' got expected
 (ulimit -f 8000 && ones) >got 2>/dev/null || true
 ok_same_bytes 'what has no room is no gap' got <(head -c "$(stat -c %s got)" large)
 { echo before && ones; } >got
