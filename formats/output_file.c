@@ -7,6 +7,7 @@
  */
 #include "formats/output_file.h"
 
+#include "core/first_place.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
 #include "formats/mapped_file.h"
@@ -367,11 +368,7 @@ bool output_file_write(struct output_file *output, uint64_t place, const void *d
 
 void output_file_lose(struct output_file *output, uint64_t place)
 {
-    uint64_t found = __atomic_load_n(&output->lost, __ATOMIC_RELAXED);
-    while ((found == 0 || place + 1 < found) &&
-           !__atomic_compare_exchange_n(&output->lost, &found, place + 1, true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED))
-        ;
+    first_place_note(&output->lost, place);
 }
 
 /* Up to where all was written. */
