@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test that was built in $BUILD, under prove(1) where it is there, and counts what they
 # claim. The last line is `N passed, N failed, N skipped`; the status is 0 if nothing failed and
-# something ran.
+# something ran, 2 if no test has a name that was given.
 #
 #   BUILD=DIR tests/run.sh [NAME...]        all tests, or those whose names are given (text, types-simt)
 #   BUILD=DIR tests/run.sh --gpu [NAME...]  those that a real GPU is for (make check-gpu)
@@ -221,6 +221,12 @@ else
     scripts=("${@/#/$results/}")
     scripts=("${scripts[@]/%/.sh}")
 fi
+for script in "${scripts[@]}"; do
+    if [ ! -f "$script" ]; then
+        echo "tests/run.sh: there is no test '$(basename "$script" .sh)', or it is not built" >&2
+        exit 2
+    fi
+done
 run_status=0
 run_scripts "${scripts[@]}" || run_status=$?
 

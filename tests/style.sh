@@ -13,7 +13,7 @@ ok 'includes run one way' scripts/check_includes.sh
 # Let be: scripts in quotes for `bash -c`, literal formats of printf, a name that is read and not
 # written.
 checked 'shellcheck finds nothing in the scripts' \
-    shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh .ci/run
+    shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh completions/*.sh .ci/run
 checked 'mandoc finds nothing in the manual page' mandoc -Tlint -Wwarning man/gpusort.1
 "$GPUSORT" --help | grep -oE -e '--[a-z][a-z0-9-]+' | sort -u >"$work/options"
 ok_prints 'the manual page has every long option' '' -- \
@@ -32,6 +32,6 @@ done < <(find cli core formats cpu cuda bench tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) 2>/dev/null | sort)
 ok_prints 'no line ends in a blank' '' -- \
     bash -c "! grep -rnI '[[:blank:]]\$' Makefile README.md CHANGELOG.md cli core formats cpu cuda \
-        bench docs man scripts tests .ci"
+        bench completions docs man scripts tests .ci"
 
 done_testing
