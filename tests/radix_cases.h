@@ -54,7 +54,10 @@ static std::vector<struct key_order> orders_of()
 {
     if constexpr (sizeof(K) == 16)
         return {key_order_identity()};
-    const struct key_type *const type = &key_types[sizeof(K) == 4 ? KEY_TYPE_i32 : KEY_TYPE_f64];
+    const struct key_type *const type = &key_types[sizeof(K) == 1   ? KEY_TYPE_i8
+                                                   : sizeof(K) == 2 ? KEY_TYPE_f16
+                                                   : sizeof(K) == 4 ? KEY_TYPE_i32
+                                                                    : KEY_TYPE_f64];
     return {key_order_identity(), key_order_make(type, ENDIAN_LITTLE, NAN_GREATEST, false),
             key_order_make(type, ENDIAN_BIG, NAN_GREATEST, true)};
 }
