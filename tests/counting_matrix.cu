@@ -82,8 +82,8 @@ template <typename K>
 static bool check_counts(size_t largest, size_t shared_most, struct error *error)
 {
     const size_t word = 16 / sizeof(K), row = 32 * word, block = 32 * row;
-    for (const size_t count : {(size_t)1, word - 1, word, word + 1, row - 1, row, row + 1, 8 * row,
-                               block - 1, block + 1, (size_t)100003})
+    for (const size_t count : {(size_t)0, (size_t)1, word - 1, word, word + 1, row - 1, row,
+                               row + 1, 8 * row, block - 1, block + 1, (size_t)100003})
         if (count <= largest && (!check_shapes<K>(shapes, count, shared_most, error) ||
                                  !check_shapes<K>(crowded_shapes, count, shared_most, error)))
             return false;
