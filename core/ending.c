@@ -5,10 +5,10 @@
  * the state:
  *
  *     IDLE -> CHANGING -> IDLE     a thread that works
- *     IDLE -> ENDING -> ENDED      a handler; then the signal ends the process
+ *     IDLE -> NOW -> DONE          a handler; then the signal ends the process
  *
  * The thread blocks the signals in itself while it is CHANGING, so that a handler that waits for it
- * runs in another one. From ENDING on it waits for the end itself: otherwise it would meet a file
+ * runs in another one. From NOW on it waits for the end itself: otherwise it would meet a file
  * that is gone and report an error, or create the next one.
  */
 #include "core/ending.h"

@@ -15,6 +15,10 @@
  * threads pays, small enough that the first upload starts early. */
 #define CHUNK_BYTES ((size_t)64 << 20)
 
+/* Of an output that grows while it is read, less is not worth finding out what may be taken ahead.
+ */
+#define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
+
 const char *const stage_names[STAGE_COUNT] = {
     "start", "read", "parse", "upload", "sort", "refine", "download", "spill", "write", "verify",
 };
@@ -103,7 +107,11 @@ static void expect_taken(struct run *run)
         return;
     const struct layout layout = output_layout(job, run->count);
     const uint64_t bytes = job->output_format->file_bytes(&layout);
-    if (bytes <= space_most())
+    if (bytes < AHEAD_BYTES_MIN)
+        return;
+    if (run->space_most == 0)
+        run->space_most = space_most();
+    if (bytes <= run->space_most)
         sink_expect_least(run->sink, bytes);
 }
 

@@ -32,6 +32,7 @@ struct run {
     size_t room;          /* numbers that the part has room for still */
     size_t part_begin;    /* numbers taken before the part */
     bool is_at_end;       /* all inputs have been read */
+    uint64_t space_most;  /* bytes that may be taken ahead for the output; 0: not found out */
 
     struct proof proof;
 };

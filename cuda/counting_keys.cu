@@ -1,202 +1,361 @@
 /* counting_keys.cu - keys of 1 and 2 bytes are sorted by counting how often each value occurs.
  *
- *   items --count--> counts of all values --scan--> where each value starts --fill--> items
+ *   items --count--> counts of all values --scan--> runs: a key, and where it starts
+ *         --fill (counting_fill.cuh)--> items
  *
- * Keys are read 16 bytes a thread at a time. The counters of a block lie in shared memory; for
- * 2-byte keys there is room for a part of all values only, so that each block counts one part, and
- * the keys are read once for each part. To fill, a block finds the values of its
- * piece of the output, and a thread the values of its 16 bytes.
+ * The counters of a block lie in shared memory. Of 2-byte keys two share a word, 128 KiB in all,
+ * and what a counter of 16 bits has no room for goes to the counts in steps; where a block has less
+ * memory it counts one half of the values, and the keys are read twice. Keys are counted as they
+ * are stored: it is the scan that goes by their order, and lists the values that do occur. So what
+ * follows has to do neither with order nor with gaps.
  */
+#include "cuda/counting_fill.cuh"
 #include "cuda/cuda_sort.h"
 #include "cuda/dynamic_shared.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/thread_key.cuh"
 #include "cuda/warp_count.cuh"
 
-typedef unsigned long long value_count;
+#include <algorithm>
 
+/* How often each value occurs, as it is stored. Of 2 bytes word i is for value i and in its upper
+ * half for i + 2^15, to be raised together: so much comes of each block in the end, less than 2^16.
+ * All else comes in steps. */
 template <typename K>
-constexpr unsigned VALUES = 1u << 8 * sizeof(K);
-/* Values that a block counts, and parts that they make of all. */
+constexpr unsigned COUNT_WORDS = VALUES<K> / sizeof(K);
+constexpr unsigned COUNT_STEP_BITS = 15;
 template <typename K>
-constexpr unsigned VALUES_OF_BLOCK = VALUES<K> < COUNTING_VALUES ? VALUES<K> : COUNTING_VALUES;
-template <typename K>
-constexpr unsigned VALUE_PARTS = VALUES<K> / VALUES_OF_BLOCK<K>;
-
-/* What a thread reads or writes at a time. */
-template <typename K>
-constexpr unsigned KEYS_OF_WORD = sizeof(uint4) / sizeof(K);
-template <typename K>
-union key_word {
-    uint4 word;
-    K keys[KEYS_OF_WORD<K>];
+struct value_counts {
+    value_count words[COUNT_WORDS<K>];
+    unsigned steps[sizeof(K) == 1 ? 1 : VALUES<K>];
 };
 
-/* Adds the first `count` keys to the counters of the values from `first_value` on. All lanes of the
- * warp call it. */
 template <typename K>
-__device__ __forceinline__ void warp_count_word(const union key_word<K> &word, unsigned count,
-                                                const struct key_order &encoding,
-                                                unsigned first_value, unsigned *counters)
+__device__ __forceinline__ value_count thread_count_of(const struct value_counts<K> &counts,
+                                                       unsigned value)
 {
-    K keys[KEYS_OF_WORD<K>];
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
-        keys[i] = word.keys[i];
-    thread_encode_keys(encoding, keys);
-    const bool is_crowded = warp_is_crowded(keys[0]);
+    if constexpr (sizeof(K) == 1)
+        return counts.words[value];
+    const value_count word = counts.words[value % COUNT_WORDS<K>];
+    return static_cast<unsigned>(value < COUNT_WORDS<K> ? word : word >> 32) +
+           (value_count{counts.steps[value]} << COUNT_STEP_BITS);
+}
+
+/* What the kernels leave to each other. */
+template <typename K>
+struct counting_workspace {
+    /* Cleared before the first one. */
+    struct value_counts<K> counts;
+    value_count states[COUNTING_SCANS]; /* of the scan's pieces: what they have, once it is known */
+    unsigned next_scan;                 /* numbers given to these */
+
+    struct counting_runs<K> runs;
+};
+template <typename K>
+constexpr size_t COUNTING_CLEARED_BYTES = offsetof(struct counting_workspace<K>, runs);
+
+/* ---- count ---- */
+
+/* Counters of a block, as those of the counts, with half of their bits. It has all of them, or one
+ * of PARTS equal parts. */
+template <typename K, unsigned PARTS>
+constexpr unsigned PART_WORDS = COUNT_WORDS<K> / PARTS;
+template <typename K, unsigned PARTS>
+struct block_counters {
+    unsigned *words;
+    unsigned first; /* of all words */
+};
+
+/* A counter of 16 bits that gets to a step gives it to the counts. A barrier comes before as much
+ * again is counted, so that none overflows, and none gets so far twice. */
+constexpr unsigned COUNT_STEP = 1u << COUNT_STEP_BITS;
+static_assert(COUNTING_THREADS * counting_words(2) * KEYS_OF_WORD<uint16_t> <= COUNT_STEP,
+              "a block counts so few keys between barriers");
+
+/* Adds n to the counter of the value, if it is one of the block's. What it returns is for
+ * thread_give_step, once that is not 0. Of 1 byte n is 0 or 1, which the lanes that share a counter
+ * add in one step. */
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ unsigned
+thread_count_value(const struct block_counters<K, PARTS> &counters, unsigned value, unsigned n)
+{
+    const unsigned index = value % COUNT_WORDS<K> - counters.first;
+    if constexpr (PARTS > 1)
+        if (index >= PART_WORDS<K, PARTS>)
+            return 0;
+    if constexpr (sizeof(K) == 1) {
+        if (n > 0)
+            atomicAdd(&counters.words[index], 1u);
+        return 0;
+    }
+    const unsigned added = value < COUNT_WORDS<K> ? n : n << 16;
+    const unsigned old = atomicAdd(&counters.words[index], added);
+    return ~old & (old + added) & (COUNT_STEP << 16 | COUNT_STEP);
+}
+
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ void thread_give_step(const struct block_counters<K, PARTS> &counters,
+                                                 unsigned value, unsigned reached,
+                                                 struct value_counts<K> *counts)
+{
+    if (reached == 0)
+        return;
+    atomicSub(&counters.words[value % COUNT_WORDS<K> - counters.first], reached);
+    atomicAdd(&counts->steps[value], 1u);
+}
+
+/* Counts the word's first `n` keys, few of which other lanes have too. */
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ void thread_count_word(const struct block_counters<K, PARTS> &counters,
+                                                  const union key_word<K> &word, unsigned n,
+                                                  struct value_counts<K> *counts)
+{
+    unsigned reached[KEYS_OF_WORD<K>], any = 0;
 #pragma unroll
     for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++) {
-        const unsigned value = keys[i] - first_value;
-        warp_count(counters, value, i < count && value < VALUES_OF_BLOCK<K>, is_crowded);
+        reached[i] = thread_count_value(counters, word.keys[i], i < n);
+        any |= reached[i];
     }
+    if (any == 0)
+        return;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
+        thread_give_step(counters, word.keys[i], reached[i], counts);
 }
 
-/* counts[value] += the keys that have it. */
-template <typename K>
-__global__ void __launch_bounds__(COUNTING_THREADS)
-    counting_count_kernel(const K *__restrict__ source, size_t count, struct key_order encoding,
-                          value_count *counts)
+/* The same where many lanes have the same keys: one of them counts for all. */
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ void warp_count_crowd(const struct block_counters<K, PARTS> &counters,
+                                                 const union key_word<K> &word, unsigned n,
+                                                 struct value_counts<K> *counts)
 {
-    unsigned *const counters = reinterpret_cast<unsigned *>(block_dynamic_shared());
-    const unsigned first_value = blockIdx.x % VALUE_PARTS<K> * VALUES_OF_BLOCK<K>;
-    const size_t block = blockIdx.x / VALUE_PARTS<K>, blocks = gridDim.x / VALUE_PARTS<K>;
-    for (unsigned i = threadIdx.x; i < VALUES_OF_BLOCK<K>; i += COUNTING_THREADS)
-        counters[i] = 0;
-    __syncthreads();
-    const size_t words = (count + KEYS_OF_WORD<K> - 1) / KEYS_OF_WORD<K>;
-    for (size_t first = block * COUNTING_THREADS; first < words;
-         first += blocks * COUNTING_THREADS) {
-        const size_t index = (first + threadIdx.x) * KEYS_OF_WORD<K>;
-        const size_t left = index < count ? count - index : 0;
-        union key_word<K> word = {
-        };
-        if (left >= KEYS_OF_WORD<K>)
-            word.word = *reinterpret_cast<const uint4 *>(source + index);
-        else
-            for (unsigned i = 0; i < left; i++)
-                word.keys[i] = source[index + i];
-        warp_count_word<K>(word,
-                           left < KEYS_OF_WORD<K> ? static_cast<unsigned>(left) : KEYS_OF_WORD<K>,
-                           encoding, first_value, counters);
+    const unsigned first = word.keys[0], leading = __shfl_sync(ALL_LANES, first, 0);
+    bool is_one_value = n == KEYS_OF_WORD<K> && first == leading;
+#pragma unroll
+    for (unsigned i = 1; i < KEYS_OF_WORD<K>; i++)
+        is_one_value = is_one_value && word.keys[i] == first;
+    if (__all_sync(ALL_LANES, is_one_value)) {
+        if (thread_lane() > 0)
+            return;
+        const unsigned reached =
+            thread_count_value(counters, first, THREADS_PER_WARP * KEYS_OF_WORD<K>);
+        thread_give_step(counters, first, reached, counts);
+        return;
     }
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < VALUES_OF_BLOCK<K>; i += COUNTING_THREADS)
-        if (counters[i] > 0)
-            atomicAdd(&counts[first_value + i], static_cast<value_count>(counters[i]));
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++) {
+        const unsigned value = word.keys[i];
+        const unsigned peers = __match_any_sync(ALL_LANES, i < n ? value : VALUES<K>);
+        if (i >= n || (peers & ((1u << thread_lane()) - 1)) != 0)
+            continue;
+        const unsigned reached =
+            thread_count_value(counters, value, static_cast<unsigned>(__popc(peers)));
+        thread_give_step(counters, value, reached, counts);
+    }
 }
 
-/* counts -> where each value starts; behind the last one, the end. One block. */
+/* What a thread has on its way: words, and how many keys each has. */
 template <typename K>
-__global__ void __launch_bounds__(COUNTING_SCAN_THREADS) counting_scan_kernel(value_count *counts)
+struct counting_load {
+    union key_word<K> words[counting_words(sizeof(K))];
+    unsigned counts[counting_words(sizeof(K))];
+};
+
+/* Reads the thread's word of the block's share at `first` on, and of others `step` keys behind. */
+template <typename K>
+__device__ __forceinline__ struct counting_load<K> thread_load_words(const K *source, size_t count,
+                                                                     size_t first, size_t step) {
+    struct counting_load<K> own;
+#pragma unroll
+    for (unsigned row = 0; row < counting_words(sizeof(K)); row++) {
+        const size_t index = first + row * step + threadIdx.x * KEYS_OF_WORD<K>;
+        const size_t left = index < count ? count - index : 0;
+        union key_word<K> &word = own.words[row];
+        own.counts[row] = left < KEYS_OF_WORD<K> ? static_cast<unsigned>(left) : KEYS_OF_WORD<K>;
+        if (left >= KEYS_OF_WORD<K>) {
+            word.word = *reinterpret_cast<const uint4 *>(source + index);
+        } else {
+#pragma unroll
+            for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
+                word.keys[i] = i < left ? source[index + i] : K{0};
+        }
+    }
+    return own;
+}
+
+/* Adds what the block has counted. */
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ void block_give_counts(const struct block_counters<K, PARTS> &counters,
+                                                  struct value_counts<K> *counts)
+{
+    for (unsigned i = threadIdx.x; i < PART_WORDS<K, PARTS>; i += COUNTING_THREADS) {
+        const value_count word = counters.words[i];
+        if (word > 0)
+            atomicAdd(&counts->words[counters.first + i],
+                      sizeof(K) == 1 ? word : (word & UINT16_MAX) | word >> 16 << 32);
+    }
+}
+
+/* Adds the keys to the counts. PARTS blocks read the same keys. */
+template <typename K, unsigned PARTS>
+__global__ void __launch_bounds__(COUNTING_THREADS, counting_blocks(sizeof(K)))
+    counting_count_kernel(const K *__restrict__ source, size_t count,
+                          struct value_counts<K> *counts)
+{
+    constexpr unsigned piece = COUNTING_THREADS * KEYS_OF_WORD<K>;
+    const struct block_counters<K, PARTS> counters = {
+        reinterpret_cast<unsigned *>(block_dynamic_shared()), blockIdx.x
+                                                                  % PARTS *PART_WORDS<K, PARTS>
+    };
+    const size_t step = static_cast<size_t>(gridDim.x / PARTS) * piece;
+    size_t first = static_cast<size_t>(blockIdx.x / PARTS) * piece;
+    struct counting_load<K> next = thread_load_words(source, count, first, step);
+    for (unsigned i = threadIdx.x; i < PART_WORDS<K, PARTS>; i += COUNTING_THREADS)
+        counters.words[i] = 0;
+    for (; first < count; first += counting_words(sizeof(K)) * step) {
+        const struct counting_load<K> own = next;
+        next = thread_load_words(source, count, first + counting_words(sizeof(K)) * step, step);
+        __syncthreads();
+#pragma unroll
+        for (unsigned i = 0; i < counting_words(sizeof(K)); i++) {
+            if (!__any_sync(ALL_LANES, own.counts[i] > 0))
+                break;
+            if (sizeof(K) > 1 && warp_is_crowded(own.words[i].keys[0]))
+                warp_count_crowd(counters, own.words[i], own.counts[i], counts);
+            else
+                thread_count_word(counters, own.words[i], own.counts[i], counts);
+        }
+    }
+    __syncthreads();
+    block_give_counts(counters, counts);
+}
+
+/* ---- scan ---- */
+
+/* A piece has a value for each thread. What it has: its keys, and below these its runs. */
+template <typename K>
+constexpr unsigned SCAN_THREADS = VALUES<K> / (sizeof(K) == 1 ? 1 : COUNTING_SCANS);
+constexpr unsigned SCAN_RUN_BITS = 17;
+constexpr value_count SCAN_IS_KNOWN = value_count{1} << 63;
+
+/* What the pieces before this one have, which are done or on their way. Begins and ends with a
+ * barrier. */
+template <typename K>
+__device__ __forceinline__ value_count block_sum_pieces(const volatile value_count *states,
+                                                        unsigned piece, value_count *warp_sums)
+{
+    value_count state = 0, sum = 0;
+    __syncthreads();
+    if (threadIdx.x < piece)
+        while ((state = states[threadIdx.x]) == 0)
+            ;
+    (void)block_exclusive_scan<SCAN_THREADS<K>>(state & ~SCAN_IS_KNOWN, warp_sums, &sum);
+    return sum;
+}
+
+/* counts -> runs. */
+template <typename K>
+__global__ void __launch_bounds__(SCAN_THREADS<K>)
+    counting_scan_kernel(struct counting_workspace<K> *work, struct key_order order)
 {
     __shared__ value_count warp_sums[THREADS_PER_WARP];
-    constexpr unsigned own = VALUES<K> / COUNTING_SCAN_THREADS;
-    value_count *const mine = counts + threadIdx.x * own;
-    value_count sum = 0, total = 0;
-    for (unsigned i = 0; i < own; i++)
-        sum += mine[i];
-    value_count first = block_exclusive_scan<COUNTING_SCAN_THREADS>(sum, warp_sums, &total);
-    for (unsigned i = 0; i < own; i++) {
-        const value_count count = mine[i];
-        mine[i] = first;
-        first += count;
-    }
+    __shared__ unsigned piece;
     if (threadIdx.x == 0)
-        counts[VALUES<K>] = total;
-}
-
-/* The value of the output's key `index`, among from..to. */
-__device__ __forceinline__ unsigned thread_find_value(const value_count *starts, unsigned from,
-                                                      unsigned to, size_t index)
-{
-    while (from < to) {
-        const unsigned middle = (from + to + 1) / 2;
-        if (starts[middle] <= index)
-            from = middle;
-        else
-            to = middle - 1;
+        piece = atomicAdd(&work->next_scan, 1u);
+    __syncthreads();
+    const unsigned value = piece * SCAN_THREADS<K> + threadIdx.x;
+    const K key = thread_decode_key(order, static_cast<K>(value));
+    const value_count count = thread_count_of(work->counts, key);
+    value_count total = 0;
+    value_count before = block_exclusive_scan<SCAN_THREADS<K>>(count << SCAN_RUN_BITS | (count > 0),
+                                                               warp_sums, &total);
+    if (threadIdx.x == 0)
+        *static_cast<volatile value_count *>(&work->states[piece]) = total | SCAN_IS_KNOWN;
+    const value_count pieces = block_sum_pieces<K>(work->states, piece, warp_sums);
+    before += pieces;
+    const unsigned run = static_cast<unsigned>(before & ((1u << SCAN_RUN_BITS) - 1));
+    if (count > 0) {
+        work->runs.starts[run] = before >> SCAN_RUN_BITS;
+        work->runs.keys[run] = key;
     }
-    return from;
-}
-
-template <typename K>
-__global__ void __launch_bounds__(THREADS_PER_BLOCK)
-    counting_fill_kernel(const value_count *__restrict__ starts, K *target, size_t count,
-                         struct key_order decoding)
-{
-    constexpr unsigned piece = COUNTING_FILL_WORDS * THREADS_PER_BLOCK * KEYS_OF_WORD<K>;
-    const size_t first = static_cast<size_t>(blockIdx.x) * piece;
-    const size_t last = count - first < piece ? count - 1 : first + piece - 1;
-    const unsigned from = thread_find_value(starts, 0, VALUES<K> - 1, first);
-    const unsigned to = thread_find_value(starts, from, VALUES<K> - 1, last);
-    for (unsigned round = 0; round < COUNTING_FILL_WORDS; round++) {
-        const size_t index = first + (round * THREADS_PER_BLOCK + threadIdx.x) * KEYS_OF_WORD<K>;
-        if (index >= count)
-            return;
-        unsigned value = thread_find_value(starts, from, to, index);
-        union key_word<K> word = {
-        };
-        for (unsigned i = 0; i < KEYS_OF_WORD<K> && index + i < count; i++) {
-            while (starts[value + 1] <= index + i)
-                value++;
-            word.keys[i] = thread_decode_key(decoding, static_cast<K>(value));
-        }
-        if (count - index >= KEYS_OF_WORD<K>)
-            *reinterpret_cast<uint4 *>(target + index) = word.word;
-        else
-            for (unsigned i = 0; index + i < count; i++)
-                target[index + i] = word.keys[i];
+    if (value == VALUES<K> - 1) {
+        work->runs.count = run + (count > 0);
+        work->runs.starts[run + (count > 0)] = ALL_KEYS;
     }
 }
 
-template <typename K>
-static bool counting_start(const struct cuda_sort *sort, struct error *error)
+/* ---- the path ---- */
+
+static bool counting_ask(const struct cuda_sort &sort, cudaDeviceAttr attribute, size_t *answer,
+                         struct error *error)
 {
-    value_count *const counts = static_cast<value_count *>(sort->workspace);
-    K *const items = static_cast<K *>(sort->items);
-    const unsigned device = sort->device;
-    int multiprocessors = 0;
-    if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
-                                           static_cast<int>(device)),
-                    device, "cudaDeviceGetAttribute", error) ||
-        !cuda_check(cudaMemsetAsync(counts, 0, VALUES<K> * sizeof *counts, sort->stream), device,
+    int value = 0;
+    if (!cuda_check(cudaDeviceGetAttribute(&value, attribute, static_cast<int>(sort.device)),
+                    sort.device, "cudaDeviceGetAttribute", error))
+        return false;
+    *answer = static_cast<size_t>(value);
+    return true;
+}
+
+/* Counts with `blocks` blocks, or fewer if the work is less, of each part. */
+template <typename K, unsigned PARTS>
+static bool counting_start_count(const struct cuda_sort &sort, size_t blocks,
+                                 struct value_counts<K> *counts, struct error *error)
+{
+    const size_t useful = launch_blocks(sort.count, COUNTING_THREADS * KEYS_OF_WORD<K>);
+    const struct launch count = {"counting_count_kernel",
+                                 std::min(blocks, useful) * PARTS,
+                                 COUNTING_THREADS,
+                                 sort.device,
+                                 sort.stream,
+                                 PART_WORDS<K, PARTS> * sizeof(unsigned)};
+    return launch_kernel(count, error, counting_count_kernel<K, PARTS>,
+                         static_cast<const K *>(sort.items), sort.count, counts);
+}
+
+template <typename K>
+static bool counting_start(const struct cuda_sort &sort, size_t shared_most, struct error *error)
+{
+    struct counting_workspace<K> *const work =
+        static_cast<struct counting_workspace<K> *>(sort.workspace);
+    size_t multiprocessors = 0, shared_bytes = 0;
+    if (!counting_ask(sort, cudaDevAttrMultiProcessorCount, &multiprocessors, error) ||
+        !counting_ask(sort, cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared_bytes, error) ||
+        !cuda_check(cudaMemsetAsync(work, 0, COUNTING_CLEARED_BYTES<K>, sort.stream), sort.device,
                     "cudaMemsetAsync", error))
         return false;
-    const size_t resident = static_cast<size_t>(multiprocessors) * COUNTING_BLOCKS * VALUE_PARTS<K>;
-    const size_t useful =
-        launch_blocks(sort->count, COUNTING_THREADS * KEYS_OF_WORD<K>) * VALUE_PARTS<K>;
-    const size_t fill_blocks =
-        launch_blocks(sort->count, COUNTING_FILL_WORDS * THREADS_PER_BLOCK * KEYS_OF_WORD<K>);
-    const struct launch count = {"counting_count_kernel",
-                                 resident < useful ? resident : useful,
-                                 COUNTING_THREADS,
-                                 device,
-                                 sort->stream,
-                                 VALUES_OF_BLOCK<K> * sizeof(unsigned)};
-    const struct launch scan = {"counting_scan_kernel", 1, COUNTING_SCAN_THREADS, device,
-                                sort->stream};
-    const struct launch fill = {"counting_fill_kernel", fill_blocks, THREADS_PER_BLOCK, device,
-                                sort->stream};
-    return launch_kernel(count, error, counting_count_kernel<K>, static_cast<const K *>(items),
-                         sort->count, sort->order, counts) &&
-           launch_kernel(scan, error, counting_scan_kernel<K>, counts) &&
+    const size_t rows = launch_blocks(sort.count, FILL_ROW<K>);
+    const size_t rows_of_warp = std::clamp<size_t>(
+        launch_blocks(rows, multiprocessors * COUNTING_FILL_WARPS), 1, COUNTING_FILL_ROWS);
+    const struct launch scan = {"counting_scan_kernel", VALUES<K> / SCAN_THREADS<K>,
+                                SCAN_THREADS<K>, sort.device, sort.stream};
+    const struct launch fill = {"counting_fill_kernel",
+                                launch_blocks(rows, rows_of_warp * FILL_WARPS), THREADS_PER_BLOCK,
+                                sort.device, sort.stream};
+    const size_t blocks = multiprocessors * counting_blocks(sizeof(K));
+    shared_most = std::min(shared_most, shared_bytes);
+    return (COUNT_WORDS<K> * sizeof(unsigned) <= shared_most
+                ? counting_start_count<K, 1>(sort, blocks, &work->counts, error)
+                : counting_start_count<K, sizeof(K)>(sort, blocks, &work->counts, error)) &&
+           launch_kernel(scan, error, counting_scan_kernel<K>, work, sort.order) &&
            launch_kernel(fill, error, counting_fill_kernel<K>,
-                         static_cast<const value_count *>(counts), items, sort->count, sort->order);
+                         static_cast<const struct counting_runs<K> *>(&work->runs),
+                         static_cast<K *>(sort.items), sort.count,
+                         static_cast<unsigned>(rows_of_warp));
 }
 
-bool counting_sort(const struct cuda_sort *sort, struct error *error)
+bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct error *error)
 {
     if (sort->item_bytes == 1)
-        return counting_start<uint8_t>(sort, error);
+        return counting_start<uint8_t>(*sort, shared_most, error);
     if (sort->item_bytes == 2)
-        return counting_start<uint16_t>(sort, error);
+        return counting_start<uint16_t>(*sort, shared_most, error);
     return error_set(error, "device %u: items of %u bytes are not sorted by counting", sort->device,
                      sort->item_bytes);
 }
 
 size_t counting_workspace_bytes(size_t, size_t, unsigned item_bytes)
 {
-    return item_bytes == 1 ? (VALUES<uint8_t> + 1) * sizeof(value_count)
-                           : (VALUES<uint16_t> + 1) * sizeof(value_count);
+    return item_bytes == 1 ? sizeof(struct counting_workspace<uint8_t>)
+                           : sizeof(struct counting_workspace<uint16_t>);
 }

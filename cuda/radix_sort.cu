@@ -350,7 +350,7 @@ bool radix_sort(const struct cuda_sort *sort, struct error *error)
     switch (sort->item_bytes) {
     case 1:
     case 2:
-        return counting_sort(sort, error);
+        return counting_sort(sort, SIZE_MAX, error);
     case 4:
         return radix_start<uint32_t>(*sort, error);
     case 8:

@@ -2,7 +2,7 @@
 """auto_table.py - the rows of `auto_rows` (core/auto_table.c) from times of bench_sort.
 
     build/bench/bench_sort --types=all --shapes=uniform --tiles --no-peers \\
-        --sizes=1e3,1e4,3e4,1e5,3e5,1e6,3e6,1e7,1e8,1e9 --json=rows.json
+        --sizes=1024,4096,16384,65536,262144,1048576,1e7,1e8,1e9 --json=rows.json
     scripts/auto_table.py [--shapes=uniform,seeds,...] rows.json
 
 For each width and size the path and tile with the least time is the fastest, where a time is the

@@ -3,9 +3,9 @@
 #
 #   scripts/measure_gpu.sh [PART...]      all parts, or some of: sizes types shapes auto files devices
 #
-#   sizes    every size from 1e3 to 8e9: radix, the merges and bitonic beside CUB's sorts
-#   types    every key type and pairs beside CUB's sorts
-#   shapes   every shape of the data, 1e8 items, beside CUB's sorts
+#   sizes    sizes from 1e3 to 8e9: radix, the merges and bitonic beside CUB's sorts
+#   types    every key type and pairs, 1e6 to 1e9 items, beside CUB's sorts
+#   shapes   every shape of the data, 1e8 keys and pairs, beside CUB's sorts
 #   auto     every path and tile at many sizes: the rows of core/auto_table.c, printed to be pasted
 #   files    doubles, file to file, by each path and the CPU, and cp
 #   devices  file to file, CPU and GPU, from which size on the GPU pays
@@ -60,24 +60,25 @@ plot() {
 peers=cub-radix,cub-merge,thrust
 
 measure_sizes() {
-    bench sizes --types=f64,u64,f32,u32 --sizes=all \
+    bench sizes --types=f64,u64,f32,u32 \
+        --sizes=1e3,1e4,65536,1e5,3e5,1e6,3e6,1e7,1e8,1e9,4e9,8e9 \
         --paths=radix,segmented-merge,direct-merge,bitonic,$peers
     for type in f64 u64 f32 u32; do plot sizes sizes $type; done
 }
 
 measure_types() {
-    bench types --types=all --sizes=1e6,1e8,1e9 --paths=radix,segmented-merge,$peers
+    bench types --types=all --sizes=1e6,1e7,1e9 --paths=radix,$peers
 }
 
 measure_shapes() {
-    bench shapes --types=f64,u32,u64+u32 --shapes=all --sizes=1e8 \
+    bench shapes --types=f64,u32,u64+u32,u32+u32 --shapes=all --sizes=1e8 \
         --paths=radix,segmented-merge,$peers
     for type in f64 u32 u64+u32; do plot shapes shapes $type; done
 }
 
 measure_auto() {
     bench auto --types=f64,u32,u16,u8,u64+u64 --tiles --no-peers \
-        --sizes=1e3,3e3,1e4,3e4,1e5,3e5,1e6,2e6,4e6,1e7,3e7,1e8,1e9 \
+        --sizes=1024,2048,4096,8192,16384,32768,65536,131072,262144,1048576,1e7,1e8,1e9 \
         --paths=radix,segmented-merge,direct-merge,bitonic,heap,column,rank
     say 'rows for core/auto_table.c'
     scripts/auto_table.py "$rows/auto.json"

@@ -8,15 +8,8 @@
  * What is expected is what std::sort makes of the items on the host. Which way radix went shows in
  * the note that it leaves.
  */
-#include "core/key_order.h"
-#include "cuda/radix_digit_sort.h"
 #include "cuda/radix_digits.cuh"
-#include "tests/key_shapes.h"
-
-#include <algorithm>
-#include <stdio.h>
-#include <stdlib.h>
-#include <vector>
+#include "tests/radix_cases.h"
 
 /* ---- arrays ---- */
 
@@ -40,10 +33,7 @@ static uint64_t shape_low_order(size_t i, size_t)
     return (random_bits(i) % 100 << 32) + i;
 }
 
-static const struct shape {
-    const char *name;
-    uint64_t (*key)(size_t i, size_t n);
-} shapes[] = {
+static const struct shape shapes[] = {
     {"random", shape_random},
     {"reversed", shape_reversed},
     {"all equal", shape_all_equal},
@@ -62,45 +52,12 @@ static std::vector<K> make_items(const struct shape &shape, struct key_order ord
                                  uint64_t first_index = 7)
 {
     std::vector<K> items(count);
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t key = shape.key(i, count);
-        if constexpr (sizeof(K) == 16)
-            items[i] = (K)key << 64 | (first_index + i);
-        else
-            items[i] = (K)key_order_decode(order, 8 * sizeof(K), key >> (64 - 8 * sizeof(K)));
-    }
+    for (size_t i = 0; i < count; i++)
+        items[i] = item_of<K>(order, shape.key(i, count), first_index + i);
     return items;
-}
-
-template <typename K>
-static std::vector<K> sorted_copy(struct key_order order, std::vector<K> items)
-{
-    std::sort(items.begin(), items.end(), [order](K a, K b) {
-        if constexpr (sizeof(K) == 16)
-            return a < b;
-        else
-            return key_order_encode(order, 8 * sizeof(K), a) <
-                   key_order_encode(order, 8 * sizeof(K), b);
-    });
-    return items;
-}
-
-template <typename K>
-static std::vector<struct key_order> orders_of()
-{
-    if constexpr (sizeof(K) == 16)
-        return {key_order_identity()};
-    const struct key_type *const type = &key_types[sizeof(K) == 4 ? KEY_TYPE_i32 : KEY_TYPE_f64];
-    return {key_order_identity(), key_order_make(type, ENDIAN_LITTLE, NAN_GREATEST, false),
-            key_order_make(type, ENDIAN_BIG, NAN_GREATEST, true)};
 }
 
 /* ---- the device ---- */
-
-static bool check(cudaError_t status, struct error *error)
-{
-    return status == cudaSuccess || error_set(error, "%s", cudaGetErrorString(status));
-}
 
 struct device_memory {
     struct cuda_sort sort;
@@ -111,54 +68,24 @@ template <typename K>
 static bool device_open(struct device_memory *memory, const std::vector<K> &items,
                         struct key_order order, struct error *error)
 {
-    struct cuda_sort *const sort = &memory->sort;
-    const size_t bytes = items.size() * sizeof(K);
-    *memory = {};
-    sort->count = items.size();
-    sort->item_bytes = sizeof(K);
-    sort->order = order;
-    sort->tile_size = 4096;
-    if (!check(cudaMalloc(&sort->items, bytes), error) ||
-        !check(cudaMalloc(&sort->scratch, bytes), error) ||
-        !check(cudaMalloc(
-                   &sort->workspace,
-                   std::max(radix_digit_bytes(sort->count, sort->item_bytes),
-                            radix_workspace_bytes(sort->count, sort->tile_size, sort->item_bytes))),
-               error) ||
-        !check(cudaMalloc(&memory->whole, sizeof *memory->whole), error) ||
-        !check(cudaMallocHost((void **)&sort->note, sizeof *sort->note), error))
+    memory->whole = NULL;
+    if (!sort_open(&memory->sort, items.size(), sizeof(K), 4096, 0, error) ||
+        !check(cudaMalloc(&memory->whole, sizeof *memory->whole), error))
         return false;
     std::vector<radix_count> whole(sizeof *memory->whole / sizeof(radix_count));
-    whole[offsetof(struct radix_segments, keys) / sizeof(radix_count)] = sort->count;
-    sort->note->count = 0;
+    whole[offsetof(struct radix_segments, keys) / sizeof(radix_count)] = items.size();
+    memory->sort.order = order;
+    memory->sort.note->count = 0;
     return check(cudaMemcpy(memory->whole, whole.data(), sizeof *memory->whole,
                             cudaMemcpyHostToDevice),
                  error) &&
-           check(cudaMemcpy(sort->items, items.data(), bytes, cudaMemcpyHostToDevice), error);
+           send(memory->sort, items, error);
 }
 
 static void device_close(struct device_memory *memory)
 {
-    (void)cudaFreeHost(memory->sort.note);
     (void)cudaFree(memory->whole);
-    (void)cudaFree(memory->sort.workspace);
-    (void)cudaFree(memory->sort.scratch);
-    (void)cudaFree(memory->sort.items);
-}
-
-template <typename K>
-static bool holds(const struct device_memory &memory, const std::vector<K> &expected,
-                  struct error *error)
-{
-    std::vector<K> got(expected.size());
-    if (!check(cudaMemcpy(got.data(), memory.sort.items, got.size() * sizeof(K),
-                          cudaMemcpyDeviceToHost),
-               error))
-        return false;
-    for (size_t i = 0; i < got.size(); i++)
-        if (got[i] != expected[i])
-            return error_set(error, "item %zu of %zu differs", i, got.size());
-    return true;
+    sort_close(&memory->sort);
 }
 
 /* ---- digit by digit ---- */
@@ -180,7 +107,7 @@ static bool check_digits(const std::vector<K> &items, const std::vector<K> &expe
         device_open(&memory, items, way.order, error) &&
         radix_digit_sort(&memory.sort, memory.whole, way.has_indices, memory.sort.workspace,
                          way.portion ? way.portion : RADIX_DIGIT_PORTION, error) &&
-        check(cudaDeviceSynchronize(), error) && holds(memory, expected, error) &&
+        check(cudaDeviceSynchronize(), error) && holds(memory.sort, expected, error) &&
         (memory.sort.note->count == noted || error_set(error, "%zu items: the note", items.size()));
     device_close(&memory);
     return passed;
@@ -266,7 +193,7 @@ static bool check_sort(const std::vector<K> &items, struct key_order order, size
         is_noted = is_noted && (noted == 0 || round <= 3);
         passed = passed && radix_finish(&memory.sort, round, &is_done, error);
     }
-    passed = passed && holds(memory, sorted_copy(order, items), error) &&
+    passed = passed && holds(memory.sort, sorted_copy(order, items), error) &&
              (is_noted || error_set(error, "another way than expected"));
     device_close(&memory);
     return passed;
@@ -307,22 +234,6 @@ static bool check_choice(key_u128, size_t count, struct error *error)
 
 /* ---- claims ---- */
 
-struct tap {
-    size_t number;
-    size_t failed;
-};
-
-static void tap_print(struct tap *tap, bool passed, const char *claim, size_t item_bytes,
-                      const struct error &error)
-{
-    printf("%s %zu - %s, items of %zu bytes\n", passed ? "ok" : "not ok", ++tap->number, claim,
-           item_bytes);
-    if (!passed)
-        printf("# %s\n", error.message);
-    fflush(stdout);
-    tap->failed += !passed;
-}
-
 template <typename K>
 static void check_width(size_t largest, struct tap *tap)
 {
@@ -336,17 +247,10 @@ static void check_width(size_t largest, struct tap *tap)
 
 int main(int argc, char **argv)
 {
-    char *end = NULL;
-    const size_t largest = argc > 1 ? strtoull(argv[1], &end, 10) : RADIX_DIGIT_LEAST + 1;
-    if (argc > 2 || (argc > 1 && (*argv[1] < '0' || *argv[1] > '9' || *end))) {
-        fprintf(stderr, "usage: digits_matrix [LARGEST]\n");
-        return 2;
-    }
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-        printf("1..0 # SKIP no GPU\n");
-        return 0;
-    }
+    size_t largest = RADIX_DIGIT_LEAST + 1;
+    int status = 0;
+    if (!tap_start(argc, argv, &largest, &status))
+        return status;
     printf("1..9\n");
     struct tap tap = {};
     struct error index_error = {}, refused_error = {}, equal_error = {};

@@ -9,16 +9,9 @@
  * What they are to find is what std::is_sorted finds on the host. That a whole sort has seen the
  * order shows in the scratch array, which it then leaves alone.
  */
-#include "core/key_order.h"
-#include "cuda/cuda_sort.h"
 #include "cuda/launch.cuh"
 #include "cuda/radix_ordered.cuh"
-#include "tests/key_shapes.h"
-
-#include <algorithm>
-#include <stdio.h>
-#include <stdlib.h>
-#include <vector>
+#include "tests/radix_cases.h"
 
 /* ---- arrays ---- */
 
@@ -32,10 +25,7 @@ static uint64_t shape_reversed_runs(size_t i, size_t n)
     return shape_sorted((n - 1 - i) / 37, n);
 }
 
-static const struct shape {
-    const char *name;
-    uint64_t (*key)(size_t i, size_t n);
-} shapes[] = {
+static const struct shape shapes[] = {
     {"sorted", shape_sorted},
     {"reversed", shape_reversed},
     {"sorted, with equal keys", shape_sorted_runs},
@@ -43,22 +33,11 @@ static const struct shape {
     {"all equal", shape_all_equal},
 };
 
+/* Items of 16 bytes have their key for an index too, so that those of equal keys are equal. */
 template <typename K>
-static K item_of(struct key_order order, uint64_t ordered)
+static K own_item(struct key_order order, uint64_t ordered)
 {
-    if constexpr (sizeof(K) == 16)
-        return (K)ordered << 64 | ordered;
-    else
-        return (K)key_order_decode(order, 8 * sizeof(K), ordered >> (64 - 8 * sizeof(K)));
-}
-
-template <typename K>
-static K encoded(struct key_order order, K item)
-{
-    if constexpr (sizeof(K) == 16)
-        return item;
-    else
-        return (K)key_order_encode(order, 8 * sizeof(K), item);
+    return item_of<K>(order, ordered, ordered);
 }
 
 template <typename K>
@@ -66,7 +45,7 @@ static std::vector<K> make_items(const struct shape &shape, struct key_order ord
 {
     std::vector<K> items(count);
     for (size_t i = 0; i < count; i++)
-        items[i] = item_of<K>(order, shape.key(i, count));
+        items[i] = own_item<K>(order, shape.key(i, count));
     return items;
 }
 
@@ -79,98 +58,33 @@ static bool is_in_order(struct key_order order, const std::vector<K> &items)
            std::is_sorted(items.rbegin(), items.rend(), is_less);
 }
 
-template <typename K>
-static std::vector<K> sorted_copy(struct key_order order, std::vector<K> items)
-{
-    std::sort(items.begin(), items.end(),
-              [order](K a, K b) { return encoded(order, a) < encoded(order, b); });
-    return items;
-}
-
-template <typename K>
-static std::vector<struct key_order> orders_of()
-{
-    if constexpr (sizeof(K) == 16)
-        return {key_order_identity()};
-    const struct key_type *const type = &key_types[sizeof(K) == 4 ? KEY_TYPE_i32 : KEY_TYPE_f64];
-    return {key_order_identity(), key_order_make(type, ENDIAN_LITTLE, NAN_GREATEST, false),
-            key_order_make(type, ENDIAN_BIG, NAN_GREATEST, true)};
-}
-
 /* ---- the device ---- */
 
-static bool check(cudaError_t status, struct error *error)
-{
-    return status == cudaSuccess || error_set(error, "%s", cudaGetErrorString(status));
-}
+static const unsigned char untouched = 0x5c;
 
 struct device_memory {
-    struct cuda_sort sort; /* scratch and note for whole sorts alone */
+    struct cuda_sort sort;
     unsigned *answers;
     struct radix_segments *whole;
     struct radix_totals *totals;
 };
 
-static const unsigned char untouched = 0x5c;
-
 static bool device_open(struct device_memory *memory, size_t count, unsigned item_bytes,
                         struct error *error)
 {
     *memory = {};
-    memory->sort.count = count;
-    memory->sort.item_bytes = item_bytes;
-    return check(cudaMalloc(&memory->sort.items, count * item_bytes), error) &&
+    return sort_open(&memory->sort, count, item_bytes, 4096, untouched, error) &&
            check(cudaMalloc(&memory->answers, RADIX_ORDER_ANSWERS * sizeof(unsigned)), error) &&
            check(cudaMalloc(&memory->whole, sizeof *memory->whole), error) &&
            check(cudaMalloc(&memory->totals, sizeof *memory->totals), error);
 }
 
-static bool device_open_sort(struct device_memory *memory, size_t tile_size, struct error *error)
-{
-    struct cuda_sort *const sort = &memory->sort;
-    const size_t bytes = sort->count * sort->item_bytes;
-    sort->tile_size = tile_size;
-    return check(cudaMalloc(&sort->scratch, bytes), error) &&
-           check(cudaMemset(sort->scratch, untouched, bytes), error) &&
-           check(cudaMalloc(&sort->workspace,
-                            radix_workspace_bytes(sort->count, tile_size, sort->item_bytes)),
-                 error) &&
-           check(cudaMallocHost((void **)&sort->note, sizeof *sort->note), error);
-}
-
 static void device_close(struct device_memory *memory)
 {
-    (void)cudaFreeHost(memory->sort.note);
-    (void)cudaFree(memory->sort.workspace);
-    (void)cudaFree(memory->sort.scratch);
-    (void)cudaFree(memory->sort.items);
-    (void)cudaFree(memory->answers);
-    (void)cudaFree(memory->whole);
     (void)cudaFree(memory->totals);
-}
-
-template <typename K>
-static bool send(const struct device_memory &memory, const std::vector<K> &items,
-                 struct error *error)
-{
-    return check(cudaMemcpy(memory.sort.items, items.data(), items.size() * sizeof(K),
-                            cudaMemcpyHostToDevice),
-                 error);
-}
-
-template <typename K>
-static bool holds(const struct device_memory &memory, const std::vector<K> &expected,
-                  struct error *error)
-{
-    std::vector<K> got(expected.size());
-    if (!check(cudaMemcpy(got.data(), memory.sort.items, got.size() * sizeof(K),
-                          cudaMemcpyDeviceToHost),
-               error))
-        return false;
-    for (size_t i = 0; i < got.size(); i++)
-        if (got[i] != expected[i])
-            return error_set(error, "item %zu of %zu differs", i, got.size());
-    return true;
+    (void)cudaFree(memory->whole);
+    (void)cudaFree(memory->answers);
+    sort_close(&memory->sort);
 }
 
 /* ---- the kernels ---- */
@@ -197,7 +111,7 @@ static bool check_kernels(struct device_memory *memory, struct key_order order,
     const bool is_ordered = is_in_order(order, items);
     struct radix_segments whole;
     memory->sort.order = order;
-    if (!send(*memory, items, error) || !start_kernels<K>(*memory, blocks, error) ||
+    if (!send(memory->sort, items, error) || !start_kernels<K>(*memory, blocks, error) ||
         !check(cudaMemcpy(&whole, memory->whole, sizeof whole, cudaMemcpyDeviceToHost), error))
         return false;
     const unsigned tiles = is_ordered ? 0 : radix_tiles_of<K>(items.size());
@@ -205,7 +119,7 @@ static bool check_kernels(struct device_memory *memory, struct key_order order,
         return error_set(error, "%zu items %s order make a segment of %llu in %u tiles",
                          items.size(), is_ordered ? "in" : "out of", whole.keys[0],
                          whole.tiles[RADIX_SEGMENTS]);
-    return holds(*memory, is_ordered ? sorted_copy(order, items) : items, error);
+    return holds(memory->sort, is_ordered ? sorted_copy(order, items) : items, error);
 }
 
 /* Places that a key may be out of: all of a small array; else those where a sample is taken, and
@@ -248,7 +162,7 @@ static bool check_shape(struct device_memory *memory, const struct shape &shape,
     for (const size_t place : places_of<K>(items.size())) {
         const K kept = items[place];
         for (const uint64_t key : {(uint64_t)0, UINT64_MAX}) {
-            items[place] = item_of<K>(order, key);
+            items[place] = own_item<K>(order, key);
             if (!check_kernels(memory, order, items, blocks, error))
                 return false;
         }
@@ -305,14 +219,14 @@ static bool check_sort(const std::vector<K> &items, struct key_order order, size
 {
     const bool is_seen = items.size() >= RADIX_ORDER_LEAST && is_in_order(order, items);
     bool is_untouched = false;
-    struct device_memory memory;
-    bool passed = device_open(&memory, items.size(), sizeof(K), error) &&
-                  device_open_sort(&memory, tile_size, error) && send(memory, items, error);
-    memory.sort.order = order;
-    passed = passed && radix_sort(&memory.sort, error) && finish_sort(memory.sort, error) &&
-             is_scratch_untouched(memory.sort, &is_untouched, error) &&
-             holds(memory, sorted_copy(order, items), error);
-    device_close(&memory);
+    struct cuda_sort sort;
+    bool passed = sort_open(&sort, items.size(), sizeof(K), tile_size, untouched, error) &&
+                  send(sort, items, error);
+    sort.order = order;
+    passed = passed && radix_sort(&sort, error) && finish_sort(sort, error) &&
+             is_scratch_untouched(sort, &is_untouched, error) &&
+             holds(sort, sorted_copy(order, items), error);
+    sort_close(&sort);
     if (passed && is_untouched != is_seen)
         return error_set(error, "%zu items, tiles of %zu: scratch is %s", items.size(), tile_size,
                          is_untouched ? "untouched" : "used");
@@ -330,27 +244,11 @@ static bool check_sorts(size_t largest, struct error *error)
             !check_sort(make_items<K>(shape, order, RADIX_ORDER_LEAST + 1), order, 256, error))
             return false;
     std::vector<K> items = make_items<K>(shapes[0], order, RADIX_ORDER_LEAST);
-    items[items.size() - 2] = item_of<K>(order, 0);
+    items[items.size() - 2] = own_item<K>(order, 0);
     return check_sort(items, order, 4096, error);
 }
 
 /* ---- claims ---- */
-
-struct tap {
-    size_t number;
-    size_t failed;
-};
-
-static void tap_print(struct tap *tap, bool passed, const char *claim, size_t item_bytes,
-                      const struct error &error)
-{
-    printf("%s %zu - %s, items of %zu bytes\n", passed ? "ok" : "not ok", ++tap->number, claim,
-           item_bytes);
-    if (!passed)
-        printf("# %s\n", error.message);
-    fflush(stdout);
-    tap->failed += !passed;
-}
 
 template <typename K>
 static void check_width(size_t largest, struct tap *tap)
@@ -369,17 +267,10 @@ static void check_width(size_t largest, struct tap *tap)
 
 int main(int argc, char **argv)
 {
-    char *end = NULL;
-    const size_t largest = argc > 1 ? strtoull(argv[1], &end, 10) : RADIX_ORDER_LEAST + 1;
-    if (argc > 2 || (argc > 1 && (*argv[1] < '0' || *argv[1] > '9' || *end))) {
-        fprintf(stderr, "usage: ordered_matrix [LARGEST]\n");
-        return 2;
-    }
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-        printf("1..0 # SKIP no GPU\n");
-        return 0;
-    }
+    size_t largest = RADIX_ORDER_LEAST + 1;
+    int status = 0;
+    if (!tap_start(argc, argv, &largest, &status))
+        return status;
     printf("1..9\n");
     struct tap tap = {};
     check_width<uint32_t>(largest, &tap);

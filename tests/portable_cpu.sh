@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The CPU sorts alike with AVX-512 and without it, and as NumPy: buckets, networks in registers, and
+# The CPU sorts alike with AVX-512 and without it, as NumPy and sort(1): buckets, networks in registers, and
 # the portable code in their place, which GLIBC_TUNABLES chooses on a machine that has these units.
 . "$(dirname "$0")/lib.sh"
 need_numpy
@@ -14,10 +14,13 @@ random = np.random.default_rng(3)
 shapes = {
     "uniform": random.random(count),
     "few": random.integers(0, 50, count) / 50,
+    "five": random.integers(0, 5, count) / 4,
     "crowded": random.random(count) ** 40,  # nearly all in one bucket of any equal width
-    "runs": np.sort(random.random(count)).reshape(-1, 1)[::-1].ravel().copy(),
+    "nearly_reversed": np.sort(random.random(count))[::-1].copy(),
 }
-shapes["runs"][::1000] = 0.5
+shapes["nearly_reversed"][::1000] = 0.5
+shapes["five_and_one"] = shapes["five"].copy()
+shapes["five_and_one"][count - 7] = 0.6
 for shape, x in shapes.items():
     for name in "f8", "f4", "i8", "u4":
         for endian in "<", ">":
@@ -35,11 +38,20 @@ nested = random.integers(0, 2**63, 60000, dtype="u8")
 nested >>= np.minimum(3 * random.geometric(0.27, 60000), 62).astype("u8")
 np.save("nested.npy", nested)
 np.save("nested.up.npy", np.sort(nested))
+# Twelve narrow places, each a bucket that is partitioned again.
+places = random.integers(0, 12, 2000000, dtype="u8") * (2**64 // 12)
+places += random.integers(0, 2**44, len(places), dtype="u8")
+np.save("places.npy", places)
+np.save("places.up.npy", np.sort(places))
 PYTHON
+
+seq 20000 | awk '{ printf "%d %*d\n", $1 * 7919 % 20011, $1 % 90, $1 }' >lines
+sort -n lines >lines.up
+sort -n -m lines.up lines.up >lines.twice
 
 sorts() {
     local units=$1 shape type endian
-    for shape in uniform few crowded runs; do
+    for shape in uniform few five five_and_one crowded nearly_reversed; do
         for type in f8 f4 i8 u4; do
             for endian in little big; do
                 ok_writes "$units: $shape $type $endian-endian" "$shape.$type.$endian.up.npy" -- \
@@ -51,11 +63,17 @@ sorts() {
         ok_writes "$units: $shape f8 by index" "$shape.places.npy" -- \
             --device=cpu --argsort --parallel=3 "$shape.f8.little.npy"
     done
+    ok_writes "$units: lines" lines.up -- --device=cpu -n lines
+    ok_writes "$units: merged lines" lines.twice -- -m -n lines.up lines.up
     if grep -Eq '__(asan|tsan|ubsan)' "$GPUSORT"; then
         skip "$units: bins within bins, with little stack" 'sanitizers take more'
+        skip "$units: buckets within buckets, with little stack" 'sanitizers take more'
     else
         ok "$units: bins within bins, with little stack" bash -c \
-            'ulimit -s 192 && "$0" --device=cpu nested.npy | cmp - nested.up.npy' "$GPUSORT"
+            'ulimit -s 128 && "$0" --device=cpu nested.npy | cmp - nested.up.npy' "$GPUSORT"
+        ok "$units: buckets within buckets, with little stack" bash -c \
+            'ulimit -s 128 && "$0" --device=cpu --parallel=3 places.npy | cmp - places.up.npy' \
+            "$GPUSORT"
     fi
 }
 

@@ -50,6 +50,11 @@ ordered_largest() {
     [ "${TEST_SIZE:-full}" = small ] && echo 0 || echo 1048577
 }
 
+# Keys that are counted: with four multiprocessors, counters of 16 bits overflow from 262,140 on.
+counting_largest() {
+    [ "${TEST_SIZE:-full}" = small ] && echo 20000 || echo 300000
+}
+
 # Lines of a text of the matrix of lines.
 lines_most() {
     [ "${TEST_SIZE:-full}" = small ] && echo 1000 || echo 20000
@@ -93,6 +98,9 @@ add_tests() {
     fi
     if [ -x "$build/simt/digits_matrix" ]; then
         add_test digits_matrix "$build/simt/digits_matrix" "$(ordered_largest)"
+    fi
+    if [ -x "$build/simt/counting_matrix" ]; then
+        add_test counting_matrix "$build/simt/counting_matrix" "$(counting_largest)"
     fi
     if [ -x "$build/simt/top_matrix" ]; then
         add_test top_matrix "$build/simt/top_matrix" "$(top_largest)"
@@ -149,6 +157,9 @@ add_gpu_tests() {
     add_sanitizer_test racecheck gather "$build/tests/gather_matrix" --quick
     add_test ordered_matrix "$build/tests/ordered_matrix"
     add_test digits_matrix "$build/tests/digits_matrix"
+    add_test counting_matrix "$build/tests/counting_matrix"
+    add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
+    add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
     add_test top_matrix "$build/tests/top_matrix" 300007
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_test runs_matrix "$build/tests/runs_matrix"
