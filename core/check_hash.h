@@ -39,9 +39,10 @@ HOST_DEVICE static inline uint32_t check_mix_narrow(uint32_t x)
 /* What the 8 bytes of word `i` of a text, the first one lowest, are multiplied by in the sum of the
  * text. Odd, so that a word that changes always changes the sum; and the sum of a word cut in two
  * is that of both parts, with zeros for the bytes that are the other's. */
+#define CHECK_TEXT_STEP 0x9e3779b97f4a7c15u
 HOST_DEVICE static inline uint64_t check_text_factor(uint64_t i)
 {
-    const uint64_t x = i * 0x9e3779b97f4a7c15u;
+    const uint64_t x = i * CHECK_TEXT_STEP;
     return (x ^ x >> 32) | 1;
 }
 

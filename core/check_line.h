@@ -1,10 +1,12 @@
-/* check_line.h - the sum of a line of a text, as of check_sum_text, inline where it is short.
+/* check_line.h - the sum of lines that were gathered from a text, as check_sum_text would have
+ * found it where they stood: inline for one that is short, by vectors for many.
  */
 #ifndef CORE_CHECK_LINE_H
 #define CORE_CHECK_LINE_H
 
 #include "core/check_hash.h"
 #include "core/check_kernels.h"
+#include "core/check_sum.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -46,5 +48,24 @@ static inline uint64_t check_sum_line(uint64_t place, const unsigned char *line,
                ? check_sum_short_line(place, line, bytes)
                : check_sum_text(place, line, bytes);
 }
+
+/* Lines behind each other in some text, of which each was taken from a place of its own. */
+#define CHECK_LINES_MAX 64
+struct check_lines {
+    size_t count;
+    size_t begin;                     /* of the first one there */
+    size_t ends[CHECK_LINES_MAX];     /* of each; that of one is the begin of the next */
+    uint64_t places[CHECK_LINES_MAX]; /* where they were taken from */
+};
+
+static inline void check_lines_add(struct check_lines *lines, size_t end, uint64_t place)
+{
+    lines->ends[lines->count] = end;
+    lines->places[lines->count++] = place;
+}
+
+/* The sum of them in text[0..room), all of which can be read; count is of bytes. */
+struct check_sum check_sum_lines(const struct check_lines *lines, const unsigned char *text,
+                                 size_t room);
 
 #endif

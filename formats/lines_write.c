@@ -45,10 +45,6 @@ static inline unsigned char *copy_line(const char *line, char terminator, unsign
 
 /* ---- Proof ---- */
 
-/* Lines that are looked at when they are gathered: by then they are in the first cache, and no more
- * on their way to it. */
-#define GROUP_LINES 64
-
 static struct ranked_line ranked_line_of(const struct gather *gather, size_t i)
 {
     const struct key_index item = gather->items[i];
@@ -75,31 +71,30 @@ static inline bool is_same_line(const unsigned char *a, const unsigned char *b, 
     return difference == 0;
 }
 
-/* Lines [first, first + count), of which line k ends at ends[k] of the buffer, and begins where the
- * one before it ends; the first one at `begin`. */
-static void check_group(const struct gather *gather, size_t first, size_t count,
-                        const unsigned char *buffer, size_t begin, const size_t *ends)
+/* Whether lines k - 1 and k of those gathered are the same bytes; false where that is not seen at
+ * once. */
+static bool are_same(const struct check_lines *gathered, size_t k, const unsigned char *buffer)
 {
-    struct check_sum sum = {ends[count - 1] - begin, 0}, items = {count, 0};
-    size_t previous_bytes = 0; /* 0: it is not in the buffer */
+    if (k == 0)
+        return false;
+    const size_t begin = gathered->ends[k - 1], end = gathered->ends[k], bytes = end - begin;
+    const size_t previous = k > 1 ? gathered->ends[k - 2] : gathered->begin;
+    return begin - previous == bytes && bytes <= CHECK_LINE_BYTES &&
+           SINK_BUFFER_BYTES - end >= CHECK_LINE_SLACK &&
+           is_same_line(buffer + previous, buffer + begin, bytes);
+}
+
+/* Looks at the order of lines from `first` on, which were gathered, where keys alone do not tell.
+ */
+static void check_order(const struct gather *gather, size_t first,
+                        const struct check_lines *gathered, const unsigned char *buffer)
+{
+    const struct key_index *const items = gather->items + first;
     const bool can_be_same = !gather->lines->order->unique;
-    for (size_t k = 0; k < count; begin = ends[k++]) {
-        const unsigned char *const line = buffer + begin;
-        const size_t bytes = ends[k] - begin;
-        const struct key_index *const item = &gather->items[first + k];
-        const size_t slack = SINK_BUFFER_BYTES - ends[k];
-        sum.hash += check_sum_line(line_offset(*item), line, bytes, slack);
-        items.hash += check_bind_pair(item->key, item->index);
-        const bool is_greater = first + k == 0 || item[-1].key < item->key;
-        const bool may_be_same = can_be_same && bytes == previous_bytes &&
-                                 bytes <= CHECK_LINE_BYTES && slack >= CHECK_LINE_SLACK;
-        if (!is_greater && !(may_be_same && is_same_line(line - bytes, line, bytes)) &&
+    for (size_t k = first == 0; k < gathered->count; k++)
+        if (items[k].key <= items[k - 1].key && !(can_be_same && are_same(gathered, k, buffer)) &&
             !is_in_order(gather, first + k))
             first_place_note(&gather->written->disorder, first + k);
-        previous_bytes = bytes;
-    }
-    check_sum_add(&gather->written->text, sum);
-    check_sum_add(&gather->written->items, items);
 }
 
 /* ---- Lines ---- */
@@ -112,23 +107,37 @@ static size_t gather_lines(const struct gather *gather, size_t first, size_t end
     unsigned char *out = buffer;
     const unsigned char *const buffer_end = buffer + SINK_BUFFER_BYTES;
     size_t i = first;
+    struct check_sum text = {0, 0}, items = {0, 0};
     for (bool fits = true; fits && i < end;) {
-        const size_t group = i, begin = (size_t)(out - buffer);
-        size_t ends[GROUP_LINES];
-        for (; i < end && i - group < GROUP_LINES; ++i) {
+        struct check_lines gathered;
+        uint64_t previous_key = i > 0 ? gather->items[i - 1].key : 0;
+        bool is_ascending = true;
+        gathered.count = 0;
+        gathered.begin = (size_t)(out - buffer);
+        for (; i < end && gathered.count < CHECK_LINES_MAX; ++i) {
+            const struct key_index item = gather->items[i];
             if (gather->count - i > LINES_AHEAD)
                 __builtin_prefetch(line_text(gather->lines, gather->items[i + LINES_AHEAD]));
             unsigned char *const next =
-                copy_line(line_text(gather->lines, gather->items[i]), terminator, out, buffer_end);
+                copy_line(line_text(gather->lines, item), terminator, out, buffer_end);
             fits = next != NULL;
             if (!fits)
                 break;
             out = next;
-            ends[i - group] = (size_t)(out - buffer);
+            is_ascending &= item.key > previous_key;
+            previous_key = item.key;
+            items.hash += check_bind_pair(item.key, item.index);
+            check_lines_add(&gathered, (size_t)(out - buffer), line_offset(item));
         }
-        if (i > group)
-            check_group(gather, group, i - group, buffer, begin, ends);
+        if (!is_ascending)
+            check_order(gather, i - gathered.count, &gathered, buffer);
+        const struct check_sum sum = check_sum_lines(&gathered, buffer, SINK_BUFFER_BYTES);
+        text.count += sum.count;
+        text.hash += sum.hash;
     }
+    items.count = i - first;
+    check_sum_add(&gather->written->text, text);
+    check_sum_add(&gather->written->items, items);
     *bytes = (size_t)(out - buffer);
     return i;
 }

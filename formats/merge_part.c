@@ -148,14 +148,13 @@ static void note_written(struct merge_part *part, struct key_index item)
     part->has_last = true;
 }
 
-/* The next line, whose bytes are at `line`, is written or left out; slack: as for check_sum_line.
- */
-static inline void pass_line(struct merge_part *part, const void *line, size_t bytes, size_t slack)
+/* The next line is written from where it is, or left out. */
+static void pass_line(struct merge_part *part, struct ranked_line line)
 {
-    const uint64_t place = merge_item_place(part->texts, part->items[part->next]);
-    part->passed.hash += check_sum_line(place, line, bytes, slack);
-    part->passed.count += bytes;
-    part->next++;
+    const uint64_t place = merge_item_place(part->texts, part->items[part->next++]);
+    part->passed.count += line.length + 1;
+    part->passed.hash += check_sum_line(place, (const unsigned char *)line.text, line.length + 1,
+                                        LINE_BLOCK_SLACK_BYTES);
 }
 
 /* Passes by lines that are left out of the output. */
@@ -168,7 +167,7 @@ static void skip_duplicates(struct merge_part *part)
         const struct ranked_line line = merge_item_ranked(part->texts, item);
         if (line_rank_compare_equal(part->texts->order, &part->last, &line) != 0)
             break;
-        pass_line(part, line.text, line.length + 1, LINE_BLOCK_SLACK_BYTES);
+        pass_line(part, line);
     }
 }
 
@@ -200,13 +199,14 @@ static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t 
     return bytes;
 }
 
-size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t room)
+/* Copies lines behind those that are in the buffer, as many as fit it and `gathered`; returns how
+ * many bytes there are then. */
+static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
+                         unsigned char *buffer, size_t room)
 {
     const struct merge_texts *const texts = part->texts;
-    size_t bytes = 0;
-    if (part->is_block)
-        return fill_block(part, buffer, room);
-    for (;;) {
+    size_t bytes = gathered->begin;
+    while (gathered->count < CHECK_LINES_MAX) {
         if (texts->order->unique)
             skip_duplicates(part);
         if (part->next == part->count)
@@ -223,9 +223,27 @@ size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t ro
         else
             memcpy(buffer + bytes, line, size);
         note_written(part, item);
-        pass_line(part, buffer + bytes, size, left - size);
         bytes += size;
+        check_lines_add(gathered, bytes, merge_item_place(texts, item));
+        part->next++;
     }
+    return bytes;
+}
+
+size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t room)
+{
+    struct check_lines gathered;
+    size_t bytes = 0;
+    if (part->is_block)
+        return fill_block(part, buffer, room);
+    do {
+        gathered.count = 0;
+        gathered.begin = bytes;
+        bytes = fill_lines(part, &gathered, buffer, room);
+        const struct check_sum sum = check_sum_lines(&gathered, buffer, room);
+        part->passed.count += sum.count;
+        part->passed.hash += sum.hash;
+    } while (gathered.count == CHECK_LINES_MAX);
     return bytes;
 }
 
@@ -234,6 +252,6 @@ struct ranked_line merge_part_take(struct merge_part *part)
     const struct key_index item = part->items[part->next];
     const struct ranked_line line = merge_item_ranked(part->texts, item);
     note_written(part, item);
-    pass_line(part, line.text, line.length + 1, LINE_BLOCK_SLACK_BYTES);
+    pass_line(part, line);
     return line;
 }

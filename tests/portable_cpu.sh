@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The CPU sorts alike with AVX-512 and without it, and as NumPy: buckets, networks in registers, and
+# The CPU sorts alike with AVX-512 and without it, as NumPy and sort(1): buckets, networks in registers, and
 # the portable code in their place, which GLIBC_TUNABLES chooses on a machine that has these units.
 . "$(dirname "$0")/lib.sh"
 need_numpy
@@ -37,6 +37,10 @@ np.save("nested.npy", nested)
 np.save("nested.up.npy", np.sort(nested))
 PYTHON
 
+seq 20000 | awk '{ printf "%d %*d\n", $1 * 7919 % 20011, $1 % 90, $1 }' >lines
+sort -n lines >lines.up
+sort -n -m lines.up lines.up >lines.twice
+
 sorts() {
     local units=$1 shape type endian
     for shape in uniform few crowded runs; do
@@ -51,6 +55,8 @@ sorts() {
         ok_writes "$units: $shape f8 by index" "$shape.places.npy" -- \
             --device=cpu --argsort --parallel=3 "$shape.f8.little.npy"
     done
+    ok_writes "$units: lines" lines.up -- --device=cpu -n lines
+    ok_writes "$units: merged lines" lines.twice -- -m -n lines.up lines.up
     if grep -Eq '__(asan|tsan|ubsan)' "$GPUSORT"; then
         skip "$units: bins within bins, with little stack" 'sanitizers take more'
     else

@@ -173,6 +173,36 @@ static void test_text(void **state)
     free(text);
 }
 
+static void test_gathered_lines(void **state)
+{
+    (void)state;
+    const size_t bytes_most = 100 + CHECK_LINES_MAX * 300;
+    unsigned char *const text = malloc(bytes_most);
+    for (size_t i = 0; i < bytes_most; i++)
+        text[i] = (unsigned char)draw();
+    for (unsigned round = 0; round < 500; round++) {
+        struct check_lines lines = {.begin = draw() % 100};
+        const size_t count = draw() % (CHECK_LINES_MAX + 1), most = round % 5 == 0 ? 300 : 30;
+        uint64_t sum = 0;
+        size_t end = lines.begin;
+        for (size_t k = 0; k < count; k++) {
+            const size_t begin = end;
+            const uint64_t place = draw() >> (draw() % 2 ? 1 : 40);
+            end += draw() % most + 1;
+            check_lines_add(&lines, end, place);
+            sum += sum_of_text(place, text + begin, end - begin);
+        }
+        /* The last ones have nothing behind them that could be read. */
+        unsigned char *const exact = malloc(end);
+        memcpy(exact, text, end);
+        const struct check_sum found = check_sum_lines(&lines, exact, end);
+        assert_int_equal(found.count, end - lines.begin);
+        assert_int_equal(found.hash, sum);
+        free(exact);
+    }
+    free(text);
+}
+
 static void test_indices(void **state)
 {
     (void)state;
@@ -197,9 +227,10 @@ static void test_indices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hash),  cmocka_unit_test(test_pairs_of_equal_keys),
-        cmocka_unit_test(test_order), cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_text),  cmocka_unit_test(test_indices),
+        cmocka_unit_test(test_hash),    cmocka_unit_test(test_pairs_of_equal_keys),
+        cmocka_unit_test(test_order),   cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_text),    cmocka_unit_test(test_gathered_lines),
+        cmocka_unit_test(test_indices),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }
