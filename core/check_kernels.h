@@ -22,7 +22,7 @@ uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count);
 size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
                            const void *keys, size_t count);
 
-/* The sum of data[0..bytes), which stands from byte `place` of a text on; see check_text.h. */
+/* The sum of data[0..bytes), which stands from byte `place` of a text on; see check.h. */
 uint64_t check_sum_text(uint64_t place, const void *data, size_t bytes);
 
 #ifdef __cplusplus
