@@ -48,9 +48,10 @@ _Static_assert(FEW_WORDS <= SMALL_COUNT, "16-bit keys are never partitioned");
  * as many buckets at the most, 1.23 with 4 MiB. */
 #define CACHE_BYTES ((size_t)4 << 20)
 
-/* The size of buckets that a partition aims at, at the most. 1e7 f64: 0.156 s with 128 KiB, 0.135
- * with 256, 0.134 with 512; 1e7 key_index: 0.202, 0.193, 0.174. */
-#define BUCKET_BYTES ((size_t)512 << 10)
+/* The items of a bucket that a partition aims at, at the most. Two cores of an AMD EPYC (Zen 5),
+ * 2026-11, ms to sort by half as many, so many and twice as many: 1e8 f64 263, 256, 260; 1e8 f32 -,
+ * 213, 210; 1e8 key_index 491, 440, 448; 1e7 f64 -, 25, 27. */
+#define BUCKET_COUNT ((size_t)128 << 10)
 
 #define BUCKETS_WANTED_MIN 16u
 #define BUCKETS_WANTED_MAX 4096u
@@ -197,10 +198,10 @@ static void finish_range(const struct sort *sort, struct range range, struct wor
 
 /* ---- Partition ---- */
 
-static unsigned choose_buckets(size_t bytes, unsigned parts)
+static unsigned choose_buckets(size_t count, unsigned parts)
 {
     unsigned wanted = BUCKETS_WANTED_MIN;
-    while (wanted < BUCKETS_WANTED_MAX && (wanted < bytes / BUCKET_BYTES || wanted < 4 * parts))
+    while (wanted < BUCKETS_WANTED_MAX && (wanted < count / BUCKET_COUNT || wanted < 4 * parts))
         wanted *= 2;
     return wanted;
 }
@@ -252,7 +253,7 @@ static void find_own_extremes(const struct sort *sort, struct range range, struc
 /* Member 0's. Otherwise the model covers what the sample says is the bulk of the keys. */
 static void learn_model(const struct sort *sort, struct range range, struct worker worker)
 {
-    const unsigned wanted = choose_buckets(range.count * sort->width, worker_count(worker));
+    const unsigned wanted = choose_buckets(range.count, worker_count(worker));
     size_t count = (size_t)wanted * SAMPLE_PER_BUCKET;
     if (count > sort->plan.samples_max)
         count = sort->plan.samples_max;
@@ -484,7 +485,7 @@ static bool is_counted(const struct radix_task *task)
 static struct radix_workspace_plan plan_workspaces(const struct radix_task *task)
 {
     const size_t bytes = task->count * task->item_bytes;
-    const unsigned wanted = choose_buckets(bytes, choose_threads(task));
+    const unsigned wanted = choose_buckets(task->count, choose_threads(task));
     const size_t least = SMALL_COUNT * task->item_bytes, usual = 4 * (bytes / wanted);
     const size_t samples = wanted * (size_t)SAMPLE_PER_BUCKET;
     return radix_workspace_make_plan(2 * wanted > RADIX_MODEL_BUCKETS_MIN ? 2 * wanted
