@@ -22,11 +22,6 @@ static size_t value_count(unsigned key_bytes)
     return (size_t)1 << 8 * key_bytes;
 }
 
-static size_t share_begin(size_t count, unsigned part, unsigned parts)
-{
-    return count / parts * part + count % parts * part / parts;
-}
-
 size_t counting_sort_workspace_bytes(unsigned key_bytes, unsigned threads)
 {
     return (threads + (size_t)1) * value_count(key_bytes) * sizeof(size_t);
@@ -112,8 +107,8 @@ static void count_and_write(const struct member *member, void *context)
 {
     const struct counting *counting = context;
     const unsigned key_bytes = counting->key_bytes;
-    const size_t begin = share_begin(counting->count, member->number, member->count);
-    const size_t end = share_begin(counting->count, member->number + 1, member->count);
+    const size_t begin = team_share_begin(counting->count, member->number, member->count);
+    const size_t end = team_share_begin(counting->count, member->number + 1, member->count);
     size_t *own = counting->counts + member->number * value_count(key_bytes);
     memset(own, 0, value_count(key_bytes) * sizeof *own);
     if (key_bytes == 1)

@@ -255,8 +255,6 @@ static inline __attribute__((always_inline)) void decode_items_ordered(void *to,
 uint64_t radix_key(unsigned width, const void *items, size_t index, struct key_order order)
 {
     switch (width) {
-    case 2:
-        return load_encoded(items, index, order, 2).key;
     case 4:
         return load_encoded(items, index, order, 4).key;
     case 8:

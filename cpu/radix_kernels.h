@@ -25,7 +25,7 @@ extern "C" {
  * 256, 1.04 with 512; 1e8 key_index: 0.46 and 0.44. */
 #define RADIX_LINE_BYTES 512
 
-/* The ordered bits of the key of items[index]. */
+/* The ordered bits of the key of items[index]. Widths from 4. */
 uint64_t radix_key(unsigned width, const void *items, size_t index, struct key_order order);
 
 /* True if no key of items[begin..end) is less than the one before it. */

@@ -1,8 +1,7 @@
 /* radix_sort.c - see radix_sort.h.
  *
  *   items --sorted or reversed already?--> done
- *     | sample -> model of the distribution (radix_model.h)
- *     | all threads: count the buckets of their part, then scatter it, encoded
+ *     | all threads: partition (radix_partition.h)
  *     v
  *   buckets in scratch --all threads together--> buckets that are too large for one thread
  *                      --one thread each------> the others: partitioned again while they are larger
@@ -15,21 +14,16 @@
  * So the memory is crossed about three times, whatever the number of live bits: once to count, once
  * to scatter, once to finish. Items travel between two arrays; from whichever of them a bucket is
  * finished, its place is in items.
- *
- * Partition with buffered lines: Satish et al., "Fast Sort on CPUs and GPUs" (SIGMOD 2010);
- * Polychroniou and Ross, "A Comprehensive Study of Main-Memory Partitioning" (SIGMOD 2014).
  */
 #include "cpu/radix_sort.h"
 
 #include "cpu/counting_sort.h"
 #include "cpu/radix_kernels.h"
-#include "cpu/radix_workspace.h"
-#include "cpu/team.h"
+#include "cpu/radix_partition.h"
 #include "cpu/vector_sort.h"
+#include "cpu/vector_units.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 
 /* Figures below: a core of an AMD EPYC (Zen 4, 1 MiB of second cache), 2026-11. */
 
@@ -48,95 +42,8 @@ _Static_assert(FEW_WORDS <= SMALL_COUNT, "16-bit keys are never partitioned");
  * as many buckets at the most, 1.23 with 4 MiB. */
 #define CACHE_BYTES ((size_t)4 << 20)
 
-/* The items of a bucket that a partition aims at, at the most. Two cores of an AMD EPYC (Zen 5),
- * 2026-11, ms to sort by half as many, so many and twice as many: 1e8 f64 263, 256, 260; 1e8 f32 -,
- * 213, 210; 1e8 key_index 491, 440, 448; 1e7 f64 -, 25, 27. */
-#define BUCKET_COUNT ((size_t)128 << 10)
-
-#define BUCKETS_WANTED_MIN 16u
-#define BUCKETS_WANTED_MAX 4096u
-_Static_assert(2 * BUCKETS_WANTED_MAX <= RADIX_MODEL_BUCKETS_MAX, "the model has room");
-
-#define SAMPLE_PER_BUCKET 16u
-
-/* A partition takes about so many bits of the keys, where they crowd. */
-#define CROWDED_BITS 20
-
 /* The order of a range is looked at in blocks, so that threads soon learn of disorder elsewhere. */
 #define ORDER_BLOCK ((size_t)16 << 10)
-
-/* The buckets of a partition, and which of them is the next to be sorted. */
-struct level {
-    size_t starts[RADIX_MODEL_BUCKETS_MAX + 1];
-    atomic_size_t next;
-};
-
-struct sort {
-    unsigned width;         /* bytes of an item */
-    unsigned char *items;   /* the input; the output */
-    unsigned char *scratch; /* of the same size */
-    struct key_order order; /* of the stored keys */
-    size_t count;
-    struct radix_workspace_plan plan;
-    void *workspaces;          /* one for each member of the team */
-    atomic_bool is_disordered; /* what the members found in the range that they look at */
-    struct level *level;       /* of the partition that they are in, member 0's */
-};
-
-/* Items that are together in one array, with the same places free in the other. */
-struct range {
-    unsigned char *from, *other;
-    size_t begin, count;
-    struct key_order order; /* of the keys as they are in `from` */
-    size_t parent_count;    /* items of the range that this one is a bucket of */
-};
-
-/* The calling thread, and with whom it works on a range: the team, or alone. */
-struct worker {
-    const struct member *member; /* NULL: alone */
-    struct radix_workspace *workspace;
-};
-
-static unsigned worker_count(struct worker worker)
-{
-    return worker.member ? worker.member->count : 1;
-}
-
-static unsigned worker_number(struct worker worker)
-{
-    return worker.member ? worker.member->number : 0;
-}
-
-/* That of the member `number`; of one who is alone, its own. */
-static struct radix_workspace *workspace_of(const struct sort *sort, struct worker worker,
-                                            unsigned number)
-{
-    return worker.member ? radix_workspace_at(&sort->plan, sort->workspaces, number)
-                         : worker.workspace;
-}
-
-/* Those who work on the range have all come here. */
-static void meet(struct worker worker)
-{
-    if (worker.member)
-        team_meet(worker.member);
-}
-
-static size_t part_begin(struct range range, struct worker worker, unsigned part)
-{
-    const unsigned parts = worker_count(worker);
-    return range.begin + range.count / parts * part + range.count % parts * part / parts;
-}
-
-static size_t own_begin(struct range range, struct worker worker)
-{
-    return part_begin(range, worker, worker_number(worker));
-}
-
-static size_t own_end(struct range range, struct worker worker)
-{
-    return part_begin(range, worker, worker_number(worker) + 1);
-}
 
 /* ---- Ranges that are in order already ---- */
 
@@ -145,327 +52,214 @@ typedef bool order_check(unsigned width, const void *items, size_t begin, size_t
 
 /* True if the check holds between all neighbours of the range. What follows where it does not is a
  * partition, by whose first meeting the flag is down again. */
-static bool check_range(struct sort *sort, struct range range, struct worker worker,
+static bool check_range(struct radix_job *job, struct radix_range range, struct radix_worker worker,
                         order_check *check)
 {
-    const size_t end = range.begin + range.count, part_end = own_end(range, worker);
+    const size_t end = range.begin + range.count, part_end = radix_own_end(range, worker);
     bool holds = true;
-    for (size_t begin = own_begin(range, worker); begin < part_end && holds; begin += ORDER_BLOCK) {
+    for (size_t begin = radix_own_begin(range, worker); begin < part_end && holds;
+         begin += ORDER_BLOCK) {
         size_t stop = part_end - begin > ORDER_BLOCK ? begin + ORDER_BLOCK : part_end;
         if (stop < end)
             stop++; /* the first one of the next block against the last one of this */
-        holds =
-            check(sort->width, range.from, begin, stop, range.order) &&
-            !(worker.member && atomic_load_explicit(&sort->is_disordered, memory_order_relaxed));
+        holds = check(job->width, range.from, begin, stop, range.order) &&
+                !(worker.member && atomic_load_explicit(&job->is_disordered, memory_order_relaxed));
     }
     if (!worker.member)
         return holds;
     if (!holds)
-        atomic_store_explicit(&sort->is_disordered, true, memory_order_relaxed);
-    meet(worker);
-    holds = !atomic_load_explicit(&sort->is_disordered, memory_order_relaxed);
-    meet(worker);
-    if (!holds && worker_number(worker) == 0)
-        atomic_store_explicit(&sort->is_disordered, false, memory_order_relaxed);
+        atomic_store_explicit(&job->is_disordered, true, memory_order_relaxed);
+    radix_workers_meet(worker);
+    holds = !atomic_load_explicit(&job->is_disordered, memory_order_relaxed);
+    radix_workers_meet(worker);
+    if (!holds && radix_worker_number(worker) == 0)
+        atomic_store_explicit(&job->is_disordered, false, memory_order_relaxed);
     return holds;
 }
 
 /* The same of the first block alone. */
-static bool check_first_block(const struct sort *sort, struct range range, order_check *check)
+static bool check_first_block(const struct radix_job *job, struct radix_range range,
+                              order_check *check)
 {
     const size_t count = range.count < ORDER_BLOCK ? range.count : ORDER_BLOCK;
-    return check(sort->width, range.from, range.begin, range.begin + count, range.order);
+    return check(job->width, range.from, range.begin, range.begin + count, range.order);
 }
 
-static void reverse_range(const struct sort *sort, struct range range, struct worker worker)
+static void reverse_range(const struct radix_job *job, struct radix_range range,
+                          struct radix_worker worker)
 {
-    const struct range half = {.count = range.count / 2};
-    radix_reverse(sort->width, range.from + range.begin * sort->width, own_begin(half, worker),
-                  own_end(half, worker), range.count);
+    const struct radix_range half = {.count = range.count / 2};
+    radix_reverse(job->width, range.from + range.begin * job->width, radix_own_begin(half, worker),
+                  radix_own_end(half, worker), range.count);
 }
 
 /* Brings sorted items to their place in the output, decoded. */
-static void finish_items(const struct sort *sort, const void *sorted, size_t begin, size_t count)
+static void finish_items(const struct radix_job *job, const void *sorted, size_t begin,
+                         size_t count)
 {
-    radix_decode(sort->width, sort->items + begin * sort->width, sorted, count, sort->order);
+    radix_decode(job->width, job->items + begin * job->width, sorted, count, job->order);
 }
 
-static void finish_range(const struct sort *sort, struct range range, struct worker worker)
+static void finish_range(const struct radix_job *job, struct radix_range range,
+                         struct radix_worker worker)
 {
-    const size_t begin = own_begin(range, worker);
-    finish_items(sort, range.from + begin * sort->width, begin, own_end(range, worker) - begin);
-}
-
-/* ---- Partition ---- */
-
-static unsigned choose_buckets(size_t count, unsigned parts)
-{
-    unsigned wanted = BUCKETS_WANTED_MIN;
-    while (wanted < BUCKETS_WANTED_MAX && (wanted < count / BUCKET_COUNT || wanted < 4 * parts))
-        wanted *= 2;
-    return wanted;
-}
-
-/* Takes keys at random, one from each of equal stretches, and sorts them. */
-static const uint64_t *take_sample(unsigned width, struct range range,
-                                   struct radix_workspace *workspace, size_t count)
-{
-    const size_t stretch = range.count / count;
-    uint64_t random = range.count;
-    for (size_t i = 0; i < count; i++) {
-        random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
-        const size_t place = range.begin + i * stretch + (size_t)((random >> 32) % stretch);
-        workspace->samples[i] = radix_key(width, range.from, place, range.order);
-    }
-    return radix_sort_in_cache(sizeof(uint64_t), workspace->samples, workspace->samples + count,
-                               count);
-}
-
-/* How many keys at either end of the sample are outliers: about half a bucket's, so that they cost
- * nothing; but a sixteenth where the rest lies so close together that a partition of the wider
- * range would hardly part them. */
-static size_t count_outliers(const uint64_t *sample, size_t count, unsigned buckets_wanted)
-{
-    const size_t few = count / (2 * buckets_wanted), many = count / 16;
-    const uint64_t wide = sample[count - 1 - few] - sample[few];
-    const uint64_t narrow = sample[count - 1 - many] - sample[many];
-    return narrow < wide >> CROWDED_BITS ? many : few;
-}
-
-/* A range that holds nearly all of its parent's items may show that the parent's sample misled:
- * then the cells cover the exact range and stay apart, so that each bucket is at most 1/512 as
- * wide, whatever the sample. So of two levels one takes 9 bits of the keys or an eighth of the
- * items, and the recursion ends soon. */
-static bool is_misled(struct range range)
-{
-    return range.count > range.parent_count / 8 * 7;
-}
-
-static void find_own_extremes(const struct sort *sort, struct range range, struct worker worker)
-{
-    struct radix_workspace *workspace = worker.workspace;
-    workspace->lowest = UINT64_MAX;
-    workspace->highest = 0;
-    radix_find_range(sort->width, range.from, own_begin(range, worker), own_end(range, worker),
-                     range.order, &workspace->lowest, &workspace->highest);
-}
-
-/* Member 0's. Otherwise the model covers what the sample says is the bulk of the keys. */
-static void learn_model(const struct sort *sort, struct range range, struct worker worker)
-{
-    const unsigned wanted = choose_buckets(range.count, worker_count(worker));
-    size_t count = (size_t)wanted * SAMPLE_PER_BUCKET;
-    if (count > sort->plan.samples_max)
-        count = sort->plan.samples_max;
-    if (count > range.count)
-        count = range.count;
-    const uint64_t *sample = take_sample(sort->width, range, worker.workspace, count);
-    const size_t outliers = count_outliers(sample, count, wanted);
-    struct radix_evidence evidence = {.sample = sample,
-                                      .count = count,
-                                      .buckets_wanted = wanted,
-                                      .buckets_max = sort->plan.buckets_max,
-                                      .lowest = sample[outliers],
-                                      .highest = sample[count - 1 - outliers],
-                                      .cells_apart = is_misled(range)};
-    if (evidence.cells_apart) {
-        evidence.lowest = UINT64_MAX;
-        evidence.highest = 0;
-        for (unsigned i = 0; i < worker_count(worker); i++) {
-            const struct radix_workspace *workspace = workspace_of(sort, worker, i);
-            if (workspace->lowest < evidence.lowest)
-                evidence.lowest = workspace->lowest;
-            if (workspace->highest > evidence.highest)
-                evidence.highest = workspace->highest;
-        }
-    }
-    radix_model_learn(&worker.workspace->model, &evidence);
-}
-
-/* Member 0's: turns the parts' counts to their positions, and sets the level's starts. */
-static void sum_counts(const struct sort *sort, struct range range, struct worker worker,
-                       struct level *level)
-{
-    const unsigned buckets = worker.workspace->model.buckets;
-    size_t position = range.begin;
-    for (size_t bucket = 0; bucket < buckets; bucket++) {
-        level->starts[bucket] = position;
-        for (unsigned part = 0; part < worker_count(worker); part++) {
-            size_t *const place = &workspace_of(sort, worker, part)->positions[bucket];
-            const size_t count = *place;
-            *place = position;
-            position += count;
-        }
-    }
-    level->starts[buckets] = position;
-}
-
-static struct radix_part own_part(struct range range, struct worker worker,
-                                  const struct radix_model *model)
-{
-    return (struct radix_part){.from = range.from,
-                               .to = range.other,
-                               .begin = own_begin(range, worker),
-                               .end = own_end(range, worker),
-                               .order = range.order,
-                               .model = model,
-                               .positions = worker.workspace->positions,
-                               .first = worker.workspace->first,
-                               .lines = worker.workspace->lines};
-}
-
-/* Moves the items of range.from to range.other, bucket by bucket, encoded: bucket b is at
- * starts[b]..starts[b + 1] of the level that is returned. `own` is what is returned to member 0;
- * it stays until all have met again. Sets the number of buckets. */
-static struct level *partition(struct sort *sort, struct range range, struct worker worker,
-                               struct level *own, size_t *buckets)
-{
-    const bool is_first = worker_number(worker) == 0;
-    const struct radix_model *model = &workspace_of(sort, worker, 0)->model;
-    if (is_misled(range))
-        find_own_extremes(sort, range, worker);
-    meet(worker);
-    if (is_first)
-        learn_model(sort, range, worker);
-    meet(worker);
-    const struct radix_part part = own_part(range, worker, model);
-    radix_count_buckets(sort->width, &part);
-    meet(worker);
-    if (is_first) {
-        sum_counts(sort, range, worker, own);
-        if (worker.member)
-            sort->level = own;
-    }
-    meet(worker);
-    struct level *level = worker.member ? sort->level : own;
-    *buckets = model->buckets;
-    radix_scatter(sort->width, &part);
-    meet(worker);
-    return level;
+    const size_t begin = radix_own_begin(range, worker);
+    finish_items(job, range.from + begin * job->width, begin, radix_own_end(range, worker) - begin);
 }
 
 /* ---- Buckets ---- */
 
-static void sort_range(struct sort *sort, struct range range, struct worker worker);
-
-static struct range make_bucket(struct range parent, const size_t *starts, size_t bucket)
+static struct radix_range make_bucket(struct radix_range parent, const size_t *starts,
+                                      size_t bucket)
 {
-    return (struct range){.from = parent.other,
-                          .other = parent.from,
-                          .begin = starts[bucket],
-                          .count = starts[bucket + 1] - starts[bucket],
-                          .order = key_order_identity(),
-                          .parent_count = parent.count};
+    return (struct radix_range){.from = parent.other,
+                                .other = parent.from,
+                                .begin = starts[bucket],
+                                .count = starts[bucket + 1] - starts[bucket],
+                                .order = key_order_identity(),
+                                .parent_count = parent.count};
 }
 
 /* Buckets that would keep one thread busy while the others have nothing left. */
-static bool is_for_all(struct range bucket, struct worker worker)
+static bool is_for_all(struct radix_range bucket, struct radix_worker worker)
 {
     return worker.member && bucket.count > SMALL_COUNT &&
-           bucket.count > bucket.parent_count / (4 * (size_t)worker_count(worker));
+           bucket.count > bucket.parent_count / (4 * (size_t)radix_worker_count(worker));
 }
 
-static bool fits_cache(const struct sort *sort, size_t count)
+static bool fits_cache(const struct radix_job *job, size_t count)
 {
-    return count <= sort->plan.room_bytes / sort->width;
+    return count <= job->plan.room_bytes / job->width;
 }
 
-/* Buckets are taken by whoever is free: first those that are partitioned again, so that the last to
- * finish is a short one. */
-static void sort_own_buckets(struct sort *sort, struct range parent, struct worker worker,
-                             struct level *level, size_t buckets)
+static void sort_range_in_cache(const struct radix_job *job, struct radix_range range, void *room)
 {
-    const struct worker alone = {NULL, worker.workspace};
-    size_t turn;
-    while ((turn = atomic_fetch_add_explicit(&level->next, 1, memory_order_relaxed)) <
-           2 * buckets) {
-        const struct range range = make_bucket(parent, level->starts, turn % buckets);
-        if (fits_cache(sort, range.count) == (turn >= buckets) && !is_for_all(range, worker))
-            sort_range(sort, range, alone);
-    }
-}
-
-static void sort_buckets(struct sort *sort, struct range parent, struct worker worker,
-                         struct level *level, size_t buckets)
-{
-    for (size_t bucket = 0; bucket < buckets && worker.member; bucket++) {
-        const struct range range = make_bucket(parent, level->starts, bucket);
-        if (is_for_all(range, worker))
-            sort_range(sort, range, worker);
-    }
-    sort_own_buckets(sort, parent, worker, level, buckets);
-    meet(worker);
-}
-
-static void sort_range_in_cache(const struct sort *sort, struct range range, void *room)
-{
-    const unsigned width = sort->width;
+    const unsigned width = job->width;
     unsigned char *from = range.from + range.begin * width;
     unsigned char *other = range.other + range.begin * width;
-    if (width > 2 && vector_sort_is_there()) {
-        vector_sort(width, from, room, range.count, sort->items + range.begin * width, range.order,
-                    sort->order);
+    if (width > 2 && has_vector_units()) {
+        vector_sort(width, from, room, range.count, job->items + range.begin * width, range.order,
+                    job->order);
         return;
     }
     if (!key_order_is_identity(range.order))
         radix_encode(width, from, from, range.count, range.order);
-    finish_items(sort, radix_sort_in_cache(width, from, other, range.count), range.begin,
+    finish_items(job, radix_sort_in_cache(width, from, other, range.count), range.begin,
                  range.count);
 }
 
-static void sort_by_partition(struct sort *sort, struct range range, struct worker worker)
+/* There is room: what is pending are parts of the items, each of more than SMALL_COUNT. */
+static void push_range(struct radix_workspace *workspace, struct radix_range range)
 {
-    struct level own = {.next = 0};
-    size_t buckets;
-    struct level *level = partition(sort, range, worker, &own, &buckets);
-    sort_buckets(sort, range, worker, level, buckets);
+    workspace->pending[workspace->pending_count++] = range;
 }
 
-/* A bucket: ordered bits. */
-static void sort_range(struct sort *sort, struct range range, struct worker worker)
+static void sort_pending(struct radix_job *job, struct radix_worker worker, size_t done);
+
+/* Sorts the buckets that fit the cache, and leaves the others for later, as to partition one of
+ * them takes the starts of these. */
+static void sort_buckets_alone(struct radix_job *job, struct radix_range parent,
+                               struct radix_workspace *workspace, const size_t *starts,
+                               size_t buckets)
 {
-    if (!worker.member && fits_cache(sort, range.count))
-        sort_range_in_cache(sort, range, worker.workspace->room);
-    else if (check_range(sort, range, worker, radix_is_ascending))
-        finish_range(sort, range, worker);
+    for (size_t bucket = 0; bucket < buckets; bucket++) {
+        const struct radix_range range = make_bucket(parent, starts, bucket);
+        if (fits_cache(job, range.count))
+            sort_range_in_cache(job, range, workspace->room);
+        else
+            push_range(workspace, range);
+    }
+}
+
+/* The team's buckets are taken by whoever is free: first those that are partitioned again, so that
+ * the last to finish is a short one. Those for all are left for later, by each member alike. */
+static void sort_buckets_in_turn(struct radix_job *job, struct radix_range parent,
+                                 struct radix_worker worker, const size_t *starts, size_t buckets)
+{
+    const struct radix_worker alone = {NULL, worker.workspace};
+    struct radix_workspace *workspace = worker.workspace;
+    for (size_t bucket = 0; bucket < buckets; bucket++) {
+        const struct radix_range range = make_bucket(parent, starts, bucket);
+        if (is_for_all(range, worker))
+            push_range(workspace, range);
+    }
+    size_t turn;
+    while ((turn = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < 2 * buckets) {
+        const struct radix_range range = make_bucket(parent, starts, turn % buckets);
+        const bool fits = fits_cache(job, range.count);
+        if (fits != (turn >= buckets) || is_for_all(range, worker))
+            continue;
+        if (fits) {
+            sort_range_in_cache(job, range, workspace->room);
+        } else {
+            push_range(workspace, range);
+            sort_pending(job, alone, workspace->pending_count - 1);
+        }
+    }
+    radix_workers_meet(worker);
+    if (radix_worker_number(worker) == 0)
+        atomic_store_explicit(&job->next, 0, memory_order_relaxed);
+}
+
+static void sort_by_partition(struct radix_job *job, struct radix_range range,
+                              struct radix_worker worker)
+{
+    const size_t *starts;
+    const size_t buckets = radix_partition(job, range, worker, &starts);
+    if (worker.member)
+        sort_buckets_in_turn(job, range, worker, starts, buckets);
     else
-        sort_by_partition(sort, range, worker);
+        sort_buckets_alone(job, range, worker.workspace, starts, buckets);
+}
+
+/* Sorts what is pending, buckets that are ordered bits, until only the first `done` are. */
+static void sort_pending(struct radix_job *job, struct radix_worker worker, size_t done)
+{
+    struct radix_workspace *workspace = worker.workspace;
+    while (workspace->pending_count > done) {
+        const struct radix_range range = workspace->pending[--workspace->pending_count];
+        if (check_range(job, range, worker, radix_is_ascending))
+            finish_range(job, range, worker);
+        else
+            sort_by_partition(job, range, worker);
+    }
 }
 
 /* The input: stored bits, in their place already. */
 static void sort_input(const struct member *member, void *context)
 {
-    struct sort *sort = context;
-    const struct worker worker = {
-        member, radix_workspace_at(&sort->plan, sort->workspaces, member->number)};
-    radix_workspace_init(&sort->plan, worker.workspace);
-    const struct range range = {.from = sort->items,
-                                .other = sort->scratch,
-                                .count = sort->count,
-                                .order = sort->order,
-                                .parent_count = SIZE_MAX};
-    if (check_first_block(sort, range, radix_is_ascending)) {
-        if (check_range(sort, range, worker, radix_is_ascending))
+    struct radix_job *job = context;
+    const struct radix_worker worker = {
+        member, radix_workspace_at(&job->plan, job->workspaces, member->number)};
+    radix_workspace_init(&job->plan, worker.workspace);
+    const struct radix_range range = {.from = job->items,
+                                      .other = job->scratch,
+                                      .count = job->count,
+                                      .order = job->order,
+                                      .parent_count = SIZE_MAX};
+    if (check_first_block(job, range, radix_is_ascending)) {
+        if (check_range(job, range, worker, radix_is_ascending))
             return;
-    } else if (check_first_block(sort, range, radix_is_descending) &&
-               check_range(sort, range, worker, radix_is_descending)) {
-        reverse_range(sort, range, worker);
+    } else if (check_first_block(job, range, radix_is_descending) &&
+               check_range(job, range, worker, radix_is_descending)) {
+        reverse_range(job, range, worker);
         return;
     }
-    sort_by_partition(sort, range, worker);
+    sort_by_partition(job, range, worker);
+    sort_pending(job, worker, 0);
 }
 
 /* The same where it fits the cache. */
-static void sort_small_input(const struct sort *sort)
+static void sort_small_input(const struct radix_job *job)
 {
-    const struct range range = {
-        .from = sort->items, .other = sort->scratch, .count = sort->count, .order = sort->order};
-    if (radix_is_ascending(sort->width, sort->items, 0, sort->count, sort->order))
+    const struct radix_range range = {
+        .from = job->items, .other = job->scratch, .count = job->count, .order = job->order};
+    if (radix_is_ascending(job->width, job->items, 0, job->count, job->order))
         return;
-    if (radix_is_descending(sort->width, sort->items, 0, sort->count, sort->order))
-        radix_reverse(sort->width, sort->items, 0, sort->count / 2, sort->count);
+    if (radix_is_descending(job->width, job->items, 0, job->count, job->order))
+        radix_reverse(job->width, job->items, 0, job->count / 2, job->count);
     else
-        sort_range_in_cache(sort, range, sort->scratch);
+        sort_range_in_cache(job, range, job->scratch);
 }
 
 /* ---- The task ---- */
@@ -485,22 +279,23 @@ static bool is_counted(const struct radix_task *task)
 static struct radix_workspace_plan plan_workspaces(const struct radix_task *task)
 {
     const size_t bytes = task->count * task->item_bytes;
-    const unsigned wanted = choose_buckets(task->count, choose_threads(task));
+    const unsigned wanted = radix_choose_buckets(task->count, choose_threads(task));
     const size_t least = SMALL_COUNT * task->item_bytes, usual = 4 * (bytes / wanted);
-    const size_t samples = wanted * (size_t)SAMPLE_PER_BUCKET;
-    return radix_workspace_make_plan(2 * wanted > RADIX_MODEL_BUCKETS_MIN ? 2 * wanted
-                                                                          : RADIX_MODEL_BUCKETS_MIN,
-                                     samples < RADIX_SAMPLE_MAX ? samples : RADIX_SAMPLE_MAX,
-                                     usual < least         ? least
-                                     : usual < CACHE_BYTES ? usual
-                                                           : CACHE_BYTES);
+    const size_t samples = wanted * (size_t)RADIX_SAMPLE_PER_BUCKET;
+    struct radix_workspace_plan plan = {
+        .buckets_max = 2 * wanted > RADIX_MODEL_BUCKETS_MIN ? 2 * wanted : RADIX_MODEL_BUCKETS_MIN,
+        .samples_max = samples < RADIX_SAMPLE_MAX ? samples : RADIX_SAMPLE_MAX,
+        .room_bytes = usual < least         ? least
+                      : usual < CACHE_BYTES ? usual
+                                            : CACHE_BYTES,
+        .pending_max = task->count / SMALL_COUNT};
+    radix_workspace_measure(&plan);
+    return plan;
 }
 
-/* Of a size_t, a multiple of a cache line. */
 static size_t other_bytes(const struct radix_task *task)
 {
-    const size_t bytes = task->count * task->item_bytes;
-    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+    return radix_whole_lines(task->count * task->item_bytes);
 }
 
 bool radix_sort_scratch_bytes(const struct radix_task *task, size_t *bytes)
@@ -526,16 +321,16 @@ void radix_sort(const struct radix_task *task, void *items, void *scratch)
         counting_sort(items, task->count, task->item_bytes, task->order, threads, scratch);
         return;
     }
-    struct sort sort = {.width = task->item_bytes,
-                        .items = items,
-                        .scratch = scratch,
-                        .order = task->order,
-                        .count = task->count};
+    struct radix_job job = {.width = task->item_bytes,
+                            .items = items,
+                            .scratch = scratch,
+                            .order = task->order,
+                            .count = task->count};
     if (task->count <= SMALL_COUNT) {
-        sort_small_input(&sort);
+        sort_small_input(&job);
         return;
     }
-    sort.plan = plan_workspaces(task);
-    sort.workspaces = sort.scratch + other_bytes(task);
-    team_run(threads, sort_input, &sort);
+    job.plan = plan_workspaces(task);
+    job.workspaces = job.scratch + other_bytes(task);
+    team_run(threads, sort_input, &job);
 }

@@ -6,6 +6,8 @@
 #ifndef CPU_RADIX_WORKSPACE_H
 #define CPU_RADIX_WORKSPACE_H
 
+#include "core/key_order.h"
+#include "cpu/radix_kernels.h"
 #include "cpu/radix_model.h"
 
 #include <stddef.h>
@@ -14,6 +16,14 @@
 /* Keys that a model is learned from, at the most. */
 #define RADIX_SAMPLE_MAX ((size_t)16 << 10)
 
+/* Items that are together in one array, with the same places free in the other. */
+struct radix_range {
+    unsigned char *from, *other;
+    size_t begin, count;
+    struct key_order order; /* of the keys as they are in `from` */
+    size_t parent_count;    /* items of the range that this one is a bucket of */
+};
+
 struct radix_workspace {
     struct radix_model model;
     uint64_t lowest, highest; /* keys of the part */
@@ -21,28 +31,40 @@ struct radix_workspace {
     size_t *positions;
     size_t *first;
     unsigned char *lines;
+    /* Where the buckets of a partition begin, and the last one ends: of the team's, which is in the
+     * workspace of member 0, and of one by this thread alone. */
+    size_t *team_starts, *own_starts;
+    /* Ranges that are still to be sorted, the last one first. */
+    struct radix_range *pending;
+    size_t pending_count;
     /* For one thing after the other: */
-    uint64_t *samples;   /* two times RADIX_SAMPLE_MAX, or the number of items if that is less */
+    uint64_t *samples;   /* as many as the plan says, and room to sort them */
     unsigned char *room; /* for the items of a bucket that is sorted in cache */
 };
 
 /* Sizes that are the same for all threads of a task. */
 struct radix_workspace_plan {
-    unsigned buckets_max;
+    unsigned buckets_max; /* of a model */
     size_t samples_max;
-    size_t room_bytes;
+    size_t room_bytes; /* of a bucket that is sorted in cache */
+    size_t pending_max;
     size_t bytes; /* of a workspace, a multiple of a cache line */
 };
 
-/* For models of so many buckets, samples and buckets in cache of so many bytes. */
-struct radix_workspace_plan radix_workspace_make_plan(unsigned buckets_max, size_t samples_max,
-                                                      size_t room_bytes);
+/* Sets plan->bytes by what the others say. */
+void radix_workspace_measure(struct radix_workspace_plan *plan);
+
+/* Rounded up to a multiple of a cache line. */
+static inline size_t radix_whole_lines(size_t bytes)
+{
+    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+}
 
 /* The workspace of the thread `number` in memory for all of them, aligned to a cache line. */
 struct radix_workspace *radix_workspace_at(const struct radix_workspace_plan *plan, void *memory,
                                            unsigned number);
 
-/* Sets the pointers of one; its thread does this before anything else. */
+/* Sets the pointers of one, with nothing pending; its thread does this before anything else. */
 void radix_workspace_init(const struct radix_workspace_plan *plan,
                           struct radix_workspace *workspace);
 

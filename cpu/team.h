@@ -7,6 +7,8 @@
 #ifndef CPU_TEAM_H
 #define CPU_TEAM_H
 
+#include <stddef.h>
+
 struct team;
 
 struct member {
@@ -24,5 +26,12 @@ void team_run(unsigned count, team_work *work, void *context);
 
 /* Returns when all members have called it. What they wrote before can be read then. */
 void team_meet(const struct member *member);
+
+/* Where the part of `count` things that is the member `number`'s begins, of a team of `members`; it
+ * ends where the next one's begins. All parts are equal, but for one thing. */
+static inline size_t team_share_begin(size_t count, unsigned number, unsigned members)
+{
+    return count / members * number + count % members * number / members;
+}
 
 #endif

@@ -18,18 +18,14 @@
 
 #include <string.h>
 
-bool vector_sort_is_there(void)
-{
-    return has_vector_units();
-}
-
 #ifdef HAVE_VECTOR_CODE
 
 /* Of 48,000 keys of 8 bytes 2.0 ns each with 24, 1.81 with 40, 1.78 with 44, 1.71 with 48 (Zen 5,
  * 2026-11). Of random bins of 44 one in 700 has more than 64 items, of 48 one in 90. */
 #    define BIN_COUNT_AIM 44
 
-/* A bucket of more items than for so many bins has larger ones. */
+/* A bucket of more items than for so many bins has larger ones; a bin that is cut again, a quarter
+ * as many at the most, so that the ends of all of them take 43 KiB of stack. */
 #    define BINS_MAX ((size_t)8 << 10)
 
 /* Keys whose bins are found at a time. */
@@ -102,13 +98,13 @@ VECTOR_INLINE struct key_range find_key_range(const Item *items, size_t count)
     return range;
 }
 
-static struct bins plan_bins(struct key_range range, size_t count)
+static struct bins plan_bins(struct key_range range, size_t count, size_t bins_max)
 {
     const uint64_t width = range.highest - range.lowest;
     const unsigned bits = 64 - static_cast<unsigned>(__builtin_clzll(width | 1));
     struct bins bins = {range.lowest, bits > 32 ? bits - 32 : 0, 0, count / BIN_COUNT_AIM + 1};
-    if (bins.count > BINS_MAX)
-        bins.count = BINS_MAX;
+    if (bins.count > bins_max)
+        bins.count = bins_max;
     bins.scale = (static_cast<uint64_t>(bins.count) << 32) / ((width >> bins.shift) + 1);
     if (bins.scale > UINT32_MAX) /* more bins than keys */
         bins.scale = UINT32_MAX;
@@ -192,7 +188,8 @@ VECTOR_CODE static void encode_items(unsigned width, void *items, size_t count,
 
 template <typename Lanes>
 VECTOR_CODE static void sort_bucket(typename Lanes::item *items, typename Lanes::item *room,
-                                    size_t count, typename Lanes::item *to, struct key_order order)
+                                    size_t count, typename Lanes::item *to, struct key_order order,
+                                    size_t bins_max)
 {
     const struct vector_order vectors = vector_order_make(order, Lanes::bits);
     if (count <= NETWORK_COUNT_MAX) {
@@ -204,8 +201,7 @@ VECTOR_CODE static void sort_bucket(typename Lanes::item *items, typename Lanes:
         radix_decode(sizeof *to, to, items, count, order);
         return;
     }
-    const struct bins bins = plan_bins(range, count);
-    /* As many as there are: with BINS_MAX a deep recursion would need a megabyte of stack. */
+    const struct bins bins = plan_bins(range, count, bins_max);
     uint32_t *const ends = static_cast<uint32_t *>(__builtin_alloca(bins.count * sizeof(uint32_t)));
     scatter_to_bins(bins, items, count, room, ends);
     uint32_t begin = 0;
@@ -213,8 +209,8 @@ VECTOR_CODE static void sort_bucket(typename Lanes::item *items, typename Lanes:
         const size_t size = ends[bin] - begin;
         if (size <= NETWORK_COUNT_MAX)
             network_sort_few<Lanes>(to + begin, room + begin, size, vectors);
-        else if (size <= count / 4 * 3) /* so the recursion ends soon, whatever the keys */
-            sort_bucket<Lanes>(room + begin, items + begin, size, to + begin, order);
+        else if (size <= count / 4 * 3 && bins_max > 4) /* so this ends soon, whatever the keys */
+            sort_bucket<Lanes>(room + begin, items + begin, size, to + begin, order, bins_max / 4);
         else
             sort_crowded(room + begin, items + begin, size, to + begin, order);
         begin = ends[bin];
@@ -229,16 +225,16 @@ void vector_sort(unsigned width, void *items, void *room, size_t count, void *to
     switch (width) {
     case 4:
         sort_bucket<lanes_u32>(static_cast<uint32_t *>(items), static_cast<uint32_t *>(room), count,
-                               static_cast<uint32_t *>(to), order);
+                               static_cast<uint32_t *>(to), order, BINS_MAX);
         break;
     case 8:
         sort_bucket<lanes_u64>(static_cast<uint64_t *>(items), static_cast<uint64_t *>(room), count,
-                               static_cast<uint64_t *>(to), order);
+                               static_cast<uint64_t *>(to), order, BINS_MAX);
         break;
     default:
         sort_bucket<lanes_item>(static_cast<struct key_index *>(items),
                                 static_cast<struct key_index *>(room), count,
-                                static_cast<struct key_index *>(to), order);
+                                static_cast<struct key_index *>(to), order, BINS_MAX);
     }
 }
 

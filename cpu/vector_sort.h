@@ -5,20 +5,17 @@
 
 #include "core/key_order.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* True if this machine has what vector_sort needs. */
-bool vector_sort_is_there(void);
-
-/* Sorts items[0..count), whose keys are as in `stored`, and leaves them as `order` decodes them in
- * to[0..count), which is items or other memory. room: for as many items, best in the cache; what is
- * in items and room then is anything. width: of an item in bytes, 4, 8 or 16 (struct key_index, by
- * key, then index). count is at most RADIX_IN_CACHE_COUNT_MAX. */
+/* To be called where has_vector_units() (vector_units.h) alone. Sorts items[0..count), whose keys
+ * are as in `stored`, and leaves them as `order` decodes them in to[0..count), which is items or
+ * other memory. room: for as many items, best in the cache; what is in items and room then is
+ * anything. width: of an item in bytes, 4, 8 or 16 (struct key_index, by key, then index). count is
+ * at most RADIX_IN_CACHE_COUNT_MAX. */
 void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
                  struct key_order stored, struct key_order order);
 

@@ -1,0 +1,62 @@
+/* radix_partition.h - moves the items of a range to buckets, by a team or by one thread.
+ *
+ *   sample -> model of the distribution (radix_model.h)
+ *   all threads: count the buckets of their part; sum; scatter it, encoded
+ *
+ * Partition with buffered lines: Satish et al., "Fast Sort on CPUs and GPUs" (SIGMOD 2010);
+ * Polychroniou and Ross, "A Comprehensive Study of Main-Memory Partitioning" (SIGMOD 2014).
+ */
+#ifndef CPU_RADIX_PARTITION_H
+#define CPU_RADIX_PARTITION_H
+
+#include "cpu/radix_workspace.h"
+#include "cpu/team.h"
+
+#include <stdatomic.h>
+
+/* Keys of a sample for each bucket that is wanted. */
+#define RADIX_SAMPLE_PER_BUCKET 16u
+
+/* A sort under way; of all its threads. */
+struct radix_job {
+    unsigned width;         /* bytes of an item */
+    unsigned char *items;   /* the input; the output */
+    unsigned char *scratch; /* of the same size */
+    struct key_order order; /* of the stored keys */
+    size_t count;
+    struct radix_workspace_plan plan;
+    void *workspaces;          /* one for each member of the team */
+    atomic_bool is_disordered; /* what the members found in the range that they look at */
+    atomic_size_t next;        /* which of the team's buckets is the next to be sorted */
+};
+
+/* The calling thread, and with whom it works on a range: the team, or alone. */
+struct radix_worker {
+    const struct member *member; /* NULL: alone */
+    struct radix_workspace *workspace;
+};
+
+/* The members that work on the range; 1 for who is alone. */
+unsigned radix_worker_count(struct radix_worker worker);
+
+/* Which of them the caller is, from 0. */
+unsigned radix_worker_number(struct radix_worker worker);
+
+/* Returns when all who work on the range have called it. */
+void radix_workers_meet(struct radix_worker worker);
+
+/* The caller's part of the range is begin..end. */
+size_t radix_own_begin(struct radix_range range, struct radix_worker worker);
+size_t radix_own_end(struct radix_range range, struct radix_worker worker);
+
+/* How many buckets are wanted of so many items in so many parts: a power of two. The most that a
+ * partition makes is twice as many, or RADIX_MODEL_BUCKETS_MIN if that is more. */
+unsigned radix_choose_buckets(size_t count, unsigned parts);
+
+/* Moves the items of range.from to range.other, bucket by bucket, encoded, and returns how many
+ * buckets there are: bucket b is at (*starts)[b]..(*starts)[b + 1]. The starts stay until the next
+ * partition by the team or by the caller alone, whichever this one is. */
+size_t radix_partition(struct radix_job *job, struct radix_range range, struct radix_worker worker,
+                       const size_t **starts);
+
+#endif
