@@ -60,7 +60,7 @@ struct radix_part {
     /* By bucket, model->buckets of each: */
     size_t *positions;    /* the next item's place in `to`; in counting, the number of items */
     size_t *first;        /* room for a copy of the positions at the start */
-    unsigned char *lines; /* RADIX_LINE_BYTES each: items on their way; aligned to a cache line */
+    unsigned char *lines; /* RADIX_LINE_BYTES each, and aligned so: items on their way */
 };
 
 /* Sets positions[b] to the number of items of the part that belong to bucket b. Widths from 4. */

@@ -21,7 +21,7 @@ static size_t shared_bytes(const struct radix_workspace_plan *plan)
 void radix_workspace_measure(struct radix_workspace_plan *plan)
 {
     plan->bytes = radix_whole_lines(sizeof(struct radix_workspace)) + 4 * starts_bytes(plan) +
-                  plan->buckets_max * (size_t)RADIX_LINE_BYTES + pending_bytes(plan) +
+                  (plan->buckets_max + (size_t)1) * RADIX_LINE_BYTES + pending_bytes(plan) +
                   shared_bytes(plan);
 }
 
@@ -41,6 +41,7 @@ void radix_workspace_init(const struct radix_workspace_plan *plan,
         *by_bucket[i] = (void *)next;
         next += starts_bytes(plan);
     }
+    next += -(uintptr_t)next % RADIX_LINE_BYTES;
     workspace->lines = next;
     next += plan->buckets_max * (size_t)RADIX_LINE_BYTES;
     workspace->pending = (void *)next;
