@@ -25,9 +25,10 @@ struct radix_job {
     struct key_order order; /* of the stored keys */
     size_t count;
     struct radix_workspace_plan plan;
-    void *workspaces;          /* one for each member of the team */
-    atomic_bool is_disordered; /* what the members found in the range that they look at */
-    atomic_size_t next;        /* which of the team's buckets is the next to be sorted */
+    void *workspaces;            /* one for each member of the team */
+    atomic_bool is_disordered;   /* what the members found in the range that they look at */
+    atomic_bool has_more_values; /* than few: what a member found that counted them */
+    atomic_size_t next;          /* which of the team's buckets is the next to be sorted */
 };
 
 /* The calling thread, and with whom it works on a range: the team, or alone. */

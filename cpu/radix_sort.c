@@ -1,6 +1,6 @@
 /* radix_sort.c - see radix_sort.h.
  *
- *   items --sorted or reversed already?--> done
+ *   items --sorted or reversed already, or of few values?--> done
  *     | all threads: partition (radix_partition.h)
  *     v
  *   buckets in scratch --all threads together--> buckets that are too large for one thread
@@ -105,6 +105,33 @@ static void finish_range(const struct radix_job *job, struct radix_range range,
 {
     const size_t begin = radix_own_begin(range, worker);
     finish_items(job, range.from + begin * job->width, begin, radix_own_end(range, worker) - begin);
+}
+
+/* ---- Input of few values ---- */
+
+/* Sorts the input if its keys have few values; false, and nothing is moved, if they have not. */
+static bool sort_few_values(struct radix_job *job, struct radix_range range,
+                            struct radix_worker worker)
+{
+    struct few_values values;
+    if (job->width == 16 ||
+        !few_values_find(&values, job->width, range.from, range.count, job->order))
+        return false;
+    const size_t begin = radix_own_begin(range, worker), end = radix_own_end(range, worker);
+    if (!few_values_count(&values, job->width, range.from, begin, end,
+                          worker.workspace->value_counts))
+        atomic_store_explicit(&job->has_more_values, true, memory_order_relaxed);
+    radix_workers_meet(worker);
+    if (atomic_load_explicit(&job->has_more_values, memory_order_relaxed))
+        return false;
+    size_t ends[FEW_VALUES_MAX], sum = 0;
+    for (unsigned v = 0; v < values.count; v++) {
+        for (unsigned part = 0; part < radix_worker_count(worker); part++)
+            sum += radix_workspace_at(&job->plan, job->workspaces, part)->value_counts[v];
+        ends[v] = sum;
+    }
+    few_values_write(&values, job->width, range.from, begin, end, ends);
+    return true;
 }
 
 /* ---- Buckets ---- */
@@ -245,6 +272,8 @@ static void sort_input(const struct member *member, void *context)
         reverse_range(job, range, worker);
         return;
     }
+    if (sort_few_values(job, range, worker))
+        return;
     sort_by_partition(job, range, worker);
     sort_pending(job, worker, 0);
 }

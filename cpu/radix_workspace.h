@@ -7,6 +7,7 @@
 #define CPU_RADIX_WORKSPACE_H
 
 #include "core/key_order.h"
+#include "cpu/few_values.h"
 #include "cpu/radix_kernels.h"
 #include "cpu/radix_model.h"
 
@@ -26,7 +27,8 @@ struct radix_range {
 
 struct radix_workspace {
     struct radix_model model;
-    uint64_t lowest, highest; /* keys of the part */
+    uint64_t lowest, highest;            /* keys of the part */
+    size_t value_counts[FEW_VALUES_MAX]; /* of the part, where there are few values */
     /* By bucket: */
     size_t *positions;
     size_t *first;

@@ -14,10 +14,13 @@ random = np.random.default_rng(3)
 shapes = {
     "uniform": random.random(count),
     "few": random.integers(0, 50, count) / 50,
+    "five": random.integers(0, 5, count) / 4,
     "crowded": random.random(count) ** 40,  # nearly all in one bucket of any equal width
     "nearly_reversed": np.sort(random.random(count))[::-1].copy(),
 }
 shapes["nearly_reversed"][::1000] = 0.5
+shapes["five_and_one"] = shapes["five"].copy()
+shapes["five_and_one"][count - 7] = 0.6
 for shape, x in shapes.items():
     for name in "f8", "f4", "i8", "u4":
         for endian in "<", ">":
@@ -44,7 +47,7 @@ PYTHON
 
 sorts() {
     local units=$1 shape type endian
-    for shape in uniform few crowded nearly_reversed; do
+    for shape in uniform few five five_and_one crowded nearly_reversed; do
         for type in f8 f4 i8 u4; do
             for endian in little big; do
                 ok_writes "$units: $shape $type $endian-endian" "$shape.$type.$endian.up.npy" -- \
