@@ -14,7 +14,8 @@
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
-mandir ?= $(prefix)/share/man
+datadir ?= $(prefix)/share
+mandir ?= $(datadir)/man
 BUILD ?= build
 VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options.h)
 
@@ -82,8 +83,11 @@ endif
 simt_objects := $(BUILD)/core/backends.cuda.o \
 	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
 
+# What completes its command line, made from what it says of itself.
+completions := $(addprefix $(BUILD)/completions/,gpusort.bash _gpusort gpusort.fish)
+
 .PHONY: all check check-gpu simt bench install uninstall dist clean distclean FORCE
-all: gpusort
+all: gpusort $(completions)
 ifneq ($(CUDA),1)
 	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
 endif
@@ -94,6 +98,9 @@ gpusort: $(BUILD)/gpusort
 
 $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
+
+$(completions) &: $(BUILD)/gpusort completions/make_completions.sh
+	completions/make_completions.sh $< $(BUILD)/completions
 
 simt: $(addprefix $(BUILD)/simt/,gpusort many_runs $(matrices) bench_sort simt_selftest)
 $(BUILD)/simt/many_runs: $(many_objects) $(host_objects) $(simt_objects)
@@ -151,6 +158,13 @@ $(BUILD)/tests/gpusort_flips: $(call objects,$(BUILD),tests/faults/flips.c) $(cl
 		$(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) $(flips) -o $@ $^ $(libraries)
 
+# gpusort with functions that fail in front of those of CUDA; for tests/faults.sh on a real GPU.
+cuda_faults := $(shell sed -En 's/^WRAP[A-Z_]*.(cuda[A-Za-z]*),.*/-Wl,--wrap=\1/p' \
+	tests/faults/cuda_faults.cu) -Wl,--wrap=cudaLaunchKernelExC
+$(BUILD)/tests/gpusort_cuda_faults: $(BUILD)/tests/faults/cuda_faults.cu.o $(cli_objects) \
+		$(host_objects) $(backend_objects)
+	$(link) $(cuda_faults) -o $@ $^ $(backend_libraries) $(libraries)
+
 # Loaded into gpusort by tests/faults.sh, not linked to it.
 $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c
 	@mkdir -p $(@D)
@@ -203,7 +217,7 @@ check: all simt $(unit_programs) $(BUILD)/bench/bench_cpu \
 
 ifeq ($(CUDA),1)
 check-gpu:
-	+$(MAKE) -j$$(nproc) all bench $(addprefix $(BUILD)/tests/,$(matrices) many_runs)
+	+$(MAKE) -j$$(nproc) all bench $(addprefix $(BUILD)/tests/,$(matrices) many_runs gpusort_cuda_faults)
 	BUILD=$(BUILD) tests/run.sh --gpu
 else
 check-gpu:
@@ -212,13 +226,20 @@ check-gpu:
 endif
 
 # What was built is installed; sudo may not see the nvcc that built it.
-install: $(if $(wildcard $(BUILD)/gpusort),,all)
-	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1
+bash_dir = $(datadir)/bash-completion/completions
+zsh_dir = $(datadir)/zsh/site-functions
+fish_dir = $(datadir)/fish/vendor_completions.d
+install: $(if $(wildcard $(BUILD)/completions/_gpusort),,all)
+	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(bash_dir) $(zsh_dir) $(fish_dir))
 	install -m 755 $(BUILD)/gpusort $(DESTDIR)$(bindir)/gpusort
 	install -m 644 man/gpusort.1 $(DESTDIR)$(mandir)/man1/gpusort.1
+	install -m 644 $(BUILD)/completions/gpusort.bash $(DESTDIR)$(bash_dir)/gpusort
+	install -m 644 $(BUILD)/completions/_gpusort $(DESTDIR)$(zsh_dir)/_gpusort
+	install -m 644 $(BUILD)/completions/gpusort.fish $(DESTDIR)$(fish_dir)/gpusort.fish
 
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/gpusort $(DESTDIR)$(mandir)/man1/gpusort.1
+	rm -f $(addprefix $(DESTDIR),$(bindir)/gpusort $(mandir)/man1/gpusort.1 \
+		$(bash_dir)/gpusort $(zsh_dir)/_gpusort $(fish_dir)/gpusort.fish)
 
 dist:
 	git archive --prefix=gpusort-$(VERSION)/ -o gpusort-$(VERSION).tar.gz HEAD

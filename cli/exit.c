@@ -1,7 +1,7 @@
 /* exit.c - see exit.h. */
 #include "cli/exit.h"
 
-#include "formats/sink.h"
+#include "core/ending.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static bool is_trouble_now; /* static, because an exit handler takes no argument
 static void end_process(void)
 {
     if (is_trouble_now) {
-        sink_abandon();
+        ending_do_tasks();
         fputs("gpusort: ended by OpenMP, as it says above; fewer threads (--parallel) may do\n",
               stderr);
         _exit(EXIT_TROUBLE);

@@ -1,14 +1,11 @@
-/* options.c - argp's tables and the words they take. See options.h. */
+/* options.c - argp's tables, and which option goes where. See options.h. */
 #include "cli/options.h"
 
+#include "cli/option_words.h"
 #include "cli/quote.h"
-#include "cli/word_list.h"
-#include "core/key_types.h"
-#include "formats/codec.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,203 +146,6 @@ struct parse {
     struct error *error;
 };
 
-static bool parse_format(const char *word, const char *none, const struct format **format,
-                         struct error *error)
-{
-    *format = strcmp(word, none) == 0 ? NULL : format_find(word);
-    if (*format || strcmp(word, none) == 0)
-        return true;
-    return error_set(error, "unknown format '%s': it is %s, text, raw or npy", word, none);
-}
-
-static bool parse_type(const char *word, struct options *options, struct error *error)
-{
-    enum key_endian endian = options->endian;
-    options->type = key_type_find(word, strlen(word), &endian);
-    if (!options->type)
-        return error_set(error, "unknown type '%s': --list names the types", word);
-    if (strchr("<>", word[0])) { /* the spelling said the byte order */
-        options->endian = endian;
-        options->endian_said = true;
-    }
-    return true;
-}
-
-static bool parse_endian(const char *word, struct options *options, struct error *error)
-{
-    options->endian_said = true;
-    options->endian = strcmp(word, "big") == 0 ? ENDIAN_BIG : ENDIAN_LITTLE;
-    if (options->endian == ENDIAN_BIG || strcmp(word, "little") == 0)
-        return true;
-    return error_set(error, "unknown byte order '%s': it is little or big", word);
-}
-
-static bool parse_nan(const char *word, struct options *options, struct error *error)
-{
-    static const struct {
-        const char *word;
-        enum nan_rule rule;
-    } rules[] = {{"first", NAN_FIRST}, {"last", NAN_LAST}, {"error", NAN_ERROR}};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (strcmp(word, rules[i].word) == 0) {
-            options->nan = rules[i].rule;
-            options->nan_said = true;
-            return true;
-        }
-    return error_set(error, "unknown NaN rule '%s': it is first, last or error", word);
-}
-
-static bool parse_argsort(const char *word, struct options *options, struct error *error)
-{
-    static const enum key_type_id types[] = {KEY_TYPE_u64, KEY_TYPE_u32};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (!word || strcmp(word, key_types[types[i]].name) == 0) {
-            options->index_type = &key_types[types[i]];
-            return true;
-        }
-    return error_set(error, "unknown type of indices '%s': it is u32 or u64", word);
-}
-
-static bool parse_count(const char *word, const char *what, unsigned long least, unsigned long most,
-                        unsigned long *count, struct error *error)
-{
-    char *end;
-    errno = 0;
-    *count = strtoul(word, &end, 10);
-    if (word[0] < '0' || word[0] > '9' || *end || errno || *count < least || *count > most)
-        return error_set(error, "invalid %s '%s': it is a number from %lu to %lu", what, word,
-                         least, most);
-    return true;
-}
-
-static bool algorithm_is_known(const char *name)
-{
-    for (size_t i = 0; i < backend_count; i++)
-        if (backend_find_algorithm(backends[i], name))
-            return true;
-    return false;
-}
-
-/* PATH or PATH:TILE; the word is cut in two in place, as it is argv's to do with as we like. */
-static bool parse_algorithm(char *word, struct options *options, struct error *error)
-{
-    char *colon = strchr(word, ':');
-    unsigned long tile_size = 0;
-    if (colon) {
-        *colon = '\0';
-        if (!parse_count(colon + 1, "tile size", 1, LONG_MAX, &tile_size, error))
-            return false;
-    }
-    options->tile_size = tile_size;
-    options->algorithm = strcmp(word, "auto") == 0 ? NULL : word;
-    if (!options->algorithm && colon)
-        return error_set(error, "a tile size needs a path: --algorithm=PATH:TILE");
-    if (options->algorithm && !algorithm_is_known(word))
-        return error_set(error, "unknown algorithm '%s': --list names those of this build", word);
-    return true;
-}
-
-static bool parse_device(char *word, struct options *options, struct error *error)
-{
-    char *colon = strchr(word, ':');
-    unsigned long device = 0;
-    if (colon) {
-        if (!parse_count(colon + 1, "device number", 0, 1023, &device, error))
-            return false;
-        *colon = '\0';
-    }
-    options->device = (unsigned)device;
-    options->backend = strcmp(word, "auto") == 0 ? NULL : word;
-    const bool known = !options->backend || strcmp(word, "cpu") == 0 || strcmp(word, "gpu") == 0;
-    if (!known || (colon && strcmp(word, "gpu") != 0))
-        return error_set(error, "unknown device '%s%s%s': it is auto, cpu, gpu or gpu:N", word,
-                         colon ? ":" : "", colon ? colon + 1 : "");
-    if (options->backend && !backend_find(options->backend))
-        return error_set(error, "this build has no GPU backend: nvcc was not there to build it");
-    return true;
-}
-
-static bool parse_zstd(const char *word, struct options *options, struct error *error)
-{
-    const struct codec *zstd = codec_find("zstd");
-    unsigned long level = 0;
-    if (word && !parse_count(word, "zstd level", (unsigned long)zstd->level_min,
-                             (unsigned long)zstd->level_max, &level, error))
-        return false;
-    options->compression = COMPRESSION_ON;
-    options->compression_level = (int)level;
-    return true;
-}
-
-/* word may be NULL: it is optional. */
-static bool parse_stats(const char *word, struct options *options, struct error *error)
-{
-    static const struct word_choice choices[] = {{"text", STATS_TEXT}, {"json", STATS_JSON}};
-    int form = STATS_TEXT;
-    if (word &&
-        !word_list_find("--stats", word, choices, sizeof choices / sizeof *choices, &form, error))
-        return false;
-    options->stats = (enum stats_form)form;
-    return true;
-}
-
-static bool parse_threads(const char *word, struct options *options, struct error *error)
-{
-    unsigned long threads;
-    if (!parse_count(word, "number of threads", 1, 4096, &threads, error))
-        return false;
-    options->threads = (unsigned)threads;
-    return true;
-}
-
-static bool parse_top(const char *word, struct options *options, struct error *error)
-{
-    unsigned long top;
-    if (!parse_count(word, "number of items", 0, ULONG_MAX, &top, error))
-        return false;
-    options->top_said = true;
-    options->top = top;
-    return true;
-}
-
-static bool parse_output(const char *word, struct options *options, struct error *error)
-{
-    if (options->output && strcmp(options->output, word) != 0)
-        return error_set(error, "multiple output files specified");
-    options->output = word;
-    return true;
-}
-
-static bool set_check(enum check check, struct options *options, struct error *error)
-{
-    if (options->check != CHECK_NO && options->check != check)
-        return error_set(error, "options '-cC' are incompatible");
-    options->check = check;
-    return true;
-}
-
-/* word may be NULL: it is optional. */
-static bool parse_check(const char *word, struct options *options, struct error *error)
-{
-    static const struct word_choice choices[] = {
-        {"quiet", CHECK_QUIET}, {"silent", CHECK_QUIET}, {"diagnose-first", CHECK_SHOW}};
-    int check = CHECK_SHOW;
-    if (word &&
-        !word_list_find("--check", word, choices, sizeof choices / sizeof *choices, &check, error))
-        return false;
-    return set_check((enum check)check, options, error);
-}
-
-static bool parse_header(const char *word, struct options *options, struct error *error)
-{
-    unsigned long lines = 1;
-    if (word && !parse_count(word, "number of lines", 0, LONG_MAX, &lines, error))
-        return false;
-    options->header_said = true;
-    options->header_lines = lines;
-    return true;
-}
-
 /* The options of sort(1) but for -o. *known: it was one of them. */
 static bool parse_sort_option(int key, const char *word, struct options *options, bool *known,
                               struct error *error)
@@ -366,11 +166,11 @@ static bool parse_sort_option(int key, const char *word, struct options *options
     case 'z':
         return order->zero_terminated = true;
     case 'c':
-        return set_check(CHECK_SHOW, options, error);
+        return option_words_set_check(CHECK_SHOW, options, error);
     case 'C':
-        return set_check(CHECK_QUIET, options, error);
+        return option_words_set_check(CHECK_QUIET, options, error);
     case KEY_CHECK:
-        return parse_check(word, options, error);
+        return option_words_set_check_word(word, options, error);
     case 'm':
         return options->merge = true;
     case KEY_FILES0_FROM:
@@ -393,7 +193,7 @@ static bool parse_own_option(int key, char *word, struct options *options, bool 
     *known = true;
     switch (key) {
     case 'o':
-        return parse_output(word, options, error);
+        return option_words_set_output(word, options, error);
     case 'v':
         return options->verbose = true;
     case 'q':
@@ -405,37 +205,37 @@ static bool parse_own_option(int key, char *word, struct options *options, bool 
         options->progress = PROGRESS_OFF;
         return true;
     case KEY_STATS:
-        return parse_stats(word, options, error);
+        return option_words_set_stats(word, options, error);
     case KEY_TRACE:
         options->trace = word;
         return true;
     case 'a':
-        return parse_algorithm(word, options, error);
+        return option_words_set_algorithm(word, options, error);
     case KEY_FORCE:
         return options->force = true;
     case KEY_VERIFY:
         return options->verify = true;
     case KEY_FORMAT:
-        return parse_format(word, "auto", &options->input_format, error);
+        return option_words_set_format(word, "auto", &options->input_format, error);
     case KEY_OUTPUT_FORMAT:
         options->output_format_same = strcmp(word, "same") == 0;
-        return parse_format(word, "same", &options->output_format, error);
+        return option_words_set_format(word, "same", &options->output_format, error);
     case KEY_TYPE:
-        return parse_type(word, options, error);
+        return option_words_set_type(word, options, error);
     case KEY_ENDIAN:
-        return parse_endian(word, options, error);
+        return option_words_set_endian(word, options, error);
     case KEY_NAN:
-        return parse_nan(word, options, error);
+        return option_words_set_nan(word, options, error);
     case KEY_ARGSORT:
-        return parse_argsort(word, options, error);
+        return option_words_set_argsort(word, options, error);
     case KEY_TOP:
-        return parse_top(word, options, error);
+        return option_words_set_top(word, options, error);
     case KEY_HEADER:
-        return parse_header(word, options, error);
+        return option_words_set_header(word, options, error);
     case KEY_DEVICE:
-        return parse_device(word, options, error);
+        return option_words_set_device(word, options, error);
     case KEY_PARALLEL:
-        return parse_threads(word, options, error);
+        return option_words_set_threads(word, options, error);
     case 'S':
         return memory_words_set_size(&options->memory.host, "-S", word, error);
     case KEY_DEVICE_MEMORY:
@@ -443,7 +243,7 @@ static bool parse_own_option(int key, char *word, struct options *options, bool 
     case 'T':
         return memory_words_add_directory(&options->memory, word, error);
     case KEY_ZSTD:
-        return parse_zstd(word, options, error);
+        return option_words_set_zstd(word, options, error);
     case KEY_NO_ZSTD:
         options->compression = COMPRESSION_OFF;
         return true;

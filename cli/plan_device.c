@@ -193,40 +193,42 @@ static bool find_named_backend(const struct options *options, const struct backe
     return true;
 }
 
-/* The name of the backend by the model, and *reason for it. */
-static const char *backend_by_size(const struct options *options, struct plan *plan,
-                                   const char **reason)
+struct choice {
+    const char *backend; /* its name */
+    const char *reason;
+};
+
+/* Of data that the model has no seconds for: of a selection, or of unknown size. */
+static struct choice choose_unmodelled(const struct plan *plan, bool has_gpu, bool is_enough)
+{
+    if (is_enough)
+        return (struct choice){"gpu",
+                               "of unknown size, and enough has come to pay for starting the GPU"};
+    if (is_selection(plan))
+        return (struct choice){"cpu", selection_reason};
+    const char *const unread = "of unknown size, and no room to wait for what a GPU pays for";
+    return (struct choice){"cpu", has_gpu ? unread : "there is no GPU"};
+}
+
+static struct choice choose_by_model(const struct options *options, struct plan *plan)
 {
     const struct backend *const gpu = backend_find("gpu");
     bool has_gpu = false, is_enough = false;
-    if (plan->job.action != JOB_SORT) {
-        *reason = "lines are compared as they are read";
-        return "cpu";
-    }
-    if (plan->job.keep_lines && plan->job.argsort.index_type) {
-        *reason = "lines are parsed and numbered on the host";
-        return "cpu";
-    }
+    if (plan->job.action != JOB_SORT)
+        return (struct choice){"cpu", "lines are compared as they are read"};
+    if (plan->job.keep_lines && plan->job.argsort.index_type)
+        return (struct choice){"cpu", "lines are parsed and numbered on the host"};
     if (!is_size_known(plan) && !is_selection(plan))
         has_gpu = gpu && gpu->is_possible();
     if (has_gpu)
         await_size(options, plan, &is_enough);
     estimate(plan);
-    if (!plan->has_estimate && is_enough)
-        *reason = "of unknown size, and enough has come to pay for starting the GPU";
-    else if (!plan->has_estimate)
-        *reason = is_selection(plan) ? selection_reason
-                  : has_gpu ? "of unknown size, and no room to wait for what a GPU pays for"
-                            : "there is no GPU";
-    else if (plan->estimate.cpu_seconds <= plan->estimate.gpu_seconds)
-        *reason =
-            is_selection(plan) ? selection_reason : "sooner done than a GPU is started and fed";
-    else
-        *reason = "large enough to pay for starting the GPU";
-    return is_enough ||
-                   (plan->has_estimate && plan->estimate.gpu_seconds < plan->estimate.cpu_seconds)
-               ? "gpu"
-               : "cpu";
+    if (!plan->has_estimate)
+        return choose_unmodelled(plan, has_gpu, is_enough);
+    if (plan->estimate.gpu_seconds < plan->estimate.cpu_seconds)
+        return (struct choice){"gpu", "large enough to pay for starting the GPU"};
+    return (struct choice){"cpu", is_selection(plan) ? selection_reason
+                                                     : "sooner done than a GPU is started and fed"};
 }
 
 static bool probe_backend(const struct options *options, struct plan *plan,
@@ -267,19 +269,19 @@ static uint64_t device_bytes(const struct plan *plan)
 static bool choose_backend_by_size(const struct options *options, struct plan *plan,
                                    struct error *error)
 {
-    const char *reason;
-    const struct backend *choice = backend_find(backend_by_size(options, plan, &reason));
+    const struct choice choice = choose_by_model(options, plan);
+    const struct backend *const backend = backend_find(choice.backend);
     struct error unusable = {0};
-    snprintf(plan->device_reason, sizeof plan->device_reason, "%s", reason);
-    if (!choice)
+    snprintf(plan->device_reason, sizeof plan->device_reason, "%s", choice.reason);
+    if (!backend)
         error_set(&unusable, "this build has no GPU backend");
-    else if (probe_backend(options, plan, choice, &unusable) && choice != backends[0] &&
+    else if (probe_backend(options, plan, backend, &unusable) && backend != backends[0] &&
              plan->device.memory_bytes < device_bytes(plan))
         error_set(&unusable, plan->job.keep_lines ? "the text does not fit the GPU's memory"
                                                   : "the data does not fit the GPU's memory twice");
     if (!unusable.is_set)
         return true;
-    snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", reason,
+    snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", choice.reason,
              unusable.message);
     return probe_backend(options, plan, backends[0], error);
 }

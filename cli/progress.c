@@ -7,10 +7,12 @@
 #include "cli/progress.h"
 
 #include "core/clock.h"
+#include "core/ending.h"
 #include "core/trace.h"
 #include "formats/codec.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +29,9 @@
 #define READ_BYTES_MIN ((uint64_t)8 << 20)
 
 #define COLUMNS_DEFAULT 80
+
+/* Of a line, its end included. */
+#define LINE_BYTES 160
 
 /* ---- how far it is --------------------------------------------------------------------------- */
 
@@ -192,6 +197,34 @@ static bool is_in_foreground(void)
     return foreground < 0 || foreground == getpgrp();
 }
 
+/* Whose line a signal that ends the process takes away; static, because a signal handler takes no
+ * arguments. NULL: nobody's, or it is taken away. */
+static struct progress *line_owner;
+
+/* As a signal handler may. Not where the terminal takes nothing: it may be stopped. */
+static void take_away_now(void)
+{
+    char text[LINE_BYTES + 2];
+    struct pollfd terminal = {.fd = STDERR_FILENO, .events = POLLOUT};
+    const struct progress *const progress = line_owner;
+    const int shown = __atomic_load_n(&progress->shown, __ATOMIC_RELAXED);
+    __atomic_store_n(&line_owner, NULL, __ATOMIC_RELAXED);
+    if (shown == 0 || !is_in_foreground() || poll(&terminal, 1, 0) <= 0)
+        return;
+    memset(text, ' ', sizeof text);
+    text[0] = text[shown + 1] = '\r';
+    put(text, (size_t)shown + 2);
+}
+
+static void set_line_owner(struct progress *progress)
+{
+    sigset_t old_mask;
+    ending_begin_change(&old_mask);
+    line_owner = progress;
+    ending_set_task(ENDING_PROGRESS, progress ? take_away_now : NULL);
+    ending_end_change(&old_mask);
+}
+
 /* Writes the line over the one that is there, as far as the terminal is wide. */
 static void redraw(struct progress *progress, const char *line)
 {
@@ -200,7 +233,7 @@ static void redraw(struct progress *progress, const char *line)
     const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
                             ? size.ws_col
                             : COLUMNS_DEFAULT;
-    if (!is_in_foreground())
+    if (!is_in_foreground() || !__atomic_load_n(&line_owner, __ATOMIC_RELAXED))
         return;
     int shown = (int)strlen(line);
     shown = shown < columns ? shown : columns - 1; /* the last column would make some go on */
@@ -208,8 +241,10 @@ static void redraw(struct progress *progress, const char *line)
     const int before = progress->shown < columns ? progress->shown : columns - 1;
     const int blanks = before > shown ? before - shown : 0;
     const int length = snprintf(text, sizeof text, "\r%.*s%*s", shown, line, blanks, "");
+    if (shown > progress->shown)
+        __atomic_store_n(&progress->shown, shown, __ATOMIC_RELAXED); /* before it is there */
     put(text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
-    progress->shown = shown;
+    __atomic_store_n(&progress->shown, shown, __ATOMIC_RELAXED);
 }
 
 static void take_away(struct progress *progress)
@@ -219,7 +254,7 @@ static void take_away(struct progress *progress)
     redraw(progress, "");
     if (is_in_foreground())
         put("\r", 1);
-    progress->shown = 0;
+    __atomic_store_n(&progress->shown, 0, __ATOMIC_RELAXED);
 }
 
 /* True while the terminal may be another's: of who makes the input, and asks for a password, until
@@ -232,7 +267,7 @@ static bool is_anothers(const struct progress *progress, const struct estimate *
 
 static void show(struct progress *progress)
 {
-    char line[160];
+    char line[LINE_BYTES];
     const struct estimate estimate = estimate_now(progress);
     describe(&estimate, line, sizeof line - 1);
     if (!progress->on_terminal) {
@@ -347,7 +382,11 @@ void progress_start(struct progress *progress, const struct options *options)
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&progress->lock, NULL);
     progress->start_ns = clock_now_ns();
+    if (progress->on_terminal)
+        set_line_owner(progress);
     progress->is_running = start_thread(progress);
+    if (progress->on_terminal && !progress->is_running)
+        set_line_owner(NULL);
 }
 
 /* What the sort takes besides reading and writing; below 0: not known, as the model of lines has
@@ -404,6 +443,8 @@ void progress_stop(struct progress *progress)
     pthread_cond_signal(&progress->has_stopped);
     pthread_mutex_unlock(&progress->lock);
     pthread_join(progress->thread, NULL);
+    if (progress->on_terminal)
+        set_line_owner(NULL);
     pthread_cond_destroy(&progress->has_stopped);
     pthread_mutex_destroy(&progress->lock);
     progress->is_running = false;

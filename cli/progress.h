@@ -4,7 +4,8 @@
  *
  * A thread of its own looks at what core/trace.h counts, first after a second; so a run that takes
  * less shows nothing, and one that is sure to has no such thread. On a terminal one line is written
- * anew and taken away in the end; elsewhere, if it is asked for, a line comes every second.
+ * anew and taken away in the end, be that a signal (core/ending.h); elsewhere, if it is asked for,
+ * a line comes every second.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H

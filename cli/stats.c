@@ -44,7 +44,7 @@ struct field {
 struct fields {
     struct field fields[FIELDS_MAX];
     size_t count;
-    size_t stages_begin, stages_end; /* the fields of the stages */
+    size_t stages_begin; /* from here on they are the stages */
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -210,7 +210,6 @@ static void make_fields(struct fields *fields, const struct plan *plan,
         add_time(fields, stage_names[i], report->stage_ns[i],
                  stage_bytes((enum stage)i, report, &view));
     add_time(fields, "total", plan->plan_ns + report->total_ns, report->item_bytes);
-    fields->stages_end = fields->count;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

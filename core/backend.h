@@ -2,7 +2,7 @@
  *
  *   open -> { lend -> (reader fills) -> take }*
  *        -> sort
- *        -> { give -> (writer empties) -> take_back }* -> close
+ *        -> { give -> (writer empties) -> take_back }* -> close, or restart for the next part
  *
  * A backend lends the very memory that it wants the numbers in (the final array on the CPU, a small
  * pinned ring on a GPU), and gives the sorted numbers out of its own memory in the same way. So
@@ -149,6 +149,10 @@ struct engine_functions {
 
     /* Frees all; engine may be NULL. */
     void (*close)(struct engine *engine);
+
+    /* Begins anew, in the memory that it has, with an engine that gave all: for a spec that differs
+     * in how many will come. False where it cannot, and is to be closed; NULL: it never can. */
+    bool (*restart)(struct engine *engine, const struct sort_spec *spec);
 };
 
 struct backend {

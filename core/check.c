@@ -4,6 +4,7 @@
 #include "core/backend.h"
 #include "core/check_hash.h"
 #include "core/check_kernels.h"
+#include "core/first_place.h"
 
 #include <string.h>
 
@@ -13,16 +14,6 @@ static void see_keys(struct tap *tap, const void *data, size_t bytes)
     const size_t count = bytes / check->key_bytes;
     check_sum_add(&check->sum,
                   (struct check_sum){count, check_hash_keys(check->key_bytes, data, count)});
-}
-
-/* Keeps the first one, whichever thread finds it. */
-static void note_disorder(struct key_check *check, uint64_t place)
-{
-    uint64_t found = __atomic_load_n(&check->disorder, __ATOMIC_RELAXED);
-    while ((found == 0 || place < found) &&
-           !__atomic_compare_exchange_n(&check->disorder, &found, place, true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED))
-        ;
 }
 
 static void see_ordered_keys(struct tap *tap, const void *data, size_t bytes)
@@ -35,7 +26,7 @@ static void see_ordered_keys(struct tap *tap, const void *data, size_t bytes)
     const void *const previous = first > 0 ? keys - width : before > 0 ? check->previous_key : NULL;
     const size_t found = check_find_disorder(width, check->order, previous, keys, count);
     if (found < count)
-        note_disorder(check, before + found + 1);
+        first_place_note(&check->disorder, before + found);
     see_keys(tap, data, bytes);
 }
 
@@ -65,7 +56,7 @@ static void see_lines(struct tap *tap, const void *data, size_t bytes)
         memcpy(&previous, check->previous_key, sizeof previous);
     for (size_t i = 0; i < count; i++) {
         if (items[i].key < previous.key)
-            note_disorder(check, place + i + 1);
+            first_place_note(&check->disorder, place + i);
         previous = items[i];
         sum.hash += check_mix(items[i].index);
     }

@@ -64,6 +64,12 @@ HOST_DEVICE static inline bool line_order_is_stable(const struct line_order *ord
     return order->stable || order->unique;
 }
 
+/* Whether lines that are equal in the first key are equal: there is nothing else to go by. */
+HOST_DEVICE static inline bool line_order_has_one_key(const struct line_order *order)
+{
+    return order->key_count == 1 && line_order_is_stable(order);
+}
+
 /* Whether the key is the whole line, so that there are no fields to be found. */
 HOST_DEVICE static inline bool line_key_is_whole(const struct line_key *key)
 {

@@ -1,4 +1,5 @@
-/* pipeline.c - see pipeline.h; pipeline_lines.c has the sort of lines. */
+/* pipeline.c - see pipeline.h; pipeline_lines.c has the sort of lines, pipeline_order.c what goes
+ * by an order that is there. */
 #include "core/pipeline.h"
 
 #include "core/clock.h"
@@ -6,8 +7,6 @@
 #include "core/trace.h"
 #include "formats/codec.h"
 #include "formats/indices.h"
-#include "formats/lines_check.h"
-#include "formats/lines_merge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,11 +82,29 @@ static struct layout output_layout(const struct job *job, size_t count)
     return layout;
 }
 
-void run_expect_ahead(struct run *run, uint64_t bytes)
+/* What may be taken for the output before the input is read and sorted. */
+static uint64_t space_most(void)
 {
     const size_t total = memory_total();
-    if (total != SIZE_MAX && bytes <= total / 8)
+    return total != SIZE_MAX ? total / 8 : 0;
+}
+
+void run_expect_ahead(struct run *run, uint64_t bytes)
+{
+    if (bytes <= space_most())
         sink_expect(run->sink, bytes);
+}
+
+/* The same while numbers are read that nobody has counted: those that were taken are written. */
+static void expect_taken(struct run *run)
+{
+    const struct job *job = run->job;
+    if (job->sort.count != COUNT_UNKNOWN)
+        return;
+    const struct layout layout = output_layout(job, run->count);
+    const uint64_t bytes = job->output_format->file_bytes(&layout);
+    if (bytes <= space_most())
+        sink_expect_least(run->sink, bytes);
 }
 
 static bool check_nan(const struct job *job, const struct reader *reader, const struct chunk *chunk,
@@ -120,6 +137,7 @@ static void note_taken(struct run *run, size_t count)
 {
     run->count += count;
     run->room -= count;
+    expect_taken(run);
 }
 
 /* Up to the end of the input or of the part; *ended: the former. */
@@ -289,16 +307,21 @@ static void expect_numbers(struct run *run)
     run_expect_ahead(run, job->output_format->file_bytes(&layout));
 }
 
-/* For what is left of the numbers, or a part of it. */
+/* For what is left of the numbers, or a part of it: by the engine of the part before, if that can.
+ */
 static bool open_engine(struct run *run, struct error *error)
 {
+    const struct engine_functions *const functions = run->functions;
     struct sort_spec spec = *run->sort;
     run->part_begin = run->count;
     run->room = run->part_count;
     spec.most = run->room;
     if (spec.count != COUNT_UNKNOWN)
         spec.count = spec.count - run->count < run->room ? spec.count - run->count : run->room;
-    return run->functions->open(&spec, &run->engine, error);
+    if (run->engine && functions->restart && functions->restart(run->engine, &spec))
+        return true;
+    run_close_engine(run);
+    return functions->open(&spec, &run->engine, error);
 }
 
 /* From now on the spare backend sorts. */
@@ -330,7 +353,6 @@ static bool open_first_engine(struct run *run, struct error *error)
 
 bool run_sort_part(struct run *run, struct error *error)
 {
-    run_close_engine(run);
     return (run->count == 0 ? open_first_engine(run, error) : open_engine(run, error)) &&
            read_keys(run, error) && run_sort_engine(run, error);
 }
@@ -346,95 +368,6 @@ static bool run_keys(struct run *run, struct error *error)
         return false;
     run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;
     return true;
-}
-
-/* An empty one has no text. */
-static bool is_same_header(const struct lines_header *a, const struct lines_header *b)
-{
-    return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->text, b->text, a->bytes) == 0);
-}
-
-/* Takes the header of every input, so that what reads them finds only lines that are sorted. They
- * must be the same, as one of them is written for all. */
-static bool take_headers(struct run *run, struct error *error)
-{
-    const struct job *job = run->job;
-    for (size_t i = 0; i < job->reader_count; i++) {
-        struct source *const source = job->readers[i].source;
-        struct lines_header header = {0};
-        bool ok = lines_header_read(source, job->line_order.terminator, job->header_lines, &header,
-                                    error);
-        if (i == 0) {
-            run->header = header;
-        } else {
-            if (ok && !is_same_header(&header, &run->header))
-                ok = error_set(error, "%s: its header is not that of %s", source_name(source),
-                               source_name(job->readers[0].source));
-            free(header.text);
-        }
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
-bool run_write_header(struct run *run, struct error *error)
-{
-    return run->header.bytes == 0 ||
-           sink_write(run->sink, run->header.text, run->header.bytes, error);
-}
-
-static bool run_check(struct run *run, struct error *error)
-{
-    const struct job *job = run->job;
-    const uint64_t start = run_stage_begin(STAGE_READ);
-    struct lines_check check;
-    const bool ok = lines_check(job->readers[0].source, &job->line_order, job->header_lines,
-                                job->sort.threads, &check, error);
-    run_stage_add(run, STAGE_READ, start);
-    run->count = check.lines;
-    run->report->item_bytes = check.bytes;
-    run->report->disorder = (struct disorder){
-        check.is_disordered, job->header_lines + check.lines + 1, check.text, check.length};
-    return ok;
-}
-
-/* All lines are written: space for them can be had, and several threads write. */
-static void expect_merged(struct run *run)
-{
-    const struct job *const job = run->job;
-    uint64_t bytes = run->header.bytes;
-    for (size_t i = 0; i < job->reader_count; i++)
-        if (__builtin_add_overflow(bytes, source_bytes_left(job->readers[i].source), &bytes))
-            return;
-    if (!job->line_order.unique)
-        sink_expect(run->sink, bytes);
-}
-
-static bool run_merge(struct run *run, struct error *error)
-{
-    const struct job *job = run->job;
-    const uint64_t start = run_stage_begin(STAGE_WRITE);
-    struct source **sources = calloc(job->reader_count, sizeof(struct source *));
-    if (!sources)
-        return error_set(error, "no memory to merge %zu inputs", job->reader_count);
-    for (size_t i = 0; i < job->reader_count; i++)
-        sources[i] = job->readers[i].source;
-    struct lines_merge merge = {
-        .order = &job->line_order,
-        .sources = sources,
-        .count = job->reader_count,
-        .lines_before = job->header_lines,
-        .threads = job->sort.threads,
-    };
-    expect_merged(run);
-    const bool ok = run_write_header(run, error) && lines_merge_run(&merge, run->sink, error);
-    free(sources);
-    run_stage_add(run, STAGE_WRITE, start);
-    run->count = merge.lines;
-    run->report->item_bytes = merge.bytes;
-    run->report->proof.scope = PROOF_LINES;
-    return ok;
 }
 
 static bool run_action(struct run *run, struct error *error)
@@ -493,7 +426,7 @@ bool pipeline_run(const struct job *job, struct job_report *report, struct error
     *report = (struct job_report){0};
     TRY(!has_output || open_output(&run, error));
     run.target = run.sink;
-    TRY(job->header_lines == 0 || take_headers(&run, error));
+    TRY(job->header_lines == 0 || run_take_headers(&run, error));
     TRY(run_action(&run, error));
     note_result(&run);
     TRY(!job->verify || verify_output(&run, error));

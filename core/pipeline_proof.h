@@ -66,6 +66,7 @@ bool proof_finish_text(struct run *run, const struct lines *lines, struct check_
 bool proof_fail(const struct run *run, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Fails, naming the place, if what was written is not in order. */
 bool proof_check_order(const struct run *run, const struct key_check *written, struct error *error);
 
 /* Refuses what cannot be read back; the sink is open. */

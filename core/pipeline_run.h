@@ -2,6 +2,7 @@
  *
  *   pipeline.c, pipeline_lines.c  the first part of the input, which is all of it where memory has
  *                                 room -> output
+ *   pipeline_order.c              what is in order already, checked or merged
  *   external_*.c                  the first part and all others -> sorted runs -> merged -> output
  */
 #ifndef CORE_PIPELINE_RUN_H
@@ -66,6 +67,14 @@ bool run_begin_output(struct run *run, struct layout *layout, struct error *erro
 /* Writes numbers, or the indices of items. */
 bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
                      struct error *error);
+
+/* Takes the header of every input, so that what reads them finds only lines that are sorted. They
+ * must be the same, as one of them is written for all. */
+bool run_take_headers(struct run *run, struct error *error);
+
+/* JOB_CHECK and JOB_MERGE. */
+bool run_check(struct run *run, struct error *error);
+bool run_merge(struct run *run, struct error *error);
 
 /* Writes the lines that the job keeps apart. */
 bool run_write_header(struct run *run, struct error *error);

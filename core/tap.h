@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-/* Pieces are of so many bytes at most: they are in a core's second cache when they are seen. A
- * multiple of every unit. */
+/* What moves much at a time shows it in pieces of so many bytes, so that they are in a core's
+ * second cache when they are seen. A multiple of every unit. */
 #define TAP_PIECE_BYTES ((size_t)256 << 10)
 
 struct tap {

@@ -78,7 +78,7 @@ struct trace_view {
 void trace_look(struct trace_view *view);
 
 /* A run begins: all is 0 again. If it is to be recorded, so it is from now on, in memory of at most
- * some 25 MiB: spans that have no room are left out, and how many is written. */
+ * 24 MiB: spans that have no room are left out, and how many is written. */
 bool trace_start(bool is_recorded, struct error *error);
 
 /* Writes what was recorded, when no other thread records any more: Chrome's trace events as JSON,

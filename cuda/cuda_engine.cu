@@ -32,8 +32,9 @@ struct engine {
     struct cuda_worker worker;
     struct store store;
     struct staging staging;
-    size_t batch; /* items that there is room for; 0: for all */
-    size_t taken; /* items taken so far */
+    size_t batch;    /* items that there is room for; 0: for all */
+    size_t capacity; /* items that the memory of a sort that was done has room for; 0: none was */
+    size_t taken;    /* items taken so far */
     bool is_giving;
     struct staging_output output;
     struct engine_times times;
@@ -232,6 +233,24 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     return true;
 }
 
+/* The array of the items becomes the one segment that the next ones go to. */
+static bool engine_restart(struct engine *engine, const struct sort_spec *spec)
+{
+    struct store *const store = &engine->store;
+    const struct cuda_path *const path = engine->worker.path;
+    const size_t most = spec->count != COUNT_UNKNOWN ? spec->count : spec->most;
+    if (engine->batch > 0 || engine->capacity == 0 || most > engine->capacity ||
+        path->workspace_bytes(most, spec->tile_size, spec->item_bytes) >
+            path->workspace_bytes(engine->capacity, spec->tile_size, spec->item_bytes))
+        return false;
+    store_restart(store, engine->capacity, most);
+    engine->spec = *spec;
+    engine->taken = 0;
+    engine->is_giving = false;
+    engine->output = {};
+    return true;
+}
+
 /* ---- in ---- */
 
 /* Makes room in the batch, and lowers *want to what is still to come. */
@@ -278,9 +297,11 @@ static bool engine_take(struct engine *engine, struct chunk chunk, struct error 
 static bool engine_arrange_memory(struct engine *engine, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
-    const bool is_arranged = store_gather(&engine->store, engine->worker.stream, error) &&
-                             (engine->spec.count != COUNT_UNKNOWN || engine->batch > 0 ||
-                              engine_add_scratch(engine, engine->store.count, error));
+    const bool is_arranged =
+        store_gather(&engine->store, engine->worker.stream, error) &&
+        (engine->spec.count != COUNT_UNKNOWN || engine->batch > 0 || engine->capacity > 0 ||
+         engine_add_scratch(engine, engine->store.count, error));
+    engine->capacity = std::max(engine->capacity, engine->store.count);
     engine->times.start_ns += clock_now_ns() - start_ns;
     return is_arranged;
 }
@@ -347,6 +368,6 @@ static void engine_get_times(const struct engine *engine, struct engine_times *t
 }
 
 const struct engine_functions cuda_keys = {
-    engine_open, engine_lend,      engine_take,      engine_sort,
-    engine_give, engine_take_back, engine_get_times, engine_close,
+    engine_open,      engine_lend,      engine_take,  engine_sort,    engine_give,
+    engine_take_back, engine_get_times, engine_close, engine_restart,
 };

@@ -114,6 +114,15 @@ bool store_add_scratch(struct store *store, size_t scratch_items, size_t workspa
            cuda_memory_allocate(store->device, workspace_bytes, &store->workspace, error);
 }
 
+void store_restart(struct store *store, size_t capacity, size_t limit)
+{
+    store->segments[0] = {store->items, capacity, 0};
+    store->segment_count = 1;
+    store->items = NULL;
+    store->count = 0;
+    store->limit = limit;
+}
+
 void store_close(struct store *store)
 {
     store_free_segments(store);

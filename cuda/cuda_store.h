@@ -46,6 +46,11 @@ bool store_gather(struct store *store, cudaStream_t stream, struct error *error)
 bool store_add_scratch(struct store *store, size_t scratch_items, size_t workspace_bytes,
                        struct error *error);
 
+/* Forgets the items, of which the array has room for so many, and takes up to `limit` new ones
+ * there.
+ */
+void store_restart(struct store *store, size_t capacity, size_t limit);
+
 /* Frees all. Nothing may be using it any more. */
 void store_close(struct store *store);
 

@@ -5,6 +5,9 @@
  * 12 comparators sorts: 8 loads that do not wait for each other, and no branch, where the usual
  * serial merge has a chain of 8 loads and comparisons. Keys are whole items, so that it does not
  * matter that the network is not stable.
+ *
+ * Source of the merge path: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path -
+ * Parallel Merging Made Simple", IPDPS Workshops 2012.
  */
 #ifndef CUDA_THREAD_MERGE_CUH
 #define CUDA_THREAD_MERGE_CUH
@@ -30,7 +33,8 @@ struct tile_runs {
     unsigned b_count;
 };
 
-/* thread_merge_path within a tile. */
+/* How many of the `diagonal` first keys of the merge come from a; equal keys of a go before those
+ * of b. */
 template <typename K>
 __device__ __forceinline__ unsigned
 thread_tile_merge_path(const K *tile, const struct tile_runs &runs, unsigned diagonal)

@@ -32,7 +32,7 @@ static bool read_more(struct line_block *block, struct error *error)
     const size_t want = block->capacity - block->filled - 1;
     size_t got;
     char *const target = block->text + block->filled;
-    text_check_begin_chunk(&block->read, target, block->read.sum.count);
+    text_check_begin_chunk(&block->read, block->text, block->place);
     if (!source_read_seen(block->source, target, want, &block->read.tap, &got, error))
         return false;
     const char *const found = memrchr(target, block->terminator, got);
@@ -41,8 +41,10 @@ static bool read_more(struct line_block *block, struct error *error)
     if (found)
         block->bytes = (size_t)(found - block->text) + 1;
     if (block->ended && block->filled > block->bytes) {
-        block->text[block->filled++] = block->terminator;
-        block->bytes = block->filled;
+        block->text[block->filled] = block->terminator;
+        check_sum_add(&block->read.sum,
+                      text_check_sum(block->place + block->filled, &block->terminator, 1));
+        block->bytes = ++block->filled;
     }
     return true;
 }
@@ -51,6 +53,7 @@ bool line_block_refill(struct line_block *block, size_t drop, struct error *erro
 {
     block->bytes -= drop;
     block->filled -= drop;
+    block->place += drop;
     memmove(block->text, block->text + drop, block->filled);
     const size_t kept = block->bytes;
     while (!block->ended && block->bytes == kept) {

@@ -25,7 +25,8 @@ struct line_block {
     size_t bytes;  /* of whole lines, each with its terminator */
     size_t filled; /* of these and the beginning of a line */
     size_t capacity;
-    struct text_check read; /* of the source, so far */
+    uint64_t place;         /* of text[0] in the source */
+    struct text_check read; /* of the source so far, a terminator that was added among it */
 };
 
 /* An empty block that reads from the source, which the caller keeps. */

@@ -4,7 +4,7 @@
  *   two ranked lines -> ranks differ: done; else their keys and the last resort, from the text
  *
  * For lines that are sorted (lines_key.c), or compared more than once or one after the other
- * (lines_check.c, lines_merge.c).
+ * (line_run.c, lines_write.c, merge_texts.h).
  */
 #ifndef FORMATS_LINE_RANK_H
 #define FORMATS_LINE_RANK_H

@@ -83,7 +83,7 @@ bool lines_refine(const struct lines *lines, struct key_index *items, size_t *co
 /* What was written, for the proof of output (core/check.h). */
 struct lines_written {
     struct check_sum text;  /* of its bytes where they stood in the text: if all lines are written,
-                               the  same as lines_sum */
+                               the same as lines_sum */
     struct check_sum items; /* of the items; the same as lines_items_sum */
     uint64_t disorder; /* the first line, counted from 1, that should go before the one before it,
                           or has keys equal to it, if the order is unique; 0: none */

@@ -43,8 +43,8 @@ struct lines_merge {
  * input is not in order, its lines still come out in the order that they have in it, each as soon
  * as it is the least of the next lines of all inputs, as from sort -m. A line that is not the
  * number that LINE_STRICT wants is an error naming file and line; and so it is if the lines that
- * were merged, or left out as equal ones, are not those that were read, or, of sources that are
- * known to be in order, not in order. */
+ * were merged, or left out as equal ones, are not those that were read, or, as far as all sources
+ * are in order, not in order. */
 bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error *error);
 
 #endif

@@ -386,13 +386,6 @@ static void refine_slice(const struct lines *lines, struct slice slice)
     }
 }
 
-/* Whether nothing but the first key decides, so that lines whose keys are exact are in order, as
- * the engine has left those of equal keys in that of the input. */
-static inline bool is_one_key(const struct lines *lines)
-{
-    return lines->order->key_count == 1 && line_order_is_stable(lines->order);
-}
-
 static bool all_exact(const struct key_index *items, size_t count)
 {
     for (size_t i = 0; i < count; ++i)
@@ -415,7 +408,7 @@ static void refine_run(const struct lines *lines, struct key_index *items, size_
 {
     const uint64_t key = items[0].key;
     const bool is_exact = all_exact(items, count);
-    if (is_exact && is_one_key(lines)) {
+    if (is_exact && line_order_has_one_key(lines->order)) { /* in the order of the input */
         if (lines->order->unique)
             leave_out_all_but_first(items, count);
         return;
@@ -435,7 +428,7 @@ static void refine_run(const struct lines *lines, struct key_index *items, size_
  * fetched ahead; keys ahead are never those of a run that is being refined. */
 static void refine_segment(const struct lines *lines, struct key_index *items, size_t count)
 {
-    const bool skips_exact = is_one_key(lines);
+    const bool skips_exact = line_order_has_one_key(lines->order);
     size_t ahead = 1;
     for (size_t begin = 0, end; begin < count; begin = end) {
         for (; ahead < count && ahead < begin + LINES_AHEAD; ++ahead) {

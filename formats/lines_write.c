@@ -5,7 +5,7 @@
  * in memory, so a gather waits for memory and little else: lines are fetched ahead of their use.
  */
 #include "core/check_line.h"
-#include "core/check_kernels.h"
+#include "core/first_place.h"
 #include "formats/line_rank.h"
 #include "formats/lines.h"
 #include "formats/lines_text.h"
@@ -49,15 +49,6 @@ static inline unsigned char *copy_line(const char *line, char terminator, unsign
  * on their way to it. */
 #define GROUP_LINES 64
 
-/* Keeps the first one, whichever thread finds it. */
-static void note_disorder(const struct gather *gather, size_t line)
-{
-    uint64_t *const disorder = &gather->written->disorder;
-#pragma omp critical(lines_note_disorder)
-    if (*disorder == 0 || line + 1 < *disorder)
-        *disorder = line + 1;
-}
-
 static struct ranked_line ranked_line_of(const struct gather *gather, size_t i)
 {
     const struct key_index item = gather->items[i];
@@ -96,16 +87,15 @@ static void check_group(const struct gather *gather, size_t first, size_t count,
         const unsigned char *const line = buffer + begin;
         const size_t bytes = ends[k] - begin;
         const struct key_index *const item = &gather->items[first + k];
-        const bool is_short =
-            bytes <= CHECK_LINE_BYTES && begin + bytes + CHECK_LINE_SLACK <= SINK_BUFFER_BYTES;
-        sum.hash += is_short ? check_sum_line(line_offset(*item), line, bytes)
-                             : check_sum_text(line_offset(*item), line, bytes);
+        const size_t slack = SINK_BUFFER_BYTES - ends[k];
+        sum.hash += check_sum_line(line_offset(*item), line, bytes, slack);
         items.hash += check_bind_pair(item->key, item->index);
         const bool is_greater = first + k == 0 || item[-1].key < item->key;
-        const bool may_be_same = is_short && bytes == previous_bytes && can_be_same;
+        const bool may_be_same = can_be_same && bytes == previous_bytes &&
+                                 bytes <= CHECK_LINE_BYTES && slack >= CHECK_LINE_SLACK;
         if (!is_greater && !(may_be_same && is_same_line(line - bytes, line, bytes)) &&
             !is_in_order(gather, first + k))
-            note_disorder(gather, first + k);
+            first_place_note(&gather->written->disorder, first + k);
         previous_bytes = bytes;
     }
     check_sum_add(&gather->written->text, sum);
@@ -164,7 +154,7 @@ static bool write_long_line(const struct gather *gather, size_t i, struct sink *
     const char *const line = line_text(gather->lines, item);
     const size_t length = line_length(gather->lines, item);
     if (i > 0 && !is_in_order(gather, i))
-        note_disorder(gather, i);
+        first_place_note(&gather->written->disorder, i);
     check_sum_add(&gather->written->items,
                   (struct check_sum){1, check_bind_pair(item.key, item.index)});
     check_sum_add(&gather->written->text, text_check_sum(line_offset(item), line, length + 1));

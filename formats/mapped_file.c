@@ -1,18 +1,21 @@
 /* mapped_file.c - see mapped_file.h.
  *
- * What a write through a mapping must never meet is a page that the file system has no room for:
- * that is a SIGBUS and no error. So no byte is touched before fallocate(2) has taken its space, the
- * size included, and nobody here makes the file smaller while it is mapped. What is left is a disk
- * that fails, and another process that cuts the temporary off. Therefore the pages of a piece are
- * asked for by madvise(2) first, which says as an error what a touch would say as a signal. What
- * comes in the microseconds between that and the copy still ends the process.
+ * What a write through a mapping must never meet is a page that the file system has no room for, or
+ * that is behind the end of the file: that is a SIGBUS and no error. So no byte is touched before
+ * its space is taken and the file is that long, and nobody here makes the file smaller while it is
+ * mapped, but for a signal that ends the process. What is left is a disk that fails, and another
+ * process that cuts the temporary off. Therefore the pages of a piece are asked for by madvise(2)
+ * first, which says as an error what a touch would say as a signal. What comes in the microseconds
+ * between that and the copy still ends the process.
  *
  * Pages are dropped from the mapping by the thread that filled them: unmapping all of them in the
  * end is the work of one thread. Here, 1 GB, two threads, a shared machine, 2026-11: 0.1 s of 1.0.
  */
 #include "formats/mapped_file.h"
 
+#include "core/ending.h"
 #include "core/trace.h"
+#include "formats/file_space.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +28,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Space taken at a time: who waits, waits for no more than that. tmpfs gives 11 GB/s (2026-11). */
-#define WINDOW_BYTES ((size_t)64 << 20)
-
-/* Of a file that others see, space is taken so far ahead of what is written. Without it every
- * window is waited for: 8 GB on ext4 by 4 threads, 2.0 s for 1.1 (H200's host, 2026-11-22). */
-#define SEEN_AHEAD_BYTES (2 * WINDOW_BYTES)
+/* A file that others see becomes longer by so much at a time: a process that is killed leaves no
+ * more than that, and what is being written, as zeros behind what is whole. */
+#define STEP_BYTES ((size_t)64 << 20)
 
 /* Bytes that a thread copies at a time: 16 threads have one each of the 16 MiB that a GPU gives. */
 #define PIECE_BYTES ((size_t)1 << 20)
@@ -43,14 +43,11 @@ struct mapped_file {
     int file;
     unsigned char *data;
     size_t bytes;
-    pthread_t taker;
-    pthread_mutex_t lock; /* over the rest */
-    pthread_cond_t has_taken;
-    pthread_cond_t has_wanted;
-    size_t wanted; /* bytes whose space is needed, or may be taken */
-    size_t taken;  /* bytes whose space is taken, from the start */
-    bool is_stopped;
-    int cause; /* errno of the failure to take more; 0: none */
+    struct file_space *space; /* the caller's */
+    pthread_mutex_t growing;  /* over growing the file */
+    size_t size;              /* of the file, as far as we have made it longer */
+    size_t step;              /* by so much at a time */
+    uint32_t *written;        /* bytes of each piece that are there; read in a signal handler */
 };
 
 static size_t page_bytes(void)
@@ -58,87 +55,49 @@ static size_t page_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Takes the space of bytes [begin, end); returns errno, 0: done. */
-static int take_window(int file, size_t begin, size_t end)
+static size_t piece_count(size_t bytes)
 {
-    while (fallocate(file, 0, (off_t)begin, (off_t)(end - begin)) != 0)
-        if (errno != EINTR)
-            return errno;
-    return 0;
+    return (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
 }
 
-static void *take_space(void *opaque)
+/* Makes the file long enough for its first `end` bytes, never shorter; returns errno, 0: it is. */
+static int grow(struct mapped_file *mapped, size_t end)
 {
-    struct mapped_file *mapped = opaque;
-    bool goes_on = true;
-    for (size_t begin = 0, end; goes_on; begin = end) {
-        end = mapped->bytes - begin < WINDOW_BYTES ? mapped->bytes : begin + WINDOW_BYTES;
-        const uint64_t begin_ns = trace_begin();
-        const int cause = take_window(mapped->file, begin, end);
-        trace_end(TRACE_SPACE, begin_ns, cause ? 0 : end - begin);
-        pthread_mutex_lock(&mapped->lock);
-        mapped->cause = cause;
-        mapped->taken = cause ? begin : end;
-        pthread_cond_broadcast(&mapped->has_taken);
-        while (!mapped->is_stopped && mapped->wanted <= end && end < mapped->bytes)
-            pthread_cond_wait(&mapped->has_wanted, &mapped->lock);
-        goes_on = !cause && !mapped->is_stopped && end < mapped->bytes;
-        pthread_mutex_unlock(&mapped->lock);
+    int cause = 0;
+    sigset_t old_mask;
+    if (__atomic_load_n(&mapped->size, __ATOMIC_ACQUIRE) >= end)
+        return 0;
+    pthread_mutex_lock(&mapped->growing);
+    if (mapped->size < end) {
+        const size_t next = mapped->size + mapped->step;
+        const size_t size = next < end ? end : next < mapped->bytes ? next : mapped->bytes;
+        ending_begin_change(&old_mask); /* what is cut off stays so */
+        while (!cause && fallocate(mapped->file, 0, (off_t)size - 1, 1) != 0)
+            cause = errno == EINTR ? 0 : errno;
+        if (!cause)
+            __atomic_store_n(&mapped->size, size, __ATOMIC_RELEASE);
+        ending_end_change(&old_mask);
     }
-    return NULL;
+    pthread_mutex_unlock(&mapped->growing);
+    return cause;
 }
 
-/* Starts the thread, which takes no signals: SIGXFSZ for a size beyond the limit is an error of the
- * write that it is for, and the others would interrupt fallocate. */
-static bool start_taker(struct mapped_file *mapped)
+struct mapped_file *mapped_file_open(int file, size_t bytes, bool is_seen, struct file_space *space)
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    const bool started = pthread_create(&mapped->taker, NULL, take_space, mapped) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return started;
-}
-
-struct mapped_file *mapped_file_open(int file, size_t bytes, bool is_seen)
-{
-    /* That the file system can do it is known before anybody counts on it. */
-    if (bytes > INT64_MAX || take_window(file, 0, 1) != 0)
-        return NULL;
-    struct mapped_file *mapped = malloc(sizeof *mapped);
+    struct mapped_file *const mapped = calloc(1, sizeof *mapped);
     if (!mapped)
         return NULL;
-    *mapped = (struct mapped_file){
-        .file = file, .bytes = bytes, .wanted = is_seen ? SEEN_AHEAD_BYTES : bytes};
+    *mapped = (struct mapped_file){.file = file,
+                                   .bytes = bytes,
+                                   .space = space,
+                                   .step = is_seen ? STEP_BYTES : bytes,
+                                   .written = calloc(piece_count(bytes), sizeof(uint32_t))};
     mapped->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (mapped->data == MAP_FAILED) {
-        free(mapped);
-        return NULL;
-    }
-    pthread_mutex_init(&mapped->lock, NULL); /* neither can fail on Linux */
-    pthread_cond_init(&mapped->has_taken, NULL);
-    pthread_cond_init(&mapped->has_wanted, NULL);
-    if (!start_taker(mapped)) {
-        munmap(mapped->data, bytes);
-        free(mapped);
-        return NULL;
-    }
-    return mapped;
-}
-
-/* Waits until the first `bytes` bytes have their space; returns errno, 0: they have. */
-static int wait_for_space(struct mapped_file *mapped, size_t bytes)
-{
-    pthread_mutex_lock(&mapped->lock);
-    if (mapped->wanted < bytes + SEEN_AHEAD_BYTES) {
-        mapped->wanted = bytes + SEEN_AHEAD_BYTES;
-        pthread_cond_signal(&mapped->has_wanted);
-    }
-    while (mapped->taken < bytes && !mapped->cause)
-        pthread_cond_wait(&mapped->has_taken, &mapped->lock);
-    const int cause = mapped->taken < bytes ? mapped->cause : 0;
-    pthread_mutex_unlock(&mapped->lock);
-    return cause;
+    pthread_mutex_init(&mapped->growing, NULL); /* cannot fail on Linux */
+    if (mapped->written && mapped->data != MAP_FAILED && grow(mapped, 1) == 0)
+        return mapped;
+    mapped_file_close(mapped);
+    return NULL;
 }
 
 /* Makes the pages of bytes [begin, end) of the mapping writable; returns errno, 0: they are. */
@@ -163,8 +122,10 @@ static void drop_pages(const struct mapped_file *mapped, size_t begin, size_t en
 static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end,
                       const unsigned char *data, struct tap *tap)
 {
-    int cause = wait_for_space(mapped, end);
+    int cause = file_space_wait(mapped->space, end);
     const uint64_t begin_ns = trace_begin();
+    if (!cause)
+        cause = grow(mapped, end);
     if (!cause)
         cause = populate(mapped, begin, end);
     if (cause)
@@ -175,6 +136,8 @@ static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end,
         memcpy(mapped->data + begin + done, data + done, bytes);
     }
     drop_pages(mapped, begin, end);
+    __atomic_fetch_add(&mapped->written[begin / PIECE_BYTES], (uint32_t)(end - begin),
+                       __ATOMIC_RELEASE);
     trace_end(TRACE_WRITE, begin_ns, end - begin);
     return 0;
 }
@@ -200,8 +163,10 @@ static void copy_pieces(struct copy *copy)
         const size_t begin = start > copy->position ? start : copy->position;
         const int cause = copy_piece(copy->mapped, begin, limit < copy->end ? limit : copy->end,
                                      copy->data + (begin - copy->position), copy->tap);
-        if (cause)
+        if (cause) {
+            ending_wait_if_ending(); /* no failure, if that has cut the file off */
             __atomic_store_n(&copy->failure, cause, __ATOMIC_RELAXED);
+        }
     }
 }
 
@@ -210,7 +175,7 @@ bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *
 {
     const size_t room = position < mapped->bytes ? mapped->bytes - position : 0;
     const size_t end = position + (bytes < room ? bytes : room);
-    const size_t first = position / PIECE_BYTES, pieces = (end + PIECE_BYTES - 1) / PIECE_BYTES;
+    const size_t first = position / PIECE_BYTES, pieces = piece_count(end);
     *done = end - position;
     if (end == position)
         return true;
@@ -228,18 +193,24 @@ bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *
     return copy.failure == 0;
 }
 
+size_t mapped_file_whole(const struct mapped_file *mapped)
+{
+    for (size_t begin = 0, piece = 0; begin < mapped->bytes; begin += PIECE_BYTES, piece++) {
+        const size_t left = mapped->bytes - begin;
+        if (__atomic_load_n(&mapped->written[piece], __ATOMIC_ACQUIRE) <
+            (left < PIECE_BYTES ? left : PIECE_BYTES))
+            return begin;
+    }
+    return mapped->bytes;
+}
+
 void mapped_file_close(struct mapped_file *mapped)
 {
     if (!mapped)
         return;
-    pthread_mutex_lock(&mapped->lock);
-    mapped->is_stopped = true;
-    pthread_cond_signal(&mapped->has_wanted);
-    pthread_mutex_unlock(&mapped->lock);
-    pthread_join(mapped->taker, NULL);
-    munmap(mapped->data, mapped->bytes);
-    pthread_cond_destroy(&mapped->has_wanted);
-    pthread_cond_destroy(&mapped->has_taken);
-    pthread_mutex_destroy(&mapped->lock);
+    if (mapped->data != MAP_FAILED)
+        munmap(mapped->data, mapped->bytes);
+    pthread_mutex_destroy(&mapped->growing);
+    free(mapped->written);
     free(mapped);
 }

@@ -6,7 +6,6 @@
  * between its leaf and the root are played again (Knuth, "The Art of Computer Programming", volume
  * 3, 5.4.1). Of equal lines, that of the first text wins.
  */
-#include "formats/line_hash.h"
 #include "formats/merge_round.h"
 
 #include <stdlib.h>
@@ -91,9 +90,10 @@ static bool write_lines(struct merge_round *round, struct tree *tree, const bool
         struct merge_text *const text = &tree->texts->texts[tree->winner];
         if (text->begin == text->end)
             return flush(output, error);
-        const struct ranked_line line = merge_item_ranked(tree->texts, text->items[text->begin++]);
-        round->passed.hash += line_hash(line.text, line.length + 1, line.text);
-        round->passed.count++;
+        const struct key_index item = text->items[text->begin++];
+        const struct ranked_line line = merge_item_ranked(tree->texts, item);
+        check_sum_add(&round->passed, text_check_sum(merge_item_place(tree->texts, item), line.text,
+                                                     line.length + 1));
         if (!is_duplicate(round, &line)) {
             if (!write_line(output, &line, error))
                 return false;

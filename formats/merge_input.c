@@ -2,7 +2,6 @@
 #include "formats/merge_input.h"
 
 #include "formats/line_error.h"
-#include "formats/line_hash.h"
 #include "formats/line_run.h"
 #include "formats/newlines.h"
 
@@ -86,6 +85,10 @@ static bool refill_texts(struct merge_inputs *inputs, struct error *error)
 
 /* ---- Items ---- */
 
+/* Text whose items a thread makes at a time: little, as an input that is alone in its turn has few
+ * megabytes in memory, which are to keep all threads busy. */
+#define PIECE_BYTES ((size_t)128 << 10)
+
 /* The lines of an input that end in [begin, end) of its block. */
 struct piece {
     size_t input;
@@ -95,7 +98,6 @@ struct piece {
     size_t text_end; /* of the last line */
     size_t bad_item; /* the first line that is not a number; SIZE_MAX if none */
     bool is_disordered;
-    struct check_sum sum; /* of the lines that have items */
 };
 
 static size_t count_pieces(const struct merge_inputs *inputs)
@@ -104,7 +106,7 @@ static size_t count_pieces(const struct merge_inputs *inputs)
     for (size_t i = 0; i < inputs->texts.count; i++) {
         const struct merge_input *const input = &inputs->inputs[i];
         const size_t bytes = is_wanting_items(input) ? input->block.bytes - input->seen : 0;
-        pieces += bytes / LINE_RUN_PIECE_BYTES + (bytes % LINE_RUN_PIECE_BYTES != 0);
+        pieces += bytes / PIECE_BYTES + (bytes % PIECE_BYTES != 0);
     }
     return pieces;
 }
@@ -114,9 +116,9 @@ static void plan_pieces(const struct merge_inputs *inputs, struct piece *piece)
     for (size_t i = 0; i < inputs->texts.count; i++) {
         const struct merge_input *const input = &inputs->inputs[i];
         const size_t end = is_wanting_items(input) ? input->block.bytes : 0;
-        for (size_t at = input->seen; at < end; at += LINE_RUN_PIECE_BYTES) {
+        for (size_t at = input->seen; at < end; at += PIECE_BYTES) {
             const size_t left = end - at;
-            const size_t bytes = left < LINE_RUN_PIECE_BYTES ? left : LINE_RUN_PIECE_BYTES;
+            const size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
             *piece++ =
                 (struct piece){.input = i, .begin = at, .end = at + bytes, .bad_item = SIZE_MAX};
         }
@@ -169,7 +171,6 @@ static void make_items(const struct item_maker *maker, struct piece *piece)
     const struct merge_inputs *const inputs = maker->inputs;
     const struct merge_input *const input = &inputs->inputs[piece->input];
     const char *const text = input->block.text;
-    const char *const text_end = text + input->block.capacity + LINE_BLOCK_SLACK_BYTES;
     struct key_index *const items = input->items + piece->first;
     if (piece->count == 0)
         return;
@@ -187,10 +188,8 @@ static void make_items(const struct item_maker *maker, struct piece *piece)
         }
         items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length, is_exact,
                               rank ^ maker->complement);
-        piece->sum.hash += line_hash(line, length + 1, text_end);
         offset += length + 1;
     }
-    piece->sum.count = piece->count;
     piece->text_end = offset;
 }
 
@@ -198,7 +197,7 @@ static void make_items(const struct item_maker *maker, struct piece *piece)
 static bool has_disorder(const struct merge_texts *texts, const struct key_index *items,
                          size_t count)
 {
-    const bool is_enough = texts->order->key_count == 1 && line_order_is_stable(texts->order);
+    const bool is_enough = line_order_has_one_key(texts->order);
     for (size_t i = 1; i < count; i++) {
         const struct key_index a = items[i - 1], b = items[i];
         if (a.key < b.key)
@@ -255,7 +254,6 @@ static bool note_pieces(struct merge_inputs *inputs, const struct piece *pieces,
             inputs->is_disordered |=
                 has_disorder(&inputs->texts, input->items + input->item_count - 1, 2);
         inputs->is_disordered |= piece->is_disordered;
-        check_sum_add(&inputs->read, piece->sum);
         input->item_count += piece->count;
         input->lines += piece->count;
         inputs->lines += piece->count;
@@ -306,9 +304,9 @@ static void show_texts(struct merge_inputs *inputs)
 {
     for (size_t i = 0; i < inputs->texts.count; i++) {
         const struct merge_input *const input = &inputs->inputs[i];
-        inputs->texts.texts[i] =
-            (struct merge_text){input->block.text, input->items,      input->begin,
-                                input->item_count, input->item_count, input->seen};
+        inputs->texts.texts[i] = (struct merge_text){
+            input->block.text, input->items, input->begin,      input->item_count,
+            input->item_count, input->seen,  input->block.place};
     }
 }
 

@@ -34,7 +34,6 @@ struct merge_inputs {
     bool are_sorted;       /* known to be; not looked at then */
     bool is_disordered;    /* out: a line was to go before the one that it follows */
     uint64_t lines, bytes; /* out: that had items, of all sources */
-    struct check_sum read; /* out: the hashes of these lines */
 };
 
 /* Has room for some bytes of text and items of the input, two thirds of it for items. */

@@ -1,8 +1,8 @@
 /* merge_part.c - see merge_part.h. */
 #include "formats/merge_part.h"
 
+#include "core/check_line.h"
 #include "formats/line_block.h"
-#include "formats/line_hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,12 +71,6 @@ static void sort_lines(const struct merge_texts *texts, struct key_index *items,
     merge_halves(texts, items, middle, count, other);
 }
 
-/* Whether lines of equal keys, all exact, are in order as they stand. */
-static bool keys_tell_all(const struct line_order *order)
-{
-    return order->key_count == 1 && line_order_is_stable(order);
-}
-
 static bool are_exact(const struct key_index *items, size_t count)
 {
     uint64_t any = 0;
@@ -88,7 +82,8 @@ static bool are_exact(const struct key_index *items, size_t count)
 static void sort_equal_keys(const struct merge_texts *texts, struct key_index *items, size_t count,
                             struct key_index *other)
 {
-    const bool is_enough = keys_tell_all(texts->order);
+    /* Lines of equal keys, all exact, are then in order as they stand. */
+    const bool is_enough = line_order_has_one_key(texts->order);
     for (size_t i = 1; i < count; i++) {
         if (items[i].key != items[i - 1].key)
             continue;
@@ -101,6 +96,27 @@ static void sort_equal_keys(const struct merge_texts *texts, struct key_index *i
 }
 
 /* ---- A part ---- */
+
+static bool are_keys_in_order(const struct key_index *items, size_t count)
+{
+    bool is_disordered = false;
+    for (size_t i = 1; i < count; i++)
+        is_disordered |= items[i].key < items[i - 1].key;
+    return !is_disordered;
+}
+
+/* Lines of one text are in order, and follow each other there. */
+static const struct key_index *merge_arrays(struct merge_part *part, size_t arrays,
+                                            struct merge_scratch *scratch)
+{
+    part->is_block = arrays == 1 && !part->texts->order->unique;
+    if (arrays == 1)
+        return scratch->arrays[0].items;
+    struct key_index *const items = scratch->items, *const other = items + scratch->item_room;
+    item_merge(sizeof *items, scratch->arrays, arrays, items, other);
+    sort_equal_keys(part->texts, items, part->count, other);
+    return items;
+}
 
 void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
                       const size_t *begins, const size_t *ends, struct merge_scratch *scratch)
@@ -115,12 +131,12 @@ void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
         scratch->arrays[arrays++] = (struct item_array){texts->texts[i].items + begins[i], count};
         part->count += count;
     }
-    struct key_index *const items = scratch->items, *const other = items + scratch->item_room;
-    part->items = items;
     if (arrays == 0)
         return;
-    item_merge(sizeof *items, scratch->arrays, arrays, items, other);
-    sort_equal_keys(texts, items, part->count, other);
+    part->items = merge_arrays(part, arrays, scratch);
+    part->first_item = part->items[0];
+    part->last_item = part->items[part->count - 1];
+    part->is_disordered = !are_keys_in_order(part->items, part->count);
 }
 
 static void note_written(struct merge_part *part, struct key_index item)
@@ -132,14 +148,13 @@ static void note_written(struct merge_part *part, struct key_index item)
     part->has_last = true;
 }
 
-/* The next line, of which the bytes are at `text`, is written or left out. */
-static inline void pass_line(struct merge_part *part, const char *text, size_t bytes,
-                             const char *end)
+/* The next line, whose bytes are at `line`, is written or left out; slack: as for check_sum_line.
+ */
+static inline void pass_line(struct merge_part *part, const void *line, size_t bytes, size_t slack)
 {
-    const struct key_index *const item = &part->items[part->next];
-    part->is_disordered |= part->next > 0 && item->key < item[-1].key;
-    part->passed.hash += line_hash(text, bytes, end);
-    part->passed.count++;
+    const uint64_t place = merge_item_place(part->texts, part->items[part->next]);
+    part->passed.hash += check_sum_line(place, line, bytes, slack);
+    part->passed.count += bytes;
     part->next++;
 }
 
@@ -153,14 +168,44 @@ static void skip_duplicates(struct merge_part *part)
         const struct ranked_line line = merge_item_ranked(part->texts, item);
         if (line_rank_compare_equal(part->texts->order, &part->last, &line) != 0)
             break;
-        pass_line(part, line.text, line.length + 1, line.text);
+        pass_line(part, line.text, line.length + 1, LINE_BLOCK_SLACK_BYTES);
     }
+}
+
+/* Copies lines that follow each other in a text. */
+static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t room)
+{
+    const struct merge_texts *const texts = part->texts;
+    if (part->next == part->count)
+        return 0;
+    const struct key_index item = part->items[part->next];
+    const size_t text = merge_item_text(texts->text_shift, item);
+    const size_t begin = merge_item_offset(texts->text_shift, item);
+    const size_t first = (size_t)(part->items - texts->texts[text].items);
+    size_t fitting = part->next, end = part->count; /* lines up to `fitting` fit */
+    if (merge_text_offset(texts, text, first + end) - begin <= room)
+        fitting = end;
+    while (end - fitting > 1) {
+        const size_t middle = fitting + (end - fitting) / 2;
+        if (merge_text_offset(texts, text, first + middle) - begin <= room)
+            fitting = middle;
+        else
+            end = middle;
+    }
+    const size_t bytes = merge_text_offset(texts, text, first + fitting) - begin;
+    memcpy(buffer, merge_item_line(texts, item), bytes);
+    check_sum_add(&part->passed, text_check_sum(merge_item_place(texts, item), buffer, bytes));
+    part->has_written |= bytes > 0;
+    part->next = fitting;
+    return bytes;
 }
 
 size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t room)
 {
     const struct merge_texts *const texts = part->texts;
     size_t bytes = 0;
+    if (part->is_block)
+        return fill_block(part, buffer, room);
     for (;;) {
         if (texts->order->unique)
             skip_duplicates(part);
@@ -178,7 +223,7 @@ size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t ro
         else
             memcpy(buffer + bytes, line, size);
         note_written(part, item);
-        pass_line(part, (const char *)buffer + bytes, size, (const char *)buffer + room);
+        pass_line(part, buffer + bytes, size, left - size);
         bytes += size;
     }
     return bytes;
@@ -189,6 +234,6 @@ struct ranked_line merge_part_take(struct merge_part *part)
     const struct key_index item = part->items[part->next];
     const struct ranked_line line = merge_item_ranked(part->texts, item);
     note_written(part, item);
-    pass_line(part, line.text, line.length + 1, line.text);
+    pass_line(part, line.text, line.length + 1, LINE_BLOCK_SLACK_BYTES);
     return line;
 }

@@ -3,7 +3,9 @@
  *   items of the part, an array a text -> merged by twos (item_merge.h)
  *     -> runs of equal keys put in order -> the lines they stand for, one behind the other
  *
- * So a line is read when it is copied and where keys tell nothing, and nowhere else.
+ * So a line is read when it is copied and where keys tell nothing, and nowhere else. Where only one
+ * text has lines in the part, as between inputs that follow one another, they are copied as a
+ * block.
  */
 #ifndef FORMATS_MERGE_PART_H
 #define FORMATS_MERGE_PART_H
@@ -33,11 +35,14 @@ struct merge_part {
     const struct merge_texts *texts;
     const struct key_index *items; /* in the scratch */
     size_t count, next;
-    struct ranked_line last; /* the last line that went out, of a unique order */
+    struct key_index first_item, last_item; /* if there are any */
+    bool is_block;                          /* they are of one text, and all are written */
+    struct ranked_line last;                /* the last line that went out, of a unique order */
     bool has_last;
     bool has_written;
     bool is_disordered;      /* out: a key is less than that of the line before it */
-    struct check_sum passed; /* out: the lines written, and those that were left out */
+    struct check_sum passed; /* out: the lines written, and those that were left out, each at its
+                                place in its source */
 };
 
 /* Merges items [begins[i], ends[i]) of all texts. The scratch has room, and is the part's until its

@@ -53,15 +53,38 @@ static bool write_rest(const void *context, size_t index, size_t position, struc
     return written;
 }
 
+/* Whether the lines are out of order where the part begins; before: the last line of the parts
+ * before it, or NULL: there is none. Of the round before the key is left. */
+static bool is_out_of_order(const struct merge_round *round, const struct key_index *before,
+                            const struct merge_part *part)
+{
+    if (!before)
+        return part->first_item.key < round->last_key;
+    const int highest = round->texts.order->unique ? -1 : 0; /* that the comparison may be */
+    return merge_item_compare(&round->texts, *before, part->first_item) > highest;
+}
+
+/* What parts that were looked at by a thread each are taken together. */
+static void join_parts(struct merge_round *round, const struct merging *merging)
+{
+    const struct key_index *before = NULL;
+    for (size_t i = 0; i < merging->part_count; i++) {
+        const struct merge_part *const part = &merging->parts[i];
+        check_sum_add(&round->passed, part->passed);
+        if (part->count == 0)
+            continue;
+        round->is_disordered |= part->is_disordered || is_out_of_order(round, before, part);
+        before = &part->last_item;
+    }
+    if (before)
+        round->last_key = before->key;
+}
+
 /* Moves the texts' begins and the last line along. */
 static void end_round(struct merge_round *round, const struct merging *merging)
 {
     for (size_t i = 0; i < round->texts.count; i++)
         round->texts.texts[i].begin = round->texts.texts[i].end;
-    for (size_t i = 0; i < merging->part_count; i++) {
-        check_sum_add(&round->passed, merging->parts[i].passed);
-        round->is_disordered |= merging->parts[i].is_disordered;
-    }
     for (size_t i = merging->part_count; i-- > 0;) {
         if (merging->parts[i].has_written) {
             round->last = merging->parts[i].last;
@@ -123,6 +146,7 @@ bool merge_round_run(struct merge_round *round, struct sink *sink, struct error 
         .rest = write_rest,
     };
     TRY(piece_writer_run(&maker, sink, error));
+    join_parts(round, &merging);
     end_round(round, &merging);
     ok = true;
 done:

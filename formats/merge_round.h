@@ -23,8 +23,10 @@ struct merge_round {
      * one of texts. */
     struct ranked_line last;
     bool has_last;
+    uint64_t last_key;       /* in and out: of the last line of the round before; 0 at first */
     bool is_disordered;      /* out: of texts in order, lines that are not */
-    struct check_sum passed; /* out: the lines written, and those that were left out */
+    struct check_sum passed; /* out: the lines written, and those that were left out, each at its
+                                place in its source */
 };
 
 /* Writes the merged lines; of a unique order, those whose keys are not equal to those of the line

@@ -27,6 +27,7 @@ struct merge_text {
     size_t begin, end;             /* items that are to be merged */
     size_t item_count;             /* of all its lines, so that `end` may be followed by others */
     size_t bytes;                  /* of all its lines */
+    uint64_t place;                /* of `text` in its source */
 };
 
 struct merge_texts {
@@ -77,6 +78,13 @@ static inline bool merge_item_is_exact(struct key_index item)
 static inline const char *merge_item_line(const struct merge_texts *texts, struct key_index item)
 {
     return texts->texts[merge_item_text(texts->text_shift, item)].text +
+           merge_item_offset(texts->text_shift, item);
+}
+
+/* Where it starts in its source. */
+static inline uint64_t merge_item_place(const struct merge_texts *texts, struct key_index item)
+{
+    return texts->texts[merge_item_text(texts->text_shift, item)].place +
            merge_item_offset(texts->text_shift, item);
 }
 

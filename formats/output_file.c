@@ -7,108 +7,31 @@
  */
 #include "formats/output_file.h"
 
+#include "core/ending.h"
+#include "core/first_place.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
+#include "formats/file_space.h"
 #include "formats/mapped_file.h"
+#include "formats/output_path.h"
 #include "formats/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <omp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
-
-#define SYMBOLIC_LINKS_MAX 40 /* as Linux */
 
 /* Handed to write(2) at a time, so that somebody who looks on sees how far it is. */
 #define WRITE_BYTES ((size_t)64 << 20)
 
 /* Less is seen by the thread that writes it, before it does. */
 #define WATCHED_BYTES_MIN ((size_t)1 << 20)
-
-/* The descriptor that a path of /dev or /proc names, or -1. */
-static int named_descriptor(const char *path)
-{
-    static const char *const directories[] = {"/dev/fd/", "/proc/self/fd/"};
-    if (strcmp(path, "/dev/stdout") == 0)
-        return STDOUT_FILENO;
-    if (strcmp(path, "/dev/stderr") == 0)
-        return STDERR_FILENO;
-    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
-        const size_t length = strlen(directories[i]);
-        const char *digits = path + length;
-        if (strncmp(path, directories[i], length) == 0 && *digits && strlen(digits) < 9 &&
-            digits[strspn(digits, "0123456789")] == '\0')
-            return atoi(digits);
-    }
-    return -1;
-}
-
-/* The path of directory/name, malloc'd; a directory "" is the root. */
-static char *join(const char *directory, const char *name)
-{
-    char *path;
-    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
-}
-
-/* The absolute path of the last component of `path` inside its real directory, malloc'd; NULL with
- * errno. *directory_length: where that component's slash is. */
-static char *locate(const char *path, size_t *directory_length)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    if (!*name) {
-        errno = slash ? EISDIR : ENOENT;
-        return NULL;
-    }
-    char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    char *directory = parent ? realpath(parent, NULL) : NULL;
-    char *located = NULL;
-    if (directory) {
-        *directory_length = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
-        directory[*directory_length] = '\0';
-        located = join(directory, name);
-    }
-    free(parent);
-    free(directory);
-    return located;
-}
-
-/* The absolute path of the file that `path` names, which need not exist, with symbolic links
- * followed, malloc'd; NULL with errno. */
-static char *resolve_target(const char *path)
-{
-    char *current = strdup(path);
-    for (int links = 0; current && links <= SYMBOLIC_LINKS_MAX; links++) {
-        size_t directory_length;
-        char *located = locate(current, &directory_length);
-        free(current);
-        if (!located)
-            return NULL;
-        char link[PATH_MAX];
-        const ssize_t length = readlink(located, link, sizeof link - 1);
-        if (length < 0 && (errno == EINVAL || errno == ENOENT))
-            return located; /* not a link, or not there */
-        if (length < 0) {
-            free(located);
-            return NULL;
-        }
-        link[length] = '\0';
-        located[directory_length] = '\0';
-        current = link[0] == '/' ? strdup(link) : join(located, link);
-        free(located);
-    }
-    if (current)
-        errno = ELOOP;
-    free(current);
-    return NULL;
-}
 
 /* Gives the temporary the owner and the mode of the file that it will replace, as far as allowed.
  * Where the group cannot be kept, the new one may do no more than everybody; no setuid or setgid is
@@ -139,7 +62,7 @@ static bool open_descriptor(int descriptor, const char *name, struct output_file
 static bool open_temporary(const char *path, const char *name, const struct stat *replaced,
                            struct output_file *output, struct error *error)
 {
-    output->target = resolve_target(path);
+    output->target = output_path_resolve(path);
     if (!output->target)
         return error_set_errno(error, "%s", name);
     if (replaced && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
@@ -176,7 +99,7 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
                       struct error *error)
 {
     *output = (struct output_file){.file = -1, .writers = 1};
-    const int descriptor = path ? named_descriptor(path) : STDOUT_FILENO;
+    const int descriptor = path ? output_path_descriptor(path) : STDOUT_FILENO;
     const bool opened = descriptor >= 0 ? open_descriptor(descriptor, name, output, error)
                                         : open_path(path, name, output, error);
     if (opened)
@@ -190,10 +113,12 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
  * others are written by write(2): space taken ahead may not mean there that a page can be had.
  * 4 GB, 16 cores of an Intel Xeon, 2026-11-20, GB/s:
  *
- *   write(2)       tmpfs 2.9 by any number of threads, 3.1 with fallocate; ext4 4.2, 5.0 with it
- *   mapping        1, 2, 4, 8, 16 threads: tmpfs 1.6, 2.7, 4.0, 5.5, 6.8;
- * ext4 3.3, 5.4, 8.4, 2.1, 2.1 without space  tmpfs 17 by 16 threads: with the time of fallocate
- * taken off
+ *                                      tmpfs                     ext4
+ *   write(2), any number of threads    2.9                       4.2
+ *   fallocate, then write(2)           3.1                       5.0
+ *   fallocate, then a mapping, by
+ *     1, 2, 4, 8, 16 threads           1.6, 2.7, 4.0, 5.5, 6.8   3.3, 5.4, 8.4, 2.1, 2.1
+ *     16, without fallocate's time     17                        -
  *
  * On two cores a mapping is slower: tmpfs 0.7 for 1.4, ext4 2 for 4. XFS is taken to be as ext4. */
 static const struct mapped_way {
@@ -217,18 +142,25 @@ static const struct mapped_way *find_mapped_way(int file)
     return NULL;
 }
 
-/* A file that the shell has just made for us to write to can be mapped once it is open for reading
- * as well. Not one that has content, where the output may begin in the midst of a page, or that is
- * appended to, as others may do that too. Others may write to it besides, as in `xargs -P2 gpusort
- * >FILE`: the offset that they share with us is moved behind our `bytes` in one step, so that they
- * go on there. */
+/* True if it is a file that the shell has just made for us to write to. Not one that has content,
+ * where the output may begin in the midst of a page, or that is appended to, as others may do that
+ * too. */
+static bool is_new_file(const struct output_file *output)
+{
+    struct stat status;
+    const int flags = fcntl(output->file, F_GETFL);
+    return output->is_given && flags >= 0 && !(flags & O_APPEND) &&
+           fstat(output->file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0 &&
+           lseek(output->file, 0, SEEK_CUR) == 0;
+}
+
+/* Such a file can be mapped once it is open for reading as well. Others may write to it besides, as
+ * in `xargs -P2 gpusort >FILE`: the offset that they share with us is moved behind our `bytes` in
+ * one step, so that they go on there. */
 static bool open_anew(struct output_file *output, uint64_t bytes)
 {
     char path[32];
-    struct stat status;
-    const int flags = fcntl(output->file, F_GETFL);
-    if (!output->is_given || flags < 0 || (flags & O_APPEND) || fstat(output->file, &status) != 0 ||
-        !S_ISREG(status.st_mode) || status.st_size != 0 || lseek(output->file, 0, SEEK_CUR) != 0)
+    if (!is_new_file(output))
         return false;
     snprintf(path, sizeof path, "/proc/self/fd/%d", output->file);
     const int file = descriptor_raise(open(path, O_RDWR | O_CLOEXEC));
@@ -246,20 +178,135 @@ static bool open_anew(struct output_file *output, uint64_t bytes)
     return true;
 }
 
+/* Up to where all was written. */
+static uint64_t whole_bytes(const struct output_file *output)
+{
+    return output->lost > 0 ? output->lost - 1 : output->claimed;
+}
+
+/* True if somebody has written to standard output behind the space that was taken. */
+static bool is_followed(const struct output_file *output)
+{
+    return output->shared > 0 && lseek(output->shared, 0, SEEK_CUR) != (off_t)output->expected;
+}
+
+/* Leaves the file as long as what is whole of it, which gives back the space behind; who writes to
+ * standard output next goes on there. Where nothing is written yet, others may have. False with
+ * errno. As a signal handler may. */
+static bool cut_off(const struct output_file *output, uint64_t bytes)
+{
+    struct stat status;
+    if (output->expected == 0)
+        return fstat(output->file, &status) == 0 &&
+               (status.st_size != 0 || ftruncate(output->file, 0) == 0);
+    return is_followed(output) ||
+           (ftruncate(output->file, (off_t)bytes) == 0 &&
+            (output->shared == 0 || lseek(output->shared, (off_t)bytes, SEEK_SET) >= 0));
+}
+
+/* The standard output that others may write to behind us, of which there is one; static, because a
+ * signal handler takes no arguments. Written within a change alone (core/ending.h). */
+static const struct output_file *unfinished;
+
+static void wait_for_end(int signal_number)
+{
+    (void)signal_number;
+    for (;;)
+        pause();
+}
+
+/* What a signal that ends the process leaves of it. Threads that still copy meet the new end. */
+static void cut_off_unfinished(void)
+{
+    const struct sigaction action = {.sa_handler = wait_for_end};
+    struct file_space *const space = __atomic_load_n(&unfinished->space, __ATOMIC_ACQUIRE);
+    const struct mapped_file *const mapped = __atomic_load_n(&unfinished->mapped, __ATOMIC_ACQUIRE);
+    const off_t at = lseek(unfinished->file, 0, SEEK_CUR);
+    sigaction(SIGBUS, &action, NULL);
+    if (space)
+        file_space_halt(space);
+    (void)cut_off(unfinished, mapped ? mapped_file_whole(mapped) : (uint64_t)at);
+}
+
+static void set_unfinished(const struct output_file *output)
+{
+    unfinished = output;
+    ending_set_task(ENDING_OUTPUT, output ? cut_off_unfinished : NULL);
+}
+
+/* Takes the file as one that we alone write the first `bytes` bytes of; false if it cannot be. */
+static bool claim_file(struct output_file *output, uint64_t bytes)
+{
+    sigset_t old_mask;
+    if (output->target)
+        return true;
+    ending_begin_change(&old_mask);
+    const bool is_ours = open_anew(output, bytes);
+    if (is_ours) {
+        output->expected = bytes;
+        set_unfinished(output);
+    }
+    ending_end_change(&old_mask);
+    return is_ours;
+}
+
+/* Has the space of the first bytes taken; false if it cannot be. */
+static bool take_space(struct output_file *output, uint64_t bytes)
+{
+    if (!output->space)
+        __atomic_store_n(&output->space, file_space_open(output->file), __ATOMIC_RELEASE);
+    if (output->space)
+        file_space_want(output->space, bytes);
+    return output->space;
+}
+
+/* Has the file's space taken, and maps it; false if either cannot be. */
+static bool map_file(struct output_file *output)
+{
+    struct mapped_file *mapped = NULL;
+    if (take_space(output, output->expected))
+        mapped = mapped_file_open(output->file, output->expected, !output->target, output->space);
+    __atomic_store_n(&output->mapped, mapped, __ATOMIC_RELEASE);
+    return mapped;
+}
+
+/* The way in which so many bytes would be written through a mapping; NULL: by write(2). */
+static const struct mapped_way *choose_mapped_way(const struct output_file *output, uint64_t bytes,
+                                                  unsigned threads)
+{
+    const bool pays = bytes >= MAPPED_FILE_MIN && threads >= OUTPUT_WRITERS_MIN;
+    return pays ? find_mapped_way(output->file) : NULL;
+}
+
+static bool is_begun(const struct output_file *output)
+{
+    return output->expected > 0 || output->claimed > 0;
+}
+
+void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads)
+{
+    sigset_t old_mask;
+    if (is_begun(output) || bytes > INT64_MAX)
+        return;
+    if (!output->space && !output->target) {
+        if (!choose_mapped_way(output, bytes, threads) || !is_new_file(output))
+            return;
+        ending_begin_change(&old_mask);
+        set_unfinished(output);
+        ending_end_change(&old_mask);
+    }
+    if (output->space || choose_mapped_way(output, bytes, threads))
+        (void)take_space(output, bytes); /* only a help */
+}
+
 void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads)
 {
-    if (output->expected > 0 || output->claimed > 0 || bytes > INT64_MAX)
+    if (is_begun(output) || bytes > INT64_MAX)
         return;
     if (output->target)
         output->expected = bytes;
-    if (bytes < MAPPED_FILE_MIN || threads < OUTPUT_WRITERS_MIN)
-        return;
-    const struct mapped_way *way = find_mapped_way(output->file);
-    if (!way || !(output->target || open_anew(output, bytes)))
-        return;
-    output->expected = bytes;
-    output->mapped = mapped_file_open(output->file, bytes, !output->target);
-    if (output->mapped)
+    const struct mapped_way *const way = choose_mapped_way(output, bytes, threads);
+    if (way && claim_file(output, bytes) && map_file(output))
         output->writers = threads < way->writers ? threads : way->writers;
 }
 
@@ -367,52 +414,39 @@ bool output_file_write(struct output_file *output, uint64_t place, const void *d
 
 void output_file_lose(struct output_file *output, uint64_t place)
 {
-    uint64_t found = __atomic_load_n(&output->lost, __ATOMIC_RELAXED);
-    while ((found == 0 || place + 1 < found) &&
-           !__atomic_compare_exchange_n(&output->lost, &found, place + 1, true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED))
-        ;
-}
-
-/* Up to where all was written. */
-static uint64_t whole_bytes(const struct output_file *output)
-{
-    return output->lost > 0 ? output->lost - 1 : output->claimed;
-}
-
-/* True if somebody has written to standard output behind the space that was taken. */
-static bool is_followed(const struct output_file *output)
-{
-    return output->shared > 0 && lseek(output->shared, 0, SEEK_CUR) != (off_t)output->expected;
+    first_place_note(&output->lost, place);
 }
 
 /* Ends the mapping, and gives back the space that was taken and not used. False with errno. */
-static bool trim(struct output_file *output)
+static bool settle(struct output_file *output)
 {
     const uint64_t begin_ns = trace_begin();
+    sigset_t old_mask;
+    if (output->space)
+        file_space_halt(output->space);
+    ending_begin_change(&old_mask);
+    bool settled =
+        (output->expected == 0 && !output->space) || cut_off(output, whole_bytes(output));
+    if (unfinished == output)
+        set_unfinished(NULL);
+    ending_end_change(&old_mask);
+    const int cause = errno;
     mapped_file_close(output->mapped);
+    file_space_close(output->space);
     output->mapped = NULL;
-    trace_span(TRACE_WRITE, "unmap", begin_ns, trace_begin(), 0);
-    return output->expected == 0 || is_followed(output) ||
-           ftruncate(output->file, (off_t)whole_bytes(output)) == 0;
-}
-
-/* Who writes to standard output next goes on behind what was written. False with errno. */
-static bool leave_shared(struct output_file *output)
-{
-    const int shared = output->shared;
-    if (shared == 0)
-        return true;
-    const bool is_moved =
-        is_followed(output) || lseek(shared, (off_t)whole_bytes(output), SEEK_SET) >= 0;
+    output->space = NULL;
+    errno = cause;
+    if (output->shared > 0)
+        settled = close(output->shared) == 0 && settled;
     output->shared = 0;
-    return close(shared) == 0 && is_moved;
+    trace_span(TRACE_WRITE, "unmap", begin_ns, trace_begin(), 0);
+    return settled;
 }
 
 /* Pages that are on the disk are dropped from memory where the file system can do that. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error)
 {
-    if (!trim(output) || fdatasync(output->file) != 0)
+    if (!settle(output) || fdatasync(output->file) != 0)
         return error_set_errno(error, "%s", name);
     (void)posix_fadvise(output->file, 0, 0, POSIX_FADV_DONTNEED); /* only a wish */
     return true;
@@ -420,8 +454,7 @@ bool output_file_store(struct output_file *output, const char *name, struct erro
 
 bool output_file_commit(struct output_file *output, const char *name, struct error *error)
 {
-    bool committed = trim(output) && leave_shared(output);
-    committed = committed || error_set_errno(error, "%s", name);
+    bool committed = settle(output) || error_set_errno(error, "%s", name);
     const int file = output->file;
     output->file = -1; /* gone even if close(2) fails */
     committed = close(file) == 0 && committed;
@@ -441,13 +474,8 @@ bool output_file_commit(struct output_file *output, const char *name, struct err
 
 void output_file_discard(struct output_file *output)
 {
-    if (output->shared > 0) { /* what was written stays */
-        (void)trim(output);
-        (void)leave_shared(output);
-    }
-    mapped_file_close(output->mapped);
-    output->mapped = NULL;
     if (output->file >= 0) {
+        (void)settle(output); /* of standard output, what was written stays */
         close(output->file);
         if (output->target)
             temporary_remove();

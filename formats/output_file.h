@@ -29,6 +29,7 @@ static inline unsigned output_writers_most(unsigned threads)
     return threads < OUTPUT_WRITERS_MAX ? threads : OUTPUT_WRITERS_MAX;
 }
 
+struct file_space;
 struct mapped_file;
 
 struct output_file {
@@ -36,6 +37,7 @@ struct output_file {
     char *target;  /* absolute path of what the temporary replaces; NULL: written straight */
     bool is_given; /* standard output, or another descriptor that was open before */
     int shared;    /* that descriptor where `file` is opened anew; 0: it is not */
+    struct file_space *space;   /* taken ahead; NULL: none is */
     struct mapped_file *mapped; /* NULL: by write(2) */
     unsigned writers;           /* at most so many threads may write at once; 1: in order */
     uint64_t expected;          /* bytes that will come, as told; 0: nothing was told */
@@ -53,6 +55,10 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
 /* Tells, before anything is written, that about so many bytes will come, and how many threads could
  * write them; chooses the way. The second and later calls mean nothing. */
 void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads);
+
+/* The same while the number is not known yet, and grows: at least so many bytes will come. Only
+ * takes their space. */
+void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads);
 
 /* The place of the next `bytes` bytes, which are then to be written. One thread at a time. */
 uint64_t output_file_claim(struct output_file *output, size_t bytes);

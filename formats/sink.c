@@ -26,7 +26,6 @@
 #include "formats/frame_writer.h"
 #include "formats/output_file.h"
 #include "formats/spill.h"
-#include "formats/temporary.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -394,6 +393,12 @@ void sink_expect(struct sink *sink, uint64_t bytes)
         output_file_expect(&sink->output, bytes, sink->threads);
 }
 
+void sink_expect_least(struct sink *sink, uint64_t bytes)
+{
+    if (!sink->frames)
+        output_file_expect_least(&sink->output, bytes, sink->threads);
+}
+
 bool sink_write_seen(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
                      struct error *error)
 {
@@ -463,11 +468,6 @@ bool sink_commit_run(struct sink *sink, struct check_sum *content, struct error 
     const bool flushed = flush(sink, error);
     *content = sink->content;
     return sink_commit(sink, error) && flushed;
-}
-
-void sink_abandon(void)
-{
-    temporary_remove_leftover();
 }
 
 void sink_discard(struct sink *sink)

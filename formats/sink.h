@@ -49,10 +49,15 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
 /* Whether it is a new file that takes another's place, or a free one, in the end. */
 bool sink_replaces(const struct sink *sink);
 
-/* Tells, before anything is written, that about so many bytes will come; more than INT64_MAX: not
- * known. Of a large plain file the space is then taken behind the caller's back, and several
- * threads write. A hint, of which the first stays; what fails is a failure of the writing. */
+/* Tells, before anything is written, that about so many bytes will come, to standard output exactly
+ * so many; more than INT64_MAX: not known. Of a large plain file the space is then taken behind the
+ * caller's back, and several threads write. A hint, of which the first stays; what fails is a
+ * failure of the writing. */
 void sink_expect(struct sink *sink, uint64_t bytes);
+
+/* The same before sink_expect, while the number grows: at least so many bytes will come. Of such a
+ * file their space is taken. */
+void sink_expect_least(struct sink *sink, uint64_t bytes);
 
 /* Writes all of data; done with it on return. Plain data is written from where it is. */
 bool sink_write(struct sink *sink, const void *data, size_t bytes, struct error *error);
@@ -88,10 +93,6 @@ bool sink_commit(struct sink *sink, struct error *error);
 
 /* As sink_commit, for a sink of a run, whose content it says. */
 bool sink_commit_run(struct sink *sink, struct check_sum *content, struct error *error);
-
-/* For an exit that a library took in our stead (OpenMP's does when it cannot start a thread):
- * removes the temporary of the sink that is still open, if there is one. */
-void sink_abandon(void);
 
 /* Closes and removes the temporary; sink may be NULL. */
 void sink_discard(struct sink *sink);

@@ -16,17 +16,16 @@
  */
 #include "formats/source.h"
 
-#include "core/trace.h"
 #include "formats/codec.h"
 #include "formats/descriptor.h"
 #include "formats/frame_reader.h"
+#include "formats/input_file.h"
 #include "formats/parallel_read.h"
 #include "formats/read_ahead.h"
 #include "formats/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,9 +39,6 @@
 
 #define BUFFER_BYTES SOURCE_PEEK_MAX
 
-/* Less is read straight from a pipe. */
-#define OWN_PIPE_BYTES_MIN ((size_t)128 << 10)
-
 /* What is left of a file is worth threads of its own from here on; it takes one about 1 ms. */
 #define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
 
@@ -53,27 +49,16 @@ struct buffer {
 };
 
 struct source {
+    struct input_file input;
     char *name;
-    int file;
-    unsigned threads;
     const struct codec *codec;
     struct frame_reader *frames; /* reads the file; NULL for a plain source */
     bool is_standard_input;
-    bool is_run;     /* a part of a file that is not the source's to close or to seek in */
-    bool is_pipe;    /* that may be read through own_pipe */
-    int own_pipe[2]; /* the ends to read from and to write to; 0: not opened */
-    bool is_sized;   /* a regular file whose size is known */
-    bool is_parked;  /* `file` is open only while it is read */
-    dev_t device;    /* with the inode: which file it is, of a regular one */
-    ino_t inode;
-    uint64_t file_bytes;      /* its size, or where the run ends */
-    uint64_t file_offset;     /* where the next read from it starts */
     uint64_t content_left;    /* to be decoded; SIZE_UNKNOWN where frames do not tell */
     struct buffer peeked;     /* decoded */
     struct read_ahead *ahead; /* what is read behind `peeked`; NULL: nothing */
     bool is_read;             /* not only peeked into */
-    bool file_ended;
-    bool ended; /* no more decoded bytes but those in `peeked` and `ahead` */
+    bool ended;               /* no more decoded bytes but those in `peeked` and `ahead` */
 };
 
 static size_t buffered(const struct buffer *buffer)
@@ -86,133 +71,6 @@ static bool buffer_allocate(struct source *source, struct buffer *buffer, struct
     if (!buffer->data)
         buffer->data = malloc(BUFFER_BYTES);
     return buffer->data || error_set(error, "%s: no memory to read it", source->name);
-}
-
-/* At the end of the file: it must not have become shorter than it was when it was opened, or what
- * is gone would be missed by nobody. The files of /sys have less than they claim, and keep to it.
- */
-static bool check_not_cut_off(const struct source *source, struct error *error)
-{
-    struct stat status;
-    if (!source->is_sized || source->is_run || source->file_offset >= source->file_bytes ||
-        fstat(source->file, &status) != 0 || (uint64_t)status.st_size >= source->file_bytes)
-        return true;
-    return error_set(error, "%s: the file was cut off while it was read, at %" PRIu64 " bytes",
-                     source->name, source->file_offset);
-}
-
-/* Opens our own pipe, if there is none yet; else the input is read straight from now on. */
-static bool has_own_pipe(struct source *source)
-{
-    if (source->own_pipe[0] == 0) {
-        source->is_pipe = pipe2(source->own_pipe, O_CLOEXEC) == 0;
-        for (int i = 0; i < 2 && source->is_pipe; i++)
-            source->own_pipe[i] = descriptor_raise(source->own_pipe[i]);
-        source->is_pipe = source->is_pipe && source->own_pipe[0] > 0 && source->own_pipe[1] > 0;
-        if (source->is_pipe)
-            descriptor_widen_pipe(source->own_pipe[0]);
-    }
-    return source->is_pipe;
-}
-
-/* As read(2): moves what is in the pipe, up to `bytes` of it, to a pipe of our own, and copies it
- * from there. Who copies from a pipe holds it; so the writer goes on meanwhile. */
-static ssize_t read_pipe(struct source *source, unsigned char *data, size_t bytes)
-{
-    if (bytes < OWN_PIPE_BYTES_MIN || !has_own_pipe(source))
-        return read(source->file, data, bytes);
-    const ssize_t moved = splice(source->file, NULL, source->own_pipe[1], NULL, bytes, 0);
-    if (moved < 0 && errno == EINVAL) { /* not with this pipe */
-        source->is_pipe = false;
-        return read(source->file, data, bytes);
-    }
-    for (ssize_t done = 0; done < moved;) {
-        const ssize_t got = read(source->own_pipe[0], data + done, (size_t)(moved - done));
-        if (got < 0 && errno != EINTR)
-            return got;
-        done += got > 0 ? got : 0;
-    }
-    return moved;
-}
-
-/* One read(2). *got 0 at the end of the file. */
-static bool read_file(struct source *source, void *data, size_t bytes, size_t *got,
-                      struct error *error)
-{
-    ssize_t result;
-    if (source->is_run && bytes > source->file_bytes - source->file_offset)
-        bytes = (size_t)(source->file_bytes - source->file_offset);
-    const uint64_t begin_ns = trace_begin();
-    do
-        result = source->is_run    ? pread(source->file, data, bytes, (off_t)source->file_offset)
-                 : source->is_pipe ? read_pipe(source, data, bytes)
-                                   : read(source->file, data, bytes);
-    while (result < 0 && errno == EINTR);
-    if (result < 0)
-        return error_set_errno(error, "%s", source->name);
-    *got = (size_t)result;
-    trace_end(source->is_run ? TRACE_SPILL : TRACE_READ, begin_ns, *got);
-    source->file_offset += *got;
-    source->file_ended = *got == 0;
-    return true;
-}
-
-/* As much of data[0..bytes) as the file still holds, by several threads, if that pays; else
- * nothing, with *got 0. The tap sees the whole units of it. */
-static bool read_file_shared(struct source *source, void *data, size_t bytes, struct tap *tap,
-                             size_t *got, struct error *error)
-{
-    *got = 0;
-    if (!source->is_sized || source->file_offset >= source->file_bytes)
-        return true;
-    const uint64_t left = source->file_bytes - source->file_offset;
-    const size_t share = left < bytes ? (size_t)left : bytes;
-    if (source->threads < 2 || source->is_run || share < PARALLEL_READ_MIN)
-        return true;
-    int cause;
-    *got = parallel_read(source->file, data, share, (off_t)source->file_offset, source->threads,
-                         tap, &cause);
-    source->file_offset += *got;
-    errno = cause;
-    if (*got < share && cause != 0)
-        return error_set_errno(error, "%s", source->name);
-    if (lseek(source->file, (off_t)source->file_offset, SEEK_SET) < 0)
-        return error_set_errno(error, "%s", source->name);
-    return true;
-}
-
-/* Opens the file of a parked source where the next read starts. */
-static bool open_again(struct source *source, struct error *error)
-{
-    struct stat status;
-    source->file = descriptor_raise(open(source->name, O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    if (source->file < 0 || fstat(source->file, &status) < 0 ||
-        lseek(source->file, (off_t)source->file_offset, SEEK_SET) < 0)
-        return error_set_errno(error, "%s", source->name);
-    return (status.st_dev == source->device && status.st_ino == source->inode) ||
-           error_set(error, "%s: it was replaced by another file while it was read", source->name);
-}
-
-static void close_file(struct source *source)
-{
-    if (source->file >= 0)
-        close(source->file);
-    source->file = -1;
-}
-
-/* Of a plain source; *seen: as in read_some. */
-static bool read_plain(struct source *source, void *data, size_t bytes, struct tap *tap,
-                       size_t *got, size_t *seen, struct error *error)
-{
-    bool ok = !source->is_parked || open_again(source, error);
-    ok = ok && read_file_shared(source, data, bytes, tap, got, error);
-    if (tap && ok)
-        *seen = *got - *got % tap->unit_bytes;
-    ok = ok && (*got > 0 || read_file(source, data, bytes, got, error)) &&
-         (*got > 0 || check_not_cut_off(source, error));
-    if (source->is_parked)
-        close_file(source);
-    return ok;
 }
 
 /* True where neither the file nor what was read ahead of it has more. */
@@ -237,7 +95,7 @@ static bool read_further(struct source *source, void *data, size_t bytes, struct
             return false;
         if (source->content_left != SIZE_UNKNOWN)
             source->content_left -= *got < source->content_left ? *got : source->content_left;
-    } else if (!read_plain(source, data, bytes, tap, got, seen, error)) {
+    } else if (!input_file_read(&source->input, data, bytes, tap, got, seen, error)) {
         return false;
     }
     source->ended = *got == 0;
@@ -255,7 +113,7 @@ static bool read_some(struct source *source, void *data, size_t bytes, struct ta
     *got = *seen = 0;
     if (source->ahead && bytes > 0) {
         (void)read_ahead_stop(source->ahead);
-        if (!read_ahead_take(source->ahead, data, bytes, source->threads, got, error))
+        if (!read_ahead_take(source->ahead, data, bytes, source->input.threads, got, error))
             return false;
         if (*got > 0)
             return true;
@@ -277,14 +135,14 @@ void source_read_ahead(struct source *source, size_t most)
     struct stat status;
     if (source->ahead || source->ended || most == 0)
         return;
-    const bool is_cached = source->is_sized && !source->frames;
+    const bool is_cached = source->input.is_sized && !source->frames;
     if (is_cached || (source->frames && source->content_left < AHEAD_BYTES_MIN))
         return;
-    const bool is_waited_for =
-        !source->is_run && fstat(source->file, &status) == 0 && !S_ISREG(status.st_mode);
+    const bool is_waited_for = !source->input.is_run && fstat(source->input.file, &status) == 0 &&
+                               !S_ISREG(status.st_mode);
     const struct read_ahead_spec spec = {.read = read_for_thread,
                                          .context = source,
-                                         .file = is_waited_for ? source->file : -1,
+                                         .file = is_waited_for ? source->input.file : -1,
                                          .most = most};
     source->is_read = true;
     source->ahead = read_ahead_start(&spec);
@@ -302,32 +160,6 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
            read_ahead_await(source->ahead, missing < SIZE_MAX ? (size_t)missing : SIZE_MAX, ended);
 }
 
-/* Finds out what kind of file it is that was opened, if it was. */
-static bool look_at_file(struct source *source, struct error *error)
-{
-    struct stat status;
-    if (source->file < 0 || fstat(source->file, &status) < 0)
-        return error_set_errno(error, "%s", source->name);
-    if (S_ISDIR(status.st_mode)) {
-        errno = EISDIR;
-        return error_set_errno(error, "%s", source->name);
-    }
-    source->is_pipe = S_ISFIFO(status.st_mode);
-    descriptor_widen_pipe(source->file);
-    if (!S_ISREG(status.st_mode))
-        return true;
-    (void)posix_fadvise(source->file, 0, 0, POSIX_FADV_SEQUENTIAL);
-    const off_t offset = lseek(source->file, 0, SEEK_CUR); /* standard input may be part read */
-    if (offset < 0)
-        return error_set_errno(error, "%s", source->name);
-    source->file_offset = (uint64_t)offset;
-    source->file_bytes = (uint64_t)status.st_size;
-    source->device = status.st_dev;
-    source->inode = status.st_ino;
-    source->is_sized = status.st_size > 0; /* the files of /proc claim 0 and hold more */
-    return true;
-}
-
 /* Reads the first block and, unless the codec is known, lets it tell that. */
 static bool find_codec(struct source *source, const struct codec *known, struct error *error)
 {
@@ -335,25 +167,26 @@ static bool find_codec(struct source *source, const struct codec *known, struct 
     if (!buffer_allocate(source, &head, error))
         return false;
     source->peeked = head; /* from here on source_close frees it */
-    while (head.end < MAGIC_BYTES && !source->file_ended) {
+    while (head.end < MAGIC_BYTES && !source->input.has_ended) {
         size_t got;
-        if (!read_file(source, head.data + head.end, HEAD_BYTES - head.end, &got, error))
+        if (!input_file_read_once(&source->input, head.data + head.end, HEAD_BYTES - head.end, &got,
+                                  error))
             return false;
         head.end += got;
     }
     source->codec = known ? known : codec_find_by_magic(head.data, head.end);
     if (!source->codec->decode) {
         source->peeked = head;
-        source->ended = source->file_ended;
-        return !source->ended || check_not_cut_off(source, error);
+        source->ended = source->input.has_ended;
+        return !source->ended || input_file_check_whole(&source->input, error);
     }
     source->peeked = (struct buffer){0};
-    if (!source->is_sized ||
-        !source->codec->content_bytes(source->file, source->file_offset - head.end,
-                                      source->file_bytes, &source->content_left))
+    if (!source->input.is_sized ||
+        !source->codec->content_bytes(source->input.file, source->input.offset - head.end,
+                                      source->input.bytes, &source->content_left))
         source->content_left = SIZE_UNKNOWN;
-    const struct frame_reader_spec spec = {source->name, source->file, source->codec,
-                                           source->threads};
+    const struct frame_reader_spec spec = {source->name, source->input.file, source->codec,
+                                           source->input.threads};
     source->frames = frame_reader_open(&spec, head.data, head.end, BUFFER_BYTES, error);
     return source->frames;
 }
@@ -367,8 +200,7 @@ static struct source *source_create(const char *name, unsigned threads, struct e
         error_set(error, "%s: no memory to open it", name);
         return NULL;
     }
-    source->file = -1;
-    source->threads = threads;
+    source->input = (struct input_file){.name = source->name, .file = -1, .threads = threads};
     source->codec = &codecs[0];
     return source;
 }
@@ -377,8 +209,8 @@ static struct source *source_create(const char *name, unsigned threads, struct e
 static bool begin(struct source *source, int file, const struct codec *codec, struct source **out,
                   struct error *error)
 {
-    source->file = file;
-    const bool has_begun = look_at_file(source, error) && find_codec(source, codec, error);
+    const bool has_begun =
+        input_file_begin(&source->input, file, error) && find_codec(source, codec, error);
     *out = has_begun ? source : NULL;
     if (!has_begun)
         source_close(source);
@@ -413,9 +245,9 @@ bool source_open_file(int file, const char *name, const struct codec *codec, uns
 
 void source_park(struct source *source)
 {
-    if (source->is_sized && !source->is_run && !source->frames && !source->is_standard_input) {
-        close_file(source);
-        source->is_parked = true;
+    if (source->input.is_sized && !source->input.is_run && !source->frames &&
+        !source->is_standard_input) {
+        input_file_park(&source->input);
     }
 }
 
@@ -425,10 +257,10 @@ bool source_open_run(const struct spill_run *run, struct source **out, struct er
     *out = source;
     if (!source)
         return false;
-    source->file = run->file;
-    source->is_run = source->is_sized = true;
-    source->file_offset = run->begin;
-    source->file_bytes = run->begin + run->bytes;
+    source->input.file = run->file;
+    source->input.is_run = source->input.is_sized = true;
+    source->input.offset = run->begin;
+    source->input.bytes = run->begin + run->bytes;
     return true;
 }
 
@@ -450,10 +282,17 @@ uint64_t source_bytes_left(const struct source *source)
         return peeked;
     if (source->frames)
         return source->content_left == SIZE_UNKNOWN ? SIZE_UNKNOWN : peeked + source->content_left;
-    if (!source->is_sized)
+    if (!source->input.is_sized)
         return SIZE_UNKNOWN;
-    const bool past_end = source->file_offset >= source->file_bytes;
-    return peeked + (past_end ? 0 : source->file_bytes - source->file_offset);
+    const bool past_end = source->input.offset >= source->input.bytes;
+    return peeked + (past_end ? 0 : source->input.bytes - source->input.offset);
+}
+
+bool source_last_byte(const struct source *source, char *byte)
+{
+    const struct input_file *const input = &source->input;
+    return input->is_sized && source->codec == &codecs[0] && input->file >= 0 && input->bytes > 0 &&
+           pread(input->file, byte, 1, (off_t)input->bytes - 1) == 1;
 }
 
 bool source_peek(struct source *source, size_t want, const unsigned char **data, size_t *bytes,
@@ -488,13 +327,7 @@ static void release(struct source *source)
     source->ahead = NULL;
     frame_reader_close(source->frames);
     source->frames = NULL;
-    if (!source->is_run)
-        close_file(source);
-    source->file = -1;
-    for (int i = 0; i < 2; i++)
-        if (source->own_pipe[i] > 0)
-            close(source->own_pipe[i]);
-    source->own_pipe[0] = source->own_pipe[1] = 0;
+    input_file_close(&source->input);
     free(source->peeked.data);
     source->peeked = (struct buffer){0};
 }
@@ -508,9 +341,10 @@ static size_t step_bytes(const struct source *source, const struct tap *tap, siz
         return bytes;
     if (done % tap->unit_bytes != 0)
         return tap->unit_bytes - done % tap->unit_bytes;
-    if (source->is_parked) /* each read opens the file */
+    if (source->input.is_parked) /* each read opens the file */
         return bytes;
-    const bool is_shared = !source->frames && source->threads > 1 && bytes >= PARALLEL_READ_MIN;
+    const bool is_shared =
+        !source->frames && source->input.threads > 1 && bytes >= PARALLEL_READ_MIN;
     return is_shared || bytes < TAP_PIECE_BYTES ? bytes : TAP_PIECE_BYTES;
 }
 
@@ -537,7 +371,7 @@ bool source_read_seen(struct source *source, void *data, size_t bytes, struct ta
         done += more;
         *got = done;
         const size_t whole = tap ? (done - seen) - (done - seen) % tap->unit_bytes : 0;
-        tap_see_all(tap, target + seen, whole, source->threads);
+        tap_see_all(tap, target + seen, whole, source->input.threads);
         seen += whole;
     }
     if (has_ended(source) && buffered(peeked) == 0)

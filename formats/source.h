@@ -58,6 +58,10 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended);
  * all state their size, and for every source whose end a peek has seen. */
 uint64_t source_bytes_left(const struct source *source);
 
+/* The byte that a plain regular file ends with; false where it has none, or is not known to be one.
+ */
+bool source_last_byte(const struct source *source, char *byte);
+
 /* The next decoded bytes, not consumed: *data is the source's until the next call on it. At least
  * `want` of them (at most SOURCE_PEEK_MAX) unless the end comes first; *bytes says how many. */
 #define SOURCE_PEEK_MAX ((size_t)1 << 20)

@@ -1,8 +1,8 @@
 /* temporary.h - the one temporary file that output goes to, which no signal leaves behind.
  *
  * At most one exists at a time. From before it is created until it is renamed or removed, every
- * signal that would end the process removes it first; signals that the program ignores or handles
- * itself are left alone. The functions are called from one thread at a time.
+ * signal that would end the process removes it first (core/ending.h). The functions are called from
+ * one thread at a time.
  */
 #ifndef FORMATS_TEMPORARY_H
 #define FORMATS_TEMPORARY_H
@@ -20,9 +20,6 @@ bool temporary_create_nameless(const char *directory, int *file);
 
 /* Renames it over target. On failure, with errno, it is still there. */
 bool temporary_rename(const char *target);
-
-/* Removes it if it exists, for a process that a library ends under us. */
-void temporary_remove_leftover(void);
 
 /* Removes it. Keeps errno. */
 void temporary_remove(void);

@@ -48,7 +48,7 @@ data() {
     "$python" "$make_data" "$1" "$(($2 / scale))" in
 }
 
-# timed COMMAND: its seconds, appended to ./seconds; what it prints is shown if it fails.
+# timed COMMAND FILE: its nanoseconds, appended to FILE; what it prints is shown if it fails.
 timed() {
     local start_ns
     start_ns=$(date +%s%N)
@@ -56,7 +56,7 @@ timed() {
     echo "$(($(date +%s%N) - start_ns))" >>"$2"
 }
 
-# median FILE: in seconds.
+# median FILE: that of the nanoseconds in it, in seconds.
 median() { sort -n "$1" | awk '{ a[NR] = $1 } END { printf "%.4f", a[int((NR + 1) / 2)] / 1e9 }'; }
 
 # row NAME PEER OURS: a line of the table: the medians of both commands, and their ratio.
@@ -171,10 +171,10 @@ measure_small() {
     table 'few numbers' 'peer, s'
     for count in 1000 10000 100000 1000000; do
         "$python" "$make_data" integers $count in
-        row "$count lines, sort -n" 'for i in 1 2 3 4 5 6 7 8 9 10; do sort -n in -o out; done' \
+        row "$count lines, ten times, sort -n" 'for i in 1 2 3 4 5 6 7 8 9 10; do sort -n in -o out; done' \
             'for i in 1 2 3 4 5 6 7 8 9 10; do gpusort -n in -o out; done'
         "$python" "$make_data" f64 $count in
-        row "$count doubles, cat" 'for i in 1 2 3 4 5 6 7 8 9 10; do cat in >out; done' \
+        row "$count doubles, ten times, cat" 'for i in 1 2 3 4 5 6 7 8 9 10; do cat in >out; done' \
             'for i in 1 2 3 4 5 6 7 8 9 10; do gpusort --type=f64 in -o out; done'
     done
 }

@@ -13,8 +13,8 @@ mkdir -p "$copy"
 
 # NAME | FILE | sed command | path | largest count
 mutations=(
-    'a comparator flipped in the network of 8 keys|cuda/thread_network.cuh|s/thread_compare_exchange(k\[2\], k\[4\])/thread_compare_exchange(k[4], k[2])/|segmented-merge|600'
-    'one too far in the merge path|cuda/thread_search.cuh|/thread_merge_path/,$ s/from = middle + 1;/from = middle + 2;/|segmented-merge|5000'
+    'a comparator left out of the network of 8 keys|cuda/thread_network.cuh|s/i + stride < COUNT; i++/i + stride + 1 < COUNT; i++/|segmented-merge|600'
+    'one too far in the merge path|cuda/paired_runs.cuh|s/from = middle + KEY_BYTES<K>;/from = middle + 2 * KEY_BYTES<K>;/|segmented-merge|600'
     'a key lost by the partition of radix|cuda/radix_partition.cuh|s/if (index < count)/if (index + 1 < count)/|radix|5000'
 )
 

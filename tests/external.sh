@@ -231,7 +231,6 @@ fi
 # ---- what is refused -----------------------------------------------------------------------------
 
 { cat fields; seq 3000; echo x; seq 3000; } | sed 's/ .*//' >words
-bad=$(grep -n x words | tail -n 1)
 sed -i '/[^0-9x]/d; s/^$/1/' words
 bad=$(grep -n x words | head -n 1 | cut -d: -f1)
 refused 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number$" \

@@ -14,14 +14,23 @@ ok_says 'make CUDA=0 says that the GPU paths are left out' 'without the GPU path
     make -j2 CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1
 ok 'make leaves ./gpusort' test -x gpusort
 ok_prints 'it sorts' '1\n2\n' -- ./gpusort <<<$'2\n1'
+ok_fails_with 'a test that there is not' 2 "^tests/run.sh: there is no test 'nosuch'" -- \
+    env BUILD=build tests/run.sh style nosuch
 ok 'the second make has nothing to build' \
     bash -c '! make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 | grep -- "-c -o"'
 ok 'make install' make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 install DESTDIR="$work/root" prefix=/usr
 ok_prints 'what make install installs' \
-    './usr/bin/gpusort\n./usr/share/man/man1/gpusort.1\n' -- \
-    bash -c 'cd "$0" && find . -type f | sort' "$work/root"
-ok_prints 'modes of what make install installs' '755\n644\n' -- \
-    stat -c %a "$work/root/usr/bin/gpusort" "$work/root/usr/share/man/man1/gpusort.1"
+    './usr/bin/gpusort
+./usr/share/bash-completion/completions/gpusort
+./usr/share/fish/vendor_completions.d/gpusort.fish
+./usr/share/man/man1/gpusort.1
+./usr/share/zsh/site-functions/_gpusort
+' -- bash -c 'cd "$0" && find . -type f | sort' "$work/root"
+ok_prints 'modes of what make install installs' '644\n755\n' -- \
+    bash -c 'find "$0" -type f -printf "%m\n" | sort -u' "$work/root"
+ok_output 'completions are installed as they were made' \
+    <(cat build/completions/{gpusort.bash,gpusort.fish,_gpusort}) -- \
+    cat "$work/root/usr/share/"{bash-completion/completions/gpusort,fish/*/*,zsh/*/*}
 ok_says 'the program installed' '^gpusort [0-9]' -- "$work/root/usr/bin/gpusort" --version
 ok 'make uninstall' make CUDA=0 uninstall DESTDIR="$work/root" prefix=/usr
 ok_prints 'make uninstall leaves no file' '' -- find "$work/root" -type f

@@ -260,15 +260,20 @@ head -c 20000000 /dev/zero | tr '\0' 'x' >large
 built=$(dirname "$GPUSORT")/tests
 if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] &&
     ! grep -q __asan_init "$GPUSORT"; then
-    ones() {
-        LD_PRELOAD=$built/fault_library.so "$built/gpusort_apart" --device=cpu --parallel=4 \
-            --format=raw --type=u8 large
-    }
+    by_four() { LD_PRELOAD=$built/fault_library.so "$built/gpusort_apart" --parallel=4 "$@"; }
 else
-    ones() { "$GPUSORT" --device=cpu --parallel=4 --format=raw --type=u8 large; }
+    by_four() { "$GPUSORT" --parallel=4 "$@"; }
 fi
+ones_from() { by_four --device=cpu --format=raw --type=u8 "$1"; }
+ones() { ones_from large; }
 ones >got
 ok_same_bytes 'a new file' got large
+ones_from - < <(cat large) >got
+ok_same_bytes 'a new file, of what comes through a pipe' got large
+{ ones_from - < <(cat large) && echo behind && ones_from - < <(cat large); } >got
+ok_same_bytes 'what comes behind that' got <(cat large <(echo behind) large)
+(ulimit -f 8000 && ones_from - < <(cat large)) >got 2>/dev/null || true
+ok_same_bytes 'what has no room behind a pipe is no gap' got <(head -c "$(stat -c %s got)" large)
 { ones && echo behind && ones; } >got
 ok_same_bytes 'what comes behind it' got <(cat large <(echo behind) large)
 { echo before && ones; } >got
@@ -279,6 +284,15 @@ ok_same_bytes 'what was there before' got <(cat <(echo before) large)
     wait $!
 } >got
 ok_same_bytes 'two at once' got <(cat large large)
+head -c 19999999 /dev/zero | tr '\0' 1 | fold >unended
+: >nothing
+{
+    by_four -m -n unended nothing unended &
+    by_four -m -n unended nothing unended
+    wait $!
+} >got
+for _ in 1 2 3 4; do cat unended && echo; done >expected
+ok_same_bytes 'two at once that add last newlines' got expected
 (ulimit -f 8000 && ones) >got 2>/dev/null || true
 ok_same_bytes 'what has no room is no gap' got <(head -c "$(stat -c %s got)" large)
 { echo before && ones; } >got

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test that was built in $BUILD, under prove(1) where it is there, and counts what they
 # claim. The last line is `N passed, N failed, N skipped`; the status is 0 if nothing failed and
-# something ran.
+# something ran, 2 if no test has a name that was given.
 #
 #   BUILD=DIR tests/run.sh [NAME...]        all tests, or those whose names are given (text, types-simt)
 #   BUILD=DIR tests/run.sh --gpu [NAME...]  those that a real GPU is for (make check-gpu)
@@ -159,6 +159,9 @@ add_gpu_tests() {
             TEST_SIZE=small bash tests/types.sh
     done
     add_test text_device "GPUSORT=$build/gpusort" bash tests/text_device.sh
+    add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults.sh
+    add_test sort_cases "GPUSORT=$build/gpusort" "GPUSORT_SERVER=$build/tests/many_runs" \
+        GPUSORT_DEVICE=gpu bash tests/sort_cases.sh
     add_test stats "GPUSORT=$build/gpusort" bash tests/stats.sh
     add_test soak "GPUSORT=$build/gpusort" SOAK_RUNS=30 SOAK_LARGEST=3e8 SOAK_JOBS=4 bash tests/soak.sh
     add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=10000 bash tests/fuzz.sh
@@ -218,6 +221,12 @@ else
     scripts=("${@/#/$results/}")
     scripts=("${scripts[@]/%/.sh}")
 fi
+for script in "${scripts[@]}"; do
+    if [ ! -f "$script" ]; then
+        echo "tests/run.sh: there is no test '$(basename "$script" .sh)', or it is not built" >&2
+        exit 2
+    fi
+done
 run_status=0
 run_scripts "${scripts[@]}" || run_status=$?
 

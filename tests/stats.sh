@@ -152,6 +152,7 @@ if [ -n "$is_gpu" ]; then
     traced 'the first numbers on the GPU' "upload=$bytes" "download=80" -- --device=gpu --top=10 data.f64
     traced 'parts on the GPU' "upload=$bytes" "download=$bytes" "merge=$bytes" -- \
         --device=gpu --device-memory=$((bytes / 2))b data.f64 -o out
+    ok_prints 'are the work of one engine' '1\n' -- grep -c '"cat":"start"' trace
     stats 'the memory of the GPU' "s['memory']['device_bytes'] >= 2 * $bytes" -- \
         --device=gpu -a radix data.f64 -o out
 else
@@ -214,6 +215,9 @@ on_terminal=(python3 "$tests_dir/on_terminal.py" --stderr)
 "${on_terminal[@]}" bash -c 'slow 1 --no-progress -o no_progress.out' >no_progress &
 "${on_terminal[@]}" bash -c 'slow x -o failed.out' >failed || true &
 "${on_terminal[@]}" bash -c 'slow 1 -v -o verbose.out' >verbose &
+"${on_terminal[@]}" bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 3) &
+    sleep 1.8 && kill $! && wait $! 2>/dev/null
+    echo $? >killed.status' >killed &
 "${on_terminal[@]}" bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
 "${on_terminal[@]}" bash -c 'stty cols 80 <&2
     { printf "2\n" && sleep 1.6 && stty cols 9 <&2 && sleep 0.6; } | "$GPUSORT" -o /dev/null' >narrowed &
@@ -234,6 +238,8 @@ ok 'a slow run shows on a terminal how far it is, and takes the line away' shows
 ok_prints 'and sorts' '1\n2\n' -- cat shown.out
 ok 'an error stands on a line of its own' \
     shows "gpusort: standard input:2: 'x' is not a number$cr" failed
+ok 'a signal that ends the run takes the line away too' shows '' killed
+ok_prints 'and ends it as it should' '143\n' -- cat killed.status
 ok 'what -v prints does so too' shows "gpusort: input .*" <(head -n 1 verbose)
 ok 'in a terminal made narrower it is shorter' grep -Fq "${cr}gpusort:$cr" narrowed
 ok 'and is not wiped beyond the last column' bash -c '! grep -q "gpusort:  " narrowed'

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The sources keep to their form: directions of includes, format of code, scripts, manual page.
+# The sources keep to their form: directions of includes, format of code, scripts, manual page; and
+# the pages to what there is: options, files that links lead to.
 . "$(dirname "$0")/lib.sh"
 cd "$tests_dir/.."
 
@@ -12,14 +13,25 @@ ok 'includes run one way' scripts/check_includes.sh
 # Let be: scripts in quotes for `bash -c`, literal formats of printf, a name that is read and not
 # written.
 checked 'shellcheck finds nothing in the scripts' \
-    shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh .ci/run
+    shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh completions/*.sh .ci/run
 checked 'mandoc finds nothing in the manual page' mandoc -Tlint -Wwarning man/gpusort.1
+"$GPUSORT" --help | grep -oE -e '--[a-z][a-z0-9-]+' | sort -u >"$work/options"
+ok_prints 'the manual page has every long option' '' -- \
+    bash -c 'while read -r option; do
+        grep -qE "^\.It.* ${option#-}( |\$)" man/gpusort.1 || echo "$option"
+    done <"$0"' "$work/options"
+ok_prints 'links between the pages lead to files' '' -- bash -c \
+    'for page in *.md docs/*.md; do
+        grep -oE "\]\([^):#]+[)#]" "$page" | sed "s/^](//; s/.$//" | while read -r file; do
+            [ -e "$(dirname "$page")/$file" ] || echo "$page: $file"
+        done
+    done'
 while IFS= read -r file; do
     checked "clang-format changes nothing in $file" clang-format --dry-run -Werror "$file"
 done < <(find cli core formats cpu cuda bench tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) 2>/dev/null | sort)
 ok_prints 'no line ends in a blank' '' -- \
     bash -c "! grep -rnI '[[:blank:]]\$' Makefile README.md CHANGELOG.md cli core formats cpu cuda \
-        bench docs man scripts tests .ci"
+        bench completions docs man scripts tests .ci"
 
 done_testing

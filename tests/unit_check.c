@@ -168,7 +168,7 @@ static void test_text(void **state)
     }
     for (size_t bytes = 1; bytes <= CHECK_LINE_BYTES; bytes++)
         for (uint64_t place = 0; place < 24; place++)
-            assert_int_equal(check_sum_line(place, text + 3, bytes),
+            assert_int_equal(check_sum_short_line(place, text + 3, bytes),
                              sum_of_text(place, text + 3, bytes));
     free(text);
 }

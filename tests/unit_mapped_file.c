@@ -117,6 +117,8 @@ static void write_out(const unsigned char *data, size_t bytes, uint64_t expected
     struct error error = {0};
     struct sink *sink = open_sink("out");
     const size_t header = put < 130 ? put : 130;
+    if (put % 2 == 0 && expected > 20 * MIB)
+        sink_expect_least(sink, expected - 3 * MIB);
     sink_expect(sink, expected);
     assert_true(sink_write(sink, data, header, &error));
     assert_true(sink_write(sink, data + header, put - header, &error));
@@ -345,11 +347,28 @@ static void test_temporary_cut_off(void **state)
 /* Let go of while the space is being taken, nothing written. */
 static void test_discard_at_once(void **state)
 {
+    struct stat status;
     struct sink *sink = open_sink("out");
     sink_expect(sink, 400 * MIB);
     sink_discard(sink);
+    sink = open_sink("out");
+    sink_expect_least(sink, 100 * MIB);
+    sink_discard(sink);
     assert_no_temporary();
     assert_int_equal(access("out", F_OK), -1);
+
+    const int seen = open("seen", O_WRONLY | O_CREAT, 0600), old = dup(STDOUT_FILENO);
+    assert_true(dup2(seen, STDOUT_FILENO) >= 0);
+    sink = open_sink(NULL);
+    sink_expect_least(sink, 100 * MIB);
+    sink_discard(sink);
+    assert_true(dup2(old, STDOUT_FILENO) >= 0);
+    assert_int_equal(fstat(seen, &status), 0);
+    assert_int_equal(status.st_size, 0);
+    assert_int_equal(status.st_blocks, 0);
+    close(seen);
+    close(old);
+    unlink("seen");
     (void)(state && repeat_in_memory(test_discard_at_once));
 }
 
@@ -384,6 +403,62 @@ static void test_kill_at_any_moment(void **state)
     (void)(state && repeat_in_memory(test_kill_at_any_moment));
 }
 
+/* Writes what `seen` is to hold to standard output, and waits for a signal. */
+static void write_seen(int seen, const unsigned char *data, size_t bytes)
+{
+    struct error error = {0};
+    struct sink *sink;
+    if (dup2(seen, STDOUT_FILENO) < 0 ||
+        !sink_open(&(struct sink_spec){NULL, &codecs[0], 0, THREADS}, &sink, &error))
+        _exit(1);
+    for (size_t taken = 0; taken < bytes; taken += 10 * MIB) { /* as if it were read */
+        sink_expect_least(sink, taken);
+        usleep(1000);
+    }
+    sink_expect(sink, bytes);
+    for (size_t begin = 0, length; begin < bytes; begin += length) {
+        length = bytes - begin < 3 * MIB + 777 ? bytes - begin : 3 * MIB + 777;
+        if (!sink_write(sink, data + begin, length, &error))
+            _exit(1);
+    }
+    if (!sink_commit(sink, &error))
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+/* Of standard output, what was written stays, up to where it is whole, and nothing else: neither
+ * zeros nor space; and who writes next goes on there. */
+static void test_signal_while_seen(void **state)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
+    const size_t bytes = 90 * MIB + 99;
+    unsigned char *const data = make_bytes(bytes);
+    for (int i = 0; i < 24; i++) {
+        struct stat status;
+        int how;
+        const int seen = open("seen", O_RDWR | O_CREAT | O_TRUNC, 0600);
+        fflush(stdout);
+        const pid_t child = fork();
+        assert_true(seen >= 0 && child >= 0);
+        if (child == 0)
+            write_seen(seen, data, bytes);
+        usleep((useconds_t)(1000 + 2370 * i));
+        kill(child, signals[i % 4]);
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == signals[i % 4]);
+        assert_int_equal(fstat(seen, &status), 0);
+        assert_true((size_t)status.st_size <= bytes);
+        assert_file_holds("seen", data, (size_t)status.st_size);
+        assert_int_equal(lseek(seen, 0, SEEK_CUR), status.st_size);
+        assert_true((size_t)status.st_blocks * 512 < (size_t)status.st_size + MIB);
+        close(seen);
+    }
+    unlink("seen");
+    free(data);
+    (void)(state && repeat_in_memory(test_signal_while_seen));
+}
+
 int main(void)
 {
     /* A child has no OpenMP threads where its parent had some: those that fork go first. */
@@ -391,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_full_file_system),
         cmocka_unit_test(test_no_fallocate),
         cmocka_unit_test(test_kill_at_any_moment),
+        cmocka_unit_test(test_signal_while_seen),
         cmocka_unit_test(test_way),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_file_size_limit),

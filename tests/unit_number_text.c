@@ -88,125 +88,40 @@ static void check_grammar(const char *text)
         fail_msg("'%s' is read as %a, not as %a", text, double_of_bits(bits), value);
 }
 
+/* What strtold takes, and what it does not. */
+static const char *const grammar_texts[] = {
+    /* parts of numbers, and what goes wrong behind one */
+    "", " ", ".", "+", "-", "e", "1e", "1e+", "1e-", "0x", "0X", "0xg", "0x.", "0x.p1", "1_000",
+    "1,5", "--1", "+-1", "-+1",
+    /* words */
+    "nan(", "nan)", "nan()", "nan(12)", "nan(0x12)", "nan(a_Z9)", "nan(-)", "nan(1) ", "nan (1)",
+    "infinit", "inf", "INF", "Infinity", "-iNfInItY", "infinityy", "nan", "NaN", "-nan", "+nan",
+    "nanx",
+    /* points, exponents and hexadecimal digits */
+    ".5", "5.", "+5", "-5", "0x.8p3", "0x1p-3", "0x1.", "0x1p", "0x1p+", "0xAp1", "0xap1", "1.5.2",
+    "1e5.", "1e1e1",
+    /* blanks */
+    " 1", "1 ", "\t\v\f\r 1 \r", "1\n", "\n1", "1\n2", "1 2",
+    /* zeros, letters, and letters that are none */
+    "0", "-0", "00", "007", "1e5", "1E5", "1e+05", "1d5", "0x1e5", "1p5", "0b1", "1f", "1l", "i",
+    "in", "n", "na", "x", "1x", "0x0x0", "+.e1", "-.5e-1",
+    /* long ones, and the ends of the range */
+    "1e99999", "1e-99999", "1e999999999999999999999", "1e-999999999999999999999",
+    "0e999999999999999999999", "0x1p99999999999999999999", "0x0p99999999999999999999", "12345678",
+    "123456789012345678901234567890", "0.00000000000000000000000000000000000000001",
+    "2.4703282292062327e-324", "2.4703282292062328e-324", "4.9e-324", "1.7976931348623157e308",
+    "1.7976931348623158e308", "1.7976931348623159e308", "2e308", "0x1p-1074", "0x1p-1075",
+    "0x1.8p-1075", "0x1.fffffffffffff7p1023", "0x1.fffffffffffff8p1023",
+    /* near the middle of two doubles */
+    "1e23", "8.5e22", "9007199254740993", "9007199254740992.9999999999999999999",
+    "0x20000000000001", "0x20000000000001.8", "0x1.00000000000008p0",
+    "0x1.000000000000080000000000000001p0"};
+
 static void grammar_is_that_of_strtold(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        "",
-        " ",
-        ".",
-        "+",
-        "-",
-        "e",
-        "1e",
-        "1e+",
-        "1e-",
-        "0x",
-        "0X",
-        "0xg",
-        "0x.",
-        "0x.p1",
-        "1_000",
-        "1,5",
-        "--1",
-        "+-1",
-        "-+1",
-        "nan(",
-        "nan)",
-        "nan()",
-        "nan(12)",
-        "nan(0x12)",
-        "nan(a_Z9)",
-        "nan(-)",
-        "nan(1) ",
-        "nan (1)",
-        "1 2",
-        "infinit",
-        "inf",
-        "INF",
-        "Infinity",
-        "-iNfInItY",
-        "infinityy",
-        "nan",
-        "NaN",
-        "-nan",
-        "+nan",
-        "nanx",
-        ".5",
-        "5.",
-        "+5",
-        "-5",
-        "0x.8p3",
-        "0x1p-3",
-        "0x1.",
-        "0x1p",
-        "0x1p+",
-        "0xAp1",
-        "0xap1",
-        "1.5.2",
-        "1e5.",
-        "1e1e1",
-        " 1",
-        "1 ",
-        "\t\v\f\r 1 \r",
-        "1\n",
-        "\n1",
-        "1\n2",
-        "0",
-        "-0",
-        "00",
-        "007",
-        "1e5",
-        "1E5",
-        "1e+05",
-        "1d5",
-        "0x1e5",
-        "1p5",
-        "0b1",
-        "1f",
-        "1l",
-        "i",
-        "in",
-        "n",
-        "na",
-        "x",
-        "1x",
-        "0x0x0",
-        "+.e1",
-        "-.5e-1",
-        "1e99999",
-        "1e-99999",
-        "1e999999999999999999999",
-        "1e-999999999999999999999",
-        "0e999999999999999999999",
-        "0x1p99999999999999999999",
-        "0x0p99999999999999999999",
-        "12345678",
-        "123456789012345678901234567890",
-        "0.00000000000000000000000000000000000000001",
-        "2.4703282292062327e-324",
-        "2.4703282292062328e-324",
-        "4.9e-324",
-        "1.7976931348623157e308",
-        "1.7976931348623158e308",
-        "1.7976931348623159e308",
-        "2e308",
-        "0x1p-1074",
-        "0x1p-1075",
-        "0x1.8p-1075",
-        "0x1.fffffffffffff7p1023",
-        "0x1.fffffffffffff8p1023",
-        "1e23",
-        "8.5e22",
-        "9007199254740993",
-        "9007199254740992.9999999999999999999",
-        "0x20000000000001",
-        "0x20000000000001.8",
-        "0x1.00000000000008p0",
-        "0x1.000000000000080000000000000001p0",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
-        check_grammar(texts[i]);
+    for (size_t i = 0; i < sizeof grammar_texts / sizeof *grammar_texts; ++i)
+        check_grammar(grammar_texts[i]);
 }
 
 static void grammar_holds_for_random_text(void **state)
@@ -454,69 +369,72 @@ static void check_integer(enum key_type_id id, const char *text, enum number_sta
         fail_msg("'%s' as %s: status %d, %" PRIu64, text, type_of(id)->name, (int)found, bits);
 }
 
+/* Integers in text of every spelling, and what becomes of them. */
+static const struct {
+    enum key_type_id id;
+    const char *text;
+    enum number_status status;
+    uint64_t bits;
+} integer_cases[] = {
+    {KEY_TYPE_u16, "1e3", NUMBER_OK, 1000},
+    {KEY_TYPE_u8, "12.0", NUMBER_OK, 12},
+    {KEY_TYPE_u8, "1.5e1", NUMBER_OK, 15},
+    {KEY_TYPE_u8, " +7 ", NUMBER_OK, 7},
+    {KEY_TYPE_u8, "0x10", NUMBER_OK, 16},
+    {KEY_TYPE_u8, "0x1p7", NUMBER_OK, 128},
+    {KEY_TYPE_u8, "0x1p8", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_u8, "0x.8p1", NUMBER_OK, 1},
+    {KEY_TYPE_u8, "0x.8", NUMBER_FRACTION, 0},
+    {KEY_TYPE_u8, "0x1p-1", NUMBER_FRACTION, 0},
+    {KEY_TYPE_u8, "0x2p-1", NUMBER_OK, 1},
+    {KEY_TYPE_u64, "1000000000000000000000e-12", NUMBER_OK, 1000000000},
+    {KEY_TYPE_u64, "18446744073709551615", NUMBER_OK, UINT64_MAX},
+    {KEY_TYPE_u64, "18446744073709551616", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_u64, "18446744073709551615.000", NUMBER_OK, UINT64_MAX},
+    {KEY_TYPE_u64, "1844674407370955161500e-2", NUMBER_OK, UINT64_MAX},
+    {KEY_TYPE_u64, "18446744073709551615.0001", NUMBER_FRACTION, 0},
+    {KEY_TYPE_u64, "0xffffffffffffffff", NUMBER_OK, UINT64_MAX},
+    {KEY_TYPE_u64, "0x7fffffffffffffff8p-3", NUMBER_OK, UINT64_MAX},
+    {KEY_TYPE_u64, "0x1ffffffffffffffffp-1", NUMBER_FRACTION, 0},
+    {KEY_TYPE_u64, "0x1fffffffffffffffep-1", NUMBER_OK, UINT64_MAX},
+    {KEY_TYPE_u64, "0x7fffffffffffffff8p-2", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_u64, "0x10000000000000000", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_u64, "0xffffffffffffffffp63", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_i64, "-9223372036854775808", NUMBER_OK, UINT64_C(1) << 63},
+    {KEY_TYPE_i64, "-9223372036854775809", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_i64, "9223372036854775808", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_i64, "9223372036854775807", NUMBER_OK, INT64_MAX},
+    {KEY_TYPE_i8, "-128", NUMBER_OK, 0x80},
+    {KEY_TYPE_i8, "-129", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_i8, "128", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_i16, "-1", NUMBER_OK, 0xffff},
+    {KEY_TYPE_u8, "-1", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_u8, "-0", NUMBER_OK, 0},
+    {KEY_TYPE_u8, "-0.000", NUMBER_OK, 0},
+    {KEY_TYPE_u8, "0.000", NUMBER_OK, 0},
+    {KEY_TYPE_u8, "0e999999999999999999999", NUMBER_OK, 0},
+    {KEY_TYPE_u8, "0x0p-99999999999999999999", NUMBER_OK, 0},
+    {KEY_TYPE_u8, "1e999999999999", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_u8, "1e99999999999999999999999", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_u8, "1e-5", NUMBER_FRACTION, 0},
+    {KEY_TYPE_u8, "1e-99999999999999999999999", NUMBER_FRACTION, 0},
+    {KEY_TYPE_u8, "1.5", NUMBER_FRACTION, 0},
+    {KEY_TYPE_u8, "256", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_u8, "inf", NUMBER_OUT_OF_RANGE, 0},
+    {KEY_TYPE_u8, "nan", NUMBER_FRACTION, 0},
+    {KEY_TYPE_u8, "", NUMBER_MALFORMED, 0},
+    {KEY_TYPE_u8, "-", NUMBER_MALFORMED, 0},
+    {KEY_TYPE_u8, "1_0", NUMBER_MALFORMED, 0},
+    {KEY_TYPE_u8, "000000000000000000000000000000007", NUMBER_OK, 7},
+    {KEY_TYPE_u8, "0.00000000000000000000000000000007e32", NUMBER_OK, 7},
+};
+
 static void integers_take_every_whole_spelling(void **state)
 {
     (void)state;
-    static const struct {
-        enum key_type_id id;
-        const char *text;
-        enum number_status status;
-        uint64_t bits;
-    } cases[] = {
-        {KEY_TYPE_u16, "1e3", NUMBER_OK, 1000},
-        {KEY_TYPE_u8, "12.0", NUMBER_OK, 12},
-        {KEY_TYPE_u8, "1.5e1", NUMBER_OK, 15},
-        {KEY_TYPE_u8, " +7 ", NUMBER_OK, 7},
-        {KEY_TYPE_u8, "0x10", NUMBER_OK, 16},
-        {KEY_TYPE_u8, "0x1p7", NUMBER_OK, 128},
-        {KEY_TYPE_u8, "0x1p8", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_u8, "0x.8p1", NUMBER_OK, 1},
-        {KEY_TYPE_u8, "0x.8", NUMBER_FRACTION, 0},
-        {KEY_TYPE_u8, "0x1p-1", NUMBER_FRACTION, 0},
-        {KEY_TYPE_u8, "0x2p-1", NUMBER_OK, 1},
-        {KEY_TYPE_u64, "1000000000000000000000e-12", NUMBER_OK, 1000000000},
-        {KEY_TYPE_u64, "18446744073709551615", NUMBER_OK, UINT64_MAX},
-        {KEY_TYPE_u64, "18446744073709551616", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_u64, "18446744073709551615.000", NUMBER_OK, UINT64_MAX},
-        {KEY_TYPE_u64, "1844674407370955161500e-2", NUMBER_OK, UINT64_MAX},
-        {KEY_TYPE_u64, "18446744073709551615.0001", NUMBER_FRACTION, 0},
-        {KEY_TYPE_u64, "0xffffffffffffffff", NUMBER_OK, UINT64_MAX},
-        {KEY_TYPE_u64, "0x7fffffffffffffff8p-3", NUMBER_OK, UINT64_MAX},
-        {KEY_TYPE_u64, "0x1ffffffffffffffffp-1", NUMBER_FRACTION, 0},
-        {KEY_TYPE_u64, "0x1fffffffffffffffep-1", NUMBER_OK, UINT64_MAX},
-        {KEY_TYPE_u64, "0x7fffffffffffffff8p-2", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_u64, "0x10000000000000000", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_u64, "0xffffffffffffffffp63", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_i64, "-9223372036854775808", NUMBER_OK, UINT64_C(1) << 63},
-        {KEY_TYPE_i64, "-9223372036854775809", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_i64, "9223372036854775808", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_i64, "9223372036854775807", NUMBER_OK, INT64_MAX},
-        {KEY_TYPE_i8, "-128", NUMBER_OK, 0x80},
-        {KEY_TYPE_i8, "-129", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_i8, "128", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_i16, "-1", NUMBER_OK, 0xffff},
-        {KEY_TYPE_u8, "-1", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_u8, "-0", NUMBER_OK, 0},
-        {KEY_TYPE_u8, "-0.000", NUMBER_OK, 0},
-        {KEY_TYPE_u8, "0.000", NUMBER_OK, 0},
-        {KEY_TYPE_u8, "0e999999999999999999999", NUMBER_OK, 0},
-        {KEY_TYPE_u8, "0x0p-99999999999999999999", NUMBER_OK, 0},
-        {KEY_TYPE_u8, "1e999999999999", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_u8, "1e99999999999999999999999", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_u8, "1e-5", NUMBER_FRACTION, 0},
-        {KEY_TYPE_u8, "1e-99999999999999999999999", NUMBER_FRACTION, 0},
-        {KEY_TYPE_u8, "1.5", NUMBER_FRACTION, 0},
-        {KEY_TYPE_u8, "256", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_u8, "inf", NUMBER_OUT_OF_RANGE, 0},
-        {KEY_TYPE_u8, "nan", NUMBER_FRACTION, 0},
-        {KEY_TYPE_u8, "", NUMBER_MALFORMED, 0},
-        {KEY_TYPE_u8, "-", NUMBER_MALFORMED, 0},
-        {KEY_TYPE_u8, "1_0", NUMBER_MALFORMED, 0},
-        {KEY_TYPE_u8, "000000000000000000000000000000007", NUMBER_OK, 7},
-        {KEY_TYPE_u8, "0.00000000000000000000000000000007e32", NUMBER_OK, 7},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
-        check_integer(cases[i].id, cases[i].text, cases[i].status, cases[i].bits);
+    for (size_t i = 0; i < sizeof integer_cases / sizeof *integer_cases; ++i)
+        check_integer(integer_cases[i].id, integer_cases[i].text, integer_cases[i].status,
+                      integer_cases[i].bits);
 }
 
 static void long_texts_are_exact(void **state)
@@ -605,8 +523,7 @@ static void adversarial_text(uint64_t *seed, char *text)
         "0.1000000000000000055511151231257827021181583404541015625",
         "100e-3",
         "1e27",
-        "1e28",
-    };
+        "1e28"};
     const uint64_t kind = random_next(seed) % 8;
     if (kind < 2) {
         strcpy(text, edges[random_next(seed) % (sizeof edges / sizeof *edges)]);

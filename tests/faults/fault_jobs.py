@@ -194,11 +194,12 @@ def call_jobs():
         yield from large_zstd_jobs()
 
 
-def cuda_jobs():
+def cuda_jobs(paths=("bitonic", "segmented-merge", "column")):
+    """With numbers by these paths beside radix."""
     small, few = numbers(3000, 1), lines(400, 3)
     places = sorted(range(len(small)), key=lambda i: (small[i], i))
     raw_numbers = ["--format=raw", "--type=u64"]
-    for path in ["bitonic", "segmented-merge", "column"]:
+    for path in paths:
         yield Job(f"numbers by {path}", [*raw_numbers, "-a", path, "in"], {"in": raw(small)},
                   raw(sorted(small)))
     yield Job("numbers by radix", [*raw_numbers, "-a", "radix", "in"], {"in": raw(small * 4)},

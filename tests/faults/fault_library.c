@@ -3,8 +3,7 @@
  *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all that
  *                      follow. HOW is a number, the errno of the failure, or "short": the call does
  *                      a part of what was asked.
- *   FAULT_CALLS=FILE   at the end, a line "NAME CALLS" in FILE for each function that was called,
- *                      and "failed 1" if the call in question was made
+ *   FAULT_CALLS=FILE   at the end, a line "NAME CALLS" in FILE for each function that was called
  *
  * Calls count from main on, and by who makes them: the program and libzstd, which works for it. Of
  * memory the C library's count as well, as it takes it for the program (strdup, fopen, argp). What
@@ -69,7 +68,6 @@ static struct {
     unsigned long call; /* that fails */
     bool is_lasting;    /* and all that follow */
     int how;
-    atomic_bool has_failed;
     atomic_ulong calls[FUNCTION_COUNT];
 } faults = {.function = -1};
 
@@ -118,7 +116,6 @@ static int count(enum function function)
     if ((int)function != faults.function || call < faults.call ||
         (call > faults.call && !faults.is_lasting))
         return 0;
-    atomic_store(&faults.has_failed, true);
     return faults.how;
 }
 
@@ -164,8 +161,6 @@ __attribute__((destructor)) static void write_calls(void)
     for (int i = 0; i < FUNCTION_COUNT; i++)
         if (faults.calls[i] > 0)
             fprintf(file, "%s %lu\n", function_names[i], faults.calls[i]);
-    if (faults.has_failed)
-        fputs("failed 1\n", file);
     fclose(file);
 }
 

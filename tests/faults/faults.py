@@ -2,6 +2,7 @@
 
   faults.py [--all] [--only WORD] calls LIBRARY    calls of the C library, by fault_library.c
   faults.py [--all] [--only WORD] cuda             calls of CUDA, by the stand-in (tests/simt)
+  faults.py [--all] [--only WORD] device           the same of a real device, by cuda_faults.cu
 
 A job (fault_jobs.py) is a command, its inputs, and what it must write. It is first run as it is, and
 the calls of each function are counted. Then it is run with the first call failing, with the second,
@@ -36,6 +37,7 @@ import fault_jobs
 TIME_LIMIT_S = 60
 OLD_OUTPUT = b"the old output\n"
 CALLS_MAX = 12  # of a function that fail in turn, without --all
+DEVICE_CALLS_MAX = 2  # on a real device, whose every run takes half a second
 LASTING_MAX = 4  # from which on all of a function's calls fail
 PROBLEMS_SHOWN = 12
 WORKERS_MAX = 8
@@ -98,6 +100,7 @@ class CallFaults:
     """Faults of the calls of the C library."""
 
     device = "cpu"
+    calls_max = CALLS_MAX
 
     def __init__(self, library):
         self.library = os.path.abspath(library)
@@ -136,6 +139,9 @@ class CudaFaults:
     """Faults of the calls of CUDA."""
 
     device = "gpu"
+
+    def __init__(self, calls_max):
+        self.calls_max = calls_max
 
     def environment(self, fault, counts):
         return {"SIMT_FAIL": str(fault)} if fault else {"SIMT_CALLS": counts}
@@ -317,7 +323,7 @@ def choose_faults(job, calls, faults, take_all):
         if job.functions and function not in job.functions:
             continue
         for how in faults.ways(function):
-            for call in spread(count, count if take_all else CALLS_MAX):
+            for call in spread(count, count if take_all else faults.calls_max):
                 yield Fault(function, call, how)
             if faults.can_last(how):
                 for call in spread(count, count if take_all else LASTING_MAX):
@@ -363,14 +369,18 @@ def show(number, job, result, words):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=["calls", "cuda"])
+    parser.add_argument("kind", choices=["calls", "cuda", "device"])
     parser.add_argument("library", nargs="?")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--only", default="", metavar="WORD")
     words = parser.parse_args()
-    faults = CallFaults(words.library) if words.kind == "calls" else CudaFaults()
-    jobs = fault_jobs.call_jobs() if words.kind == "calls" else fault_jobs.cuda_jobs()
+    if words.kind == "calls":
+        faults, jobs = CallFaults(words.library), fault_jobs.call_jobs()
+    elif words.kind == "cuda":
+        faults, jobs = CudaFaults(CALLS_MAX), fault_jobs.cuda_jobs()
+    else:
+        faults, jobs = CudaFaults(DEVICE_CALLS_MAX), fault_jobs.cuda_jobs(paths=())
     jobs = [job for job in jobs if words.only in job.name]
     has_failed = False
     with concurrent.futures.ThreadPoolExecutor(min(os.cpu_count(), WORKERS_MAX)) as pool:

@@ -1,6 +1,6 @@
-/* flips.c - turns one bit over on the path of the data. Linked into build/tests/gpusort_flips in
- * front of functions of the program (ld --wrap), so that gpusort itself has no hook;
- * tests/proof.sh.
+/* flips.c - turns one bit over on the path of the data, or cuts it at a wrong place. Linked into
+ * build/tests/gpusort_flips in front of functions of the program (ld --wrap), so that gpusort
+ * itself has no hook; tests/proof.sh.
  *
  *   FLIP=STAGE     the first time that the data of the stage goes by
  *   FLIP=STAGE:N   the Nth time
@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "cpu/radix_sort.h"
 #include "formats/lines.h"
+#include "formats/merge_cut.h"
 #include "formats/output_file.h"
 #include "formats/sink.h"
 #include "formats/spill.h"
@@ -98,6 +99,27 @@ WRAP(struct check_sum, text_check_sum, (uint64_t place, const void *data, size_t
         flip("buffer", data, bytes);
     is_put = false;
     return sum;
+}
+
+/* "cut": where sorted texts are cut into parts, which are merged apart: of the first text, half of
+ * a part's lines go to the next one. */
+WRAP(bool, merge_cut_evenly,
+     (const struct merge_texts *texts, size_t parts, size_t *cuts, unsigned threads,
+      struct error *error))
+{
+    const bool ok = __real_merge_cut_evenly(texts, parts, cuts, threads, error);
+    size_t *const cut = &cuts[parts / 2 * texts->count];
+    if (ok && parts > 1 && is_turn("cut"))
+        *cut -= (*cut - cut[-(ptrdiff_t)texts->count]) / 2;
+    return ok;
+}
+
+/* "bound": up to where a text is merged before more is read: half as far. */
+WRAP(size_t, merge_cut_find_behind,
+     (const struct merge_texts *texts, size_t i, size_t begin, const struct splitter *splitter))
+{
+    const size_t place = __real_merge_cut_find_behind(texts, i, begin, splitter);
+    return i == 0 && is_turn("bound") ? begin + (place - begin) / 2 : place;
 }
 
 /* "spill": a run on disk. */

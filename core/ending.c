@@ -1,0 +1,147 @@
+/* ending.c - see ending.h.
+ *
+ * A handler must know what is to be done whenever there is something, though any thread may be the
+ * one that takes the signal. So tasks, and the files that they are about, belong to whoever moves
+ * the state:
+ *
+ *     IDLE -> CHANGING -> IDLE     a thread that works
+ *     IDLE -> ENDING -> ENDED      a handler; then the signal ends the process
+ *
+ * The thread blocks the signals in itself while it is CHANGING, so that a handler that waits for it
+ * runs in another one. From ENDING on it waits for the end itself: otherwise it would meet a file
+ * that is gone and report an error, or create the next one.
+ */
+#include "core/ending.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <unistd.h>
+
+/* The signals that by default end the process and that it can take. Those of a crash (SIGSEGV and
+ * the like) are left out: a broken process should not go on to remove files. */
+static const int ending_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGXCPU,   SIGXFSZ,
+                                     SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF};
+#define ENDING_SIGNAL_COUNT (sizeof ending_signals / sizeof ending_signals[0])
+
+enum ending_state { ENDING_IDLE, ENDING_CHANGING, ENDING_NOW, ENDING_DONE };
+
+/* Static, because a signal handler takes no arguments. Written in CHANGING alone. */
+static struct {
+    atomic_int state;
+    void (*tasks[ENDING_TASK_COUNT])(void); /* NULL: nothing to do */
+    struct sigaction old_actions[ENDING_SIGNAL_COUNT];
+    bool is_caught[ENDING_SIGNAL_COUNT];
+} ending;
+
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "the state is moved in a signal handler");
+
+/* Waits for whoever has the state. False when the process is ending. */
+static bool take_over(enum ending_state next)
+{
+    int seen = ENDING_IDLE;
+    while (!atomic_compare_exchange_weak(&ending.state, &seen, next)) {
+        if (seen == ENDING_DONE)
+            return false;
+        if (seen != ENDING_IDLE)
+            poll(NULL, 0, 1);
+        seen = ENDING_IDLE;
+    }
+    return true;
+}
+
+/* Calls functions that are async-signal-safe alone. */
+static void do_tasks(void)
+{
+    if (!take_over(ENDING_NOW))
+        return;
+    for (size_t i = 0; i < ENDING_TASK_COUNT; i++)
+        if (ending.tasks[i])
+            ending.tasks[i]();
+    atomic_store(&ending.state, ENDING_DONE);
+}
+
+static void end_process(int signal_number)
+{
+    do_tasks();
+    const struct sigaction default_action = {.sa_handler = SIG_DFL};
+    sigaction(signal_number, &default_action, NULL);
+    raise(signal_number); /* taken when the handler returns */
+}
+
+static sigset_t ending_signal_set(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < ENDING_SIGNAL_COUNT; i++)
+        sigaddset(&set, ending_signals[i]);
+    return set;
+}
+
+static bool has_task(void)
+{
+    for (size_t i = 0; i < ENDING_TASK_COUNT; i++)
+        if (ending.tasks[i])
+            return true;
+    return false;
+}
+
+static void catch_signals(void)
+{
+    const struct sigaction action = {
+        .sa_handler = end_process, .sa_mask = ending_signal_set(), .sa_flags = SA_RESTART};
+    for (size_t i = 0; i < ENDING_SIGNAL_COUNT; i++) {
+        struct sigaction *old = &ending.old_actions[i];
+        ending.is_caught[i] = sigaction(ending_signals[i], NULL, old) == 0 &&
+                              !(old->sa_flags & SA_SIGINFO) && old->sa_handler == SIG_DFL &&
+                              sigaction(ending_signals[i], &action, NULL) == 0;
+    }
+}
+
+static void release_signals(void)
+{
+    for (size_t i = 0; i < ENDING_SIGNAL_COUNT; i++)
+        if (ending.is_caught[i])
+            sigaction(ending_signals[i], &ending.old_actions[i], NULL);
+}
+
+void ending_begin_change(sigset_t *old_mask)
+{
+    const sigset_t set = ending_signal_set();
+    pthread_sigmask(SIG_BLOCK, &set, old_mask);
+    while (!take_over(ENDING_CHANGING))
+        pause();
+    if (!has_task())
+        catch_signals();
+}
+
+void ending_end_change(const sigset_t *old_mask)
+{
+    const int cause = errno;
+    if (!has_task())
+        release_signals();
+    atomic_store(&ending.state, ENDING_IDLE);
+    pthread_sigmask(SIG_SETMASK, old_mask, NULL);
+    errno = cause;
+}
+
+void ending_wait_if_ending(void)
+{
+    sigset_t old_mask;
+    ending_begin_change(&old_mask);
+    ending_end_change(&old_mask);
+}
+
+void ending_set_task(enum ending_task task, void (*run)(void))
+{
+    ending.tasks[task] = run;
+}
+
+void ending_do_tasks(void)
+{
+    const sigset_t set = ending_signal_set();
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    do_tasks();
+}

@@ -1,0 +1,52 @@
+/* input_file.h - the file that a source reads from, as it is: a regular file, by several threads
+ * where that pays; a pipe, through one of our own; or a part of a file.
+ */
+#ifndef FORMATS_INPUT_FILE_H
+#define FORMATS_INPUT_FILE_H
+
+#include "core/error.h"
+#include "core/tap.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct input_file {
+    const char *name; /* for messages; the caller's */
+    int file;         /* -1: none, or not open now */
+    unsigned threads; /* at most so many share a large read */
+    bool is_run;      /* a part of a file that is not ours to close or to seek in */
+    bool is_pipe;     /* that may be read through own_pipe */
+    int own_pipe[2];  /* the ends to read from and to write to; 0: not opened */
+    bool is_sized;    /* a regular file whose size is known */
+    bool is_parked;   /* `file` is open only while it is read */
+    dev_t device;     /* with the inode: which file it is, of a regular one */
+    ino_t inode;
+    uint64_t bytes;  /* its size, or where the run ends */
+    uint64_t offset; /* where the next read from it starts */
+    bool has_ended;
+};
+
+/* Takes a file that was opened, or failed to be: -1, with errno; and finds out what kind it is.
+ * Refuses directories. The caller closes. */
+bool input_file_begin(struct input_file *input, int file, struct error *error);
+
+/* One read(2). *got 0 at the end of the file. */
+bool input_file_read_once(struct input_file *input, void *data, size_t bytes, size_t *got,
+                          struct error *error);
+
+/* Reads 1..bytes bytes; *got 0 at the end. Of them, the tap, which may be NULL, has then seen the
+ * first *seen. */
+bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
+                     size_t *got, size_t *seen, struct error *error);
+
+/* At the end of the file: it must not have become shorter than it was when it was opened, or what
+ * is gone would be missed by nobody. */
+bool input_file_check_whole(const struct input_file *input, struct error *error);
+
+/* From now on a plain regular file is open only while it is read. */
+void input_file_park(struct input_file *input);
+
+void input_file_close(struct input_file *input);
+
+#endif
