@@ -1,0 +1,319 @@
+/* radix_mend.cuh - the end of a sort by the digits of a code (radix_code.cuh): runs of keys that
+ * share one are brought in order where they lie.
+ *
+ *   items, in order of codes --radix_mend_kernel--> items, in order; runs that it leaves, listed
+ *
+ * All pairs of neighbours are looked at, and what is in order already is only read, however long a
+ * run of equal keys is. Else a key's target is known from the keys of its run: those before it that
+ * are greater, and those behind it that are less, move past it.
+ *
+ * A block mends the runs that begin in its tile, with what they have of the next one. No other
+ * block writes there; one that reads what is being mended looks at its code alone, which stays. A
+ * run that goes on into a third tile, and is not in order, is left to another way: it is listed,
+ * unless there are so many that all keys are better sorted anew, by all digits.
+ */
+#ifndef CUDA_RADIX_MEND_CUH
+#define CUDA_RADIX_MEND_CUH
+
+#include "cuda/radix_digit_plan.cuh"
+
+template <typename K>
+constexpr unsigned RADIX_MEND_KEYS = 64 / sizeof(K); /* of a thread */
+template <typename K>
+constexpr unsigned RADIX_MEND_TILE = RADIX_MEND_THREADS *RADIX_MEND_KEYS<K>;
+
+template <typename K>
+struct radix_mend_task {
+    K *items;
+    size_t count;
+    struct key_order order;
+    struct radix_digit_plan *plan;
+    unsigned *claims; /* of each tile, cleared: not 0 if the run that begins there is listed */
+    struct radix_open *open;
+    unsigned open_most;
+    struct radix_totals *totals;
+    struct sort_note *note;
+};
+
+template <typename K>
+__device__ __forceinline__ uint64_t thread_load_word(const struct radix_mend_task<K> &task,
+                                                     size_t place)
+{
+    if constexpr (RADIX_HAS_PLACES<K>)
+        return reinterpret_cast<const uint64_t *>(task.items)[2 * place + 1];
+    uint64_t words[1] = {static_cast<uint64_t>(task.items[place])};
+    thread_encode_keys(task.order, words);
+    return words[0];
+}
+
+/* True if both have one code. */
+__device__ __forceinline__ bool thread_is_run(const struct radix_code &code, uint64_t word,
+                                              uint64_t other)
+{
+    return thread_code(code, word) == thread_code(code, other);
+}
+
+/* True if the item at that place is there and has the word's code. */
+template <typename K>
+__device__ __forceinline__ bool thread_reaches(const struct radix_mend_task<K> &task,
+                                               const struct radix_code &code, uint64_t word,
+                                               size_t place)
+{
+    return place < task.count && thread_is_run(code, thread_load_word(task, place), word);
+}
+
+/* The first place whose code is not less than the word's, or, behind it, greater. */
+template <typename K>
+__device__ __forceinline__ size_t thread_find_run(const struct radix_mend_task<K> &task,
+                                                  const struct radix_code &code, uint64_t word,
+                                                  bool is_behind)
+{
+    const uint64_t wanted = thread_code(code, word);
+    size_t from = 0, to = task.count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const uint64_t found = thread_code(code, thread_load_word(task, middle));
+        if (found < wanted || (is_behind && found == wanted))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* So many keys are not worth sorting apart. */
+template <typename K>
+__device__ __forceinline__ bool thread_is_too_much(const struct radix_mend_task<K> &task)
+{
+    return atomicAdd(&task.plan->open_keys, radix_count{0}) > task.count / RADIX_MEND_OPEN_RARITY ||
+           atomicAdd(&task.totals->open, 0u) > task.open_most;
+}
+
+/* Lists the run of that word, if nobody has: it is longer than a tile, so that no two begin in one.
+ */
+template <typename K>
+__device__ __forceinline__ void thread_list_run(const struct radix_mend_task<K> &task,
+                                                const struct radix_code &code, uint64_t word)
+{
+    if (thread_is_too_much(task))
+        return;
+    const size_t first = thread_find_run(task, code, word, false);
+    if (atomicExch(&task.claims[first / RADIX_MEND_TILE<K>], 1u) != 0)
+        return;
+    const size_t count = thread_find_run(task, code, word, true) - first;
+    const unsigned number = atomicAdd(&task.totals->open, 1u);
+    if (number < task.open_most)
+        task.open[number] = {first, count};
+    atomicAdd(&task.plan->open_keys, static_cast<radix_count>(count));
+}
+
+/* Words of a tile, and of the next one, in shared memory; words[-1] is before the tile. */
+struct radix_mend_words {
+    uint64_t *words;
+    size_t first; /* place of words[0] */
+    unsigned count;
+    struct radix_code code;
+};
+
+/* How many of words[begin..end) have one code with the word, for the whole block. */
+__device__ __forceinline__ unsigned block_count_run(const struct radix_mend_words &tile,
+                                                    unsigned begin, unsigned end, uint64_t word)
+{
+    int all = 0;
+    for (unsigned first = begin; first < end; first += RADIX_MEND_THREADS) {
+        const unsigned index = first + threadIdx.x;
+        all +=
+            __syncthreads_count(index < end && thread_is_run(tile.code, tile.words[index], word));
+    }
+    return static_cast<unsigned>(all);
+}
+
+/* True, for the whole block, if some neighbours of words[begin..end) are out of order. */
+__device__ __forceinline__ bool block_is_disorder(const uint64_t *words, unsigned begin,
+                                                  unsigned end)
+{
+    bool is_disorder = false;
+    for (unsigned i = begin + 1 + threadIdx.x; i < end; i += RADIX_MEND_THREADS)
+        is_disorder = is_disorder || words[i] < words[i - 1];
+    return __syncthreads_or(is_disorder);
+}
+
+/* What of the words is to be mended: whole runs. */
+struct radix_mend_part {
+    unsigned begin;
+    unsigned end;
+};
+
+/* Where the word goes, among those of its run. */
+__device__ __forceinline__ unsigned thread_mend_target(const struct radix_mend_words &tile,
+                                                       const struct radix_mend_part &part,
+                                                       unsigned index)
+{
+    const uint64_t *const words = tile.words;
+    const uint64_t word = words[index], code = thread_code(tile.code, word);
+    unsigned target = index;
+    for (unsigned i = index; i-- > part.begin && thread_code(tile.code, words[i]) == code;)
+        target -= words[i] > word ? 1 : 0;
+    for (unsigned i = index + 1; i < part.end && thread_code(tile.code, words[i]) == code; i++)
+        target += words[i] < word ? 1 : 0;
+    return target;
+}
+
+/* Moves the part's items to their targets, all of them read before the first is written. */
+template <typename K>
+__device__ __forceinline__ void block_mend_part(const struct radix_mend_task<K> &task,
+                                                const struct radix_mend_words &tile,
+                                                const struct radix_mend_part &part)
+{
+    constexpr unsigned keys = 2 * RADIX_MEND_KEYS<K>;
+    unsigned targets[keys];
+    uint64_t indices[RADIX_HAS_PLACES<K> ? keys : 1];
+    K *const items = task.items + tile.first;
+#pragma unroll
+    for (unsigned i = 0; i < keys; i++) {
+        const unsigned index = i * RADIX_MEND_THREADS + threadIdx.x;
+        targets[i] = index;
+        if (index < part.begin || index >= part.end)
+            continue;
+        targets[i] = thread_mend_target(tile, part, index);
+        if constexpr (RADIX_HAS_PLACES<K>)
+            if (targets[i] != index)
+                indices[i] = static_cast<uint64_t>(items[index]);
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < keys; i++) {
+        const unsigned index = i * RADIX_MEND_THREADS + threadIdx.x;
+        if (targets[i] == index)
+            continue;
+        if constexpr (RADIX_HAS_PLACES<K>)
+            items[targets[i]] = static_cast<K>(tile.words[index]) << 64 | indices[i];
+        else
+            items[targets[i]] = thread_decode_key(task.order, tile.words[index]);
+    }
+}
+
+/* The first run of a tile, which has begun before: how many words of the tile it has. It is the
+ * block's of that tile, unless it is long. */
+template <typename K>
+__device__ __forceinline__ unsigned block_skip_run(const struct radix_mend_task<K> &task,
+                                                   const struct radix_mend_words &tile,
+                                                   bool goes_on)
+{
+    const uint64_t word = tile.words[0];
+    const unsigned end = block_count_run(tile, 0, tile.count, word);
+    const size_t before = RADIX_MEND_TILE<K> + 1; /* behind the tile before the last one */
+    const bool is_long =
+        (end == tile.count && goes_on) ||
+        (tile.first >= before && thread_reaches(task, tile.code, word, tile.first - before));
+    if (is_long && (block_is_disorder(tile.words, 0, end) || word < tile.words[-1]) &&
+        threadIdx.x == 0)
+        thread_list_run(task, tile.code, word);
+    return end;
+}
+
+/* The last run of a tile, which goes on: where what is to be mended ends, with what the run has of
+ * the next tile, which is read; or, if it is long, without it. */
+template <typename K>
+__device__ __forceinline__ unsigned block_follow_run(const struct radix_mend_task<K> &task,
+                                                     const struct radix_mend_words &tile)
+{
+    const uint64_t word = tile.words[tile.count - 1];
+    const size_t next = tile.first + tile.count;
+    if (thread_reaches(task, tile.code, word, next + RADIX_MEND_TILE<K>)) {
+        const unsigned begin = tile.count - block_count_run(tile, 0, tile.count, word);
+        if (block_is_disorder(tile.words, begin, tile.count) && threadIdx.x == 0)
+            thread_list_run(task, tile.code, word);
+        return begin;
+    }
+    const unsigned room = static_cast<unsigned>(min(task.count - next, size_t{RADIX_MEND_TILE<K>}));
+    unsigned count = 0;
+    for (unsigned begin = 0, end = min(RADIX_MEND_FEW, room); count == begin && begin < end;
+         begin = end, end = room) {
+        for (unsigned i = begin + threadIdx.x; i < end; i += RADIX_MEND_THREADS)
+            tile.words[tile.count + i] = thread_load_word(task, next + i);
+        __syncthreads();
+        count += block_count_run(tile, tile.count + begin, tile.count + end, word);
+    }
+    return tile.count + count;
+}
+
+/* Reads the tile, a word before and one behind it; returns, for the whole block, whether any are
+ * out of order. Begins and ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ bool block_load_tile(const struct radix_mend_task<K> &task,
+                                                const struct radix_mend_words &tile)
+{
+    uint64_t words[RADIX_MEND_KEYS<K>], edge = 0;
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_MEND_KEYS<K>; i++) {
+        const unsigned index = i * RADIX_MEND_THREADS + threadIdx.x;
+        words[i] = index < tile.count ? thread_load_word(task, tile.first + index) : UINT64_MAX;
+    }
+    if (threadIdx.x == 0 && tile.first > 0)
+        edge = thread_load_word(task, tile.first - 1);
+    if (threadIdx.x == 1 && tile.first + tile.count < task.count)
+        edge = thread_load_word(task, tile.first + tile.count);
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_MEND_KEYS<K>; i++)
+        tile.words[i * RADIX_MEND_THREADS + threadIdx.x] = words[i];
+    if (threadIdx.x == 0)
+        tile.words[-1] = edge;
+    if (threadIdx.x == 1)
+        tile.words[RADIX_MEND_TILE<K>] = edge;
+    __syncthreads();
+    bool is_disorder = false;
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_MEND_KEYS<K>; i++) {
+        const uint64_t *const before = tile.words + i * RADIX_MEND_THREADS + threadIdx.x - 1;
+        is_disorder = is_disorder || words[i] < *before;
+    }
+    return __syncthreads_or(is_disorder);
+}
+
+/* Mends the runs that begin in the tile. */
+template <typename K>
+__device__ __forceinline__ void block_mend_tile(const struct radix_mend_task<K> &task,
+                                                const struct radix_mend_words &tile)
+{
+    const bool is_disorder = block_load_tile(task, tile);
+    const bool goes_on =
+        tile.first + tile.count < task.count &&
+        thread_is_run(tile.code, tile.words[tile.count - 1], tile.words[tile.count]);
+    if (!is_disorder && !goes_on)
+        return;
+    struct radix_mend_part part = {0, tile.count};
+    if (tile.first > 0 && thread_is_run(tile.code, tile.words[-1], tile.words[0]))
+        part.begin = block_skip_run(task, tile, goes_on);
+    if (goes_on && part.begin < tile.count)
+        part.end = block_follow_run(task, tile);
+    if (block_is_disorder(tile.words, part.begin, part.end))
+        block_mend_part(task, tile, part);
+}
+
+/* The last block to be done notes how many runs are open, or that all is to be sorted anew. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_MEND_THREADS, RADIX_MEND_BLOCKS)
+    radix_mend_kernel(struct radix_mend_task<K> task)
+{
+    __shared__ uint64_t words[1 + 2 * RADIX_MEND_TILE<K>];
+    if (!task.plan->mends)
+        return;
+    struct radix_mend_words tile = {words + 1, 0, 0, task.plan->code};
+    const size_t stride = static_cast<size_t>(gridDim.x) * RADIX_MEND_TILE<K>;
+    for (tile.first = static_cast<size_t>(blockIdx.x) * RADIX_MEND_TILE<K>; tile.first < task.count;
+         tile.first += stride) {
+        tile.count =
+            static_cast<unsigned>(min(task.count - tile.first, size_t{RADIX_MEND_TILE<K>}));
+        block_mend_tile(task, tile);
+    }
+    if (threadIdx.x > 0)
+        return;
+    __threadfence();
+    if (atomicAdd(&task.totals->blocks_done, 1u) == gridDim.x - 1)
+        task.note->count =
+            thread_is_too_much(task) ? RADIX_NOTE_AGAIN : atomicAdd(&task.totals->open, 0u);
+}
+
+#endif
