@@ -66,8 +66,18 @@ __device__ __forceinline__ uint64_t thread_code(const struct radix_code &code, u
 /* How many neighbours of a sorted sample may have one code: fewer the more keys there are. */
 __device__ __forceinline__ unsigned radix_collisions_most(size_t count)
 {
-    const size_t most = RADIX_CODE_COLLISIONS / count;
-    return static_cast<unsigned>(min(max(most, size_t{1}), RADIX_CODE_COLLISIONS_MOST));
+    constexpr size_t of_mean = size_t{RADIX_CODE_MEAN} << (2 * RADIX_CODE_SAMPLE_BITS - 1);
+    return static_cast<unsigned>(
+        min(max(of_mean / count, size_t{1}), size_t{RADIX_CODE_COLLISIONS_MOST}));
+}
+
+/* Bits that the sample's codes are to have less, so that one collision is what that mean makes. */
+__device__ __forceinline__ unsigned radix_code_coarser(size_t count)
+{
+    unsigned bits = 0;
+    while (count >> bits > size_t{RADIX_CODE_MEAN} << (2 * RADIX_CODE_SAMPLE_BITS - 1))
+        bits++;
+    return bits;
 }
 
 /* What the passes do, and what is found on the way to them. */
@@ -81,7 +91,7 @@ struct radix_digit_plan {
     unsigned passes;
     unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
     unsigned is_refused;                    /* not 0: indices are not what they are taken for */
-    /* Neighbours in a sorted sample that differ in this digit first, from the top. */
+    /* Neighbours in a sorted sample that differ, but not in this digit or one above it. */
     unsigned collisions[RADIX_DIGITS_MOST];
     struct radix_code code;
     unsigned mends;        /* not 0: keys are sorted by the code alone */
@@ -237,10 +247,7 @@ __device__ __forceinline__ void thread_choose_prefix(struct radix_digit_plan *pl
     const unsigned live = plan->passes, most = radix_collisions_most(count);
     for (unsigned passes = 2; passes < live; passes += 2) {
         const unsigned left = live - passes;
-        unsigned collisions = 0;
-        for (unsigned digit = 0; digit < plan->digits[left]; digit++)
-            collisions += plan->collisions[digit];
-        if (collisions > most)
+        if (plan->collisions[plan->digits[left]] > most)
             continue;
         for (unsigned i = 0; i < passes; i++)
             plan->digits[i] = plan->digits[left + i];

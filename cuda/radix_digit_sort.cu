@@ -54,7 +54,7 @@ static bool look_for_code(const struct digit_run<K> &run, struct error *error)
     if constexpr (RADIX_HAS_CODE<K>)
         return !may_mend(run) ||
                launch_kernel(digit_launch(run, "radix_code_kernel", 1, RADIX_CODE_THREADS,
-                                          RADIX_CODE_SAMPLE * sizeof(uint64_t)),
+                                          sizeof(struct radix_code_shared)),
                              error, radix_code_kernel<K>, static_cast<const K *>(run.sort.items),
                              run.task.whole, run.sort.order, run.plan);
     return true;

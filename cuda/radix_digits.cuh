@@ -400,10 +400,10 @@ __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     typedef typename radix_digit_word<K>::type W;
     struct radix_digit_shared<K, Count> &shared =
         *reinterpret_cast<struct radix_digit_shared<K, Count> *>(block_dynamic_shared());
-    if (threadIdx.x == 0)
-        shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
     if (pass.index >= plan->passes)
         return;
+    if (threadIdx.x == 0)
+        shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
     const unsigned shift = plan->digits[pass.index] * RADIX_DIGIT_BITS;
     if constexpr (RADIX_HAS_CODE<K>)
         if (plan->code.is_path) {

@@ -119,6 +119,11 @@ static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, 
             RADIX_FIRST_ROOT_RARITY_BITS, run.sort.order, run.work.first_counts, chooses
     };
     return radix_count_step(run, step, error) &&
+           (!chooses || launch_kernel(radix_launch(run, "radix_doubt_kernel", 1, RADIX_WAYS, 0),
+                                      error, radix_doubt_kernel<K>, step.source, step.segments,
+                                      static_cast<const struct radix_model<K> *>(run.work.models),
+                                      step.encoding, static_cast<const radix_count *>(step.counts),
+                                      run.work.totals)) &&
            launch_kernel(radix_launch(run, "radix_scan_kernel", 1, RADIX_WAYS, 0), error,
                          radix_scan_kernel<K>, step.segments, step.counts, run.work.segments) &&
            radix_partition_step(run, step, error);
@@ -258,7 +263,8 @@ static bool radix_start_digits(const struct radix_run<K> &run, enum radix_digit_
     task.portion = RADIX_DIGIT_PORTION;
     task.totals = run.work.totals;
     task.open = run.work.open;
-    task.open_most = static_cast<unsigned>(radix_open_most(run.sort.count));
+    task.open_most =
+        static_cast<unsigned>(std::min(radix_open_most(run.sort.count), RADIX_MEND_OPEN_MOST));
     return radix_digit_sort(&run.sort, &task, error);
 }
 

@@ -204,13 +204,13 @@ constexpr size_t RADIX_DIGIT_PORTION = (size_t)1 << 28;
 constexpr unsigned RADIX_DIGIT_COUNT_THREADS = 1024;
 constexpr unsigned RADIX_DIGIT_COUNT_BLOCKS = 2;
 
-/* The choice of a code (radix_code.cuh): keys of the sample, 64 KiB, and threads that sort it; how
- * many neighbours in it may have one code, as a product with the number of all keys, for 4 keys of
- * a code in the mean, and at the most. */
-constexpr unsigned RADIX_CODE_SAMPLE = 1u << 13;
+/* The choice of a code (radix_code.cuh): threads that sort a sample, 8 keys each; how many keys may
+ * have one code in the mean, where the sample shows it, and how many of its neighbours at the most.
+ */
 constexpr unsigned RADIX_CODE_THREADS = 1024;
-constexpr size_t RADIX_CODE_COLLISIONS = (size_t)2 * RADIX_CODE_SAMPLE * RADIX_CODE_SAMPLE;
-constexpr size_t RADIX_CODE_COLLISIONS_MOST = 128;
+constexpr unsigned RADIX_CODE_SAMPLE_BITS = 13;
+constexpr unsigned RADIX_CODE_MEAN = 4;
+constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
 
 /* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
  * at first; and the part of all keys, one in so many, that runs left over may have. */
@@ -218,6 +218,7 @@ constexpr unsigned RADIX_MEND_THREADS = 256;
 constexpr unsigned RADIX_MEND_BLOCKS = 4;
 constexpr unsigned RADIX_MEND_FEW = 64;
 constexpr size_t RADIX_MEND_OPEN_RARITY = 8;
+constexpr size_t RADIX_MEND_OPEN_MOST = 4096; /* as many rounds of models are short */
 
 /* Fewer keys than this are not worth a choice, which costs a wait if it is for digits. More than
  * 2^30 leave buckets too large for a tile after two partitions. */

@@ -273,6 +273,7 @@ static const struct runs_case {
     {"long ones of one value", 40, 0, {{1, 5, 4, 7, 1}, {6, 0, 9, 0, 1}, {15, 0, 25, 0, 1}}},
     {"with a less one", 40, 1, {{1, 5, 4, 7, LAST_IS_LESS}, {9, 0, 9, 0, 1}}},
     {"with a greater one", 40, 1, {{1, 5, 4, 7, SECOND_IS_LESS}, {9, 0, 9, 0, 1}}},
+    {"with a less one, the first of a tile", 40, 1, {{1, 5, 3, -4, LAST_IS_LESS}}},
     {"short, with a greater one", 4, 0, {{1, -5, 1, 5, SECOND_IS_LESS}, {2, 0, 1, 0, 1}}},
     {"short, with a less one", 4, 0, {{1, -5, 1, 5, LAST_IS_LESS}, {2, 0, 1, 9, 1}}},
     {"too many keys", 12, RADIX_NOTE_AGAIN, {{1, 5, 4, 7, 3}}},
