@@ -40,7 +40,8 @@ struct radix_code {
 
 /* The code of a key that leaves the path: above, the side of the path and the place of the bit
  * where it does so; below, its next bits. Behind the last bits that are kept none tells more. The
- * greatest key has the greatest code, in all digits: it is put behind the end of others. */
+ * greatest key has the greatest code, and no digit of another is greater: it stands behind the end.
+ */
 constexpr unsigned RADIX_CODE_BITS = 25;
 constexpr unsigned RADIX_CODE_MIDDLE = 64 - RADIX_CODE_BITS + 1;
 constexpr unsigned RADIX_CODE_DIGITS = 4;
@@ -54,8 +55,7 @@ __device__ __forceinline__ uint32_t thread_path_code(uint64_t word, uint64_t pat
     const unsigned side =
         static_cast<unsigned>(static_cast<int>(RADIX_CODE_MIDDLE) + (word > path ? place : -place));
     const uint32_t next = static_cast<uint32_t>(word >> max(place - 1, 0));
-    const uint32_t code = side << RADIX_CODE_BITS | (next & ((1u << RADIX_CODE_BITS) - 1));
-    return word == UINT64_MAX ? UINT32_MAX : code;
+    return side << RADIX_CODE_BITS | (next & ((1u << RADIX_CODE_BITS) - 1));
 }
 
 __device__ __forceinline__ uint64_t thread_code(const struct radix_code &code, uint64_t word)

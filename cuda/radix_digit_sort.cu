@@ -155,6 +155,7 @@ static bool mend(const struct digit_run<K> &run, struct error *error)
     if (!may_mend(run))
         return true;
     const size_t tiles = launch_blocks(run.sort.count, RADIX_MEND_TILE<K>);
+    const size_t claims = launch_blocks(run.sort.count, RADIX_MEND_MOST);
     const size_t blocks =
         std::min<size_t>(static_cast<size_t>(run.multiprocessors) * RADIX_MEND_BLOCKS, tiles);
     struct radix_mend_task<K> task = {
@@ -169,7 +170,7 @@ static bool mend(const struct digit_run<K> &run, struct error *error)
     task.totals = run.task.totals;
     task.note = run.sort.note;
     if constexpr (RADIX_HAS_CODE<K>)
-        return clear(run, task.claims, tiles * sizeof *task.claims, error) &&
+        return clear(run, task.claims, claims * sizeof *task.claims, error) &&
                launch_kernel(digit_launch(run, "radix_mend_kernel", blocks, RADIX_MEND_THREADS, 0),
                              error, radix_mend_kernel<K>, task);
     return true;

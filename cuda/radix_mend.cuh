@@ -9,8 +9,9 @@
  *
  * A block mends the runs that begin in its tile, with what they have of the next one. No other
  * block writes there; one that reads what is being mended looks at its code alone, which stays. A
- * run that goes on into a third tile, and is not in order, is left to another way: it is listed,
- * unless there are so many that all keys are better sorted anew, by all digits.
+ * run that has more than RADIX_MEND_MOST keys, and is not in order, is left to another way, as the
+ * work goes by the square of that: it is listed, unless there are so many that all keys are better
+ * sorted anew, by all digits.
  */
 #ifndef CUDA_RADIX_MEND_CUH
 #define CUDA_RADIX_MEND_CUH
@@ -28,7 +29,7 @@ struct radix_mend_task {
     size_t count;
     struct key_order order;
     struct radix_digit_plan *plan;
-    unsigned *claims; /* of each tile, cleared: not 0 if the run that begins there is listed */
+    unsigned *claims; /* cleared; of RADIX_MEND_MOST keys: not 0 if a run from there on is listed */
     struct radix_open *open;
     unsigned open_most;
     struct radix_totals *totals;
@@ -89,8 +90,8 @@ __device__ __forceinline__ bool thread_is_too_much(const struct radix_mend_task<
            atomicAdd(&task.totals->open, 0u) > task.open_most;
 }
 
-/* Lists the run of that word, if nobody has: it is longer than a tile, so that no two begin in one.
- */
+/* Lists the run of that word, if nobody has: it has more keys than a claim is for, so that no two
+ * begin there. */
 template <typename K>
 __device__ __forceinline__ void thread_list_run(const struct radix_mend_task<K> &task,
                                                 const struct radix_code &code, uint64_t word)
@@ -98,7 +99,7 @@ __device__ __forceinline__ void thread_list_run(const struct radix_mend_task<K> 
     if (thread_is_too_much(task))
         return;
     const size_t first = thread_find_run(task, code, word, false);
-    if (atomicExch(&task.claims[first / RADIX_MEND_TILE<K>], 1u) != 0)
+    if (atomicExch(&task.claims[first / RADIX_MEND_MOST], 1u) != 0)
         return;
     const size_t count = thread_find_run(task, code, word, true) - first;
     const unsigned number = atomicAdd(&task.totals->open, 1u);
@@ -110,7 +111,8 @@ __device__ __forceinline__ void thread_list_run(const struct radix_mend_task<K> 
 /* Words of a tile, and of the next one, in shared memory; words[-1] is before the tile. */
 struct radix_mend_words {
     uint64_t *words;
-    size_t first; /* place of words[0] */
+    unsigned *falls; /* a bit for each word that is less than the one before it */
+    size_t first;    /* place of words[0] */
     unsigned count;
     struct radix_code code;
 };
@@ -128,33 +130,92 @@ __device__ __forceinline__ unsigned block_count_run(const struct radix_mend_word
     return static_cast<unsigned>(all);
 }
 
-/* True, for the whole block, if some neighbours of words[begin..end) are out of order. */
-__device__ __forceinline__ bool block_is_disorder(const uint64_t *words, unsigned begin,
-                                                  unsigned end)
-{
-    bool is_disorder = false;
-    for (unsigned i = begin + 1 + threadIdx.x; i < end; i += RADIX_MEND_THREADS)
-        is_disorder = is_disorder || words[i] < words[i - 1];
-    return __syncthreads_or(is_disorder);
-}
-
-/* What of the words is to be mended: whole runs. */
+/* Some of the words: whole runs, or one. */
 struct radix_mend_part {
     unsigned begin;
     unsigned end;
 };
 
-/* Where the word goes, among those of its run. */
-__device__ __forceinline__ unsigned thread_mend_target(const struct radix_mend_words &tile,
-                                                       const struct radix_mend_part &part,
-                                                       unsigned index)
+/* Finds tile.falls of the part, and whether there are any. Ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ bool block_find_falls(const struct radix_mend_words &tile,
+                                                 const struct radix_mend_part &part)
+{
+    bool is_any = false;
+    for (unsigned index = threadIdx.x; index < RADIX_MEND_TILE<K> + RADIX_MEND_MOST;
+         index += RADIX_MEND_THREADS) {
+        const bool falls =
+            index > part.begin && index < part.end && tile.words[index] < tile.words[index - 1];
+        const unsigned mask = __ballot_sync(ALL_LANES, falls);
+        if (thread_lane() == 0)
+            tile.falls[index / THREADS_PER_WARP] = mask;
+        is_any = is_any || falls;
+    }
+    return __syncthreads_or(is_any);
+}
+
+/* True if some of words[begin + 1..end) fall. */
+__device__ __forceinline__ bool thread_has_falls(const unsigned *falls, unsigned begin,
+                                                 unsigned end)
+{
+    unsigned any = 0;
+    for (unsigned i = begin + 1; i < end; i = (i | (THREADS_PER_WARP - 1)) + 1) {
+        const unsigned left = end - (i & ~(THREADS_PER_WARP - 1u));
+        const unsigned mask = ~0u << i % THREADS_PER_WARP;
+        any |=
+            falls[i / THREADS_PER_WARP] & mask & (left < THREADS_PER_WARP ? (1u << left) - 1 : ~0u);
+    }
+    return any != 0;
+}
+
+/* The run of a word in the part; of one that is too long more than RADIX_MEND_MOST words. */
+__device__ __forceinline__ struct radix_mend_part
+thread_find_ends(const struct radix_mend_words &tile, const struct radix_mend_part &part,
+                 unsigned index)
+{
+    const uint64_t code = thread_code(tile.code, tile.words[index]);
+    struct radix_mend_part run = {
+        index - min(index - part.begin, RADIX_MEND_MOST),
+        index + 1,
+    };
+    for (unsigned to = index; run.begin < to;) {
+        const unsigned middle = (run.begin + to) / 2;
+        if (thread_code(tile.code, tile.words[middle]) == code)
+            to = middle;
+        else
+            run.begin = middle + 1;
+    }
+    for (unsigned to = index + 1 + min(part.end - index - 1, RADIX_MEND_MOST); run.end < to;) {
+        const unsigned middle = (run.end + to) / 2;
+        if (thread_code(tile.code, tile.words[middle]) == code)
+            run.end = middle + 1;
+        else
+            to = middle;
+    }
+    return run;
+}
+
+/* Where the word goes. Of a run that is too long it stays, and the first that falls lists it. */
+template <typename K>
+__device__ __forceinline__ unsigned
+thread_mend_target(const struct radix_mend_task<K> &task, const struct radix_mend_words &tile,
+                   const struct radix_mend_part &part, unsigned index)
 {
     const uint64_t *const words = tile.words;
-    const uint64_t word = words[index], code = thread_code(tile.code, word);
+    const uint64_t word = words[index];
+    const struct radix_mend_part run = thread_find_ends(tile, part, index);
+    if (!thread_has_falls(tile.falls, run.begin, run.end))
+        return index;
+    if (run.end - run.begin > RADIX_MEND_MOST) {
+        if (index > run.begin && thread_has_falls(tile.falls, index - 1, index + 1) &&
+            !thread_has_falls(tile.falls, run.begin, index))
+            thread_list_run(task, tile.code, word);
+        return index;
+    }
     unsigned target = index;
-    for (unsigned i = index; i-- > part.begin && thread_code(tile.code, words[i]) == code;)
+    for (unsigned i = run.begin; i < index; i++)
         target -= words[i] > word ? 1 : 0;
-    for (unsigned i = index + 1; i < part.end && thread_code(tile.code, words[i]) == code; i++)
+    for (unsigned i = index + 1; i < run.end; i++)
         target += words[i] < word ? 1 : 0;
     return target;
 }
@@ -165,7 +226,7 @@ __device__ __forceinline__ void block_mend_part(const struct radix_mend_task<K> 
                                                 const struct radix_mend_words &tile,
                                                 const struct radix_mend_part &part)
 {
-    constexpr unsigned keys = 2 * RADIX_MEND_KEYS<K>;
+    constexpr unsigned keys = RADIX_MEND_KEYS<K> + RADIX_MEND_MOST / RADIX_MEND_THREADS;
     unsigned targets[keys];
     uint64_t indices[RADIX_HAS_PLACES<K> ? keys : 1];
     K *const items = task.items + tile.first;
@@ -175,7 +236,7 @@ __device__ __forceinline__ void block_mend_part(const struct radix_mend_task<K> 
         targets[i] = index;
         if (index < part.begin || index >= part.end)
             continue;
-        targets[i] = thread_mend_target(tile, part, index);
+        targets[i] = thread_mend_target(task, tile, part, index);
         if constexpr (RADIX_HAS_PLACES<K>)
             if (targets[i] != index)
                 indices[i] = static_cast<uint64_t>(items[index]);
@@ -194,39 +255,35 @@ __device__ __forceinline__ void block_mend_part(const struct radix_mend_task<K> 
 }
 
 /* The first run of a tile, which has begun before: how many words of the tile it has. It is the
- * block's of that tile, unless it is long. */
+ * block's of that tile, unless it is too long. */
 template <typename K>
 __device__ __forceinline__ unsigned block_skip_run(const struct radix_mend_task<K> &task,
                                                    const struct radix_mend_words &tile,
                                                    bool goes_on)
 {
     const uint64_t word = tile.words[0];
-    const unsigned end = block_count_run(tile, 0, tile.count, word);
-    const size_t before = RADIX_MEND_TILE<K> + 1; /* behind the tile before the last one */
-    const bool is_long =
-        (end == tile.count && goes_on) ||
-        (tile.first >= before && thread_reaches(task, tile.code, word, tile.first - before));
-    if (is_long && (block_is_disorder(tile.words, 0, end) || word < tile.words[-1]) &&
-        threadIdx.x == 0)
+    const unsigned count = block_count_run(tile, 0, tile.count, word);
+    const size_t end = tile.first + count;
+    bool falls = word < tile.words[-1];
+    for (unsigned i = threadIdx.x + 1; i < count; i += RADIX_MEND_THREADS)
+        falls = falls || tile.words[i] < tile.words[i - 1];
+    if (__syncthreads_or(falls) && threadIdx.x == 0 &&
+        ((count == tile.count && goes_on) ||
+         (end > RADIX_MEND_MOST &&
+          thread_reaches(task, tile.code, word, end - 1 - RADIX_MEND_MOST))))
         thread_list_run(task, tile.code, word);
-    return end;
+    return count;
 }
 
-/* The last run of a tile, which goes on: where what is to be mended ends, with what the run has of
- * the next tile, which is read; or, if it is long, without it. */
+/* The last run of a tile, which goes on: how many words it has of the next tile, which are read, as
+ * far as it is to be mended. */
 template <typename K>
 __device__ __forceinline__ unsigned block_follow_run(const struct radix_mend_task<K> &task,
                                                      const struct radix_mend_words &tile)
 {
     const uint64_t word = tile.words[tile.count - 1];
     const size_t next = tile.first + tile.count;
-    if (thread_reaches(task, tile.code, word, next + RADIX_MEND_TILE<K>)) {
-        const unsigned begin = tile.count - block_count_run(tile, 0, tile.count, word);
-        if (block_is_disorder(tile.words, begin, tile.count) && threadIdx.x == 0)
-            thread_list_run(task, tile.code, word);
-        return begin;
-    }
-    const unsigned room = static_cast<unsigned>(min(task.count - next, size_t{RADIX_MEND_TILE<K>}));
+    const unsigned room = static_cast<unsigned>(min(task.count - next, size_t{RADIX_MEND_MOST}));
     unsigned count = 0;
     for (unsigned begin = 0, end = min(RADIX_MEND_FEW, room); count == begin && begin < end;
          begin = end, end = room) {
@@ -235,7 +292,7 @@ __device__ __forceinline__ unsigned block_follow_run(const struct radix_mend_tas
         __syncthreads();
         count += block_count_run(tile, tile.count + begin, tile.count + end, word);
     }
-    return tile.count + count;
+    return count;
 }
 
 /* Reads the tile, a word before and one behind it; returns, for the whole block, whether any are
@@ -287,8 +344,8 @@ __device__ __forceinline__ void block_mend_tile(const struct radix_mend_task<K> 
     if (tile.first > 0 && thread_is_run(tile.code, tile.words[-1], tile.words[0]))
         part.begin = block_skip_run(task, tile, goes_on);
     if (goes_on && part.begin < tile.count)
-        part.end = block_follow_run(task, tile);
-    if (block_is_disorder(tile.words, part.begin, part.end))
+        part.end += block_follow_run(task, tile);
+    if (block_find_falls<K>(tile, part))
         block_mend_part(task, tile, part);
 }
 
@@ -297,10 +354,11 @@ template <typename K>
 __global__ void __launch_bounds__(RADIX_MEND_THREADS, RADIX_MEND_BLOCKS)
     radix_mend_kernel(struct radix_mend_task<K> task)
 {
-    __shared__ uint64_t words[1 + 2 * RADIX_MEND_TILE<K>];
+    __shared__ uint64_t words[1 + RADIX_MEND_TILE<K> + RADIX_MEND_MOST];
+    __shared__ unsigned falls[(RADIX_MEND_TILE<K> + RADIX_MEND_MOST) / THREADS_PER_WARP];
     if (!task.plan->mends)
         return;
-    struct radix_mend_words tile = {words + 1, 0, 0, task.plan->code};
+    struct radix_mend_words tile = {words + 1, falls, 0, 0, task.plan->code};
     const size_t stride = static_cast<size_t>(gridDim.x) * RADIX_MEND_TILE<K>;
     for (tile.first = static_cast<size_t>(blockIdx.x) * RADIX_MEND_TILE<K>; tile.first < task.count;
          tile.first += stride) {

@@ -119,11 +119,12 @@ static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, 
             RADIX_FIRST_ROOT_RARITY_BITS, run.sort.order, run.work.first_counts, chooses
     };
     return radix_count_step(run, step, error) &&
-           (!chooses || launch_kernel(radix_launch(run, "radix_doubt_kernel", 1, RADIX_WAYS, 0),
-                                      error, radix_doubt_kernel<K>, step.source, step.segments,
-                                      static_cast<const struct radix_model<K> *>(run.work.models),
-                                      step.encoding, static_cast<const radix_count *>(step.counts),
-                                      run.work.totals)) &&
+           (!chooses || !RADIX_HAS_VALUES<K> ||
+            launch_kernel(radix_launch(run, "radix_doubt_kernel", 1, RADIX_WAYS, 0), error,
+                          radix_doubt_kernel<K>, step.source, step.segments,
+                          static_cast<const struct radix_model<K> *>(run.work.models),
+                          step.encoding, static_cast<const radix_count *>(step.counts),
+                          run.work.totals)) &&
            launch_kernel(radix_launch(run, "radix_scan_kernel", 1, RADIX_WAYS, 0), error,
                          radix_scan_kernel<K>, step.segments, step.counts, run.work.segments) &&
            radix_partition_step(run, step, error);

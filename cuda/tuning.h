@@ -217,6 +217,8 @@ constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
 constexpr unsigned RADIX_MEND_THREADS = 256;
 constexpr unsigned RADIX_MEND_BLOCKS = 4;
 constexpr unsigned RADIX_MEND_FEW = 64;
+constexpr unsigned RADIX_MEND_MOST = 256; /* keys of a run that is mended */
+static_assert(RADIX_MEND_MOST % RADIX_MEND_THREADS == 0, "whole rows");
 constexpr size_t RADIX_MEND_OPEN_RARITY = 8;
 constexpr size_t RADIX_MEND_OPEN_MOST = 4096; /* as many rounds of models are short */
 

@@ -240,11 +240,12 @@ static bool check_counts(struct error *error)
 
 /* ---- runs of keys that share a prefix ---- */
 
-/* Where a sorted array has keys of one prefix, in tiles of those that mend. */
+/* Where a sorted array has keys of one prefix: from there on, in tiles of those that mend, and so
+ * many, in the most that are mended. */
 struct run {
     double first_tile;
     int first_more;
-    double tiles;
+    double most;
     int more;
     unsigned values; /* of what is below the prefix, or: */
 };
@@ -263,32 +264,36 @@ static const struct runs_case {
     {"pairs at the ends of a tile", 3, 0, {{0, 0, 0, 2, 9}, {1, -2, 0, 2, 9}, {1, 0, 0, 2, 9}}},
     {"over the end of a tile", 3.5, 0, {{1, -1, 0, 2, 9}, {2, -3, 0, 70, 9}, {3, -1, 0, 64, 9}}},
     {"over the end by 64", 3, 0, {{1, -1, 0, 65, 9}, {2, -2, 0, 67, 9}}},
-    {"a tile", 3, 0, {{1, 0, 1, 0, 20}}},
-    {"to the end of the next tile", 4, 0, {{0, 9, 1.5, 0, 20}, {2, -5, 1, 5, 20}}},
-    {"two tiles", 20, 0, {{0, 0, 2, 0, 20}, {2, 0, 2, 0, 20}, {4, 5, 2, -5, 20}}},
-    {"at the end", 3.5, 0, {{2.5, 0, 1, 0, 20}}},
-    {"into a third tile", 50, 3, {{0, 0, 2, 1, 3}, {4, -1, 1, 2, 3}, {8, -1, 1, 2, 3}}},
-    {"runs beside one another", 40, 2, {{1, 9, 2, 1, 3}, {3, 10, 2, 1, 3}, {5, 11, 1, 0, 3}}},
-    {"a long one", 40, 1, {{7, 5, 4, 7, 3}}},
-    {"long ones of one value", 40, 0, {{1, 5, 4, 7, 1}, {6, 0, 9, 0, 1}, {15, 0, 25, 0, 1}}},
-    {"with a less one", 40, 1, {{1, 5, 4, 7, LAST_IS_LESS}, {9, 0, 9, 0, 1}}},
-    {"with a greater one", 40, 1, {{1, 5, 4, 7, SECOND_IS_LESS}, {9, 0, 9, 0, 1}}},
-    {"with a less one, the first of a tile", 40, 1, {{1, 5, 3, -4, LAST_IS_LESS}}},
-    {"short, with a greater one", 4, 0, {{1, -5, 1, 5, SECOND_IS_LESS}, {2, 0, 1, 0, 1}}},
-    {"short, with a less one", 4, 0, {{1, -5, 1, 5, LAST_IS_LESS}, {2, 0, 1, 9, 1}}},
-    {"too many keys", 12, RADIX_NOTE_AGAIN, {{1, 5, 4, 7, 3}}},
+    {"as many as are mended", 3, 0, {{0, 0, 1, 0, 20}, {1, -1, 1, 0, 20}, {1.5, 7, 1, 0, 20}}},
+    {"to the ends of tiles", 4, 0, {{1, -256, 1, 0, 20}, {2, 0, 1, 0, 20}, {3, -255, 1, 0, 20}}},
+    {"at the end", 3.5, 0, {{3.5, -256, 1, 0, 20}}},
+    {"one more, at the end", 3.5, 1, {{3.5, -257, 1, 1, 3}}},
+    {"one more", 9, 3, {{0, 0, 1, 1, 3}, {1.5, 5, 1, 1, 3}, {3, -257, 1, 1, 3}}},
+    {"one more, over the end", 9, 3, {{1, -1, 1, 1, 3}, {3, -256, 1, 1, 3}, {5, -99, 1, 1, 3}}},
+    {"beside one another",
+     9,
+     3,
+     {{1, 9, 1, 1, 3}, {1, 266, 1, 1, 3}, {1, 523, 1, 0, 3}, {2, -99, 1, 9, 3}}},
+    {"a long one", 40, 1, {{7, 5, 18, 7, 3}}},
+    {"long ones of one value", 40, 0, {{1, 5, 18, 7, 1}, {9, 0, 36, 0, 1}, {25, 0, 60, 0, 1}}},
+    {"with a less one", 40, 1, {{1, 5, 18, 7, LAST_IS_LESS}, {20, 0, 36, 0, 1}}},
+    {"with a greater one", 40, 1, {{1, 5, 18, 7, SECOND_IS_LESS}, {20, 0, 36, 0, 1}}},
+    {"with a less one, the first of a tile", 40, 1, {{10, -1023, 4, 0, LAST_IS_LESS}}},
+    {"short, with a greater one", 4, 0, {{1, -5, 1, 0, SECOND_IS_LESS}, {2, 0, 1, 0, 1}}},
+    {"short, with a less one", 4, 0, {{1, -5, 1, 0, LAST_IS_LESS}, {2, 0, 1, 9, 1}}},
+    {"too many keys", 12, RADIX_NOTE_AGAIN, {{1, 5, 18, 7, 3}}},
     {"too many runs",
-     200,
+     24,
      RADIX_NOTE_AGAIN,
-     {{1, 0, 2, 1, 3},
-      {5, 0, 2, 1, 3},
-      {9, 0, 2, 1, 3},
-      {13, 0, 2, 1, 3},
-      {17, 0, 2, 1, 3},
-      {21, 0, 2, 1, 3},
-      {25, 0, 2, 1, 3},
-      {29, 0, 2, 1, 3},
-      {33, 0, 2, 1, 3}}},
+     {{1, 0, 1, 1, 3},
+      {3, 0, 1, 1, 3},
+      {5, 0, 1, 1, 3},
+      {7, 0, 1, 1, 3},
+      {9, 0, 1, 1, 3},
+      {11, 0, 1, 1, 3},
+      {13, 0, 1, 1, 3},
+      {15, 0, 1, 1, 3},
+      {17, 0, 1, 1, 3}}},
 };
 
 /* From the number of a prefix, spread over so many bits, and what is below it, to a key. A layout
@@ -340,7 +345,7 @@ static std::vector<uint64_t> make_runs(const struct runs_case &runs, const struc
         keys[i] = layout.key(((uint64_t)i << layout.bits) / count, random_bits(i) % 200);
     for (const struct run &run : runs.runs) {
         const size_t first = run_edge(run.first_tile, run.first_more, tile);
-        const size_t end = first + run_edge(run.tiles, run.more, tile);
+        const size_t end = first + run_edge(run.most, run.more, RADIX_MEND_MOST);
         for (size_t i = first; i < end; i++)
             keys[i] = layout.key(((uint64_t)first << layout.bits) / count,
                                  rest_in_run(run, i - first, end - first));
