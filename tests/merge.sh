@@ -107,6 +107,12 @@ cat many/* | sort -n >expected
 ok_output 'more inputs than files that may be open, to be sorted' expected -- \
     bash -c 'ulimit -n 64; "$0" -n "$@"' "$GPUSORT" many/*
 
+for i in {1..100}; do : >many/empty."$i"; done
+ok_output 'more inputs with nothing in them than files that may be open' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n -m --format=text "$@"' "$GPUSORT" many/*
+ok_output 'the same, to be sorted' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n --format=text "$@"' "$GPUSORT" many/*
+
 # ---- what is refused -----------------------------------------------------------------------------
 
 printf '1\n2\nx\n' >words
