@@ -243,6 +243,13 @@ bool source_open_file(int file, const char *name, const struct codec *codec, uns
     return begin(source, copy, codec, out, error);
 }
 
+bool source_is_file(const struct source *source, int file)
+{
+    struct stat status;
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_dev == source->input.device && status.st_ino == source->input.inode;
+}
+
 void source_park(struct source *source)
 {
     const bool can_be_opened_again =
