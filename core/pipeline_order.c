@@ -2,6 +2,7 @@
 #include "core/pipeline_run.h"
 #include "formats/lines_check.h"
 #include "formats/lines_merge.h"
+#include "formats/spill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,15 +56,82 @@ bool run_check(struct run *run, struct error *error)
     return ok;
 }
 
+/* What is copied at a time. */
+#define COPY_BYTES ((size_t)1 << 20)
+
+/* The inputs of a merge. */
+struct inputs {
+    struct source **sources; /* the job's, but for copies */
+    bool *are_copies;
+    size_t count;
+    struct spill *spill; /* where these are; NULL: nowhere */
+};
+
+/* Copies what is left of the source to the run. */
+static bool copy_to_run(struct source *source, const struct spill_run *run, struct error *error)
+{
+    unsigned char *const buffer = malloc(COPY_BYTES);
+    bool ok = buffer != NULL || error_set(error, "%s: no memory to copy it", source_name(source));
+    for (size_t got = COPY_BYTES; ok && got == COPY_BYTES;)
+        ok = source_read(source, buffer, COPY_BYTES, &got, error) &&
+             spill_append(run, buffer, got, error);
+    free(buffer);
+    return ok;
+}
+
+/* Puts a copy in the place of source i. */
+static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, struct error *error)
+{
+    struct spill_run run;
+    if (!inputs->spill)
+        inputs->spill = spill_create(job->memory.directories, job->memory.directory_count);
+    if (!inputs->spill)
+        return error_set(error, "no memory to copy %s", source_name(inputs->sources[i]));
+    if (!spill_begin(inputs->spill, &run, error) || !copy_to_run(inputs->sources[i], &run, error) ||
+        !spill_end(&run, error))
+        return false;
+    run.name = source_name(inputs->sources[i]); /* it stands for the input */
+    inputs->are_copies[i] = source_open_run(&run, &inputs->sources[i], error);
+    return inputs->are_copies[i];
+}
+
+/* An input that is written to while it is read, as in "-m a b >>a", is copied first, as sort(1)
+ * does. */
+static bool open_inputs(struct inputs *inputs, const struct run *run, struct error *error)
+{
+    const struct job *const job = run->job;
+    *inputs = (struct inputs){.sources = calloc(job->reader_count, sizeof *inputs->sources),
+                              .are_copies = calloc(job->reader_count, sizeof *inputs->are_copies),
+                              .count = job->reader_count};
+    if (!inputs->sources || !inputs->are_copies)
+        return error_set(error, "no memory to merge %zu inputs", inputs->count);
+    for (size_t i = 0; i < inputs->count; i++) {
+        inputs->sources[i] = job->readers[i].source;
+        if (sink_writes_to(run->sink, inputs->sources[i]) && !copy_input(inputs, i, job, error))
+            return false;
+    }
+    return true;
+}
+
+static void close_inputs(struct inputs *inputs)
+{
+    for (size_t i = 0; inputs->are_copies && i < inputs->count; i++)
+        if (inputs->are_copies[i])
+            source_close(inputs->sources[i]);
+    spill_free(inputs->spill);
+    free(inputs->are_copies);
+    free(inputs->sources);
+}
+
 /* All lines are written: space for them can be had, and several threads write. What has no last
  * terminator gets one, which counts. */
-static void expect_merged(struct run *run)
+static void expect_merged(struct run *run, const struct inputs *inputs)
 {
     const struct job *const job = run->job;
     uint64_t bytes = run->header.bytes;
     bool is_exact = true;
-    for (size_t i = 0; i < job->reader_count; i++) {
-        const struct source *const source = job->readers[i].source;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct source *const source = inputs->sources[i];
         const uint64_t left = source_bytes_left(source);
         char last = job->line_order.terminator;
         is_exact &= left == 0 || source_last_byte(source, &last);
@@ -79,21 +147,20 @@ bool run_merge(struct run *run, struct error *error)
 {
     const struct job *job = run->job;
     const uint64_t start = run_stage_begin(STAGE_WRITE);
-    struct source **sources = calloc(job->reader_count, sizeof(struct source *));
-    if (!sources)
-        return error_set(error, "no memory to merge %zu inputs", job->reader_count);
-    for (size_t i = 0; i < job->reader_count; i++)
-        sources[i] = job->readers[i].source;
+    struct inputs inputs;
+    bool ok = open_inputs(&inputs, run, error);
     struct lines_merge merge = {
         .order = &job->line_order,
-        .sources = sources,
-        .count = job->reader_count,
+        .sources = inputs.sources,
+        .count = inputs.count,
         .lines_before = job->header_lines,
         .threads = job->sort.threads,
     };
-    expect_merged(run);
-    const bool ok = run_write_header(run, error) && lines_merge_run(&merge, run->sink, error);
-    free(sources);
+    if (ok) {
+        expect_merged(run, &inputs);
+        ok = run_write_header(run, error) && lines_merge_run(&merge, run->sink, error);
+    }
+    close_inputs(&inputs);
     run_stage_add(run, STAGE_WRITE, start);
     run->count = merge.lines;
     run->report->item_bytes = merge.bytes;

@@ -1,5 +1,6 @@
-/* radix_choice.cuh - whether models are worth having, as the first one's tree and sample tell
- * before any key has moved; else keys are sorted digit by digit (radix_digits.cuh).
+/* radix_choice.cuh - whether models are worth having, as the first one's tree and sample tell, and
+ * then the counts of its buckets, before any key has moved; else keys are sorted digit by digit
+ * (radix_digits.cuh).
  *
  * Models fail in the tiles where keys crowd at all scales. Then neighbours in a sorted sample are
  * at distances that have little to do with each other, however fine the sample: it is rough. Keys
@@ -162,6 +163,51 @@ block_choose_way(const struct radix_tree &tree, struct radix_values<K> &values,
         const unsigned most = RADIX_REPEATS_EIGHTHS << (wish.sample_bits - 3);
         return repeats >= RADIX_REPEATS_LEAST && repeats < most ? RADIX_NOTE_DIGITS : 0;
     }
+}
+
+/* Leaves the keys to another way, and nothing to do for the kernels that follow. */
+__device__ __forceinline__ void
+thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, unsigned long long way)
+{
+    whole->keys[0] = 0;
+    whole->tiles[RADIX_SEGMENTS] = 0;
+    totals->other_way = way;
+}
+
+/* Leaves keys to their digits of which the sample has told nothing: more than half of them, of
+ * several values, are in one bucket. One block. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_WAYS)
+    radix_doubt_kernel(const K *source, struct radix_segments *whole,
+                       const struct radix_model<K> *model, struct key_order encoding,
+                       const radix_count *counts, struct radix_totals *totals)
+{
+    typedef typename radix_path<K>::bits bits;
+    __shared__ struct radix_model<K> shared;
+    __shared__ unsigned crowd; /* the bucket */
+    __shared__ bits crowd_key; /* one of its keys */
+    const size_t count = whole->keys[0];
+    if (threadIdx.x == 0)
+        crowd = RADIX_WAYS;
+    __syncthreads();
+    if (count > 0 && counts[threadIdx.x] > count / 2)
+        crowd = threadIdx.x;
+    __syncthreads();
+    if (crowd == RADIX_WAYS)
+        return;
+    block_load_model<K, RADIX_WAYS>(model, shared);
+    __syncthreads();
+    K keys[1] = {source[thread_scramble(threadIdx.x) % count]};
+    uint32_t positions[1];
+    thread_encode_keys(encoding, keys);
+    thread_radix_positions(thread_lookup(shared), keys, positions);
+    const bool is_in = positions[0] >> RADIX_FRACTION_BITS == crowd;
+    const bits key = thread_sample_key(keys[0]);
+    if (is_in)
+        crowd_key = key; /* that of any thread */
+    __syncthreads();
+    if (__syncthreads_or(is_in && key != crowd_key) && threadIdx.x == 0)
+        thread_leave_keys(whole, totals, RADIX_NOTE_DIGITS);
 }
 
 #endif

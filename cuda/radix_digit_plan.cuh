@@ -27,9 +27,63 @@ constexpr bool RADIX_HAS_PLACES = sizeof(K) > sizeof(uint64_t);
 template <typename K>
 constexpr unsigned RADIX_DIGITS = sizeof(typename radix_digit_word<K>::type);
 constexpr unsigned RADIX_DIGITS_MOST = sizeof(uint64_t);
+template <typename K>
+constexpr bool RADIX_HAS_CODE = RADIX_DIGITS<K> == RADIX_DIGITS_MOST;
+
+/* What keys are sorted by, if not by all digits: how their path from the top leaves another, or
+ * what is above the last bits. */
+struct radix_code {
+    uint64_t path;
+    unsigned shift;
+    unsigned is_path;
+};
+
+/* The code of a key that leaves the path: above, the side of the path and the place of the bit
+ * where it does so; below, its next bits. Behind the last bits that are kept none tells more. The
+ * greatest key has the greatest code, and no digit of another is greater: it stands behind the end.
+ */
+constexpr unsigned RADIX_CODE_BITS = 25;
+constexpr unsigned RADIX_CODE_MIDDLE = 64 - RADIX_CODE_BITS + 1;
+constexpr unsigned RADIX_CODE_DIGITS = 4;
+static_assert(2 * RADIX_CODE_MIDDLE <=
+                  1u << (RADIX_CODE_DIGITS * RADIX_DIGIT_BITS - RADIX_CODE_BITS),
+              "places have room");
+__device__ __forceinline__ uint32_t thread_path_code(uint64_t word, uint64_t path)
+{
+    const int bits = 64 - __clzll(static_cast<long long>(word ^ path)); /* from that one on */
+    const int place = max(bits - static_cast<int>(RADIX_CODE_BITS), 0);
+    const unsigned side =
+        static_cast<unsigned>(static_cast<int>(RADIX_CODE_MIDDLE) + (word > path ? place : -place));
+    const uint32_t next = static_cast<uint32_t>(word >> max(place - 1, 0));
+    return side << RADIX_CODE_BITS | (next & ((1u << RADIX_CODE_BITS) - 1));
+}
+
+__device__ __forceinline__ uint64_t thread_code(const struct radix_code &code, uint64_t word)
+{
+    return code.is_path ? thread_path_code(word, code.path) : word >> code.shift;
+}
+
+/* How many neighbours of a sorted sample may have one code: fewer the more keys there are. */
+__device__ __forceinline__ unsigned radix_collisions_most(size_t count)
+{
+    constexpr size_t of_mean = size_t{RADIX_CODE_MEAN} << (2 * RADIX_CODE_SAMPLE_BITS - 1);
+    return static_cast<unsigned>(
+        min(max(of_mean / count, size_t{1}), size_t{RADIX_CODE_COLLISIONS_MOST}));
+}
+
+/* Bits that the sample's codes are to have less, so that one collision is what that mean makes. */
+__device__ __forceinline__ unsigned radix_code_coarser(size_t count)
+{
+    unsigned bits = 0;
+    while (count >> bits > size_t{RADIX_CODE_MEAN} << (2 * RADIX_CODE_SAMPLE_BITS - 1))
+        bits++;
+    return bits;
+}
 
 /* What the passes do, and what is found on the way to them. */
 struct radix_digit_plan {
+    uint64_t first_index; /* of items; stays for a sort of the same anew */
+    /* From here on cleared. */
     radix_count counts[RADIX_DIGITS_MOST][RADIX_DIGIT_VALUES];
     /* Index of the first key of a value, for portions of even and of odd number. */
     radix_count firsts[RADIX_DIGITS_MOST][2][RADIX_DIGIT_VALUES];
@@ -37,7 +91,11 @@ struct radix_digit_plan {
     unsigned passes;
     unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
     unsigned is_refused;                    /* not 0: indices are not what they are taken for */
-    uint64_t first_index;                   /* of items */
+    /* Neighbours in a sorted sample that differ, but not in this digit or one above it. */
+    unsigned collisions[RADIX_DIGITS_MOST];
+    struct radix_code code;
+    unsigned mends;        /* not 0: keys are sorted by the code alone */
+    radix_count open_keys; /* in the runs that mending lists */
 };
 
 template <typename W>
@@ -124,6 +182,19 @@ __device__ __forceinline__ void block_flush_digits(unsigned *columns, struct rad
     }
 }
 
+/* The same of its code, if it has a path, or else of all digits that may have to be done. */
+template <typename K, bool HAS_INDICES, typename W>
+__device__ __forceinline__ void thread_count_key(unsigned *columns, const struct radix_code &code,
+                                                 W word)
+{
+    if constexpr (RADIX_HAS_CODE<K>)
+        if (code.is_path) {
+            thread_count_digits<0, RADIX_CODE_DIGITS>(columns, thread_path_code(word, code.path));
+            return;
+        }
+    thread_count_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, RADIX_DIGITS<K>>(columns, word);
+}
+
 /* plan->counts, which are 0, and whether indices are not what they are taken for, which shows soon.
  * An empty segment of all says that nothing is to be done. */
 template <typename K, bool HAS_INDICES>
@@ -136,6 +207,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
     constexpr unsigned words = RADIX_DIGITS<K> * RADIX_DIGIT_ROWS * RADIX_DIGIT_COLUMNS;
     unsigned *const columns = reinterpret_cast<unsigned *>(block_dynamic_shared());
     const size_t count = whole->keys[0];
+    const struct radix_code code = plan->code;
     for (unsigned i = threadIdx.x; i < words; i += RADIX_DIGIT_COUNT_THREADS)
         columns[i] = 0;
     __syncthreads();
@@ -155,8 +227,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
 #pragma unroll
         for (unsigned i = 0; i < keys_of_thread; i++)
             if (first + i * RADIX_DIGIT_COUNT_THREADS + threadIdx.x < count)
-                thread_count_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, RADIX_DIGITS<K>>(
-                    columns, thread_item_word(keys[i]));
+                thread_count_key<K, HAS_INDICES>(columns, code, thread_item_word(keys[i]));
         if (++pieces % (UINT16_MAX * RADIX_DIGIT_COLUMNS / piece) == 0) {
             __syncthreads();
             block_flush_digits<RADIX_DIGITS<K>>(columns, plan);
@@ -169,17 +240,36 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
         plan->is_refused = 1;
 }
 
-/* Makes the plan. If it is refused there are no passes, and the note says so. One block, a thread
- * for each value of a digit. */
+/* Leaves the last digits out if the sample has few keys that those before do not part: as few
+ * digits as that takes, an even number, so that the items end where they began. */
+__device__ __forceinline__ void thread_choose_prefix(struct radix_digit_plan *plan, size_t count)
+{
+    const unsigned live = plan->passes, most = radix_collisions_most(count);
+    for (unsigned passes = 2; passes < live; passes += 2) {
+        const unsigned left = live - passes;
+        if (plan->collisions[plan->digits[left]] > most)
+            continue;
+        for (unsigned i = 0; i < passes; i++)
+            plan->digits[i] = plan->digits[left + i];
+        plan->passes = passes;
+        plan->code.shift = plan->digits[0] * RADIX_DIGIT_BITS;
+        plan->mends = 1;
+        return;
+    }
+}
+
+/* Makes the plan; if it `mends`, a prefix may do. If it is refused there are no passes, and the
+ * note says so. One block, a thread for each value of a digit. */
 template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_DIGIT_VALUES)
-    radix_digit_plan_kernel(const K *items, const struct radix_segments *whole,
+    radix_digit_plan_kernel(const K *items, const struct radix_segments *whole, bool mends,
                             struct radix_digit_plan *plan, struct sort_note *note)
 {
     __shared__ radix_count sums[THREADS_PER_WARP];
     const radix_count count = whole->keys[0];
     const bool is_refused = plan->is_refused != 0;
-    const unsigned end = count > 0 && !is_refused ? RADIX_DIGITS<K> : 0;
+    const bool is_path = plan->code.is_path != 0, is_any = count > 0 && !is_refused;
+    const unsigned end = !is_any ? 0 : is_path ? RADIX_CODE_DIGITS : RADIX_DIGITS<K>;
     unsigned passes = 0;
     for (unsigned digit = RADIX_FIRST_DIGIT<K, HAS_INDICES>; digit < end; digit++) {
         radix_count all = 0;
@@ -194,7 +284,12 @@ __global__ void __launch_bounds__(RADIX_DIGIT_VALUES)
     if (threadIdx.x > 0)
         return;
     plan->passes = passes;
-    plan->first_index = RADIX_HAS_PLACES<K> ? static_cast<uint64_t>(items[0]) : 0;
+    if (RADIX_HAS_PLACES<K> && HAS_INDICES)
+        plan->first_index = static_cast<uint64_t>(items[0]);
+    if (is_path && is_any)
+        plan->mends = 1;
+    else if (mends && is_any)
+        thread_choose_prefix(plan, count);
     if (is_refused && count > 0)
         note->count = RADIX_NOTE_REFUSED;
 }

@@ -2,7 +2,9 @@
 #include "cuda/radix_digit_sort.h"
 
 #include "cuda/launch.cuh"
+#include "cuda/radix_code.cuh"
 #include "cuda/radix_digits.cuh"
+#include "cuda/radix_mend.cuh"
 
 #include <algorithm>
 
@@ -16,6 +18,7 @@ static size_t states_bytes(size_t keys)
 template <typename K>
 struct digit_run {
     struct cuda_sort sort;
+    struct radix_digit_task task;
     struct radix_digit_plan *plan;
     unsigned *states[2]; /* of the tiles of a portion */
     size_t portion;      /* keys, in whole tiles */
@@ -31,27 +34,55 @@ static struct launch digit_launch(const struct digit_run<K> &run, const char *na
     return launch;
 }
 
+template <typename K>
+static bool clear(const struct digit_run<K> &run, void *memory, size_t bytes, struct error *error)
+{
+    return cuda_check(cudaMemsetAsync(memory, 0, bytes, run.sort.stream), run.sort.device,
+                      "cudaMemsetAsync", error);
+}
+
+/* Keys of 4 bytes, and those above an index, have too few digits to leave one out. */
+template <typename K>
+static bool may_mend(const struct digit_run<K> &run)
+{
+    return RADIX_HAS_CODE<K> && run.task.way == RADIX_DIGITS_OF_CODE;
+}
+
+template <typename K>
+static bool look_for_code(const struct digit_run<K> &run, struct error *error)
+{
+    if constexpr (RADIX_HAS_CODE<K>)
+        return !may_mend(run) ||
+               launch_kernel(digit_launch(run, "radix_code_kernel", 1, RADIX_CODE_THREADS,
+                                          sizeof(struct radix_code_shared)),
+                             error, radix_code_kernel<K>, static_cast<const K *>(run.sort.items),
+                             run.task.whole, run.sort.order, run.plan);
+    return true;
+}
+
 /* Behind the plan are the states: cleared with it, and then each by the pass before. Where there
  * are several portions, of different sizes, they are cleared for each. */
 template <typename K, bool HAS_INDICES>
-static bool make_plan(const struct digit_run<K> &run, const struct radix_segments *whole,
-                      struct error *error)
+static bool make_plan(const struct digit_run<K> &run, struct error *error)
 {
     const bool is_one = run.sort.count <= run.portion;
-    const size_t bytes = sizeof *run.plan + (is_one ? 2 * states_bytes<K>(run.sort.count) : 0);
+    const size_t kept = offsetof(struct radix_digit_plan, counts);
+    const size_t bytes =
+        sizeof *run.plan - kept + (is_one ? 2 * states_bytes<K>(run.sort.count) : 0);
+    const struct radix_segments *const whole = run.task.whole;
     const size_t blocks =
         std::min<size_t>(static_cast<size_t>(run.multiprocessors) * RADIX_DIGIT_COUNT_BLOCKS,
                          launch_blocks(run.sort.count, RADIX_DIGIT_COUNT_THREADS));
     const K *const items = static_cast<const K *>(run.sort.items);
-    return cuda_check(cudaMemsetAsync(run.plan, 0, bytes, run.sort.stream), run.sort.device,
-                      "cudaMemsetAsync", error) &&
+    return clear(run, reinterpret_cast<unsigned char *>(run.plan) + kept, bytes, error) &&
+           look_for_code(run, error) &&
            launch_kernel(digit_launch(run, "radix_digit_count_kernel", blocks,
                                       RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COLUMN_BYTES<K>),
                          error, radix_digit_count_kernel<K, HAS_INDICES>, items, whole,
                          run.sort.order, run.plan) &&
            launch_kernel(digit_launch(run, "radix_digit_plan_kernel", 1, RADIX_DIGIT_VALUES, 0),
-                         error, radix_digit_plan_kernel<K, HAS_INDICES>, items, whole, run.plan,
-                         run.sort.note);
+                         error, radix_digit_plan_kernel<K, HAS_INDICES>, items, whole,
+                         may_mend(run), run.plan, run.sort.note);
 }
 
 /* The pass of that number, portion by portion. */
@@ -68,12 +99,11 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
     pass.next_states = is_one ? run.states[(index + 1) % 2] : NULL;
     pass.count = sort.count;
     pass.index = index;
+    pass.is_again = run.task.way == RADIX_DIGITS_AGAIN;
     pass.order = sort.order;
     for (; pass.first < sort.count; pass.first += run.portion, pass.portion++) {
         pass.keys = static_cast<unsigned>(std::min(sort.count - pass.first, run.portion));
-        if (!is_one &&
-            !cuda_check(cudaMemsetAsync(pass.states, 0, states_bytes<K>(pass.keys), sort.stream),
-                        sort.device, "cudaMemsetAsync", error))
+        if (!is_one && !clear(run, pass.states, states_bytes<K>(pass.keys), error))
             return false;
         if (!launch_kernel(digit_launch(run, "radix_digit_kernel",
                                         launch_blocks(pass.keys, RADIX_DIGIT_TILE<K>),
@@ -118,36 +148,66 @@ static bool copy_back(const struct digit_run<K> &run, struct error *error)
                          run.sort.count, static_cast<const struct radix_digit_plan *>(run.plan));
 }
 
+/* The states make room for the claims: those of a portion have as much as 2^37 keys need. */
+template <typename K>
+static bool mend(const struct digit_run<K> &run, struct error *error)
+{
+    if (!may_mend(run))
+        return true;
+    const size_t tiles = launch_blocks(run.sort.count, RADIX_MEND_TILE<K>);
+    const size_t claims = launch_blocks(run.sort.count, size_t{32} * RADIX_MEND_MOST);
+    const size_t blocks =
+        std::min<size_t>(static_cast<size_t>(run.multiprocessors) * RADIX_MEND_BLOCKS, tiles);
+    struct radix_mend_task<K> task = {
+    };
+    task.items = static_cast<K *>(run.sort.items);
+    task.count = run.sort.count;
+    task.order = run.sort.order;
+    task.plan = run.plan;
+    task.claims = run.states[0];
+    task.open = run.task.open;
+    task.open_most = run.task.open_most;
+    task.totals = run.task.totals;
+    task.note = run.sort.note;
+    if constexpr (RADIX_HAS_CODE<K>)
+        return clear(run, task.claims, claims * sizeof *task.claims, error) &&
+               launch_kernel(digit_launch(run, "radix_mend_kernel", blocks, RADIX_MEND_THREADS, 0),
+                             error, radix_mend_kernel<K>, task);
+    return true;
+}
+
 template <typename K, bool HAS_INDICES>
-static bool sort_width(const struct cuda_sort &sort, const struct radix_segments *whole,
-                       void *memory, size_t portion, struct error *error)
+static bool sort_width(const struct cuda_sort &sort, const struct radix_digit_task &task,
+                       struct error *error)
 {
     int multiprocessors = 0;
     if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
                                            static_cast<int>(sort.device)),
                     sort.device, "cudaDeviceGetAttribute", error))
         return false;
-    struct radix_digit_plan *const plan = static_cast<struct radix_digit_plan *>(memory);
+    struct radix_digit_plan *const plan = static_cast<struct radix_digit_plan *>(task.memory);
     unsigned *const states = reinterpret_cast<unsigned *>(plan + 1);
-    const size_t whole_tiles = portion / RADIX_DIGIT_TILE<K> * RADIX_DIGIT_TILE<K>;
+    const size_t whole_tiles = task.portion / RADIX_DIGIT_TILE<K> * RADIX_DIGIT_TILE<K>;
     const struct digit_run<K> run = {
-        sort, plan,
+        sort, task, plan,
             {states, states + states_bytes<K>(std::min(sort.count, whole_tiles)) / sizeof *states},
             whole_tiles, static_cast<unsigned>(multiprocessors)
     };
-    return make_plan<K, HAS_INDICES>(run, whole, error) &&
-           start_passes_of_count<K, HAS_INDICES>(run, error) && copy_back(run, error);
+    return make_plan<K, HAS_INDICES>(run, error) &&
+           start_passes_of_count<K, HAS_INDICES>(run, error) && copy_back(run, error) &&
+           mend(run, error);
 }
 
-bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_segments *whole,
-                      bool has_indices, void *memory, size_t portion, struct error *error)
+bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_digit_task *task,
+                      struct error *error)
 {
     if (sort->item_bytes == 4)
-        return sort_width<uint32_t, false>(*sort, whole, memory, portion, error);
+        return sort_width<uint32_t, false>(*sort, *task, error);
     if (sort->item_bytes > 8)
-        return sort_width<key_u128, true>(*sort, whole, memory, portion, error);
-    return has_indices ? sort_width<uint64_t, true>(*sort, whole, memory, portion, error)
-                       : sort_width<uint64_t, false>(*sort, whole, memory, portion, error);
+        return task->way == RADIX_DIGITS_AGAIN ? sort_width<key_u128, false>(*sort, *task, error)
+                                               : sort_width<key_u128, true>(*sort, *task, error);
+    return task->way == RADIX_DIGITS_ABOVE_INDEX ? sort_width<uint64_t, true>(*sort, *task, error)
+                                                 : sort_width<uint64_t, false>(*sort, *task, error);
 }
 
 size_t radix_digit_bytes(size_t count, unsigned item_bytes)

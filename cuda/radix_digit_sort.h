@@ -9,16 +9,36 @@
 #include <stdbool.h>
 
 struct radix_segments;
+struct radix_totals;
+struct radix_open;
 
-/* Starts to sort items of 4, 8 or 16 bytes; `scratch` is used. An empty segment `whole`, which is
- * on the device, says that there is nothing to do. has_indices: the low half of keys of 8 bytes
- * does not fall from one to the next, in the identical order, so that only the high half has to be
- * sorted; of 16 bytes it is the place, but for a constant. If that is not so, all is left as it is,
- * and the kernels write RADIX_NOTE_REFUSED to the note. `memory` is on the device, and aligned to
- * 256 bytes. A launch takes up to `portion` keys, RADIX_DIGIT_PORTION at the most and a tile at the
- * least. */
-bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_segments *whole,
-                      bool has_indices, void *memory, size_t portion, struct error *error);
+/* Which digits are done. */
+enum radix_digit_way {
+    /* Of keys of 8 bytes and of items, where these are few, the first ones that tell nearly all
+     * keys apart: runs that these leave are mended, and those that are too long listed as open. */
+    RADIX_DIGITS_OF_CODE,
+    RADIX_DIGITS_AGAIN,       /* all, after that; items have the index of their place then */
+    RADIX_DIGITS_ABOVE_INDEX, /* of keys of 8 bytes the upper half: the lower one does not fall from
+                                 one key to the next, in the identical order */
+};
+
+/* What is beside the items. */
+struct radix_digit_task {
+    enum radix_digit_way way;
+    const struct radix_segments *whole; /* on the device; empty: there is nothing to do */
+    void *memory;                       /* on the device, aligned to 256 bytes */
+    size_t portion; /* keys a launch takes: RADIX_DIGIT_PORTION at the most, a tile at the least */
+    struct radix_totals *totals; /* on the device; open: runs listed */
+    struct radix_open *open;     /* the list, with room for open_most */
+    unsigned open_most;
+};
+
+/* Starts to sort items of 4, 8 or 16 bytes; `scratch` is used. The index of items of 16 is their
+ * place, but for a constant. If indices are not what they are taken for, all is left as it is, and
+ * the kernels write RADIX_NOTE_REFUSED to the note. With a prefix, they write there how many runs
+ * are open, which is all that is not in order then; or RADIX_NOTE_AGAIN if these are too many. */
+bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_digit_task *task,
+                      struct error *error);
 
 /* Bytes of that memory, for any portion. */
 size_t radix_digit_bytes(size_t count, unsigned item_bytes);

@@ -51,6 +51,7 @@ struct radix_digit_pass {
     unsigned keys;         /* of the portion */
     unsigned index;        /* of the pass */
     unsigned portion;
+    bool is_again; /* places of items are those in them, and not where they lie */
     struct key_order order;
 };
 
@@ -178,14 +179,14 @@ __device__ __forceinline__ unsigned warp_digit_peers(unsigned digit)
 
 /* ranks[i]: how many keys of the warp before words[i] have its digit; counts[] of the warp, which
  * were 0, get how many have each. */
-template <typename W, unsigned N>
-__device__ __forceinline__ void warp_rank_digits(const W (&words)[N], unsigned shift,
+template <typename Digit, typename W, unsigned N>
+__device__ __forceinline__ void warp_rank_digits(const W (&words)[N], const Digit &digit_of,
                                                  unsigned *counts, unsigned (&ranks)[N])
 {
     const unsigned below = (1u << thread_lane()) - 1;
 #pragma unroll
     for (unsigned i = 0; i < N; i++) {
-        const unsigned digit = thread_digit(words[i], shift);
+        const unsigned digit = digit_of(words[i]);
         const unsigned peers = warp_digit_peers(digit);
         const unsigned before = static_cast<unsigned>(__popc(peers & below));
         ranks[i] = counts[digit] + before;
@@ -255,13 +256,21 @@ block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sum
     return own;
 }
 
-/* The places of the tile's keys. */
+/* The places of the tile's keys; items that are sorted again have them as indices. */
 template <typename K, unsigned N>
-__device__ __forceinline__ void thread_load_places(const struct radix_digit_side<K> &source,
-                                                   const struct radix_digit_tile &tile,
-                                                   uint32_t (&places)[N])
+__device__ __forceinline__ void
+thread_load_places(const struct radix_digit_side<K> &source, const struct radix_digit_tile &tile,
+                   bool is_again, uint64_t index_of_all, uint32_t (&places)[N])
 {
     const unsigned first_index = thread_first_index<K>();
+    if (source.is_items && is_again) {
+        thread_load_steps<4>(reinterpret_cast<const uint32_t *>(source.items + tile.first),
+                             first_index, tile, places);
+#pragma unroll
+        for (unsigned i = 0; i < N; i++)
+            places[i] -= static_cast<uint32_t>(index_of_all);
+        return;
+    }
     if (!source.is_items) {
         thread_load_steps<1>(source.places + tile.first, first_index, tile, places);
         return;
@@ -290,67 +299,62 @@ block_find_targets(const struct radix_digit_pass<K> &pass, const struct radix_di
 }
 
 /* Writes the tile, which is in order of digits, by write(index in the tile, target). */
-template <typename K, typename Shared, typename Write>
+template <typename K, typename Shared, typename Digit, typename Write>
 __device__ __forceinline__ void block_write_tile(const Shared &shared, unsigned count,
-                                                 unsigned shift, const Write &write)
+                                                 const Digit &digit_of, const Write &write)
 {
 #pragma unroll
     for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++) {
         const unsigned index = i * RADIX_DIGIT_THREADS + threadIdx.x;
         const typename radix_digit_word<K>::type word = shared.words[index];
-        const auto place = shared.targets[thread_digit(word, shift)] + index;
+        const auto place = shared.targets[digit_of(word)] + index;
         if (index < count)
             write(word, index, place);
     }
 }
 
 /* The same, to words and their places, or to items. */
-template <typename K, typename Shared>
+template <typename K, typename Shared, typename Digit>
 __device__ __forceinline__ void
 block_write_words(const Shared &shared, const struct radix_digit_side<K> &target,
-                  const struct radix_digit_tile &tile, unsigned shift, uint64_t first_index,
+                  const struct radix_digit_tile &tile, const Digit &digit_of, uint64_t first_index,
                   const struct key_order &order)
 {
     typedef typename radix_digit_word<K>::type W;
     typedef decltype(shared.targets[0] + 0u) Place;
     if constexpr (RADIX_HAS_PLACES<K>) {
         if (target.is_items)
-            block_write_tile<K>(shared, tile.count, shift,
+            block_write_tile<K>(shared, tile.count, digit_of,
                                 [&](W word, unsigned index, Place place) {
                                     target.items[place] = static_cast<K>(word) << 64 |
                                                           (first_index + shared.places[index]);
                                 });
         else
-            block_write_tile<K>(shared, tile.count, shift,
+            block_write_tile<K>(shared, tile.count, digit_of,
                                 [&](W word, unsigned index, Place place) {
                                     target.words[place] = word;
                                     target.places[place] = shared.places[index];
                                 });
     } else if (target.is_items && !key_order_is_identity(order)) {
-        block_write_tile<K>(shared, tile.count, shift, [&](W word, unsigned, Place place) {
+        block_write_tile<K>(shared, tile.count, digit_of, [&](W word, unsigned, Place place) {
             target.words[place] = static_cast<W>(key_order_decode(order, 8 * sizeof(W), word));
         });
     } else if (tile.is_full) {
-        block_write_tile<K>(shared, RADIX_DIGIT_TILE<K>, shift,
+        block_write_tile<K>(shared, RADIX_DIGIT_TILE<K>, digit_of,
                             [&](W word, unsigned, Place place) { target.words[place] = word; });
     } else {
-        block_write_tile<K>(shared, tile.count, shift,
+        block_write_tile<K>(shared, tile.count, digit_of,
                             [&](W word, unsigned, Place place) { target.words[place] = word; });
     }
 }
 
-template <typename K, typename Count>
-__global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
-    radix_digit_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
+/* A tile of the pass; digit_of(word): the digit of its key. */
+template <typename K, typename Shared, typename Digit>
+__device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K> &pass,
+                                                 struct radix_digit_plan *plan, Shared &shared,
+                                                 const Digit &digit_of)
 {
-    struct radix_digit_shared<K, Count> &shared =
-        *reinterpret_cast<struct radix_digit_shared<K, Count> *>(block_dynamic_shared());
     const unsigned passes = plan->passes, digit = plan->digits[pass.index];
-    if (threadIdx.x == 0)
-        shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
-    if (pass.index >= passes)
-        return;
-    const unsigned shift = digit * RADIX_DIGIT_BITS;
     const bool is_odd = pass.index % 2 != 0;
     const struct radix_digit_side<K> source = thread_digit_side(pass, is_odd, pass.index == 0);
     const struct radix_digit_side<K> target =
@@ -363,21 +367,21 @@ __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     typename radix_digit_word<K>::type words[RADIX_DIGIT_KEYS<K>];
     unsigned ranks[RADIX_DIGIT_KEYS<K>];
     thread_load_words(source, tile, pass.order, words);
-    warp_rank_digits(words, shift, own_counts, ranks);
+    warp_rank_digits(words, digit_of, own_counts, ranks);
     __syncthreads();
     const struct radix_digit_own own =
         block_sum_digits(shared.warp_counts, shared.warp_sums,
                          pass.states + tile.number * RADIX_DIGIT_VALUES + threadIdx.x);
 #pragma unroll
     for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++)
-        ranks[i] += own_counts[thread_digit(words[i], shift)];
+        ranks[i] += own_counts[digit_of(words[i])];
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++)
         shared.words[ranks[i]] = words[i];
     if constexpr (RADIX_HAS_PLACES<K>) {
         uint32_t places[RADIX_DIGIT_KEYS<K>]; /* on their way while the block looks back */
-        thread_load_places(source, tile, places);
+        thread_load_places(source, tile, pass.is_again, plan->first_index, places);
         block_find_targets(pass, tile, own, plan->firsts[digit], shared.targets);
 #pragma unroll
         for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++)
@@ -386,7 +390,30 @@ __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
         block_find_targets(pass, tile, own, plan->firsts[digit], shared.targets);
     }
     __syncthreads();
-    block_write_words(shared, target, tile, shift, plan->first_index, pass.order);
+    block_write_words(shared, target, tile, digit_of, plan->first_index, pass.order);
+}
+
+template <typename K, typename Count>
+__global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
+    radix_digit_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
+{
+    typedef typename radix_digit_word<K>::type W;
+    struct radix_digit_shared<K, Count> &shared =
+        *reinterpret_cast<struct radix_digit_shared<K, Count> *>(block_dynamic_shared());
+    if (pass.index >= plan->passes)
+        return;
+    if (threadIdx.x == 0)
+        shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
+    const unsigned shift = plan->digits[pass.index] * RADIX_DIGIT_BITS;
+    if constexpr (RADIX_HAS_CODE<K>)
+        if (plan->code.is_path) {
+            const uint64_t path = plan->code.path;
+            block_sort_digit(pass, plan, shared, [=](uint64_t word) {
+                return thread_digit(thread_path_code(word, path), shift);
+            });
+            return;
+        }
+    block_sort_digit(pass, plan, shared, [=](W word) { return thread_digit(word, shift); });
 }
 
 /* scratch -> items, after an odd number of passes. */

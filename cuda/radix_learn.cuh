@@ -183,15 +183,6 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree,
     return end;
 }
 
-/* Leaves the keys to another way, and nothing to do for the kernels that follow. */
-__device__ __forceinline__ void
-thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, unsigned long long way)
-{
-    whole->keys[0] = 0;
-    whole->tiles[RADIX_SEGMENTS] = 0;
-    totals->other_way = way;
-}
-
 /* Makes the model of each segment, and clears the segment's counts. A block for each segment. If it
  * CHOOSES, the segment is the whole array, and keys that are better sorted digit by digit are not
  * learned: it is made empty, and the totals say why. */

@@ -18,6 +18,8 @@ constexpr unsigned long long RADIX_NOTE_DIGITS = SIZE_MAX; /* to be sorted digit
 constexpr unsigned long long RADIX_NOTE_INDICES =
     SIZE_MAX - 1; /* so too; the low half is an index */
 constexpr unsigned long long RADIX_NOTE_REFUSED = SIZE_MAX - 2; /* not to be sorted so */
+/* To be sorted by all digits: of those that were done too many keys share a prefix. */
+constexpr unsigned long long RADIX_NOTE_AGAIN = SIZE_MAX - 3;
 
 /* Keys that a tile has room for. */
 constexpr unsigned RADIX_TILE_ROOM = RADIX_TILE_THREADS * RADIX_TILE_KEYS;

@@ -71,11 +71,18 @@ static bool radix_wants_digits(size_t count, unsigned item_bytes)
 
 /* ---- workspace ---- */
 
+/* Ranges that fit no tile. */
+static size_t radix_open_most(size_t count)
+{
+    return count / RADIX_TILE_ROOM + 1;
+}
+
 template <typename K>
 struct radix_workspace {
     struct radix_totals *totals;
     unsigned *answers; /* of the blocks that look whether all is in order */
     struct radix_segments *whole;
+    struct radix_open *open;
     void *digits;              /* for the sort digit by digit, in place of all that follows */
     radix_count *first_counts; /* of the first of two partitions */
     radix_count *counts;
@@ -85,7 +92,6 @@ struct radix_workspace {
     struct radix_dense_pack<K> *dense_packs; /* NULL if none are looked for */
     struct radix_pack *left_packs;           /* of items; else NULL */
     struct radix_range<K> *ranges;
-    struct radix_open *open;
     size_t bytes;
 };
 
@@ -113,13 +119,14 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
                                                      void *memory) {
     const size_t buckets = static_cast<size_t>(plan.segments) * RADIX_WAYS;
     const size_t packs = std::min(buckets, radix_packs_at_most(count, plan.aim, plan.segments));
-    const size_t ranges = count / RADIX_TILE_ROOM + 1;
+    const size_t ranges = radix_open_most(count);
     size_t used = 0;
     struct radix_workspace<K> work = {
     };
     work.totals = workspace_take<struct radix_totals>(memory, &used, 1);
     work.answers = workspace_take<unsigned>(memory, &used, RADIX_ORDER_ANSWERS);
     work.whole = workspace_take<struct radix_segments>(memory, &used, 1);
+    work.open = workspace_take<struct radix_open>(memory, &used, ranges);
     work.digits = workspace_take<unsigned char>(memory, &used, 0);
     const size_t digits_end =
         used + (radix_may_be_digits(count, sizeof(K)) ? radix_digit_bytes(count, sizeof(K)) : 0);
@@ -133,7 +140,6 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     if (RADIX_HAS_VALUES<K>)
         work.left_packs = workspace_take<struct radix_pack>(memory, &used, packs);
     work.ranges = workspace_take<struct radix_range<K>>(memory, &used, ranges);
-    work.open = workspace_take<struct radix_open>(memory, &used, ranges);
     work.bytes = std::max(used, digits_end);
     return work;
 }

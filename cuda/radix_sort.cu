@@ -119,6 +119,12 @@ static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, 
             RADIX_FIRST_ROOT_RARITY_BITS, run.sort.order, run.work.first_counts, chooses
     };
     return radix_count_step(run, step, error) &&
+           (!chooses || !RADIX_HAS_VALUES<K> ||
+            launch_kernel(radix_launch(run, "radix_doubt_kernel", 1, RADIX_WAYS, 0), error,
+                          radix_doubt_kernel<K>, step.source, step.segments,
+                          static_cast<const struct radix_model<K> *>(run.work.models),
+                          step.encoding, static_cast<const radix_count *>(step.counts),
+                          run.work.totals)) &&
            launch_kernel(radix_launch(run, "radix_scan_kernel", 1, RADIX_WAYS, 0), error,
                          radix_scan_kernel<K>, step.segments, step.counts, run.work.segments) &&
            radix_partition_step(run, step, error);
@@ -248,11 +254,19 @@ static bool radix_start_whole(const struct radix_run<K> &run, bool may_be_ordere
 
 /* Sorts digit by digit, unless the whole is an empty segment. */
 template <typename K>
-static bool radix_start_digits(const struct radix_run<K> &run, bool has_indices,
+static bool radix_start_digits(const struct radix_run<K> &run, enum radix_digit_way way,
                                struct error *error)
 {
-    return radix_digit_sort(&run.sort, run.work.whole, has_indices, run.work.digits,
-                            RADIX_DIGIT_PORTION, error);
+    struct radix_digit_task task = {};
+    task.way = way;
+    task.whole = run.work.whole;
+    task.memory = run.work.digits;
+    task.portion = RADIX_DIGIT_PORTION;
+    task.totals = run.work.totals;
+    task.open = run.work.open;
+    task.open_most =
+        static_cast<unsigned>(std::min(radix_open_most(run.sort.count), RADIX_MEND_OPEN_MOST));
+    return radix_digit_sort(&run.sort, &task, error);
 }
 
 /* Sorts by models; if it `chooses`, it may note that keys are better sorted digit by digit, and do
@@ -289,7 +303,7 @@ static bool radix_start(const struct cuda_sort &sort, struct error *error)
     if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, true, error))
         return false;
     if (radix_wants_digits(sort.count, sizeof(K)))
-        return radix_start_digits(run, sizeof(K) > sizeof(uint64_t), error);
+        return radix_start_digits(run, RADIX_DIGITS_OF_CODE, error);
     return radix_start_learned(run, radix_may_be_digits(sort.count, sizeof(K)), error);
 }
 
@@ -297,12 +311,14 @@ static bool radix_start(const struct cuda_sort &sort, struct error *error)
 template <typename K>
 static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct error *error)
 {
-    const bool has_indices = sizeof(K) > sizeof(uint64_t) || note == RADIX_NOTE_INDICES;
+    const enum radix_digit_way way = note == RADIX_NOTE_INDICES ? RADIX_DIGITS_ABOVE_INDEX
+                                     : note == RADIX_NOTE_AGAIN ? RADIX_DIGITS_AGAIN
+                                                                : RADIX_DIGITS_OF_CODE;
     struct radix_run<K> run;
     if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, false, error))
         return false;
     return note == RADIX_NOTE_REFUSED ? radix_start_learned(run, false, error)
-                                      : radix_start_digits(run, has_indices, error);
+                                      : radix_start_digits(run, way, error);
 }
 
 /* One more round: for the `count` ranges that are open, as many at a time as there are models, or
@@ -310,7 +326,7 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
 template <typename K>
 static bool radix_start_round(const struct cuda_sort &sort, size_t count, struct error *error)
 {
-    if (count >= RADIX_NOTE_REFUSED)
+    if (count >= RADIX_NOTE_AGAIN)
         return radix_start_other<K>(sort, count, error);
     struct radix_run<K> run;
     if (!radix_prepare(sort, &run, error))

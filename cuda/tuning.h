@@ -204,6 +204,25 @@ constexpr size_t RADIX_DIGIT_PORTION = (size_t)1 << 28;
 constexpr unsigned RADIX_DIGIT_COUNT_THREADS = 1024;
 constexpr unsigned RADIX_DIGIT_COUNT_BLOCKS = 2;
 
+/* The choice of a code (radix_code.cuh): threads that sort a sample, 8 keys each; how many keys may
+ * have one code in the mean, where the sample shows it, and how many of its neighbours at the most.
+ */
+constexpr unsigned RADIX_CODE_THREADS = 1024;
+constexpr unsigned RADIX_CODE_SAMPLE_BITS = 13;
+constexpr unsigned RADIX_CODE_MEAN = 4;
+constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
+
+/* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
+ * at first; and the part of all keys, one in so many, that runs left over may have. */
+constexpr unsigned RADIX_MEND_THREADS = 256;
+constexpr unsigned RADIX_MEND_BLOCKS = 4;
+constexpr unsigned RADIX_MEND_FEW = 64;
+constexpr unsigned RADIX_MEND_SHORT = 16; /* keys to each side that are just gone through */
+constexpr unsigned RADIX_MEND_MOST = 256; /* keys of a run that is mended */
+static_assert(RADIX_MEND_MOST % RADIX_MEND_THREADS == 0, "whole rows");
+constexpr size_t RADIX_MEND_OPEN_RARITY = 8;
+constexpr size_t RADIX_MEND_OPEN_MOST = 4096; /* as many rounds of models are short */
+
 /* Fewer keys than this are not worth a choice, which costs a wait if it is for digits. More than
  * 2^30 leave buckets too large for a tile after two partitions. */
 constexpr size_t RADIX_DIGIT_LEAST = (size_t)1 << 20;

@@ -22,6 +22,10 @@ struct mapped_file;
 /* Below this, starting threads costs more than they bring. */
 #define MAPPED_FILE_MIN ((size_t)16 << 20)
 
+/* By how many threads at most a file on that file system is written faster through a mapping; 0: by
+ * none. */
+unsigned mapped_file_writers(int file);
+
 /* Maps the first `bytes` bytes, more than 0 and no more than INT64_MAX, of an empty file that is
  * open for reading and writing, and whose space is wanted that far. is_seen: the file becomes
  * longer step by step, so that who looks at one that was not finished sees about what was written;

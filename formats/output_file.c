@@ -18,13 +18,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 /* Handed to write(2) at a time, so that somebody who looks on sees how far it is. */
@@ -109,39 +107,6 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
     return opened;
 }
 
-/* The file systems that are written faster through a mapping, and by how many threads at most. All
- * others are written by write(2): space taken ahead may not mean there that a page can be had.
- * 4 GB, 16 cores of an Intel Xeon, 2026-11-20, GB/s:
- *
- *                                      tmpfs                     ext4
- *   write(2), any number of threads    2.9                       4.2
- *   fallocate, then write(2)           3.1                       5.0
- *   fallocate, then a mapping, by
- *     1, 2, 4, 8, 16 threads           1.6, 2.7, 4.0, 5.5, 6.8   3.3, 5.4, 8.4, 2.1, 2.1
- *     16, without fallocate's time     17                        -
- *
- * On two cores a mapping is slower: tmpfs 0.7 for 1.4, ext4 2 for 4. XFS is taken to be as ext4. */
-static const struct mapped_way {
-    long file_system; /* f_type of statfs(2) */
-    unsigned writers;
-} mapped_ways[] = {
-    {TMPFS_MAGIC, OUTPUT_WRITERS_MAX},
-    {EXT4_SUPER_MAGIC, 4}, /* also ext2's and ext3's, where fallocate says that it cannot */
-    {XFS_SUPER_MAGIC, 4},
-};
-
-/* The row for the file's file system; NULL if there is none. */
-static const struct mapped_way *find_mapped_way(int file)
-{
-    struct statfs status;
-    if (fstatfs(file, &status) != 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof mapped_ways / sizeof mapped_ways[0]; i++)
-        if ((long)status.f_type == mapped_ways[i].file_system)
-            return &mapped_ways[i];
-    return NULL;
-}
-
 /* True if it is a file that the shell has just made for us to write to. Not one that has content,
  * where the output may begin in the midst of a page, or that is appended to, as others may do that
  * too. */
@@ -191,14 +156,17 @@ static bool is_followed(const struct output_file *output)
 }
 
 /* Leaves the file as long as what is whole of it, which gives back the space behind; who writes to
- * standard output next goes on there. Where nothing is written yet, others may have. False with
- * errno. As a signal handler may. */
+ * standard output next goes on there. Where nothing is written yet, others may have; and where all
+ * is, others may at this very moment, and there is nothing to be done. False with errno. As a
+ * signal handler may. */
 static bool cut_off(const struct output_file *output, uint64_t bytes)
 {
     struct stat status;
     if (output->expected == 0)
         return fstat(output->file, &status) == 0 &&
                (status.st_size != 0 || ftruncate(output->file, 0) == 0);
+    if (output->shared > 0 && bytes == output->expected)
+        return true;
     return is_followed(output) ||
            (ftruncate(output->file, (off_t)bytes) == 0 &&
             (output->shared == 0 || lseek(output->shared, (off_t)bytes, SEEK_SET) >= 0));
@@ -270,12 +238,36 @@ static bool map_file(struct output_file *output)
     return mapped;
 }
 
-/* The way in which so many bytes would be written through a mapping; NULL: by write(2). */
-static const struct mapped_way *choose_mapped_way(const struct output_file *output, uint64_t bytes,
-                                                  unsigned threads)
+/* Undoes claim_file, where it cannot be mapped: a signal could not cut the file off while other
+ * threads go on to write to it by write(2). Not if somebody has written behind it already. */
+static void give_back_file(struct output_file *output)
 {
-    const bool pays = bytes >= MAPPED_FILE_MIN && threads >= OUTPUT_WRITERS_MIN;
-    return pays ? find_mapped_way(output->file) : NULL;
+    sigset_t old_mask;
+    struct file_space *const space = output->space;
+    if (output->shared == 0)
+        return;
+    if (space)
+        file_space_halt(space);
+    ending_begin_change(&old_mask);
+    output->space = NULL;
+    if (!is_followed(output) && cut_off(output, 0)) {
+        close(output->file);
+        output->file = output->shared;
+        output->shared = 0;
+        output->expected = 0;
+        set_unfinished(NULL);
+    }
+    ending_end_change(&old_mask);
+    file_space_close(space);
+}
+
+/* By how many threads so many bytes would be written through a mapping; 0: by write(2). */
+static unsigned choose_writers(const struct output_file *output, uint64_t bytes, unsigned threads)
+{
+    if (bytes < MAPPED_FILE_MIN || threads < OUTPUT_WRITERS_MIN)
+        return 0;
+    const unsigned most = mapped_file_writers(output->file);
+    return threads < most ? threads : most;
 }
 
 static bool is_begun(const struct output_file *output)
@@ -289,13 +281,13 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
     if (is_begun(output) || bytes > INT64_MAX)
         return;
     if (!output->space && !output->target) {
-        if (!choose_mapped_way(output, bytes, threads) || !is_new_file(output))
+        if (!choose_writers(output, bytes, threads) || !is_new_file(output))
             return;
         ending_begin_change(&old_mask);
         set_unfinished(output);
         ending_end_change(&old_mask);
     }
-    if (output->space || choose_mapped_way(output, bytes, threads))
+    if (output->space || choose_writers(output, bytes, threads))
         (void)take_space(output, bytes); /* only a help */
 }
 
@@ -305,9 +297,13 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
         return;
     if (output->target)
         output->expected = bytes;
-    const struct mapped_way *const way = choose_mapped_way(output, bytes, threads);
-    if (way && claim_file(output, bytes) && map_file(output))
-        output->writers = threads < way->writers ? threads : way->writers;
+    const unsigned writers = choose_writers(output, bytes, threads);
+    if (writers == 0 || !claim_file(output, bytes))
+        return;
+    if (map_file(output))
+        output->writers = writers;
+    else
+        give_back_file(output);
 }
 
 uint64_t output_file_claim(struct output_file *output, size_t bytes)

@@ -25,6 +25,7 @@
 #include "formats/descriptor.h"
 #include "formats/frame_writer.h"
 #include "formats/output_file.h"
+#include "formats/source.h"
 #include "formats/spill.h"
 
 #include <errno.h>
@@ -383,6 +384,11 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
 bool sink_replaces(const struct sink *sink)
 {
     return sink->output.target != NULL;
+}
+
+bool sink_writes_to(const struct sink *sink, const struct source *source)
+{
+    return !sink_replaces(sink) && source_is_file(source, sink->output.file);
 }
 
 void sink_expect(struct sink *sink, uint64_t bytes)

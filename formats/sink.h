@@ -49,6 +49,10 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
 /* Whether it is a new file that takes another's place, or a free one, in the end. */
 bool sink_replaces(const struct sink *sink);
 
+/* Whether what is written goes to the very file that the source reads. */
+struct source;
+bool sink_writes_to(const struct sink *sink, const struct source *source);
+
 /* Tells, before anything is written, that about so many bytes will come, to standard output exactly
  * so many; more than INT64_MAX: not known. Of a large plain file the space is then taken behind the
  * caller's back, and several threads write. A hint, of which the first stays; what fails is a

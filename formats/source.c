@@ -243,12 +243,19 @@ bool source_open_file(int file, const char *name, const struct codec *codec, uns
     return begin(source, copy, codec, out, error);
 }
 
+bool source_is_file(const struct source *source, int file)
+{
+    struct stat status;
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_dev == source->input.device && status.st_ino == source->input.inode;
+}
+
 void source_park(struct source *source)
 {
-    if (source->input.is_sized && !source->input.is_run && !source->frames &&
-        !source->is_standard_input) {
+    const bool can_be_opened_again =
+        source->input.is_sized && !source->frames && !source->is_standard_input;
+    if (!source->input.is_run && (can_be_opened_again || source->ended))
         input_file_park(&source->input);
-    }
 }
 
 bool source_open_run(const struct spill_run *run, struct source **out, struct error *error)

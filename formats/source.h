@@ -36,9 +36,12 @@ bool source_open_file(int file, const char *name, const struct codec *codec, uns
 /* The name for messages: the path, or "standard input". */
 const char *source_name(const struct source *source);
 
+/* Whether it is a regular file, and the one that is open there. */
+bool source_is_file(const struct source *source, int file);
+
 /* From now on the file is open only while it is read, for more inputs than a process may have open;
  * if it is not the same file any more when it is opened again, reading fails. Only plain regular
- * files can be closed: any other source stays as it is. */
+ * files can be closed, and what has been read to its end: any other source stays as it is. */
 void source_park(struct source *source);
 
 /* The codec that decodes the bytes; codecs[0] (plain) if none. */

@@ -107,6 +107,33 @@ cat many/* | sort -n >expected
 ok_output 'more inputs than files that may be open, to be sorted' expected -- \
     bash -c 'ulimit -n 64; "$0" -n "$@"' "$GPUSORT" many/*
 
+for i in {1..100}; do : >many/empty."$i"; done
+ok_output 'more inputs with nothing in them than files that may be open' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n -m --format=text "$@"' "$GPUSORT" many/*
+ok_output 'the same, to be sorted' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n --format=text "$@"' "$GPUSORT" many/*
+
+# ---- what is written to while it is read ---------------------------------------------------------
+
+# More than is in memory of an input; a limit, so that what reads what it writes comes to an end.
+count=$(full_or_small 3000000 1500000)
+seq 0 2 "$count" >even
+seq 1 2 "$count" >odd
+ok_writes_to_input() {
+    local name=$1 expected=$2
+    shift 2
+    ok "$name" bash -c 'ulimit -f 100000; '"$*" "$GPUSORT"
+    ok_same_bytes "$name" self "$expected"
+}
+sort -n -m even odd >expected
+cp even self
+ok_writes_to_input 'an input that is appended to' <(cat even expected) '"$0" -n -m self odd >>self'
+cp even self
+ok_writes_to_input 'an input that is written over' expected '"$0" -n -m self odd 1<>self'
+cp even self
+ok_writes_to_input 'the same as standard input' <(cat even expected) '"$0" -n -m - odd <self >>self'
+rm even odd self
+
 # ---- what is refused -----------------------------------------------------------------------------
 
 printf '1\n2\nx\n' >words

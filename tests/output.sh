@@ -258,8 +258,10 @@ ok_prints 'a closed pipe with SIGPIPE ignored is an error, raw numbers' \
 set -o pipefail
 head -c 20000000 /dev/zero | tr '\0' 'x' >large
 built=$(dirname "$GPUSORT")/tests
+has_faults=no
 if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] &&
     ! grep -q __asan_init "$GPUSORT"; then
+    has_faults=yes
     by_four() { LD_PRELOAD=$built/fault_library.so "$built/gpusort_apart" --parallel=4 "$@"; }
 else
     by_four() { "$GPUSORT" --parallel=4 "$@"; }
@@ -298,6 +300,30 @@ ok_same_bytes 'what has no room is no gap' got <(head -c "$(stat -c %s got)" lar
 { echo before && ones; } >got
 ones >>got
 ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)
+
+# What is whole is left alone, as others may write behind it at that moment; and where the file
+# system has no fallocate(2), nobody's place is moved before there is something there.
+if [ "$has_faults" = yes ]; then
+    FAULT_CALLS=$work/log/calls ones >got
+    ok 'the end of what is whole is not moved' bash -c '! grep -q "^ftruncate " "$0"' "$work/log/calls"
+    FAULT=fallocate:1+:95 ones >got
+    ok_same_bytes 'a file system without fallocate(2)' got large
+    seq 1000000 3999999 >lines
+    for _ in 1 2 3; do
+        {
+            LD_PRELOAD=$built/fault_library.so FAULT=fallocate:1+:95 "$built/gpusort_apart" \
+                --parallel=4 --device=cpu -n lines &
+            until [ -s got ]; do :; done
+            kill -KILL $! || true
+            wait $! 2>/dev/null || true
+            echo behind
+        } >got 2>/dev/null
+        cmp got <(head -c "$(($(stat -c %s got) - 7))" lines && echo behind) || true
+    done >"$work/log/problems" 2>&1
+    pass_unless_said 'what comes behind one that is killed there' "$work/log/problems"
+else
+    skip 'calls that are looked at' 'not in this build'
+fi
 head -c 30000000 /dev/zero >got
 ones 1<>got
 ok_same_bytes 'what is longer' got <(cat large <(head -c 10000000 /dev/zero))

@@ -160,6 +160,8 @@ add_gpu_tests() {
     add_test counting_matrix "$build/tests/counting_matrix"
     add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
+    add_sanitizer_test memcheck digits "$build/tests/digits_matrix" 0
+    add_sanitizer_test racecheck digits "$build/tests/digits_matrix" 0
     add_test top_matrix "$build/tests/top_matrix" 300007
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_test runs_matrix "$build/tests/runs_matrix"

@@ -127,6 +127,7 @@ static void check_merges(const struct merge_case *c, size_t files)
 /* What the lines of a file are. */
 enum arrangement {
     SORTED,
+    IN_A_ROW,     /* sorted, and each file behind the one before it */
     SORTED_TWICE, /* sorted lines, and the same ones once more: out of order in one place */
     UNSORTED
 };
@@ -142,6 +143,16 @@ static void arrange_file(const char *options, const char *name, enum arrangement
         assert_int_equal(system(command), 0);
 }
 
+/* Deals the lines of so many files out again. */
+static void put_in_a_row(const char *options, size_t files)
+{
+    char command[200];
+    snprintf(command, sizeof command,
+             "LC_ALL=C sort %s [0-9] -o all && split -n l/%zu -d -a 1 all '' && rm all", options,
+             files);
+    assert_int_equal(system(command), 0);
+}
+
 static void merge_all_cases(enum arrangement arrangement)
 {
     const size_t counts[] = {1, 2, 3, FILES_MAX};
@@ -153,6 +164,8 @@ static void merge_all_cases(enum arrangement arrangement)
                 make_file(name, random_next(&seed) % 4 ? random_next(&seed) % 150 : 0, &seed);
                 arrange_file(merge_cases[i].options, name, arrangement);
             }
+            if (arrangement == IN_A_ROW)
+                put_in_a_row(merge_cases[i].options, counts[k]);
             check_merges(&merge_cases[i], counts[k]);
             for (size_t file = 0; file < counts[k]; file++)
                 remove((char[]){(char)('0' + file), 0});
@@ -164,6 +177,12 @@ static void test_sorted_files(void **state)
 {
     (void)state;
     merge_all_cases(SORTED);
+}
+
+static void test_files_in_a_row(void **state)
+{
+    (void)state;
+    merge_all_cases(IN_A_ROW);
 }
 
 static void test_files_sorted_twice(void **state)
@@ -182,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sorted_files),
+        cmocka_unit_test(test_files_in_a_row),
         cmocka_unit_test(test_files_sorted_twice),
         cmocka_unit_test(test_unsorted_files),
     };
