@@ -148,7 +148,13 @@ static bool copy_back(const struct digit_run<K> &run, struct error *error)
                          run.sort.count, static_cast<const struct radix_digit_plan *>(run.plan));
 }
 
-/* The states make room for the claims: those of a portion have as much as 2^37 keys need. */
+/* The states of a portion make room for the claims, a bit each. */
+template <typename K>
+constexpr bool RADIX_CLAIMS_FIT = ((size_t)1 << 37) / RADIX_MEND_MOST / 8 <=
+                                  2 * (RADIX_DIGIT_PORTION / RADIX_DIGIT_TILE<K>)*RADIX_DIGIT_VALUES
+                                      * sizeof(unsigned);
+static_assert(RADIX_CLAIMS_FIT<uint64_t> && RADIX_CLAIMS_FIT<key_u128>, "of 2^37 keys");
+
 template <typename K>
 static bool mend(const struct digit_run<K> &run, struct error *error)
 {
