@@ -23,7 +23,9 @@ HOST_DEVICE static inline uint64_t check_mix_pair(uint64_t key, uint64_t index)
 }
 
 /* Of an item of a line, of which the index is proved otherwise: a key that changes always changes a
- * sum of these, and so do keys that change places, but for one chance in many. */
+ * sum of these. Keys that change places do unless the product of how far the two keys and the two
+ * indices are apart is a multiple of 2^63: most do, but not where keys differ in their top bits
+ * alone and lines are all of one length, a power of two. */
 HOST_DEVICE static inline uint64_t check_bind_pair(uint64_t key, uint64_t index)
 {
     return key * (2 * index + 1);
@@ -37,8 +39,9 @@ HOST_DEVICE static inline uint32_t check_mix_narrow(uint32_t x)
 }
 
 /* What the 8 bytes of word `i` of a text, the first one lowest, are multiplied by in the sum of the
- * text. Odd, so that a word that changes always changes the sum; and the sum of a word cut in two
- * is that of both parts, with zeros for the bytes that are the other's. */
+ * text. Odd, so that a word that changes always changes the sum, as words that change places do,
+ * but for some that differ in their top byte alone; and the sum of a word cut in two is that of
+ * both parts, with zeros for the bytes that are the other's. */
 #define CHECK_TEXT_STEP 0x9e3779b97f4a7c15u
 HOST_DEVICE static inline uint64_t check_text_factor(uint64_t i)
 {

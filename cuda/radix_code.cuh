@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(RADIX_CODE_THREADS)
     const unsigned last = thread_last_digit(block_find_live(row));
     bool is_prefix = true;
     for (unsigned digit = 0; digit < RADIX_DIGITS_MOST; digit++) {
-        const unsigned shift = digit * RADIX_DIGIT_BITS + coarser;
+        const unsigned shift = min(digit * RADIX_DIGIT_BITS + coarser, 63u);
         const unsigned collisions =
             block_count_collisions(row, [=](uint64_t key) { return key >> shift; });
         if (threadIdx.x == 0)
