@@ -58,7 +58,12 @@ sum_by_vectors(const struct check_lines *lines, const unsigned char *text)
             place += bytes;
         }
     }
-    return (uint64_t)_mm512_reduce_add_epi64(sum);
+    /* By hand: the header's sum is one of signed numbers, which must not overflow. */
+    const __m256i half =
+        _mm256_add_epi64(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1));
+    const __m128i pair =
+        _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return (uint64_t)_mm_cvtsi128_si64(pair) + (uint64_t)_mm_extract_epi64(pair, 1);
 }
 
 #endif
