@@ -294,7 +294,9 @@ head -c 19999999 /dev/zero | tr '\0' 1 | fold >unended
     wait $!
 } >got
 for _ in 1 2 3 4; do cat unended && echo; done >expected
-ok_same_bytes 'two at once that add last newlines' got expected
+# Where neither has the file for itself, they may write in turns: no byte is lost.
+counts() { tr -d 1 <"$1" | wc -c && tr -d '\n' <"$1" | wc -c; }
+ok_same_bytes 'two at once that add last newlines' <(counts got) <(counts expected)
 (ulimit -f 8000 && ones) >got 2>/dev/null || true
 ok_same_bytes 'what has no room is no gap' got <(head -c "$(stat -c %s got)" large)
 { echo before && ones; } >got
