@@ -7,35 +7,14 @@
  */
 #include "core/check_line.h"
 
-#if defined __x86_64__ && defined __has_include
-#    if __has_include(<sys/platform/x86.h>)
-#        define HAVE_VECTOR_CODE
-#    endif
-#endif
+#include "core/vector_units.h"
 
 #ifdef HAVE_VECTOR_CODE
 
-/* GCC 12 takes the undefined lanes that its own header passes for a mistake (its bug 105593). */
-#    pragma GCC diagnostic push
-#    pragma GCC diagnostic ignored "-Wuninitialized"
-#    ifndef __clang__
-#        pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#    endif
-#    include <immintrin.h>
-#    pragma GCC diagnostic pop
-#    include <sys/platform/x86.h>
-
 #    define VECTOR_BYTES ((size_t)64)
 
-/* The C library is asked for what a user may have switched off. */
-static bool has_vector_units(void)
-{
-    return CPU_FEATURE_ACTIVE(AVX512F) && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi2");
-}
-
-__attribute__((target("avx512f,avx512bw,avx512dq,bmi2"))) static uint64_t
-sum_by_vectors(const struct check_lines *lines, const unsigned char *text)
+VECTOR_CODE static uint64_t sum_by_vectors(const struct check_lines *lines,
+                                           const unsigned char *text)
 {
     const __m512i one = _mm512_set1_epi64(1);
     const __m512i steps = _mm512_mullo_epi64(_mm512_set1_epi64((long long)CHECK_TEXT_STEP),

@@ -3,7 +3,7 @@
 
 #include "core/backend.h"
 #include "cpu/radix_kernels.h"
-#include "cpu/vector_units.h"
+#include "cpu/vector_order.h"
 
 #include <string.h>
 

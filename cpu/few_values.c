@@ -1,7 +1,7 @@
 /* few_values.c - see few_values.h. */
 #include "cpu/few_values.h"
 
-#include "cpu/vector_units.h"
+#include "core/vector_units.h"
 
 #include <string.h>
 

@@ -17,11 +17,11 @@
  */
 #include "cpu/radix_sort.h"
 
+#include "core/vector_units.h"
 #include "cpu/counting_sort.h"
 #include "cpu/radix_kernels.h"
 #include "cpu/radix_partition.h"
 #include "cpu/vector_sort.h"
-#include "cpu/vector_units.h"
 
 #include <stdint.h>
 

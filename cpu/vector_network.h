@@ -18,7 +18,7 @@
 #define CPU_VECTOR_NETWORK_H
 
 #include "core/backend.h"
-#include "cpu/vector_units.h"
+#include "cpu/vector_order.h"
 
 #ifdef HAVE_VECTOR_CODE
 

@@ -1,5 +1,5 @@
 /* vector_units.c - see vector_units.h. */
-#include "cpu/vector_units.h"
+#include "core/vector_units.h"
 
 #ifdef HAVE_VECTOR_CODE
 
