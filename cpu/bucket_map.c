@@ -113,8 +113,7 @@ static size_t vector_map_width(unsigned width, const void *items, size_t count,
 #endif
 
 /* Asks for the block behind this one, which is mapped while the buckets of this are counted or
- * filled: the processor's own prefetch starts anew with each block. Count and scatter of 1e8 f64,
- * two cores of an AMD EPYC (Zen 5), 2026-11: 272 ms to sort without, 245 with. */
+ * filled: the processor's own prefetch starts anew with each block. */
 static void fetch_next_block(unsigned width, const void *items, size_t count)
 {
     const unsigned char *next = (const unsigned char *)items + count * width;

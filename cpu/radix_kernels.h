@@ -20,9 +20,9 @@ extern "C" {
 #define CACHE_LINE_BYTES 64
 
 /* Buckets are written so much at a time, past the caches: the longer the pieces, the nearer memory
- * comes to what it takes in a row. 1e8 f64, two cores of an AMD EPYC (Zen 5), 2026-11: 294 ms to
- * sort with 128 bytes, 277 with 256, 267 with 512 and half as many buckets; 4e8 f64: 1.08 s with
- * 256, 1.04 with 512; 1e8 key_index: 0.46 and 0.44. */
+ * comes to what it takes in a row. 1e8 f64, two cores of an AMD EPYC (Zen 5), 2026-11, the least of
+ * a few runs: 294 ms to sort with 128 bytes, 277 with 256, 267 with 512 and half as many buckets;
+ * 4e8 f64: 1.08 s with 256, 1.04 with 512; 1e8 key_index: 0.46 and 0.44. */
 #define RADIX_LINE_BYTES 512
 
 /* The ordered bits of the key of items[index]. Widths from 4. */
