@@ -6,6 +6,7 @@
 #   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
 #   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB, and
 #                   bench_cpu, which times the CPU's sort beside VQSort and TBB where they are there
+#   make completions  make the completions anew, after a change of the options
 #   make install    into $(DESTDIR)$(prefix)
 #   make uninstall dist clean distclean
 #
@@ -83,11 +84,8 @@ endif
 simt_objects := $(BUILD)/core/backends.cuda.o \
 	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
 
-# What completes its command line, made from what it says of itself.
-completions := $(addprefix $(BUILD)/completions/,gpusort.bash _gpusort gpusort.fish)
-
-.PHONY: all check check-gpu simt bench install uninstall dist clean distclean FORCE
-all: gpusort $(completions)
+.PHONY: all check check-gpu simt bench completions install uninstall dist clean distclean FORCE
+all: gpusort
 ifneq ($(CUDA),1)
 	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
 endif
@@ -99,8 +97,10 @@ gpusort: $(BUILD)/gpusort
 $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-$(completions) &: $(BUILD)/gpusort completions/make_completions.sh
-	completions/make_completions.sh $< $(BUILD)/completions
+# Stored, as a gpusort that is built for another machine cannot be asked for its options here. The
+# one with the stand-in has all paths.
+completions: $(BUILD)/simt/gpusort
+	completions/make_completions.sh $< completions
 
 simt: $(addprefix $(BUILD)/simt/,gpusort many_runs $(matrices) bench_sort simt_selftest)
 $(BUILD)/simt/many_runs: $(many_objects) $(host_objects) $(simt_objects)
@@ -229,13 +229,13 @@ endif
 bash_dir = $(datadir)/bash-completion/completions
 zsh_dir = $(datadir)/zsh/site-functions
 fish_dir = $(datadir)/fish/vendor_completions.d
-install: $(if $(wildcard $(BUILD)/completions/_gpusort),,all)
+install: $(if $(wildcard $(BUILD)/gpusort),,all)
 	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(bash_dir) $(zsh_dir) $(fish_dir))
 	install -m 755 $(BUILD)/gpusort $(DESTDIR)$(bindir)/gpusort
 	install -m 644 man/gpusort.1 $(DESTDIR)$(mandir)/man1/gpusort.1
-	install -m 644 $(BUILD)/completions/gpusort.bash $(DESTDIR)$(bash_dir)/gpusort
-	install -m 644 $(BUILD)/completions/_gpusort $(DESTDIR)$(zsh_dir)/_gpusort
-	install -m 644 $(BUILD)/completions/gpusort.fish $(DESTDIR)$(fish_dir)/gpusort.fish
+	install -m 644 completions/gpusort.bash $(DESTDIR)$(bash_dir)/gpusort
+	install -m 644 completions/_gpusort $(DESTDIR)$(zsh_dir)/_gpusort
+	install -m 644 completions/gpusort.fish $(DESTDIR)$(fish_dir)/gpusort.fish
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(bindir)/gpusort $(mandir)/man1/gpusort.1 \

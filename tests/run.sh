@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
-for_the_stand_in=(argsort cli device external faults input pipes proof soak stats text_device top)
+for_the_stand_in=(argsort cli completions device external faults input pipes proof soak stats text_device top)
 for_any_device=(fuzz sort_cases)
 
 # The stand-in and the sanitizers are slow: the most numbers in an array of the device matrix there.
