@@ -31,11 +31,13 @@ NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc
 CUDA ?= $(if $(NVCC),1,0)
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 # The GPU of this machine if there is one; otherwise the data centre GPUs since 2020, and PTX from
-# which a driver makes code for newer ones.
-NVCC_GENCODE ?= $(if $(shell nvidia-smi -L 2>/dev/null),-arch=native,\
-	-gencode=arch=compute_80$(comma)code=sm_80 \
-	-gencode=arch=compute_90$(comma)code=[sm_90$(comma)compute_90])
+# which a driver makes code for newer ones. Asked once, as it may take a second.
+ifeq ($(CUDA),1)
 comma := ,
+NVCC_GENCODE := $(or $(NVCC_GENCODE),$(if $(shell nvidia-smi -L 2>/dev/null),-arch=native,\
+	-gencode=arch=compute_80$(comma)code=sm_80 \
+	-gencode=arch=compute_90$(comma)code=[sm_90$(comma)compute_90]))
+endif
 
 ifneq ($(SANITIZE),)
 SANITIZE_FLAGS = -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -138,7 +140,7 @@ peer_flags = $(foreach peer,HWY:libhwy-contrib TBB:tbb,$(shell \
 $(BUILD)/bench/bench_cpu: $(bench_objects) $(host_objects) $(BUILD)/core/backends.cpu.o \
 		$(BUILD)/bench/bench_cpu.cc.o $(BUILD)/bench/cpu_peers.cc.o
 	$(link) -o $@ $^ $(filter-out -D%,$(call peer_flags,--libs)) $(libraries)
-$(BUILD)/bench/cpu_peers.cc.o: bench/cpu_peers.cc
+$(BUILD)/bench/cpu_peers.cc.o: bench/cpu_peers.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) $(call peer_flags,--cflags) -c -o $@ $<
 
@@ -166,45 +168,40 @@ $(BUILD)/tests/gpusort_cuda_faults: $(BUILD)/tests/faults/cuda_faults.cu.o $(cli
 	$(link) $(cuda_faults) -o $@ $^ $(backend_libraries) $(libraries)
 
 # Loaded into gpusort by tests/faults.sh, not linked to it.
-$(BUILD)/tests/fault_library.so: tests/faults/fault_library.c
+$(BUILD)/tests/fault_library.so: tests/faults/fault_library.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $< -ldl
 
 # Everything is built anew when the compilers or their flags change.
-flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(LDFLAGS) $(SANITIZE) $(CUDA)
+flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(OPENMP) $(LDFLAGS) $(LDLIBS) \
+	$(SANITIZE) $(CUDA)
 nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE)
 $(BUILD)/flags $(BUILD)/nvcc_flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$($(@F))' | cmp -s - $@ || echo '$($(@F))' >$@
-$(call objects,$(BUILD),$(cli_sources) $(host_sources)) $(backend_objects) $(simt_objects) \
-$(bench_objects): $(BUILD)/flags
-ifeq ($(CUDA),1)
-$(call objects,$(BUILD),$(cuda_sources) $(bench_cuda_sources) bench/cub_peers.cu): \
-	$(BUILD)/nvcc_flags
-endif
 
-$(BUILD)/%.c.o: %.c
+$(BUILD)/%.c.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -c -o $@ $<
-$(BUILD)/%.cc.o: %.cc
+$(BUILD)/%.cc.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) -c -o $@ $<
-$(BUILD)/%.cu.o: %.cu
+$(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc_flags
 	@mkdir -p $(@D)
 	$(compile_cuda) -c -o $@ $<
-$(BUILD)/core/backends.cpu.o: core/backends.c
+$(BUILD)/core/backends.cpu.o: core/backends.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -c -o $@ $<
-$(BUILD)/core/backends.cuda.o: core/backends.c
+$(BUILD)/core/backends.cuda.o: core/backends.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -DHAVE_CUDA -c -o $@ $<
-$(BUILD)/tests/many_runs_gpusort.o: cli/main.c
+$(BUILD)/tests/many_runs_gpusort.o: cli/main.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -Wno-missing-prototypes -Dmain=gpusort_main -c -o $@ $<
-$(BUILD)/simt/%.cu.o: %.cu
+$(BUILD)/simt/%.cu.o: %.cu $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) -Itests/simt -Wno-unknown-pragmas -x c++ -c -o $@ $<
-$(BUILD)/simt/%.cc.o: %.cc
+$(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) -Itests/simt -c -o $@ $<
 

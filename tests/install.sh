@@ -20,6 +20,10 @@ ok_fails_with 'a test that there is not' 2 "^tests/run.sh: there is no test 'nos
     env BUILD=build tests/run.sh style nosuch
 ok 'the second make has nothing to build' \
     bash -c '! make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 | grep -- "-c -o"'
+for object in core/ring.c.o tests/faults/flips.c.o core/backends.cpu.o; do
+    ok "flags that change build $object anew" bash -c 'make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 "$1" &&
+        make CUDA=0 CFLAGS=-O2 CXXFLAGS=-O1 "$1" | grep -- "-O2 -c -o"' bash "build/$object"
+done
 ok 'make install' make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 install DESTDIR="$work/root" prefix=/usr
 ok_prints 'what make install installs' \
     './usr/bin/gpusort
