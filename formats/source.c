@@ -277,11 +277,6 @@ const char *source_name(const struct source *source)
     return source->name;
 }
 
-const struct codec *source_codec(const struct source *source)
-{
-    return source->codec;
-}
-
 uint64_t source_bytes_left(const struct source *source)
 {
     const uint64_t peeked =
