@@ -40,6 +40,7 @@ struct text_check {
     struct check_sum sum;
 };
 
+/* Nothing has passed yet; where the text is, text_check_begin_chunk tells. */
 void text_check_start(struct text_check *check);
 
 /* Tells where byte `place` is. One thread, before the pieces around it are seen. */
