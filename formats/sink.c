@@ -23,6 +23,7 @@
 #include "core/trace.h"
 #include "formats/codec.h"
 #include "formats/descriptor.h"
+#include "formats/file_name.h"
 #include "formats/frame_writer.h"
 #include "formats/output_file.h"
 #include "formats/source.h"
@@ -331,7 +332,7 @@ static struct sink *sink_create(const char *name, const struct codec *codec, uns
 bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *error)
 {
     const char *path = spec->path && strcmp(spec->path, "-") != 0 ? spec->path : NULL;
-    const char *name = path ? path : "standard output";
+    const char *name = path ? file_name_shown(path) : "standard output";
     *out = NULL;
     struct sink *sink = sink_create(name, spec->codec, spec->threads);
     if (!sink)

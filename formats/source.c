@@ -18,6 +18,7 @@
 
 #include "formats/codec.h"
 #include "formats/descriptor.h"
+#include "formats/file_name.h"
 #include "formats/frame_reader.h"
 #include "formats/input_file.h"
 #include "formats/parallel_read.h"
@@ -222,7 +223,7 @@ bool source_open(const char *path, unsigned threads, struct source **out, struct
     const bool is_standard_input = strcmp(path, "-") == 0;
     *out = NULL;
     struct source *const source =
-        source_create(is_standard_input ? "standard input" : path, threads, error);
+        source_create(is_standard_input ? "standard input" : file_name_shown(path), threads, error);
     if (!source)
         return false;
     source->is_standard_input = is_standard_input;

@@ -110,7 +110,7 @@ refused 'a missing directory' 'missing/out: No such file or directory' -- \
     gpusort reversed.u64 -o missing/out
 refused 'a directory' 'place: Is a directory' -- gpusort reversed.u64 -o place
 refused 'a file as a directory' 'Not a directory' -- gpusort reversed.u64 -o shuffled/out
-refused 'an output without a name' ': No such file' -- gpusort reversed.u64 -o ''
+refused 'an output without a name' "^gpusort: '': No such file" -- gpusort reversed.u64 -o ''
 refused 'a name that is too long' 'File name too long' -- gpusort reversed.u64 -o "place/x$long"
 
 # as_user COMMAND...: as somebody who is not root.

@@ -134,6 +134,7 @@ refused_as_sort "no input from '-'" --files0-from=-
 refused_as_sort 'hole:2: invalid zero-length file name' --files0-from=hole
 refused_as_sort "cannot read file names from '$PWD'" --files0-from="$PWD"
 refused_as_sort 'open failed: missing: No such file or directory' --files0-from=missing
+refused_as_sort "open failed: '': No such file or directory" --files0-from=
 refused_as_sort 'open failed: missing: No such file or directory' -gn --files0-from=missing
 refused_as_sort "extra operand 'two'" --files0-from=names two ascending
 refused_as_sort "extra operand '-'" - --files0-from=names
