@@ -18,10 +18,4 @@ static inline bool file_name_has_extension(const char *name, size_t length, cons
     return end_of_stem[-1] != '/' && memcmp(end_of_stem, extension, extension_length) == 0;
 }
 
-/* What messages call a file: an empty name would not be seen in them. */
-static inline const char *file_name_shown(const char *name)
-{
-    return *name ? name : "''";
-}
-
 #endif

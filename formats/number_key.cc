@@ -292,9 +292,3 @@ bool number_prefix_value(const char *text, size_t length, long double *value)
         *value = spelled_value(&scan);
     return true;
 }
-
-long double number_line_value(const char *text, size_t length)
-{
-    long double value;
-    return number_prefix_value(text, length, &value) ? value : 0;
-}

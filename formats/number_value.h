@@ -10,9 +10,6 @@
 extern "C" {
 #endif
 
-/* What strtold(3) makes of text[0..length), for which number_line_key was true. */
-long double number_line_value(const char *text, size_t length);
-
 /* What strtold(3) makes of the start of text[0..length); false if that is no number. */
 bool number_prefix_value(const char *text, size_t length, long double *value);
 

@@ -23,7 +23,6 @@
 #include "core/trace.h"
 #include "formats/codec.h"
 #include "formats/descriptor.h"
-#include "formats/file_name.h"
 #include "formats/frame_writer.h"
 #include "formats/output_file.h"
 #include "formats/source.h"
@@ -332,7 +331,7 @@ static struct sink *sink_create(const char *name, const struct codec *codec, uns
 bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *error)
 {
     const char *path = spec->path && strcmp(spec->path, "-") != 0 ? spec->path : NULL;
-    const char *name = path ? file_name_shown(path) : "standard output";
+    const char *name = !path ? "standard output" : *path ? path : "''"; /* quoted, to be seen */
     *out = NULL;
     struct sink *sink = sink_create(name, spec->codec, spec->threads);
     if (!sink)

@@ -9,7 +9,7 @@ need_numpy
 refused 'a missing file' 'missing: No such file or directory' -- gpusort missing -o "$target"
 mkdir directory
 refused 'a directory' 'directory: Is a directory' -- gpusort directory -o "$target"
-refused 'an input without a name' "^gpusort: '': No such file or directory" -- gpusort '' -o "$target"
+refused 'an input without a name' "^gpusort: '': No such file or directory$" -- gpusort '' -o "$target"
 refused 'a missing second file' 'missing: No such file or directory' -- \
     gpusort sorted.npy missing -o "$target"
 refused 'a closed standard input' 'standard input: ' -- \

@@ -2,6 +2,7 @@
  */
 #include "formats/codec.h"
 #include "formats/lines.h"
+#include "tests/append_lines.h"
 #include "tests/unit_text_file.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static void append_file(struct lines *lines, const char *name)
 {
     struct error error = {0};
     struct source *source;
-    if (!source_open(name, 2, &source, &error) || !lines_append(lines, source, 0, &error))
+    if (!source_open(name, 2, &source, &error) || !append_lines(lines, source, &error))
         fail_msg("%s", error.message);
     source_close(source);
 }
