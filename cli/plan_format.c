@@ -34,6 +34,17 @@ static const struct wrapping {
     {"zip", "PK\x03\x04", "unzip, for .npz too"},
 };
 
+static bool probe_source(struct source *source, struct probe *probe, struct error *error)
+{
+    const size_t most =
+        source_bytes_left(source) == SIZE_UNKNOWN ? SOURCE_PEEK_MAX : CONTENT_PROBE_BYTES;
+    if (!source_peek(source, most, &probe->head, &probe->bytes, error))
+        return false;
+    probe->bytes = probe->bytes < CONTENT_PROBE_BYTES ? probe->bytes : CONTENT_PROBE_BYTES;
+    probe->whole = source_bytes_left(source) == probe->bytes;
+    return true;
+}
+
 /* NULL if it is none. */
 static const struct wrapping *find_wrapping(const struct probe *probe)
 {
@@ -105,12 +116,8 @@ static bool detect_format(const struct options *options, const struct format *na
                           struct error *error)
 {
     struct probe probe;
-    const size_t most =
-        source_bytes_left(source) == SIZE_UNKNOWN ? SOURCE_PEEK_MAX : CONTENT_PROBE_BYTES;
-    if (!source_peek(source, most, &probe.head, &probe.bytes, error))
+    if (!probe_source(source, &probe, error))
         return false;
-    probe.bytes = probe.bytes < CONTENT_PROBE_BYTES ? probe.bytes : CONTENT_PROBE_BYTES;
-    probe.whole = source_bytes_left(source) == probe.bytes;
     if (options->input_format) {
         *format = options->input_format;
         snprintf(reason, 256, "as --format says");
@@ -129,13 +136,32 @@ static bool detect_format(const struct options *options, const struct format *na
     return true;
 }
 
+/* Words for lines make text of everything, but not of what is binary numbers by its name and its
+ * content: these would be cut up and lost. Who says that lines end with NUL knows what it is. */
+static bool check_lines(const struct options *options, const struct format *named,
+                        const char *line_word, struct source *source, struct error *error)
+{
+    struct probe probe;
+    if (options->input_format || options->order.zero_terminated || !named || named == &format_text)
+        return true;
+    if (!probe_source(source, &probe, error))
+        return false;
+    return is_printable(&probe) ||
+           error_set(error,
+                     "%s: %s is for lines of text, and this is named as %s and is no text: leave "
+                     "%s out, or say --format=text",
+                     source_name(source), line_word, named->name, line_word);
+}
+
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
                         const struct format **format, char reason[256], struct error *error)
 {
     const struct key_type *named_type = NULL;
     const struct format *const named = format_find_by_name(path, &named_type);
-    const char *const line_word = line_words_find(options); /* lines need no look */
+    const char *const line_word = line_words_find(options);
     if (line_word) {
+        if (!check_lines(options, named, line_word, reader->source, error))
+            return false;
         *format = &format_text;
         snprintf(reason, 256, "as %s says", line_word);
     } else if (!detect_format(options, named, reader->source, format, reason, error)) {

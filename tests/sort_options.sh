@@ -269,9 +269,22 @@ done
 
 printf '2\n1\n' >two.u32
 printf '\377\0\1b\n' >bytes
+printf 'b\0a\0' >names.bin
+ok_prints '-z makes it text, whatever its name and bytes' 'a\0b\0' -- gpusort -zk1 names.bin
+gpusort --type=f64 --output-format=raw two -o numbers.f64
+gpusort numbers.f64 -o numbers.f64.zst
+gpusort --output-format=npy two -o numbers.npy
 for word in -g -n -h -k1 -tx -b -z -c -C -m --header; do
     ok_says "$word makes it text, whatever its name" '^input .*: text, .*\(as -' -- \
         gpusort --explain $word two.u32
+    for name in numbers.npy numbers.f64 numbers.f64.zst; do
+        [ $word != -z ] || continue
+        ok_fails_with "$word does not make text of what is numbers by name and bytes: $name" 2 \
+            "^gpusort: $name: -.* is for lines of text, and this is named as .* and is no text: " -- \
+            gpusort $word $name
+        ok_says "$word --format=text does: $name" '^input .*: text, ' -- \
+            gpusort --explain $word --format=text $name
+    done
     ok_says "$word makes it text, whatever its bytes" '^input .*: text, .*\(as -' -- \
         gpusort --explain $word bytes
     for format in raw npy; do
