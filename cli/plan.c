@@ -189,24 +189,47 @@ static const struct key_type *output_type(const struct plan *plan)
     return index_type ? index_type : plan->job.readers[0].layout.type;
 }
 
-/* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for. */
+/* Numbers made of text without a word on their type: f64, for want of a better one. */
+static bool is_type_unsaid(const struct options *options, const struct job *job)
+{
+    return job->input_format == &format_text && !options->type && !options->index_type;
+}
+
+/* What makes true what the name of the output says, or does as it is told. */
+static void suggest_words(const struct options *options, const struct job *job,
+                          const struct key_type *named, char words[96])
+{
+    const bool is_raw = job->output_format == &format_raw;
+    const bool is_index = named->kind == KEY_UNSIGNED && named->bytes >= 4;
+    if (options->index_type && is_raw && is_index)
+        snprintf(words, 96, "--argsort=%s or --output-format", named->name);
+    else if (is_type_unsaid(options, job))
+        snprintf(words, 96, "--type=%s%s", named->name,
+                 is_raw ? "" : " --output-format=raw, or --output-format=text");
+    else
+        snprintf(words, 96, "--output-format");
+}
+
+/* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for. Who says a format
+ * is believed, but raw numbers of text are doubles only because nothing else was said. */
 static bool check_output_name(const struct options *options, const struct plan *plan,
                               struct error *error)
 {
+    const struct job *const job = &plan->job;
     const struct key_type *type = output_type(plan), *named = NULL;
-    if (!options->output || options->output_format || options->output_format_same)
+    const bool is_raw = job->output_format == &format_raw;
+    const bool is_said = options->output_format || options->output_format_same;
+    char words[96];
+    if (!options->output || (is_said && !(is_raw && is_type_unsaid(options, job))))
         return true;
     format_find_by_name(options->output, &named);
-    if (!named || (named == type && plan->job.output_format == &format_raw))
+    if (!named || (named == type && is_raw))
         return true;
-    const bool is_text = plan->job.output_format == &format_text;
-    const bool is_index = options->index_type && plan->job.output_format == &format_raw &&
-                          named->kind == KEY_UNSIGNED && named->bytes >= 4;
-    return error_set(error,
-                     "%s: named as raw %s, but %s%s%s would be written: say %s%s%s--output-format",
-                     options->output, named->name, plan->job.output_format->name,
-                     is_text ? "" : " ", is_text ? "" : type->name, is_index ? "--argsort=" : "",
-                     is_index ? named->name : "", is_index ? " or " : "");
+    const bool is_text = job->output_format == &format_text;
+    suggest_words(options, job, named, words);
+    return error_set(error, "%s: named as raw %s, but %s%s%s would be written: say %s",
+                     options->output, named->name, job->output_format->name, is_text ? "" : " ",
+                     is_text ? "" : type->name, words);
 }
 
 /* Raw indices have the byte order that is said, which tells of raw numbers; .npy tells its own. */
