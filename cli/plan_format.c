@@ -88,7 +88,9 @@ static bool detect_by_content(const struct options *options, const struct probe 
     const struct key_type *const type = options->type;
     const struct wrapping *const wrapping = find_wrapping(probe);
     const bool is_text = format_text.recognises(probe->head, probe->bytes, probe->whole);
-    const bool may_be_text = is_text || is_printable(probe);
+    /* A few raw numbers are printable by chance, but hardly with a line's end among them. */
+    const bool may_be_text =
+        is_text || (is_printable(probe) && (!type || memchr(probe->head, '\n', probe->bytes)));
     if (may_be_text && type && (!is_text || type->bytes == 1))
         return error_set(error, "%s: this may be text or raw %s: say --format=text or --format=raw",
                          name, type->name);

@@ -81,6 +81,7 @@ for type in u8 i16 f32 f64; do
         ok_same_bytes "words or $type? is asked, the file stays: $file" copy kept
     done
 done
+ok_prints 'numbers that are printable by chance' 'xsat' -- gpusort --type=u16 < <(printf 'atxs')
 refused 'a word of UTF-8 where text is looked for' '^gpusort: titled:1: ' -- \
     gpusort titled -o "$target"
 refused 'words with --format=text and --type' '^gpusort: titled:1: ' -- \
