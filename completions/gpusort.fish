@@ -34,7 +34,7 @@ complete -c gpusort -l device -r -f -a 'auto cpu gpu' -d 'Sort on auto, cpu, gpu
 complete -c gpusort -l device-memory -r -f -d 'The same of the GPU\'s memory'
 complete -c gpusort -l parallel -r -f -d 'Use at most N threads'
 complete -c gpusort -s 'S' -l buffer-size -r -f -d 'Take at most SIZE of memory, in KiB or with one of b % K M G T P E Z Y (default: most of what is free); sort what is larger in parts'
-complete -c gpusort -s 'T' -l temporary-directory -r -f -a '(__fish_complete_directories)' -d 'Put sorted parts in DIR (default $TMPDIR, else /tmp; may be repeated, to use several)'
+complete -c gpusort -s 'T' -l temporary-directory -r -f -a '(__fish_complete_directories)' -d 'Put sorted parts in DIR (default $TMPDIR, else /tmp, or /var/tmp where that is in memory; may be repeated, to use several)'
 complete -c gpusort -l explain -d 'Print the plan and the reasons for it; sort nothing'
 complete -c gpusort -l list -d 'List types, formats, codecs, devices and paths'
 complete -c gpusort -l no-progress -d 'Do not show it'
