@@ -17,6 +17,7 @@
  */
 #include "core/backend.h"
 #include "core/clock.h"
+#include "core/memory_limits.h"
 #include "cpu/pages.h"
 #include "cpu/radix_sort.h"
 #include "cpu/top_select.h"
@@ -30,7 +31,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum engine_phase { PHASE_FILLING, PHASE_LENT, PHASE_SORTED, PHASE_GIVEN };
+enum engine_phase { PHASE_FILLING, PHASE_LENT, PHASE_SORTED };
 
 struct engine {
     struct sort_spec spec;
@@ -41,6 +42,9 @@ struct engine {
     size_t count;              /* of them: in the array */
     struct chunk chunk;        /* in PHASE_LENT: what the caller has */
     enum engine_phase phase;
+    struct radix_sorting *sorting; /* from PHASE_SORTED on until all is sorted; in the scratch */
+    uint64_t sort_start_ns;
+    size_t given; /* items */
     struct engine_times times;
 };
 
@@ -96,6 +100,9 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 #define SELECTION_THREAD_BYTES ((size_t)4 << 20)
 #define SELECTION_BYTES_MIN ((size_t)16 << 20)
 
+/* So much is given in parts however little memory there is: to find that out takes longer. */
+#define PARTS_BYTES_SURE ((size_t)16 << 20)
+
 /* More threads than processors make nothing faster: 1e8 f64, two cores of an AMD EPYC (Zen 5),
  * 2026-11, by 2, 4, 16 and 128 threads: 0.27, 0.29, 0.31 and 0.77 s. */
 static unsigned choose_threads(unsigned wanted)
@@ -126,6 +133,8 @@ static void cpu_close(struct engine *engine)
 {
     if (!engine)
         return;
+    if (engine->sorting)
+        radix_sort_end(engine->sorting);
     pages_release(&engine->scratch);
     pages_release(&engine->items);
     top_select_free(engine->select);
@@ -262,6 +271,37 @@ static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *er
 
 /* ---- Sort ---- */
 
+/* All is in its place. */
+static void end_sort(struct engine *engine)
+{
+    radix_sort_end(engine->sorting);
+    engine->sorting = NULL;
+    pages_release(&engine->scratch);
+    engine->times.sort_ns += clock_now_ns() - engine->sort_start_ns;
+}
+
+/* How many items, more than `known`, are in their place. */
+static size_t await_sorted(struct engine *engine, size_t known)
+{
+    if (!engine->sorting)
+        return engine->count;
+    const size_t sorted = radix_sort_await(engine->sorting, known);
+    if (sorted == engine->count)
+        end_sort(engine);
+    else
+        pages_drop(&engine->scratch, sorted * engine->spec.item_bytes);
+    return sorted;
+}
+
+/* Items of lines are given in one piece, as their text is gathered by all of them; and where memory
+ * is short, what is given must not take more of it before the scratch is let go of. */
+static bool is_given_in_parts(const struct engine *engine)
+{
+    const size_t width = engine->spec.item_bytes, bytes = engine->count * width;
+    return width != sizeof(struct key_index) &&
+           (bytes <= PARTS_BYTES_SURE || bytes <= memory_ahead_most());
+}
+
 static bool cpu_sort(struct engine *engine, struct error *error)
 {
     const struct sort_spec *spec = &engine->spec;
@@ -270,7 +310,7 @@ static bool cpu_sort(struct engine *engine, struct error *error)
     if (spec->count != COUNT_UNKNOWN && engine->taken != spec->count)
         return error_set(error, "cpu: %zu items came where %zu were promised", engine->taken,
                          spec->count);
-    const uint64_t start = clock_now_ns();
+    engine->sort_start_ns = clock_now_ns();
     if (engine->select)
         engine->count = top_select_finish(engine->select, engine->items.data, engine->count);
     if (spec->count == COUNT_UNKNOWN)
@@ -279,10 +319,11 @@ static bool cpu_sort(struct engine *engine, struct error *error)
         !map_scratch(engine, engine->count, error))
         return false;
     const struct radix_task task = make_task(engine, engine->count);
-    radix_sort(&task, engine->items.data, engine->scratch.data);
-    pages_release(&engine->scratch);
-    engine->times.sort_ns += clock_now_ns() - start;
+    engine->sorting = radix_sort_begin(&task, engine->items.data, engine->scratch.data);
     engine->phase = PHASE_SORTED;
+    if (!is_given_in_parts(engine))
+        for (size_t sorted = 0; sorted < engine->count;)
+            sorted = await_sorted(engine, sorted);
     return true;
 }
 
@@ -290,18 +331,25 @@ static bool cpu_sort(struct engine *engine, struct error *error)
 
 static bool cpu_give(struct engine *engine, struct chunk *chunk, struct error *error)
 {
-    if (engine->phase != PHASE_SORTED && engine->phase != PHASE_GIVEN)
+    if (engine->phase != PHASE_SORTED)
         return error_set(error, "cpu: give is out of turn");
-    const size_t given = sort_spec_given(&engine->spec, engine->count);
-    const size_t count = engine->phase == PHASE_SORTED ? given : 0;
-    *chunk = (struct chunk){.items = engine->items.data, .capacity = count, .count = count};
-    engine->phase = PHASE_GIVEN;
+    const size_t most = sort_spec_given(&engine->spec, engine->count), begin = engine->given;
+    if (begin < most)
+        engine->given = await_sorted(engine, begin);
+    if (engine->given > most)
+        engine->given = most;
+    const size_t count = engine->given - begin;
+    *chunk = (struct chunk){.items = engine->items.data + begin * engine->spec.item_bytes,
+                            .capacity = count,
+                            .count = count};
     return true;
 }
 
 static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    if (engine->phase != PHASE_GIVEN || chunk.items != engine->items.data)
+    const unsigned char *const given = chunk.items;
+    const size_t end = (size_t)(given - engine->items.data) / engine->spec.item_bytes + chunk.count;
+    if (given < engine->items.data || end > engine->given)
         return error_set(error, "cpu: take_back of a chunk that was not given");
     return true;
 }

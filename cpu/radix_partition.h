@@ -9,6 +9,7 @@
 #ifndef CPU_RADIX_PARTITION_H
 #define CPU_RADIX_PARTITION_H
 
+#include "cpu/radix_progress.h"
 #include "cpu/radix_workspace.h"
 #include "cpu/team.h"
 
@@ -25,10 +26,11 @@ struct radix_job {
     struct key_order order; /* of the stored keys */
     size_t count;
     struct radix_workspace_plan plan;
-    void *workspaces;            /* one for each member of the team */
-    atomic_bool is_disordered;   /* what the members found in the range that they look at */
-    atomic_bool has_more_values; /* than few: what a member found that counted them */
-    atomic_size_t next;          /* which of the team's buckets is the next to be sorted */
+    void *workspaces;               /* one for each member of the team */
+    atomic_bool is_disordered;      /* what the members found in the range that they look at */
+    atomic_bool has_more_values;    /* than few: what a member found that counted them */
+    atomic_size_t next;             /* which of the team's buckets is the next to be sorted */
+    struct radix_progress progress; /* of the buckets of the input */
 };
 
 /* The calling thread, and with whom it works on a range: the team, or alone. */

@@ -69,12 +69,28 @@ WRAP(void, argsort_fill,
     flip("items", chunk->items, chunk->count * argsort->item_bytes);
 }
 
-/* "read": what the CPU is to sort; "sort": what it has sorted. */
-WRAP(void, radix_sort, (const struct radix_task *task, void *items, void *scratch))
+/* "read": what the CPU is to sort. */
+static struct {
+    unsigned char *items;
+    unsigned item_bytes;
+} sorted_last;
+
+WRAP(struct radix_sorting *, radix_sort_begin,
+     (const struct radix_task *task, void *items, void *scratch))
 {
     flip("read", items, task->count * task->item_bytes);
-    __real_radix_sort(task, items, scratch);
-    flip("sort", items, task->count * task->item_bytes);
+    sorted_last.items = items;
+    sorted_last.item_bytes = task->item_bytes;
+    return __real_radix_sort_begin(task, items, scratch);
+}
+
+/* "sort": a part of what it has sorted. */
+WRAP(size_t, radix_sort_await, (struct radix_sorting * sorting, size_t known))
+{
+    const size_t sorted = __real_radix_sort_await(sorting, known);
+    flip("sort", sorted_last.items + known * sorted_last.item_bytes,
+         (sorted - known) * sorted_last.item_bytes);
+    return sorted;
 }
 
 /* "write": what the sink is given. */
