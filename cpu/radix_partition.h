@@ -56,6 +56,12 @@ size_t radix_own_end(struct radix_range range, struct radix_worker worker);
  * partition makes is twice as many, or RADIX_MODEL_BUCKETS_MIN if that is more. */
 unsigned radix_choose_buckets(size_t count, unsigned parts);
 
+/* What a sample of the range says of its keys, for so many buckets. samples: as many as the plan
+ * says, and room to sort them. */
+struct radix_evidence radix_take_evidence(unsigned width, struct radix_range range,
+                                          const struct radix_workspace_plan *plan,
+                                          unsigned buckets_wanted, uint64_t *samples);
+
 /* Moves the items of range.from to range.other, bucket by bucket, encoded, and returns how many
  * buckets there are: bucket b is at (*starts)[b]..(*starts)[b + 1]. The starts stay until the next
  * partition by the team or by the caller alone, whichever this one is. */

@@ -10,7 +10,7 @@
  */
 #include "core/argsort.h"
 #include "core/check.h"
-#include "cpu/radix_sort.h"
+#include "cpu/radix_stream.h"
 #include "formats/lines.h"
 #include "formats/merge_cut.h"
 #include "formats/output_file.h"
@@ -84,6 +84,14 @@ WRAP(struct radix_sorting *, radix_sort_begin,
     return __real_radix_sort_begin(task, items, scratch);
 }
 
+WRAP(bool, radix_stream_put,
+     (struct radix_stream * stream, const void *keys, size_t count, bool *suits,
+      struct error *error))
+{
+    flip("read", keys, count);
+    return __real_radix_stream_put(stream, keys, count, suits, error);
+}
+
 /* "sort": a part of what it has sorted. */
 WRAP(size_t, radix_sort_await, (struct radix_sorting * sorting, size_t known))
 {
@@ -91,6 +99,12 @@ WRAP(size_t, radix_sort_await, (struct radix_sorting * sorting, size_t known))
     flip("sort", sorted_last.items + known * sorted_last.item_bytes,
          (sorted - known) * sorted_last.item_bytes);
     return sorted;
+}
+
+WRAP(void, radix_stream_give, (struct radix_stream * stream, void **keys, size_t *count))
+{
+    __real_radix_stream_give(stream, keys, count);
+    flip("sort", *keys, *count);
 }
 
 /* "write": what the sink is given. */
