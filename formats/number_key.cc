@@ -26,11 +26,11 @@
  * has their keys, underflow and overflow, is not. NaNs are equal but for their sign, as the
  * newest sort(1) compares them; a payload is only text.
  */
+#include "formats/number_key.h"
+
 #include "core/line_image.h"
 #include "formats/number_digits.h"
 #include "formats/number_scan.h"
-#include "formats/number_text.h"
-#include "formats/number_value.h"
 
 #include <cfloat>
 #include <cmath>

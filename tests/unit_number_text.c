@@ -1,8 +1,8 @@
 /* unit_number_text.c - numbers as text against the C library: grammar, values, round trips, keys.
  */
 #include "core/key_types.h"
+#include "formats/number_key.h"
 #include "formats/number_text.h"
-#include "formats/number_value.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
