@@ -65,6 +65,10 @@ static bool open_temporary(const char *path, const char *name, const struct stat
         return error_set_errno(error, "%s", name);
     if (replaced && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
         return error_set_errno(error, "%s", name);
+    const char *const obstacle = replaced ? output_path_obstacle(output->target) : NULL;
+    if (obstacle)
+        return error_set(error, "%s: %s, so that no file can take its place: write another one",
+                         name, obstacle);
     const mode_t mode = replaced ? S_IRUSR | S_IWUSR : 0666;
     if (!temporary_create(output->target, mode, &output->file)) {
         const bool names_cause = errno == ENOENT || errno == ENOTDIR;

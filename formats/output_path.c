@@ -2,14 +2,21 @@
 #include "formats/output_path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SYMBOLIC_LINKS_MAX 40 /* as Linux */
+
+#ifndef STATX_ATTR_MOUNT_ROOT
+#    define STATX_ATTR_MOUNT_ROOT 0x2000 /* since Linux 5.8 */
+#endif
 
 int output_path_descriptor(const char *path)
 {
@@ -84,4 +91,26 @@ char *output_path_resolve(const char *path)
         errno = ELOOP;
     free(current);
     return NULL;
+}
+
+/* True if the owner of a file in the directory of `path` has to be ours for that. */
+static bool is_in_sticky_directory(const char *path)
+{
+    struct stat status;
+    char *const directory = strndup(path, (size_t)(strrchr(path, '/') - path) + 1);
+    const bool is_found = directory && stat(directory, &status) == 0;
+    free(directory);
+    return is_found && (status.st_mode & S_ISVTX) && status.st_uid != geteuid() && geteuid() != 0;
+}
+
+const char *output_path_obstacle(const char *path)
+{
+    struct statx facts;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_UID, &facts) != 0)
+        return NULL;
+    return facts.stx_attributes & STATX_ATTR_MOUNT_ROOT ? "it is a mount point"
+           : facts.stx_attributes & STATX_ATTR_APPEND   ? "it is append-only"
+           : facts.stx_uid != geteuid() && is_in_sticky_directory(path)
+               ? "it is another user's, in a sticky directory"
+               : NULL;
 }

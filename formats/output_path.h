@@ -9,4 +9,8 @@ int output_path_descriptor(const char *path);
  * followed, malloc'd; NULL with errno. */
 char *output_path_resolve(const char *path);
 
+/* What keeps rename(2) from replacing the file of the resolved path, which is there and may be
+ * written: "it is a mount point"; NULL if nothing is known to. */
+const char *output_path_obstacle(const char *path);
+
 #endif

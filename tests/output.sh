@@ -130,6 +130,18 @@ if as_user "$GPUSORT" --version >/dev/null 2>&1 && as_user test -r reversed.u64;
     refused 'a file that may not be written' 'open/protected: Permission denied' -- \
         as_user "$GPUSORT" reversed.u64 -o open/protected
     ok_prints 'a file that may not be written stays' 'old\n' -- cat open/protected
+    if [ "$(id -u)" -eq 0 ]; then
+        mkdir -m 1777 sticky
+        install -m 666 /dev/null sticky/anothers
+        refused 'what another has in a sticky directory is not begun' \
+            "^gpusort: sticky/anothers: it is another user's, in a sticky directory, so that no" -- \
+            as_user "$GPUSORT" reversed.u64 -o sticky/anothers
+        ok 'what one has there oneself is written' as_user bash -c '
+            echo old >sticky/own && "$0" reversed.u64 -o sticky/own && "$0" reversed.u64 -o sticky/own' "$GPUSORT"
+        ok_same_bytes 'what one has there oneself' sticky/own sorted.u64
+    else
+        skip 'a sticky directory' 'no other user here'
+    fi
     mkdir -m 555 closed
     refused 'a directory that may not be written' 'closed/out: .*Permission denied' -- \
         as_user "$GPUSORT" reversed.u64 -o closed/out
@@ -138,6 +150,16 @@ if as_user "$GPUSORT" --version >/dev/null 2>&1 && as_user test -r reversed.u64;
         as_user "$GPUSORT" unreadable.u64 -o "$target"
 else
     skip 'what may not be written or read' 'no way to be an ordinary user here'
+fi
+
+cp reversed.u64 mounted
+if unshare --map-root-user --mount mount --bind reversed.u64 mounted 2>/dev/null; then
+    refused 'a mount point is not begun' '^gpusort: mounted: it is a mount point, so that no file' -- \
+        unshare --map-root-user --mount bash -c '
+            mount --bind reversed.u64 mounted
+            exec "$0" reversed.u64 -o mounted' "$GPUSORT"
+else
+    skip 'a mount point' 'no name space to mount one in'
 fi
 
 # A file system of 1 MiB, in a name space of its own, which goes with the process.
