@@ -374,6 +374,7 @@ static bool stream_sort(struct engine *engine, struct error *error)
         return stream_undo(engine, error);
     engine->count = engine->taken;
     engine->phase = PHASE_SORTED;
+    engine->times.sort_ns += clock_now_ns() - engine->sort_start_ns;
     pages_release(&engine->scratch);
     return true;
 }
@@ -416,8 +417,6 @@ static void stream_give(struct engine *engine, size_t most, struct chunk *chunk)
         count = most - engine->given;
     chunk->count = chunk->capacity = count;
     engine->given += count;
-    if (engine->given == most)
-        engine->times.sort_ns += clock_now_ns() - engine->sort_start_ns;
 }
 
 static bool cpu_give(struct engine *engine, struct chunk *chunk, struct error *error)
@@ -456,6 +455,8 @@ static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct erro
 static void cpu_times(const struct engine *engine, struct engine_times *times)
 {
     *times = engine->times;
+    if (engine->stream)
+        times->sort_ns += radix_stream_sort_ns(engine->stream);
 }
 
 static const struct engine_functions cpu_keys = {

@@ -47,6 +47,10 @@ void radix_stream_give(struct radix_stream *stream, void **keys, size_t *count);
 /* What was given is not needed any more, the oldest first. */
 void radix_stream_take_back(struct radix_stream *stream, size_t count);
 
+/* How long all threads together have sorted so far, behind radix_stream_sort; who waits for the
+ * caller to take what is sorted does not sort. */
+uint64_t radix_stream_sort_ns(struct radix_stream *stream);
+
 /* Drops what was not given; stream may be NULL. */
 void radix_stream_close(struct radix_stream *stream);
 

@@ -55,6 +55,7 @@ struct radix_stream {
     size_t given;      /* those before it were given */
     size_t taken_back; /* those before it were taken back */
     bool is_stopped;
+    uint64_t busy_ns; /* of all threads, to sort buckets */
 };
 
 /* What goes beyond buckets that are even. */

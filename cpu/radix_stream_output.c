@@ -4,6 +4,7 @@
  * the ring modulo its size; one that would go over the end of the ring begins at its start. A
  * bucket is taken in its turn, when all that its place was used for has been taken back.
  */
+#include "core/clock.h"
 #include "core/vector_units.h"
 #include "cpu/radix_kernels.h"
 #include "cpu/radix_stream_buckets.h"
@@ -122,9 +123,12 @@ static void take_turn(struct radix_stream *stream, const struct stream_part *par
 {
     const size_t bucket = stream->next++;
     pthread_mutex_unlock(&stream->mutex);
+    const uint64_t start_ns = clock_now_ns();
     if (row_end(stream, bucket) > stream->starts[bucket])
         sort_bucket(stream, part, bucket);
+    const uint64_t end_ns = clock_now_ns();
     pthread_mutex_lock(&stream->mutex);
+    stream->busy_ns += end_ns - start_ns;
     stream->is_finished[bucket] = true;
     while (stream->first_open < stream->next && stream->is_finished[stream->first_open])
         stream->first_open++;
@@ -150,7 +154,7 @@ bool radix_stream_sort(struct radix_stream *stream, void *room, bool *suits, str
     radix_stream_end_input(stream);
     const struct radix_stream_excess excess =
         radix_stream_excess(stream, radix_stream_room_count(stream));
-    *suits = excess.keys <= stream->count;
+    *suits = excess.keys <= stream->count / 2;
     if (!*suits)
         return true;
     place_buckets(stream);
@@ -184,6 +188,14 @@ static size_t find_piece_end(const struct radix_stream *stream, size_t begin)
     while (end < stream->first_open && (end == begin || continues_piece(stream, begin, end)))
         end++;
     return end;
+}
+
+uint64_t radix_stream_sort_ns(struct radix_stream *stream)
+{
+    pthread_mutex_lock(&stream->mutex);
+    const uint64_t busy_ns = stream->busy_ns;
+    pthread_mutex_unlock(&stream->mutex);
+    return busy_ns / stream->task.threads;
 }
 
 static struct large_bucket *find_large(const struct radix_stream *stream, size_t bucket)
