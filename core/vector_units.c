@@ -11,7 +11,7 @@ bool has_vector_units(void)
 {
     return CPU_FEATURE_ACTIVE(AVX512F) && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("bmi2");
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
 #else

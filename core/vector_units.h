@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* True if the processor has AVX-512 (F, BW, DQ and VL) and BMI2, and the code here too. */
+/* True if the processor has AVX-512 (F, BW, DQ and VL) and BMI1 and 2, and the code here too. */
 bool has_vector_units(void);
 
 #ifdef __cplusplus
@@ -37,7 +37,7 @@ bool has_vector_units(void);
 #    include <immintrin.h>
 #    pragma GCC diagnostic pop
 
-#    define VECTOR_TARGET target("avx512f,avx512bw,avx512dq,avx512vl,bmi2")
+#    define VECTOR_TARGET target("avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2")
 #    define VECTOR_CODE __attribute__((VECTOR_TARGET))
 #    define VECTOR_MEMBER inline __attribute__((always_inline, VECTOR_TARGET))
 #    define VECTOR_INLINE static inline __attribute__((always_inline, VECTOR_TARGET))

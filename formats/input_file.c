@@ -15,14 +15,14 @@
 #define OWN_PIPE_BYTES_MIN ((size_t)128 << 10)
 
 /* The files of /sys have less than they claim, and keep to it. */
-bool input_file_check_whole(const struct input_file *input, struct error *error)
+bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error)
 {
     struct stat status;
-    if (!input->is_sized || input->is_run || input->offset >= input->bytes ||
+    if (!input->is_sized || input->is_run || end >= input->bytes ||
         fstat(input->file, &status) != 0 || (uint64_t)status.st_size >= input->bytes)
         return true;
     return error_set(error, "%s: the file was cut off while it was read, at %" PRIu64 " bytes",
-                     input->name, input->offset);
+                     input->name, end);
 }
 
 /* Opens our own pipe, if there is none yet; else the input is read straight from now on. */
@@ -131,10 +131,21 @@ bool input_file_read(struct input_file *input, void *data, size_t bytes, struct 
     if (tap && ok)
         *seen = *got - *got % tap->unit_bytes;
     ok = ok && (*got > 0 || input_file_read_once(input, data, bytes, got, error)) &&
-         (*got > 0 || input_file_check_whole(input, error));
+         (*got > 0 || input_file_check_whole(input, input->offset, error));
     if (input->is_parked)
         close_file(input);
     return ok;
+}
+
+bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
+                        size_t *got, struct error *error)
+{
+    int cause;
+    *got = parallel_read(input->file, data, bytes, (off_t)offset, 1, NULL, &cause);
+    errno = cause;
+    if (*got < bytes && cause != 0)
+        return error_set_errno(error, "%s", input->name);
+    return *got == bytes || input_file_check_whole(input, offset + *got, error);
 }
 
 bool input_file_begin(struct input_file *input, int file, struct error *error)

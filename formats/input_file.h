@@ -40,9 +40,14 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
 bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
                      size_t *got, size_t *seen, struct error *error);
 
+/* Reads `bytes` bytes from `offset` on, fewer only at the end, of a regular file that is open. Any
+ * number of threads may do that at a time; the place of the next read stays as it is. */
+bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
+                        size_t *got, struct error *error);
+
 /* At the end of the file: it must not have become shorter than it was when it was opened, or what
- * is gone would be missed by nobody. */
-bool input_file_check_whole(const struct input_file *input, struct error *error);
+ * is gone would be missed by nobody. end: where it ended. */
+bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error);
 
 /* From now on a plain regular file is open only while it is read. */
 void input_file_park(struct input_file *input);

@@ -1,9 +1,17 @@
-/* line_run.c - see line_run.h. */
+/* line_run.c - see line_run.h.
+ *
+ *   a line and what follows it -> decimal_run: plain decimals, by their bytes -> where it stops
+ *   there, and in any other order: some lines, ranked and compared            -> again
+ */
 #include "formats/line_run.h"
 
 #include "formats/line_rank.h"
 
 #include <string.h>
+
+/* Lines that are ranked before plain decimals are looked for again: one, and twice as many each
+ * time that there are none. */
+#define RANKED_LINES_MAX 64
 
 size_t line_run_length(const struct line_order *order, const char *text, size_t bytes,
                        size_t offset)
@@ -12,52 +20,56 @@ size_t line_run_length(const struct line_order *order, const char *text, size_t 
     return (size_t)((const char *)memchr(line, order->terminator, bytes - offset) - line);
 }
 
-/* The first line that starts in [begin, end); `end` if there is none, without a look behind it: a
- * long line is in many pieces. */
-static size_t first_line_from(const struct line_order *order, const char *text, size_t begin,
-                              size_t end)
-{
-    if (begin == 0 || begin >= end)
-        return begin;
-    const char *const found = memchr(text + begin - 1, order->terminator, end - begin);
-    return found ? (size_t)(found - text) + 1 : end;
-}
+/* Where the run is: at the line at run.offset, behind the one at `previous`. */
+struct walk {
+    const struct line_order *order;
+    const char *text;
+    size_t bytes;
+    size_t previous;
+    struct line_run run;
+};
 
-/* Ranks the line that ends before the one at `start`, if there is one. */
-static bool rank_line_before(const struct line_order *order, const char *text, size_t start,
-                             struct ranked_line *line)
+/* Goes on by at most so many lines; false at one that is not in order. */
+static bool walk_ranked(struct walk *walk, size_t most)
 {
-    if (start == 0)
-        return false;
-    const size_t end = start - 1;
-    const char *const terminator = memrchr(text, order->terminator, end);
-    const size_t offset = terminator ? (size_t)(terminator - text) + 1 : 0;
-    return line_rank(order, text + offset, end - offset, line);
+    const struct line_order *const order = walk->order;
+    const int highest = order->unique ? -1 : 0; /* that line_rank_compare may be */
+    struct ranked_line lines[2] = {{0}};
+    struct line_run *const run = &walk->run;
+    if (run->offset > 0)
+        (void)line_rank(order, walk->text + walk->previous, run->offset - walk->previous - 1,
+                        &lines[1]);
+    for (unsigned i = 0; most > 0 && run->offset < walk->bytes; most--, i = !i) {
+        const size_t length = line_run_length(order, walk->text, walk->bytes, run->offset);
+        if (!line_rank(order, walk->text + run->offset, length, &lines[i])) {
+            run->state = LINE_RUN_NO_NUMBER;
+            return false;
+        }
+        if (run->offset > 0 && line_rank_compare(order, &lines[!i], &lines[i]) > highest) {
+            run->state = LINE_RUN_DISORDER;
+            return false;
+        }
+        run->lines++;
+        walk->previous = run->offset;
+        run->offset += length + 1;
+    }
+    return true;
 }
 
 struct line_run line_run_check(const struct line_order *order, const char *text, size_t bytes,
-                               size_t begin, size_t end)
+                               bool is_first_known)
 {
-    struct line_run run = {.state = LINE_RUN_IN_ORDER};
-    const int highest = order->unique ? -1 : 0; /* that line_rank_compare may be */
-    struct ranked_line lines[2];
-    run.offset = first_line_from(order, text, begin, end);
-    if (run.offset >= end)
-        return run;
-    bool has_previous = rank_line_before(order, text, run.offset, &lines[1]);
-    for (unsigned i = 0; run.offset < end; i = !i) {
-        const size_t length = line_run_length(order, text, bytes, run.offset);
-        if (!line_rank(order, text + run.offset, length, &lines[i])) {
-            run.state = LINE_RUN_NO_NUMBER;
-            return run;
-        }
-        if (has_previous && line_rank_compare(order, &lines[!i], &lines[i]) > highest) {
-            run.state = LINE_RUN_DISORDER;
-            return run;
-        }
-        has_previous = true;
-        run.lines++;
-        run.offset += length + 1;
+    const bool may_be_decimals = decimal_run_suits(order);
+    struct walk walk = {.order = order, .text = text, .bytes = bytes};
+    if (is_first_known && bytes > 0)
+        walk.run.offset = line_run_length(order, text, bytes, 0) + 1;
+    size_t most = may_be_decimals ? 1 : SIZE_MAX;
+    while (walk.run.offset < bytes && walk_ranked(&walk, most)) {
+        if (!may_be_decimals)
+            continue;
+        const size_t lines = decimal_run_walk(order, text, bytes, &walk.previous, &walk.run.offset);
+        walk.run.lines += lines;
+        most = lines > 0 ? 1 : most < RANKED_LINES_MAX ? most * 2 : most;
     }
-    return run;
+    return walk.run;
 }

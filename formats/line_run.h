@@ -4,11 +4,13 @@
 #define FORMATS_LINE_RUN_H
 
 #include "core/line_order.h"
+#include "formats/decimal_run.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Text that is cut into pieces to be looked through at the same time. */
-#define LINE_RUN_PIECE_BYTES ((size_t)1 << 20)
+/* So many bytes behind the lines have to be readable, though they may mean nothing. */
+#define LINE_RUN_SLACK_BYTES DECIMAL_RUN_SLACK_BYTES
 
 enum line_run_state {
     LINE_RUN_IN_ORDER,
@@ -22,11 +24,11 @@ struct line_run {
     size_t offset; /* of the line that is not */
 };
 
-/* Looks through the lines that start in [begin, end) of text, which is whole lines, up to the first
- * that is not in order behind the one before it; that one may start before `begin`. With a unique
- * order equal keys are disorder. */
+/* Looks through text[0..bytes), which is whole lines, up to the first that is not in order behind
+ * the one before it. is_first_known: the first line is known to be in order, and not counted. With
+ * a unique order equal keys are disorder. */
 struct line_run line_run_check(const struct line_order *order, const char *text, size_t bytes,
-                               size_t begin, size_t end);
+                               bool is_first_known);
 
 /* The length of the line at the offset, without the terminator. */
 size_t line_run_length(const struct line_order *order, const char *text, size_t bytes,

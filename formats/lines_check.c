@@ -1,99 +1,276 @@
 /* lines_check.c - see lines_check.h.
  *
- * The last line of a block stays in memory as the first of the next one, and each piece looks at
- * the line before its own first; so every two neighbours are compared once.
+ *   source -> pieces of PIECE_BYTES, wherever lines end -> threads: lines that are whole in a piece
+ *                                      |
+ *             what is left at their ends, in order -> the seam: lines that go over an end
+ *
+ * A thread reads a piece into memory of its own and looks through it while it is in its cache, as
+ * other threads read on. Of a plain file each reads where its piece stands; of any other source one
+ * after the other reads the next. Then the pieces are joined, in their order, by whose turn it is:
+ *
+ *   ... line | line | li    ne | line | line | ... | line | line | li    ne | line ...
+ *              `-- the seam --'  `- checked before by the thread -'
+ *
+ * The seam has the last line that was joined, whole, and what is behind it; with the first line of
+ * the next piece it is checked as any text. So every two neighbours are compared once, and what is
+ * found first is what stands first.
  */
 #include "formats/lines_check.h"
 
-#include "formats/line_block.h"
 #include "formats/line_error.h"
 #include "formats/line_run.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Reused, so that it stays in the caches; large enough that threads share the reading of it, if
- * there are many. */
-#define BLOCK_BYTES_PER_THREAD ((size_t)4 << 20)
+/* In the second cache of a core, and so large that turns are rare. */
+#define PIECE_BYTES ((size_t)256 << 10)
 
-/* Looks through the lines from `begin` on; the result is the one of the first piece that has
- * anything out of order, with all lines before it counted. */
-static bool check_block(const struct line_block *block, const struct line_order *order,
-                        size_t begin, unsigned threads, struct line_run *result,
-                        struct error *error)
+/* The end of what was joined, and what is joined to it: whole lines and the beginning of one. */
+struct seam {
+    char *text; /* owned */
+    size_t bytes, capacity;
+    bool is_known; /* its first line is whole, and was found to be in order */
+};
+
+/* What the threads share. */
+struct checking {
+    struct source *source;
+    const struct line_order *order;
+    uint64_t lines_before;
+    bool has_places;         /* of the source: each reads for itself */
+    pthread_mutex_t reading; /* over the next two, and over the source where it has no places */
+    uint64_t taken;          /* pieces */
+    bool is_read;            /* the source without places, to its end or to an error */
+    pthread_mutex_t joining; /* over the rest */
+    pthread_cond_t is_joined;
+    uint64_t joined; /* pieces */
+    bool has_ended;  /* nothing more is to be joined: the end, disorder, an error */
+    struct seam seam;
+    struct lines_check *check;
+    struct error *error;
+};
+
+/* A part of the source, and what a thread has found in it. */
+struct piece {
+    uint64_t number;
+    char *text; /* owned: PIECE_BYTES and what may be read behind them */
+    size_t bytes;
+    size_t begin, end;   /* of the lines in it that are whole; equal if there are none */
+    struct line_run run; /* of these; the first is compared by the seam, and not counted */
+    struct error error;
+};
+
+/* ---- a piece -----------------------------------------------------------------------------------
+ */
+
+static bool read_piece(struct checking *checking, struct piece *piece)
 {
-    const size_t pieces = (block->bytes - begin + LINE_RUN_PIECE_BYTES - 1) / LINE_RUN_PIECE_BYTES;
-    struct line_run *const runs = calloc(pieces + 1, sizeof *runs);
-    if (!runs)
-        return error_set(error, "%s: no memory to check it", source_name(block->source));
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
-    for (size_t i = 0; i < pieces; i++) {
-        const size_t start = begin + i * LINE_RUN_PIECE_BYTES;
-        const size_t left = block->bytes - start;
-        runs[i] =
-            line_run_check(order, block->text, block->bytes, start,
-                           start + (left < LINE_RUN_PIECE_BYTES ? left : LINE_RUN_PIECE_BYTES));
+    if (!piece->text)
+        piece->text = malloc(PIECE_BYTES + LINE_RUN_SLACK_BYTES);
+    if (!piece->text)
+        return error_set(&piece->error, "%s: no memory to check it", source_name(checking->source));
+    return checking->has_places
+               ? source_read_at(checking->source, piece->number * PIECE_BYTES, piece->text,
+                                PIECE_BYTES, &piece->bytes, &piece->error)
+               : source_read(checking->source, piece->text, PIECE_BYTES, &piece->bytes,
+                             &piece->error);
+}
+
+/* Takes the next piece and reads it; false if reading fails. */
+static bool take_piece(struct checking *checking, struct piece *piece)
+{
+    bool ok = true;
+    piece->bytes = 0;
+    pthread_mutex_lock(&checking->reading);
+    piece->number = checking->taken++;
+    if (!checking->has_places && !checking->is_read) {
+        ok = read_piece(checking, piece);
+        checking->is_read = !ok || piece->bytes < PIECE_BYTES;
     }
-    size_t lines = 0;
-    *result = (struct line_run){.state = LINE_RUN_IN_ORDER};
-    for (size_t i = 0; i < pieces && result->state == LINE_RUN_IN_ORDER; i++) {
-        lines += runs[i].lines;
-        *result = runs[i];
+    pthread_mutex_unlock(&checking->reading);
+    return checking->has_places ? read_piece(checking, piece) : ok;
+}
+
+/* Looks through the lines that are whole in the piece. */
+static void check_piece(const struct checking *checking, struct piece *piece)
+{
+    const char terminator = checking->order->terminator;
+    const char *const first = memchr(piece->text, terminator, piece->bytes);
+    piece->begin = piece->end = 0;
+    piece->run = (struct line_run){.state = LINE_RUN_IN_ORDER};
+    if (!first)
+        return;
+    const char *const last = memrchr(piece->text, terminator, piece->bytes);
+    piece->begin = (size_t)(first - piece->text) + 1;
+    piece->end = (size_t)(last - piece->text) + 1;
+    piece->run = line_run_check(checking->order, piece->text + piece->begin,
+                                piece->end - piece->begin, true);
+}
+
+/* ---- the seam ----------------------------------------------------------------------------------
+ */
+
+static bool seam_append(struct checking *checking, const char *text, size_t bytes)
+{
+    struct seam *const seam = &checking->seam;
+    const size_t need = seam->bytes + bytes + LINE_RUN_SLACK_BYTES;
+    if (need > seam->capacity) {
+        const size_t capacity = need > 2 * seam->capacity ? need : 2 * seam->capacity;
+        char *const grown = realloc(seam->text, capacity);
+        if (!grown)
+            return error_set(checking->error, "%s: no memory for a line of more than %zu bytes",
+                             source_name(checking->source), seam->bytes);
+        seam->text = grown;
+        seam->capacity = capacity;
     }
-    result->lines = lines;
-    free(runs);
+    memcpy(seam->text + seam->bytes, text, bytes);
+    seam->bytes += bytes;
     return true;
 }
 
-static bool keep_disorder(struct lines_check *check, const char *line, size_t length,
-                          struct error *error)
+/* Counts the lines of a run; false if it has ended at one that is not in order, which is kept or is
+ * an error. */
+static bool take_run(struct checking *checking, const struct line_run *run, const char *text,
+                     size_t bytes)
 {
-    check->is_disordered = true;
-    check->length = length;
+    struct lines_check *const check = checking->check;
+    check->lines += run->lines;
+    if (run->state == LINE_RUN_IN_ORDER)
+        return true;
+    const char *const line = text + run->offset;
+    const size_t length = line_run_length(checking->order, text, bytes, run->offset);
+    if (run->state == LINE_RUN_NO_NUMBER)
+        return line_error_set(checking->error, source_name(checking->source),
+                              checking->lines_before + check->lines + 1, line, length,
+                              NUMBER_MALFORMED, NULL);
     check->text = malloc(length + 1);
     if (!check->text)
-        return error_set(error, "no memory for the line that is out of order");
+        return error_set(checking->error, "no memory for the line that is out of order");
+    check->is_disordered = true;
+    check->length = length;
     memcpy(check->text, line, length);
-    return true;
+    return false;
 }
 
-/* Where the last of the whole lines starts; 0 if there is none. */
-static size_t last_line(const struct line_block *block)
+/* The seam, which is whole lines now. */
+static bool check_seam(struct checking *checking)
 {
-    if (block->bytes == 0)
-        return 0;
-    const char *const found = memrchr(block->text, block->terminator, block->bytes - 1);
-    return found ? (size_t)(found - block->text) + 1 : 0;
+    struct seam *const seam = &checking->seam;
+    const struct line_run run =
+        line_run_check(checking->order, seam->text, seam->bytes, seam->is_known);
+    seam->is_known = true;
+    return take_run(checking, &run, seam->text, seam->bytes);
+}
+
+/* Where the last of these lines starts. */
+static size_t last_line(const char *text, size_t bytes, char terminator)
+{
+    const char *const found = memrchr(text, terminator, bytes - 1);
+    return found ? (size_t)(found - text) + 1 : 0;
+}
+
+/* Joins a piece to all before it; false if that ends the check. */
+static bool join_piece(struct checking *checking, const struct piece *piece)
+{
+    const char terminator = checking->order->terminator;
+    const char *const lines = piece->text + piece->begin;
+    const size_t bytes = piece->end - piece->begin;
+    struct seam *const seam = &checking->seam;
+    checking->check->bytes += piece->bytes;
+    if (piece->end == 0) /* no line ends here */
+        return seam_append(checking, piece->text, piece->bytes);
+    const size_t first = bytes > 0 ? line_run_length(checking->order, lines, bytes, 0) + 1 : 0;
+    if (!seam_append(checking, piece->text, piece->begin + first) || !check_seam(checking) ||
+        !take_run(checking, &piece->run, lines, bytes))
+        return false;
+    if (bytes > 0) {
+        const size_t last = last_line(lines, bytes, terminator);
+        seam->bytes = 0;
+        return seam_append(checking, lines + last, piece->bytes - piece->begin - last);
+    }
+    const size_t last = last_line(seam->text, seam->bytes, terminator);
+    seam->bytes -= last;
+    memmove(seam->text, seam->text + last, seam->bytes);
+    return seam_append(checking, piece->text + piece->end, piece->bytes - piece->end);
+}
+
+/* The last line, if it has no terminator. */
+static bool join_end(struct checking *checking)
+{
+    const struct seam *const seam = &checking->seam;
+    const char terminator = checking->order->terminator;
+    if (seam->bytes == 0 || seam->text[seam->bytes - 1] == terminator)
+        return true;
+    checking->check->bytes++;
+    return seam_append(checking, &terminator, 1) && check_seam(checking);
+}
+
+/* Joins what is left to be joined of a piece; false if nothing more is to be: it was the last one,
+ * or ends the check. A piece that is not full is the last one, whatever has been read behind it, as
+ * a file may grow meanwhile. */
+static bool join(struct checking *checking, const struct piece *piece)
+{
+    if (piece->error.is_set) {
+        error_merge(checking->error, &piece->error);
+        return false;
+    }
+    if (!join_piece(checking, piece))
+        return false;
+    if (piece->bytes == PIECE_BYTES)
+        return true;
+    (void)join_end(checking);
+    return false;
+}
+
+/* ---- the threads -------------------------------------------------------------------------------
+ */
+
+/* Waits for the piece's turn and joins it; false when there is no use for more. */
+static bool join_in_turn(struct checking *checking, const struct piece *piece)
+{
+    pthread_mutex_lock(&checking->joining);
+    while (checking->joined != piece->number)
+        pthread_cond_wait(&checking->is_joined, &checking->joining);
+    checking->has_ended = checking->has_ended || !join(checking, piece);
+    const bool has_ended = checking->has_ended;
+    checking->joined++;
+    pthread_cond_broadcast(&checking->is_joined);
+    pthread_mutex_unlock(&checking->joining);
+    return !has_ended;
+}
+
+/* What a thread does. */
+static void check_pieces(struct checking *checking)
+{
+    struct piece piece = {0};
+    do {
+        if (take_piece(checking, &piece))
+            check_piece(checking, &piece);
+    } while (join_in_turn(checking, &piece));
+    free(piece.text);
 }
 
 bool lines_check(struct source *source, const struct line_order *order, uint64_t lines_before,
                  unsigned threads, struct lines_check *check, struct error *error)
 {
-    bool ok = false;
-    struct line_block block;
+    const uint64_t pieces = source_bytes_left(source) / PIECE_BYTES + 1;
+    struct checking checking = {.source = source,
+                                .order = order,
+                                .lines_before = lines_before,
+                                .has_places = source_has_places(source),
+                                .check = check,
+                                .error = error};
+    pthread_mutex_init(&checking.reading, NULL); /* none of these can fail on Linux */
+    pthread_mutex_init(&checking.joining, NULL);
+    pthread_cond_init(&checking.is_joined, NULL);
     *check = (struct lines_check){0};
-    TRY(line_block_open(&block, source, order->terminator, threads * BLOCK_BYTES_PER_THREAD,
-                        error));
-    while (!block.ended) {
-        struct line_run run = {.state = LINE_RUN_IN_ORDER};
-        const size_t drop = last_line(&block), kept = block.bytes - drop;
-        TRY(line_block_refill(&block, drop, error));
-        TRY(check_block(&block, order, kept, threads, &run, error));
-        check->lines += run.lines;
-        check->bytes += block.bytes - kept;
-        if (run.state == LINE_RUN_IN_ORDER)
-            continue;
-        const char *const line = block.text + run.offset;
-        const size_t length = line_run_length(order, block.text, block.bytes, run.offset);
-        if (run.state == LINE_RUN_DISORDER)
-            TRY(keep_disorder(check, line, length, error));
-        else
-            TRY(line_error_set(error, source_name(source), lines_before + check->lines + 1, line,
-                               length, NUMBER_MALFORMED, NULL));
-        break;
-    }
-    ok = true;
-done:
-    line_block_close(&block);
-    return ok;
+#pragma omp parallel num_threads((int)(pieces < threads ? pieces : threads))
+    check_pieces(&checking);
+    pthread_cond_destroy(&checking.is_joined);
+    pthread_mutex_destroy(&checking.joining);
+    pthread_mutex_destroy(&checking.reading);
+    free(checking.seam.text);
+    return !error->is_set;
 }

@@ -1,8 +1,8 @@
 /* lines_check.h - whether the lines of a source are in order: sort -c.
  *
- *   source -> a block of whole lines -> pieces, each looked through by a thread -> the next block
+ *   source -> pieces, each read and looked through by a thread, and joined to those before it
  *
- * Memory is a few MiB a thread, and a few times the longest line.
+ * Memory is 256 KiB a thread, and a few times the longest line.
  */
 #ifndef FORMATS_LINES_CHECK_H
 #define FORMATS_LINES_CHECK_H

@@ -178,7 +178,8 @@ static bool find_codec(struct source *source, const struct codec *known, struct 
     if (!source->codec->decode) {
         source->peeked = head;
         source->ended = source->input.has_ended;
-        return !source->ended || input_file_check_whole(&source->input, error);
+        return !source->ended ||
+               input_file_check_whole(&source->input, source->input.offset, error);
     }
     source->peeked = (struct buffer){0};
     if (!source->input.is_sized ||
@@ -385,6 +386,29 @@ bool source_read_seen(struct source *source, void *data, size_t bytes, struct ta
 bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error)
 {
     return source_read_seen(source, data, bytes, NULL, got, error);
+}
+
+bool source_has_places(const struct source *source)
+{
+    const struct input_file *const input = &source->input;
+    return input->is_sized && !input->is_run && input->file >= 0 && !input->is_parked &&
+           !source->frames && !source->ahead && !source->ended;
+}
+
+bool source_read_at(const struct source *source, uint64_t place, void *data, size_t bytes,
+                    size_t *got, struct error *error)
+{
+    const struct buffer *const peeked = &source->peeked;
+    const size_t has = buffered(peeked);
+    size_t done = place < has ? has - (size_t)place : 0;
+    done = done < bytes ? done : bytes;
+    if (done > 0)
+        memcpy(data, peeked->data + peeked->begin + place, done);
+    const uint64_t offset = source->input.offset + (place + done - has);
+    const bool ok = input_file_read_at(&source->input, offset, (unsigned char *)data + done,
+                                       bytes - done, got, error);
+    *got += done;
+    return ok;
 }
 
 void source_close(struct source *source)

@@ -75,6 +75,15 @@ bool source_read(struct source *source, void *data, size_t bytes, size_t *got, s
 bool source_read_seen(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
                       struct error *error);
 
+/* Whether source_read_at can be asked: of a plain regular file that is not at its end. */
+bool source_has_places(const struct source *source);
+
+/* Reads up to `bytes` bytes that stand `place` bytes behind what source_read would read next, and
+ * leaves that as it is; fewer only at the end. Any number of threads may do that at a time, while
+ * nothing else is asked of the source. */
+bool source_read_at(const struct source *source, uint64_t place, void *data, size_t bytes,
+                    size_t *got, struct error *error);
+
 /* Closes; source may be NULL. */
 void source_close(struct source *source);
 

@@ -52,6 +52,57 @@ done <<'END'
 -t : -k2,2n -u
 END
 
+# ---- plain decimals, which are looked through as bytes -------------------------------------------
+
+# Shapes that change, exponents, zeros at the end, lines that come twice, numbers of more digits than a
+# long double has.
+decimals=$((lines / 4))
+awk -v count="$decimals" 'BEGIN {
+    srand(2)
+    for (i = 0; i < count; i++) {
+        value = (rand() - 0.5) * 10 ^ int(rand() * 8 - 3)
+        if (i % 50 == 0)
+            printf "%.25g\n", value
+        else if (i % 3 == 0)
+            printf "%.4g\n", value
+        else
+            printf "%.9g\n", value
+    }
+}' >decimals
+checks_decimals() {
+    local units=$1 options words
+    while IFS='|' read -r options; do
+        read -ra words <<<"$options"
+        sort "${words[@]}" decimals >in
+        ok_checks "$units, in order: $options" -c "${words[@]}" in
+        ok "$units, from a pipe: $options" bash -c 'cat in | "$@"' cat "$GPUSORT" -c "${words[@]}"
+        { head -n -2 in && tail -n 2 in | tac; } >swapped
+        ok_checks "$units, the last two lines swapped: $options" -c "${words[@]}" swapped
+        sed "$((decimals / 3)){h;d};$((decimals / 3 + 1))G" in >moved
+        ok_checks "$units, two lines swapped: $options" -c "${words[@]}" moved
+        { cat in && tail -n 1 in; } >twice
+        ok_checks "$units, the last line twice: $options" -c "${words[@]}" twice
+    done <<'END'
+-g
+-g -r
+-g -s -u
+-n
+-n -r -u
+-h
+-k1gr
+END
+}
+checks_decimals 'as the machine is'
+GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F checks_decimals 'without AVX-512'
+# The lines of a few bytes fill whole pieces that are read, 256 KiB each.
+for width in 1 7 8 31 63 64; do
+    awk -v width="$width" 'BEGIN { for (i = 0; i < 600000 / (width + 1); i++) printf "%0*d\n", width, i % 10 ^ width }' |
+        sort -n >in
+    ok_checks "lines of $width digits" -c -n in
+    { cat in && head -n 1 in; } >moved
+    ok_checks "lines of $width digits, the last out of order" -c -n moved
+done
+
 seq "$lines" >in
 ok 'without -n, -g, -h and -k lines are numbers' gpusort -c in
 { cat in && printf 1; } >open
@@ -75,7 +126,7 @@ for digit in 1 3 2; do head -c 5000000 /dev/zero | tr '\0' $digit; echo; done >l
 ok_checks 'long lines' -c -n long
 ok_checks 'long lines' -c -n -r long
 # Every line of a few that make whole pieces of the text, and lines that end at their borders.
-size=$(full_or_small 1048576 65536)
+size=$(full_or_small 1048576 262144)
 for shift in -1 0 1; do
     { head -c $((size - 2 + shift)) /dev/zero | tr '\0' 1 && printf '\n2\n1\n'; } >border
     ok_checks "disorder at a border, shifted by $shift" -c -n -k1.1,1.1 border
