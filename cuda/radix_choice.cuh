@@ -182,6 +182,7 @@ __global__ void __launch_bounds__(RADIX_WAYS)
                        const struct radix_model<K> *model, struct key_order encoding,
                        const radix_count *counts, struct radix_totals *totals)
 {
+    thread_wait_for_grid();
     typedef typename radix_path<K>::bits bits;
     __shared__ struct radix_model<K> shared;
     __shared__ unsigned crowd; /* the bucket */

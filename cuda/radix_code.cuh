@@ -139,6 +139,7 @@ __global__ void __launch_bounds__(RADIX_CODE_THREADS)
     radix_code_kernel(const K *__restrict__ items, const struct radix_segments *whole,
                       struct key_order encoding, struct radix_digit_plan *plan)
 {
+    thread_wait_for_grid();
     struct radix_code_shared &shared =
         *reinterpret_cast<struct radix_code_shared *>(block_dynamic_shared());
     struct radix_code_row row;

@@ -202,6 +202,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
     radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,
                              struct key_order encoding, struct radix_digit_plan *plan)
 {
+    thread_wait_for_grid();
     constexpr unsigned keys_of_thread = 32 / sizeof(K);
     constexpr unsigned piece = RADIX_DIGIT_COUNT_THREADS * keys_of_thread;
     constexpr unsigned words = RADIX_DIGITS<K> * RADIX_DIGIT_ROWS * RADIX_DIGIT_COLUMNS;
@@ -265,6 +266,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_VALUES)
     radix_digit_plan_kernel(const K *items, const struct radix_segments *whole, bool mends,
                             struct radix_digit_plan *plan, struct sort_note *note)
 {
+    thread_wait_for_grid();
     __shared__ radix_count sums[THREADS_PER_WARP];
     const radix_count count = whole->keys[0];
     const bool is_refused = plan->is_refused != 0;

@@ -23,14 +23,15 @@ struct digit_run {
     unsigned *states[2]; /* of the tiles of a portion */
     size_t portion;      /* keys, in whole tiles */
     unsigned multiprocessors;
+    bool is_early; /* kernels start before the ones in front end */
 };
 
 template <typename K>
 static struct launch digit_launch(const struct digit_run<K> &run, const char *name, size_t blocks,
                                   unsigned threads, size_t shared_bytes)
 {
-    const struct launch launch = {name,        blocks, threads, run.sort.device, run.sort.stream,
-                                  shared_bytes};
+    const struct launch launch = {
+        name, blocks, threads, run.sort.device, run.sort.stream, shared_bytes, run.is_early};
     return launch;
 }
 
@@ -194,12 +195,13 @@ static bool sort_width(const struct cuda_sort &sort, const struct radix_digit_ta
     struct radix_digit_plan *const plan = static_cast<struct radix_digit_plan *>(task.memory);
     unsigned *const states = reinterpret_cast<unsigned *>(plan + 1);
     const size_t whole_tiles = task.portion / RADIX_DIGIT_TILE<K> * RADIX_DIGIT_TILE<K>;
-    const struct digit_run<K> run = {
+    struct digit_run<K> run = {
         sort, task, plan,
             {states, states + states_bytes<K>(std::min(sort.count, whole_tiles)) / sizeof *states},
-            whole_tiles, static_cast<unsigned>(multiprocessors)
+            whole_tiles, static_cast<unsigned>(multiprocessors), false
     };
-    return make_plan<K, HAS_INDICES>(run, error) &&
+    return launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &run.is_early, error) &&
+           make_plan<K, HAS_INDICES>(run, error) &&
            start_passes_of_count<K, HAS_INDICES>(run, error) && copy_back(run, error) &&
            mend(run, error);
 }

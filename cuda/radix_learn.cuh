@@ -193,6 +193,7 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
                        struct radix_model<K> *models, radix_count *counts,
                        struct radix_totals *totals)
 {
+    thread_wait_for_grid();
     struct radix_learn_shared<K> &shared =
         *reinterpret_cast<struct radix_learn_shared<K> *>(block_dynamic_shared());
     struct radix_tree &tree = shared.tree;

@@ -104,6 +104,7 @@ __global__ void __launch_bounds__(RADIX_ORDER_THREADS, RADIX_ORDER_BLOCKS)
     radix_order_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
                        unsigned *answers)
 {
+    thread_wait_for_grid();
     const struct radix_share share = block_share(radix_order_pieces<K>(count));
     unsigned seen = block_seen(thread_compare_sample(items, count, encoding));
     unsigned piece = share.begin;
@@ -149,6 +150,7 @@ __global__ void __launch_bounds__(RADIX_ORDER_THREADS)
     radix_whole_kernel(K *items, size_t count, const unsigned *answers, unsigned answer_count,
                        struct radix_segments *whole, struct radix_totals *totals)
 {
+    thread_wait_for_grid();
     __shared__ unsigned warp_sums[THREADS_PER_WARP];
     const unsigned own = threadIdx.x < answer_count ? answers[threadIdx.x] : 0;
     const unsigned seen = block_seen(answer_count > 0 ? own : RADIX_DISORDER);

@@ -42,14 +42,15 @@ struct radix_run {
     struct radix_plan plan;
     struct radix_workspace<K> work;
     unsigned multiprocessors;
+    bool is_early; /* kernels start before the ones in front end */
 };
 
 template <typename K>
 static struct launch radix_launch(const struct radix_run<K> &run, const char *name, size_t blocks,
                                   unsigned threads, size_t shared_bytes)
 {
-    const struct launch launch = {name,        blocks, threads, run.sort.device, run.sort.stream,
-                                  shared_bytes};
+    const struct launch launch = {
+        name, blocks, threads, run.sort.device, run.sort.stream, shared_bytes, run.is_early};
     return launch;
 }
 
@@ -226,8 +227,8 @@ static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run
         return false;
     const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size);
     *run = {sort, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace),
-            static_cast<unsigned>(multiprocessors)};
-    return true;
+            static_cast<unsigned>(multiprocessors), false};
+    return launch_can_be_early(radix_scan_kernel<K>, sort.device, &run->is_early, error);
 }
 
 /* Makes the whole array one segment, or an empty one if no key is out of place: looked at, if it
