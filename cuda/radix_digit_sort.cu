@@ -53,7 +53,7 @@ template <typename K>
 static bool look_for_code(const struct digit_run<K> &run, struct error *error)
 {
     if constexpr (RADIX_HAS_CODE<K>)
-        return !may_mend(run) ||
+        return !may_mend(run) || run.task.has_code ||
                launch_kernel(digit_launch(run, "radix_code_kernel", 1, RADIX_CODE_THREADS,
                                           sizeof(struct radix_code_shared)),
                              error, radix_code_kernel<K>, static_cast<const K *>(run.sort.items),
@@ -67,7 +67,8 @@ template <typename K, bool HAS_INDICES>
 static bool make_plan(const struct digit_run<K> &run, struct error *error)
 {
     const bool is_one = run.sort.count <= run.portion;
-    const size_t kept = offsetof(struct radix_digit_plan, counts);
+    const size_t kept = may_mend(run) ? offsetof(struct radix_digit_plan, counts)
+                                      : offsetof(struct radix_digit_plan, collisions);
     const size_t bytes =
         sizeof *run.plan - kept + (is_one ? 2 * states_bytes<K>(run.sort.count) : 0);
     const struct radix_segments *const whole = run.task.whole;

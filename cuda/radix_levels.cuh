@@ -67,6 +67,7 @@ struct radix_open {
 
 /* How much of all is there so far. */
 struct radix_totals {
+    size_t count;   /* keys of the whole array; 0: it is in order, or goes another way */
     unsigned packs; /* that are not dense, or turned out not to be sorted as such */
     unsigned dense;
     unsigned left; /* packs of items that their words do not sort */
