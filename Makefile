@@ -6,6 +6,7 @@
 #   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
 #   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB, and
 #                   bench_cpu, which times the CPU's sort beside VQSort and TBB where they are there
+#   make completions  make the completions anew, after a change of the options
 #   make install    into $(DESTDIR)$(prefix)
 #   make uninstall dist clean distclean
 #
@@ -30,11 +31,13 @@ NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc
 CUDA ?= $(if $(NVCC),1,0)
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 # The GPU of this machine if there is one; otherwise the data centre GPUs since 2020, and PTX from
-# which a driver makes code for newer ones.
-NVCC_GENCODE ?= $(if $(shell nvidia-smi -L 2>/dev/null),-arch=native,\
-	-gencode=arch=compute_80$(comma)code=sm_80 \
-	-gencode=arch=compute_90$(comma)code=[sm_90$(comma)compute_90])
+# which a driver makes code for newer ones. Asked once, as it may take a second.
+ifeq ($(CUDA),1)
 comma := ,
+NVCC_GENCODE := $(or $(NVCC_GENCODE),$(if $(shell nvidia-smi -L 2>/dev/null),-arch=native,\
+	-gencode=arch=compute_80$(comma)code=sm_80 \
+	-gencode=arch=compute_90$(comma)code=[sm_90$(comma)compute_90]))
+endif
 
 ifneq ($(SANITIZE),)
 SANITIZE_FLAGS = -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -83,11 +86,8 @@ endif
 simt_objects := $(BUILD)/core/backends.cuda.o \
 	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
 
-# What completes its command line, made from what it says of itself.
-completions := $(addprefix $(BUILD)/completions/,gpusort.bash _gpusort gpusort.fish)
-
-.PHONY: all check check-gpu simt bench install uninstall dist clean distclean FORCE
-all: gpusort $(completions)
+.PHONY: all check check-gpu simt bench completions install uninstall dist clean distclean FORCE
+all: gpusort
 ifneq ($(CUDA),1)
 	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
 endif
@@ -99,8 +99,10 @@ gpusort: $(BUILD)/gpusort
 $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-$(completions) &: $(BUILD)/gpusort completions/make_completions.sh
-	completions/make_completions.sh $< $(BUILD)/completions
+# Stored, as a gpusort that is built for another machine cannot be asked for its options here. The
+# one with the stand-in has all paths.
+completions: $(BUILD)/simt/gpusort
+	completions/make_completions.sh $< completions
 
 simt: $(addprefix $(BUILD)/simt/,gpusort many_runs $(matrices) bench_sort simt_selftest)
 $(BUILD)/simt/many_runs: $(many_objects) $(host_objects) $(simt_objects)
@@ -138,7 +140,7 @@ peer_flags = $(foreach peer,HWY:libhwy-contrib TBB:tbb,$(shell \
 $(BUILD)/bench/bench_cpu: $(bench_objects) $(host_objects) $(BUILD)/core/backends.cpu.o \
 		$(BUILD)/bench/bench_cpu.cc.o $(BUILD)/bench/cpu_peers.cc.o
 	$(link) -o $@ $^ $(filter-out -D%,$(call peer_flags,--libs)) $(libraries)
-$(BUILD)/bench/cpu_peers.cc.o: bench/cpu_peers.cc
+$(BUILD)/bench/cpu_peers.cc.o: bench/cpu_peers.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) $(call peer_flags,--cflags) -c -o $@ $<
 
@@ -166,45 +168,40 @@ $(BUILD)/tests/gpusort_cuda_faults: $(BUILD)/tests/faults/cuda_faults.cu.o $(cli
 	$(link) $(cuda_faults) -o $@ $^ $(backend_libraries) $(libraries)
 
 # Loaded into gpusort by tests/faults.sh, not linked to it.
-$(BUILD)/tests/fault_library.so: tests/faults/fault_library.c
+$(BUILD)/tests/fault_library.so: tests/faults/fault_library.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $< -ldl
 
 # Everything is built anew when the compilers or their flags change.
-flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(LDFLAGS) $(SANITIZE) $(CUDA)
+flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(OPENMP) $(LDFLAGS) $(LDLIBS) \
+	$(SANITIZE) $(CUDA)
 nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE)
 $(BUILD)/flags $(BUILD)/nvcc_flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$($(@F))' | cmp -s - $@ || echo '$($(@F))' >$@
-$(call objects,$(BUILD),$(cli_sources) $(host_sources)) $(backend_objects) $(simt_objects) \
-$(bench_objects): $(BUILD)/flags
-ifeq ($(CUDA),1)
-$(call objects,$(BUILD),$(cuda_sources) $(bench_cuda_sources) bench/cub_peers.cu): \
-	$(BUILD)/nvcc_flags
-endif
 
-$(BUILD)/%.c.o: %.c
+$(BUILD)/%.c.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -c -o $@ $<
-$(BUILD)/%.cc.o: %.cc
+$(BUILD)/%.cc.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) -c -o $@ $<
-$(BUILD)/%.cu.o: %.cu
+$(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc_flags
 	@mkdir -p $(@D)
 	$(compile_cuda) -c -o $@ $<
-$(BUILD)/core/backends.cpu.o: core/backends.c
+$(BUILD)/core/backends.cpu.o: core/backends.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -c -o $@ $<
-$(BUILD)/core/backends.cuda.o: core/backends.c
+$(BUILD)/core/backends.cuda.o: core/backends.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -DHAVE_CUDA -c -o $@ $<
-$(BUILD)/tests/many_runs_gpusort.o: cli/main.c
+$(BUILD)/tests/many_runs_gpusort.o: cli/main.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -Wno-missing-prototypes -Dmain=gpusort_main -c -o $@ $<
-$(BUILD)/simt/%.cu.o: %.cu
+$(BUILD)/simt/%.cu.o: %.cu $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) -Itests/simt -Wno-unknown-pragmas -x c++ -c -o $@ $<
-$(BUILD)/simt/%.cc.o: %.cc
+$(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) -Itests/simt -c -o $@ $<
 
@@ -229,13 +226,13 @@ endif
 bash_dir = $(datadir)/bash-completion/completions
 zsh_dir = $(datadir)/zsh/site-functions
 fish_dir = $(datadir)/fish/vendor_completions.d
-install: $(if $(wildcard $(BUILD)/completions/_gpusort),,all)
+install: $(if $(wildcard $(BUILD)/gpusort),,all)
 	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(bash_dir) $(zsh_dir) $(fish_dir))
 	install -m 755 $(BUILD)/gpusort $(DESTDIR)$(bindir)/gpusort
 	install -m 644 man/gpusort.1 $(DESTDIR)$(mandir)/man1/gpusort.1
-	install -m 644 $(BUILD)/completions/gpusort.bash $(DESTDIR)$(bash_dir)/gpusort
-	install -m 644 $(BUILD)/completions/_gpusort $(DESTDIR)$(zsh_dir)/_gpusort
-	install -m 644 $(BUILD)/completions/gpusort.fish $(DESTDIR)$(fish_dir)/gpusort.fish
+	install -m 644 completions/gpusort.bash $(DESTDIR)$(bash_dir)/gpusort
+	install -m 644 completions/_gpusort $(DESTDIR)$(zsh_dir)/_gpusort
+	install -m 644 completions/gpusort.fish $(DESTDIR)$(fish_dir)/gpusort.fish
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(bindir)/gpusort $(mandir)/man1/gpusort.1 \

@@ -55,7 +55,7 @@ bool file_list_read(const char *path, struct file_list *list, struct error *erro
 {
     FILE *const file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
     if (!file)
-        return error_set_errno(error, "open failed: %s", path);
+        return error_set_errno(error, "open failed: %s", *path ? path : "''");
     const bool ok = read_names(file, path, list, error);
     if (file != stdin)
         fclose(file);

@@ -1,7 +1,7 @@
 /* line_words.h - what the words that are for lines of text rule out, and that they fit each other.
  *
  * -g -n -h -k -t -b -z -c -C -m and --header are for lines: with one of them the input is text,
- * whatever its name and its bytes say.
+ * whatever its name or its bytes say. Where both say that it is numbers, it is refused.
  */
 #ifndef CLI_LINE_WORDS_H
 #define CLI_LINE_WORDS_H

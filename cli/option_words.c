@@ -121,7 +121,8 @@ bool option_words_set_device(char *word, struct options *options, struct error *
         return error_set(error, "unknown device '%s%s%s': it is auto, cpu, gpu or gpu:N", word,
                          colon ? ":" : "", colon ? colon + 1 : "");
     if (options->backend && !backend_find(options->backend))
-        return error_set(error, "this build has no GPU backend: nvcc was not there to build it");
+        return error_set(
+            error, "this build has no GPU backend: it was built without nvcc, or with CUDA=0");
     return true;
 }
 

@@ -114,7 +114,9 @@ static const struct argp_option option_table[] = {
      0},
     {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "The same of the GPU's memory", 0},
     {"temporary-directory", 'T', "DIR", 0,
-     "Put sorted parts in DIR (default $TMPDIR, else /tmp; may be repeated, to use several)", 0},
+     "Put sorted parts in DIR (default $TMPDIR, else /tmp, or /var/tmp where that is in memory; "
+     "may be repeated, to use several)",
+     0},
     {NULL, 0, NULL, 0, "What it tells:", 7},
     {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and the reasons for it; sort nothing", 0},
     {"list", KEY_LIST, NULL, 0, "List types, formats, codecs, devices and paths", 0},

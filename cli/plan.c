@@ -1,6 +1,6 @@
 /* plan.c - see plan.h.
  *
- *   inputs: open, detect the format, read the header -> one layout for all
+ *   inputs: open, find the format (plan_format.c), read the header -> one layout for all
  *   output: format and codec
  *   device and path: plan_device.c; memory: plan_memory.c
  */
@@ -8,100 +8,22 @@
 
 #include "cli/line_words.h"
 #include "cli/plan_device.h"
+#include "cli/plan_format.h"
 #include "cli/plan_memory.h"
 #include "core/clock.h"
 #include "formats/codec.h"
 
-#include <ctype.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-/* How much of an input is looked at to tell text from binary data. */
-#define CONTENT_PROBE_BYTES ((size_t)64 << 10)
-
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 static unsigned min_unsigned(unsigned a, unsigned b)
 {
     return a < b ? a : b;
-}
-
-/* Words, perhaps, but nothing that only binary data has. */
-static bool is_printable(const unsigned char *head, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (!isprint(head[i]) && !isspace(head[i]))
-            return false;
-    return true;
-}
-
-/* Decides the format of one input that the user's words leave open: magic, else name, else content.
- */
-static bool detect_format(const struct options *options, const struct format *named,
-                          struct reader *reader, const struct format **format, char reason[256],
-                          struct error *error)
-{
-    const unsigned char *head;
-    size_t bytes;
-    const size_t probe =
-        source_bytes_left(reader->source) == SIZE_UNKNOWN ? SOURCE_PEEK_MAX : CONTENT_PROBE_BYTES;
-    if (!source_peek(reader->source, probe, &head, &bytes, error))
-        return false;
-    bytes = bytes < CONTENT_PROBE_BYTES ? bytes : CONTENT_PROBE_BYTES;
-    const bool whole = source_bytes_left(reader->source) == bytes;
-    const bool is_text = format_text.recognises(head, bytes, whole);
-    if (options->input_format) {
-        *format = options->input_format;
-        snprintf(reason, 256, "as --format says");
-    } else if (format_npy.recognises(head, bytes, whole)) {
-        *format = &format_npy;
-        snprintf(reason, 256, "by its first bytes");
-    } else if (named) {
-        *format = named;
-        snprintf(reason, 256, "by its name");
-    } else if (bytes == 0 && options->type) {
-        *format = &format_raw;
-        snprintf(reason, 256, "empty");
-    } else if (is_text && options->type && options->type->bytes == 1) {
-        return error_set(error, "%s: this may be text or raw %s: say --format=text or --format=raw",
-                         source_name(reader->source), options->type->name);
-    } else if (is_text) {
-        *format = &format_text;
-        snprintf(reason, 256, "by its content");
-    } else if (options->type) {
-        *format = &format_raw;
-        snprintf(reason, 256, "neither .npy nor text, and --type says of what");
-    } else if (is_printable(head, bytes)) { /* the reader will name the line that is no number */
-        *format = &format_text;
-        snprintf(reason, 256, "by its content");
-    } else {
-        return error_set(
-            error, "%s: neither .npy nor text, nor named as raw data: say --type, or --format",
-            source_name(reader->source));
-    }
-    return true;
-}
-
-/* Decides the format and, as far as it is known yet, the type of one input. Lines need no look. */
-static bool choose_format(const struct options *options, const char *path, struct reader *reader,
-                          const struct format **format, char reason[256], struct error *error)
-{
-    const struct key_type *named_type = NULL;
-    const struct format *const named = format_find_by_name(path, &named_type);
-    const char *const line_word = line_words_find(options);
-    if (line_word) {
-        *format = &format_text;
-        snprintf(reason, 256, "as %s says", line_word);
-    } else if (!detect_format(options, named, reader, format, reason, error)) {
-        return false;
-    }
-    reader->layout.type = options->type            ? options->type
-                          : *format == &format_raw ? named_type
-                                                   : NULL;
-    return true;
 }
 
 /* Completes the layout: the user's words, the format's header, the defaults. */
@@ -203,7 +125,7 @@ static bool open_input(const struct options *options, const char *path, bool is_
         job->reader_count--;
         return true;
     }
-    if (!choose_format(options, path, reader, &format, reason, error) ||
+    if (!plan_choose_format(options, path, reader, &format, reason, error) ||
         !read_header(options, format, reader, error))
         return false;
     if (job->reader_count == 1) {
@@ -267,24 +189,47 @@ static const struct key_type *output_type(const struct plan *plan)
     return index_type ? index_type : plan->job.readers[0].layout.type;
 }
 
-/* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for. */
+/* Numbers made of text without a word on their type: f64, for want of a better one. */
+static bool is_type_unsaid(const struct options *options, const struct job *job)
+{
+    return job->input_format == &format_text && !options->type && !options->index_type;
+}
+
+/* What makes true what the name of the output says, or does as it is told. */
+static void suggest_words(const struct options *options, const struct job *job,
+                          const struct key_type *named, char words[96])
+{
+    const bool is_raw = job->output_format == &format_raw;
+    const bool is_index = named->kind == KEY_UNSIGNED && named->bytes >= 4;
+    if (options->index_type && is_raw && is_index)
+        snprintf(words, 96, "--argsort=%s or --output-format", named->name);
+    else if (is_type_unsaid(options, job))
+        snprintf(words, 96, "--type=%s%s", named->name,
+                 is_raw ? "" : " --output-format=raw, or --output-format=text");
+    else
+        snprintf(words, 96, "--output-format");
+}
+
+/* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for. Who says a format
+ * is believed, but raw numbers of text are doubles only because nothing else was said. */
 static bool check_output_name(const struct options *options, const struct plan *plan,
                               struct error *error)
 {
+    const struct job *const job = &plan->job;
     const struct key_type *type = output_type(plan), *named = NULL;
-    if (!options->output || options->output_format || options->output_format_same)
+    const bool is_raw = job->output_format == &format_raw;
+    const bool is_said = options->output_format || options->output_format_same;
+    char words[96];
+    if (!options->output || (is_said && !(is_raw && is_type_unsaid(options, job))))
         return true;
     format_find_by_name(options->output, &named);
-    if (!named || (named == type && plan->job.output_format == &format_raw))
+    if (!named || (named == type && is_raw))
         return true;
-    const bool is_text = plan->job.output_format == &format_text;
-    const bool is_index = options->index_type && plan->job.output_format == &format_raw &&
-                          named->kind == KEY_UNSIGNED && named->bytes >= 4;
-    return error_set(error,
-                     "%s: named as raw %s, but %s%s%s would be written: say %s%s%s--output-format",
-                     options->output, named->name, plan->job.output_format->name,
-                     is_text ? "" : " ", is_text ? "" : type->name, is_index ? "--argsort=" : "",
-                     is_index ? named->name : "", is_index ? " or " : "");
+    const bool is_text = job->output_format == &format_text;
+    suggest_words(options, job, named, words);
+    return error_set(error, "%s: named as raw %s, but %s%s%s would be written: say %s",
+                     options->output, named->name, job->output_format->name, is_text ? "" : " ",
+                     is_text ? "" : type->name, words);
 }
 
 /* Raw indices have the byte order that is said, which tells of raw numbers; .npy tells its own. */

@@ -1,8 +1,11 @@
 /* plan_memory.c - see plan_memory.h. */
 #include "cli/plan_memory.h"
 
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/statfs.h>
+#include <unistd.h>
 
 /* Of the memory that is free, so much is taken unless the user says: with less than an eighth of it
  * for the page cache, reading and writing would be what waits. */
@@ -12,14 +15,32 @@
 #define KEYS_BYTES ((size_t)32 << 20)
 #define KEYS_BYTES_MIN ((size_t)64 << 10)
 
-/* As sort(1): $TMPDIR, else /tmp. */
+static bool is_in_memory(const char *directory)
+{
+    struct statfs status;
+    return statfs(directory, &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
+/* As sort(1): $TMPDIR, else /tmp. But where that is in memory, it is no place for what memory has
+ * no room for: parts of 10 GB, besides those that are sorted, would end the run on a machine of 24.
+ */
+static const char *default_directory(void)
+{
+    static const char temporary[] = "/tmp", large[] = "/var/tmp";
+    const char *const named = getenv("TMPDIR");
+    if (named && *named)
+        return named;
+    return is_in_memory(temporary) && !is_in_memory(large) && access(large, W_OK | X_OK) == 0
+               ? large
+               : temporary;
+}
+
 static bool choose_directories(struct options *options, struct memory_limits *memory,
                                struct error *error)
 {
     struct memory_words *const words = &options->memory;
-    const char *const named = getenv("TMPDIR");
     if (words->directory_count == 0 &&
-        !memory_words_add_directory(words, named && *named ? named : "/tmp", error))
+        !memory_words_add_directory(words, default_directory(), error))
         return false;
     memory->directories = words->directories;
     memory->directory_count = words->directory_count;

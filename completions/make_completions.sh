@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the completions of bash, zsh and fish from what a gpusort says of itself, so that they have
 # its options, types, formats and paths, and no other.
+# `make completions` does it; what it made is stored beside this script.
 #
 #   completions/make_completions.sh GPUSORT DIR    DIR/gpusort.bash, DIR/_gpusort, DIR/gpusort.fish
 #

@@ -16,8 +16,7 @@
  * Order. Keys are compared as ordered bits (key_order.h), so the rules for NaNs and descending
  * order are those of the sort; the map is all that the two have in common.
  *
- * Speed, from the second cache of a core of an AMD EPYC (Zen 4, 2026-11), GB/s: hash of keys of 8,
- * 4, 2 and 1 bytes 136, 76, 76, 33 with AVX-512, 22, 14, 39, 17 with AVX2; order of f64 76 and 40.
+ * Speed: see docs/performance.md, "The proof of output".
  */
 #ifndef CORE_CHECK_H
 #define CORE_CHECK_H
@@ -34,13 +33,14 @@
  * number that goes by its place. So bytes that are elsewhere, or others, make another sum: for
  * certain if they are of one word, else but for a chance of about 2^-63. It may be taken in pieces
  * of any size, in any order and by any thread: with the place of each byte known, a text that was
- * gathered anew can be summed up as it stood before. 74 GB/s with AVX-512, on that core. */
+ * gathered anew can be summed up as it stood before. */
 struct text_check {
     struct tap tap;
     uintptr_t origin; /* the address that byte 0 of the text has, or would have */
     struct check_sum sum;
 };
 
+/* Nothing has passed yet; where the text is, text_check_begin_chunk tells. */
 void text_check_start(struct text_check *check);
 
 /* Tells where byte `place` is. One thread, before the pieces around it are seen. */

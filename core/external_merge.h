@@ -39,6 +39,9 @@ struct external_merge {
  * be read in turns; two at least. */
 size_t external_merge_fan_in(size_t memory_bytes, unsigned threads);
 
+/* Merges all runs, and hands the first `wanted` items, in order, to `write`. Runs in memory are
+ * encoded where they are; spilled ones stay as they are. Fails where a run cannot be read, `write`
+ * fails, or there is no memory. */
 bool external_merge_run(const struct external_merge *merge, struct error *error);
 
 #endif

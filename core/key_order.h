@@ -48,11 +48,13 @@ HOST_DEVICE static inline struct key_order key_order_identity(void)
     return identity;
 }
 
+/* The lowest `bits` bits, 1 to 64. */
 HOST_DEVICE static inline uint64_t key_bits_mask(unsigned bits)
 {
     return UINT64_MAX >> (64 - bits);
 }
 
+/* The bytes of the lowest `bits` bits, 8, 16, 32 or 64, turned round. */
 HOST_DEVICE static inline uint64_t key_bits_swap_bytes(unsigned bits, uint64_t x)
 {
     x = (x & 0x00ff00ff00ff00ffu) << 8 | (x >> 8 & 0x00ff00ff00ff00ffu);

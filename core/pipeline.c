@@ -67,10 +67,12 @@ static bool open_output(struct run *run, struct error *error)
         return false;
     if (proof_sums_content(job))
         sink_sum_content(run->sink);
-    const bool binary = job->output_format != &format_text || job->output.codec != &codecs[0];
-    if (binary && sink_is_terminal(run->sink) && !job->binary_to_terminal)
-        return error_set(error, "%s: binary data is not written to a terminal (--force does it)",
-                         sink_name(run->sink));
+    const bool is_packed = job->output.codec != &codecs[0];
+    const bool is_binary = job->output_format != &format_text || is_packed;
+    if (is_binary && sink_is_terminal(run->sink) && !job->binary_to_terminal)
+        return error_set(error,
+                         "%s: binary data is not written to a terminal: say -o FILE, %s or --force",
+                         sink_name(run->sink), is_packed ? "--no-zstd" : "--output-format=text");
     return proof_check_verify(run, error);
 }
 

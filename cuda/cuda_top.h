@@ -12,13 +12,10 @@
  * are wanted, or too few there, for a selection to pay. */
 size_t top_room(size_t count, size_t top);
 
-/* Bytes that top_select needs as sort->workspace, whatever the count; a multiple of 256. */
-size_t top_workspace_bytes(void);
-
 /* Gathers in sort->scratch, with room for top_room items, *found of sort->items, in any order, as
  * stored bits. The first min(top, count) of all are among them, and *found is at least so many.
- * items, aligned to 16 bytes, stay as they are. tile_size and note are not used. Waits for all that
- * was started on the stream. */
+ * items, aligned to 16 bytes, stay as they are. The workspace is as for cuda_top; tile_size and
+ * note are not used. Waits for all that was started on the stream. */
 bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error);
 
 /* Items that cuda_top needs room for in sort->scratch, for `count` or fewer: what top_select

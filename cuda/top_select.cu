@@ -86,7 +86,8 @@ static size_t round_up(size_t x, size_t step)
     return (x + step - 1) / step * step;
 }
 
-size_t top_workspace_bytes(void)
+/* Of top_select alone, whatever the count; what the path needs follows. */
+static size_t top_workspace_bytes(void)
 {
     return round_up(sizeof(struct top_workspace), 256);
 }

@@ -3,7 +3,7 @@
 
 #include "formats/decimal_key.h"
 #include "core/line_field.h"
-#include "formats/number_value.h"
+#include "formats/number_key.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -35,18 +35,19 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
                     size_t bytes, enum number_status status, const struct key_type *type)
 {
     char quote[QUOTE_BYTES];
+    const char *const remedy = type == NULL ? ": -g, -n, -h and -k take any line" : "";
     if (is_blank_line(line, bytes))
-        return error_set(error, "%s:%zu: empty line, not a number", file, line_number);
+        return error_set(error, "%s:%zu: empty line, not a number%s", file, line_number, remedy);
     quote_line(line, bytes, quote);
     if (memchr(line, 0, bytes) != NULL)
-        return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number", file,
-                         line_number, quote);
+        return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s", file,
+                         line_number, quote, remedy);
     if (status == NUMBER_OUT_OF_RANGE && type != NULL)
         return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,
                          type->name);
     if (status == NUMBER_FRACTION && type != NULL)
         return error_set(error, "%s:%zu: %s is not a whole number, as %s needs", file, line_number,
                          quote, type->name);
-    return error_set(error, "%s:%zu: '%s' %s", file, line_number, quote,
-                     number_status_text(status));
+    return error_set(error, "%s:%zu: '%s' %s%s", file, line_number, quote,
+                     number_status_text(status), remedy);
 }

@@ -9,7 +9,8 @@
 #include "formats/number_text.h"
 
 /* Sets "FILE:LINE: 'abc' is not a number" and the like; status is not NUMBER_OK. type: the one that
- * the number was to be of; NULL where any number would have done. Returns false. */
+ * the number was to be of; NULL for lines, of which the message says what takes any of them.
+ * Returns false. */
 bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
                     size_t bytes, enum number_status status, const struct key_type *type);
 

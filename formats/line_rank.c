@@ -4,7 +4,7 @@
 #include "formats/decimal_key.h"
 #include "formats/line_compare.h"
 #include "core/line_field.h"
-#include "formats/number_text.h"
+#include "formats/number_key.h"
 
 #include <string.h>
 

@@ -245,18 +245,6 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
     return memory_used_at_most(lines) <= room || count_read(lines, error);
 }
 
-bool lines_append(struct lines *lines, struct source *source, size_t lines_read,
-                  struct error *error)
-{
-    bool ended = false;
-    if (!lines_begin_input(lines, source, lines_read, error))
-        return false;
-    while (!ended)
-        if (!lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, error))
-            return false;
-    return true;
-}
-
 /* ---- Parts ---- */
 
 /* Where the lines end that have room; behind the first line at least. */

@@ -1,6 +1,7 @@
 /* lines.h - text kept verbatim: lines are put in order and come out as the bytes that came in.
  *
- *   lines_append (each input) -> lines_index -> lines_key: one struct key_index a line
+ *   { lines_begin_input -> lines_read_input }* -> lines_index -> lines_key: one struct key_index a
+ *     line
  *     -> (an engine sorts them by key) -> lines_refine: runs of equal keys, exactly
  *     -> lines_write: gathers the bytes; or lines_number: turns items into the numbers of lines
  *
@@ -36,10 +37,6 @@ bool lines_begin_input(struct lines *lines, const struct source *source, size_t 
  * a last line without a terminator then gets one. */
 bool lines_read_input(struct lines *lines, struct source *source, size_t room, size_t most,
                       bool *ended, struct error *error);
-
-/* Both, to the end of the source. */
-bool lines_append(struct lines *lines, struct source *source, size_t lines_read,
-                  struct error *error);
 
 /* Whether the text and its items, read with that room, need more than it, and there is a line to
  * begin with. */

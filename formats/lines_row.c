@@ -1,7 +1,7 @@
 /* lines_row.c - see lines_row.h. */
 #include "formats/lines_row.h"
 
-#include "formats/number_value.h"
+#include "formats/number_key.h"
 
 #include <float.h>
 #include <math.h>

@@ -62,6 +62,7 @@ static inline size_t lines_columns(const struct lines *lines)
 /* The bytes of the line that are the column's key. */
 struct line_span lines_row_span(const struct lines *lines, struct key_index item, size_t column);
 
+/* The column's row of the item's line; it borrows the text. */
 void lines_row_open(const struct lines *lines, struct key_index item, size_t column,
                     struct line_row *row);
 

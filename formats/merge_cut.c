@@ -30,8 +30,10 @@ static size_t count_before(const struct merge_texts *texts, size_t i, size_t beg
     return begin;
 }
 
-size_t merge_cut_find(const struct merge_texts *texts, size_t i, size_t begin,
-                      const struct splitter *splitter)
+/* Where text i is to be cut, from item `begin` on, so that what goes before the splitter is before
+ * the cut: with a unique order lines with smaller keys, else equal lines of earlier texts too. */
+static size_t find_before(const struct merge_texts *texts, size_t i, size_t begin,
+                          const struct splitter *splitter)
 {
     if (texts->order->unique)
         return count_before(texts, i, begin, splitter->item, false);
@@ -123,7 +125,7 @@ static void cut_at_splitters(const struct merge_texts *texts,
         size_t cut = cuts[i];
         for (size_t part = 1; part < parts; part++) {
             if (part == 1 || splitters[part] != splitters[part - 1])
-                cut = merge_cut_find(texts, i, cut, splitters[part]);
+                cut = find_before(texts, i, cut, splitters[part]);
             cuts[part * count + i] = cut;
         }
     }

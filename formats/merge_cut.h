@@ -21,13 +21,9 @@ struct splitter {
     size_t text, place;
 };
 
-/* Where text i is to be cut, from item `begin` on, so that what goes before the splitter is before
- * the cut: with a unique order lines with smaller keys, else equal lines of earlier texts too. */
-size_t merge_cut_find(const struct merge_texts *texts, size_t i, size_t begin,
-                      const struct splitter *splitter);
-
-/* The same behind the splitter itself. Equal keys of later texts stay behind the cut, with a unique
- * order as well: what is read next may go between them. */
+/* Where text i is to be cut, from item `begin` on, so that the splitter and what goes before it are
+ * before the cut, and equal keys of later texts behind it, with a unique order as well: what is
+ * read next may go between them. */
 size_t merge_cut_find_behind(const struct merge_texts *texts, size_t i, size_t begin,
                              const struct splitter *splitter);
 

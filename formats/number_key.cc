@@ -26,11 +26,11 @@
  * has their keys, underflow and overflow, is not. NaNs are equal but for their sign, as the
  * newest sort(1) compares them; a payload is only text.
  */
+#include "formats/number_key.h"
+
 #include "core/line_image.h"
 #include "formats/number_digits.h"
 #include "formats/number_scan.h"
-#include "formats/number_text.h"
-#include "formats/number_value.h"
 
 #include <cfloat>
 #include <cmath>
@@ -291,10 +291,4 @@ bool number_prefix_value(const char *text, size_t length, long double *value)
     else
         *value = spelled_value(&scan);
     return true;
-}
-
-long double number_line_value(const char *text, size_t length)
-{
-    long double value;
-    return number_prefix_value(text, length, &value) ? value : 0;
 }

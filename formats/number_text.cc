@@ -1,4 +1,4 @@
-/* number_text.cc - see number_text.h; number_line_key is in number_key.cc.
+/* number_text.cc - see number_text.h.
  *
  * Reading. A plain decimal goes through std::from_chars, which is correctly rounded, in one pass.
  * What it does not take to the end, or cannot represent, goes through number_scan and, for floats,

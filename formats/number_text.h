@@ -42,14 +42,6 @@ const char *number_status_text(enum number_status status);
  * 1e-4 and from 1e16 on, as Python). Returns the length; no terminating NUL. */
 size_t number_format(const struct key_type *type, uint64_t bits, char text[NUMBER_TEXT_MAX]);
 
-/* A monotone image of the value of text[0..length) for the order of lines.h: a < b in the order of
- * `sort -g` implies key(a) <= key(b). False when the text is not one number. *exact: two lines with
- * equal keys, both exact, have equal values. */
-bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact);
-
-/* The same of the number that the text starts with; the least key of all if there is none. */
-void number_prefix_key(const char *text, size_t length, uint64_t *key, bool *exact);
-
 #ifdef __cplusplus
 }
 #endif

@@ -331,7 +331,7 @@ static struct sink *sink_create(const char *name, const struct codec *codec, uns
 bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *error)
 {
     const char *path = spec->path && strcmp(spec->path, "-") != 0 ? spec->path : NULL;
-    const char *name = path ? path : "standard output";
+    const char *name = !path ? "standard output" : *path ? path : "''"; /* quoted, to be seen */
     *out = NULL;
     struct sink *sink = sink_create(name, spec->codec, spec->threads);
     if (!sink)

@@ -82,13 +82,16 @@ bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct err
 /* What the buffers take in all at most, once one was lent by a sink of so many threads. */
 size_t sink_buffers_bytes(unsigned threads);
 
-/* Ends the codec's stream and writes what is left: all is in the file then, and on its disk.
- * Nothing more is written. *file: open for reading, the sink's. Of a sink that replaces a file. */
+/* From now on, before anything is written, the content is summed up for sink_content. */
+void sink_sum_content(struct sink *sink);
+
+/* For a sink that replaces a file: ends the codec's stream and writes what is left, so that all is
+ * in the new file, and on its disk. Nothing more is written. *file: open for reading, the sink's.
+ */
 bool sink_store(struct sink *sink, int *file, struct error *error);
 
-/* The bytes that were written, before the codec, and the sum of that text (check.h): of a sink that
- * was told to sum them up before anything was written, once it is stored. */
-void sink_sum_content(struct sink *sink);
+/* After sink_store: the bytes that were written, before the codec, and their sum as a text
+ * (check.h). */
 struct check_sum sink_content(const struct sink *sink);
 
 /* Ends the codec's stream, writes what is left, closes (checked) and renames. After it, succeeded

@@ -220,9 +220,10 @@ static bool begin(struct source *source, int file, const struct codec *codec, st
 bool source_open(const char *path, unsigned threads, struct source **out, struct error *error)
 {
     const bool is_standard_input = strcmp(path, "-") == 0;
+    const char *const name = *path ? path : "''"; /* quoted, to be seen */
     *out = NULL;
     struct source *const source =
-        source_create(is_standard_input ? "standard input" : path, threads, error);
+        source_create(is_standard_input ? "standard input" : name, threads, error);
     if (!source)
         return false;
     source->is_standard_input = is_standard_input;
@@ -274,11 +275,6 @@ bool source_open_run(const struct spill_run *run, struct source **out, struct er
 const char *source_name(const struct source *source)
 {
     return source->name;
-}
-
-const struct codec *source_codec(const struct source *source)
-{
-    return source->codec;
 }
 
 uint64_t source_bytes_left(const struct source *source)

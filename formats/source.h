@@ -44,9 +44,6 @@ bool source_is_file(const struct source *source, int file);
  * files can be closed, and what has been read to its end: any other source stays as it is. */
 void source_park(struct source *source);
 
-/* The codec that decodes the bytes; codecs[0] (plain) if none. */
-const struct codec *source_codec(const struct source *source);
-
 /* Begins to read on behind the caller's back, into memory for `most` bytes, until something else is
  * asked of the source: what it then has is read first. Only a help, which may not come to pass; a
  * plain regular file is read from the page cache as fast as from memory, and so is not. */

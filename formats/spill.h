@@ -34,6 +34,7 @@ struct spill *spill_create(const char *const *directories, size_t count);
  * file goes there, and no other run of the spill is begun. */
 bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error);
 
+/* Writes data behind what the run has. */
 bool spill_append(const struct spill_run *run, const void *data, size_t bytes, struct error *error);
 
 /* Ends the run: run->bytes is what was written. */

@@ -20,6 +20,7 @@ import sys
 
 import numpy as np
 
+KINDS = ("f64", "f32", "u32", "general", "integers", "spelled", "digits")
 BLOCK = 1 << 18
 GROUP = 256  # blocks that are in memory at a time
 SPELLINGS = ["%d", "%d.0", "+%d", "0%d", "%de0"]
@@ -52,11 +53,15 @@ def lines(kind, rng, count):
 def block(task):
     kind, number, count = task
     rng = np.random.default_rng([2026, number])
-    return (keys if kind in ("f64", "f32", "u32") else lines)(kind, rng, count)
+    return (keys if kind in KINDS[:3] else lines)(kind, rng, count)
 
 
 def main():
+    if len(sys.argv) != 4 or sys.argv[1] not in KINDS:
+        sys.exit(__doc__)
     kind, count, path = sys.argv[1], int(float(sys.argv[2])), sys.argv[3]
+    if kind == "digits" and count % 2 != 0:
+        sys.exit(f"{sys.argv[0]}: {count} lines of digits: their number is even")
     tasks = [(kind, i, min(BLOCK, count - i)) for i in range(0, count, BLOCK)]
     with multiprocessing.Pool(len(os.sched_getaffinity(0))) as pool, open(path, "wb") as out:
         for begin in range(0, len(tasks), GROUP):

@@ -27,6 +27,8 @@ if gpusort --list | grep -q '^  gpu '; then
     ok_says "--list has a path's limit" '^    rank .*at most 131072 numbers' -- gpusort --list
 else
     skip "--list has the GPU's paths" 'this build has no GPU backend'
+    ok_fails_with '--device=gpu of a build without it' 2 'built without nvcc, or with CUDA=0$' -- \
+        gpusort --device=gpu missing
 fi
 for option in --help --usage --version --list; do
     ok_fails_with "$option to a full device fails" 2 '^gpusort: .*standard output|No space' -- \

@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
 # The completions of bash, zsh and fish have the options and the words of the program that they were
-# made from, and no other.
+# made from, and no other; and those that are stored, and installed, are made from this one.
 . "$(dirname "$0")/lib.sh"
-ok 'completions are made' bash "$tests_dir/../completions/make_completions.sh" "$GPUSORT" made
+stored=$tests_dir/../completions
+ok 'completions are made' bash "$stored/make_completions.sh" "$GPUSORT" made
+if "$GPUSORT" --list | grep -q '^  gpu '; then
+    for file in gpusort.bash _gpusort gpusort.fish; do
+        ok_same_bytes "completions/$file is what 'make completions' makes" made/$file "$stored/$file"
+    done
+else
+    skip 'the completions that are stored' 'this build has no GPU backend'
+fi
 
 # The long options, by --usage; completions are made from --help.
 gpusort --usage | grep -oE -- '--[a-z0-9-]+' | sort -u >options

@@ -77,6 +77,15 @@ refused 'doubles in an output called .u32' 'out.u32: named as raw u32.* f64.*--o
     gpusort eight.f64 -o "$target_dir/out.u32"
 refused 'lines in an output called .u32.zst' 'out.u32.zst: named as raw u32.*--output-format' -- \
     gpusort three -o "$target_dir/out.u32.zst"
+printf '2\n1\n' >two
+refused 'text in an output called .u32' \
+    'out.u32: .* but text would be written: say --type=u32 --output-format=raw, or --output-format=text$' -- \
+    gpusort two -o "$target_dir/out.u32"
+refused 'doubles for want of a type in an output called .u32' \
+    'out.u32: named as raw u32, but raw f64 would be written: say --type=u32$' -- \
+    gpusort --output-format=raw two -o "$target_dir/out.u32"
+ok_prints 'with it they are u32' '1\n2\n' -- bash -c '
+    "$0" --type=u32 --output-format=raw two -o two.u32 && "$0" --output-format=text two.u32' "$GPUSORT"
 ok 'an output called .u32 is what --output-format says' \
     gpusort --output-format=raw eight.f64 -o forced.u32
 gpusort eight.f64 -o eight.sorted

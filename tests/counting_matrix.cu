@@ -90,15 +90,13 @@ static bool check_counts(size_t largest, size_t shared_most, struct error *error
     return true;
 }
 
-/* So many keys that a block has more of a value than a counter of 16 bits holds. */
-template <typename K>
-static bool check_many(size_t largest, size_t shared_most, struct error *error)
+/* So many keys that a block has more of a value than a counter of 16 bits holds; 0 if the device
+ * does not say. */
+static size_t many_keys()
 {
     int multiprocessors = 0;
-    if (!check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), error))
-        return false;
-    const size_t count = 70001 * (size_t)multiprocessors;
-    return count > largest || check_shapes<K>(crowded_shapes, count, shared_most, error);
+    (void)cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
+    return 70001 * (size_t)multiprocessors;
 }
 
 /* ---- claims ---- */
@@ -109,8 +107,12 @@ static void check_width(size_t largest, size_t shared_most, const char *claims[2
     struct error counts_error = {}, many_error = {};
     tap_print(tap, check_counts<K>(largest, shared_most, &counts_error), claims[0], sizeof(K),
               counts_error);
-    tap_print(tap, check_many<K>(largest, shared_most, &many_error), claims[1], sizeof(K),
-              many_error);
+    const size_t many = many_keys();
+    if (many > largest)
+        tap_skip(tap, claims[1], sizeof(K));
+    else
+        tap_print(tap, many > 0 && check_shapes<K>(crowded_shapes, many, shared_most, &many_error),
+                  claims[1], sizeof(K), many_error);
 }
 
 int main(int argc, char **argv)

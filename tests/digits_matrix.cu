@@ -117,11 +117,11 @@ static bool check_refused(struct error *error)
 
 /* Counters of 16 bits have to be emptied now and then: what is not seen to be one value makes a
  * pass. */
-static bool check_many_equal(size_t largest, struct error *error)
+static bool check_many_equal(struct error *error)
 {
     struct radix_digit_plan plan;
     struct device_memory memory;
-    const std::vector<uint64_t> items(largest < RADIX_DIGIT_LEAST ? 1 : 8500000, 0x3a3a3a3a);
+    const std::vector<uint64_t> items(8500000, 0x3a3a3a3a);
     bool passed =
         device_open(&memory, items, key_order_identity(), error) &&
         start_digits(memory, {key_order_identity(), RADIX_DIGITS_OF_CODE, 0}, error) &&
@@ -210,10 +210,11 @@ static void check_width(size_t largest, struct tap *tap)
 {
     struct error digit_error = {}, choice_error = {};
     tap_print(tap, check_counts<K>(&digit_error), "sorted digit by digit", sizeof(K), digit_error);
-    tap_print(tap,
-              largest <= RADIX_DIGIT_LEAST ||
-                  check_choice(K{0}, RADIX_DIGIT_LEAST + 1, &choice_error),
-              "radix chooses", sizeof(K), choice_error);
+    if (largest > RADIX_DIGIT_LEAST)
+        tap_print(tap, check_choice(K{0}, RADIX_DIGIT_LEAST + 1, &choice_error), "radix chooses",
+                  sizeof(K), choice_error);
+    else
+        tap_skip(tap, "radix chooses", sizeof(K));
 }
 
 int main(int argc, char **argv)
@@ -228,8 +229,11 @@ int main(int argc, char **argv)
     check_width<uint32_t>(largest, &tap);
     check_width<uint64_t>(largest, &tap);
     tap_print(&tap, check_indices(&index_error), "keys above an index", 8, index_error);
-    tap_print(&tap, check_many_equal(largest, &equal_error), "one value, however often it comes", 8,
-              equal_error);
+    const char *const one_value = "one value, however often it comes";
+    if (largest > RADIX_DIGIT_LEAST)
+        tap_print(&tap, check_many_equal(&equal_error), one_value, 8, equal_error);
+    else
+        tap_skip(&tap, one_value, 8);
     check_width<key_u128>(largest, &tap);
     tap_print(&tap, check_refused(&refused_error), "items with another index are left", 16,
               refused_error);

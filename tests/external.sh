@@ -233,7 +233,7 @@ fi
 { cat fields; seq 3000; echo x; seq 3000; } | sed 's/ .*//' >words
 sed -i '/[^0-9x]/d; s/^$/1/' words
 bad=$(grep -n x words | head -n 1 | cut -d: -f1)
-refused 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number$" \
+refused 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number: -g, -n" \
     -- gpusort -S 1b words -o "$target"
 refused 'the numbers of lines' '^gpusort: --argsort needs all lines in memory' \
     -- gpusort -S 100K -n --argsort lines -o "$target"
@@ -261,6 +261,24 @@ refused 'a limit of size' "^gpusort: temporary file in '.*' \(-T\): File too lar
     "$GPUSORT" "$unsorted" "$target"
 refused 'a limit of size, for lines' "^gpusort: temporary file in '.*' \(-T\): File too large$" -- \
     bash -c 'ulimit -f 8; exec "$0" -S 100K -g "$1" -o "$2"' "$GPUSORT" lines "$target"
+if ! unshare --map-root-user --mount mount -t tmpfs none /tmp 2>/dev/null; then
+    skip 'a /tmp in memory' 'no name space to mount one in'
+elif [ "$(stat -f -c %T /var/tmp)" = tmpfs ] || [ ! -w /var/tmp ]; then
+    skip 'a /tmp in memory' '/var/tmp is no better here'
+else
+    cp "$GPUSORT" program # which may be in /tmp
+    cp "$unsorted" unsorted
+    # in_memory ARGUMENT...: with a /tmp that has no room.
+    in_memory() {
+        env -u TMPDIR unshare --map-root-user --mount bash -c '
+            mount -t tmpfs -o size=16k none /tmp
+            exec env ./program -S 1b --format=raw --type=f64 unsorted "$@"' - "$@"
+    }
+    ok_says 'a /tmp in memory' 'put aside in /var/tmp$' -- in_memory --explain
+    ok_output 'a /tmp in memory is not used' "$sorted" -- in_memory
+    ok_says 'a /tmp in memory is used if it is named' 'put aside in /tmp$' -- in_memory -T /tmp --explain
+    rm program
+fi
 if unshare --map-root-user --mount mount -t tmpfs -o size=16k none one 2>/dev/null; then
     for input in "--format=raw --type=f64 $unsorted" '-g lines'; do
         # shellcheck disable=SC2016 # expanded by the shell that it starts

@@ -9,7 +9,7 @@ need_numpy
 refused 'a missing file' 'missing: No such file or directory' -- gpusort missing -o "$target"
 mkdir directory
 refused 'a directory' 'directory: Is a directory' -- gpusort directory -o "$target"
-refused 'an input without a name' 'No such file or directory' -- gpusort '' -o "$target"
+refused 'an input without a name' "^gpusort: '': No such file or directory$" -- gpusort '' -o "$target"
 refused 'a missing second file' 'missing: No such file or directory' -- \
     gpusort sorted.npy missing -o "$target"
 refused 'a closed standard input' 'standard input: ' -- \
@@ -71,6 +71,41 @@ for type in u8 i8; do
 done
 refused 'a word where text is looked for' '^gpusort: sentence:1: ' -- \
     gpusort sentence -o "$target"
+printf 'h\xc3\xb6he\n1.5\n1200\n' >titled # of 16 bytes, so that they could be raw numbers
+for type in u8 i16 f32 f64; do
+    for file in sentence titled; do
+        cat $file $file $file $file >copy
+        cp copy kept
+        refused "words or $type? is asked: $file" "^gpusort: copy: this may be text or raw $type: say --format" -- \
+            gpusort --type=$type copy -o copy
+        ok_same_bytes "words or $type? is asked, the file stays: $file" copy kept
+    done
+done
+ok_prints 'numbers that are printable by chance' 'xsat' -- gpusort --type=u16 < <(printf 'atxs')
+refused 'a word of UTF-8 where text is looked for' '^gpusort: titled:1: ' -- \
+    gpusort titled -o "$target"
+refused 'words with --format=text and --type' '^gpusort: titled:1: ' -- \
+    gpusort --format=text --type=f64 titled -o "$target"
+ok_prints 'words with --format=raw' '\n\nenootw' -- gpusort --format=raw --type=u8 sentence
+
+"$numpy" -c 'import bz2, gzip, lzma, numpy
+numbers = numpy.random.default_rng(1).random(1000)
+open("n.gzip", "wb").write(gzip.compress(numbers.tobytes()))
+open("n.bzip2", "wb").write(bz2.compress(numbers.tobytes()))
+open("n.xz", "wb").write(lzma.compress(numbers.tobytes()))
+open("n.LZ4", "wb").write(b"\x04\x22\x4d\x18" + numbers.tobytes())
+numpy.savez("n.zip", numbers)'
+mv n.zip.npz n.zip
+for name in gzip bzip2 xz LZ4 zip; do
+    truncate -s %8 n.$name # so that it could be raw numbers
+    cp n.$name kept
+    refused "$name is named" "^gpusort: n.$name: this is $name data, to be unpacked first \(" -- \
+        gpusort n.$name -o n.$name
+    refused "$name with --type" "^gpusort: n.$name: this is $name data, .*--format=raw$" -- \
+        gpusort --type=f64 n.$name -o n.$name
+    ok_same_bytes "$name stays" n.$name kept
+    ok "$name with --format=raw" gpusort --type=u8 --format=raw n.$name -o got
+done
 
 # ---- npy -----------------------------------------------------------------------------------------
 

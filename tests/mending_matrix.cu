@@ -2,8 +2,8 @@
  * behind it (cuda/radix_mend.cuh): width x order x code x runs of keys that share one.
  *
  *   mending_matrix [LARGEST]
- *     prints TAP, a line for each width and code; exits 1 on a mismatch. Arrays of more items than
- *     LARGEST are left out.
+ *     prints TAP, a line for each width and code; exits 1 on a mismatch. Claims about
+ *     arrays of more items than LARGEST are skipped.
  *
  * What is expected is what std::sort makes of the items on the host. Runs that are left open are
  * sorted here; how many there are is part of what is expected.
@@ -210,14 +210,14 @@ static bool check_runs(const std::vector<K> &items, size_t noted, bool has_path,
 
 /* Keys that come in order leave nothing to mend. */
 template <typename K>
-static bool check_mending(size_t largest, struct error *error)
+static bool check_mending(struct error *error)
 {
     const std::vector<struct key_order> orders = orders_of<K>();
     size_t number = 0;
     for (const struct runs_case &runs : runs_cases)
         for (const struct layout &layout : layouts) {
             const std::vector<uint64_t> keys = make_runs(runs, layout, RADIX_MEND_TILE<K>);
-            if (keys.size() > std::min(largest, (size_t)1 << layout.bits))
+            if (keys.size() > (size_t)1 << layout.bits)
                 continue;
             const bool is_odd = !runs.runs.empty() && runs.runs[0].values >= LAST_IS_LESS;
             const enum arrangement arrangement =
@@ -271,15 +271,13 @@ static const struct shape path_shapes[] = {
 };
 
 template <typename K>
-static bool check_paths(size_t largest, struct error *error)
+static bool check_paths(struct error *error)
 {
     const std::vector<struct key_order> orders = orders_of<K>();
     const size_t tile = RADIX_DIGIT_TILE<K>;
     size_t number = 0;
     for (const struct shape &shape : path_shapes)
         for (const size_t count : {4 * tile, 12 * tile + 7}) {
-            if (count > largest)
-                continue;
             const struct key_order order = orders[number % orders.size()];
             const size_t portion = number % 3 ? 3 * tile : 0;
             const std::vector<K> items = make_items<K>(shape, order, count);
@@ -291,12 +289,21 @@ static bool check_paths(size_t largest, struct error *error)
     return true;
 }
 
+/* Items of the longest arrays, in tiles of those that mend. */
+static constexpr size_t most_tiles = 40;
+
 template <typename K>
 static void check_width(size_t largest, struct tap *tap)
 {
     struct error run_error = {}, path_error = {};
-    tap_print(tap, check_mending<K>(largest, &run_error), "runs of a prefix", sizeof(K), run_error);
-    tap_print(tap, check_paths<K>(largest, &path_error), "by a path", sizeof(K), path_error);
+    const char *const claims[] = {"runs of a prefix", "by a path"};
+    if (largest < most_tiles * RADIX_MEND_TILE<K>) {
+        tap_skip(tap, claims[0], sizeof(K));
+        tap_skip(tap, claims[1], sizeof(K));
+        return;
+    }
+    tap_print(tap, check_mending<K>(&run_error), claims[0], sizeof(K), run_error);
+    tap_print(tap, check_paths<K>(&path_error), claims[1], sizeof(K), path_error);
 }
 
 int main(int argc, char **argv)

@@ -274,11 +274,9 @@ static bool check_sort(const std::vector<K> &items, struct key_order order, size
 }
 
 template <typename K>
-static bool check_sorts(size_t largest, struct error *error)
+static bool check_sorts(struct error *error)
 {
     const struct key_order order = orders_of<K>().back();
-    if (largest <= RADIX_ORDER_LEAST)
-        return true;
     for (const struct shape &shape : shapes)
         if (!check_sort(make_items<K>(shape, order, RADIX_ORDER_LEAST), order, 4096, error) ||
             !check_sort(make_items<K>(shape, order, RADIX_ORDER_LEAST + 1), order, 256, error))
@@ -301,8 +299,11 @@ static void check_width(size_t largest, struct tap *tap)
     }
     tap_print(tap, finds_order, "what is in order is sorted at once", sizeof(K), order_error);
     tap_print(tap, finds_places, "one key out of place is seen", sizeof(K), place_error);
-    tap_print(tap, check_sorts<K>(largest, &sort_error), "a sort leaves scratch alone if it can",
-              sizeof(K), sort_error);
+    const char *const leaves_scratch = "a sort leaves scratch alone if it can";
+    if (largest > RADIX_ORDER_LEAST)
+        tap_print(tap, check_sorts<K>(&sort_error), leaves_scratch, sizeof(K), sort_error);
+    else
+        tap_skip(tap, leaves_scratch, sizeof(K));
 }
 
 int main(int argc, char **argv)

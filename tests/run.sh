@@ -14,18 +14,30 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
-for_the_stand_in=(argsort cli device external faults input pipes proof soak stats text_device top)
+for_the_stand_in=(argsort cli completions device external faults input pipes proof soak stats text_device top)
 for_any_device=(fuzz sort_cases)
+
+# full_or_small FULL SMALL: the one for this build.
+full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
 
 # The stand-in and the sanitizers are slow: the most numbers in an array of the device matrix there.
 # radix parts only what is larger than 4096, and twice from some 90,000 on with tiles of 256.
+path_largest() {
+    case $1 in
+    radix) full_or_small 100003 5000 ;;
+    segmented-merge) full_or_small 65537 1100 ;; # from here on it merges more than two runs at a time
+    *) full_or_small 5000 1100 ;;
+    esac
+}
+
+# The same for the other matrices there, if they are to be told.
 matrix_largest() {
-    case ${TEST_SIZE:-full}-$1 in
-    small-radix) echo 5000 ;;
-    small-*) echo 1100 ;;
-    full-radix) echo 100003 ;;
-    full-segmented-merge) echo 65537 ;; # from here on it merges more than two runs at a time
-    *) echo 5000 ;;
+    case $1 in
+    ordered_matrix | digits_matrix) full_or_small 1048577 0 ;; # whole sorts take a while
+    counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
+    top_matrix) full_or_small 20011 8193 ;;
+    lines_matrix) full_or_small 20000 1000 ;; # lines of a text
+    runs_matrix) full_or_small 3100 1025 ;;
     esac
 }
 
@@ -33,36 +45,6 @@ matrix_largest() {
 gpu_paths() {
     "$1" --list | awk '/^[^ ]/ { on = /^devices/ } on && /^  [^ ]/ { is_gpu = $1 == "gpu" }
                        on && is_gpu && /^    / { print $1 }'
-}
-
-# The same for the matrix of --top.
-top_largest() {
-    [ "${TEST_SIZE:-full}" = small ] && echo 8193 || echo 20011
-}
-
-# The same for the matrix of runs of equal keys.
-runs_largest() {
-    [ "${TEST_SIZE:-full}" = small ] && echo 1025 || echo 3100
-}
-
-# Whole sorts of arrays that radix looks at take a while, the kernels that look do not.
-ordered_largest() {
-    [ "${TEST_SIZE:-full}" = small ] && echo 0 || echo 1048577
-}
-
-# Keys that are counted: with four multiprocessors, counters of 16 bits overflow from 262,140 on.
-counting_largest() {
-    [ "${TEST_SIZE:-full}" = small ] && echo 20000 || echo 300000
-}
-
-# Lines of a text of the matrix of lines.
-lines_most() {
-    [ "${TEST_SIZE:-full}" = small ] && echo 1000 || echo 20000
-}
-
-# Rounds of the fuzzer on the stand-in.
-fuzz_rounds() {
-    [ "${TEST_SIZE:-full}" = small ] && echo 300 || echo 1500
 }
 
 # add_test NAME COMMAND...: a test is a script in $results that keeps what the command prints.
@@ -81,42 +63,23 @@ add_test() {
 }
 
 add_tests() {
-    local program test name path
+    local program test name path largest
     for program in "$build"/tests/unit_* "$build"/simt/simt_selftest; do
         if [ -f "$program" ] && [ -x "$program" ]; then
             add_test "$(basename "$program")" CMOCKA_MESSAGE_OUTPUT=TAP "$program"
         fi
     done
-    if [ -x "$build/simt/device_matrix" ]; then
-        for path in $(gpu_paths "$build/simt/gpusort"); do
-            add_test "device_matrix-$path" \
-                "$build/simt/device_matrix" "$(matrix_largest "$path")" "$path"
-        done
-    fi
-    if [ -x "$build/simt/ordered_matrix" ]; then
-        add_test ordered_matrix "$build/simt/ordered_matrix" "$(ordered_largest)"
-    fi
-    if [ -x "$build/simt/digits_matrix" ]; then
-        add_test digits_matrix "$build/simt/digits_matrix" "$(ordered_largest)"
-    fi
-    if [ -x "$build/simt/mending_matrix" ]; then
-        add_test mending_matrix "$build/simt/mending_matrix"
-    fi
-    if [ -x "$build/simt/counting_matrix" ]; then
-        add_test counting_matrix "$build/simt/counting_matrix" "$(counting_largest)"
-    fi
-    if [ -x "$build/simt/top_matrix" ]; then
-        add_test top_matrix "$build/simt/top_matrix" "$(top_largest)"
-    fi
-    if [ -x "$build/simt/lines_matrix" ]; then
-        add_test lines_matrix "$build/simt/lines_matrix" "$(lines_most)"
-    fi
-    if [ -x "$build/simt/gather_matrix" ]; then
-        add_test gather_matrix "$build/simt/gather_matrix"
-    fi
-    if [ -x "$build/simt/runs_matrix" ]; then
-        add_test runs_matrix "$build/simt/runs_matrix" "$(runs_largest)"
-    fi
+    for program in "$build"/simt/*_matrix; do
+        name=$(basename "$program")
+        if [ "$name" = device_matrix ]; then # each path by itself, as it takes a while
+            for path in $(gpu_paths "$build/simt/gpusort"); do
+                add_test "$name-$path" "$program" "$(path_largest "$path")" "$path"
+            done
+        elif [ -x "$program" ]; then
+            read -ra largest <<<"$(matrix_largest "$name")"
+            add_test "$name" "$program" "${largest[@]}"
+        fi
+    done
     for test in tests/*.sh; do
         name=$(basename "$test" .sh)
         case $name in lib | run) continue ;; esac
@@ -128,7 +91,7 @@ add_tests() {
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
-                "FUZZ_ROUNDS=$(fuzz_rounds)" bash "tests/$name.sh"
+                "FUZZ_ROUNDS=$(full_or_small 1500 300)" bash "tests/$name.sh"
         done
     fi
 }
@@ -152,7 +115,7 @@ add_gpu_tests() {
         add_test "device_matrix-$path" "$build/tests/device_matrix" 1700001 "$path"
         for tool in memcheck racecheck; do
             add_sanitizer_test $tool "$path" \
-                "$build/tests/device_matrix" --quick "$(matrix_largest "$path")" "$path"
+                "$build/tests/device_matrix" --quick "$(path_largest "$path")" "$path"
         done
     done
     add_test gather_matrix "$build/tests/gather_matrix"

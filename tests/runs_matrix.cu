@@ -21,6 +21,7 @@
 extern "C" {
 #include "formats/lines.h"
 #include "formats/lines_text.h"
+#include "tests/append_lines.h"
 }
 
 #include <algorithm>
@@ -91,7 +92,7 @@ static bool read_lines(const struct line_order *order, unsigned threads, struct 
     if (!*lines)
         return error_set(error, "no memory for lines");
     const bool is_read = source_open(path_of("in").c_str(), threads, &source, error) &&
-                         lines_append(*lines, source, 0, error) && lines_index(*lines, error);
+                         append_lines(*lines, source, error) && lines_index(*lines, error);
     source_close(source);
     if (!is_read)
         return false;

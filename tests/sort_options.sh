@@ -134,6 +134,7 @@ refused_as_sort "no input from '-'" --files0-from=-
 refused_as_sort 'hole:2: invalid zero-length file name' --files0-from=hole
 refused_as_sort "cannot read file names from '$PWD'" --files0-from="$PWD"
 refused_as_sort 'open failed: missing: No such file or directory' --files0-from=missing
+refused_as_sort "open failed: '': No such file or directory" --files0-from=
 refused_as_sort 'open failed: missing: No such file or directory' -gn --files0-from=missing
 refused_as_sort "extra operand 'two'" --files0-from=names two ascending
 refused_as_sort "extra operand '-'" - --files0-from=names
@@ -268,9 +269,22 @@ done
 
 printf '2\n1\n' >two.u32
 printf '\377\0\1b\n' >bytes
+printf 'b\0a\0' >names.bin
+ok_prints '-z makes it text, whatever its name and bytes' 'a\0b\0' -- gpusort -zk1 names.bin
+gpusort --type=f64 --output-format=raw two -o numbers.f64
+gpusort numbers.f64 -o numbers.f64.zst
+gpusort --output-format=npy two -o numbers.npy
 for word in -g -n -h -k1 -tx -b -z -c -C -m --header; do
     ok_says "$word makes it text, whatever its name" '^input .*: text, .*\(as -' -- \
         gpusort --explain $word two.u32
+    for name in numbers.npy numbers.f64 numbers.f64.zst; do
+        [ $word != -z ] || continue
+        ok_fails_with "$word does not make text of what is numbers by name and bytes: $name" 2 \
+            "^gpusort: $name: -.* is for lines of text, and this is named as .* and is no text: " -- \
+            gpusort $word $name
+        ok_says "$word --format=text does: $name" '^input .*: text, ' -- \
+            gpusort --explain $word --format=text $name
+    done
     ok_says "$word makes it text, whatever its bytes" '^input .*: text, .*\(as -' -- \
         gpusort --explain $word bytes
     for format in raw npy; do
@@ -328,7 +342,7 @@ ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 t
 ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- \
     gpusort --header=2 --argsort table
 ok_fails_with '--header: lines are counted from the top of the file' 2 \
-    "^gpusort: table:2: 'unit' is not a number$" -- gpusort --header table
+    "^gpusort: table:2: 'unit' is not a number: -g, -n, -h and -k take any line$" -- gpusort --header table
 ok_fails_with '--header and -c: so are lines out of order' 1 '^gpusort: table:4: disorder: 1$' -- \
     gpusort --header=2 -c -n table
 ok_prints '--header and -m' 'name\n1\n2\n' -- gpusort --header -m -n <(printf 'name\n2\n') \

@@ -26,8 +26,9 @@ ok_prints 'links between the pages lead to files' '' -- bash -c \
             [ -e "$(dirname "$page")/$file" ] || echo "$page: $file"
         done
     done'
+# Versions differ in what they make of a few lines; the sources are as version 14 has them.
 while IFS= read -r file; do
-    checked "clang-format changes nothing in $file" clang-format --dry-run -Werror "$file"
+    checked "clang-format changes nothing in $file" clang-format-14 --dry-run -Werror "$file"
 done < <(find cli core formats cpu cuda bench tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) 2>/dev/null | sort)
 ok_prints 'kernels of radix begin with a wait for the one in front' '' -- awk '

@@ -9,6 +9,7 @@
 #include "core/line_order.h"
 #include "formats/codec.h"
 #include "formats/lines.h"
+#include "tests/append_lines.h"
 #include "tests/unit_text_file.h"
 
 static size_t random_below(uint64_t *state, size_t end)
@@ -145,7 +146,7 @@ static void sort_ours(const struct line_order *order, unsigned threads, struct k
     struct sink *sink;
     struct lines *lines = lines_create(threads, order);
     assert_non_null(lines);
-    if (!source_open("in", 2, &source, &error) || !lines_append(lines, source, 0, &error) ||
+    if (!source_open("in", 2, &source, &error) || !append_lines(lines, source, &error) ||
         !lines_index(lines, &error))
         fail_msg("%s", error.message);
     source_close(source);

@@ -1,8 +1,8 @@
 /* unit_number_text.c - numbers as text against the C library: grammar, values, round trips, keys.
  */
 #include "core/key_types.h"
+#include "formats/number_key.h"
 #include "formats/number_text.h"
-#include "formats/number_value.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,6 +30,13 @@ static uint64_t random_next(uint64_t *state)
 static const struct key_type *type_of(enum key_type_id id)
 {
     return &key_types[id];
+}
+
+static long double value_of(const char *text, size_t length)
+{
+    long double value = 0;
+    assert_true(number_prefix_value(text, length, &value));
+    return value;
 }
 
 static uint64_t bits_of_double(double value)
@@ -458,19 +465,19 @@ static void long_texts_are_exact(void **state)
     assert_true(key == other);
     text[2 * zeros - 1] = '1'; /* a 1 at the far end */
     assert_int_equal(number_parse(type_of(KEY_TYPE_u8), text, length, &bits), NUMBER_FRACTION);
-    assert_true(number_line_value(text, length) == 7);
+    assert_true(value_of(text, length) == 7);
     test_free(text);
 
     /* 1 + 2^-64, the middle between 1 and the next long double, and a little more, far away. */
     static const char middle[] =
         "1.0000000000000000000542101086242752217003726400434970855712890625";
-    assert_true(number_line_value(middle, strlen(middle)) == 1);
+    assert_true(value_of(middle, strlen(middle)) == 1);
     char above[40000];
     memset(above, '0', sizeof above);
     memcpy(above, middle, strlen(middle));
-    assert_true(number_line_value(above, sizeof above) == 1);
+    assert_true(value_of(above, sizeof above) == 1);
     above[sizeof above - 1] = '1';
-    assert_true(number_line_value(above, sizeof above) == 1 + LDBL_EPSILON);
+    assert_true(value_of(above, sizeof above) == 1 + LDBL_EPSILON);
 }
 
 /* Spellings that are near to one another, or at the edges. */
@@ -567,7 +574,7 @@ static void keys_are_monotone_and_exact_as_they_say(void **state)
             value[i] = strtold(text[i], NULL);
             if (!number_line_key(text[i], strlen(text[i]), &key[i], &exact[i]))
                 fail_msg("'%s' is not keyed", text[i]);
-            const long double ours = number_line_value(text[i], strlen(text[i]));
+            const long double ours = value_of(text[i], strlen(text[i]));
             if (compare_values(ours, value[i]) != 0)
                 fail_msg("'%s' has the value %La, not %La", text[i], value[i], ours);
         }

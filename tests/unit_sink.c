@@ -144,7 +144,7 @@ static void test_targets_that_are_refused(void **state)
     assert_not_opened(".", ".: Is a directory");
     assert_not_opened("new/", "new/: Is a directory");
     assert_not_opened("missing/out", "missing/out: No such file or directory");
-    assert_not_opened("", ": No such file or directory");
+    assert_not_opened("", "'': No such file or directory");
     put_file("file", "", 0);
     assert_not_opened("file/out", "file/out: Not a directory");
     unlink("file");

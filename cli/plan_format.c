@@ -1,0 +1,176 @@
+/* plan_format.c - see plan_format.h.
+ *
+ * The words of the user, else the first bytes, else the name, else the content. What the content
+ * leaves open is asked and not guessed: a wrong guess would ruin a file that is sorted in place.
+ */
+#include "cli/plan_format.h"
+
+#include "cli/line_words.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How much of an input is looked at to tell text from binary data. */
+#define CONTENT_PROBE_BYTES ((size_t)64 << 10)
+
+/* The first bytes of an input, all of it if `whole`. */
+struct probe {
+    const unsigned char *head;
+    size_t bytes;
+    bool whole;
+};
+
+/* What numbers come wrapped in, and what unwraps it. */
+static const struct wrapping {
+    const char *name;
+    const char *magic;
+    const char *remedy;
+} wrappings[] = {
+    {"gzip", "\x1f\x8b\x08", "gzip -dc"},
+    {"bzip2", "BZh", "bzip2 -dc"},
+    {"xz", "\3757zXZ", "xz -dc"},
+    {"LZ4", "\x04\x22\x4d\x18", "lz4 -dc"},
+    {"zip", "PK\x03\x04", "unzip, for .npz too"},
+};
+
+static bool probe_source(struct source *source, struct probe *probe, struct error *error)
+{
+    const size_t most =
+        source_bytes_left(source) == SIZE_UNKNOWN ? SOURCE_PEEK_MAX : CONTENT_PROBE_BYTES;
+    if (!source_peek(source, most, &probe->head, &probe->bytes, error))
+        return false;
+    probe->bytes = probe->bytes < CONTENT_PROBE_BYTES ? probe->bytes : CONTENT_PROBE_BYTES;
+    probe->whole = source_bytes_left(source) == probe->bytes;
+    return true;
+}
+
+/* NULL if it is none. */
+static const struct wrapping *find_wrapping(const struct probe *probe)
+{
+    for (size_t i = 0; i < sizeof wrappings / sizeof wrappings[0]; i++) {
+        const size_t length = strlen(wrappings[i].magic);
+        if (probe->bytes >= length && memcmp(probe->head, wrappings[i].magic, length) == 0)
+            return &wrappings[i];
+    }
+    return NULL;
+}
+
+/* The bytes of the printable character, or white space, that begins so; 0: none does. */
+static size_t character_bytes(unsigned char first)
+{
+    return isprint(first) || isspace(first) ? 1
+           : first >= 0xc2 && first < 0xe0  ? 2
+           : first >= 0xe0 && first < 0xf0  ? 3
+           : first >= 0xf0 && first < 0xf5  ? 4
+                                            : 0;
+}
+
+/* Words, perhaps, in ASCII or UTF-8, but nothing that only binary data has. */
+static bool is_printable(const struct probe *probe)
+{
+    for (size_t i = 0, end; i < probe->bytes; i = end) {
+        const size_t length = character_bytes(probe->head[i]);
+        if (length == 0)
+            return false;
+        for (end = i + 1; end < i + length && end < probe->bytes; end++)
+            if ((probe->head[end] & 0xc0) != 0x80)
+                return false;
+    }
+    return true;
+}
+
+/* By the content, which is not that of an .npy file. */
+static bool detect_by_content(const struct options *options, const struct probe *probe,
+                              const char *name, const struct format **format, char reason[256],
+                              struct error *error)
+{
+    const struct key_type *const type = options->type;
+    const struct wrapping *const wrapping = find_wrapping(probe);
+    const bool is_text = format_text.recognises(probe->head, probe->bytes, probe->whole);
+    /* A few raw numbers are printable by chance, but hardly with a line's end among them. */
+    const bool may_be_text =
+        is_text || (is_printable(probe) && (!type || memchr(probe->head, '\n', probe->bytes)));
+    if (may_be_text && type && (!is_text || type->bytes == 1))
+        return error_set(error, "%s: this may be text or raw %s: say --format=text or --format=raw",
+                         name, type->name);
+    if (may_be_text) { /* its reader will name the line that is no number */
+        *format = &format_text;
+        snprintf(reason, 256, "by its content");
+        return true;
+    }
+    if (wrapping)
+        return error_set(error, "%s: this is %s data, to be unpacked first (%s)%s", name,
+                         wrapping->name, wrapping->remedy,
+                         type ? ": or else say --format=raw" : "");
+    if (!type)
+        return error_set(
+            error, "%s: neither .npy nor text, nor named as raw data: say --type, or --format",
+            name);
+    *format = &format_raw;
+    snprintf(reason, 256, "neither .npy nor text, and --type says of what");
+    return true;
+}
+
+/* What the user's words leave open: magic, else name, else content. */
+static bool detect_format(const struct options *options, const struct format *named,
+                          struct source *source, const struct format **format, char reason[256],
+                          struct error *error)
+{
+    struct probe probe;
+    if (!probe_source(source, &probe, error))
+        return false;
+    if (options->input_format) {
+        *format = options->input_format;
+        snprintf(reason, 256, "as --format says");
+    } else if (format_npy.recognises(probe.head, probe.bytes, probe.whole)) {
+        *format = &format_npy;
+        snprintf(reason, 256, "by its first bytes");
+    } else if (named) {
+        *format = named;
+        snprintf(reason, 256, "by its name");
+    } else if (probe.bytes == 0 && options->type) {
+        *format = &format_raw;
+        snprintf(reason, 256, "empty");
+    } else {
+        return detect_by_content(options, &probe, source_name(source), format, reason, error);
+    }
+    return true;
+}
+
+/* Words for lines make text of everything, but not of what is binary numbers by its name and its
+ * content: these would be cut up and lost. Who says that lines end with NUL knows what it is. */
+static bool check_lines(const struct options *options, const struct format *named,
+                        const char *line_word, struct source *source, struct error *error)
+{
+    struct probe probe;
+    if (options->input_format || options->order.zero_terminated || !named || named == &format_text)
+        return true;
+    if (!probe_source(source, &probe, error))
+        return false;
+    return is_printable(&probe) ||
+           error_set(error,
+                     "%s: %s is for lines of text, and this is named as %s and is no text: leave "
+                     "%s out, or say --format=text",
+                     source_name(source), line_word, named->name, line_word);
+}
+
+bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
+                        const struct format **format, char reason[256], struct error *error)
+{
+    const struct key_type *named_type = NULL;
+    const struct format *const named = format_find_by_name(path, &named_type);
+    const char *const line_word = line_words_find(options);
+    if (line_word) {
+        if (!check_lines(options, named, line_word, reader->source, error))
+            return false;
+        *format = &format_text;
+        snprintf(reason, 256, "as %s says", line_word);
+    } else if (!detect_format(options, named, reader->source, format, reason, error)) {
+        return false;
+    }
+    reader->layout.type = options->type            ? options->type
+                          : *format == &format_raw ? named_type
+                                                   : NULL;
+    return true;
+}
