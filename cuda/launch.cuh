@@ -3,6 +3,7 @@
 #define CUDA_LAUNCH_CUH
 
 #include "cuda/cuda_check.h"
+#include "cuda/grid_wait.cuh"
 
 #include <limits.h>
 #include <stddef.h>
@@ -16,6 +17,8 @@ struct launch {
     unsigned device;
     cudaStream_t stream;
     size_t shared_bytes = 0; /* of dynamic shared memory (dynamic_shared.cuh) */
+    bool is_early = false;   /* it may start while the kernel in front ends: each of its threads
+                                begins with thread_wait_for_grid (grid_wait.cuh) */
 };
 
 /* What a block may have without asking. */
@@ -24,6 +27,19 @@ constexpr size_t LAUNCH_SHARED_BYTES = 48 << 10;
 static inline size_t launch_blocks(size_t count, size_t per_block)
 {
     return count / per_block + (count % per_block != 0);
+}
+
+/* Whether kernels that were compiled like this one, and begin with a wait, can start early. */
+template <typename... Parameters>
+static bool launch_can_be_early(void (*kernel)(Parameters...), unsigned device, bool *can,
+                                struct error *error)
+{
+    cudaFuncAttributes attributes = {};
+    if (!cuda_check(cudaFuncGetAttributes(&attributes, kernel), device, "cudaFuncGetAttributes",
+                    error))
+        return false;
+    *can = attributes.ptxVersion >= GRID_WAIT_PTX_LEAST;
+    return true;
 }
 
 template <typename... Parameters, typename... Arguments>
@@ -45,6 +61,11 @@ static bool launch_kernel(const struct launch &launch, struct error *error,
     config.blockDim = dim3(launch.threads_per_block);
     config.dynamicSmemBytes = launch.shared_bytes;
     config.stream = launch.stream;
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &early;
+    config.numAttrs = launch.is_early ? 1 : 0;
     return cuda_check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
                       launch.device, launch.name, error);
 }

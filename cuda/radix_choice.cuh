@@ -1,6 +1,6 @@
-/* radix_choice.cuh - whether models are worth having, as the first one's tree and sample tell, and
- * then the counts of its buckets, before any key has moved; else keys are sorted digit by digit
- * (radix_digits.cuh).
+/* radix_choice.cuh - whether models are worth having, as the first one's tree and sample tell, the
+ * tree while it grows, and then the counts of its buckets, before any key has moved; else keys are
+ * sorted digit by digit (radix_digits.cuh).
  *
  * Models fail in the tiles where keys crowd at all scales. Then neighbours in a sorted sample are
  * at distances that have little to do with each other, however fine the sample: it is rough. Keys
@@ -90,19 +90,6 @@ __device__ __forceinline__ bool block_is_rough(struct radix_questions<K> &questi
     return questions.roughness > RADIX_ROUGHNESS_MOST * questions.steps;
 }
 
-/* True, for the whole block, if the low halves of the sample's keys rise from one end of the array
- * to the other, as indices below keys do: these need no digits. Begins after a barrier. */
-__device__ __forceinline__ bool block_has_indices(struct radix_questions<uint64_t> &questions,
-                                                  const struct radix_sample<uint64_t> &sample)
-{
-    questions.keys[threadIdx.x] = thread_choose_key(sample);
-    __syncthreads();
-    const unsigned next = threadIdx.x + sample.rows; /* its key is further on */
-    const bool falls = next<LEARN_THREADS &&static_cast<uint32_t>(
-        questions.keys[threadIdx.x])> static_cast<uint32_t>(questions.keys[next]);
-    return !__syncthreads_or(falls);
-}
-
 /* How many keys of the sample have been seen before, for the whole block, as far as is noticed:
  * each leaves a mark in a table of a power of two, if its place is free. Begins after a barrier and
  * ends with one. */
@@ -131,38 +118,48 @@ __device__ __forceinline__ unsigned block_count_repeats(struct radix_questions<K
     return questions.repeats;
 }
 
-/* The note for the way that suits keys like these, for the whole block; 0: they are worth learning.
- * Where they crowd at all scales the models of the buckets fail. Items of which many share keys
- * have their tiles binned twice, but for those of so few keys that these have positions of their
- * own; so it is with very many keys of 8 bytes. The tree has grown, and what the values took for
+/* True, for the whole block, if the tree tells, while it grows, that keys crowd at all scales, so
+ * that the models of buckets fail: it is of no use to go on then. `levels`: of the tree so far,
+ * with those that are cut; `is_asked`: whether the sample has been. Begins after a barrier. */
+template <typename K>
+__device__ __forceinline__ bool
+block_is_crowded(const struct radix_tree &tree, struct radix_questions<K> &questions,
+                 const struct radix_sample<K> &sample, unsigned levels, bool *is_asked)
+{
+    const unsigned nodes = tree.nodes;
+    if constexpr (sizeof(K) == sizeof(uint32_t))
+        return nodes > RADIX_SHORT_NODES_MOST;
+    if (RADIX_HAS_VALUES<K> && levels >= RADIX_ITEM_LEVELS)
+        return true;
+    if (*is_asked || nodes < RADIX_ROUGH_NODES)
+        return false;
+    *is_asked = true;
+    return block_is_rough(questions, sample);
+}
+
+/* True, for the whole block, if so many keys share values that models are worse than digits: tiles
+ * of such items are binned twice; so are those of very many keys of 8 bytes, but for those of so
+ * few values that these have buckets of their own. The tree has grown, and what the values took for
  * that is free. */
 template <typename K>
-__device__ __forceinline__ unsigned long long
-block_choose_way(const struct radix_tree &tree, struct radix_values<K> &values,
-                 struct radix_questions<K> &questions, const struct radix_sample<K> &sample,
-                 const struct radix_wish &wish, bool is_identity)
+__device__ __forceinline__ bool
+block_repeats(const struct radix_tree &tree, struct radix_values<K> &values,
+              struct radix_questions<K> &questions, const struct radix_sample<K> &sample,
+              const struct radix_wish &wish)
 {
     __syncthreads();
-    if constexpr (sizeof(K) == sizeof(uint32_t)) {
-        return tree.nodes > RADIX_SHORT_NODES_MOST ? RADIX_NOTE_DIGITS : 0;
-    } else {
-        if constexpr (sizeof(K) == sizeof(uint64_t))
-            if (is_identity && block_has_indices(questions, sample))
-                return RADIX_NOTE_INDICES;
-        if (tree.nodes >= RADIX_ROUGH_NODES && block_is_rough(questions, sample))
-            return RADIX_NOTE_DIGITS;
-        unsigned repeats = 0;
-        if constexpr (RADIX_HAS_VALUES<K>) {
-            if (tree.level_count >= RADIX_ITEM_LEVELS)
-                return RADIX_NOTE_DIGITS;
-            repeats = block_count_repeats(questions, sample, values.sketch,
-                                          RADIX_SKETCH_TABLES << RADIX_SKETCH_BITS);
-        } else if (wish.count >= RADIX_REPEATS_COUNT && tree.nodes >= RADIX_REPEATS_NODES) {
-            repeats = block_count_repeats(questions, sample, questions.marks, RADIX_MARKS);
-        }
+    if constexpr (RADIX_HAS_VALUES<K>) {
+        return block_count_repeats(questions, sample, values.sketch,
+                                   RADIX_SKETCH_TABLES << RADIX_SKETCH_BITS) >= RADIX_REPEATS_LEAST;
+    } else if constexpr (sizeof(K) == sizeof(uint64_t)) {
+        if (wish.count < RADIX_REPEATS_COUNT || tree.nodes < RADIX_REPEATS_NODES)
+            return false;
+        const unsigned repeats =
+            block_count_repeats(questions, sample, questions.marks, RADIX_MARKS);
         const unsigned most = RADIX_REPEATS_EIGHTHS << (wish.sample_bits - 3);
-        return repeats >= RADIX_REPEATS_LEAST && repeats < most ? RADIX_NOTE_DIGITS : 0;
+        return repeats >= RADIX_REPEATS_LEAST && repeats < most;
     }
+    return false;
 }
 
 /* Leaves the keys to another way, and nothing to do for the kernels that follow. */
@@ -182,6 +179,7 @@ __global__ void __launch_bounds__(RADIX_WAYS)
                        const struct radix_model<K> *model, struct key_order encoding,
                        const radix_count *counts, struct radix_totals *totals)
 {
+    thread_wait_for_grid();
     typedef typename radix_path<K>::bits bits;
     __shared__ struct radix_model<K> shared;
     __shared__ unsigned crowd; /* the bucket */

@@ -132,17 +132,17 @@ __device__ __forceinline__ uint64_t thread_find_path(const uint64_t *keys)
     }
 }
 
-/* plan->collisions, and the code, if it is to be that of a path. Where there are more keys than the
- * sample can tell of, it is asked about codes without their last bits. One block. */
+/* plan->collisions, and the code, that of a prefix or of a path. Where there are more keys than the
+ * sample can tell of, it is asked about codes without their last bits. Of no keys nothing is known.
+ */
 template <typename K>
-__global__ void __launch_bounds__(RADIX_CODE_THREADS)
-    radix_code_kernel(const K *__restrict__ items, const struct radix_segments *whole,
-                      struct key_order encoding, struct radix_digit_plan *plan)
+__device__ __forceinline__ void block_find_code(const K *__restrict__ items, size_t count,
+                                                const struct key_order &encoding,
+                                                struct radix_digit_plan *plan)
 {
     struct radix_code_shared &shared =
         *reinterpret_cast<struct radix_code_shared *>(block_dynamic_shared());
     struct radix_code_row row;
-    const size_t count = whole->keys[0];
     if (count == 0)
         return;
     block_sort_sample(items, count, encoding, shared, row);
@@ -157,6 +157,8 @@ __global__ void __launch_bounds__(RADIX_CODE_THREADS)
             plan->collisions[digit] = collisions;
         is_prefix = digit == last ? last == 0 || collisions <= most : is_prefix;
     }
+    if (threadIdx.x == 0)
+        plan->code = {0, 0, 0};
     if (is_prefix)
         return;
     if (threadIdx.x == 0)
@@ -167,6 +169,16 @@ __global__ void __launch_bounds__(RADIX_CODE_THREADS)
         row, [=](uint64_t key) { return thread_path_code(key, path) >> coarser; });
     if (threadIdx.x == 0 && collisions <= most)
         plan->code = {path, 0, 1};
+}
+
+/* The same by a kernel of one block. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_CODE_THREADS)
+    radix_code_kernel(const K *__restrict__ items, const struct radix_segments *whole,
+                      struct key_order encoding, struct radix_digit_plan *plan)
+{
+    thread_wait_for_grid();
+    block_find_code(items, whole->keys[0], encoding, plan);
 }
 
 #endif

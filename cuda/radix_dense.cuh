@@ -245,6 +245,7 @@ __global__ void __launch_bounds__(RADIX_DENSE_THREADS, radix_dense_blocks(sizeof
     radix_dense_kernel(struct radix_move<K> move, struct radix_totals *totals,
                        const struct radix_dense_pack<K> *dense_packs, struct radix_pack *packs)
 {
+    thread_wait_for_grid();
     __shared__ struct radix_dense_shared shared;
     const struct radix_share share = block_share(totals->dense);
     for (unsigned i = threadIdx.x; i < RADIX_DENSE_WORDS; i += RADIX_DENSE_THREADS)

@@ -7,6 +7,7 @@
 #define CUDA_RADIX_DIGIT_PLAN_CUH
 
 #include "cuda/cuda_sort.h"
+#include "cuda/radix_digit_sort.h"
 #include "cuda/radix_levels.cuh"
 
 constexpr unsigned RADIX_DIGIT_BITS = 8;
@@ -83,6 +84,10 @@ __device__ __forceinline__ unsigned radix_code_coarser(size_t count)
 /* What the passes do, and what is found on the way to them. */
 struct radix_digit_plan {
     uint64_t first_index; /* of items; stays for a sort of the same anew */
+    /* What radix_code.cuh finds; cleared where there is no code to be found. Neighbours in a sorted
+     * sample that differ, but not in this digit or one above it. */
+    unsigned collisions[RADIX_DIGITS_MOST];
+    struct radix_code code;
     /* From here on cleared. */
     radix_count counts[RADIX_DIGITS_MOST][RADIX_DIGIT_VALUES];
     /* Index of the first key of a value, for portions of even and of odd number. */
@@ -91,12 +96,11 @@ struct radix_digit_plan {
     unsigned passes;
     unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
     unsigned is_refused;                    /* not 0: indices are not what they are taken for */
-    /* Neighbours in a sorted sample that differ, but not in this digit or one above it. */
-    unsigned collisions[RADIX_DIGITS_MOST];
-    struct radix_code code;
-    unsigned mends;        /* not 0: keys are sorted by the code alone */
-    radix_count open_keys; /* in the runs that mending lists */
+    unsigned mends;                         /* not 0: keys are sorted by the code alone */
+    radix_count open_keys;                  /* in the runs that mending lists */
 };
+
+static_assert(offsetof(struct radix_digit_plan, counts) <= RADIX_DIGIT_KEPT_BYTES, "kept");
 
 template <typename W>
 __device__ __forceinline__ unsigned thread_digit(W word, unsigned shift)
@@ -202,6 +206,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
     radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,
                              struct key_order encoding, struct radix_digit_plan *plan)
 {
+    thread_wait_for_grid();
     constexpr unsigned keys_of_thread = 32 / sizeof(K);
     constexpr unsigned piece = RADIX_DIGIT_COUNT_THREADS * keys_of_thread;
     constexpr unsigned words = RADIX_DIGITS<K> * RADIX_DIGIT_ROWS * RADIX_DIGIT_COLUMNS;
@@ -265,6 +270,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_VALUES)
     radix_digit_plan_kernel(const K *items, const struct radix_segments *whole, bool mends,
                             struct radix_digit_plan *plan, struct sort_note *note)
 {
+    thread_wait_for_grid();
     __shared__ radix_count sums[THREADS_PER_WARP];
     const radix_count count = whole->keys[0];
     const bool is_refused = plan->is_refused != 0;

@@ -23,14 +23,15 @@ struct digit_run {
     unsigned *states[2]; /* of the tiles of a portion */
     size_t portion;      /* keys, in whole tiles */
     unsigned multiprocessors;
+    bool is_early; /* kernels start before the ones in front end */
 };
 
 template <typename K>
 static struct launch digit_launch(const struct digit_run<K> &run, const char *name, size_t blocks,
                                   unsigned threads, size_t shared_bytes)
 {
-    const struct launch launch = {name,        blocks, threads, run.sort.device, run.sort.stream,
-                                  shared_bytes};
+    const struct launch launch = {
+        name, blocks, threads, run.sort.device, run.sort.stream, shared_bytes, run.is_early};
     return launch;
 }
 
@@ -52,7 +53,7 @@ template <typename K>
 static bool look_for_code(const struct digit_run<K> &run, struct error *error)
 {
     if constexpr (RADIX_HAS_CODE<K>)
-        return !may_mend(run) ||
+        return !may_mend(run) || run.task.has_code ||
                launch_kernel(digit_launch(run, "radix_code_kernel", 1, RADIX_CODE_THREADS,
                                           sizeof(struct radix_code_shared)),
                              error, radix_code_kernel<K>, static_cast<const K *>(run.sort.items),
@@ -66,7 +67,8 @@ template <typename K, bool HAS_INDICES>
 static bool make_plan(const struct digit_run<K> &run, struct error *error)
 {
     const bool is_one = run.sort.count <= run.portion;
-    const size_t kept = offsetof(struct radix_digit_plan, counts);
+    const size_t kept = may_mend(run) ? offsetof(struct radix_digit_plan, counts)
+                                      : offsetof(struct radix_digit_plan, collisions);
     const size_t bytes =
         sizeof *run.plan - kept + (is_one ? 2 * states_bytes<K>(run.sort.count) : 0);
     const struct radix_segments *const whole = run.task.whole;
@@ -194,12 +196,13 @@ static bool sort_width(const struct cuda_sort &sort, const struct radix_digit_ta
     struct radix_digit_plan *const plan = static_cast<struct radix_digit_plan *>(task.memory);
     unsigned *const states = reinterpret_cast<unsigned *>(plan + 1);
     const size_t whole_tiles = task.portion / RADIX_DIGIT_TILE<K> * RADIX_DIGIT_TILE<K>;
-    const struct digit_run<K> run = {
+    struct digit_run<K> run = {
         sort, task, plan,
             {states, states + states_bytes<K>(std::min(sort.count, whole_tiles)) / sizeof *states},
-            whole_tiles, static_cast<unsigned>(multiprocessors)
+            whole_tiles, static_cast<unsigned>(multiprocessors), false
     };
-    return make_plan<K, HAS_INDICES>(run, error) &&
+    return launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &run.is_early, error) &&
+           make_plan<K, HAS_INDICES>(run, error) &&
            start_passes_of_count<K, HAS_INDICES>(run, error) && copy_back(run, error) &&
            mend(run, error);
 }

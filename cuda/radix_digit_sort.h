@@ -27,6 +27,7 @@ struct radix_digit_task {
     enum radix_digit_way way;
     const struct radix_segments *whole; /* on the device; empty: there is nothing to do */
     void *memory;                       /* on the device, aligned to 256 bytes */
+    bool has_code;  /* found already (radix_code.cuh), in the first bytes of that memory */
     size_t portion; /* keys a launch takes: RADIX_DIGIT_PORTION at the most, a tile at the least */
     struct radix_totals *totals; /* on the device; open: runs listed */
     struct radix_open *open;     /* the list, with room for open_most */
@@ -39,6 +40,9 @@ struct radix_digit_task {
  * are open, which is all that is not in order then; or RADIX_NOTE_AGAIN if these are too many. */
 bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_digit_task *task,
                       struct error *error);
+
+/* So many of that memory's first bytes nobody else uses: the code is there, and the first index. */
+constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256;
 
 /* Bytes of that memory, for any portion. */
 size_t radix_digit_bytes(size_t count, unsigned item_bytes);

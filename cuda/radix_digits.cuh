@@ -397,6 +397,7 @@ template <typename K, typename Count>
 __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     radix_digit_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
 {
+    thread_wait_for_grid();
     typedef typename radix_digit_word<K>::type W;
     struct radix_digit_shared<K, Count> &shared =
         *reinterpret_cast<struct radix_digit_shared<K, Count> *>(block_dynamic_shared());
@@ -422,6 +423,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     radix_digit_copy_kernel(const K *__restrict__ scratch, K *__restrict__ items, size_t count,
                             const struct radix_digit_plan *plan)
 {
+    thread_wait_for_grid();
     constexpr unsigned rows = 32 / sizeof(K);
     const size_t step = static_cast<size_t>(gridDim.x) * THREADS_PER_BLOCK * rows;
     size_t first = static_cast<size_t>(blockIdx.x) * THREADS_PER_BLOCK * rows + threadIdx.x;

@@ -261,6 +261,7 @@ __global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_ITEM_BLOCKS)
                        struct radix_totals *totals, const struct radix_pack *packs,
                        struct radix_pack *left)
 {
+    thread_wait_for_grid();
     struct radix_item_shared &shared =
         *reinterpret_cast<struct radix_item_shared *>(block_dynamic_shared());
     const struct radix_share share = block_share(totals->packs);

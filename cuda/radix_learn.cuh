@@ -12,6 +12,7 @@
 #define CUDA_RADIX_LEARN_CUH
 
 #include "cuda/radix_choice.cuh"
+#include "cuda/radix_code.cuh"
 
 /* Turns weights into positions. Each cell has a quarter of a sample key for nothing: where the
  * sample has none, there are positions to tell keys apart nevertheless. A cell with a bucket of its
@@ -183,16 +184,25 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree,
     return end;
 }
 
+static_assert(LEARN_THREADS == RADIX_CODE_THREADS, "blocks of one kernel");
+
 /* Makes the model of each segment, and clears the segment's counts. A block for each segment. If it
  * CHOOSES, the segment is the whole array, and keys that are better sorted digit by digit are not
- * learned: it is made empty, and the totals say why. */
+ * learned: it is made empty, and the totals say why. One block more, of 8 bytes and of items,
+ * meanwhile finds the code for these digits. */
 template <typename K, bool CHOOSES>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, struct radix_segments *segments, size_t bucket_keys,
                        unsigned root_rarity_bits, struct key_order encoding,
                        struct radix_model<K> *models, radix_count *counts,
-                       struct radix_totals *totals)
+                       struct radix_totals *totals, struct radix_digit_plan *digits)
 {
+    thread_wait_for_grid();
+    if constexpr (CHOOSES && RADIX_HAS_CODE<K>)
+        if (blockIdx.x > 0) {
+            block_find_code(source, totals->count, encoding, digits);
+            return;
+        }
     struct radix_learn_shared<K> &shared =
         *reinterpret_cast<struct radix_learn_shared<K> *>(block_dynamic_shared());
     struct radix_tree &tree = shared.tree;
@@ -215,15 +225,16 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
         thread_set_last_cell(tree, lookup);
     if constexpr (RADIX_HAS_VALUES<K>)
         block_note_sample(values, sample, lookup);
-    block_grow_tree(tree, values, sample, wish.sample_bits, lookup);
-    if constexpr (CHOOSES) {
-        const unsigned long long way = block_choose_way(tree, values, shared.questions, sample,
-                                                        wish, key_order_is_identity(encoding));
-        if (way > 0) {
-            if (threadIdx.x == 0)
-                thread_leave_keys(segments, totals, way);
-            return;
-        }
+    bool is_asked = false;
+    const auto is_enough = [&](unsigned levels) {
+        return CHOOSES && block_is_crowded(tree, shared.questions, sample, levels, &is_asked);
+    };
+    const bool is_grown =
+        block_grow_tree(tree, values, sample, wish.sample_bits, lookup, is_enough);
+    if (CHOOSES && (!is_grown || block_repeats(tree, values, shared.questions, sample, wish))) {
+        if (threadIdx.x == 0)
+            thread_leave_keys(segments, totals, RADIX_NOTE_DIGITS);
+        return;
     }
     block_share_positions(tree, values, wish);
     if constexpr (RADIX_HAS_VALUES<K>)

@@ -67,6 +67,7 @@ struct radix_open {
 
 /* How much of all is there so far. */
 struct radix_totals {
+    size_t count;   /* keys of the whole array; 0: it is in order, or goes another way */
     unsigned packs; /* that are not dense, or turned out not to be sorted as such */
     unsigned dense;
     unsigned left; /* packs of items that their words do not sort */
@@ -111,6 +112,7 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     radix_scan_kernel(const struct radix_segments *whole, radix_count *counts,
                       struct radix_segments *segments)
 {
+    thread_wait_for_grid();
     __shared__ radix_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned tile_sums[THREADS_PER_WARP];
     const radix_count count = whole->keys[0] > 0 ? counts[threadIdx.x] : 0;
@@ -126,6 +128,7 @@ __global__ void __launch_bounds__(RADIX_SEGMENTS)
     radix_reopen_kernel(const struct radix_open *open, unsigned count, bool is_first,
                         struct radix_segments *segments, struct radix_totals *totals)
 {
+    thread_wait_for_grid();
     __shared__ unsigned warp_sums[THREADS_PER_WARP];
     const struct radix_open range = threadIdx.x < count ? open[threadIdx.x] : radix_open{0, 0};
     block_set_segments<K>(segments, range.first, range.count, warp_sums);
@@ -251,6 +254,7 @@ __global__ void __launch_bounds__(RADIX_WAYS)
                       struct radix_totals *totals, struct radix_pack *packs,
                       struct radix_dense_pack<K> *dense_packs, struct radix_range<K> *ranges)
 {
+    thread_wait_for_grid();
     __shared__ radix_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned pack_sums[THREADS_PER_WARP];
     __shared__ radix_count own_counts[RADIX_WAYS];

@@ -390,6 +390,7 @@ template <typename K>
 __global__ void __launch_bounds__(RADIX_MEND_THREADS, RADIX_MEND_BLOCKS)
     radix_mend_kernel(struct radix_mend_task<K> task)
 {
+    thread_wait_for_grid();
     __shared__ uint64_t words[1 + RADIX_MEND_TILE<K> + RADIX_MEND_MOST];
     __shared__ unsigned falls[(RADIX_MEND_TILE<K> + RADIX_MEND_MOST) / THREADS_PER_WARP];
     if (!task.plan->mends)

@@ -4,6 +4,7 @@
  *   items --radix_order_kernel--> what each block saw of its share: keys that rise, that fall
  *         --radix_whole_kernel--> both: a segment of all keys, as if nobody had looked
  *                                 no fall: an empty segment, as items are sorted
+ *                                 indices below keys of 4 bytes: the same, and a note for digits
  *                                 no rise: the same, and items are turned round
  *
  * With an empty segment all kernels that follow find nothing to do and end at once: so nothing
@@ -26,6 +27,7 @@
 constexpr unsigned RADIX_RISES = 1; /* the key behind is greater */
 constexpr unsigned RADIX_FALLS = 2; /* the key behind is smaller */
 constexpr unsigned RADIX_DISORDER = RADIX_RISES | RADIX_FALLS;
+constexpr unsigned RADIX_NO_INDEX = 4; /* the low half behind is smaller, or is no index */
 
 /* One thread of radix_whole_kernel for the answer of each block. */
 constexpr unsigned RADIX_ORDER_THREADS = RADIX_SEGMENTS;
@@ -58,6 +60,19 @@ __device__ __forceinline__ unsigned thread_compare_pairs(const struct key_order 
     return seen;
 }
 
+/* RADIX_NO_INDEX or not, of keys of which one is far behind the other: of 8 bytes in the identical
+ * order the low half may be an index, which rises from one end of the array to the other. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_compare_indices(const struct key_order &encoding,
+                                                           K before, K behind)
+{
+    if constexpr (sizeof(K) == sizeof(uint64_t))
+        if (key_order_is_identity(encoding))
+            return static_cast<uint32_t>(behind) < static_cast<uint32_t>(before) ? RADIX_NO_INDEX
+                                                                                 : 0;
+    return RADIX_NO_INDEX;
+}
+
 /* Keys at even distances, from the first one to the last, each with the next one. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_compare_sample(const K *items, size_t count,
@@ -70,7 +85,8 @@ __device__ __forceinline__ unsigned thread_compare_sample(const K *items, size_t
     const size_t index = threadIdx.x * stride;
     const size_t next = threadIdx.x + 1 < RADIX_ORDER_SAMPLE ? index + stride : last;
     K before[1] = {items[index]}, behind[1] = {items[next]};
-    return thread_compare_pairs(encoding, before, behind);
+    const unsigned indices = thread_compare_indices(encoding, before[0], behind[0]);
+    return thread_compare_pairs(encoding, before, behind) | indices;
 }
 
 /* The keys of a piece, each with its neighbour. */
@@ -95,7 +111,8 @@ __device__ __forceinline__ unsigned block_seen(unsigned seen)
 {
     const bool rises = __syncthreads_or((seen & RADIX_RISES) != 0);
     const bool falls = __syncthreads_or((seen & RADIX_FALLS) != 0);
-    return (rises ? RADIX_RISES : 0) | (falls ? RADIX_FALLS : 0);
+    const bool no_index = __syncthreads_or((seen & RADIX_NO_INDEX) != 0);
+    return (rises ? RADIX_RISES : 0) | (falls ? RADIX_FALLS : 0) | (no_index ? RADIX_NO_INDEX : 0);
 }
 
 /* answers[block]: what the block saw, of all neighbours in its share unless that is disorder. */
@@ -104,10 +121,11 @@ __global__ void __launch_bounds__(RADIX_ORDER_THREADS, RADIX_ORDER_BLOCKS)
     radix_order_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
                        unsigned *answers)
 {
+    thread_wait_for_grid();
     const struct radix_share share = block_share(radix_order_pieces<K>(count));
     unsigned seen = block_seen(thread_compare_sample(items, count, encoding));
     unsigned piece = share.begin;
-    while (piece < share.end && !__syncthreads_or(seen == RADIX_DISORDER))
+    while (piece < share.end && !__syncthreads_or((seen & RADIX_DISORDER) == RADIX_DISORDER))
         seen |= thread_compare_piece(items, count, piece++, encoding);
     seen = block_seen(seen);
     if (threadIdx.x == 0)
@@ -143,20 +161,28 @@ __device__ __forceinline__ void block_turn_round(K *items, size_t count)
 }
 
 /* Makes the whole array one segment, or an empty one if it is in order, for which it may have to
- * be turned round; and clears the totals. With no answers, nobody has looked. */
+ * be turned round, or if it has the choice of another way, and takes that; and clears the totals.
+ * With no answers, nobody has looked. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_ORDER_THREADS)
     radix_whole_kernel(K *items, size_t count, const unsigned *answers, unsigned answer_count,
-                       struct radix_segments *whole, struct radix_totals *totals)
+                       bool has_choice, struct radix_segments *whole, struct radix_totals *totals)
 {
+    thread_wait_for_grid();
     __shared__ unsigned warp_sums[THREADS_PER_WARP];
     const unsigned own = threadIdx.x < answer_count ? answers[threadIdx.x] : 0;
-    const unsigned seen = block_seen(answer_count > 0 ? own : RADIX_DISORDER);
+    const unsigned unseen = has_choice ? 0 : RADIX_NO_INDEX;
+    const unsigned all =
+        block_seen(answer_count > 0 ? own | unseen : RADIX_DISORDER | RADIX_NO_INDEX);
+    const unsigned seen = all & RADIX_DISORDER;
     if (blockIdx.x == 0) {
-        const bool is_all = threadIdx.x == 0 && seen == RADIX_DISORDER;
-        block_set_segments<K>(whole, 0, is_all ? count : 0, warp_sums);
-        if (threadIdx.x == 0)
+        const bool is_segment = threadIdx.x == 0 && all == (RADIX_DISORDER | RADIX_NO_INDEX);
+        block_set_segments<K>(whole, 0, is_segment ? count : 0, warp_sums);
+        if (threadIdx.x == 0) {
             *totals = {};
+            totals->count = whole->keys[0];
+            totals->other_way = all == RADIX_DISORDER ? RADIX_NOTE_INDICES : 0;
+        }
     }
     if (seen == RADIX_FALLS)
         block_turn_round(items, count);

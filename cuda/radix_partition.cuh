@@ -20,6 +20,7 @@
 #define CUDA_RADIX_PARTITION_CUH
 
 #include "cuda/dynamic_shared.cuh"
+#include "cuda/grid_wait.cuh"
 #include "cuda/radix_model.cuh"
 #include "cuda/warp_count.cuh"
 
@@ -168,6 +169,7 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
                        const struct radix_model<K> *models, struct key_order encoding,
                        radix_count *counts)
 {
+    thread_wait_for_grid();
     __shared__ struct radix_model<K> model;
     __shared__ unsigned counters[RADIX_COUNTERS];
     const struct radix_share share = block_share(segments->tiles[RADIX_SEGMENTS]);
@@ -271,6 +273,7 @@ __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCK
                            const struct radix_model<K> *models, struct key_order encoding,
                            radix_count *cursors)
 {
+    thread_wait_for_grid();
     struct radix_partition_shared<K> &shared =
         *reinterpret_cast<struct radix_partition_shared<K> *>(block_dynamic_shared());
     const unsigned end = segments->tiles[RADIX_SEGMENTS];

@@ -83,7 +83,8 @@ struct radix_workspace {
     unsigned *answers; /* of the blocks that look whether all is in order */
     struct radix_segments *whole;
     struct radix_open *open;
-    void *digits;              /* for the sort digit by digit, in place of all that follows */
+    void *digits;              /* for the sort digit by digit: what it keeps, and then in place of
+                                  all that follows */
     radix_count *first_counts; /* of the first of two partitions */
     radix_count *counts;
     struct radix_model<K> *models;
@@ -127,9 +128,11 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     work.answers = workspace_take<unsigned>(memory, &used, RADIX_ORDER_ANSWERS);
     work.whole = workspace_take<struct radix_segments>(memory, &used, 1);
     work.open = workspace_take<struct radix_open>(memory, &used, ranges);
-    work.digits = workspace_take<unsigned char>(memory, &used, 0);
+    const size_t digits_first = used;
+    work.digits = workspace_take<unsigned char>(memory, &used, RADIX_DIGIT_KEPT_BYTES);
     const size_t digits_end =
-        used + (radix_may_be_digits(count, sizeof(K)) ? radix_digit_bytes(count, sizeof(K)) : 0);
+        digits_first +
+        (radix_may_be_digits(count, sizeof(K)) ? radix_digit_bytes(count, sizeof(K)) : 0);
     work.first_counts = workspace_take<radix_count>(memory, &used, RADIX_WAYS);
     work.counts = workspace_take<radix_count>(memory, &used, buckets);
     work.models = workspace_take<struct radix_model<K>>(memory, &used, plan.segments);

@@ -42,14 +42,15 @@ struct radix_run {
     struct radix_plan plan;
     struct radix_workspace<K> work;
     unsigned multiprocessors;
+    bool is_early; /* kernels start before the ones in front end */
 };
 
 template <typename K>
 static struct launch radix_launch(const struct radix_run<K> &run, const char *name, size_t blocks,
                                   unsigned threads, size_t shared_bytes)
 {
-    const struct launch launch = {name,        blocks, threads, run.sort.device, run.sort.stream,
-                                  shared_bytes};
+    const struct launch launch = {
+        name, blocks, threads, run.sort.device, run.sort.stream, shared_bytes, run.is_early};
     return launch;
 }
 
@@ -82,12 +83,17 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
                              struct error *error)
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
-    return launch_kernel(radix_launch(run, "radix_learn_kernel", step.segment_count, LEARN_THREADS,
-                                      sizeof(struct radix_learn_shared<K>)),
-                         error,
-                         step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
-                         step.source, step.segments, step.bucket_keys, step.root_rarity_bits,
-                         step.encoding, run.work.models, step.counts, run.work.totals) &&
+    const bool finds_code = step.chooses && RADIX_HAS_CODE<K>;
+    const size_t shared_bytes = finds_code ? std::max(sizeof(struct radix_learn_shared<K>),
+                                                      sizeof(struct radix_code_shared))
+                                           : sizeof(struct radix_learn_shared<K>);
+    return launch_kernel(
+               radix_launch(run, "radix_learn_kernel", step.segment_count + (finds_code ? 1 : 0),
+                            LEARN_THREADS, shared_bytes),
+               error, step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
+               step.source, step.segments, step.bucket_keys, step.root_rarity_bits, step.encoding,
+               run.work.models, step.counts, run.work.totals,
+               static_cast<struct radix_digit_plan *>(run.work.digits)) &&
            launch_kernel(radix_launch(run, "radix_count_kernel",
                                       radix_resident(run, RADIX_COUNT_BLOCKS, tiles),
                                       RADIX_PARTITION_THREADS, 0),
@@ -226,12 +232,13 @@ static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run
         return false;
     const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size);
     *run = {sort, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace),
-            static_cast<unsigned>(multiprocessors)};
-    return true;
+            static_cast<unsigned>(multiprocessors), false};
+    return launch_can_be_early(radix_scan_kernel<K>, sort.device, &run->is_early, error);
 }
 
-/* Makes the whole array one segment, or an empty one if no key is out of place: looked at, if it
- * may be in order, where that is small beside the sort. */
+/* Makes the whole array one segment, or an empty one if no key is out of place, or it is left to
+ * digits: looked at, if it may be in order, where that is small beside the sort. */
+static_assert(RADIX_ORDER_LEAST >= RADIX_DIGIT_LEAST, "what is looked at may be left to digits");
 template <typename K>
 static bool radix_start_whole(const struct radix_run<K> &run, bool may_be_ordered,
                               struct error *error)
@@ -249,16 +256,19 @@ static bool radix_start_whole(const struct radix_run<K> &run, bool may_be_ordere
                                       RADIX_ORDER_THREADS, 0),
                          error, radix_whole_kernel<K>, items, count,
                          static_cast<const unsigned *>(run.work.answers),
-                         static_cast<unsigned>(lookers), run.work.whole, run.work.totals);
+                         static_cast<unsigned>(lookers), !radix_wants_digits(count, sizeof(K)),
+                         run.work.whole, run.work.totals);
 }
 
-/* Sorts digit by digit, unless the whole is an empty segment. */
+/* Sorts digit by digit, unless the whole is an empty segment. If it has been chosen, the code has
+ * been found. */
 template <typename K>
 static bool radix_start_digits(const struct radix_run<K> &run, enum radix_digit_way way,
-                               struct error *error)
+                               bool is_chosen, struct error *error)
 {
     struct radix_digit_task task = {};
     task.way = way;
+    task.has_code = is_chosen;
     task.whole = run.work.whole;
     task.memory = run.work.digits;
     task.portion = RADIX_DIGIT_PORTION;
@@ -303,7 +313,7 @@ static bool radix_start(const struct cuda_sort &sort, struct error *error)
     if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, true, error))
         return false;
     if (radix_wants_digits(sort.count, sizeof(K)))
-        return radix_start_digits(run, RADIX_DIGITS_OF_CODE, error);
+        return radix_start_digits(run, RADIX_DIGITS_OF_CODE, false, error);
     return radix_start_learned(run, radix_may_be_digits(sort.count, sizeof(K)), error);
 }
 
@@ -318,7 +328,7 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
     if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, false, error))
         return false;
     return note == RADIX_NOTE_REFUSED ? radix_start_learned(run, false, error)
-                                      : radix_start_digits(run, way, error);
+                                      : radix_start_digits(run, way, true, error);
 }
 
 /* One more round: for the `count` ranges that are open, as many at a time as there are models, or

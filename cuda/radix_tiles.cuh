@@ -308,6 +308,7 @@ __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K
                        const struct radix_totals *totals, const unsigned *pack_count,
                        const struct radix_pack *packs, struct radix_range<K> *ranges)
 {
+    thread_wait_for_grid();
     struct radix_tile_shared<K> &shared =
         *reinterpret_cast<struct radix_tile_shared<K> *>(block_dynamic_shared());
     thread_mark_ranges(totals, ranges, move.source);
@@ -372,6 +373,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
                         struct radix_range<K> *ranges, struct radix_open *open,
                         struct sort_note *note)
 {
+    thread_wait_for_grid();
     const unsigned count = radix_total_ranges(totals);
     const struct radix_share share = block_share(radix_total_pieces(totals));
     for (unsigned piece = share.begin; piece < share.end; piece++) {

@@ -365,12 +365,13 @@ __device__ __forceinline__ void block_cut(struct radix_tree &tree, unsigned samp
     }
 }
 
-/* Grows the tree level by level. */
-template <typename K>
-__device__ __forceinline__ void
+/* Grows the tree level by level; false if is_enough(levels), for the whole block, has ended that
+ * early, after the cuts of some level. */
+template <typename K, typename Enough>
+__device__ __forceinline__ bool
 block_grow_tree(struct radix_tree &tree, struct radix_values<K> &values,
                 const struct radix_sample<K> &sample, unsigned sample_bits,
-                const struct radix_lookup<K> &lookup)
+                const struct radix_lookup<K> &lookup, const Enough &is_enough)
 {
     unsigned first_cell = 0, end_cell = tree.root_cells, level = 0;
     for (; first_cell < end_cell; level++) {
@@ -385,9 +386,12 @@ block_grow_tree(struct radix_tree &tree, struct radix_values<K> &values,
         __syncthreads();
         first_cell = end_cell;
         end_cell = radix_tree_end(tree);
+        if (is_enough(first_cell < end_cell ? level + 1 : level))
+            return false;
     }
     if (threadIdx.x == 0)
         tree.level_count = level - 1;
+    return true;
 }
 
 #endif

@@ -233,7 +233,8 @@ constexpr size_t RADIX_LEARNED_SHORT_LEAST = (size_t)1 << 28; /* of 4 bytes */
  * a mean ratio of neighbouring gaps, as sixteenths of a logarithm: 2.0 for smooth densities, 2.4
  * for a dozen clusters, 3.5 to 4.4 where half of all keys agree in each byte; it is asked if so
  * many cells want a cut. Of items besides: levels of the tree, and how many keys of the sample have
- * been seen before, at the least, and in eighths of the sample at the most. */
+ * been seen before, at the least; of keys of 8 bytes, if they are so many and so many cells want a
+ * cut, also in eighths of the sample at the most. */
 constexpr unsigned RADIX_SHORT_NODES_MOST = 4;
 constexpr unsigned RADIX_ROUGH_NODES = 8;
 constexpr unsigned RADIX_ROUGHNESS_MOST = 48;

@@ -90,7 +90,8 @@ static void device_close(struct device_memory *memory)
 /* ---- the kernels ---- */
 
 template <typename K>
-static bool start_kernels(const struct device_memory &memory, size_t blocks, struct error *error)
+static bool start_kernels(const struct device_memory &memory, size_t blocks, bool has_choice,
+                          struct error *error)
 {
     K *const items = static_cast<K *>(memory.sort.items);
     const struct launch order = {"radix_order_kernel", blocks, RADIX_ORDER_THREADS, 0, NULL};
@@ -99,7 +100,7 @@ static bool start_kernels(const struct device_memory &memory, size_t blocks, str
                          memory.sort.count, memory.sort.order, memory.answers) &&
            launch_kernel(whole, error, radix_whole_kernel<K>, items, memory.sort.count,
                          static_cast<const unsigned *>(memory.answers),
-                         static_cast<unsigned>(blocks), memory.whole, memory.totals);
+                         static_cast<unsigned>(blocks), has_choice, memory.whole, memory.totals);
 }
 
 /* Items in order are sorted after the kernels and the segment is empty; others are as they were,
@@ -111,7 +112,7 @@ static bool check_kernels(struct device_memory *memory, struct key_order order,
     const bool is_ordered = is_in_order(order, items);
     struct radix_segments whole;
     memory->sort.order = order;
-    if (!send(memory->sort, items, error) || !start_kernels<K>(*memory, blocks, error) ||
+    if (!send(memory->sort, items, error) || !start_kernels<K>(*memory, blocks, false, error) ||
         !check(cudaMemcpy(&whole, memory->whole, sizeof whole, cudaMemcpyDeviceToHost), error))
         return false;
     const unsigned tiles = is_ordered ? 0 : radix_tiles_of<K>(items.size());
@@ -120,6 +121,45 @@ static bool check_kernels(struct device_memory *memory, struct key_order order,
                          items.size(), is_ordered ? "in" : "out of", whole.keys[0],
                          whole.tiles[RADIX_SEGMENTS]);
     return holds(memory->sort, is_ordered ? sorted_copy(order, items) : items, error);
+}
+
+/* Keys of 8 bytes whose low halves are in order, but for those `from` some place on: an empty
+ * segment and a note for digits, if they have the choice and the identical order, else one segment.
+ */
+static bool check_index(struct key_order order, bool has_choice, size_t from, struct error *error)
+{
+    std::vector<uint64_t> items(3 * RADIX_ORDER_PIECE<uint64_t>);
+    for (size_t i = 0; i < items.size(); i++)
+        items[i] = random_bits(i) << 32 | (i < from ? i : 0);
+    const bool is_left = has_choice && key_order_is_identity(order) && from == items.size();
+    struct device_memory memory;
+    struct radix_segments whole;
+    struct radix_totals totals;
+    bool passed = device_open(&memory, items.size(), sizeof items[0], error) &&
+                  send(memory.sort, items, error);
+    memory.sort.order = order;
+    passed =
+        passed && start_kernels<uint64_t>(memory, 3, has_choice, error) &&
+        check(cudaMemcpy(&whole, memory.whole, sizeof whole, cudaMemcpyDeviceToHost), error) &&
+        check(cudaMemcpy(&totals, memory.totals, sizeof totals, cudaMemcpyDeviceToHost), error) &&
+        holds(memory.sort, items, error);
+    device_close(&memory);
+    const size_t keys = is_left ? 0 : items.size();
+    const unsigned long long way = is_left ? RADIX_NOTE_INDICES : 0;
+    if (passed && (whole.keys[0] != keys || totals.count != keys || totals.other_way != way))
+        return error_set(error, "%llu keys in one segment, note %llu", whole.keys[0],
+                         totals.other_way);
+    return passed;
+}
+
+static bool check_indices(struct error *error)
+{
+    const size_t all = 3 * RADIX_ORDER_PIECE<uint64_t>;
+    for (const struct key_order &order : orders_of<uint64_t>())
+        for (const size_t from : {all, all - 1, all / 2})
+            if (!check_index(order, true, from, error) || !check_index(order, false, from, error))
+                return false;
+    return true;
 }
 
 /* Places that a key may be out of: all of a small array; else those where a sample is taken, and
@@ -272,10 +312,13 @@ int main(int argc, char **argv)
     int status = 0;
     if (!tap_start(argc, argv, &largest, &status))
         return status;
-    printf("1..9\n");
+    printf("1..10\n");
     struct tap tap = {};
+    struct error index_error = {};
     check_width<uint32_t>(largest, &tap);
     check_width<uint64_t>(largest, &tap);
     check_width<key_u128>(largest, &tap);
+    tap_print(&tap, check_indices(&index_error), "keys above an index are left to digits", 8,
+              index_error);
     return tap.failed ? 1 : 0;
 }

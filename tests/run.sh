@@ -123,11 +123,14 @@ add_gpu_tests() {
     add_sanitizer_test racecheck gather "$build/tests/gather_matrix" --quick
     add_test ordered_matrix "$build/tests/ordered_matrix"
     add_test digits_matrix "$build/tests/digits_matrix"
+    add_test mending_matrix "$build/tests/mending_matrix"
     add_test counting_matrix "$build/tests/counting_matrix"
     add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test memcheck digits "$build/tests/digits_matrix" 0
     add_sanitizer_test racecheck digits "$build/tests/digits_matrix" 0
+    add_sanitizer_test memcheck mending "$build/tests/mending_matrix"
+    add_sanitizer_test racecheck mending "$build/tests/mending_matrix"
     add_test top_matrix "$build/tests/top_matrix" 300007
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_test runs_matrix "$build/tests/runs_matrix"

@@ -36,6 +36,10 @@ while IFS= read -r file; do
     checked "clang-format changes nothing in $file" clang-format-14 --dry-run -Werror "$file"
 done < <(find cli core formats cpu cuda bench tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) 2>/dev/null | sort)
+ok_prints 'kernels of radix begin with a wait for the one in front' '' -- awk '
+    /__global__/ { kernel = FILENAME ":" FNR }
+    kernel && /^{/ { getline; if (!/thread_wait_for_grid\(\);/) print kernel; kernel = "" }' \
+    cuda/radix_*.cuh
 ok_prints 'no line ends in a blank' '' -- \
     bash -c "! grep -rnI '[[:blank:]]\$' Makefile README.md CHANGELOG.md cli core formats cpu cuda \
         bench completions docs man scripts tests .ci"

@@ -259,6 +259,7 @@ struct cudaFuncAttributes {
     size_t localSizeBytes;
     int maxThreadsPerBlock;
     int numRegs;
+    int ptxVersion;
     int maxDynamicSharedSizeBytes;
 };
 

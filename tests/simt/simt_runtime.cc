@@ -956,6 +956,7 @@ cudaError_t simt_function_get_attributes(cudaFuncAttributes *attributes, const v
         *attributes = {};
         attributes->maxThreadsPerBlock = max_block_threads;
         attributes->numRegs = 32;
+        attributes->ptxVersion = 90;
         attributes->maxDynamicSharedSizeBytes = shared_limit(kernel);
         return cudaSuccess;
     });

@@ -1,0 +1,320 @@
+/* mending_matrix.cu - the sort by the digits of a code (cuda/radix_code.cuh) and what is mended
+ * behind it (cuda/radix_mend.cuh): width x order x code x runs of keys that share one.
+ *
+ *   mending_matrix [LARGEST]
+ *     prints TAP, a line for each width and code; exits 1 on a mismatch. Claims about
+ *     arrays of more items than LARGEST are skipped.
+ *
+ * What is expected is what std::sort makes of the items on the host. Runs that are left open are
+ * sorted here; how many there are is part of what is expected.
+ */
+#include "cuda/radix_mend.cuh"
+#include "tests/digits_cases.h"
+
+/* ---- runs of keys that share a prefix ---- */
+
+/* Where a sorted array has keys of one prefix: from there on, in tiles of those that mend, and so
+ * many, in the most that are mended. */
+struct run {
+    double first_tile;
+    int first_more;
+    double most;
+    int more;
+    unsigned values; /* of what is below the prefix, or: */
+};
+
+/* All are equal but for one that is out of order, if keys come in that of the run. */
+enum { LAST_IS_LESS = 1000, SECOND_IS_LESS };
+
+/* What becomes of an array of so many tiles with these runs: how many stay open, or the note. */
+static const struct runs_case {
+    const char *name;
+    double tiles;
+    size_t noted;
+    std::vector<struct run> runs;
+} runs_cases[] = {
+    {"no runs", 3.5, 0, {}},
+    {"pairs at the ends of a tile", 3, 0, {{0, 0, 0, 2, 9}, {1, -2, 0, 2, 9}, {1, 0, 0, 2, 9}}},
+    {"over the end of a tile", 3.5, 0, {{1, -1, 0, 2, 9}, {2, -3, 0, 70, 9}, {3, -1, 0, 64, 9}}},
+    {"over the end by 64", 3, 0, {{1, -1, 0, 65, 9}, {2, -2, 0, 67, 9}}},
+    {"as many as are mended", 3, 0, {{0, 0, 1, 0, 20}, {1, -1, 1, 0, 20}, {1.5, 7, 1, 0, 20}}},
+    {"to the ends of tiles", 4, 0, {{1, -256, 1, 0, 20}, {2, 0, 1, 0, 20}, {3, -255, 1, 0, 20}}},
+    {"at the end", 3.5, 0, {{3.5, -256, 1, 0, 20}}},
+    {"one more, at the end", 3.5, 1, {{3.5, -257, 1, 1, 3}}},
+    {"one more", 9, 3, {{0, 0, 1, 1, 3}, {1.5, 5, 1, 1, 3}, {3, -257, 1, 1, 3}}},
+    {"one more, over the end", 9, 3, {{1, -1, 1, 1, 3}, {3, -256, 1, 1, 3}, {5, -99, 1, 1, 3}}},
+    {"beside one another",
+     9,
+     3,
+     {{1, 9, 1, 1, 3}, {1, 266, 1, 1, 3}, {1, 523, 1, 0, 3}, {2, -99, 1, 9, 3}}},
+    {"a long one", 40, 1, {{7, 5, 18, 7, 3}}},
+    {"long ones of one value", 40, 0, {{1, 5, 18, 7, 1}, {9, 0, 36, 0, 1}, {25, 0, 60, 0, 1}}},
+    {"with a less one", 40, 1, {{1, 5, 18, 7, LAST_IS_LESS}, {20, 0, 36, 0, 1}}},
+    {"with a greater one", 40, 1, {{1, 5, 18, 7, SECOND_IS_LESS}, {20, 0, 36, 0, 1}}},
+    {"with a less one, the first of a tile", 40, 1, {{10, -1023, 4, 0, LAST_IS_LESS}}},
+    {"short, with a greater one", 4, 0, {{1, -5, 1, 0, SECOND_IS_LESS}, {2, 0, 1, 0, 1}}},
+    {"short, with a less one", 4, 0, {{1, -5, 1, 0, LAST_IS_LESS}, {2, 0, 1, 9, 1}}},
+    {"too many keys", 12, RADIX_NOTE_AGAIN, {{1, 5, 18, 7, 3}}},
+    {"too many runs",
+     24,
+     RADIX_NOTE_AGAIN,
+     {{1, 0, 1, 1, 3},
+      {3, 0, 1, 1, 3},
+      {5, 0, 1, 1, 3},
+      {7, 0, 1, 1, 3},
+      {9, 0, 1, 1, 3},
+      {11, 0, 1, 1, 3},
+      {13, 0, 1, 1, 3},
+      {15, 0, 1, 1, 3},
+      {17, 0, 1, 1, 3}}},
+};
+
+/* From the number of a prefix, spread over so many bits, and what is below it, to a key. A layout
+ * has an even number of digits for the prefix, and some below them. */
+static const struct layout {
+    const char *name;
+    unsigned bits;
+    uint64_t (*key)(uint64_t prefix, uint64_t rest);
+} layouts[] = {
+    {"two digits", 16,
+     [](uint64_t prefix, uint64_t rest) { return prefix << 24 | rest * 0x10101; }},
+    {"constant digits", 16,
+     [](uint64_t prefix, uint64_t rest) {
+         return (uint64_t)0xe << 60 | prefix >> 8 << 48 | (uint64_t)0x77 << 40 |
+                (prefix & 255) << 32 | rest << 4;
+     }},
+    {"four digits", 20,
+     [](uint64_t prefix, uint64_t rest) {
+         return prefix >> 15 << 56 | (prefix >> 10 & 31) << 48 | (prefix >> 5 & 31) << 40 |
+                (prefix & 31) << 32 | rest * 0x101;
+     }},
+};
+
+/* In what order the keys of the input are. */
+enum arrangement { ARRANGED_MIXED, ARRANGED_UP, ARRANGED_DOWN, ARRANGEMENTS };
+
+static size_t run_edge(double tiles, int more, size_t tile)
+{
+    return (size_t)((long)(tiles * (double)tile) + more);
+}
+
+/* What is below the prefix in the run's key i of `count`. */
+static uint64_t rest_in_run(const struct run &run, size_t i, size_t count)
+{
+    if (run.values == LAST_IS_LESS)
+        return i + 1 < count;
+    if (run.values == SECOND_IS_LESS)
+        return i != 1;
+    return random_bits(i) % run.values;
+}
+
+/* Keys in order of their prefix; those of a run have one. */
+static std::vector<uint64_t> make_runs(const struct runs_case &runs, const struct layout &layout,
+                                       size_t tile)
+{
+    const size_t count = run_edge(runs.tiles, 0, tile);
+    std::vector<uint64_t> keys(count);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = layout.key(((uint64_t)i << layout.bits) / count, random_bits(i) % 200);
+    for (const struct run &run : runs.runs) {
+        const size_t first = run_edge(run.first_tile, run.first_more, tile);
+        const size_t end = first + run_edge(run.most, run.more, RADIX_MEND_MOST);
+        for (size_t i = first; i < end; i++)
+            keys[i] = layout.key(((uint64_t)first << layout.bits) / count,
+                                 rest_in_run(run, i - first, end - first));
+    }
+    return keys;
+}
+
+/* The order in which keys come: of a run whose last key is less than the others it stays the last.
+ */
+static std::vector<size_t> arrange(size_t count, enum arrangement arrangement)
+{
+    std::vector<size_t> places(count);
+    for (size_t i = 0; i < count; i++)
+        places[i] = arrangement == ARRANGED_DOWN ? count - 1 - i : i;
+    if (arrangement == ARRANGED_MIXED)
+        for (size_t i = count - 1; i > 0; i--)
+            std::swap(places[i], places[random_bits(i) % (i + 1)]);
+    return places;
+}
+
+template <typename K>
+static std::vector<K> make_runs_items(const std::vector<uint64_t> &keys,
+                                      enum arrangement arrangement, struct key_order order)
+{
+    const std::vector<size_t> places = arrange(keys.size(), arrangement);
+    std::vector<K> items(keys.size());
+    for (size_t i = 0; i < keys.size(); i++) {
+        const uint64_t key = keys[places[i]];
+        if constexpr (sizeof(K) == 16)
+            items[i] = (K)key << 64 | (((uint64_t)5 << 32) - 3 + i);
+        else
+            items[i] = (K)key_order_decode(order, 64, key);
+    }
+    return items;
+}
+
+/* Sorts the runs that are open where they lie, on the host. */
+template <typename K>
+static bool close_runs(const struct device_memory &memory, struct key_order order,
+                       struct error *error)
+{
+    struct radix_open open[open_most];
+    const size_t count = memory.sort.note->count;
+    if (count > open_most)
+        return error_set(error, "%zu runs are open", count);
+    if (!check(cudaMemcpy(open, memory.open, count * sizeof *open, cudaMemcpyDeviceToHost), error))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        std::vector<K> run(open[i].count);
+        K *const items = (K *)memory.sort.items + open[i].first;
+        if (!check(cudaMemcpy(run.data(), items, run.size() * sizeof(K), cudaMemcpyDeviceToHost),
+                   error))
+            return false;
+        run = sorted_copy(order, run);
+        if (!check(cudaMemcpy(items, run.data(), run.size() * sizeof(K), cudaMemcpyHostToDevice),
+                   error))
+            return false;
+    }
+    return true;
+}
+
+/* Whatever the note says. */
+static const size_t noted_any = SIZE_MAX - 99;
+
+/* Sorts by a code, that of a path or a prefix, and what that leaves as its note says. */
+template <typename K>
+static bool check_runs(const std::vector<K> &items, size_t noted, bool has_path,
+                       struct key_order order, size_t portion, struct error *error)
+{
+    struct radix_digit_plan plan;
+    struct device_memory memory;
+    bool passed =
+        device_open(&memory, items, order, error) &&
+        start_digits(memory, {order, RADIX_DIGITS_OF_CODE, portion}, error) &&
+        check(cudaMemcpy(&plan, memory.sort.workspace, sizeof plan, cudaMemcpyDeviceToHost), error);
+    if (passed && (!plan.mends || (plan.code.is_path != 0) != has_path))
+        passed = error_set(error, "%zu keys are sorted by another code", items.size());
+    if (passed && memory.sort.note->count != noted && noted != noted_any)
+        passed = error_set(error, "the note is %zu", memory.sort.note->count);
+    if (passed && memory.sort.note->count == RADIX_NOTE_AGAIN)
+        passed = start_digits(memory, {order, RADIX_DIGITS_AGAIN, portion}, error) &&
+                 check(cudaDeviceSynchronize(), error);
+    else if (passed)
+        passed = close_runs<K>(memory, order, error);
+    passed = passed && holds(memory.sort, sorted_copy(order, items), error);
+    device_close(&memory);
+    return passed;
+}
+
+/* Keys that come in order leave nothing to mend. */
+template <typename K>
+static bool check_mending(struct error *error)
+{
+    const std::vector<struct key_order> orders = orders_of<K>();
+    size_t number = 0;
+    for (const struct runs_case &runs : runs_cases)
+        for (const struct layout &layout : layouts) {
+            const std::vector<uint64_t> keys = make_runs(runs, layout, RADIX_MEND_TILE<K>);
+            if (keys.size() > (size_t)1 << layout.bits)
+                continue;
+            const bool is_odd = !runs.runs.empty() && runs.runs[0].values >= LAST_IS_LESS;
+            const enum arrangement arrangement =
+                is_odd ? ARRANGED_UP
+                       : (enum arrangement)(number / 3 % 2 ? ARRANGED_MIXED : ARRANGED_DOWN);
+            const size_t portion = number % 2 ? 3 * RADIX_DIGIT_TILE<K> : 0;
+            const struct key_order order = orders[number % orders.size()];
+            const std::vector<K> items = make_runs_items<K>(keys, arrangement, order);
+            struct error inner = {};
+            if (!check_runs(items, runs.noted, false, order, portion, &inner))
+                return error_set(error, "%s, %s: %s", runs.name, layout.name, inner.message);
+            number++;
+        }
+    return true;
+}
+
+/* Half of the keys agree in their first bytes, or all crowd at 0, or at the other end, or around a
+ * place: below it, above, and there. */
+template <unsigned BITS>
+static uint64_t shape_hot_start(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return bits & 1 ? bits : 0x3a3a3a3a3a3a3a3au >> BITS << BITS | bits >> (64 - BITS);
+}
+
+static uint64_t shape_high_exponents(size_t i, size_t n)
+{
+    return ~shape_exponents(i, n);
+}
+
+static uint64_t shape_around(size_t i, size_t n)
+{
+    const uint64_t bits = shape_exponents(i, n), place = 0x5555555555555555u;
+    return random_bits(~i) & 1 ? place + (bits >> 2) : place - (bits >> 2);
+}
+
+/* At the end of a path are keys that share its code, and then more than a run may have. */
+static uint64_t shape_path_end(size_t i, size_t n)
+{
+    const uint64_t bits = random_bits(i);
+    return i % 64 == 5 ? (uint64_t)0x80 << 56 | (bits & 1) : shape_exponents(i, n) >> 1;
+}
+
+static const struct shape path_shapes[] = {
+    {"exponents", shape_exponents},
+    {"high exponents", shape_high_exponents},
+    {"around a place", shape_around},
+    {"24 bits at a place", shape_hot_start<24>},
+    {"16 bits at a place", shape_hot_start<16>},
+    {"a run beside the path", shape_path_end},
+};
+
+template <typename K>
+static bool check_paths(struct error *error)
+{
+    const std::vector<struct key_order> orders = orders_of<K>();
+    const size_t tile = RADIX_DIGIT_TILE<K>;
+    size_t number = 0;
+    for (const struct shape &shape : path_shapes)
+        for (const size_t count : {4 * tile, 12 * tile + 7}) {
+            const struct key_order order = orders[number % orders.size()];
+            const size_t portion = number % 3 ? 3 * tile : 0;
+            const std::vector<K> items = make_items<K>(shape, order, count);
+            struct error inner = {};
+            if (!check_runs(items, noted_any, true, order, portion, &inner))
+                return error_set(error, "%s: %s", shape.name, inner.message);
+            number++;
+        }
+    return true;
+}
+
+/* Items of the longest arrays, in tiles of those that mend. */
+static constexpr size_t most_tiles = 40;
+
+template <typename K>
+static void check_width(size_t largest, struct tap *tap)
+{
+    struct error run_error = {}, path_error = {};
+    const char *const claims[] = {"runs of a prefix", "by a path"};
+    if (largest < most_tiles * RADIX_MEND_TILE<K>) {
+        tap_skip(tap, claims[0], sizeof(K));
+        tap_skip(tap, claims[1], sizeof(K));
+        return;
+    }
+    tap_print(tap, check_mending<K>(&run_error), claims[0], sizeof(K), run_error);
+    tap_print(tap, check_paths<K>(&path_error), claims[1], sizeof(K), path_error);
+}
+
+int main(int argc, char **argv)
+{
+    size_t largest = SIZE_MAX;
+    int status = 0;
+    if (!tap_start(argc, argv, &largest, &status))
+        return status;
+    printf("1..4\n");
+    struct tap tap = {};
+    check_width<uint64_t>(largest, &tap);
+    check_width<key_u128>(largest, &tap);
+    return tap.failed ? 1 : 0;
+}
