@@ -193,6 +193,9 @@ class Lines:
         self.field_count = field_count
         styles = orders * 4 + ["n", "g", "h", "b", "?"] if rng.random() < 0.9 else ["b", "?"]
         self.pool = [CELLS[rng.choice(styles)](rng) for _ in range(rng.choice([1, 2, 3, 4, 6, 10, 20]))]
+        if rng.random() < 0.1:  # that begin alike
+            shared = rng.choice([b"", b"0.", b"-3."]) + digits(rng, rng.choice([30, 100, 150, 400]))
+            self.pool = [shared + text for text in self.pool]
         self.styles = styles
         self.fresh = rng.choice([0.02, 0.2, 0.7])
         self.altered = rng.choice([0.1, 0.4, 0.8])

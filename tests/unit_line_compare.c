@@ -52,6 +52,9 @@ struct pair {
 
 #define DIGITS_40 "1234567890123456789012345678901234567890"
 
+#define ZEROS_20 "00000000000000000000"
+#define ZEROS_80 ZEROS_20 ZEROS_20 ZEROS_20 ZEROS_20
+
 static const struct pair pairs[] = {
     {LINE_NUMERIC, "9", "<", "10"},
     {LINE_NUMERIC, "-10", "<", "-9"},
@@ -63,6 +66,17 @@ static const struct pair pairs[] = {
     {LINE_NUMERIC, "-1.1", "<", "-1.09"},
     {LINE_NUMERIC, DIGITS_40 "0", "<", DIGITS_40 "1"},
     {LINE_NUMERIC, DIGITS_40 ".1", "<", DIGITS_40 ".11"},
+    {LINE_NUMERIC, "0." ZEROS_80 "1", "<", "0." ZEROS_80 "10" ZEROS_80 "1"},
+    {LINE_NUMERIC, "0." ZEROS_80 "1" ZEROS_80, "=", "0." ZEROS_80 "1"},
+    {LINE_NUMERIC, "5." ZEROS_80 "2", "<", "5." ZEROS_80 "3"},
+    {LINE_NUMERIC, "-5." ZEROS_80 "3", "<", "-5." ZEROS_80 "2"},
+    {LINE_NUMERIC, "-5." ZEROS_80 "2" ZEROS_80 "1", "<", "-5." ZEROS_80 "2"},
+    {LINE_NUMERIC, "5" ZEROS_80 "7.5", "<", "5" ZEROS_80 "7.51"},
+    {LINE_NUMERIC, "5" ZEROS_80 "7.5", "=",
+     "\x80"
+     "5" ZEROS_80 "\x80"
+     "7.5"},
+    {LINE_HUMAN, "1." DIGITS_40 DIGITS_40 "8K", "<", "1." DIGITS_40 DIGITS_40 "80001K"},
     {LINE_NUMERIC, "9" DIGITS_40, "<", "1" DIGITS_40 "0"},
     {LINE_NUMERIC, "12345678901234567", "<", "12345678901234567.0000000000000001"},
     {LINE_NUMERIC, ".00000000000000000001", "<", ".00000000000000000002"},

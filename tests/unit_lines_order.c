@@ -561,6 +561,47 @@ static void long_numbers_are_exact(void **state)
     check_orders(parts, COUNT_OF(parts), add_long_alike, 2, 700);
 }
 
+/* A number or word of some 470 bytes that are nearly all the same, in all lines; where it ends and
+ * where it is different lies near its end, so that words of it begin there in all ways. */
+static void add_alike(struct text *text, uint64_t *seed, const char *head, char fill)
+{
+    char tail[480];
+    const size_t bytes = sizeof tail - random_below(seed, 20);
+    memset(tail, fill, sizeof tail);
+    if (random_below(seed, 4))
+        tail[bytes - 1 - random_below(seed, 40)] = (char)(fill + random_below(seed, 3));
+    if (random_below(seed, 200) == 0)
+        tail[random_below(seed, bytes)] = (char)(fill + random_below(seed, 3));
+    text_add(text, head, strlen(head));
+    text_add(text, tail, bytes);
+}
+
+static void add_alike_number(struct text *text, uint64_t *seed)
+{
+    static const char *const heads[] = {"0.", "0.", "00.", "-7.", "-7."};
+    add_alike(text, seed, heads[random_below(seed, COUNT_OF(heads))], '0');
+}
+
+static void add_alike_fields(struct text *text, uint64_t *seed)
+{
+    add_alike(text, seed, "", 'f');
+    add_alike(text, seed, " 5.", '1');
+    add_alike(text, seed, " :-", '1' - (char)random_below(seed, 2));
+}
+
+/* The longest runs are looked through by several threads. */
+static void lines_that_begin_alike_are_in_order(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"-n", "-nr", "-hu", "-ns", "-k1", "-k1r -s", "-g"};
+    static const char *const parts[] = {"-k1,1 -k2n", "-k2,2n -k1,1r", "-k2,2 -k3,3h -u",
+                                        "-k2n -k1.100 -s", "-t: -k2,2n -k1,1"};
+    check_orders(options, COUNT_OF(options), add_alike_number, 2, 300);
+    check_orders(parts, COUNT_OF(parts), add_alike_fields, 2, 300);
+    check_orders(options, 2, add_alike_number, 2, 60000);
+    check_orders(parts, 2, add_alike_fields, 2, 30000);
+}
+
 /* Longer than the blocks in which lines are found and the buffers in which they are written. */
 static void very_long_lines_are_in_order(void **state)
 {
@@ -644,6 +685,7 @@ int main(void)
         cmocka_unit_test(many_lines_are_in_any_order),
         cmocka_unit_test(repeated_lines_are_left_out),
         cmocka_unit_test(long_numbers_are_exact),
+        cmocka_unit_test(lines_that_begin_alike_are_in_order),
         cmocka_unit_test(very_long_lines_are_in_order),
     };
     return cmocka_run_group_tests(tests, enter_scratch, remove_files);
