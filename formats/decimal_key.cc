@@ -6,6 +6,7 @@
  * the number is negative: 4 * 10^18 < 2^64.
  */
 #include "formats/decimal_key.h"
+#include "core/bytes_common.h"
 #include "formats/number_digits.h"
 
 namespace
@@ -40,11 +41,6 @@ static_assert(11 * DECIMAL_SUFFIX_UNITS * DECIMAL_SUFFIX_UNIT < (uint64_t)1 << 6
 static_assert(DECIMAL_SUFFIX_UNITS * DECIMAL_UNIT < (uint64_t)1 << 62);
 static_assert(4 * (unsigned __int128)powers[WORD_DIGITS] <= UINT64_MAX);
 
-inline bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Blank is what -b skips. */
 inline const char *skip_blanks(const char *p, const char *end)
 {
@@ -65,41 +61,51 @@ inline unsigned suffix_at(const char *p, const char *end)
     return p == end ? 0 : decimal_suffix_of(*p);
 }
 
+/* Counts the digits [p, end), which are in one piece, behind those counted so far. */
+void count_digits(const char *p, const char *end, size_t before, struct decimal_text *decimal)
+{
+    const char *last = end;
+    while (last - p >= 8 && memcmp(last - 8, "00000000", 8) == 0)
+        last -= 8;
+    while (last > p && last[-1] == '0')
+        --last;
+    if (last > p)
+        decimal->digits = before + (size_t)(last - p);
+}
+
 /* Reads the digits before the point from p on; returns where they end. */
-const char *scan_whole(const char *p, const char *end, struct decimal_text *decimal)
+const char *scan_whole(const char *begin, const char *p, const char *end,
+                       struct decimal_text *decimal)
 {
     for (; p < end && (*p == '0' || *p == DECIMAL_SEPARATOR); ++p)
         decimal->is_parted |= *p == DECIMAL_SEPARATOR;
     decimal->whole = p;
-    for (; p < end && (is_digit(*p) || *p == DECIMAL_SEPARATOR); ++p) {
-        if (*p == DECIMAL_SEPARATOR) {
-            decimal->is_parted = true;
-            continue;
-        }
-        ++decimal->whole_digits;
-        if (*p != '0')
-            decimal->digits = decimal->whole_digits;
+    for (;; ++p) {
+        const char *const piece = p;
+        p = digits_end(begin, p, end);
+        count_digits(piece, p, decimal->whole_digits, decimal);
+        decimal->whole_digits += (size_t)(p - piece);
+        if (p == end || *p != DECIMAL_SEPARATOR)
+            return p;
+        decimal->is_parted = true;
     }
-    return p;
 }
 
 /* The same behind the point. */
-const char *scan_fraction(const char *p, const char *end, struct decimal_text *decimal)
+const char *scan_fraction(const char *begin, const char *p, const char *end,
+                          struct decimal_text *decimal)
 {
     decimal->fraction = p;
-    for (; p < end && is_digit(*p); ++p)
-        if (*p != '0')
-            decimal->digits = decimal->whole_digits + (size_t)(p - decimal->fraction) + 1;
+    p = digits_end(begin, p, end);
+    count_digits(decimal->fraction, p, decimal->whole_digits, decimal);
     return p;
 }
 
-/* Goes to a digit, from the last one that was gone to if that is before it. */
+/* Goes to a digit of a number in parts, from the last one that was gone to if that is before it. */
 void seek_digit(struct decimal_text *decimal, size_t digit)
 {
     if (digit >= decimal->whole_digits) {
         decimal->next = decimal->fraction + (digit - decimal->whole_digits);
-    } else if (!decimal->is_parted) {
-        decimal->next = decimal->whole + digit;
     } else {
         if (digit < decimal->next_digit || decimal->next == nullptr) {
             decimal->next = decimal->whole;
@@ -113,20 +119,53 @@ void seek_digit(struct decimal_text *decimal, size_t digit)
     decimal->next_digit = digit;
 }
 
-/* The digits [first, first + count) as an integer. */
-uint64_t digits_value(struct decimal_text *decimal, size_t first, unsigned count)
+/* The digits [first, end) of a number in parts as an integer. */
+uint64_t parted_digits_value(struct decimal_text *decimal, size_t first, size_t end)
 {
     uint64_t value = 0;
-    for (size_t i = first; i < first + count; ++i) {
-        value *= 10;
-        if (i >= decimal->digits)
-            continue;
-        if (i == first || i == decimal->whole_digits || decimal->is_parted)
-            seek_digit(decimal, i);
-        value += (uint64_t)(*decimal->next++ - '0');
+    for (size_t i = first; i < end; ++i) {
+        seek_digit(decimal, i);
+        value = value * 10 + (uint64_t)(*decimal->next++ - '0');
         ++decimal->next_digit;
     }
     return value;
+}
+
+/* Appends `count` digits. */
+uint64_t append_digits(uint64_t value, const char *digits, size_t count)
+{
+    for (; count >= 8; digits += 8, count -= 8) {
+        uint64_t word;
+        memcpy(&word, digits, 8);
+        value = value * powers[8] + digits_value_of_eight(word ^ DIGITS_ZERO);
+    }
+    if (count == 0)
+        return value;
+    const uint64_t word = (digits_load_short(digits, count) ^ DIGITS_ZERO) << 8 * (8 - count);
+    return value * powers[count] + digits_value_of_eight(word);
+}
+
+/* The digits [first, first + count) as an integer; those behind the last one are 0. */
+uint64_t digits_value(struct decimal_text *decimal, size_t first, unsigned count)
+{
+    const size_t end = first + count < decimal->digits ? first + count : decimal->digits;
+    if (end <= first)
+        return 0;
+    uint64_t value = 0;
+    if (decimal->is_parted) {
+        value = parted_digits_value(decimal, first, end);
+    } else {
+        const size_t whole_end = end < decimal->whole_digits ? end : decimal->whole_digits;
+        size_t at = first;
+        if (at < whole_end) {
+            value = append_digits(value, decimal->whole + at, whole_end - at);
+            at = whole_end;
+        }
+        if (at < end)
+            value =
+                append_digits(value, decimal->fraction + (at - decimal->whole_digits), end - at);
+    }
+    return value * powers[first + count - end];
 }
 
 /* How many digits word 0 holds. */
@@ -182,9 +221,9 @@ void decimal_scan(const char *text, size_t length, bool has_suffix, struct decim
     const bool negative = p < end && *p == '-';
     *decimal = decimal_text{};
     decimal->has_suffix = has_suffix;
-    p = scan_whole(p + negative, end, decimal);
+    p = scan_whole(text, p + negative, end, decimal);
     if (p < end && *p == '.')
-        p = scan_fraction(p + 1, end, decimal);
+        p = scan_fraction(text, p + 1, end, decimal);
     decimal->negative = negative && decimal->digits > 0;
     if (has_suffix && decimal->digits > 0 && !decimal->is_parted)
         decimal->suffix = suffix_at(p, end);
@@ -200,6 +239,21 @@ uint64_t decimal_word(struct decimal_text *decimal, size_t index)
     if (decimal->negative)
         return (powers[WORD_DIGITS] - 1 - value) << 2 | !more;
     return value << 2 | (more ? 2 : 1);
+}
+
+size_t decimal_common_words(const struct decimal_text *a, const struct decimal_text *b)
+{
+    if (a->is_parted || b->is_parted || a->whole_digits != b->whole_digits)
+        return 1;
+    const size_t limit = a->digits < b->digits ? a->digits : b->digits;
+    const size_t whole = limit < a->whole_digits ? limit : a->whole_digits;
+    size_t common = bytes_common(a->whole, b->whole, whole);
+    if (common == a->whole_digits)
+        common += bytes_common(a->fraction, b->fraction, limit - whole);
+    if (common == limit && common > 0)
+        --common; /* a word of both has further digits behind it */
+    const unsigned first = first_word_digits(a);
+    return common > first ? 1 + (common - first) / WORD_DIGITS : 1;
 }
 
 uint64_t decimal_key(const char *text, size_t length)

@@ -45,6 +45,10 @@ void decimal_scan(const char *text, size_t length, bool has_suffix, struct decim
 /* Word `index` of the row, of which none before is the last. */
 uint64_t decimal_word(struct decimal_text *decimal, size_t index);
 
+/* How many words, from word 0 on, are the same in both rows, and the last of neither; or fewer, but
+ * at least 1. Their words 0 are such ones. */
+size_t decimal_common_words(const struct decimal_text *a, const struct decimal_text *b);
+
 /* Word 0 of the text, without and with suffixes. */
 uint64_t decimal_key(const char *text, size_t length);
 uint64_t decimal_suffix_key(const char *text, size_t length);

@@ -28,12 +28,13 @@ static int compare_decimals(struct line_span a, struct line_span b, bool has_suf
     struct decimal_text x, y;
     decimal_scan(a.text, a.length, has_suffix, &x);
     decimal_scan(b.text, b.length, has_suffix, &y);
-    for (size_t index = 0;; index++) {
+    for (size_t index = 0;;) {
         const uint64_t x_word = decimal_word(&x, index), y_word = decimal_word(&y, index);
         if (x_word != y_word)
             return x_word < y_word ? -1 : 1;
         if (decimal_word_is_last(x_word, index))
             return 0;
+        index = index == 0 ? decimal_common_words(&x, &y) : index + 1;
     }
 }
 

@@ -3,20 +3,21 @@
  * A run is sorted by multikey quicksort over the words of lines_row.h (Bentley and Sedgewick, "Fast
  * algorithms for sorting and searching strings", SODA 1997): load one word of every item into its
  * key, cut the items three ways by a pivot, and go on with the equal ones at the next word, of this
- * row or the next one, until the words are used up: then the lines are the same bytes, and done,
- * however many they are; or, where only one of lines with equal keys is kept, all but the first one
- * are marked, and taken out in the end.
+ * row or the next one, passing over those that are the same in all, until the words are used up:
+ * then the lines are the same bytes, and done, however many they are; or, where only one of lines
+ * with equal keys is kept, all but the first one are marked, and taken out in the end.
  *
  * The words sit in the key field, as the key is the same in all of a run; it is put back at the
  * end. Where pivots from samples cut badly, the middle of the range of words is the pivot: that
  * halves the range, so a word takes at most 64 cuts more, and no input makes it quadratic. To find
  * a word that is far into a row takes time by its place, unless the row is the line; so items that
- * are equal for many words are sorted by comparing them instead. Large runs, and the large parts of
- * one, are shared out as tasks.
+ * many words of a row were loaded of are sorted by comparing them instead. Large runs, and the
+ * large parts of one, are shared out as tasks.
  */
 #include "formats/lines.h"
 #include "formats/lines_row.h"
 #include "formats/lines_text.h"
+#include "formats/lines_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,45 +25,38 @@
 /* Up to so many items are sorted by insertion. */
 #define SMALL_COUNT ((size_t)12)
 
-/* More than so many are worth a task; some 0.2 ms of work. */
-#define TASK_COUNT ((size_t)8192)
-
 /* What is searched for runs by one thread at a time. */
 #define SEGMENT_COUNT ((size_t)65536)
 
-/* From this word on, rows are compared and not loaded. */
-#define DEEP_WORD ((size_t)16)
+/* So many words of a row are loaded; then rows are compared. */
+#define ROUNDS_MAX 16u
 
 /* The index of a line that is left out, as an equal one came before it. */
 #define INDEX_LEFT_OUT UINT64_MAX
-
-/* A word of a line: which one of which row. */
-struct cursor {
-    size_t column;
-    size_t word;
-};
 
 /* Items of a run that are equal in all words before the one at the cursor. */
 struct slice {
     struct key_index *items;
     size_t count;
-    struct cursor cursor;
-    bool is_loaded; /* the keys are the words at the cursor */
-    unsigned cuts;  /* by sampled pivots, that may still be made in this word */
+    struct row_cursor cursor;
+    bool is_loaded;  /* the keys are the words at the cursor */
+    unsigned cuts;   /* by sampled pivots, that may still be made in this word */
+    unsigned rounds; /* words of this row that were loaded */
 };
 
 /* Where lines differ next that have this word at the cursor, complemented or not as it is there. */
-static struct cursor next_cursor(const struct lines *lines, struct cursor cursor, uint64_t word)
+static struct row_cursor next_cursor(const struct lines *lines, struct row_cursor cursor,
+                                     uint64_t word)
 {
     const struct row_column column = lines->columns[cursor.column];
     if (lines_row_word_is_last(column.kind, word ^ column.complement, cursor.word))
-        return (struct cursor){cursor.column + 1, 0};
-    return (struct cursor){cursor.column, cursor.word + 1};
+        return (struct row_cursor){cursor.column + 1, 0};
+    return (struct row_cursor){cursor.column, cursor.word + 1};
 }
 
 /* Less than, equal to or greater than 0, by all words from the cursor on, the place left out. */
 static int compare_lines(const struct lines *lines, struct key_index a, struct key_index b,
-                         struct cursor cursor)
+                         struct row_cursor cursor)
 {
     const size_t columns = lines_columns(lines);
     for (; cursor.column < columns; ++cursor.column, cursor.word = 0) {
@@ -70,6 +64,7 @@ static int compare_lines(const struct lines *lines, struct key_index a, struct k
         lines_row_open(lines, a, cursor.column, &row_a);
         lines_row_open(lines, b, cursor.column, &row_b);
         for (;; ++cursor.word) {
+            cursor.word = lines_row_common(lines, &row_a, &row_b, cursor.word, SIZE_MAX);
             const uint64_t word_a = lines_row_word(lines, &row_a, cursor.word);
             const uint64_t word_b = lines_row_word(lines, &row_b, cursor.word);
             if (word_a != word_b)
@@ -156,107 +151,15 @@ static void leave_out_all_but_first(struct key_index *items, size_t count)
     items[0].index = first;
 }
 
-/* Values that are known, by a hash of their text: reading a value from a long text is slow, and a
- * run of many lines often has few texts. */
-#define KNOWN_VALUES 64
-struct known_value {
-    const char *text; /* NULL: no line yet */
-    size_t length;
-    uint64_t word;
-};
-
-/* The last bytes tell lines of a run apart, as the first ones are those of equal values. */
-static size_t known_value_slot(const char *text, size_t length)
-{
-    uint64_t word = 0;
-    const size_t used = length < 8 ? length : 8;
-    memcpy(&word, text + length - used, used);
-    return ((word ^ length << 56) * 0x9e3779b97f4a7c15u) >> 58;
-}
-
-/* The line that is loaded some time after that of item i. (Not prefetched here: a function that
- * does nothing else has no effect to a compiler, and may go.) */
-static inline const char *line_ahead(const struct lines *lines, const struct slice *slice, size_t i)
-{
-    const size_t last = slice->count - 1;
-    return line_text(lines, slice->items[last - i > LINES_AHEAD ? i + LINES_AHEAD : last]);
-}
-
-/* As load_words, for a row of values. */
-static void load_value_words(const struct lines *lines, const struct slice *slice, size_t first,
-                             size_t end)
-{
-    struct known_value known[KNOWN_VALUES] = {{NULL, 0, 0}};
-    const struct cursor cursor = slice->cursor;
-    const uint64_t complement = lines->columns[cursor.column].complement;
-    for (size_t i = first; i < end; ++i) {
-        struct key_index *const item = &slice->items[i];
-        __builtin_prefetch(line_ahead(lines, slice, i));
-        const struct line_span span = lines_row_span(lines, *item, cursor.column);
-        struct known_value *const slot = &known[known_value_slot(span.text, span.length)];
-        if (slot->text == NULL || slot->length != span.length ||
-            memcmp(slot->text, span.text, span.length) != 0) {
-            struct line_row row;
-            lines_row_open(lines, *item, cursor.column, &row);
-            *slot = (struct known_value){span.text, span.length, row.value[cursor.word]};
-        }
-        item->key = slot->word ^ complement;
-    }
-}
-
-/* As load_words, for bytes of whole lines. */
-static void load_line_words(const struct lines *lines, const struct slice *slice, size_t first,
-                            size_t end)
-{
-    const uint64_t terminators = byte_in_all(lines->order->terminator);
-    const uint64_t complement = lines->columns[slice->cursor.column].complement;
-    const size_t word = slice->cursor.word;
-    for (size_t i = first; i < end; ++i) {
-        struct key_index *const item = &slice->items[i];
-        __builtin_prefetch(line_ahead(lines, slice, i) + word * 7);
-        item->key = line_bytes_word(line_text(lines, *item), terminators, word) ^ complement;
-    }
-}
-
-static void load_words(const struct lines *lines, const struct slice *slice, size_t first,
-                       size_t end)
-{
-    const struct cursor cursor = slice->cursor;
-    const enum row_kind kind = lines->columns[cursor.column].kind;
-    const uint64_t complement = lines->columns[cursor.column].complement;
-    for (size_t i = first; i < end && i < first + LINES_AHEAD; ++i)
-        __builtin_prefetch(line_text(lines, slice->items[i]) +
-                           (kind == ROW_LINE ? cursor.word * 7 : 0));
-    if (kind == ROW_LINE) {
-        load_line_words(lines, slice, first, end);
-        return;
-    }
-    if (kind == ROW_VALUE && end - first > KNOWN_VALUES) {
-        load_value_words(lines, slice, first, end);
-        return;
-    }
-    for (size_t i = first; i < end; ++i) {
-        struct line_row row;
-        __builtin_prefetch(line_ahead(lines, slice, i));
-        lines_row_open(lines, slice->items[i], cursor.column, &row);
-        slice->items[i].key = lines_row_word(lines, &row, cursor.word) ^ complement;
-    }
-}
-
-/* Loads the words at the cursor; large slices by many threads. */
+/* Loads the words at the cursor, which is set on the first one that may tell the items apart. */
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
-    const size_t count = slice->count, parts = count / TASK_COUNT;
-    if (parts < 2) {
-        load_words(lines, slice, 0, count);
-    } else {
-#pragma omp taskloop grainsize(1) default(none) firstprivate(lines, slice, count, parts)
-        for (size_t part = 0; part < parts; ++part)
-            load_words(lines, slice, part * TASK_COUNT,
-                       part + 1 == parts ? count : (part + 1) * TASK_COUNT);
-    }
+    const size_t count = slice->count;
+    lines_words_skip(lines, slice->items, count, &slice->cursor);
+    lines_words_load(lines, slice->items, count, slice->cursor);
     slice->is_loaded = true;
     slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(count));
+    ++slice->rounds;
 }
 
 static uint64_t median_of_three(uint64_t a, uint64_t b, uint64_t c)
@@ -333,6 +236,8 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     parts[1].count = end - begin;
     parts[1].cursor = next_cursor(lines, slice->cursor, pivot);
     parts[1].is_loaded = false;
+    if (parts[1].cursor.column != slice->cursor.column)
+        parts[1].rounds = 0;
     parts[2].items += end;
     parts[2].count -= end;
     for (int i = 0; i < 2; ++i) {
@@ -357,7 +262,7 @@ static bool finish_equal(const struct lines *lines, const struct slice *slice)
 
 static bool is_deep(const struct lines *lines, const struct slice *slice)
 {
-    return slice->cursor.word >= DEEP_WORD && lines->columns[slice->cursor.column].kind != ROW_LINE;
+    return slice->rounds > ROUNDS_MAX && lines->columns[slice->cursor.column].kind != ROW_LINE;
 }
 
 /* Goes on with the largest part and leaves the others to recursion, which so is at most
@@ -395,11 +300,11 @@ static bool all_exact(const struct key_index *items, size_t count)
 }
 
 /* The first word that lines with equal keys can differ in. */
-static struct cursor first_cursor(const struct lines *lines, bool is_exact)
+static struct row_cursor first_cursor(const struct lines *lines, bool is_exact)
 {
     if (is_exact)
-        return (struct cursor){1, 0};
-    return (struct cursor){0, lines->columns[0].kind == ROW_VALUE ? 0 : 1};
+        return (struct row_cursor){1, 0};
+    return (struct row_cursor){0, lines->columns[0].kind == ROW_VALUE ? 0 : 1};
 }
 
 /* Sorts a run of equal keys and puts the key back. The tasks of a large one must end before that.
@@ -413,7 +318,7 @@ static void refine_run(const struct lines *lines, struct key_index *items, size_
             leave_out_all_but_first(items, count);
         return;
     }
-    const struct slice run = {items, count, first_cursor(lines, is_exact), false, 0};
+    const struct slice run = {items, count, first_cursor(lines, is_exact), false, 0, 0};
     if (count > TASK_COUNT) {
 #pragma omp taskgroup
         refine_slice(lines, run);

@@ -19,6 +19,7 @@
 #ifndef FORMATS_LINES_ROW_H
 #define FORMATS_LINES_ROW_H
 
+#include "core/bytes_common.h"
 #include "formats/decimal_key.h"
 #include "core/line_field.h"
 #include "formats/lines_text.h"
@@ -134,6 +135,37 @@ static inline bool lines_row_word_is_last(enum row_kind kind, uint64_t word, siz
         break;
     }
     return true;
+}
+
+/* Whether lines_row_common may go on from that word. */
+static inline bool lines_row_may_share(enum row_kind kind, size_t from)
+{
+    if (kind == ROW_DECIMAL || kind == ROW_SUFFIX)
+        return from > 0;
+    return kind == ROW_BYTES || kind == ROW_LINE;
+}
+
+/* The first word, from word `from` on, that may not be the same in both rows or may be the last of
+ * one; at most `most`. The words before `from` are the same, and none is the last. */
+static inline size_t lines_row_common(const struct lines *lines, struct line_row *a,
+                                      struct line_row *b, size_t from, size_t most)
+{
+    size_t common = from;
+    if (a->kind == ROW_BYTES) {
+        const size_t length = a->bytes.length < b->bytes.length ? a->bytes.length : b->bytes.length;
+        const size_t bytes = bytes_common(a->bytes.text, b->bytes.text, length);
+        common = bytes > 0 ? (bytes - 1) / 7 : 0; /* a further byte: none of these is the last */
+    } else if (a->kind == ROW_LINE) {
+        for (; common < most; ++common) {
+            const uint64_t word = lines_row_word(lines, a, common);
+            if (bytes_word_is_last(word) || word != lines_row_word(lines, b, common))
+                break;
+        }
+    } else if ((a->kind == ROW_DECIMAL || a->kind == ROW_SUFFIX) && from > 0) {
+        common = decimal_common_words(&a->decimal, &b->decimal);
+    }
+    common = common < most ? common : most;
+    return common > from ? common : from;
 }
 
 #endif

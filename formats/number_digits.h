@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <cstring>
 
+/* Eight times the digit 0. */
+constexpr uint64_t DIGITS_ZERO = 0x3030303030303030u;
+
 /* A text of fewer than 8 bytes, in the low bytes of a word. */
 inline uint64_t digits_load_short(const char *text, size_t length)
 {
@@ -46,6 +49,26 @@ inline uint64_t digits_value_of_eight(uint64_t word)
     return (word * 10000 + (word >> 32)) & 0xffffffffu;
 }
 
+/* How many bytes of the word, from the lowest on, are digits, which are 0 to 9 in it. Adding 0x76
+ * carries into the top bit from 10 on; only the lowest such byte is looked at, which no carry from
+ * below has touched. */
+inline int digits_count(uint64_t word)
+{
+    const uint64_t others = (word | (word + 0x7676767676767676u)) & 0x8080808080808080u;
+    return others == 0 ? 8 : __builtin_ctzll(others) / 8;
+}
+
+/* Where the digits from p on end. */
+inline const char *digits_end(const char *begin, const char *p, const char *end)
+{
+    for (;;) {
+        const int digits = digits_count(digits_load(begin, p, end) ^ DIGITS_ZERO);
+        p += digits;
+        if (digits < 8)
+            return p;
+    }
+}
+
 /* Appends the digits from p on to *value, modulo 2^64; returns where they end. A word at a time and
  * without a branch on how many digits it has: lengths vary from line to line, so that branches
  * would be guessed wrong. */
@@ -53,11 +76,8 @@ inline const char *digits_read(const char *begin, const char *p, const char *end
 {
     constexpr uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     for (;;) {
-        const uint64_t word = digits_load(begin, p, end) ^ 0x3030303030303030u;
-        /* Adding 0x76 carries into the top bit from 10 on; only the lowest such byte is looked at,
-         * which no carry from below has touched. */
-        const uint64_t others = (word | (word + 0x7676767676767676u)) & 0x8080808080808080u;
-        const int digits = others == 0 ? 8 : __builtin_ctzll(others) / 8;
+        const uint64_t word = digits_load(begin, p, end) ^ DIGITS_ZERO;
+        const int digits = digits_count(word);
         if (digits == 0)
             return p;
         *value = *value * powers[digits] + digits_value_of_eight(word << 8 * (8 - digits));
