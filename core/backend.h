@@ -137,7 +137,8 @@ struct engine_functions {
     /* Takes back the last chunk lent, with the first chunk.count items filled. */
     bool (*take)(struct engine *engine, struct chunk chunk, struct error *error);
 
-    /* Sorts all that was taken, or as much of it as is to be given. Once. */
+    /* Sorts all that was taken, or as much of it as is to be given; or begins to, and goes on while
+     * it is given. Once. */
     bool (*sort)(struct engine *engine, struct error *error);
 
     /* The next items in order, decoded to their stored bits; chunk.count 0 at the end. At most two

@@ -87,8 +87,9 @@ static bool append(struct external_keys *external, struct item_run *run, const s
     return true;
 }
 
-/* Lets the input be read on while a part of so many bytes is put aside. The CPU's engine has let go
- * of as much scratch; with a GPU's there is what is left, and half of it for the next run. */
+/* Lets the input be read on while a part of so many bytes is put aside. The CPU's engine lets go of
+ * as much scratch with its last chunk; with a GPU's there is what is left, and half of it for the
+ * next run. */
 static void read_on(struct external_keys *external, size_t bytes)
 {
     const struct run *const run = external->run;
@@ -109,7 +110,6 @@ static bool keep_part(struct external_keys *external, struct error *error)
         return false;
     if (!external->counts)
         keep_in_memory(external, part, count * run->job->sort.item_bytes);
-    read_on(external, count * run->job->sort.item_bytes);
     const bool is_spilled = !external->counts && !part->items;
     if (is_spilled && !spill_begin(external->spill, &part->spilled, error))
         return false;
@@ -119,6 +119,8 @@ static bool keep_part(struct external_keys *external, struct error *error)
             return false;
         if (chunk.count == 0)
             break;
+        if (given == (run->backend == backends[0] ? count : chunk.count))
+            read_on(external, count * run->job->sort.item_bytes);
         if (!append(external, part, &chunk, error) ||
             !run->functions->take_back(run->engine, chunk, error))
             return false;

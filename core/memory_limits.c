@@ -137,6 +137,12 @@ size_t memory_total(void)
     return smaller(physical_bytes(_SC_PHYS_PAGES), container_bytes(false));
 }
 
+size_t memory_ahead_most(void)
+{
+    const size_t total = memory_total();
+    return total != SIZE_MAX ? total / 8 : 0;
+}
+
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
                           size_t buffers_bytes)
 {

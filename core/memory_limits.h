@@ -24,6 +24,10 @@ size_t memory_available(void);
 /* All memory that there is; SIZE_MAX: not known. */
 size_t memory_total(void);
 
+/* Of an output, the bytes that may be taken while twice as many are in memory that it is made of:
+ * an eighth of all memory. 0: not known. */
+size_t memory_ahead_most(void);
+
 /* What is left of the host's bytes beside the program, its threads and small buffers, and besides
  * `buffers_bytes` of large ones. */
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,

@@ -88,16 +88,9 @@ static struct layout output_layout(const struct job *job, size_t count)
     return layout;
 }
 
-/* What may be taken for the output before the input is read and sorted. */
-static uint64_t space_most(void)
-{
-    const size_t total = memory_total();
-    return total != SIZE_MAX ? total / 8 : 0;
-}
-
 void run_expect_ahead(struct run *run, uint64_t bytes)
 {
-    if (bytes <= space_most())
+    if (bytes <= memory_ahead_most())
         sink_expect(run->sink, bytes);
 }
 
@@ -112,7 +105,7 @@ static void expect_taken(struct run *run)
     if (bytes < AHEAD_BYTES_MIN)
         return;
     if (run->space_most == 0)
-        run->space_most = space_most();
+        run->space_most = memory_ahead_most();
     if (bytes <= run->space_most)
         sink_expect_least(run->sink, bytes);
 }

@@ -1,11 +1,15 @@
 /* cpu_backend.c - the CPU as a backend: see core/backend.h for the contract.
  *
  *   lend: the next part of the final array --reader fills--> take --> ... --> sort (radix_sort.h)
- *   give: the same array, sorted, in one chunk --writer empties--> take_back
+ *   give: what is sorted of the same array, from the first item on --writer empties--> take_back
  *
  * So the numbers are written into memory once by the reader and read from it once by the writer.
  * A known count is mapped at once; of an unknown count, addresses are reserved and committed as
  * they fill, so that no item is ever moved to make room.
+ *
+ * Keys that are more than a few chunks go another way, if they suit it (radix_stream.h): the first
+ * chunk of the array is lent again and again, and partitioned each time; then it is the ring that
+ * the sorted keys are given in.
  *
  * Where only the first of many items are wanted, the array holds those that may be among them
  * (top_select.h): the reader fills the room behind them, and `take` keeps of it what belongs there.
@@ -17,20 +21,18 @@
  */
 #include "core/backend.h"
 #include "core/clock.h"
+#include "core/memory_limits.h"
 #include "cpu/pages.h"
+#include "cpu/processor_name.h"
+#include "cpu/radix_kernels.h"
 #include "cpu/radix_sort.h"
+#include "cpu/radix_stream.h"
 #include "cpu/top_select.h"
 
-#ifdef __x86_64__
-#    include <cpuid.h>
-#endif
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-enum engine_phase { PHASE_FILLING, PHASE_LENT, PHASE_SORTED, PHASE_GIVEN };
+enum engine_phase { PHASE_FILLING, PHASE_LENT, PHASE_SORTED };
 
 struct engine {
     struct sort_spec spec;
@@ -41,6 +43,11 @@ struct engine {
     size_t count;              /* of them: in the array */
     struct chunk chunk;        /* in PHASE_LENT: what the caller has */
     enum engine_phase phase;
+    bool may_stream;               /* what comes can be partitioned at once, as far as is known */
+    struct radix_stream *stream;   /* NULL: it is not */
+    struct radix_sorting *sorting; /* from PHASE_SORTED on until all is sorted; in the scratch */
+    uint64_t sort_start_ns;
+    size_t given; /* items */
     struct engine_times times;
 };
 
@@ -51,26 +58,6 @@ static const struct algorithm cpu_algorithms[] = {
 };
 
 /* ---- Facts ---- */
-
-/* The processor's own name for itself, without the blanks around it. The same is in /proc/cpuinfo,
- * which takes longer to read than a small input takes to sort. */
-static void find_name(char *name, size_t name_bytes)
-{
-    unsigned words[12] = {0};
-#ifdef __x86_64__
-    for (unsigned leaf = 0; leaf < 3; leaf++)
-        if (!__get_cpuid(0x80000002u + leaf, &words[4 * leaf], &words[4 * leaf + 1],
-                         &words[4 * leaf + 2], &words[4 * leaf + 3]))
-            words[0] = 0;
-#endif
-    char text[sizeof words + 1] = {0};
-    memcpy(text, words, sizeof words);
-    const char *begin = text + strspn(text, " ");
-    size_t length = strlen(begin);
-    while (length > 0 && begin[length - 1] == ' ')
-        length--;
-    snprintf(name, name_bytes, "%.*s", length > 0 ? (int)length : 3, length > 0 ? begin : "CPU");
-}
 
 /* Of its memory nothing: what the host has is found where it is shared out. */
 static bool cpu_is_possible(void)
@@ -83,11 +70,17 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
     if (device != 0)
         return error_set(error, "cpu:%u: there is only device 0", device);
     *facts = (struct device_facts){.units = (unsigned)omp_get_num_procs()};
-    find_name(facts->name, sizeof facts->name);
+    processor_name_find(facts->name, sizeof facts->name);
     return true;
 }
 
 /* ---- Life ---- */
+
+/* What is partitioned as it comes is at least so many chunks. */
+#define STREAM_CHUNKS_MIN 2
+
+/* Items at the beginning that show whether they are in order. */
+#define ORDER_COUNT ((size_t)16 << 10)
 
 /* The largest chunk lent where the count is unknown, whatever is wanted. */
 #define LEND_BYTES_MAX ((size_t)64 << 20)
@@ -95,6 +88,9 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 /* The same where items are selected; parallel reading begins at the least. */
 #define SELECTION_THREAD_BYTES ((size_t)4 << 20)
 #define SELECTION_BYTES_MIN ((size_t)16 << 20)
+
+/* So much is given in parts however little memory there is: to find that out takes longer. */
+#define PARTS_BYTES_SURE ((size_t)16 << 20)
 
 /* More threads than processors make nothing faster: 1e8 f64, two cores of an AMD EPYC (Zen 5),
  * 2026-11, by 2, 4, 16 and 128 threads: 0.27, 0.29, 0.31 and 0.77 s. */
@@ -126,6 +122,9 @@ static void cpu_close(struct engine *engine)
 {
     if (!engine)
         return;
+    if (engine->sorting)
+        radix_sort_end(engine->sorting);
+    radix_stream_close(engine->stream);
     pages_release(&engine->scratch);
     pages_release(&engine->items);
     top_select_free(engine->select);
@@ -176,6 +175,14 @@ static bool open_selection(struct engine *engine, struct error *error)
                 : pages_map(&engine->items, most * spec->item_bytes, error));
 }
 
+/* Items that are nothing but keys, and more than a few chunks of them. */
+static bool can_stream(const struct sort_spec *spec)
+{
+    const size_t chunks = STREAM_CHUNKS_MIN * radix_stream_chunk(spec->threads);
+    return (spec->item_bytes == 4 || spec->item_bytes == 8) && !sort_spec_selects(spec) &&
+           spec->count >= chunks / spec->item_bytes;
+}
+
 /* The scratch of a known count is mapped here, so that too little memory is found before the
  * input is read. */
 static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struct error *error)
@@ -198,6 +205,7 @@ static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struc
         TRY(pages_map(&opened->items, spec->count * spec->item_bytes, error));
         TRY(map_scratch(opened, spec->count, error));
     }
+    opened->may_stream = can_stream(&opened->spec);
     opened->times.start_ns = clock_now_ns() - start;
     *engine = opened;
     return true;
@@ -208,12 +216,21 @@ done:
 
 /* ---- In ---- */
 
-/* Of an array that grows, a part at a time; of one that is there, all that is wanted. */
+/* In items. */
+static size_t stream_chunk(const struct engine *engine)
+{
+    return radix_stream_chunk(engine->spec.threads) / engine->spec.item_bytes;
+}
+
+/* Of an array that grows, a part at a time; of one that is there, all that is wanted; of what is
+ * partitioned at once, a chunk. */
 static bool make_room(struct engine *engine, size_t want, size_t *room, struct error *error)
 {
     const size_t width = engine->spec.item_bytes;
     if (engine->select && want > selection_chunk(&engine->spec))
         want = selection_chunk(&engine->spec);
+    if (engine->may_stream && want > stream_chunk(engine) - engine->count)
+        want = stream_chunk(engine) - engine->count;
     if (engine->spec.count != COUNT_UNKNOWN) {
         const size_t left = engine->spec.count - engine->taken;
         if (left == 0 && want > 0)
@@ -243,6 +260,48 @@ static bool cpu_lend(struct engine *engine, size_t want, struct chunk *chunk, st
     return true;
 }
 
+/* Puts what was partitioned into the array, behind what is there. */
+static bool stream_undo(struct engine *engine, struct error *error)
+{
+    const size_t width = engine->spec.item_bytes;
+    if (engine->spec.count == COUNT_UNKNOWN &&
+        !pages_commit(&engine->items, engine->taken * width, error))
+        return false;
+    radix_stream_undo(engine->stream, engine->items.data + engine->count * width);
+    engine->may_stream = false;
+    engine->count = engine->taken;
+    radix_stream_close(engine->stream);
+    engine->stream = NULL;
+    return true;
+}
+
+/* Not for what begins in order, which may be in order as a whole; nor where addresses are short. */
+static void stream_begin(struct engine *engine)
+{
+    const unsigned width = engine->spec.item_bytes;
+    const struct key_order order = engine->spec.order;
+    const void *const items = engine->items.data;
+    const struct radix_task task = make_task(engine, engine->spec.count);
+    struct error error = {0};
+    engine->may_stream = !radix_is_ascending(width, items, 0, ORDER_COUNT, order) &&
+                         !radix_is_descending(width, items, 0, ORDER_COUNT, order) &&
+                         radix_stream_open(&task, items, engine->count, &engine->stream, &error);
+}
+
+/* Partitions what is in the array, if that can be done and there are addresses for it. */
+static bool stream_put(struct engine *engine, struct error *error)
+{
+    struct error shortage = {0};
+    bool is_even = true;
+    if (!engine->stream)
+        stream_begin(engine);
+    if (!engine->stream)
+        return true;
+    if (radix_stream_put(engine->stream, engine->items.data, engine->count, &is_even, &shortage))
+        engine->count = 0;
+    return (is_even && !shortage.is_set) || stream_undo(engine, error);
+}
+
 static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *error)
 {
     if (engine->phase != PHASE_LENT || chunk.items != engine->chunk.items ||
@@ -250,17 +309,74 @@ static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *er
         return error_set(error, "cpu: take of a chunk that was not lent");
     engine->taken += chunk.count;
     engine->phase = PHASE_FILLING;
+    const uint64_t start = clock_now_ns();
     if (!engine->select) {
         engine->count += chunk.count;
-        return true;
+        const bool taken = !engine->may_stream || engine->count < stream_chunk(engine) / 2 ||
+                           stream_put(engine, error);
+        engine->times.sort_ns += clock_now_ns() - start;
+        return taken;
     }
-    const uint64_t start = clock_now_ns();
     engine->count = top_select_add(engine->select, engine->items.data, engine->count, chunk.count);
     engine->times.sort_ns += clock_now_ns() - start;
     return true;
 }
 
 /* ---- Sort ---- */
+
+/* All is in its place. */
+static void end_sort(struct engine *engine)
+{
+    radix_sort_end(engine->sorting);
+    engine->sorting = NULL;
+    pages_release(&engine->scratch);
+    engine->times.sort_ns += clock_now_ns() - engine->sort_start_ns;
+}
+
+/* How many items, more than `known`, are in their place. The scratch goes as they come. */
+static size_t await_sorted(struct engine *engine, size_t known)
+{
+    if (!engine->sorting)
+        return engine->count;
+    const size_t sorted = radix_sort_await(engine->sorting, known);
+    if (sorted == engine->count)
+        end_sort(engine);
+    else
+        pages_drop(&engine->scratch, sorted * engine->spec.item_bytes);
+    return sorted;
+}
+
+static void await_all(struct engine *engine)
+{
+    for (size_t sorted = 0; sorted < engine->count;)
+        sorted = radix_sort_await(engine->sorting, sorted);
+    end_sort(engine);
+}
+
+/* Items of lines are given in one piece, as their text is gathered by all of them; and where memory
+ * is short, what is given must not take more of it before the scratch is let go of. */
+static bool is_given_in_parts(const struct engine *engine)
+{
+    const size_t width = engine->spec.item_bytes, bytes = engine->count * width;
+    return width != sizeof(struct key_index) &&
+           (bytes <= PARTS_BYTES_SURE || bytes <= memory_ahead_most());
+}
+
+/* Begins to sort what was partitioned; if it cannot be given so, it is in the array then. */
+static bool stream_sort(struct engine *engine, struct error *error)
+{
+    bool is_even;
+    if (!stream_put(engine, error) || !engine->stream)
+        return !engine->stream;
+    if (!radix_stream_sort(engine->stream, engine->items.data, &is_even, error))
+        return false;
+    if (!is_even)
+        return stream_undo(engine, error);
+    engine->count = engine->taken;
+    engine->phase = PHASE_SORTED;
+    pages_release(&engine->scratch);
+    return true;
+}
 
 static bool cpu_sort(struct engine *engine, struct error *error)
 {
@@ -270,7 +386,11 @@ static bool cpu_sort(struct engine *engine, struct error *error)
     if (spec->count != COUNT_UNKNOWN && engine->taken != spec->count)
         return error_set(error, "cpu: %zu items came where %zu were promised", engine->taken,
                          spec->count);
-    const uint64_t start = clock_now_ns();
+    engine->sort_start_ns = clock_now_ns();
+    if (engine->stream && !stream_sort(engine, error))
+        return false;
+    if (engine->phase == PHASE_SORTED)
+        return true;
     if (engine->select)
         engine->count = top_select_finish(engine->select, engine->items.data, engine->count);
     if (spec->count == COUNT_UNKNOWN)
@@ -279,29 +399,56 @@ static bool cpu_sort(struct engine *engine, struct error *error)
         !map_scratch(engine, engine->count, error))
         return false;
     const struct radix_task task = make_task(engine, engine->count);
-    radix_sort(&task, engine->items.data, engine->scratch.data);
-    pages_release(&engine->scratch);
-    engine->times.sort_ns += clock_now_ns() - start;
+    engine->sorting = radix_sort_begin(&task, engine->items.data, engine->scratch.data);
     engine->phase = PHASE_SORTED;
+    if (!is_given_in_parts(engine))
+        await_all(engine);
     return true;
 }
 
 /* ---- Out ---- */
 
+static void stream_give(struct engine *engine, size_t most, struct chunk *chunk)
+{
+    size_t count;
+    radix_stream_give(engine->stream, &chunk->items, &count);
+    if (count > most - engine->given)
+        count = most - engine->given;
+    chunk->count = chunk->capacity = count;
+    engine->given += count;
+    if (engine->given == most)
+        engine->times.sort_ns += clock_now_ns() - engine->sort_start_ns;
+}
+
 static bool cpu_give(struct engine *engine, struct chunk *chunk, struct error *error)
 {
-    if (engine->phase != PHASE_SORTED && engine->phase != PHASE_GIVEN)
+    if (engine->phase != PHASE_SORTED)
         return error_set(error, "cpu: give is out of turn");
-    const size_t given = sort_spec_given(&engine->spec, engine->count);
-    const size_t count = engine->phase == PHASE_SORTED ? given : 0;
-    *chunk = (struct chunk){.items = engine->items.data, .capacity = count, .count = count};
-    engine->phase = PHASE_GIVEN;
+    const size_t most = sort_spec_given(&engine->spec, engine->count), begin = engine->given;
+    if (engine->stream && begin < most) {
+        stream_give(engine, most, chunk);
+        return true;
+    }
+    if (begin < most)
+        engine->given = await_sorted(engine, begin);
+    if (engine->given > most)
+        engine->given = most;
+    const size_t count = engine->given - begin;
+    *chunk = (struct chunk){.items = engine->items.data + begin * engine->spec.item_bytes,
+                            .capacity = count,
+                            .count = count};
     return true;
 }
 
 static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    if (engine->phase != PHASE_GIVEN || chunk.items != engine->items.data)
+    if (engine->stream) {
+        radix_stream_take_back(engine->stream, chunk.count);
+        return true;
+    }
+    const unsigned char *const given = chunk.items;
+    const size_t end = (size_t)(given - engine->items.data) / engine->spec.item_bytes + chunk.count;
+    if (given < engine->items.data || end > engine->given)
         return error_set(error, "cpu: take_back of a chunk that was not given");
     return true;
 }

@@ -13,6 +13,10 @@
  * more is left to the threads that use it. */
 #define POPULATE_BYTES ((size_t)4 << 20)
 
+/* Memory is given back in steps of this size: all processors are told of each. 0.8 GB, two cores of
+ * an AMD EPYC (Zen 5), 2026-11: 15 ms by steps of 2 MiB. */
+#define DROP_STEP_BYTES ((size_t)64 << 20)
+
 static bool out_of_memory(size_t bytes, struct error *error)
 {
     return error_set(error, "out of memory: %zu bytes are needed for the data", bytes);
@@ -87,6 +91,15 @@ void pages_trim(struct pages *pages)
     else if (munmap(pages->data + pages->committed_bytes,
                     pages->reserved_bytes - pages->committed_bytes) == 0)
         pages->reserved_bytes = pages->committed_bytes;
+}
+
+void pages_drop(struct pages *pages, size_t bytes)
+{
+    const size_t end = bytes - bytes % DROP_STEP_BYTES;
+    if (end <= pages->dropped_bytes)
+        return;
+    (void)madvise(pages->data + pages->dropped_bytes, end - pages->dropped_bytes, MADV_DONTNEED);
+    pages->dropped_bytes = end;
 }
 
 void pages_release(struct pages *pages)

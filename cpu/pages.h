@@ -14,6 +14,7 @@ struct pages {
     unsigned char *data;    /* page-aligned; NULL when nothing is held */
     size_t reserved_bytes;  /* addresses held */
     size_t committed_bytes; /* of them, from the start: readable and writable */
+    size_t dropped_bytes;   /* of these, from the start: given back, to read as zero */
 };
 
 /* Maps `bytes` (0 is fine) that read as zero. The owner releases. */
@@ -28,6 +29,9 @@ bool pages_commit(struct pages *pages, size_t bytes, struct error *error);
 
 /* Gives back the addresses that are not committed: no more will be. */
 void pages_trim(struct pages *pages);
+
+/* Gives back the memory of the first bytes, about, which are not used any more. */
+void pages_drop(struct pages *pages, size_t bytes);
 
 /* Gives everything back; fine on what holds nothing. */
 void pages_release(struct pages *pages);

@@ -8,11 +8,9 @@
 
 #include "cpu/bucket_map.h"
 #include "cpu/radix_item.h"
+#include "cpu/stream_line.h"
 
 #include <string.h>
-#ifdef __SSE2__
-#    include <emmintrin.h>
-#endif
 
 /* ---- Orders ---- */
 
@@ -126,29 +124,6 @@ void radix_count_buckets(unsigned width, const struct radix_part *part)
     }
 }
 
-/* Writes a full line past the caches: it will not be read before all of `to` is written, and the
- * memory need not be read to be overwritten. 5e7 f64, a core of an AMD EPYC (Zen 4), 2026-11: 0.71
- * s, and 0.73 with ordinary stores. */
-static inline __attribute__((always_inline)) void stream_line(unsigned char *to,
-                                                              const unsigned char *line)
-{
-#ifdef __SSE2__
-    for (size_t i = 0; i < RADIX_LINE_BYTES; i += sizeof(__m128i))
-        _mm_stream_si128((__m128i *)(void *)(to + i),
-                         _mm_load_si128((const __m128i *)(const void *)(line + i)));
-#else
-    memcpy(to, line, RADIX_LINE_BYTES);
-#endif
-}
-
-/* Streamed lines are ordered behind nothing; this makes them visible to the other threads. */
-static inline void stream_end(void)
-{
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
-}
-
 /* Writes what the bucket's line holds of the places up to `position`, which is not aligned to a
  * line or is the end of the bucket's first line: places before `first` are another part's. */
 static inline __attribute__((always_inline)) void
@@ -179,7 +154,7 @@ static inline __attribute__((always_inline)) void scatter_block(const struct rad
         if ((position + 1) % line_items == 0) {
             const size_t line_begin = position + 1 - line_items;
             if (line_begin >= part->first[bucket])
-                stream_line((unsigned char *)part->to + line_begin * width, line);
+                stream_line((unsigned char *)part->to + line_begin * width, line, RADIX_LINE_BYTES);
             else
                 write_partial_line(part, bucket, line_begin, position + 1, width);
         }

@@ -48,6 +48,7 @@ struct radix_evidence {
     unsigned buckets_wanted;  /* a power of two */
     unsigned buckets_max;     /* twice as many or more, at least RADIX_MODEL_BUCKETS_MIN */
     uint64_t lowest, highest; /* what the cells cover; keys of the sample may lie outside */
+    bool are_even; /* buckets are wanted that are even within a cell too, if they are more then */
     bool cells_apart; /* no two cells share a bucket, so that none is wider than a cell, which is at
                        * most 1/512 of the range, however wrong the sample may be */
 };

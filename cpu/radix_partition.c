@@ -67,18 +67,17 @@ unsigned radix_choose_buckets(size_t count, unsigned parts)
 }
 
 /* Takes keys at random, one from each of equal stretches, and sorts them. */
-static const uint64_t *take_sample(unsigned width, struct radix_range range,
-                                   struct radix_workspace *workspace, size_t count)
+static const uint64_t *take_sample(unsigned width, struct radix_range range, uint64_t *samples,
+                                   size_t count)
 {
     const size_t stretch = range.count / count;
     uint64_t random = range.count;
     for (size_t i = 0; i < count; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
         const size_t place = range.begin + i * stretch + (size_t)((random >> 32) % stretch);
-        workspace->samples[i] = radix_key(width, range.from, place, range.order);
+        samples[i] = radix_key(width, range.from, place, range.order);
     }
-    return radix_sort_in_cache(sizeof(uint64_t), workspace->samples, workspace->samples + count,
-                               count);
+    return radix_sort_in_cache(sizeof(uint64_t), samples, samples + count, count);
 }
 
 /* How many keys at either end of the sample are outliers: about half a bucket's, so that they cost
@@ -90,6 +89,25 @@ static size_t count_outliers(const uint64_t *sample, size_t count, unsigned buck
     const uint64_t wide = sample[count - 1 - few] - sample[few];
     const uint64_t narrow = sample[count - 1 - many] - sample[many];
     return narrow < wide >> CROWDED_BITS ? many : few;
+}
+
+struct radix_evidence radix_take_evidence(unsigned width, struct radix_range range,
+                                          const struct radix_workspace_plan *plan,
+                                          unsigned buckets_wanted, uint64_t *samples)
+{
+    size_t count = (size_t)buckets_wanted * RADIX_SAMPLE_PER_BUCKET;
+    if (count > plan->samples_max)
+        count = plan->samples_max;
+    if (count > range.count)
+        count = range.count;
+    const uint64_t *const sample = take_sample(width, range, samples, count);
+    const size_t outliers = count_outliers(sample, count, buckets_wanted);
+    return (struct radix_evidence){.sample = sample,
+                                   .count = count,
+                                   .buckets_wanted = buckets_wanted,
+                                   .buckets_max = plan->buckets_max,
+                                   .lowest = sample[outliers],
+                                   .highest = sample[count - 1 - outliers]};
 }
 
 /* A range that holds nearly all of its parent's items may show that the parent's sample misled:
@@ -117,20 +135,9 @@ static void learn_model(const struct radix_job *job, struct radix_range range,
                         struct radix_worker worker)
 {
     const unsigned wanted = radix_choose_buckets(range.count, radix_worker_count(worker));
-    size_t count = (size_t)wanted * RADIX_SAMPLE_PER_BUCKET;
-    if (count > job->plan.samples_max)
-        count = job->plan.samples_max;
-    if (count > range.count)
-        count = range.count;
-    const uint64_t *sample = take_sample(job->width, range, worker.workspace, count);
-    const size_t outliers = count_outliers(sample, count, wanted);
-    struct radix_evidence evidence = {.sample = sample,
-                                      .count = count,
-                                      .buckets_wanted = wanted,
-                                      .buckets_max = job->plan.buckets_max,
-                                      .lowest = sample[outliers],
-                                      .highest = sample[count - 1 - outliers],
-                                      .cells_apart = is_misled(range)};
+    struct radix_evidence evidence =
+        radix_take_evidence(job->width, range, &job->plan, wanted, worker.workspace->samples);
+    evidence.cells_apart = is_misled(range);
     if (evidence.cells_apart) {
         evidence.lowest = UINT64_MAX;
         evidence.highest = 0;

@@ -9,6 +9,7 @@
 #ifndef CPU_RADIX_PARTITION_H
 #define CPU_RADIX_PARTITION_H
 
+#include "cpu/radix_progress.h"
 #include "cpu/radix_workspace.h"
 #include "cpu/team.h"
 
@@ -25,10 +26,11 @@ struct radix_job {
     struct key_order order; /* of the stored keys */
     size_t count;
     struct radix_workspace_plan plan;
-    void *workspaces;            /* one for each member of the team */
-    atomic_bool is_disordered;   /* what the members found in the range that they look at */
-    atomic_bool has_more_values; /* than few: what a member found that counted them */
-    atomic_size_t next;          /* which of the team's buckets is the next to be sorted */
+    void *workspaces;               /* one for each member of the team */
+    atomic_bool is_disordered;      /* what the members found in the range that they look at */
+    atomic_bool has_more_values;    /* than few: what a member found that counted them */
+    atomic_size_t next;             /* which of the team's buckets is the next to be sorted */
+    struct radix_progress progress; /* of the buckets of the input */
 };
 
 /* The calling thread, and with whom it works on a range: the team, or alone. */
@@ -53,6 +55,12 @@ size_t radix_own_end(struct radix_range range, struct radix_worker worker);
 /* How many buckets are wanted of so many items in so many parts: a power of two. The most that a
  * partition makes is twice as many, or RADIX_MODEL_BUCKETS_MIN if that is more. */
 unsigned radix_choose_buckets(size_t count, unsigned parts);
+
+/* What a sample of the range says of its keys, for so many buckets. samples: as many as the plan
+ * says, and room to sort them. */
+struct radix_evidence radix_take_evidence(unsigned width, struct radix_range range,
+                                          const struct radix_workspace_plan *plan,
+                                          unsigned buckets_wanted, uint64_t *samples);
 
 /* Moves the items of range.from to range.other, bucket by bucket, encoded, and returns how many
  * buckets there are: bucket b is at (*starts)[b]..(*starts)[b + 1]. The starts stay until the next

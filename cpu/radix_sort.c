@@ -20,6 +20,7 @@
 #include "core/vector_units.h"
 #include "cpu/counting_sort.h"
 #include "cpu/radix_kernels.h"
+#include "cpu/radix_order.h"
 #include "cpu/radix_partition.h"
 #include "cpu/vector_sort.h"
 
@@ -42,57 +43,6 @@ _Static_assert(FEW_WORDS <= SMALL_COUNT, "16-bit keys are never partitioned");
  * as many buckets at the most, 1.23 with 4 MiB. */
 #define CACHE_BYTES ((size_t)4 << 20)
 
-/* The order of a range is looked at in blocks, so that threads soon learn of disorder elsewhere. */
-#define ORDER_BLOCK ((size_t)16 << 10)
-
-/* ---- Ranges that are in order already ---- */
-
-typedef bool order_check(unsigned width, const void *items, size_t begin, size_t end,
-                         struct key_order order);
-
-/* True if the check holds between all neighbours of the range. What follows where it does not is a
- * partition, by whose first meeting the flag is down again. */
-static bool check_range(struct radix_job *job, struct radix_range range, struct radix_worker worker,
-                        order_check *check)
-{
-    const size_t end = range.begin + range.count, part_end = radix_own_end(range, worker);
-    bool holds = true;
-    for (size_t begin = radix_own_begin(range, worker); begin < part_end && holds;
-         begin += ORDER_BLOCK) {
-        size_t stop = part_end - begin > ORDER_BLOCK ? begin + ORDER_BLOCK : part_end;
-        if (stop < end)
-            stop++; /* the first one of the next block against the last one of this */
-        holds = check(job->width, range.from, begin, stop, range.order) &&
-                !(worker.member && atomic_load_explicit(&job->is_disordered, memory_order_relaxed));
-    }
-    if (!worker.member)
-        return holds;
-    if (!holds)
-        atomic_store_explicit(&job->is_disordered, true, memory_order_relaxed);
-    radix_workers_meet(worker);
-    holds = !atomic_load_explicit(&job->is_disordered, memory_order_relaxed);
-    radix_workers_meet(worker);
-    if (!holds && radix_worker_number(worker) == 0)
-        atomic_store_explicit(&job->is_disordered, false, memory_order_relaxed);
-    return holds;
-}
-
-/* The same of the first block alone. */
-static bool check_first_block(const struct radix_job *job, struct radix_range range,
-                              order_check *check)
-{
-    const size_t count = range.count < ORDER_BLOCK ? range.count : ORDER_BLOCK;
-    return check(job->width, range.from, range.begin, range.begin + count, range.order);
-}
-
-static void reverse_range(const struct radix_job *job, struct radix_range range,
-                          struct radix_worker worker)
-{
-    const struct radix_range half = {.count = range.count / 2};
-    radix_reverse(job->width, range.from + range.begin * job->width, radix_own_begin(half, worker),
-                  radix_own_end(half, worker), range.count);
-}
-
 /* Brings sorted items to their place in the output, decoded. */
 static void finish_items(const struct radix_job *job, const void *sorted, size_t begin,
                          size_t count)
@@ -105,33 +55,6 @@ static void finish_range(const struct radix_job *job, struct radix_range range,
 {
     const size_t begin = radix_own_begin(range, worker);
     finish_items(job, range.from + begin * job->width, begin, radix_own_end(range, worker) - begin);
-}
-
-/* ---- Input of few values ---- */
-
-/* Sorts the input if its keys have few values; false, and nothing is moved, if they have not. */
-static bool sort_few_values(struct radix_job *job, struct radix_range range,
-                            struct radix_worker worker)
-{
-    struct few_values values;
-    if (job->width == 16 ||
-        !few_values_find(&values, job->width, range.from, range.count, job->order))
-        return false;
-    const size_t begin = radix_own_begin(range, worker), end = radix_own_end(range, worker);
-    if (!few_values_count(&values, job->width, range.from, begin, end,
-                          worker.workspace->value_counts))
-        atomic_store_explicit(&job->has_more_values, true, memory_order_relaxed);
-    radix_workers_meet(worker);
-    if (atomic_load_explicit(&job->has_more_values, memory_order_relaxed))
-        return false;
-    size_t ends[FEW_VALUES_MAX], sum = 0;
-    for (unsigned v = 0; v < values.count; v++) {
-        for (unsigned part = 0; part < radix_worker_count(worker); part++)
-            sum += radix_workspace_at(&job->plan, job->workspaces, part)->value_counts[v];
-        ends[v] = sum;
-    }
-    few_values_write(&values, job->width, range.from, begin, end, ends);
-    return true;
 }
 
 /* ---- Buckets ---- */
@@ -198,31 +121,53 @@ static void sort_buckets_alone(struct radix_job *job, struct radix_range parent,
     }
 }
 
-/* The team's buckets are taken by whoever is free: first those that are partitioned again, so that
- * the last to finish is a short one. Those for all are left for later, by each member alike. */
-static void sort_buckets_in_turn(struct radix_job *job, struct radix_range parent,
-                                 struct radix_worker worker, const size_t *starts, size_t buckets)
+/* Which of the team's buckets the caller is to sort next: first those that are partitioned again,
+ * so that the last to finish is a short one, then the others in their order. False: none is left.
+ */
+static bool take_bucket(struct radix_job *job, struct radix_range parent,
+                        struct radix_worker worker, const size_t *starts, size_t buckets,
+                        size_t *bucket)
 {
-    const struct radix_worker alone = {NULL, worker.workspace};
-    struct radix_workspace *workspace = worker.workspace;
+    size_t turn;
+    while ((turn = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < 2 * buckets) {
+        *bucket = turn % buckets;
+        const struct radix_range range = make_bucket(parent, starts, *bucket);
+        if (fits_cache(job, range.count) == (turn >= buckets) && !is_for_all(range, worker))
+            return true;
+    }
+    return false;
+}
+
+static void sort_bucket_alone(struct radix_job *job, struct radix_range range,
+                              struct radix_workspace *workspace)
+{
+    if (fits_cache(job, range.count)) {
+        sort_range_in_cache(job, range, workspace->room);
+    } else {
+        push_range(workspace, range);
+        sort_pending(job, (struct radix_worker){NULL, workspace}, workspace->pending_count - 1);
+    }
+}
+
+/* Leaves the buckets for all for later, by each member alike. */
+static void push_those_for_all(struct radix_range parent, struct radix_worker worker,
+                               const size_t *starts, size_t buckets)
+{
     for (size_t bucket = 0; bucket < buckets; bucket++) {
         const struct radix_range range = make_bucket(parent, starts, bucket);
         if (is_for_all(range, worker))
-            push_range(workspace, range);
+            push_range(worker.workspace, range);
     }
-    size_t turn;
-    while ((turn = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < 2 * buckets) {
-        const struct radix_range range = make_bucket(parent, starts, turn % buckets);
-        const bool fits = fits_cache(job, range.count);
-        if (fits != (turn >= buckets) || is_for_all(range, worker))
-            continue;
-        if (fits) {
-            sort_range_in_cache(job, range, workspace->room);
-        } else {
-            push_range(workspace, range);
-            sort_pending(job, alone, workspace->pending_count - 1);
-        }
-    }
+}
+
+/* The team's buckets are taken by whoever is free. */
+static void sort_buckets_in_turn(struct radix_job *job, struct radix_range parent,
+                                 struct radix_worker worker, const size_t *starts, size_t buckets)
+{
+    size_t bucket;
+    push_those_for_all(parent, worker, starts, buckets);
+    while (take_bucket(job, parent, worker, starts, buckets, &bucket))
+        sort_bucket_alone(job, make_bucket(parent, starts, bucket), worker.workspace);
     radix_workers_meet(worker);
     if (radix_worker_number(worker) == 0)
         atomic_store_explicit(&job->next, 0, memory_order_relaxed);
@@ -245,37 +190,82 @@ static void sort_pending(struct radix_job *job, struct radix_worker worker, size
     struct radix_workspace *workspace = worker.workspace;
     while (workspace->pending_count > done) {
         const struct radix_range range = workspace->pending[--workspace->pending_count];
-        if (check_range(job, range, worker, radix_is_ascending))
+        if (radix_is_sorted(job, range, worker))
             finish_range(job, range, worker);
         else
             sort_by_partition(job, range, worker);
     }
 }
 
-/* The input: stored bits, in their place already. */
+/* ---- The input ---- */
+
+/* All of it: stored bits, in their place already. */
+static struct radix_range whole_input(const struct radix_job *job)
+{
+    return (struct radix_range){.from = job->items,
+                                .other = job->scratch,
+                                .count = job->count,
+                                .order = job->order,
+                                .parent_count = SIZE_MAX};
+}
+
+/* Sorts one of its buckets that are left; false if none is. */
+static bool finish_next_bucket(struct radix_job *job, struct radix_worker worker)
+{
+    struct radix_progress *const progress = &job->progress;
+    const struct radix_range input = whole_input(job);
+    size_t bucket;
+    if (!take_bucket(job, input, worker, progress->starts, progress->buckets, &bucket))
+        return false;
+    sort_bucket_alone(job, make_bucket(input, progress->starts, bucket), worker.workspace);
+    radix_progress_finish(progress, bucket);
+    return true;
+}
+
+/* Member 0's, when they are sorted. */
+static void finish_those_for_all(struct radix_job *job, struct radix_worker worker)
+{
+    struct radix_progress *const progress = &job->progress;
+    for (size_t bucket = 0; bucket < progress->buckets; bucket++)
+        if (is_for_all(make_bucket(whole_input(job), progress->starts, bucket), worker))
+            radix_progress_finish(progress, bucket);
+}
+
+/* Partitions the input and sorts the buckets that are for all. Then the others can be followed. */
+static void open_buckets(struct radix_job *job, struct radix_worker worker)
+{
+    const struct radix_range input = whole_input(job);
+    const size_t *starts;
+    const size_t buckets = radix_partition(job, input, worker, &starts);
+    if (radix_worker_number(worker) == 0)
+        radix_progress_open(&job->progress, starts, buckets);
+    push_those_for_all(input, worker, starts, buckets);
+    radix_workers_meet(worker);
+    if (worker.workspace->pending_count == 0)
+        return;
+    sort_pending(job, worker, 0);
+    radix_workers_meet(worker);
+    if (radix_worker_number(worker) == 0)
+        finish_those_for_all(job, worker);
+}
+
+static struct radix_worker make_worker(const struct radix_job *job, const struct member *member)
+{
+    return (struct radix_worker){member,
+                                 radix_workspace_at(&job->plan, job->workspaces, member->number)};
+}
+
+/* Member 0 comes back as soon as the buckets can be followed. */
 static void sort_input(const struct member *member, void *context)
 {
     struct radix_job *job = context;
-    const struct radix_worker worker = {
-        member, radix_workspace_at(&job->plan, job->workspaces, member->number)};
+    const struct radix_worker worker = make_worker(job, member);
     radix_workspace_init(&job->plan, worker.workspace);
-    const struct radix_range range = {.from = job->items,
-                                      .other = job->scratch,
-                                      .count = job->count,
-                                      .order = job->order,
-                                      .parent_count = SIZE_MAX};
-    if (check_first_block(job, range, radix_is_ascending)) {
-        if (check_range(job, range, worker, radix_is_ascending))
-            return;
-    } else if (check_first_block(job, range, radix_is_descending) &&
-               check_range(job, range, worker, radix_is_descending)) {
-        reverse_range(job, range, worker);
+    if (radix_sort_otherwise(job, whole_input(job), worker))
         return;
-    }
-    if (sort_few_values(job, range, worker))
-        return;
-    sort_by_partition(job, range, worker);
-    sort_pending(job, worker, 0);
+    open_buckets(job, worker);
+    while (member->number != 0 && finish_next_bucket(job, worker))
+        continue;
 }
 
 /* The same where it fits the cache. */
@@ -327,39 +317,103 @@ static size_t other_bytes(const struct radix_task *task)
     return radix_whole_lines(task->count * task->item_bytes);
 }
 
-bool radix_sort_scratch_bytes(const struct radix_task *task, size_t *bytes)
+/* A sort that is under way: it is in the scratch, behind the items and before the workspaces. */
+struct radix_sorting {
+    struct radix_job job;
+    struct team team;
+    bool is_over; /* all is sorted, and the team, if there was one, has ended */
+};
+
+/* What is behind the items in the scratch: the sorting, its progress, and the workspaces. */
+static size_t sorting_bytes(void)
+{
+    return radix_whole_lines(sizeof(struct radix_sorting));
+}
+
+static size_t progress_bytes(const struct radix_workspace_plan *plan)
+{
+    return radix_whole_lines(radix_progress_bytes(plan->buckets_max));
+}
+
+static size_t task_bytes(const struct radix_task *task)
 {
     const unsigned threads = choose_threads(task);
-    size_t workspaces = 0;
-    if (is_counted(task)) {
-        *bytes = counting_sort_workspace_bytes(task->item_bytes, threads);
-        return true;
-    }
-    if (task->count > SMALL_COUNT)
-        workspaces = threads * plan_workspaces(task).bytes;
-    if (other_bytes(task) < task->count || other_bytes(task) > SIZE_MAX - workspaces)
+    if (is_counted(task))
+        return counting_sort_workspace_bytes(task->item_bytes, threads);
+    if (task->count <= SMALL_COUNT)
+        return 0;
+    const struct radix_workspace_plan plan = plan_workspaces(task);
+    return progress_bytes(&plan) + threads * plan.bytes;
+}
+
+bool radix_sort_scratch_bytes(const struct radix_task *task, size_t *bytes)
+{
+    const size_t items = is_counted(task) ? 0 : other_bytes(task);
+    const size_t behind = sorting_bytes() + task_bytes(task);
+    if ((!is_counted(task) && items < task->count) || items > SIZE_MAX - behind)
         return false;
-    *bytes = other_bytes(task) + workspaces;
+    *bytes = items + behind;
     return true;
 }
 
-void radix_sort(const struct radix_task *task, void *items, void *scratch)
+/* Of a task that is not too small for a partition; memory: for the progress and the workspaces. */
+static void begin_by_team(struct radix_sorting *sorting, const struct radix_task *task,
+                          unsigned char *memory)
 {
-    const unsigned threads = choose_threads(task);
+    struct radix_job *const job = &sorting->job;
+    job->plan = plan_workspaces(task);
+    radix_progress_begin(&job->progress, job->plan.buckets_max, memory);
+    job->workspaces = memory + progress_bytes(&job->plan);
+    team_begin(&sorting->team, choose_threads(task), sort_input, job);
+    if (job->progress.buckets == 0)
+        radix_sort_end(sorting);
+}
+
+struct radix_sorting *radix_sort_begin(const struct radix_task *task, void *items, void *scratch)
+{
+    unsigned char *const behind =
+        (unsigned char *)scratch + (is_counted(task) ? 0 : other_bytes(task));
+    unsigned char *const memory = behind + sorting_bytes();
+    struct radix_sorting *const sorting = (void *)behind;
+    *sorting = (struct radix_sorting){.job = {.width = task->item_bytes,
+                                              .items = items,
+                                              .scratch = scratch,
+                                              .order = task->order,
+                                              .count = task->count},
+                                      .is_over = true};
     if (is_counted(task)) {
-        counting_sort(items, task->count, task->item_bytes, task->order, threads, scratch);
-        return;
+        counting_sort(items, task->count, task->item_bytes, task->order, choose_threads(task),
+                      memory);
+    } else if (task->count <= SMALL_COUNT) {
+        sort_small_input(&sorting->job);
+    } else {
+        sorting->is_over = false;
+        begin_by_team(sorting, task, memory);
     }
-    struct radix_job job = {.width = task->item_bytes,
-                            .items = items,
-                            .scratch = scratch,
-                            .order = task->order,
-                            .count = task->count};
-    if (task->count <= SMALL_COUNT) {
-        sort_small_input(&job);
-        return;
+    return sorting;
+}
+
+size_t radix_sort_await(struct radix_sorting *sorting, size_t known)
+{
+    struct radix_job *const job = &sorting->job;
+    if (sorting->is_over)
+        return job->count;
+    const struct member first = {&sorting->team, 0, sorting->team.count};
+    for (;;) {
+        const size_t sorted = radix_progress_look(&job->progress);
+        if (sorted > known || sorted == job->count)
+            return sorted;
+        if (!finish_next_bucket(job, make_worker(job, &first)))
+            return radix_progress_await(&job->progress, known);
     }
-    job.plan = plan_workspaces(task);
-    job.workspaces = job.scratch + other_bytes(task);
-    team_run(threads, sort_input, &job);
+}
+
+void radix_sort_end(struct radix_sorting *sorting)
+{
+    if (sorting->is_over)
+        return;
+    atomic_store_explicit(&sorting->job.next, SIZE_MAX / 2, memory_order_relaxed);
+    team_end(&sorting->team);
+    radix_progress_end(&sorting->job.progress);
+    sorting->is_over = true;
 }

@@ -16,11 +16,23 @@ struct radix_task {
     unsigned threads;       /* at most so many, at least 1 */
 };
 
-/* The scratch that radix_sort needs for the task; false when that does not fit a size_t. */
+/* The scratch that the sort needs for the task; false when that does not fit a size_t. */
 bool radix_sort_scratch_bytes(const struct radix_task *task, size_t *bytes);
 
-/* Sorts items[0..task->count), where they are. items and scratch are aligned to a cache line (64
- * bytes). Can be called from inside a parallel region. */
-void radix_sort(const struct radix_task *task, void *items, void *scratch);
+/* Begins to sort items[0..task->count), where they are: what is in order, from the first item on,
+ * can be used while threads of its own sort the rest. items and scratch are aligned to a cache line
+ * (64 bytes). The sorting is in the scratch; what of that stands as far from its beginning as items
+ * that are in their place stand from theirs is not used any more. Can be called from inside a
+ * parallel region. */
+struct radix_sorting;
+struct radix_sorting *radix_sort_begin(const struct radix_task *task, void *items, void *scratch);
+
+/* How many items from the first one on are in their place for good: more than `known`, or all. The
+ * calling thread, always the same, sorts while there are not. */
+size_t radix_sort_await(struct radix_sorting *sorting, size_t known);
+
+/* Ends it when the threads have done what they have begun: what is not in its place by then is
+ * lost. */
+void radix_sort_end(struct radix_sorting *sorting);
 
 #endif

@@ -1,24 +1,6 @@
 /* team.c - see team.h. */
 #include "cpu/team.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-
-/* More threads than this do not make a sort faster. */
-#define THREADS_MAX 256
-
-struct team {
-    team_work *work;
-    void *context;
-    unsigned count; /* final once the gate is open */
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool is_open;
-    unsigned numbered; /* members that have their number */
-    unsigned waiting;  /* at the meeting */
-    unsigned meetings; /* that are over */
-};
-
 /* A member waits until it is known how many there are. */
 static void *run_member(void *argument)
 {
@@ -42,23 +24,32 @@ static void open_gate(struct team *team, unsigned count)
     pthread_mutex_unlock(&team->mutex);
 }
 
+void team_begin(struct team *team, unsigned count, team_work *work, void *context)
+{
+    *team = (struct team){.work = work,
+                          .context = context,
+                          .mutex = PTHREAD_MUTEX_INITIALIZER,
+                          .changed = PTHREAD_COND_INITIALIZER};
+    while (team->started + 1 < TEAM_COUNT_MAX && team->started + 1 < count &&
+           pthread_create(&team->threads[team->started], NULL, run_member, team) == 0)
+        team->started++;
+    open_gate(team, team->started + 1);
+    work(&(struct member){team, 0, team->started + 1}, context);
+}
+
+void team_end(struct team *team)
+{
+    for (unsigned i = 0; i < team->started; i++)
+        pthread_join(team->threads[i], NULL);
+    pthread_cond_destroy(&team->changed);
+    pthread_mutex_destroy(&team->mutex);
+}
+
 void team_run(unsigned count, team_work *work, void *context)
 {
-    struct team team = {.work = work,
-                        .context = context,
-                        .mutex = PTHREAD_MUTEX_INITIALIZER,
-                        .changed = PTHREAD_COND_INITIALIZER};
-    pthread_t threads[THREADS_MAX];
-    unsigned started = 0;
-    while (started < THREADS_MAX && started + 1 < count &&
-           pthread_create(&threads[started], NULL, run_member, &team) == 0)
-        started++;
-    open_gate(&team, started + 1);
-    work(&(struct member){&team, 0, started + 1}, context);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    pthread_cond_destroy(&team.changed);
-    pthread_mutex_destroy(&team.mutex);
+    struct team team;
+    team_begin(&team, count, work, context);
+    team_end(&team);
 }
 
 void team_meet(const struct member *member)

@@ -7,9 +7,12 @@
 #ifndef CPU_TEAM_H
 #define CPU_TEAM_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-struct team;
+/* More threads than this do not make a sort faster. */
+#define TEAM_COUNT_MAX 257
 
 struct member {
     struct team *team;
@@ -19,9 +22,29 @@ struct member {
 
 typedef void team_work(const struct member *member, void *context);
 
-/* Calls work(member, context) for each of `count` members, at least 1, and waits for them. The
- * calling thread is member 0; the others are started here, and end here. If threads cannot be had
- * the team is smaller, down to the caller alone: member->count says how large it is. */
+/* Its fields are team.c's. */
+struct team {
+    team_work *work;
+    void *context;
+    unsigned count; /* final once the gate is open */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool is_open;
+    unsigned numbered; /* members that have their number */
+    unsigned waiting;  /* at the meeting */
+    unsigned meetings; /* that are over */
+    unsigned started;  /* threads */
+    pthread_t threads[TEAM_COUNT_MAX - 1];
+};
+
+/* Calls work(member, context) for each of `count` members, at least 1. The calling thread is member
+ * 0, and it returns when its own work is done; the others are started here, and may go on until
+ * team_end has waited for them. If threads cannot be had the team is smaller, down to the caller
+ * alone: member->count says how large it is. *team stays where it is until team_end. */
+void team_begin(struct team *team, unsigned count, team_work *work, void *context);
+void team_end(struct team *team);
+
+/* Both in one. */
 void team_run(unsigned count, team_work *work, void *context);
 
 /* Returns when all members have called it. What they wrote before can be read then. */

@@ -48,6 +48,10 @@ bool line_error_set(struct error *error, const char *file, size_t line_number, c
     if (status == NUMBER_FRACTION && type != NULL)
         return error_set(error, "%s:%zu: %s is not a whole number, as %s needs", file, line_number,
                          quote, type->name);
+    if (status == NUMBER_ROUNDED)
+        return error_set(error,
+                         "%s:%zu: %s is not exact as %s: say --type=i64 or u64, or %s to round it",
+                         file, line_number, quote, type->name, type->name);
     return error_set(error, "%s:%zu: '%s' %s%s", file, line_number, quote,
                      number_status_text(status), remedy);
 }

@@ -351,6 +351,8 @@ const char *number_status_text(enum number_status status)
         return "is out of the range of the type";
     case NUMBER_FRACTION:
         return "is not a whole number";
+    case NUMBER_ROUNDED:
+        return "is rounded";
     case NUMBER_UNSUPPORTED:
         break;
     }

@@ -22,6 +22,7 @@ enum number_status {
     NUMBER_MALFORMED,    /* not one number */
     NUMBER_OUT_OF_RANGE, /* greater than the type holds */
     NUMBER_FRACTION,     /* not a whole number, and the type is an integer */
+    NUMBER_ROUNDED,      /* none of the type, which nobody said; not from number_parse */
     NUMBER_UNSUPPORTED   /* f16 and bf16 are not read from text */
 };
 

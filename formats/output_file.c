@@ -29,7 +29,7 @@
 #define WRITE_BYTES ((size_t)64 << 20)
 
 /* Less is seen by the thread that writes it, before it does. */
-#define WATCHED_BYTES_MIN ((size_t)1 << 20)
+#define WATCHED_BYTES_MIN ((size_t)8 << 20)
 
 /* Gives the temporary the owner and the mode of the file that it will replace, as far as allowed.
  * Where the group cannot be kept, the new one may do no more than everybody; no setuid or setgid is

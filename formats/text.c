@@ -61,7 +61,8 @@ static bool text_recognises(const unsigned char *head, size_t bytes, bool whole)
 static bool text_read_header(struct reader *reader, struct error *error)
 {
     struct layout *layout = &reader->layout;
-    if (layout->type == NULL)
+    reader->is_type_assumed = layout->type == NULL;
+    if (reader->is_type_assumed)
         layout->type = &key_types[KEY_TYPE_f64];
     layout->endian = ENDIAN_LITTLE;
     layout->count = COUNT_UNKNOWN;
@@ -128,6 +129,26 @@ static bool fill_block(const struct reader *reader, size_t room, struct block *b
     return true;
 }
 
+/* True for a whole number of 64 bits, written in digits alone, that is none of f64. Such are names
+ * of things; who has numbers, rounds them or writes them otherwise. bits: what it was rounded to.
+ */
+static bool is_rounded(const char *text, size_t length, uint64_t bits)
+{
+    double rounded;
+    memcpy(&rounded, &bits, sizeof rounded);
+    if (!(rounded >= 0x1p53 || rounded <= -0x1p53))
+        return false;
+    for (size_t i = 0; i < length; ++i)
+        if (strchr(".eExXpP", text[i]) != NULL)
+            return false;
+    const bool is_negative = rounded < 0;
+    uint64_t whole;
+    if (number_parse(&key_types[is_negative ? KEY_TYPE_i64 : KEY_TYPE_u64], text, length, &whole) !=
+        NUMBER_OK)
+        return false;
+    return is_negative ? (__int128)rounded != (int64_t)whole : (__int128)rounded != whole;
+}
+
 /* Reads the piece's lines into the items of the same numbers, up to the first bad one. */
 static void parse_piece(struct piece *piece, const struct reader *reader, unsigned char *items)
 {
@@ -140,7 +161,9 @@ static void parse_piece(struct piece *piece, const struct reader *reader, unsign
         const char *const newline = memchr(p, '\n', (size_t)(piece->end - p));
         const size_t bytes = (size_t)(newline - p);
         uint64_t bits;
-        const enum number_status status = number_parse(type, p, bytes, &bits);
+        enum number_status status = number_parse(type, p, bytes, &bits);
+        if (reader->is_type_assumed && status == NUMBER_OK && is_rounded(p, bytes, bits))
+            status = NUMBER_ROUNDED;
         if (status != NUMBER_OK) {
             piece->bad_line = line;
             piece->bad_text = p;

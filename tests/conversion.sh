@@ -65,6 +65,19 @@ PYTHON
 printf '3\n1.5\n-2e3\n' >three
 "$numpy" -c 'import numpy; numpy.save("three", numpy.array([-2e3, 1.5, 3]))'
 ok_writes 'text to npy is f64 unless said' three.npy -- --output-format=npy three
+
+# Of whole numbers that f64 rounds, which may be names of things, somebody has to say that it may.
+printf '9007199254740992\n-9007199254740994\n18446744073709551616\n9007199254740993.0\n9007199254740993e0\n-inf\n' >rounded
+"$numpy" -c 'import numpy; numpy.save("rounded", numpy.sort(numpy.loadtxt("rounded")))'
+ok_writes 'what f64 holds, or looks like no integer of 64 bits, is f64' rounded.npy -- --output-format=npy rounded
+for word in 9007199254740993 -9007199254740993 ' +9223372036854775807' 18446744073709551615; do
+    printf '1\n%s\n' "$word" >ids
+    refused "$word is not rounded without a word" \
+        "^gpusort: ids:2:  ?[^ ]* is not exact as f64: say --type=i64 or u64, or f64 to round it$" -- \
+        gpusort --output-format=npy ids -o "$target"
+    "$numpy" -c 'import numpy; numpy.save("ids", numpy.sort(numpy.loadtxt("ids")))'
+    ok_writes "$word is rounded when told so" ids.npy -- --type=f64 --output-format=npy ids
+done
 ok 'an output called .npy is npy' gpusort three -o by_name.npy
 ok_same_bytes 'an output called .npy is npy' by_name.npy three.npy
 ok 'an output called .npy is text when told same' gpusort --output-format=same three -o same.npy

@@ -13,6 +13,7 @@
  */
 #include "core/auto_table.h"
 #include "tests/key_shapes.h"
+#include "tests/matrix_common.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -230,29 +231,6 @@ static bool is_quick_shape(const struct shape &shape)
            shape.key == shape_hot_bytes<2> || shape.key == shape_periodic;
 }
 
-/* A width's items, and how it is named. */
-template <typename K>
-static K item_of(struct key_order order, uint64_t ordered, size_t i)
-{
-    if constexpr (sizeof(K) == 16)
-        return (u128)ordered << 64 | (i * 0x9e3779b97f4a7c15u); /* odd: the indices differ */
-    else
-        return (K)key_order_decode(order, 8 * sizeof(K), ordered >> (64 - 8 * sizeof(K)));
-}
-
-template <typename K>
-static std::vector<K> sorted_copy(struct key_order order, std::vector<K> items)
-{
-    if constexpr (sizeof(K) < 16)
-        for (K &item : items)
-            item = (K)key_order_encode(order, 8 * sizeof(K), item);
-    std::sort(items.begin(), items.end());
-    if constexpr (sizeof(K) < 16)
-        for (K &item : items)
-            item = (K)key_order_decode(order, 8 * sizeof(K), item);
-    return items;
-}
-
 /* ---- the engine, as the pipeline drives it ---- */
 
 static bool send_items(struct engine *engine, const unsigned char *items, size_t count,
@@ -407,7 +385,8 @@ static void check_shapes(const struct selection &selection, struct tally *tallie
                 continue;
             std::vector<K> items(count);
             for (size_t i = 0; i < count; i++)
-                items[i] = item_of<K>(key_order_identity(), shape.key(i, count), i);
+                items[i] =
+                    item_of<K>(key_order_identity(), shape.key(i, count), scattered_index(i));
             check_array<K>({shape.name, key_order_identity(), count}, items, selection, tallies);
         }
 }
@@ -530,7 +509,7 @@ static void check_unknown_counts(const struct selection &selection, struct tally
             continue;
         std::vector<K> items(count);
         for (size_t i = 0; i < count; i++)
-            items[i] = item_of<K>(key_order_identity(), random_bits(i), i);
+            items[i] = item_of<K>(key_order_identity(), random_bits(i), scattered_index(i));
         check_array<K>({"unknown count", key_order_identity(), COUNT_UNKNOWN}, items, selection,
                        tallies);
     }
@@ -691,13 +670,6 @@ static int run_matrix(const struct selection &selection)
         if (has_limit(selection, &cuda_backend.algorithms[i]))
             check_limit(&cuda_backend.algorithms[i], &tap);
     return tap.failed ? 1 : 0;
-}
-
-static bool parse_count(const char *text, size_t *count)
-{
-    char *end = NULL;
-    *count = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && *end == '\0';
 }
 
 int main(int argc, char **argv)

@@ -15,6 +15,7 @@
  * behind them is terminators.
  */
 #include "tests/gather_times.cuh"
+#include "tests/matrix_common.h"
 
 #include <algorithm>
 #include <numeric>
@@ -324,13 +325,6 @@ static int run_matrix(bool is_quick)
     return failed || !scans ? 1 : 0;
 }
 
-static bool parse_count(const char *text, size_t *count)
-{
-    char *end = NULL;
-    *count = strtoull(text, &end, 10);
-    return *text >= '1' && *text <= '9' && *end == '\0';
-}
-
 int main(int argc, char **argv)
 {
     const bool is_timing = argc > 1 && strcmp(argv[1], "--time") == 0;
@@ -338,7 +332,8 @@ int main(int argc, char **argv)
     const int argc_most = is_timing ? 5 : is_quick ? 2 : 1;
     size_t count = 500000000, mean = 11, fetch = 0;
     if (argc > argc_most || (argc > 2 && !parse_count(argv[2], &count)) ||
-        (argc > 3 && !parse_count(argv[3], &mean)) || (argc > 4 && !parse_count(argv[4], &fetch))) {
+        (argc > 3 && !parse_count(argv[3], &mean)) || (argc > 4 && !parse_count(argv[4], &fetch)) ||
+        count == 0 || mean == 0) {
         fprintf(stderr, "usage: gather_matrix "
                         "[--quick | --time [COUNT [MEAN_BYTES [FETCH_BYTES]]]]\n");
         return 2;

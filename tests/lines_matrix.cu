@@ -16,6 +16,7 @@
 #include "cuda/cuda_lines.h"
 #include "formats/line_rank.h"
 #include "tests/line_spellings.h"
+#include "tests/matrix_common.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -410,13 +411,6 @@ static int run_times(size_t lines)
             if (spellings[i].is_ordinary)
                 ran = time_order(row, spellings[i], lines) && ran;
     return ran ? 0 : 1;
-}
-
-static bool parse_count(const char *text, size_t *count)
-{
-    char *end = NULL;
-    *count = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && *end == '\0';
 }
 
 int main(int argc, char **argv)

@@ -39,6 +39,10 @@ for i, array in enumerate(arrays):
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
         array.tofile(file)
 np.sort(np.concatenate(arrays)).tofile("many.sorted")
+# So many that they are parted as they come.
+keys = random.integers(0, 2**32, 9 << 20, dtype="<u4")
+keys.tofile("large.u32")
+np.sort(keys).tofile("large.sorted")
 END
 declare -A types=([f8]=f64 [f4]=f32 [i8]=i64 [i4]=i32 [i2]=i16 [i1]=i8 [u8]=u64 [u4]=u32 [u2]=u16
     [u1]=u8)
@@ -70,6 +74,9 @@ done
 ok 'more files than are open at once, with odd headers' bash -c \
     'ulimit -n 64; "$0" --parallel=2 --verify --output-format=raw many*.npy -o got && cmp got many.sorted' \
     "$GPUSORT"
+ok_writes 'u32: parted as they come' large.sorted -- --verify large.u32
+ok_writes 'u32: the same, nobody knows how many' large.sorted -- \
+    --verify --type=u32 --format=raw - < <(cat large.u32)
 ok_says '--top: what was left out is not looked at' "$some" -- \
     gpusort -v --verify --top=1000 f8.npy -o got
 printf '\377\377\377\377\050\265\057\375' >magic.u32
@@ -126,6 +133,8 @@ if [ -x "$flips" ]; then
         done
         caught "${types[$name]}: indices in the file" file --verify --argsort "$name.npy"
     done
+    caught 'u32: before they are parted' read:3 large.u32
+    caught 'u32: in a part of what was sorted' sort:3 large.u32
     caught 'f64: in a part on disk' spill -S 8M f8.npy
     caught 'f64: in the last part on disk' spill:2 -S 8M f8.npy
     caught 'f64: indices, in a part on disk' spill --argsort -S 8M f8.npy

@@ -9,6 +9,7 @@
 #include "cuda/radix_digit_sort.h"
 #include "cuda/thread_key.cuh"
 #include "tests/key_shapes.h"
+#include "tests/matrix_common.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -22,16 +23,6 @@ struct shape {
     uint64_t (*key)(size_t i, size_t n);
 };
 
-/* The item whose ordered bits are the first of `ordered`, above `index` where it has one. */
-template <typename K>
-static K item_of(struct key_order order, uint64_t ordered, uint64_t index)
-{
-    if constexpr (sizeof(K) == 16)
-        return (K)ordered << 64 | index;
-    else
-        return (K)key_order_decode(order, 8 * sizeof(K), ordered >> (64 - 8 * sizeof(K)));
-}
-
 template <typename K>
 static K encoded(struct key_order order, K item)
 {
@@ -39,14 +30,6 @@ static K encoded(struct key_order order, K item)
         return item;
     else
         return (K)key_order_encode(order, 8 * sizeof(K), item);
-}
-
-template <typename K>
-static std::vector<K> sorted_copy(struct key_order order, std::vector<K> items)
-{
-    std::sort(items.begin(), items.end(),
-              [order](K a, K b) { return encoded(order, a) < encoded(order, b); });
-    return items;
 }
 
 template <typename K>

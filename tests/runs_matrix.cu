@@ -16,6 +16,7 @@
 #include "core/backend.h"
 #include "core/clock.h"
 #include "cuda/cuda_refine.h"
+#include "tests/matrix_common.h"
 #include "tests/runs_cases.h"
 
 extern "C" {
@@ -507,13 +508,6 @@ static int run_times(size_t count)
                     ran = time_case(text, order) && ran;
     }
     return ran ? 0 : 1;
-}
-
-static bool parse_count(const char *text, size_t *count)
-{
-    char *end = NULL;
-    *count = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && *end == '\0';
 }
 
 int main(int argc, char **argv)

@@ -26,6 +26,11 @@ ok_prints 'links between the pages lead to files' '' -- bash -c \
             [ -e "$(dirname "$page")/$file" ] || echo "$page: $file"
         done
     done'
+ok_prints 'every source has a place in architecture.md, or algorithms.md' '' -- bash -c \
+    'for file in {cli,core,formats,cpu,cuda}/*; do
+        name=${file##*/}
+        grep -qwF -e "${name%.*}" docs/architecture.md docs/algorithms.md || echo "$file"
+    done'
 # Versions differ in what they make of a few lines; the sources are as version 14 has them.
 while IFS= read -r file; do
     checked "clang-format changes nothing in $file" clang-format-14 --dry-run -Werror "$file"

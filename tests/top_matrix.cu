@@ -16,6 +16,7 @@
 #include "core/backend.h"
 #include "cuda/cuda_top.h"
 #include "tests/key_shapes.h"
+#include "tests/matrix_common.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -71,28 +72,6 @@ static const struct shape {
     {"a sample of the greatest", shape_great_sample},
     {"a sample of the smallest", shape_small_sample},
 };
-
-template <typename K>
-static K item_of(struct key_order order, uint64_t ordered, size_t i)
-{
-    if constexpr (sizeof(K) == 16)
-        return (u128)ordered << 64 | (i * 0x9e3779b97f4a7c15u);
-    else
-        return (K)key_order_decode(order, 8 * sizeof(K), ordered >> (64 - 8 * sizeof(K)));
-}
-
-template <typename K>
-static std::vector<K> sorted_copy(struct key_order order, std::vector<K> items)
-{
-    if constexpr (sizeof(K) < 16)
-        for (K &item : items)
-            item = (K)key_order_encode(order, 8 * sizeof(K), item);
-    std::sort(items.begin(), items.end());
-    if constexpr (sizeof(K) < 16)
-        for (K &item : items)
-            item = (K)key_order_decode(order, 8 * sizeof(K), item);
-    return items;
-}
 
 /* ---- the device ---- */
 
@@ -218,7 +197,7 @@ static bool check_case(const struct shape &shape, size_t count, size_t top, bool
     const struct key_order order = order_of<K>(descending);
     std::vector<K> items(count);
     for (size_t i = 0; i < count; i++)
-        items[i] = item_of<K>(order, shape.key(i, count), i);
+        items[i] = item_of<K>(order, shape.key(i, count), scattered_index(i));
     struct error error = {};
     struct bench bench;
     const bool passed = bench_open(&bench, count, sizeof(K), top, order, &error) &&
@@ -281,7 +260,7 @@ static K time_item(const struct shape &shape, struct key_order order, size_t i, 
 {
     const uint64_t bits = shape.key(i, count);
     if (shape.key != shape_random || sizeof(K) < 8)
-        return item_of<K>(order, bits, i);
+        return item_of<K>(order, bits, scattered_index(i));
     const double number = (double)(bits >> 11) * 0x1p-53;
     uint64_t stored;
     memcpy(&stored, &number, sizeof stored);
@@ -358,13 +337,6 @@ static int run_times(size_t count)
     for (size_t i = 1; i < sizeof shapes / sizeof *shapes; i++)
         ran = time_case<uint64_t>(shapes[i], count, 1000) && ran;
     return ran ? 0 : 1;
-}
-
-static bool parse_count(const char *text, size_t *count)
-{
-    char *end = NULL;
-    *count = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && *end == '\0';
 }
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@
  */
 #include "core/backend.h"
 #include "cpu/radix_sort.h"
+#include "cpu/radix_stream.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -128,11 +129,27 @@ static uint64_t clustered_key(size_t i, size_t n, unsigned bits, uint64_t *rando
     return next_random(random) % 20 == 0 ? key : key >> bits / 2;
 }
 
+/* The last third is far from the rest, which is all that a model can have learned of. */
+static uint64_t late_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    const uint64_t key = (next_random(random) & key_bits_mask(bits)) >> 2;
+    return i < n / 3 * 2 ? key : key | key_bits_mask(bits) / 4 * 3;
+}
+
+/* One in ten keys is the same, which the first ones do not show. */
+static uint64_t frequent_key(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    const uint64_t key = next_random(random) & key_bits_mask(bits);
+    return i > n / 4 && key % 8 == 0 ? 0x77 : key;
+}
+
 static const struct shape {
     const char *name;
     shape_key *key;
 } shapes[] = {
     {"random", random_key},
+    {"late", late_key},
+    {"frequent", frequent_key},
     {"sorted", sorted_key},
     {"reversed", reversed_key},
     {"all equal", equal_key},
@@ -325,20 +342,99 @@ static void check_team(const struct test_case *c, unsigned threads)
 {
     const struct radix_task task = {
         .item_bytes = c->wanted->bytes, .order = c->order, .count = c->count, .threads = threads};
-    const size_t bytes = c->count * c->wanted->bytes;
+    const size_t width = c->wanted->bytes, bytes = c->count * width;
     size_t scratch_bytes;
     assert_true(radix_sort_scratch_bytes(&task, &scratch_bytes));
     void *scratch = aligned_alloc(64, (scratch_bytes + 63) / 64 * 64);
-    void *items = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    unsigned char *items = aligned_alloc(64, (bytes + 63) / 64 * 64);
     assert_non_null(scratch);
     assert_non_null(items);
     memcpy(items, c->input, bytes);
-    radix_sort(&task, items, scratch);
-    if (memcmp(items, c->expected, bytes) != 0)
-        fail_msg("%zu items of %s, %s, by a team of %u: not as qsort has them", c->count,
-                 c->wanted->type, c->shape->name, threads);
+    struct radix_sorting *const sorting = radix_sort_begin(&task, items, scratch);
+    for (size_t sorted = 0, known = 0; sorted < c->count; known = sorted) {
+        sorted = radix_sort_await(sorting, known);
+        assert_in_range(sorted, known + 1, c->count);
+        if (memcmp(items + known * width, c->expected + known * width, (sorted - known) * width))
+            fail_msg("%zu items of %s, %s, by a team of %u: not as qsort has them", c->count,
+                     c->wanted->type, c->shape->name, threads);
+    }
+    radix_sort_end(sorting);
     free(items);
     free(scratch);
+}
+
+/* Sorts in an array, of which the items are there. */
+static void check_undone(const struct test_case *c, unsigned char *items)
+{
+    const struct test_case again = {c->wanted, c->order, c->shape, c->count, items, c->expected};
+    check_team(&again, 2);
+}
+
+/* All that the stream gives, where two pieces are held before the first is taken back. Returns how
+ * many keys. */
+static size_t compare_given(struct radix_stream *stream, const struct test_case *c)
+{
+    const size_t width = c->wanted->bytes;
+    size_t done = 0, held = 0, count;
+    void *keys = NULL;
+    for (;;) {
+        radix_stream_give(stream, &keys, &count);
+        if (count == 0)
+            return done;
+        assert_true(count <= c->count - done);
+        if (memcmp(keys, c->expected + done * width, count * width) != 0)
+            fail_msg("%zu keys of %s, %s, as a stream: not as qsort has them", c->count,
+                     c->wanted->type, c->shape->name);
+        done += count;
+        if (held > 0)
+            radix_stream_take_back(stream, held);
+        held = count;
+    }
+}
+
+/* Puts the keys by pieces; false if they do not suit. */
+static bool put_all(struct radix_stream *stream, const struct test_case *c, size_t piece,
+                    size_t *put)
+{
+    struct error error = {0};
+    bool suits = true;
+    for (*put = 0; suits && *put < c->count;) {
+        const size_t left = c->count - *put, count = left < piece ? left : piece;
+        assert_true(
+            radix_stream_put(stream, c->input + *put * c->wanted->bytes, count, &suits, &error));
+        *put += count;
+    }
+    return suits;
+}
+
+/* Returns whether it was sorted as a stream: else as an array of what was undone. */
+static bool check_stream(const struct test_case *c, bool known, unsigned threads)
+{
+    const size_t width = c->wanted->bytes;
+    const struct radix_task task = {.item_bytes = c->wanted->bytes,
+                                    .order = c->order,
+                                    .count = known ? c->count : SIZE_MAX,
+                                    .threads = threads};
+    struct radix_stream *stream = NULL;
+    struct error error = {0};
+    size_t put, piece = c->count / 7 + 1;
+    unsigned char *const undone = allocate(c->count * width);
+    void *const ring = allocate(radix_stream_chunk(threads));
+    assert_true(radix_stream_open(&task, c->input, piece, &stream, &error));
+    bool suits = put_all(stream, c, piece, &put);
+    if (suits)
+        assert_true(radix_stream_sort(stream, ring, &suits, &error));
+    if (suits) {
+        assert_int_equal(compare_given(stream, c), c->count);
+    } else {
+        radix_stream_undo(stream, undone);
+        memcpy(undone + put * width, c->input + put * width, (c->count - put) * width);
+        check_undone(c, undone);
+    }
+    radix_stream_close(stream);
+    free(undone);
+    free(ring);
+    return suits;
 }
 
 static void check_sort_by(const struct test_case *c, bool known, unsigned threads)
@@ -399,6 +495,65 @@ static void large_counts(void **state)
         }
 }
 
+static void streams(void **state)
+{
+    (void)state;
+    static const unsigned threads[] = {1, 2, 3, 7};
+    size_t sorted = 0, undone = 0;
+    for (size_t o = 0; o < ORDER_COUNT; o++)
+        for (size_t s = 0; s < SHAPE_COUNT; s++) {
+            if (orders[o].bytes != 4 && orders[o].bytes != 8)
+                continue;
+            struct test_case c = make_case(&orders[o], &shapes[s], 300007);
+            for (size_t t = 0; t < 4; t++)
+                ++*(check_stream(&c, (o + s + t) % 2 == 0, threads[t]) ? &sorted : &undone);
+            free_case(&c);
+        }
+    assert_true(sorted > 100);
+    assert_true(undone > 100);
+}
+
+/* So many that the engine takes them as a stream, and its ring goes round. */
+static void streams_of_the_engine(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < ORDER_COUNT; o++) {
+        if ((orders[o].bytes != 4 && orders[o].bytes != 8) || o % 2 == 0)
+            continue;
+        const size_t count = ((size_t)36 << 20) / orders[o].bytes + 5;
+        struct test_case c = make_case(&orders[o], &shapes[o / 2 % 3], count);
+        check_sort(&c, o % 4 == 1, 2);
+        free_case(&c);
+    }
+}
+
+/* Ended before all is given. */
+static void a_stream_that_is_dropped(void **state)
+{
+    (void)state;
+    struct test_case c = make_case(&orders[11], &shapes[0], 300007);
+    const struct radix_task task = {
+        .item_bytes = c.wanted->bytes, .order = c.order, .count = c.count, .threads = 3};
+    void *const ring = allocate(radix_stream_chunk(3)), *keys;
+    for (int given = 0; given < 3; given++) {
+        struct radix_stream *stream = NULL;
+        struct error error = {0};
+        bool suits;
+        size_t count;
+        assert_true(radix_stream_open(&task, c.input, c.count, &stream, &error));
+        assert_true(radix_stream_put(stream, c.input, c.count, &suits, &error));
+        assert_true(suits);
+        if (given > 0)
+            assert_true(radix_stream_sort(stream, ring, &suits, &error));
+        if (given > 1)
+            radix_stream_give(stream, &keys, &count);
+        radix_stream_close(stream);
+    }
+    radix_stream_close(NULL);
+    free(ring);
+    free_case(&c);
+}
+
 static void inside_a_parallel_region(void **state)
 {
     (void)state;
@@ -417,11 +572,13 @@ static void inside_a_parallel_region(void **state)
             chunk.count = c.count;
             memcpy(chunk.items, c.input, c.count * 8);
             fine[i] = backends[0]->keys->take(engine, chunk, &error) &&
-                      backends[0]->keys->sort(engine, &error) &&
-                      backends[0]->keys->give(engine, &chunk, &error) && chunk.count == c.count;
+                      backends[0]->keys->sort(engine, &error);
         }
-        if (fine[i])
-            memcpy(sorted[i], chunk.items, c.count * 8);
+        for (size_t given = 0; fine[i] && given < c.count; given += chunk.count) {
+            fine[i] = backends[0]->keys->give(engine, &chunk, &error) && chunk.count > 0;
+            if (fine[i])
+                memcpy(sorted[i] + given * 8, chunk.items, chunk.count * 8);
+        }
         backends[0]->keys->close(engine);
     }
     for (int i = 0; i < 2; i++) {
@@ -548,6 +705,9 @@ int main(void)
         cmocka_unit_test(small_counts),
         cmocka_unit_test(counts_around_the_first_partition),
         cmocka_unit_test(large_counts),
+        cmocka_unit_test(streams),
+        cmocka_unit_test(streams_of_the_engine),
+        cmocka_unit_test(a_stream_that_is_dropped),
         cmocka_unit_test(inside_a_parallel_region),
     };
     return cmocka_run_group_tests_name("cpu sort", tests, NULL, NULL);

@@ -10,7 +10,7 @@
  */
 #include "core/argsort.h"
 #include "core/check.h"
-#include "cpu/radix_sort.h"
+#include "cpu/radix_stream.h"
 #include "formats/lines.h"
 #include "formats/merge_cut.h"
 #include "formats/output_file.h"
@@ -69,12 +69,42 @@ WRAP(void, argsort_fill,
     flip("items", chunk->items, chunk->count * argsort->item_bytes);
 }
 
-/* "read": what the CPU is to sort; "sort": what it has sorted. */
-WRAP(void, radix_sort, (const struct radix_task *task, void *items, void *scratch))
+/* "read": what the CPU is to sort. */
+static struct {
+    unsigned char *items;
+    unsigned item_bytes;
+} sorted_last;
+
+WRAP(struct radix_sorting *, radix_sort_begin,
+     (const struct radix_task *task, void *items, void *scratch))
 {
     flip("read", items, task->count * task->item_bytes);
-    __real_radix_sort(task, items, scratch);
-    flip("sort", items, task->count * task->item_bytes);
+    sorted_last.items = items;
+    sorted_last.item_bytes = task->item_bytes;
+    return __real_radix_sort_begin(task, items, scratch);
+}
+
+WRAP(bool, radix_stream_put,
+     (struct radix_stream * stream, const void *keys, size_t count, bool *suits,
+      struct error *error))
+{
+    flip("read", keys, count);
+    return __real_radix_stream_put(stream, keys, count, suits, error);
+}
+
+/* "sort": a part of what it has sorted. */
+WRAP(size_t, radix_sort_await, (struct radix_sorting * sorting, size_t known))
+{
+    const size_t sorted = __real_radix_sort_await(sorting, known);
+    flip("sort", sorted_last.items + known * sorted_last.item_bytes,
+         (sorted - known) * sorted_last.item_bytes);
+    return sorted;
+}
+
+WRAP(void, radix_stream_give, (struct radix_stream * stream, void **keys, size_t *count))
+{
+    __real_radix_stream_give(stream, keys, count);
+    flip("sort", *keys, *count);
 }
 
 /* "write": what the sink is given. */

@@ -1,0 +1,98 @@
+/* radix_order.c - see radix_order.h. */
+#include "cpu/radix_order.h"
+
+#include "cpu/few_values.h"
+#include "cpu/radix_kernels.h"
+
+/* The order of a range is looked at in blocks, so that threads soon learn of disorder elsewhere. */
+#define ORDER_BLOCK ((size_t)16 << 10)
+
+typedef bool order_check(unsigned width, const void *items, size_t begin, size_t end,
+                         struct key_order order);
+
+/* True if the check holds between all neighbours of the range. What follows where it does not is a
+ * partition, by whose first meeting the flag is down again. */
+static bool check_range(struct radix_job *job, struct radix_range range, struct radix_worker worker,
+                        order_check *check)
+{
+    const size_t end = range.begin + range.count, part_end = radix_own_end(range, worker);
+    bool holds = true;
+    for (size_t begin = radix_own_begin(range, worker); begin < part_end && holds;
+         begin += ORDER_BLOCK) {
+        size_t stop = part_end - begin > ORDER_BLOCK ? begin + ORDER_BLOCK : part_end;
+        if (stop < end)
+            stop++; /* the first one of the next block against the last one of this */
+        holds = check(job->width, range.from, begin, stop, range.order) &&
+                !(worker.member && atomic_load_explicit(&job->is_disordered, memory_order_relaxed));
+    }
+    if (!worker.member)
+        return holds;
+    if (!holds)
+        atomic_store_explicit(&job->is_disordered, true, memory_order_relaxed);
+    radix_workers_meet(worker);
+    holds = !atomic_load_explicit(&job->is_disordered, memory_order_relaxed);
+    radix_workers_meet(worker);
+    if (!holds && radix_worker_number(worker) == 0)
+        atomic_store_explicit(&job->is_disordered, false, memory_order_relaxed);
+    return holds;
+}
+
+/* The same of the first block alone. */
+static bool check_first_block(const struct radix_job *job, struct radix_range range,
+                              order_check *check)
+{
+    const size_t count = range.count < ORDER_BLOCK ? range.count : ORDER_BLOCK;
+    return check(job->width, range.from, range.begin, range.begin + count, range.order);
+}
+
+static void reverse_range(const struct radix_job *job, struct radix_range range,
+                          struct radix_worker worker)
+{
+    const struct radix_range half = {.count = range.count / 2};
+    radix_reverse(job->width, range.from + range.begin * job->width, radix_own_begin(half, worker),
+                  radix_own_end(half, worker), range.count);
+}
+
+bool radix_is_sorted(struct radix_job *job, struct radix_range range, struct radix_worker worker)
+{
+    return check_range(job, range, worker, radix_is_ascending);
+}
+
+/* Sorts the input if its keys have few values; false, and nothing is moved, if they have not. */
+static bool sort_few_values(struct radix_job *job, struct radix_range range,
+                            struct radix_worker worker)
+{
+    struct few_values values;
+    if (job->width == 16 ||
+        !few_values_find(&values, job->width, range.from, range.count, job->order))
+        return false;
+    const size_t begin = radix_own_begin(range, worker), end = radix_own_end(range, worker);
+    if (!few_values_count(&values, job->width, range.from, begin, end,
+                          worker.workspace->value_counts))
+        atomic_store_explicit(&job->has_more_values, true, memory_order_relaxed);
+    radix_workers_meet(worker);
+    if (atomic_load_explicit(&job->has_more_values, memory_order_relaxed))
+        return false;
+    size_t ends[FEW_VALUES_MAX], sum = 0;
+    for (unsigned v = 0; v < values.count; v++) {
+        for (unsigned part = 0; part < radix_worker_count(worker); part++)
+            sum += radix_workspace_at(&job->plan, job->workspaces, part)->value_counts[v];
+        ends[v] = sum;
+    }
+    few_values_write(&values, job->width, range.from, begin, end, ends);
+    return true;
+}
+
+bool radix_sort_otherwise(struct radix_job *job, struct radix_range input,
+                          struct radix_worker worker)
+{
+    if (check_first_block(job, input, radix_is_ascending)) {
+        if (check_range(job, input, worker, radix_is_ascending))
+            return true;
+    } else if (check_first_block(job, input, radix_is_descending) &&
+               check_range(job, input, worker, radix_is_descending)) {
+        reverse_range(job, input, worker);
+        return true;
+    }
+    return sort_few_values(job, input, worker);
+}

@@ -1,0 +1,43 @@
+/* radix_progress.h - how far a sort is: threads finish buckets, and one thread follows them from
+ * the first one on.
+ */
+#ifndef CPU_RADIX_PROGRESS_H
+#define CPU_RADIX_PROGRESS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Its fields are radix_progress.c's, but for the first two. */
+struct radix_progress {
+    size_t buckets;       /* 0: there are none to follow */
+    const size_t *starts; /* bucket b is at starts[b]..starts[b + 1] of the items */
+    size_t *own_starts;
+    unsigned char *is_finished; /* by bucket */
+    size_t first_open;          /* all buckets before it are finished */
+    bool is_awaited;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+};
+
+/* The memory that it needs for at most so many buckets. */
+size_t radix_progress_bytes(size_t buckets_max);
+
+/* memory: of radix_progress_bytes, aligned to a size_t. Ended by radix_progress_end. */
+void radix_progress_begin(struct radix_progress *progress, size_t buckets_max, void *memory);
+void radix_progress_end(struct radix_progress *progress);
+
+/* Copies the starts of so many buckets, none of which is finished. One thread, before the others
+ * come. */
+void radix_progress_open(struct radix_progress *progress, const size_t *starts, size_t buckets);
+
+/* The bucket's items are in their place for good. Any thread. */
+void radix_progress_finish(struct radix_progress *progress, size_t bucket);
+
+/* How many items, from the first one on, are in their place for good. One thread. */
+size_t radix_progress_look(struct radix_progress *progress);
+
+/* The same, when they are more than `known`, which are not all. */
+size_t radix_progress_await(struct radix_progress *progress, size_t known);
+
+#endif

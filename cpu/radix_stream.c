@@ -1,0 +1,290 @@
+/* radix_stream.c - see radix_stream.h.
+ */
+#include "cpu/radix_kernels.h"
+#include "cpu/radix_partition.h"
+#include "cpu/radix_stream_buckets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of a chunk for each thread: what it has of them is in its cache when it is parted. */
+#define CHUNK_THREAD_BYTES ((size_t)4 << 20)
+
+/* A bucket may have so many times the keys that it would have if all were even. */
+#define UNEVEN_MAX 4
+
+/* Buckets are sorted in cache, if only in the one behind that of a core. */
+#define ROOM_BYTES_MIN ((size_t)512 << 10)
+#define ROOM_BYTES_MAX ((size_t)4 << 20)
+_Static_assert(ROOM_BYTES_MAX <= RADIX_STREAM_BYTES_MIN / 4, "a bucket is a piece of the output");
+
+/* Blocks that are not full take a sixteenth of the keys' bytes, or these are as small as pays. */
+#define BLOCK_BYTES_MIN ((size_t)1 << 10)
+#define BLOCK_BYTES_MAX ((size_t)16 << 10)
+#define BLOCK_BYTES_USUAL ((size_t)4 << 10) /* for an unknown number of keys */
+
+/* How many are taken to come where it is not known. */
+#define COUNT_USUAL ((size_t)100 << 20)
+
+size_t radix_stream_chunk(unsigned threads)
+{
+    const size_t bytes = threads * CHUNK_THREAD_BYTES;
+    return bytes > RADIX_STREAM_BYTES_MIN ? bytes : RADIX_STREAM_BYTES_MIN;
+}
+
+/* ---- Memory ---- */
+
+static void plan_stream(struct radix_stream *stream)
+{
+    const struct radix_task *const task = &stream->task;
+    const unsigned wanted = radix_choose_buckets(task->count, task->threads);
+    const size_t usual = UNEVEN_MAX * (task->count * task->item_bytes / wanted);
+    const size_t samples = wanted * (size_t)RADIX_SAMPLE_PER_BUCKET;
+    stream->buckets_wanted = wanted;
+    stream->plan = (struct radix_workspace_plan){
+        .buckets_max = 2 * wanted > RADIX_MODEL_BUCKETS_MIN ? 2 * wanted : RADIX_MODEL_BUCKETS_MIN,
+        .samples_max = samples < RADIX_SAMPLE_MAX ? samples : RADIX_SAMPLE_MAX,
+        .room_bytes = usual < ROOM_BYTES_MIN   ? ROOM_BYTES_MIN
+                      : usual < ROOM_BYTES_MAX ? radix_whole_lines(usual)
+                                               : ROOM_BYTES_MAX};
+    _Static_assert(2 * RADIX_SAMPLE_MAX * sizeof(uint64_t) <= ROOM_BYTES_MIN, "room for a sample");
+}
+
+static size_t choose_block(const struct radix_stream *stream)
+{
+    const size_t chains = stream->task.threads * (size_t)stream->model.buckets;
+    const size_t most = stream->task.count * stream->task.item_bytes / 8 / chains;
+    size_t bytes = BLOCK_BYTES_MIN;
+    if (!stream->is_counted)
+        return BLOCK_BYTES_USUAL;
+    while (bytes < BLOCK_BYTES_MAX && 2 * bytes <= most)
+        bytes *= 2;
+    return bytes;
+}
+
+/* The blocks that so many keys can take: one of each chain is not full. */
+static size_t count_blocks(const struct radix_stream *stream, size_t count)
+{
+    return count * stream->task.item_bytes / stream->pool.block_bytes +
+           stream->task.threads * (size_t)stream->model.buckets + 1;
+}
+
+/* Addresses for blocks: where the number of keys is known, for all of them. */
+static bool map_pool(struct radix_stream *stream, struct error *error)
+{
+    struct radix_pool *const pool = &stream->pool;
+    pool->block_bytes = choose_block(stream);
+    pool->used = 1;
+    const size_t bytes = count_blocks(stream, stream->task.count) * pool->block_bytes;
+    if (!(stream->is_counted ? pages_map(&stream->blocks, bytes, error)
+                             : pages_reserve(&stream->blocks, error)))
+        return false;
+    const size_t blocks = stream->blocks.reserved_bytes / pool->block_bytes;
+    pool->data = stream->blocks.data;
+    if (blocks > UINT32_MAX)
+        return error_set(error, "out of memory: %zu blocks of keys", blocks);
+    if (!pages_map(&stream->previous, blocks * sizeof *pool->previous, error))
+        return false;
+    pool->previous = (void *)stream->previous.data;
+    return true;
+}
+
+/* The next `bytes` bytes of a memory that is shared out up to *end, in whole lines; NULL where that
+ * is only measured. */
+static void *carve(const struct pages *memory, size_t *end, size_t bytes)
+{
+    const size_t begin = *end;
+    *end += (bytes + RADIX_LINE_BYTES - 1) / RADIX_LINE_BYTES * RADIX_LINE_BYTES;
+    return memory->data ? memory->data + begin : NULL;
+}
+
+/* Shares out the memory, if it is there, and returns how much it is. */
+static size_t share_out(struct radix_stream *stream)
+{
+    const struct pages *const memory = &stream->memory;
+    const size_t buckets = stream->plan.buckets_max, room = stream->plan.room_bytes;
+    size_t end = 0;
+    stream->parts = carve(memory, &end, stream->task.threads * sizeof *stream->parts);
+    stream->starts = carve(memory, &end, buckets * sizeof *stream->starts);
+    stream->sizes = carve(memory, &end, buckets * sizeof *stream->sizes);
+    stream->is_finished = carve(memory, &end, buckets);
+    for (unsigned i = 0; i < stream->task.threads; i++) {
+        struct stream_part part;
+        part.heap.counts = carve(memory, &end, buckets * sizeof *part.heap.counts);
+        part.heap.ends = carve(memory, &end, buckets * sizeof *part.heap.ends);
+        part.heap.lines = carve(memory, &end, buckets * RADIX_LINE_BYTES);
+        part.gathered = carve(memory, &end, room);
+        part.room = carve(memory, &end, room);
+        if (memory->data)
+            stream->parts[i] = part;
+    }
+    return end;
+}
+
+static bool map_memory(struct radix_stream *stream, struct error *error)
+{
+    if (!pages_map(&stream->memory, share_out(stream), error))
+        return false;
+    share_out(stream);
+    return true;
+}
+
+/* ---- In ---- */
+
+static void learn(struct radix_stream *stream, const void *keys, size_t count)
+{
+    const struct radix_range range = {.from = (unsigned char *)keys, /* only read */
+                                      .count = count,
+                                      .order = stream->task.order};
+    struct radix_evidence evidence =
+        radix_take_evidence(stream->task.item_bytes, range, &stream->plan, stream->buckets_wanted,
+                            (void *)stream->parts[0].gathered);
+    evidence.are_even = true;
+    radix_model_learn(&stream->model, &evidence);
+}
+
+bool radix_stream_open(const struct radix_task *task, const void *first, size_t count,
+                       struct radix_stream **out, struct error *error)
+{
+    struct radix_stream *const stream = calloc(1, sizeof *stream);
+    *out = stream;
+    if (!stream)
+        return error_set(error, "out of memory: %zu bytes are needed to sort", sizeof *stream);
+    stream->task = *task;
+    stream->is_counted = task->count != SIZE_MAX;
+    if (!stream->is_counted)
+        stream->task.count = COUNT_USUAL;
+    pthread_mutex_init(&stream->mutex, NULL); /* cannot fail on Linux, nor can the next */
+    pthread_cond_init(&stream->changed, NULL);
+    plan_stream(stream);
+    if (map_memory(stream, error)) {
+        learn(stream, first, count);
+        if (map_pool(stream, error))
+            return true;
+    }
+    radix_stream_close(stream);
+    *out = NULL;
+    return false;
+}
+
+size_t radix_stream_bucket_count(const struct radix_stream *stream, size_t bucket)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < stream->task.threads; i++)
+        count += stream->parts[i].heap.counts[bucket];
+    return count;
+}
+
+struct radix_stream_excess radix_stream_excess(const struct radix_stream *stream, size_t most)
+{
+    struct radix_stream_excess excess = {0, 0};
+    size_t largest = 0;
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        const size_t count = radix_stream_bucket_count(stream, bucket);
+        if (count <= most)
+            continue;
+        excess.buckets++;
+        excess.keys += count;
+        largest = count > largest ? count : largest;
+    }
+    excess.keys += largest;
+    return excess;
+}
+
+/* Whether, if they go on as they are, most keys will be in buckets that have room. */
+static bool is_even(const struct radix_stream *stream)
+{
+    const double share = stream->is_counted
+                             ? (double)radix_stream_room_count(stream) / (double)stream->task.count
+                             : (double)UNEVEN_MAX / stream->buckets_wanted;
+    return radix_stream_excess(stream, (size_t)(share * (double)stream->count)).keys <=
+           stream->count / 2;
+}
+
+bool radix_stream_put(struct radix_stream *stream, const void *keys, size_t count, bool *suits,
+                      struct error *error)
+{
+    const struct radix_task *const task = &stream->task;
+    const unsigned parts = task->threads;
+    if (!pages_commit(&stream->blocks,
+                      count_blocks(stream, stream->count + count) * stream->pool.block_bytes,
+                      error))
+        return false;
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        const size_t begin = team_share_begin(count, i, parts);
+        radix_blocks_put(&stream->pool, &stream->parts[i].heap, task->item_bytes,
+                         (const unsigned char *)keys + begin * task->item_bytes,
+                         team_share_begin(count, i + 1, parts) - begin, task->order,
+                         &stream->model);
+    }
+    stream->count += count;
+    *suits = is_even(stream);
+    return true;
+}
+
+void radix_stream_end_input(struct radix_stream *stream)
+{
+    for (unsigned i = 0; !stream->is_ended && i < stream->task.threads; i++)
+        radix_blocks_end(&stream->pool, &stream->parts[i].heap, stream->task.item_bytes,
+                         stream->model.buckets);
+    stream->is_ended = true;
+}
+
+/* Of one thread; returns how many. */
+static size_t undo_part(const struct radix_stream *stream, const struct radix_heap *heap,
+                        unsigned char *keys)
+{
+    const unsigned width = stream->task.item_bytes;
+    size_t done = 0;
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        unsigned char *const to = keys + done * width;
+        const size_t count = radix_blocks_gather(&stream->pool, heap, bucket, to);
+        radix_decode(width, to, to, count, stream->task.order);
+        done += count;
+    }
+    return done;
+}
+
+static size_t part_count(const struct radix_stream *stream, unsigned part)
+{
+    size_t count = 0;
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
+        count += stream->parts[part].heap.counts[bucket];
+    return count;
+}
+
+void radix_stream_undo(struct radix_stream *stream, void *keys)
+{
+    const unsigned parts = stream->task.threads, width = stream->task.item_bytes;
+    radix_stream_end_input(stream);
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        size_t begin = 0;
+        for (unsigned before = 0; before < i; before++)
+            begin += part_count(stream, before);
+        undo_part(stream, &stream->parts[i].heap, (unsigned char *)keys + begin * width);
+    }
+}
+
+void radix_stream_close(struct radix_stream *stream)
+{
+    if (!stream)
+        return;
+    if (stream->has_team) {
+        pthread_mutex_lock(&stream->mutex);
+        stream->is_stopped = true;
+        pthread_cond_broadcast(&stream->changed);
+        pthread_mutex_unlock(&stream->mutex);
+        team_end(&stream->team);
+    }
+    pthread_cond_destroy(&stream->changed);
+    pthread_mutex_destroy(&stream->mutex);
+    for (size_t i = 0; i < stream->large_count; i++)
+        pages_release(&stream->large[i].keys);
+    free(stream->large);
+    pages_release(&stream->previous);
+    pages_release(&stream->blocks);
+    pages_release(&stream->memory);
+    free(stream);
+}
