@@ -23,8 +23,9 @@ _Static_assert(ROOM_BYTES_MAX <= RADIX_STREAM_BYTES_MIN / 4, "a bucket is a piec
 #define BLOCK_BYTES_MAX ((size_t)16 << 10)
 #define BLOCK_BYTES_USUAL ((size_t)4 << 10) /* for an unknown number of keys */
 
-/* How many are taken to come where it is not known. */
-#define COUNT_USUAL ((size_t)100 << 20)
+/* How many are taken to come where it is not known: of so many, and about twice as many, the
+ * buckets have room. */
+#define COUNT_USUAL ((size_t)256 << 20)
 
 size_t radix_stream_chunk(unsigned threads)
 {
@@ -194,6 +195,9 @@ struct radix_stream_excess radix_stream_excess(const struct radix_stream *stream
 /* Whether, if they go on as they are, most keys will be in buckets that have room. */
 static bool is_even(const struct radix_stream *stream)
 {
+    if (!stream->is_counted &&
+        stream->count / stream->buckets_wanted > radix_stream_room_count(stream) / 2)
+        return false;
     const double share = stream->is_counted
                              ? (double)radix_stream_room_count(stream) / (double)stream->task.count
                              : (double)UNEVEN_MAX / stream->buckets_wanted;

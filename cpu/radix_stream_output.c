@@ -61,8 +61,9 @@ static bool sort_large(const struct radix_stream *stream, struct large_bucket *l
     struct pages scratch = {0};
     size_t scratch_bytes = 0;
     task.count = stream->sizes[large->bucket] / task.item_bytes;
-    if (!radix_sort_scratch_bytes(&task, &scratch_bytes) ||
-        !pages_map(&large->keys, stream->sizes[large->bucket], error) ||
+    if (!radix_sort_scratch_bytes(&task, &scratch_bytes))
+        return error_set(error, "out of memory: the scratch for %zu keys exceeds any", task.count);
+    if (!pages_map(&large->keys, stream->sizes[large->bucket], error) ||
         !pages_map(&scratch, scratch_bytes, error))
         return false;
     gather_large(stream, large->bucket, large->keys.data);

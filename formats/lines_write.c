@@ -52,12 +52,19 @@ static struct ranked_line ranked_line_of(const struct gather *gather, size_t i)
                                 item.key, line_is_exact(item)};
 }
 
-/* Whether line i may stand behind the one before it. */
-static bool is_in_order(const struct gather *gather, size_t i)
+/* Line k of those gathered, where it was copied to: it is in the cache, and its length known. */
+static struct ranked_line gathered_line(struct key_index item, const struct check_lines *gathered,
+                                        size_t k, const unsigned char *buffer)
 {
-    const struct line_order *const order = gather->lines->order;
-    const struct ranked_line previous = ranked_line_of(gather, i - 1);
-    const struct ranked_line line = ranked_line_of(gather, i);
+    const size_t begin = k > 0 ? gathered->ends[k - 1] : gathered->begin;
+    return (struct ranked_line){(const char *)buffer + begin, gathered->ends[k] - begin - 1,
+                                item.key, line_is_exact(item)};
+}
+
+/* Whether a line may stand behind another. */
+static bool is_in_order(const struct line_order *order, struct ranked_line previous,
+                        struct ranked_line line)
+{
     return line_rank_compare(order, &previous, &line) <= (order->unique ? -1 : 0);
 }
 
@@ -90,11 +97,16 @@ static void check_order(const struct gather *gather, size_t first,
                         const struct check_lines *gathered, const unsigned char *buffer)
 {
     const struct key_index *const items = gather->items + first;
-    const bool can_be_same = !gather->lines->order->unique;
-    for (size_t k = first == 0; k < gathered->count; k++)
-        if (items[k].key <= items[k - 1].key && !(can_be_same && are_same(gathered, k, buffer)) &&
-            !is_in_order(gather, first + k))
+    const struct line_order *const order = gather->lines->order;
+    for (size_t k = first == 0; k < gathered->count; k++) {
+        if (items[k].key > items[k - 1].key || (!order->unique && are_same(gathered, k, buffer)))
+            continue;
+        const struct ranked_line previous =
+            k > 0 ? gathered_line(items[k - 1], gathered, k - 1, buffer)
+                  : ranked_line_of(gather, first - 1);
+        if (!is_in_order(order, previous, gathered_line(items[k], gathered, k, buffer)))
             first_place_note(&gather->written->disorder, first + k);
+    }
 }
 
 /* ---- Lines ---- */
@@ -162,7 +174,8 @@ static bool write_long_line(const struct gather *gather, size_t i, struct sink *
     const struct key_index item = gather->items[i];
     const char *const line = line_text(gather->lines, item);
     const size_t length = line_length(gather->lines, item);
-    if (i > 0 && !is_in_order(gather, i))
+    if (i > 0 && !is_in_order(gather->lines->order, ranked_line_of(gather, i - 1),
+                              ranked_line_of(gather, i)))
         first_place_note(&gather->written->disorder, i);
     check_sum_add(&gather->written->items,
                   (struct check_sum){1, check_bind_pair(item.key, item.index)});
