@@ -76,8 +76,13 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 
 /* ---- Life ---- */
 
-/* What is partitioned as it comes is at least so many chunks. */
+/* What is partitioned as it comes is at least so many chunks, and by few threads: many take keys
+ * in, and write them, faster than one hands them on. 1e8 f64, file to file in tmpfs, 16 cores of an
+ * Intel Xeon, 2026-11, by 2, 4, 8 and 16 threads: 0.98, 0.55, 0.36 and 0.29 s, and in an
+ * array 1.01, 0.54, 0.29 and 0.24, of twice the memory; by two cores of an AMD EPYC 0.36 and 0.39.
+ */
 #define STREAM_CHUNKS_MIN 2
+#define STREAM_THREADS_MAX 4
 
 /* Items at the beginning that show whether they are in order. */
 #define ORDER_COUNT ((size_t)16 << 10)
@@ -179,7 +184,8 @@ static bool open_selection(struct engine *engine, struct error *error)
 static bool can_stream(const struct sort_spec *spec)
 {
     const size_t chunks = STREAM_CHUNKS_MIN * radix_stream_chunk(spec->threads);
-    return (spec->item_bytes == 4 || spec->item_bytes == 8) && !sort_spec_selects(spec) &&
+    return spec->threads <= STREAM_THREADS_MAX &&
+           (spec->item_bytes == 4 || spec->item_bytes == 8) && !sort_spec_selects(spec) &&
            spec->count >= chunks / spec->item_bytes;
 }
 
