@@ -84,6 +84,12 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 #define STREAM_CHUNKS_MIN 2
 #define STREAM_THREADS_MAX 4
 
+/* Of an unknown number, memory that each thread needs for its buckets: more than a scratch. */
+#define STREAM_THREAD_BYTES ((size_t)32 << 20)
+
+/* Addresses left for each thread's stack: libgomp ends the program where it has none. */
+#define STREAM_SPARE_BYTES ((size_t)16 << 20)
+
 /* Items at the beginning that show whether they are in order. */
 #define ORDER_COUNT ((size_t)16 << 10)
 
@@ -186,7 +192,9 @@ static bool can_stream(const struct sort_spec *spec)
     const size_t chunks = STREAM_CHUNKS_MIN * radix_stream_chunk(spec->threads);
     return spec->threads <= STREAM_THREADS_MAX &&
            (spec->item_bytes == 4 || spec->item_bytes == 8) && !sort_spec_selects(spec) &&
-           spec->count >= chunks / spec->item_bytes;
+           spec->count >= chunks / spec->item_bytes &&
+           (spec->count != COUNT_UNKNOWN ||
+            spec->most / spec->threads >= STREAM_THREAD_BYTES / spec->item_bytes);
 }
 
 /* The scratch of a known count is mapped here, so that too little memory is found before the
@@ -292,6 +300,13 @@ static void stream_begin(struct engine *engine)
     engine->may_stream = !radix_is_ascending(width, items, 0, ORDER_COUNT, order) &&
                          !radix_is_descending(width, items, 0, ORDER_COUNT, order) &&
                          radix_stream_open(&task, items, engine->count, &engine->stream, &error);
+    struct pages spare = {0};
+    if (engine->may_stream && !pages_map(&spare, task.threads * STREAM_SPARE_BYTES, &error)) {
+        radix_stream_close(engine->stream);
+        engine->stream = NULL;
+        engine->may_stream = false;
+    }
+    pages_release(&spare);
 }
 
 /* Partitions what is in the array, if that can be done and there are addresses for it. */
@@ -374,8 +389,7 @@ static bool stream_sort(struct engine *engine, struct error *error)
     bool is_even;
     if (!stream_put(engine, error) || !engine->stream)
         return !engine->stream;
-    if (!radix_stream_sort(engine->stream, engine->items.data, &is_even, error))
-        return false;
+    radix_stream_sort(engine->stream, engine->items.data, &is_even);
     if (!is_even)
         return stream_undo(engine, error);
     engine->count = engine->taken;

@@ -38,7 +38,7 @@ bool radix_stream_put(struct radix_stream *stream, const void *keys, size_t coun
 void radix_stream_undo(struct radix_stream *stream, void *keys);
 
 /* Begins to sort; room, of radix_stream_chunk, is where what is given will be. *suits as before. */
-bool radix_stream_sort(struct radix_stream *stream, void *room, bool *suits, struct error *error);
+void radix_stream_sort(struct radix_stream *stream, void *room, bool *suits);
 
 /* The next keys in order; *count 0 at the end. With the last ones the memory of what was put is let
  * go of. The calling thread, always the same, sorts while there are none. */

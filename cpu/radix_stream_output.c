@@ -150,21 +150,23 @@ static void sort_buckets(const struct member *member, void *context)
     pthread_mutex_unlock(&stream->mutex);
 }
 
-bool radix_stream_sort(struct radix_stream *stream, void *room, bool *suits, struct error *error)
+void radix_stream_sort(struct radix_stream *stream, void *room, bool *suits)
 {
+    struct error shortage = {0}; /* of memory for large buckets: an array of all needs less */
     radix_stream_end_input(stream);
     const struct radix_stream_excess excess =
         radix_stream_excess(stream, radix_stream_room_count(stream));
     *suits = excess.keys <= stream->count / 2;
     if (!*suits)
-        return true;
+        return;
     place_buckets(stream);
-    if (excess.buckets > 0 && !sort_all_large(stream, excess.buckets, error))
-        return false;
+    if (excess.buckets > 0 && !sort_all_large(stream, excess.buckets, &shortage)) {
+        *suits = false;
+        return;
+    }
     stream->ring = room;
     stream->has_team = true;
     team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
-    return true;
 }
 
 /* ---- Out ---- */

@@ -45,8 +45,8 @@ struct checking {
     bool is_read;            /* the source without places, to its end or to an error */
     pthread_mutex_t joining; /* over the rest */
     pthread_cond_t is_joined;
-    uint64_t joined; /* pieces */
-    bool has_ended;  /* nothing more is to be joined: the end, disorder, an error */
+    uint64_t joined;        /* pieces */
+    _Atomic bool has_ended; /* nothing more is to be joined: the end, disorder, an error */
     struct seam seam;
     struct lines_check *check;
     struct error *error;
@@ -85,7 +85,7 @@ static bool take_piece(struct checking *checking, struct piece *piece)
     piece->bytes = 0;
     pthread_mutex_lock(&checking->reading);
     piece->number = checking->taken++;
-    if (!checking->has_places && !checking->is_read) {
+    if (!checking->has_places && !checking->is_read && !checking->has_ended) {
         ok = read_piece(checking, piece);
         checking->is_read = !ok || piece->bytes < PIECE_BYTES;
     }

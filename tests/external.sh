@@ -416,6 +416,9 @@ else
     for _ in 1 2 3 4 5 6 7 8; do cat many.i64; done >large.i64
     "$numpy" -c 'import numpy as np; np.repeat(np.fromfile("many.up", "i8"), 8).tofile("large.up")'
     ok_peak '109 MB of numbers in 40 MiB' 40960 large.up large.i64
+    mkfifo pipe.i64
+    cat large.i64 >pipe.i64 &
+    ok_peak '109 MB of numbers from a pipe in 40 MiB' 40960 large.up pipe.i64
     rm large.*
     for i in 0 1 2 3 4; do seq -f "%.0f$i" 1000000 -1 300000; done >large
     seq 3000000 10000004 | grep '[0-4]$' >expected
