@@ -9,6 +9,7 @@
  */
 #include "formats/decimal_run.h"
 
+#include "core/bytes_common.h"
 #include "formats/decimal_window.h"
 
 #include <float.h>
@@ -62,17 +63,9 @@ enum digits { LESS, EQUAL, GREATER, UNKNOWN };
 static inline enum digits compare_digits(struct mantissa a, struct mantissa b)
 {
     const size_t shared = a.bytes < b.bytes ? a.bytes : b.bytes;
-    for (size_t i = 0; i < shared; i += 8) {
-        uint64_t x, y;
-        memcpy(&x, a.text + i, 8);
-        memcpy(&y, b.text + i, 8);
-        if (x == y)
-            continue;
-        const size_t at = i + (size_t)__builtin_ctzll(x ^ y) / 8;
-        if (at >= shared)
-            break;
+    const size_t at = bytes_common(a.text, b.text, shared);
+    if (at < shared)
         return b.text[at] > a.text[at] ? GREATER : LESS;
-    }
     if (a.bytes == b.bytes)
         return EQUAL;
     const struct mantissa longer = a.bytes < b.bytes ? b : a;
