@@ -87,7 +87,7 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 /* Of an unknown number, memory that each thread needs for its buckets: more than a scratch. */
 #define STREAM_THREAD_BYTES ((size_t)32 << 20)
 
-/* Addresses left for each thread's stack: libgomp ends the program where it has none. */
+/* Addresses left besides for each thread's stack: libgomp ends the program where it has none. */
 #define STREAM_SPARE_BYTES ((size_t)16 << 20)
 
 /* Items at the beginning that show whether they are in order. */
@@ -296,16 +296,12 @@ static void stream_begin(struct engine *engine)
     const struct key_order order = engine->spec.order;
     const void *const items = engine->items.data;
     const struct radix_task task = make_task(engine, engine->spec.count);
+    struct pages spare = {0};
     struct error error = {0};
     engine->may_stream = !radix_is_ascending(width, items, 0, ORDER_COUNT, order) &&
                          !radix_is_descending(width, items, 0, ORDER_COUNT, order) &&
+                         pages_map(&spare, task.threads * STREAM_SPARE_BYTES, &error) &&
                          radix_stream_open(&task, items, engine->count, &engine->stream, &error);
-    struct pages spare = {0};
-    if (engine->may_stream && !pages_map(&spare, task.threads * STREAM_SPARE_BYTES, &error)) {
-        radix_stream_close(engine->stream);
-        engine->stream = NULL;
-        engine->may_stream = false;
-    }
     pages_release(&spare);
 }
 

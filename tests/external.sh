@@ -420,6 +420,19 @@ else
     cat large.i64 >pipe.i64 &
     ok_peak '109 MB of numbers from a pipe in 40 MiB' 40960 large.up pipe.i64
     rm large.*
+    # A quarter of one value: its bucket needs an array, and there is only room for one of all.
+    "$numpy" -c 'import numpy as np
+rng = np.random.default_rng(1)
+keys = rng.integers(0, 1 << 62, 1 << 24, dtype="u8")
+keys[rng.random(1 << 24) < 0.24] = 1 << 61
+keys.tofile("crowded.u64")
+np.sort(keys).tofile("crowded.up")'
+    for kilobytes in 440000 470000 500000; do
+        ok "a crowded bucket in $kilobytes KiB of addresses" bash -c 'ulimit -v "$1"
+            exec "$0" --device=cpu --parallel=2 crowded.u64 -o got' "$GPUSORT" "$kilobytes"
+        ok_same_bytes "a crowded bucket in $kilobytes KiB of addresses: sorted" got crowded.up
+    done
+    rm crowded.*
     for i in 0 1 2 3 4; do seq -f "%.0f$i" 1000000 -1 300000; done >large
     seq 3000000 10000004 | grep '[0-4]$' >expected
     ok_peak '31 MB of lines in 64 MiB' 65536 expected -n large
