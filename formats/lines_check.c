@@ -97,9 +97,11 @@ static bool take_piece(struct checking *checking, struct piece *piece)
 static void check_piece(const struct checking *checking, struct piece *piece)
 {
     const char terminator = checking->order->terminator;
-    const char *const first = memchr(piece->text, terminator, piece->bytes);
     piece->begin = piece->end = 0;
     piece->run = (struct line_run){.state = LINE_RUN_IN_ORDER};
+    if (piece->bytes == 0) /* behind the end, where a thread may have no memory for text yet */
+        return;
+    const char *const first = memchr(piece->text, terminator, piece->bytes);
     if (!first)
         return;
     const char *const last = memrchr(piece->text, terminator, piece->bytes);
