@@ -196,7 +196,8 @@ __device__ __forceinline__ void block_give_counts(const struct block_counters<K,
     }
 }
 
-/* Adds the keys to the counts. PARTS blocks read the same keys. */
+/* Adds the keys to the counts. PARTS blocks read the same keys; as many such groups as one likes.
+ * PART_WORDS words of dynamic shared memory. */
 template <typename K, unsigned PARTS>
 __global__ void __launch_bounds__(COUNTING_THREADS, counting_blocks(sizeof(K)))
     counting_count_kernel(const K *__restrict__ source, size_t count,
@@ -253,7 +254,8 @@ __device__ __forceinline__ value_count block_sum_pieces(const volatile value_cou
     return sum;
 }
 
-/* counts -> runs. */
+/* counts -> runs. A block a piece: it takes its number when it begins, so that those that it waits
+ * for have begun. */
 template <typename K>
 __global__ void __launch_bounds__(SCAN_THREADS<K>)
     counting_scan_kernel(struct counting_workspace<K> *work, struct key_order order)
@@ -286,29 +288,27 @@ __global__ void __launch_bounds__(SCAN_THREADS<K>)
 
 /* ---- the path ---- */
 
-static bool counting_ask(const struct cuda_sort &sort, cudaDeviceAttr attribute, size_t *answer,
-                         struct error *error)
+static bool counting_find_shared(unsigned device, size_t *bytes, struct error *error)
 {
-    int value = 0;
-    if (!cuda_check(cudaDeviceGetAttribute(&value, attribute, static_cast<int>(sort.device)),
-                    sort.device, "cudaDeviceGetAttribute", error))
+    int most = 0;
+    if (!cuda_check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                           static_cast<int>(device)),
+                    device, "cudaDeviceGetAttribute", error))
         return false;
-    *answer = static_cast<size_t>(value);
+    *bytes = static_cast<size_t>(most);
     return true;
 }
 
-/* Counts with `blocks` blocks, or fewer if the work is less, of each part. */
+/* Counts with as many blocks as run at a time, or fewer if the work is less, of each part. */
 template <typename K, unsigned PARTS>
-static bool counting_start_count(const struct cuda_sort &sort, size_t blocks,
+static bool counting_start_count(const struct cuda_sort &sort, const struct launch_site &site,
                                  struct value_counts<K> *counts, struct error *error)
 {
     const size_t useful = launch_blocks(sort.count, COUNTING_THREADS * KEYS_OF_WORD<K>);
-    const struct launch count = {"counting_count_kernel",
-                                 std::min(blocks, useful) * PARTS,
-                                 COUNTING_THREADS,
-                                 sort.device,
-                                 sort.stream,
-                                 PART_WORDS<K, PARTS> * sizeof(unsigned)};
+    const size_t blocks = launch_resident(site, counting_blocks(sizeof(K)), useful);
+    const struct launch count =
+        launch_at(site, "counting_count_kernel", blocks * PARTS, COUNTING_THREADS,
+                  PART_WORDS<K, PARTS> * sizeof(unsigned));
     return launch_kernel(count, error, counting_count_kernel<K, PARTS>,
                          static_cast<const K *>(sort.items), sort.count, counts);
 }
@@ -318,25 +318,25 @@ static bool counting_start(const struct cuda_sort &sort, size_t shared_most, str
 {
     struct counting_workspace<K> *const work =
         static_cast<struct counting_workspace<K> *>(sort.workspace);
-    size_t multiprocessors = 0, shared_bytes = 0;
-    if (!counting_ask(sort, cudaDevAttrMultiProcessorCount, &multiprocessors, error) ||
-        !counting_ask(sort, cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared_bytes, error) ||
+    struct launch_site site;
+    size_t shared_bytes = 0;
+    if (!launch_site_find(sort.device, sort.stream, &site, error) ||
+        !counting_find_shared(sort.device, &shared_bytes, error) ||
         !cuda_check(cudaMemsetAsync(work, 0, COUNTING_CLEARED_BYTES<K>, sort.stream), sort.device,
                     "cudaMemsetAsync", error))
         return false;
     const size_t rows = launch_blocks(sort.count, FILL_ROW<K>);
-    const size_t rows_of_warp = std::clamp<size_t>(
-        launch_blocks(rows, multiprocessors * COUNTING_FILL_WARPS), 1, COUNTING_FILL_ROWS);
-    const struct launch scan = {"counting_scan_kernel", VALUES<K> / SCAN_THREADS<K>,
-                                SCAN_THREADS<K>, sort.device, sort.stream};
-    const struct launch fill = {"counting_fill_kernel",
-                                launch_blocks(rows, rows_of_warp * FILL_WARPS), THREADS_PER_BLOCK,
-                                sort.device, sort.stream};
-    const size_t blocks = multiprocessors * counting_blocks(sizeof(K));
-    shared_most = std::min(shared_most, shared_bytes);
-    return (COUNT_WORDS<K> * sizeof(unsigned) <= shared_most
-                ? counting_start_count<K, 1>(sort, blocks, &work->counts, error)
-                : counting_start_count<K, sizeof(K)>(sort, blocks, &work->counts, error)) &&
+    const size_t warps = static_cast<size_t>(site.multiprocessors) * COUNTING_FILL_WARPS;
+    const size_t rows_of_warp =
+        std::clamp<size_t>(launch_blocks(rows, warps), 1, COUNTING_FILL_ROWS);
+    const struct launch scan =
+        launch_at(site, "counting_scan_kernel", VALUES<K> / SCAN_THREADS<K>, SCAN_THREADS<K>);
+    const struct launch fill =
+        launch_at(site, "counting_fill_kernel", launch_blocks(rows, rows_of_warp * FILL_WARPS),
+                  THREADS_PER_BLOCK);
+    const bool fits = COUNT_WORDS<K> * sizeof(unsigned) <= std::min(shared_most, shared_bytes);
+    return (fits ? counting_start_count<K, 1>(sort, site, &work->counts, error)
+                 : counting_start_count<K, sizeof(K)>(sort, site, &work->counts, error)) &&
            launch_kernel(scan, error, counting_scan_kernel<K>, work, sort.order) &&
            launch_kernel(fill, error, counting_fill_kernel<K>,
                          static_cast<const struct counting_runs<K> *>(&work->runs),

@@ -5,6 +5,7 @@
 #include "cuda/cuda_check.h"
 #include "cuda/grid_wait.cuh"
 
+#include <algorithm>
 #include <limits.h>
 #include <stddef.h>
 #include <utility>
@@ -29,6 +30,41 @@ static inline size_t launch_blocks(size_t count, size_t per_block)
     return count / per_block + (count % per_block != 0);
 }
 
+/* What the launches of one sort have in common. */
+struct launch_site {
+    unsigned device;
+    cudaStream_t stream;
+    unsigned multiprocessors;
+    bool is_early; /* as in struct launch: all kernels begin with a wait */
+};
+
+/* Asks the device how many multiprocessors it has. No kernel starts early. */
+static inline bool launch_site_find(unsigned device, cudaStream_t stream, struct launch_site *site,
+                                    struct error *error)
+{
+    int multiprocessors = 0;
+    if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
+                                           static_cast<int>(device)),
+                    device, "cudaDeviceGetAttribute", error))
+        return false;
+    *site = {device, stream, static_cast<unsigned>(multiprocessors), false};
+    return true;
+}
+
+static inline struct launch launch_at(const struct launch_site &site, const char *name,
+                                      size_t blocks, unsigned threads_per_block,
+                                      size_t shared_bytes = 0)
+{
+    return {name, blocks, threads_per_block, site.device, site.stream, shared_bytes, site.is_early};
+}
+
+/* As many blocks as run at a time, or fewer if the work is less. */
+static inline size_t launch_resident(const struct launch_site &site,
+                                     unsigned blocks_per_multiprocessor, size_t work)
+{
+    return std::min(static_cast<size_t>(site.multiprocessors) * blocks_per_multiprocessor, work);
+}
+
 /* Whether kernels that were compiled like this one, and begin with a wait, can start early. */
 template <typename... Parameters>
 static bool launch_can_be_early(void (*kernel)(Parameters...), unsigned device, bool *can,
@@ -42,6 +78,27 @@ static bool launch_can_be_early(void (*kernel)(Parameters...), unsigned device, 
     return true;
 }
 
+/* Lets the kernel's blocks have more shared memory than they have without asking. */
+template <typename... Parameters>
+static bool launch_ask_for_shared(const struct launch &launch, struct error *error,
+                                  void (*kernel)(Parameters...))
+{
+    const int device = static_cast<int>(launch.device);
+    int most = 0;
+    const cudaError_t status = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.shared_bytes));
+    if (status != cudaErrorInvalidValue ||
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+            cudaSuccess ||
+        launch.shared_bytes <= static_cast<size_t>(most))
+        return cuda_check(status, launch.device, launch.name, error);
+    (void)cudaGetLastError();
+    return error_set(error,
+                     "device %u: %s: a block needs %zu bytes of shared memory, and the device has "
+                     "%d; choose another path, or leave it to auto",
+                     launch.device, launch.name, launch.shared_bytes, most);
+}
+
 template <typename... Parameters, typename... Arguments>
 static bool launch_kernel(const struct launch &launch, struct error *error,
                           void (*kernel)(Parameters...), Arguments &&...arguments)
@@ -51,10 +108,7 @@ static bool launch_kernel(const struct launch &launch, struct error *error,
     if (launch.blocks > INT_MAX)
         return error_set(error, "device %u: %s: %zu blocks are more than a grid holds",
                          launch.device, launch.name, launch.blocks);
-    if (launch.shared_bytes > LAUNCH_SHARED_BYTES &&
-        !cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         static_cast<int>(launch.shared_bytes)),
-                    launch.device, launch.name, error))
+    if (launch.shared_bytes > LAUNCH_SHARED_BYTES && !launch_ask_for_shared(launch, error, kernel))
         return false;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(static_cast<unsigned>(launch.blocks));

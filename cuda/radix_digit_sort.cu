@@ -22,18 +22,8 @@ struct digit_run {
     struct radix_digit_plan *plan;
     unsigned *states[2]; /* of the tiles of a portion */
     size_t portion;      /* keys, in whole tiles */
-    unsigned multiprocessors;
-    bool is_early; /* kernels start before the ones in front end */
+    struct launch_site site;
 };
-
-template <typename K>
-static struct launch digit_launch(const struct digit_run<K> &run, const char *name, size_t blocks,
-                                  unsigned threads, size_t shared_bytes)
-{
-    const struct launch launch = {
-        name, blocks, threads, run.sort.device, run.sort.stream, shared_bytes, run.is_early};
-    return launch;
-}
 
 template <typename K>
 static bool clear(const struct digit_run<K> &run, void *memory, size_t bytes, struct error *error)
@@ -54,8 +44,8 @@ static bool look_for_code(const struct digit_run<K> &run, struct error *error)
 {
     if constexpr (RADIX_HAS_CODE<K>)
         return !may_mend(run) || run.task.has_code ||
-               launch_kernel(digit_launch(run, "radix_code_kernel", 1, RADIX_CODE_THREADS,
-                                          sizeof(struct radix_code_shared)),
+               launch_kernel(launch_at(run.site, "radix_code_kernel", 1, RADIX_CODE_THREADS,
+                                       sizeof(struct radix_code_shared)),
                              error, radix_code_kernel<K>, static_cast<const K *>(run.sort.items),
                              run.task.whole, run.sort.order, run.plan);
     return true;
@@ -72,17 +62,16 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
     const size_t bytes =
         sizeof *run.plan - kept + (is_one ? 2 * states_bytes<K>(run.sort.count) : 0);
     const struct radix_segments *const whole = run.task.whole;
-    const size_t blocks =
-        std::min<size_t>(static_cast<size_t>(run.multiprocessors) * RADIX_DIGIT_COUNT_BLOCKS,
-                         launch_blocks(run.sort.count, RADIX_DIGIT_COUNT_THREADS));
+    const size_t blocks = launch_resident(run.site, RADIX_DIGIT_COUNT_BLOCKS,
+                                          launch_blocks(run.sort.count, RADIX_DIGIT_COUNT_THREADS));
     const K *const items = static_cast<const K *>(run.sort.items);
     return clear(run, reinterpret_cast<unsigned char *>(run.plan) + kept, bytes, error) &&
            look_for_code(run, error) &&
-           launch_kernel(digit_launch(run, "radix_digit_count_kernel", blocks,
-                                      RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COLUMN_BYTES<K>),
+           launch_kernel(launch_at(run.site, "radix_digit_count_kernel", blocks,
+                                   RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COLUMN_BYTES<K>),
                          error, radix_digit_count_kernel<K, HAS_INDICES>, items, whole,
                          run.sort.order, run.plan) &&
-           launch_kernel(digit_launch(run, "radix_digit_plan_kernel", 1, RADIX_DIGIT_VALUES, 0),
+           launch_kernel(launch_at(run.site, "radix_digit_plan_kernel", 1, RADIX_DIGIT_VALUES),
                          error, radix_digit_plan_kernel<K, HAS_INDICES>, items, whole,
                          may_mend(run), run.plan, run.sort.note);
 }
@@ -107,10 +96,10 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
         pass.keys = static_cast<unsigned>(std::min(sort.count - pass.first, run.portion));
         if (!is_one && !clear(run, pass.states, states_bytes<K>(pass.keys), error))
             return false;
-        if (!launch_kernel(digit_launch(run, "radix_digit_kernel",
-                                        launch_blocks(pass.keys, RADIX_DIGIT_TILE<K>),
-                                        RADIX_DIGIT_THREADS,
-                                        sizeof(struct radix_digit_shared<K, Count>)),
+        if (!launch_kernel(launch_at(run.site, "radix_digit_kernel",
+                                     launch_blocks(pass.keys, RADIX_DIGIT_TILE<K>),
+                                     RADIX_DIGIT_THREADS,
+                                     sizeof(struct radix_digit_shared<K, Count>)),
                            error, radix_digit_kernel<K, Count>, pass, run.plan))
             return false;
     }
@@ -141,10 +130,9 @@ static bool start_passes_of_count(const struct digit_run<K> &run, struct error *
 template <typename K>
 static bool copy_back(const struct digit_run<K> &run, struct error *error)
 {
-    const size_t blocks =
-        std::min<size_t>(static_cast<size_t>(run.multiprocessors) * RADIX_COPY_BLOCKS,
-                         launch_blocks(run.sort.count, THREADS_PER_BLOCK));
-    return launch_kernel(digit_launch(run, "radix_digit_copy_kernel", blocks, THREADS_PER_BLOCK, 0),
+    const size_t blocks = launch_resident(run.site, RADIX_COPY_BLOCKS,
+                                          launch_blocks(run.sort.count, THREADS_PER_BLOCK));
+    return launch_kernel(launch_at(run.site, "radix_digit_copy_kernel", blocks, THREADS_PER_BLOCK),
                          error, radix_digit_copy_kernel<K>,
                          static_cast<const K *>(run.sort.scratch), static_cast<K *>(run.sort.items),
                          run.sort.count, static_cast<const struct radix_digit_plan *>(run.plan));
@@ -164,8 +152,7 @@ static bool mend(const struct digit_run<K> &run, struct error *error)
         return true;
     const size_t tiles = launch_blocks(run.sort.count, RADIX_MEND_TILE<K>);
     const size_t claims = launch_blocks(run.sort.count, size_t{32} * RADIX_MEND_MOST);
-    const size_t blocks =
-        std::min<size_t>(static_cast<size_t>(run.multiprocessors) * RADIX_MEND_BLOCKS, tiles);
+    const size_t blocks = launch_resident(run.site, RADIX_MEND_BLOCKS, tiles);
     struct radix_mend_task<K> task = {
     };
     task.items = static_cast<K *>(run.sort.items);
@@ -179,7 +166,7 @@ static bool mend(const struct digit_run<K> &run, struct error *error)
     task.note = run.sort.note;
     if constexpr (RADIX_HAS_CODE<K>)
         return clear(run, task.claims, claims * sizeof *task.claims, error) &&
-               launch_kernel(digit_launch(run, "radix_mend_kernel", blocks, RADIX_MEND_THREADS, 0),
+               launch_kernel(launch_at(run.site, "radix_mend_kernel", blocks, RADIX_MEND_THREADS),
                              error, radix_mend_kernel<K>, task);
     return true;
 }
@@ -188,21 +175,19 @@ template <typename K, bool HAS_INDICES>
 static bool sort_width(const struct cuda_sort &sort, const struct radix_digit_task &task,
                        struct error *error)
 {
-    int multiprocessors = 0;
-    if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
-                                           static_cast<int>(sort.device)),
-                    sort.device, "cudaDeviceGetAttribute", error))
-        return false;
     struct radix_digit_plan *const plan = static_cast<struct radix_digit_plan *>(task.memory);
     unsigned *const states = reinterpret_cast<unsigned *>(plan + 1);
     const size_t whole_tiles = task.portion / RADIX_DIGIT_TILE<K> * RADIX_DIGIT_TILE<K>;
-    struct digit_run<K> run = {
+    struct launch_site site;
+    if (!launch_site_find(sort.device, sort.stream, &site, error) ||
+        !launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &site.is_early, error))
+        return false;
+    const struct digit_run<K> run = {
         sort, task, plan,
             {states, states + states_bytes<K>(std::min(sort.count, whole_tiles)) / sizeof *states},
-            whole_tiles, static_cast<unsigned>(multiprocessors), false
+            whole_tiles, site
     };
-    return launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &run.is_early, error) &&
-           make_plan<K, HAS_INDICES>(run, error) &&
+    return make_plan<K, HAS_INDICES>(run, error) &&
            start_passes_of_count<K, HAS_INDICES>(run, error) && copy_back(run, error) &&
            mend(run, error);
 }

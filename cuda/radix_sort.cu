@@ -41,27 +41,8 @@ struct radix_run {
     struct cuda_sort sort;
     struct radix_plan plan;
     struct radix_workspace<K> work;
-    unsigned multiprocessors;
-    bool is_early; /* kernels start before the ones in front end */
+    struct launch_site site;
 };
-
-template <typename K>
-static struct launch radix_launch(const struct radix_run<K> &run, const char *name, size_t blocks,
-                                  unsigned threads, size_t shared_bytes)
-{
-    const struct launch launch = {
-        name, blocks, threads, run.sort.device, run.sort.stream, shared_bytes, run.is_early};
-    return launch;
-}
-
-/* As many blocks as run at a time, or fewer if the work is less. */
-template <typename K>
-static size_t radix_resident(const struct radix_run<K> &run, unsigned blocks_per_multiprocessor,
-                             size_t work)
-{
-    return std::min<size_t>(static_cast<size_t>(run.multiprocessors) * blocks_per_multiprocessor,
-                            work);
-}
 
 /* A partition: from where to where, and of what. */
 template <typename K>
@@ -88,15 +69,15 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
                                                       sizeof(struct radix_code_shared))
                                            : sizeof(struct radix_learn_shared<K>);
     return launch_kernel(
-               radix_launch(run, "radix_learn_kernel", step.segment_count + (finds_code ? 1 : 0),
-                            LEARN_THREADS, shared_bytes),
+               launch_at(run.site, "radix_learn_kernel", step.segment_count + (finds_code ? 1 : 0),
+                         LEARN_THREADS, shared_bytes),
                error, step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
                step.source, step.segments, step.bucket_keys, step.root_rarity_bits, step.encoding,
                run.work.models, step.counts, run.work.totals,
                static_cast<struct radix_digit_plan *>(run.work.digits)) &&
-           launch_kernel(radix_launch(run, "radix_count_kernel",
-                                      radix_resident(run, RADIX_COUNT_BLOCKS, tiles),
-                                      RADIX_PARTITION_THREADS, 0),
+           launch_kernel(launch_at(run.site, "radix_count_kernel",
+                                   launch_resident(run.site, RADIX_COUNT_BLOCKS, tiles),
+                                   RADIX_PARTITION_THREADS),
                          error, radix_count_kernel<K>, step.source, step.segments,
                          static_cast<const struct radix_model<K> *>(run.work.models), step.encoding,
                          step.counts);
@@ -108,9 +89,9 @@ static bool radix_partition_step(const struct radix_run<K> &run, const struct ra
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
     return launch_kernel(
-        radix_launch(run, "radix_partition_kernel",
-                     radix_resident(run, RADIX_PARTITION_BLOCKS, tiles), RADIX_PARTITION_THREADS,
-                     sizeof(struct radix_partition_shared<K>)),
+        launch_at(run.site, "radix_partition_kernel",
+                  launch_resident(run.site, RADIX_PARTITION_BLOCKS, tiles), RADIX_PARTITION_THREADS,
+                  sizeof(struct radix_partition_shared<K>)),
         error, radix_partition_kernel<K>, step.source, step.target, step.segments,
         static_cast<const struct radix_model<K> *>(run.work.models), step.encoding, step.counts);
 }
@@ -126,12 +107,12 @@ static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, 
     };
     return radix_count_step(run, step, error) &&
            (!chooses || !RADIX_HAS_VALUES<K> ||
-            launch_kernel(radix_launch(run, "radix_doubt_kernel", 1, RADIX_WAYS, 0), error,
+            launch_kernel(launch_at(run.site, "radix_doubt_kernel", 1, RADIX_WAYS), error,
                           radix_doubt_kernel<K>, step.source, step.segments,
                           static_cast<const struct radix_model<K> *>(run.work.models),
                           step.encoding, static_cast<const radix_count *>(step.counts),
                           run.work.totals)) &&
-           launch_kernel(radix_launch(run, "radix_scan_kernel", 1, RADIX_WAYS, 0), error,
+           launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
                          radix_scan_kernel<K>, step.segments, step.counts, run.work.segments) &&
            radix_partition_step(run, step, error);
 }
@@ -143,9 +124,9 @@ static bool radix_sort_dense(const struct radix_run<K> &run, const struct radix_
 {
     if (!radix_plan_has_dense<K>(run.plan))
         return true;
-    return launch_kernel(radix_launch(run, "radix_dense_kernel",
-                                      radix_resident(run, radix_dense_blocks(sizeof(K)), packs),
-                                      RADIX_DENSE_THREADS, 0),
+    return launch_kernel(launch_at(run.site, "radix_dense_kernel",
+                                   launch_resident(run.site, radix_dense_blocks(sizeof(K)), packs),
+                                   RADIX_DENSE_THREADS),
                          error, radix_dense_kernel<K>, move, run.work.totals,
                          static_cast<const struct radix_dense_pack<K> *>(run.work.dense_packs),
                          run.work.packs);
@@ -156,12 +137,13 @@ static bool radix_sort_items(const struct radix_run<key_u128> &run,
                              const struct radix_move<key_u128> &move, size_t packs,
                              struct error *error)
 {
-    return launch_kernel(
-        radix_launch(run, "radix_items_kernel", radix_resident(run, RADIX_ITEM_BLOCKS, packs),
-                     RADIX_TILE_THREADS, sizeof(struct radix_item_shared)),
-        error, radix_items_kernel, move,
-        static_cast<const struct radix_model<key_u128> *>(run.work.models), run.work.totals,
-        static_cast<const struct radix_pack *>(run.work.packs), run.work.left_packs);
+    return launch_kernel(launch_at(run.site, "radix_items_kernel",
+                                   launch_resident(run.site, RADIX_ITEM_BLOCKS, packs),
+                                   RADIX_TILE_THREADS, sizeof(struct radix_item_shared)),
+                         error, radix_items_kernel, move,
+                         static_cast<const struct radix_model<key_u128> *>(run.work.models),
+                         run.work.totals, static_cast<const struct radix_pack *>(run.work.packs),
+                         run.work.left_packs);
 }
 
 /* source -> items: all packs, the tiles last. */
@@ -179,9 +161,9 @@ static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_
     } else if (!radix_sort_dense(run, move, packs, error)) {
         return false;
     }
-    return launch_kernel(radix_launch(run, "radix_tiles_kernel",
-                                      radix_resident(run, radix_tile_blocks(sizeof(K)), packs),
-                                      RADIX_TILE_THREADS, sizeof(struct radix_tile_shared<K>)),
+    return launch_kernel(launch_at(run.site, "radix_tiles_kernel",
+                                   launch_resident(run.site, radix_tile_blocks(sizeof(K)), packs),
+                                   RADIX_TILE_THREADS, sizeof(struct radix_tile_shared<K>)),
                          error, radix_tiles_kernel<K>, move,
                          static_cast<const struct radix_model<K> *>(run.work.models),
                          static_cast<const struct radix_totals *>(run.work.totals), pack_count,
@@ -199,7 +181,7 @@ static bool radix_sort_segments(const struct radix_run<K> &run, const struct rad
     };
     const size_t packs = launch_blocks(run.sort.count, run.plan.aim) + step.segment_count;
     return radix_count_step(run, step, error) &&
-           launch_kernel(radix_launch(run, "radix_pack_kernel", step.segment_count, RADIX_WAYS, 0),
+           launch_kernel(launch_at(run.site, "radix_pack_kernel", step.segment_count, RADIX_WAYS),
                          error, radix_pack_kernel<K>, step.counts, step.segments,
                          static_cast<const struct radix_model<K> *>(run.work.models), run.plan.aim,
                          run.work.totals, run.work.packs, run.work.dense_packs, run.work.ranges) &&
@@ -215,8 +197,8 @@ static bool radix_finish_ranges(const struct radix_run<K> &run, const K *source,
         source, static_cast<K *>(run.sort.items), run.sort.order
     };
     const size_t blocks =
-        radix_resident(run, RADIX_COPY_BLOCKS, launch_blocks(run.sort.count, RADIX_PIECE));
-    return launch_kernel(radix_launch(run, "radix_ranges_kernel", blocks, THREADS_PER_BLOCK, 0),
+        launch_resident(run.site, RADIX_COPY_BLOCKS, launch_blocks(run.sort.count, RADIX_PIECE));
+    return launch_kernel(launch_at(run.site, "radix_ranges_kernel", blocks, THREADS_PER_BLOCK),
                          error, radix_ranges_kernel<K>, move, run.work.totals, run.work.ranges,
                          run.work.open, run.sort.note);
 }
@@ -225,15 +207,10 @@ template <typename K>
 static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run,
                           struct error *error)
 {
-    int multiprocessors = 0;
-    if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
-                                           static_cast<int>(sort.device)),
-                    sort.device, "cudaDeviceGetAttribute", error))
-        return false;
     const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size);
-    *run = {sort, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace),
-            static_cast<unsigned>(multiprocessors), false};
-    return launch_can_be_early(radix_scan_kernel<K>, sort.device, &run->is_early, error);
+    *run = {sort, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace), {}};
+    return launch_site_find(sort.device, sort.stream, &run->site, error) &&
+           launch_can_be_early(radix_scan_kernel<K>, sort.device, &run->site.is_early, error);
 }
 
 /* Makes the whole array one segment, or an empty one if no key is out of place, or it is left to
@@ -247,13 +224,13 @@ static bool radix_start_whole(const struct radix_run<K> &run, bool may_be_ordere
     K *const items = static_cast<K *>(run.sort.items);
     const size_t pieces = std::min<size_t>(radix_order_pieces<K>(count), RADIX_ORDER_ANSWERS);
     const size_t lookers = may_be_ordered && count >= RADIX_ORDER_LEAST
-                               ? radix_resident(run, RADIX_ORDER_BLOCKS, pieces)
+                               ? launch_resident(run.site, RADIX_ORDER_BLOCKS, pieces)
                                : 0;
-    return launch_kernel(radix_launch(run, "radix_order_kernel", lookers, RADIX_ORDER_THREADS, 0),
+    return launch_kernel(launch_at(run.site, "radix_order_kernel", lookers, RADIX_ORDER_THREADS),
                          error, radix_order_kernel<K>, static_cast<const K *>(items), count,
                          run.sort.order, run.work.answers) &&
-           launch_kernel(radix_launch(run, "radix_whole_kernel", std::max<size_t>(lookers, 1),
-                                      RADIX_ORDER_THREADS, 0),
+           launch_kernel(launch_at(run.site, "radix_whole_kernel", std::max<size_t>(lookers, 1),
+                                   RADIX_ORDER_THREADS),
                          error, radix_whole_kernel<K>, items, count,
                          static_cast<const unsigned *>(run.work.answers),
                          static_cast<unsigned>(lookers), !radix_wants_digits(count, sizeof(K)),
@@ -348,7 +325,7 @@ static bool radix_start_round(const struct cuda_sort &sort, size_t count, struct
     };
     for (size_t first = 0; first < count; first += run.plan.segments) {
         const size_t segments = std::min<size_t>(count - first, run.plan.segments);
-        if (!launch_kernel(radix_launch(run, "radix_reopen_kernel", 1, RADIX_SEGMENTS, 0), error,
+        if (!launch_kernel(launch_at(run.site, "radix_reopen_kernel", 1, RADIX_SEGMENTS), error,
                            radix_reopen_kernel<K>,
                            static_cast<const struct radix_open *>(run.work.open + first),
                            static_cast<unsigned>(segments), first == 0, run.work.segments,

@@ -103,16 +103,16 @@ struct top_run {
     struct top_totals *totals;
     struct top_search<K> *search;
     K *sample;
-    size_t resident; /* blocks */
+    struct launch_site site;
 };
 
 template <typename K>
 static struct launch top_launch(const struct top_run<K> &run, const char *name, size_t count,
                                 size_t per_block)
 {
-    const struct launch launch = {name, std::min(run.resident, launch_blocks(count, per_block)),
-                                  TOP_THREADS, run.sort->device, run.sort->stream};
-    return launch;
+    return launch_at(run.site, name,
+                     launch_resident(run.site, TOP_BLOCKS, launch_blocks(count, per_block)),
+                     TOP_THREADS);
 }
 
 template <typename K>
@@ -149,8 +149,8 @@ static bool top_guess_bound(const struct top_run<K> &run, struct error *error)
 {
     const struct cuda_sort *const sort = run.sort;
     const size_t sample_count = (size_t)1 << run.plan.sample_bits;
-    struct launch launch = top_launch(run, "top_sample_kernel", sample_count, TOP_THREADS);
-    launch.blocks = launch_blocks(sample_count, TOP_THREADS);
+    const struct launch launch = launch_at(run.site, "top_sample_kernel",
+                                           launch_blocks(sample_count, TOP_THREADS), TOP_THREADS);
     return launch_kernel(launch, error, top_sample_kernel<K>, static_cast<const K *>(sort->items),
                          sort->count, run.plan.sample_bits, sort->order, run.sample) &&
            top_find_rank(run, static_cast<const K *>(run.sample), sample_count, run.plan.rank,
@@ -221,18 +221,15 @@ template <typename K>
 static bool top_select_width(const struct cuda_sort *sort, size_t top, const struct top_plan &plan,
                              size_t *found, struct error *error)
 {
-    int multiprocessors = 0;
-    if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
-                                           static_cast<int>(sort->device)),
-                    sort->device, "cudaDeviceGetAttribute", error))
+    struct launch_site site;
+    if (!launch_site_find(sort->device, sort->stream, &site, error))
         return false;
     struct top_workspace *const work = static_cast<struct top_workspace *>(sort->workspace);
     static_assert(sizeof(struct top_search<K>) <= sizeof work->search, "the widest key's");
     struct top_search<K> *const search = reinterpret_cast<struct top_search<K> *>(&work->search);
     K *const sample = reinterpret_cast<K *>(work->sample);
-    const size_t resident = static_cast<size_t>(multiprocessors) * TOP_BLOCKS;
     const struct top_run<K> run = {
-        sort, top, plan, &work->totals, search, sample, resident
+        sort, top, plan, &work->totals, search, sample, site
     };
     return top_guess_bound(run, error) && top_gather(run, found, error) &&
            (*found > 0 || top_gather_exactly(run, found, error));
