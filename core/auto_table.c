@@ -24,8 +24,8 @@ const size_t device_class_count = sizeof device_classes / sizeof *device_classes
  * 0.023; key and index 65,536 0.053 0.063, 131,072 0.190 0.066. The other paths are slower, but for
  * bitonic up to 1024 keys of 4 bytes and less: 0.0051 for 0.0059. `scripts/auto_table.py ROWS.json`
  * prints the rows of a class from a measurement of all widths. No other GPU was measured: `gpu` has
- * nearly the same rows, but for 16-byte items, for which radix takes 154 KiB, and `gpu-small` the
- * one that it has room for.
+ * nearly the same rows, but for 16-byte items, for which radix takes 154 KiB, and `gpu-small` those
+ * that it has room for: tiles of segmented-merge take 66 KiB with 16-byte items.
  */
 const struct auto_row auto_rows[] = {
     {"gpu-large", 16, (size_t)1 << 16, "segmented-merge", 1024},
@@ -40,6 +40,7 @@ const struct auto_row auto_rows[] = {
     {"gpu", 0, (size_t)1 << 16, "segmented-merge", 2048},
     {"gpu", 16, SIZE_MAX, "segmented-merge", 2048},
     {"gpu", 0, SIZE_MAX, "radix", 4096},
+    {"gpu-small", 16, SIZE_MAX, "heap", 2048},
     {"gpu-small", 0, SIZE_MAX, "segmented-merge", 2048},
     {"cpu", 0, SIZE_MAX, "radix", 0},
 };

@@ -3,6 +3,8 @@
 
 #include "cuda/cuda_check.h"
 
+#include <algorithm>
+#include <iterator>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,30 @@ static void show_first_device(void)
     free(first);
 }
 
+/* The least compute capability that this program was compiled for: 80 is 8.0. Neither code nor PTX
+ * that was made for it runs on an older device. */
+static int built_for(void)
+{
+    static const int built[] = {__CUDA_ARCH_LIST__}; /* the compiler's: 800 is 8.0 */
+    return *std::min_element(std::begin(built), std::end(built)) / 10;
+}
+
+static bool device_is_new_enough(unsigned device, struct error *error)
+{
+    const int number = static_cast<int>(device), least = built_for();
+    int major = 0, minor = 0;
+    if (!cuda_check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, number),
+                    device, "cudaDeviceGetAttribute", error) ||
+        !cuda_check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, number),
+                    device, "cudaDeviceGetAttribute", error))
+        return false;
+    return 10 * major + minor >= least ||
+           error_set(error,
+                     "device %u has compute capability %d.%d; this program was built for %d.%d "
+                     "and newer (NVCC_GENCODE of make)",
+                     device, major, minor, least / 10, least % 10);
+}
+
 bool cuda_device_find(unsigned device, struct error *error)
 {
     int found = 0;
@@ -43,7 +69,7 @@ bool cuda_device_find(unsigned device, struct error *error)
         return false;
     if (device >= static_cast<unsigned>(found))
         return error_set(error, "no device %u: %d found", device, found);
-    return true;
+    return device_is_new_enough(device, error);
 }
 
 bool cuda_device_is_possible(void)

@@ -4,8 +4,9 @@
 
 #include "core/backend.h"
 
-/* Fails, with the reason, unless the machine has a driver and the device. Without a driver it is
- * the first call to fail, and nothing has been loaded. */
+/* Fails, with the reason, unless the machine has a driver and the device, and that is no older than
+ * what this program was compiled for. Without a driver it is the first call to fail, and nothing
+ * has been loaded. */
 bool cuda_device_find(unsigned device, struct error *error);
 
 /* As struct backend's: true if the machine has a driver. */

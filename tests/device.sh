@@ -105,6 +105,32 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
         env CUDA_VISIBLE_DEVICES= SIMT_DEVICES=4 "$GPUSORT" --device=gpu --format=raw --type=f64 \
         -o "$target" f64.1.little.in.raw
 fi
+# A device that lacks what the code wants. (Only the stand-in can be another one.)
+if grep -q SIMT_FAIL "$GPUSORT"; then
+    refused 'a device older than what was compiled' \
+        'device 0 has compute capability 7.5; this program was built for 9.0 and newer' -- \
+        env SIMT_CAPABILITY=75 "$GPUSORT" --device=gpu --format=raw --type=f64 -o "$target" \
+        f64.3001.little.in.raw
+    # 16-byte items: a tile of radix has 154 KiB.
+    refused 'a path that the device has too little shared memory for' \
+        'bytes of shared memory, and the device has 101376; choose another path' -- \
+        env SIMT_SHARED_BYTES=101376 "$GPUSORT" --device=gpu -a radix --argsort --format=raw \
+        --type=f64 -o "$target" "f64.$large.little.in.raw"
+    # What auto chooses has room: as of devices of compute capability 8.6 and 7.5.
+    for type in u8 i16 f32 f64; do keys $type 70001; done
+    gpusort --device=cpu --argsort --format=raw --type=f64 -o indices f64.70001.little.in.raw
+    for bytes in 101376 65536; do
+        export SIMT_SHARED_BYTES=$bytes
+        for type in u8 i16 f32 f64; do
+            ok_writes "auto with $bytes bytes of shared memory a block: $type" \
+                "$type.70001.little.up.raw" -- \
+                --device=gpu --format=raw --type=$type "$type.70001.little.in.raw"
+        done
+        ok_writes "auto with $bytes bytes of shared memory a block: indices" indices -- \
+            --device=gpu --argsort --format=raw --type=f64 f64.70001.little.in.raw
+    done
+    unset SIMT_SHARED_BYTES
+fi
 refused 'a tile size that the path does not have' '300' -- \
     gpusort --device=gpu -a bitonic:300 --format=raw --type=f64 -o "$target" f64.1.little.in.raw
 

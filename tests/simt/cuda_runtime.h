@@ -14,6 +14,9 @@
  *   SIMT_STREAMS=lazy|eager                 lazy, the default: work given to a stream is done as
  *                                           late as the rules allow, so that a missing wait shows
  *   SIMT_MEMORY_BYTES=N                     the device's memory; the default is 4 GiB
+ *   SIMT_CAPABILITY=N                       its compute capability: 80 is 8.0; the default is 90
+ *   SIMT_SHARED_BYTES=N                     what a block may have of shared memory if it asks; the
+ *                                           default is 227 KiB
  *   SIMT_FAIL=NAME:K[:ERROR][,...]          the K-th call of the API function NAME fails, with that
  *                                           error; after cudaErrorLaunchFailure all others do, too.
  *                                           kernel:K: it is not the call that fails, but the kernel
@@ -33,6 +36,7 @@
 #include <utility>
 
 #define CUDART_VERSION 13000
+#define __CUDA_ARCH_LIST__ 900 /* what nvcc was told to compile for */
 
 /* ---- errors ---- */
 

@@ -29,12 +29,29 @@ namespace
 
 constexpr unsigned char poison = 0xa5;
 constexpr size_t default_memory_bytes = (size_t)4 << 30, device_alignment = 256;
-constexpr int max_shared_bytes = 48 * 1024, max_shared_optin_bytes = 227 * 1024;
+constexpr int max_shared_bytes = 48 * 1024;
 constexpr int shared_bytes_per_multiprocessor = 228 * 1024, reserved_shared_bytes = 1024;
 constexpr int max_block_threads = 1024, max_resident_threads = 2048, max_resident_blocks = 32;
 
 /* Few and small, so that small inputs already fill the device and overflow its cache. */
 constexpr int multiprocessors = 4, l2_cache_bytes = 1 << 20;
+
+/* What the environment says of the device, or the default. */
+size_t number_from(const char *name, size_t otherwise)
+{
+    const char *const text = getenv(name);
+    return text == nullptr ? otherwise : strtoull(text, nullptr, 10);
+}
+
+int capability()
+{
+    return static_cast<int>(number_from("SIMT_CAPABILITY", 90));
+}
+
+int max_shared_optin_bytes()
+{
+    return static_cast<int>(number_from("SIMT_SHARED_BYTES", 227 * 1024));
+}
 
 std::recursive_mutex device_lock;
 thread_local cudaError_t last_error = cudaSuccess;
@@ -181,8 +198,7 @@ size_t device_bytes_used = 0;
 
 size_t device_bytes_total()
 {
-    const char *text = getenv("SIMT_MEMORY_BYTES");
-    return text == nullptr ? default_memory_bytes : strtoull(text, nullptr, 10);
+    return number_from("SIMT_MEMORY_BYTES", default_memory_bytes);
 }
 
 /* ---- streams ---- */
@@ -423,12 +439,12 @@ const std::map<cudaDeviceAttr, int> attributes = {
     {cudaDevAttrGlobalMemoryBusWidth, 64},
     {cudaDevAttrL2CacheSize, l2_cache_bytes},
     {cudaDevAttrMaxThreadsPerMultiProcessor, max_resident_threads},
-    {cudaDevAttrComputeCapabilityMajor, 9},
-    {cudaDevAttrComputeCapabilityMinor, 0},
+    {cudaDevAttrComputeCapabilityMajor, capability() / 10},
+    {cudaDevAttrComputeCapabilityMinor, capability() % 10},
     {cudaDevAttrMaxSharedMemoryPerMultiprocessor, shared_bytes_per_multiprocessor},
     {cudaDevAttrMaxRegistersPerMultiprocessor, 64 * 1024},
     {cudaDevAttrCooperativeLaunch, 0},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, max_shared_optin_bytes},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, max_shared_optin_bytes()},
     {cudaDevAttrMaxBlocksPerMultiprocessor, max_resident_blocks},
     {cudaDevAttrReservedSharedMemoryPerBlock, reserved_shared_bytes},
     {cudaDevAttrMemoryPoolsSupported, 1}};
@@ -493,7 +509,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         snprintf(properties->name, sizeof(properties->name), "SIMT stand-in");
         properties->totalGlobalMem = device_bytes_total();
         properties->sharedMemPerBlock = max_shared_bytes;
-        properties->sharedMemPerBlockOptin = max_shared_optin_bytes;
+        properties->sharedMemPerBlockOptin = (size_t)max_shared_optin_bytes();
         properties->sharedMemPerMultiprocessor = shared_bytes_per_multiprocessor;
         properties->reservedSharedMemPerBlock = reserved_shared_bytes;
         properties->totalConstMem = 64 * 1024;
@@ -506,7 +522,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         properties->maxThreadsDim[2] = 64;
         properties->maxGridSize[0] = 0x7fffffff;
         properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-        properties->major = 9;
+        properties->major = capability() / 10;
+        properties->minor = capability() % 10;
         properties->multiProcessorCount = multiprocessors;
         properties->l2CacheSize = l2_cache_bytes;
         properties->memoryBusWidth = 64;
@@ -901,7 +918,7 @@ cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel)
     if (kernel == nullptr)
         return cudaErrorInvalidDeviceFunction;
     if (!is_valid_grid(config.gridDim, config.blockDim) ||
-        config.dynamicSmemBytes > (size_t)max_shared_optin_bytes)
+        config.dynamicSmemBytes > (size_t)max_shared_optin_bytes())
         return cudaErrorInvalidConfiguration;
     if (config.dynamicSmemBytes > (size_t)shared_limit(kernel))
         return cudaErrorInvalidValue;
@@ -943,7 +960,7 @@ cudaError_t simt_function_set_attribute(const void *kernel, cudaFuncAttribute at
         if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
             return value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
         if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
-            value > max_shared_optin_bytes)
+            value > max_shared_optin_bytes())
             return cudaErrorInvalidValue;
         shared_bytes_allowed[kernel] = value;
         return cudaSuccess;
