@@ -35,8 +35,6 @@ struct engine {
     size_t batch;    /* items that there is room for; 0: for all */
     size_t capacity; /* items that the memory of a sort that was done has room for; 0: none was */
     size_t taken;    /* items taken so far */
-    bool is_giving;
-    struct staging_output output;
     struct engine_times times;
 };
 
@@ -244,10 +242,9 @@ static bool engine_restart(struct engine *engine, const struct sort_spec *spec)
             path->workspace_bytes(engine->capacity, spec->tile_size, spec->item_bytes))
         return false;
     store_restart(store, engine->capacity, most);
+    staging_restart(&engine->staging);
     engine->spec = *spec;
     engine->taken = 0;
-    engine->is_giving = false;
-    engine->output = {};
     return true;
 }
 
@@ -346,20 +343,14 @@ static const void *engine_place(struct engine *engine, size_t begin, size_t end,
 
 static bool engine_give(struct engine *engine, struct chunk *chunk, struct error *error)
 {
-    if (!engine->is_giving) {
-        engine->is_giving = true;
-        engine->output.count = sort_spec_given(&engine->spec, engine->store.count);
-        engine->output.place = engine_place;
-        engine->output.engine = engine;
-        if (!staging_begin_output(&engine->staging, &engine->output, error))
-            return false;
-    }
-    return staging_give(&engine->staging, &engine->output, chunk, error);
+    const struct staging_output output = {sort_spec_given(&engine->spec, engine->store.count),
+                                          engine_place, engine};
+    return staging_give(&engine->staging, &output, chunk, error);
 }
 
 static bool engine_take_back(struct engine *engine, struct chunk chunk, struct error *error)
 {
-    return staging_take_back(&engine->staging, &engine->output, chunk, error);
+    return staging_take_back(&engine->staging, chunk, error);
 }
 
 static void engine_get_times(const struct engine *engine, struct engine_times *times)

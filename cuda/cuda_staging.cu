@@ -153,11 +153,11 @@ static size_t queue_pop(struct staging_queue *queue)
 }
 
 /* Starts to copy the next items into an idle slot; nothing is left to do at the end. */
-static bool start_copy(struct staging *staging, struct staging_output *output, size_t i,
-                       struct error *error)
+static bool start_copy(struct staging *staging, size_t i, struct error *error)
 {
+    const struct staging_output *const output = &staging->output;
     struct staging_slot *const slot = &staging->slots[i];
-    const size_t begin = output->next;
+    const size_t begin = staging->next;
     const size_t count = std::min(output->count - begin, staging->slot_bytes / staging->item_bytes);
     if (count == 0)
         return true;
@@ -168,42 +168,51 @@ static bool start_copy(struct staging *staging, struct staging_output *output, s
                             cudaMemcpyDeviceToHost, error))
         return false;
     slot->count = count;
-    output->next += count;
-    queue_push(&output->copies, i);
+    staging->next += count;
+    queue_push(&staging->copies, i);
     return true;
 }
 
-bool staging_begin_output(struct staging *staging, struct staging_output *output,
-                          struct error *error)
+static bool start_copies(struct staging *staging, const struct staging_output *output,
+                         struct error *error)
 {
-    if (!cuda_device_use(staging->device, error))
-        return false;
+    staging->is_giving = true;
+    staging->output = *output;
     for (size_t i = 0; i < STAGING_SLOTS; i++)
-        if (!start_copy(staging, output, i, error))
+        if (!start_copy(staging, i, error))
             return false;
     return true;
 }
 
-bool staging_give(struct staging *staging, struct staging_output *output, struct chunk *chunk,
+bool staging_give(struct staging *staging, const struct staging_output *output, struct chunk *chunk,
                   struct error *error)
 {
     *chunk = {};
-    if (output->copies.count == 0)
-        return output->next == output->count ||
+    if (!cuda_device_use(staging->device, error) ||
+        (!staging->is_giving && !start_copies(staging, output, error)))
+        return false;
+    if (staging->copies.count == 0)
+        return staging->next == staging->output.count ||
                error_set(error, "device %u: all chunks are with the caller", staging->device);
-    const size_t i = queue_pop(&output->copies);
+    const size_t i = queue_pop(&staging->copies);
     struct staging_slot *const slot = &staging->slots[i];
-    if (!cuda_device_use(staging->device, error) || !slot_wait(staging, slot, error))
+    if (!slot_wait(staging, slot, error))
         return false;
     *chunk = {slot->memory, slot->count, slot->count, i};
     return true;
 }
 
-bool staging_take_back(struct staging *staging, struct staging_output *output, struct chunk chunk,
-                       struct error *error)
+bool staging_take_back(struct staging *staging, struct chunk chunk, struct error *error)
 {
     if (!chunk.items)
         return true; /* the empty chunk at the end has no slot */
-    return cuda_device_use(staging->device, error) &&
-           start_copy(staging, output, chunk.slot, error);
+    return cuda_device_use(staging->device, error) && start_copy(staging, chunk.slot, error);
+}
+
+void staging_restart(struct staging *staging)
+{
+    staging->is_giving = false;
+    staging->output = {};
+    staging->next = 0;
+    staging->copies = {};
 }

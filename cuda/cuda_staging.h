@@ -45,8 +45,6 @@ struct staging_output {
      * failure. */
     const void *(*place)(struct engine *engine, size_t begin, size_t end, struct error *error);
     struct engine *engine;
-    size_t next; /* item that the next copy starts with */
-    struct staging_queue copies;
 };
 
 struct staging {
@@ -59,6 +57,10 @@ struct staging {
     struct engine_times *times; /* start, upload and download are added to */
     size_t upload_slot;         /* of the chunk lent next, or now */
     size_t lent;                /* items of room in the chunk that the caller has */
+    bool is_giving;
+    struct staging_output output; /* if it is giving, as is what follows */
+    size_t next;                  /* item that the next copy starts with */
+    struct staging_queue copies;
 };
 
 /* The size of slots, of which all but the last are filled, for so many items or more. */
@@ -77,14 +79,15 @@ bool staging_take(struct staging *staging, struct chunk chunk, void *to, struct 
 /* Waits for all copies that were started. */
 bool staging_finish_uploads(struct staging *staging, struct error *error);
 
-/* The next items of the output, of which nothing was given before, and the slot back, as struct
- * engine_functions has it. */
-bool staging_begin_output(struct staging *staging, struct staging_output *output,
-                          struct error *error);
-bool staging_give(struct staging *staging, struct staging_output *output, struct chunk *chunk,
+/* The next items of the output, as struct engine_functions has it. The first call starts as many
+ * copies as there are slots; it comes when all uploads are done, and says the output for all calls
+ * until staging_restart. */
+bool staging_give(struct staging *staging, const struct staging_output *output, struct chunk *chunk,
                   struct error *error);
-bool staging_take_back(struct staging *staging, struct staging_output *output, struct chunk chunk,
-                       struct error *error);
+bool staging_take_back(struct staging *staging, struct chunk chunk, struct error *error);
+
+/* All has been given and taken back: there may be uploads again, and then another output. */
+void staging_restart(struct staging *staging);
 
 /* Frees all. No copy may be on its way any more. */
 void staging_close(struct staging *staging);

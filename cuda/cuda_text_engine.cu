@@ -54,8 +54,6 @@ struct text_engine {
     void *workspace;
     size_t workspace_bytes;
     struct cuda_gather gather;
-    bool is_giving;
-    struct staging_output output;
     struct engine_times times;
 };
 
@@ -397,15 +395,8 @@ static const void *text_place(struct engine *opaque, size_t begin, size_t end, s
 static bool text_give(struct engine *opaque, struct chunk *chunk, struct error *error)
 {
     struct text_engine *const engine = text_engine_of(opaque);
-    if (!engine->is_giving) {
-        engine->is_giving = true;
-        engine->output.count = engine->gather.bytes;
-        engine->output.place = text_place;
-        engine->output.engine = opaque;
-        if (!staging_begin_output(&engine->staging, &engine->output, error))
-            return false;
-    }
-    if (!staging_give(&engine->staging, &engine->output, chunk, error))
+    const struct staging_output output = {engine->gather.bytes, text_place, opaque};
+    if (!staging_give(&engine->staging, &output, chunk, error))
         return false;
     return chunk->count > 0 || engine->gather.bytes == 0 ||
            cuda_gather_finish_check(&engine->gather, &engine->times.proof, error);
@@ -413,8 +404,7 @@ static bool text_give(struct engine *opaque, struct chunk *chunk, struct error *
 
 static bool text_take_back(struct engine *opaque, struct chunk chunk, struct error *error)
 {
-    struct text_engine *const engine = text_engine_of(opaque);
-    return staging_take_back(&engine->staging, &engine->output, chunk, error);
+    return staging_take_back(&text_engine_of(opaque)->staging, chunk, error);
 }
 
 static void text_get_times(const struct engine *opaque, struct engine_times *times)
