@@ -137,7 +137,7 @@ __device__ __forceinline__ unsigned block_tile_count(size_t count)
     return left < TILE ? static_cast<unsigned>(left) : TILE;
 }
 
-/* All stages up to k = TILE. */
+/* All stages up to k = TILE: sorted tiles, in place. A block a tile. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     bitonic_tile_sort_kernel(K *items, size_t count, struct key_order encoding,
@@ -156,8 +156,8 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     block_store_bitonic<K, TILE>(tile, own, in_tile, decoding);
 }
 
-/* The last log2 TILE steps of a stage with k > TILE. The first of them work on striped keys as they
- * come from memory. */
+/* The last log2 TILE steps of a stage with k > TILE, in place. A block a tile. The first of them
+ * work on striped keys as they come from memory. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     bitonic_tile_merge_kernel(K *items, size_t count, struct key_order decoding)
@@ -175,7 +175,8 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     block_store_bitonic<K, TILE>(tile, own, in_tile, decoding);
 }
 
-/* Fused steps with strides larger than a tile. */
+/* Fused steps with strides larger than a tile, in place. A thread for the keys that they connect.
+ */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     bitonic_outer_kernel(K *items, size_t count, struct bitonic_steps steps)

@@ -295,6 +295,7 @@ struct column_merge_block {
 
 /* ---- the path ---- */
 
+/* source -> target, which may be the source: sorted tiles. A block a tile. */
 template <typename K, unsigned TILE, typename Merge>
 __global__ void __launch_bounds__(block_threads<TILE>())
     column_sort_kernel(const K *source, K *target, size_t count, struct key_order encoding,

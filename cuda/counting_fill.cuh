@@ -129,7 +129,7 @@ __device__ __forceinline__ union key_word<K> warp_make_word(const struct countin
     return word;
 }
 
-/* Each warp writes so many rows. */
+/* runs -> target[0..count). Each warp writes so many rows. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     counting_fill_kernel(const struct counting_runs<K> *__restrict__ runs, K *target, size_t count,

@@ -60,7 +60,7 @@ __device__ __forceinline__ size_t direct_tile_first(const struct run_list &list,
     return (turn % 2 ? pair.b : pair.a) + turn / 2 * TILE;
 }
 
-/* ranks[t]: the rank of the first key of tile t in its partner run. */
+/* ranks[t]: the rank of the first key of tile t in its partner run. A thread a tile. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     rank_tiles_kernel(const K *source, struct run_list list, size_t *ranks)
@@ -102,6 +102,7 @@ __device__ __forceinline__ void block_place_keys(const K *own, const struct dire
     }
 }
 
+/* A round, source -> target, with what rank_tiles_kernel has found. A block a tile. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     direct_merge_kernel(const K *__restrict__ source, K *__restrict__ target, struct run_list list,

@@ -78,7 +78,7 @@ __device__ __forceinline__ void block_add_sums(struct gather_sums sums,
 }
 
 /* The first line, counted from 1, whose key is less than that of the one before it, is totals[2] at
- * most. */
+ * most. A thread a line. */
 static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     gather_order_kernel(const struct key_index *items, uint64_t count, uint64_t *totals)
 {

@@ -148,6 +148,7 @@ __device__ __forceinline__ void block_heap_sort(K (&keys)[KEYS_PER_THREAD], K *t
     __syncwarp();
 }
 
+/* source -> target, which may be the source: sorted tiles. A block a tile. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     heap_sort_kernel(const K *source, K *target, size_t count, struct key_order encoding,

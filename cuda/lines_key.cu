@@ -71,6 +71,7 @@ __device__ __forceinline__ bool thread_has_first_line(size_t tile)
     return tile == 0 && threadIdx.x == 0;
 }
 
+/* lines[tile]: how many lines start in it. A block a tile. */
 __global__ void __launch_bounds__(LINES_THREADS)
     lines_count_kernel(const struct cuda_text text, uint64_t *lines)
 {
@@ -160,6 +161,8 @@ __device__ __forceinline__ struct key_index thread_last_item(const struct cuda_t
                                   end - begin, end == limit, begin);
 }
 
+/* The items of the lines that start in a tile, and in flagged_before[tile] how many of them are
+ * flagged. A block a tile. */
 template <enum line_kind KIND>
 __global__ void __launch_bounds__(LINES_THREADS, LINES_KEY_BLOCKS)
     lines_key_kernel(const struct cuda_text text, const struct lines_tiles tiles,
@@ -194,7 +197,7 @@ __global__ void __launch_bounds__(LINES_THREADS, LINES_KEY_BLOCKS)
 
 /* The tile's flagged items that are among the ones asked for. Those before `first` are flagged no
  * more, so that the tile's first flagged one is the first that is asked for, if that is not of a
- * tile before. */
+ * tile before. A block a tile. */
 __global__ void __launch_bounds__(LINES_THREADS)
     lines_take_kernel(const struct lines_tiles tiles, const struct key_index *items, uint64_t first,
                       const struct cuda_flagged taken)
@@ -224,6 +227,7 @@ __global__ void __launch_bounds__(LINES_THREADS)
     }
 }
 
+/* items[taken.lines[i]] = taken.items[i], i < count. A thread each. */
 __global__ void __launch_bounds__(LINES_THREADS)
     lines_put_kernel(const struct cuda_flagged taken, size_t count, struct key_index *items)
 {

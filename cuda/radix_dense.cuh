@@ -237,9 +237,9 @@ __device__ __forceinline__ bool block_sort_many_values(struct radix_dense_shared
     return true;
 }
 
-/* Sorts the dense packs; those that it cannot sort go to the other packs. A block has all its
- * barriers between the counts of a pack and its keys: while one warp writes these, another counts
- * the next pack, with counters that are clear by then. */
+/* Sorts the dense packs; those that it cannot sort go to the other packs. Any number of blocks. A
+ * block has all its barriers between the counts of a pack and its keys: while one warp writes
+ * these, another counts the next pack, with counters that are clear by then. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_DENSE_THREADS, radix_dense_blocks(sizeof(K)))
     radix_dense_kernel(struct radix_move<K> move, struct radix_totals *totals,

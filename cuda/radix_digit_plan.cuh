@@ -200,7 +200,8 @@ __device__ __forceinline__ void thread_count_key(unsigned *columns, const struct
 }
 
 /* plan->counts, which are 0, and whether indices are not what they are taken for, which shows soon.
- * An empty segment of all says that nothing is to be done. */
+ * An empty segment of all says that nothing is to be done. Any number of blocks;
+ * RADIX_DIGIT_COLUMN_BYTES of dynamic shared memory. */
 template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_BLOCKS)
     radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,

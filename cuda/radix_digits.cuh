@@ -393,6 +393,8 @@ __device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K
     block_write_words(shared, target, tile, digit_of, plan->first_index, pass.order);
 }
 
+/* A pass over a portion; nothing, if the plan has fewer passes. A block a tile; a struct
+ * radix_digit_shared of dynamic shared memory. */
 template <typename K, typename Count>
 __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     radix_digit_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
@@ -417,7 +419,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     block_sort_digit(pass, plan, shared, [=](W word) { return thread_digit(word, shift); });
 }
 
-/* scratch -> items, after an odd number of passes. */
+/* scratch -> items, after an odd number of passes. Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     radix_digit_copy_kernel(const K *__restrict__ scratch, K *__restrict__ items, size_t count,

@@ -255,7 +255,8 @@ __device__ __forceinline__ bool block_sort_items(struct radix_item_shared &share
     return true;
 }
 
-/* Those packs that it cannot sort go to left[]. */
+/* Sorts the packs from move.source to move.target; those that it cannot sort go to left[]. Any
+ * number of blocks; a struct radix_item_shared of dynamic shared memory. */
 __global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_ITEM_BLOCKS)
     radix_items_kernel(struct radix_move<key_u128> move, const struct radix_model<key_u128> *models,
                        struct radix_totals *totals, const struct radix_pack *packs,

@@ -186,10 +186,11 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree,
 
 static_assert(LEARN_THREADS == RADIX_CODE_THREADS, "blocks of one kernel");
 
-/* Makes the model of each segment, and clears the segment's counts. A block for each segment. If it
- * CHOOSES, the segment is the whole array, and keys that are better sorted digit by digit are not
- * learned: it is made empty, and the totals say why. One block more, of 8 bytes and of items,
- * meanwhile finds the code for these digits. */
+/* Makes the model of each segment, and clears the segment's counts. A block for each segment; a
+ * struct radix_learn_shared of dynamic shared memory. If it CHOOSES, the segment is the whole
+ * array, and keys that are better sorted digit by digit are not learned: it is made empty, and the
+ * totals say why. One block more, of 8 bytes and of items, meanwhile finds the code for these
+ * digits, in a struct radix_code_shared. */
 template <typename K, bool CHOOSES>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, struct radix_segments *segments, size_t bucket_keys,

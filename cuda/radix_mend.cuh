@@ -385,7 +385,8 @@ __device__ __forceinline__ void block_mend_tile(const struct radix_mend_task<K> 
         block_mend_part(task, tile, part);
 }
 
-/* The last block to be done notes how many runs are open, or that all is to be sorted anew. */
+/* Mends all runs that are not too long. The last block to be done notes how many are open, or that
+ * all is to be sorted anew. Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_MEND_THREADS, RADIX_MEND_BLOCKS)
     radix_mend_kernel(struct radix_mend_task<K> task)

@@ -115,7 +115,8 @@ __device__ __forceinline__ unsigned block_seen(unsigned seen)
     return (rises ? RADIX_RISES : 0) | (falls ? RADIX_FALLS : 0) | (no_index ? RADIX_NO_INDEX : 0);
 }
 
-/* answers[block]: what the block saw, of all neighbours in its share unless that is disorder. */
+/* answers[block]: what the block saw, of all neighbours in its share unless that is disorder. Up to
+ * RADIX_ORDER_ANSWERS blocks. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_ORDER_THREADS, RADIX_ORDER_BLOCKS)
     radix_order_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
@@ -160,9 +161,9 @@ __device__ __forceinline__ void block_turn_round(K *items, size_t count)
     }
 }
 
-/* Makes the whole array one segment, or an empty one if it is in order, for which it may have to
- * be turned round, or if it has the choice of another way, and takes that; and clears the totals.
- * With no answers, nobody has looked. */
+/* Makes the whole array one segment, or an empty one if it is in order, for which it may have to be
+ * turned round, or if it has the choice of another way, and takes that; and clears the totals. With
+ * no answers, nobody has looked. Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_ORDER_THREADS)
     radix_whole_kernel(K *items, size_t count, const unsigned *answers, unsigned answer_count,

@@ -162,7 +162,8 @@ __device__ __forceinline__ void block_flush_counts(unsigned *counters, radix_cou
     }
 }
 
-/* counts[segment][bucket] += the keys in it. The counters are handed over where a segment ends. */
+/* counts[segment][bucket] += the keys in it. The counters are handed over where a segment ends. Any
+ * number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
     radix_count_kernel(const K *__restrict__ source, const struct radix_segments *segments,
@@ -265,7 +266,8 @@ __device__ __forceinline__ void block_scatter_tile(const struct radix_partition_
     }
 }
 
-/* cursors[segment][bucket]: where the next such key goes. */
+/* source -> target, encoded, in order of buckets. cursors[segment][bucket]: where the next such key
+ * goes. Any number of blocks; a struct radix_partition_shared of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCKS)
     radix_partition_kernel(const K *__restrict__ source, K *__restrict__ target,

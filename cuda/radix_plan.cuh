@@ -31,7 +31,9 @@ static unsigned radix_segments_at_most(size_t count)
 }
 
 /* Thin buckets make packs that are even. Where two partitions cannot make so many, a bucket is a
- * pack; those that are larger still are parted once more. */
+ * pack, fat, but with room in a tile for half as many keys again as it is meant to have; those that
+ * are larger still are parted once more. One partition does while its buckets are three quarters of
+ * that. */
 template <typename K>
 static struct radix_plan radix_plan_make(size_t count, size_t tile_size)
 {

@@ -79,7 +79,8 @@ __device__ __forceinline__ void warp_mark_spans(K *tile, const struct radix_bin_
     }
 }
 
-/* Marks all bins to be cut, the warps in turns. Ends with a barrier. */
+/* Marks all bins to be cut, the warps in turns: four bins at a time while each has no more than 16
+ * items a lane. Ends with a barrier. */
 template <typename K>
 __device__ __attribute__((noinline)) void block_mark_spans(const unsigned *bins, unsigned count,
                                                            K *tile)

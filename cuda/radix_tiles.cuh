@@ -302,6 +302,8 @@ __device__ __forceinline__ void thread_mark_ranges(const struct radix_totals *to
         ranges[i].key = source[ranges[i].first];
 }
 
+/* Sorts the packs from move.source to move.target, and marks the ranges. Any number of blocks; a
+ * struct radix_tile_shared of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K)))
     radix_tiles_kernel(struct radix_move<K> move, const struct radix_model<K> *models,
@@ -366,7 +368,8 @@ __device__ __forceinline__ unsigned thread_find_range(const struct radix_range<K
     return from;
 }
 
-/* Copies the ranges, decoded, lists those that hold different keys, and notes their number. */
+/* Copies the ranges, decoded, lists those that hold different keys, and notes their number. Any
+ * number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     radix_ranges_kernel(struct radix_move<K> move, struct radix_totals *totals,

@@ -127,6 +127,7 @@ __device__ __forceinline__ unsigned thread_rank_windows(const struct rank_merge_
     return sum;
 }
 
+/* A round, source -> target. A block for as many keys as it has threads, all of one run. */
 template <typename K>
 __global__ void __launch_bounds__(rank_merge_threads(sizeof(K)))
     rank_merge_kernel(const K *source, K *target, struct run_list list, struct key_order decoding)

@@ -69,6 +69,7 @@ __device__ __forceinline__ void block_stream_tile(const K *source, size_t count,
     __syncthreads();
 }
 
+/* source -> target, sorted. A block a tile; one that is alone may have its source for target. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     rank_sort_kernel(const K *source, K *target, size_t count, struct key_order order)

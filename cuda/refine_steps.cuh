@@ -8,7 +8,7 @@
 
 /* ---- rounds ---- */
 
-/* Chosen items, to be sorted by word 0 of their lines. */
+/* Chosen items, to be sorted by word 0 of their lines. A warp a tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_load_kernel(struct refine_view view, struct refine_marks marks, size_t tiles,
                        struct key_index *target, unsigned *positions)
@@ -27,7 +27,7 @@ struct refine_round {
     unsigned *positions;
 };
 
-/* The chosen items of a round that is sorted, to be sorted by their next word. */
+/* The chosen items of a round that is sorted, to be sorted by their next word. A warp a tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_reload_kernel(struct refine_view view, struct refine_marks marks, size_t tiles,
                          const unsigned *positions, struct refine_round next)
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     });
 }
 
-/* A round that is sorted puts its lines where they belong. */
+/* A round that is sorted puts its lines where they belong. A thread an item. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_place_kernel(struct refine_round round, size_t count, struct key_index *items)
 {
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
         items[round.positions[i]].index = round.items[i].index & REFINE_PLACE_MASK;
 }
 
-/* The positions of a round's chosen items are the host's. */
+/* The positions of a round's chosen items are the host's. A thread an item. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_leave_kernel(const unsigned *chosen, const unsigned *positions, size_t count,
                         unsigned *host)
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 /* ---- the host's ---- */
 
-/* The device's runs are the host's. */
+/* The device's runs are the host's. A thread a word of marks. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_leave_all_kernel(struct refine_marks marks, size_t words)
 {
@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
         marks.host[word] |= marks.device[word];
 }
 
+/* target: the chosen items, one behind the other. A warp a tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_gather_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles,
                          const struct key_index *items, struct key_index *target)
@@ -80,6 +81,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
                       [&](size_t i, unsigned slot, unsigned) { target[slot] = items[i]; });
 }
 
+/* Chosen items get the indices that are there, one behind the other. A warp a tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_scatter_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles,
                           const struct key_index *source, struct key_index *items)
@@ -92,7 +94,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 /* ---- unique ---- */
 
 /* marks.device, of no use here, becomes what is kept: the first items of runs that are not the
- * host's. */
+ * host's. A thread a word of marks. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_keep_kernel(struct refine_marks marks, size_t count)
 {
@@ -118,7 +120,8 @@ __device__ __forceinline__ size_t thread_count_below(const struct key_index *ite
     return low;
 }
 
-/* What the host has kept of each run goes to the front of the run, and is kept. */
+/* What the host has kept of each run goes to the front of the run, and is kept. A thread an item.
+ */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_keep_hosts_kernel(const struct key_index *source, size_t source_count,
                              struct key_index *items, size_t count, unsigned *kept)

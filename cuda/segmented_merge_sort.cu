@@ -84,7 +84,8 @@ merge_part_at(const struct run_list &list, const struct merge_cut &cut, unsigned
     return part;
 }
 
-/* splits[p << ways_bits | k]: how many keys of way k of its group go before part p. */
+/* splits[p << ways_bits | k]: how many keys of way k of its group go before part p. A thread a
+ * part. */
 template <typename K>
 __global__ void __launch_bounds__(MERGE_SELECT_THREADS)
     merge_select_kernel(const K *__restrict__ source, struct run_list list, struct merge_cut cut,
@@ -220,6 +221,8 @@ __device__ __forceinline__ void block_merge_level(unsigned level, bool is_last,
     __syncthreads();
 }
 
+/* A round, source -> target, with what merge_select_kernel has found. A block a part; a struct
+ * merge_shared of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
     merge_parts_kernel(const K *__restrict__ source, K *__restrict__ target, struct run_list list,

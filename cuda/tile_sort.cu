@@ -72,6 +72,8 @@ __device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
     thread_row_merge(keys, threadIdx.x % 2 == 1, tile, threadIdx.x * ROW<K>);
 }
 
+/* source -> target, which may be the source: sorted tiles. A block for one or several; a struct
+ * tile_sort_shared of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(K)))
     tile_sort_kernel(struct tile_sort_job<K> job)

@@ -111,7 +111,7 @@ __device__ __forceinline__ size_t top_stride_begin(size_t count, unsigned bits, 
 }
 
 /* Each of 2^bits strides of the input gives one key, at a place that looks like chance but is the
- * same in every run. */
+ * same in every run. A thread a stride. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_sample_kernel(const K *source, size_t count, unsigned bits, struct key_order encoding,
@@ -158,7 +158,7 @@ __device__ __forceinline__ void block_find_value(struct top_search<K> *search,
 }
 
 /* Counts the values of the digit among the keys that share the digits found so far; the last block
- * to finish finds the next one. */
+ * to finish finds the next one. Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_digit_kernel(const K *source, size_t count, struct key_order encoding,
@@ -243,7 +243,8 @@ __device__ __forceinline__ unsigned warp_append(const K (&keys)[TOP_KEYS<K>], un
 }
 
 /* Gathers the keys below search->key and counts those equal to it. Few are found, so a warp mostly
- * looks and goes on; what it finds it keeps in shared memory until a write of it pays. */
+ * looks and goes on; what it finds it keeps in shared memory until a write of it pays. Any number
+ * of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_filter_kernel(const K *__restrict__ source, size_t count, struct key_order encoding,
@@ -278,7 +279,7 @@ __global__ void __launch_bounds__(TOP_THREADS)
         atomicAdd(&target.totals->equal, equal);
 }
 
-/* Writes search->key, decoded, to target[0..count). */
+/* Writes search->key, decoded, to target[0..count). Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_fill_kernel(const struct top_search<K> *search, struct key_order decoding, K *target,
