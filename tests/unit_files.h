@@ -3,6 +3,8 @@
 #ifndef TESTS_UNIT_FILES_H
 #define TESTS_UNIT_FILES_H
 
+#include "tests/random_next.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,15 +90,6 @@ static inline size_t resident_bytes(void)
     assert_int_equal(fscanf(file, "%zu %zu", &total, &resident), 2);
     fclose(file);
     return resident * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* The next random number, from any state (splitmix64: Steele, Lea and Flood, OOPSLA 2014). */
-static inline uint64_t random_next(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
 }
 
 /* Bytes that do not compress to nothing, the same in every run. */
