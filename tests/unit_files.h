@@ -38,8 +38,10 @@ static int leave_scratch(void **state)
     return is_gone ? 0 : -1;
 }
 
+/* A new file. To fill one again that was cut to nothing, ext4 waits for its disk. */
 static inline void put_file(const char *name, const void *data, size_t bytes)
 {
+    unlink(name);
     FILE *file = fopen(name, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, bytes, file), bytes);
