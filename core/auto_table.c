@@ -88,17 +88,19 @@ static double cost_of(struct auto_cost cost, unsigned threads)
     return cost.thread / threads + cost.shared;
 }
 
-/* The sort of an item by the CPU, in memory that is new: 1e8 items on 16 cores of an Intel Xeon,
- * 2026-11-22, 8 bytes by 1, 2, 4, 8 and 16 threads 1.24, 0.62, 0.34, 0.18 and 0.124 s (of 2 to 8
- * without the 0.03 that new memory takes), 4 bytes by 1 and 16 1.0 and 0.10, key and index 1.95 and
- * 0.21. Two cores of an AMD EPYC (Zen 5) take 0.4 of that. 1 and 2 bytes: TODO. */
+/* The sort of an item by the CPU, in memory that is new. 16 cores of an Intel Xeon, 2026-11-22, 1e8
+ * items in memory by 1, 2, 4, 8 and 16 threads: of 8 bytes 1.24, 0.62, 0.34, 0.18 and 0.124 s, of 4
+ * bytes by 1 and 16 threads 1.0 and 0.10; and from file to file by 16, less the files: 2e9 keys of
+ * a byte 0.64 s, 2e8 keys made into items with their index 1.17. The rest is by what 1 and 2
+ * threads of an AMD EPYC (Zen 5) take for these widths, which need 0.42 of the Xeon's time for 8
+ * bytes. */
 static struct auto_cost cpu_sort_cost(unsigned item_bytes)
 {
-    return item_bytes == 1   ? (struct auto_cost){0.49, 0.07}
-           : item_bytes == 2 ? (struct auto_cost){0.70, 0.10}
+    return item_bytes == 1   ? (struct auto_cost){1.35, 0.10}
+           : item_bytes == 2 ? (struct auto_cost){1.70, 0.25}
            : item_bytes == 4 ? (struct auto_cost){9.9, 0.40}
            : item_bytes == 8 ? (struct auto_cost){11.9, 0.50}
-                             : (struct auto_cost){18.8, 0.90};
+                             : (struct auto_cost){26.0, 2.00};
 }
 
 /* Reading and writing a byte, in the page cache, beside the CPU's sort: what 0.8 GB take by 2, 4, 8
