@@ -188,14 +188,69 @@ static bool parse_sort_option(int key, const char *word, struct options *options
     return !error->is_set;
 }
 
-/* The options that are gpusort's own, and -o. *known: it was one of them. */
-static bool parse_own_option(int key, char *word, struct options *options, bool *known,
-                             struct error *error)
+/* What is read, what it becomes, and where it goes. *known: it was one of these options. */
+static bool parse_data_option(int key, char *word, struct options *options, bool *known,
+                              struct error *error)
 {
     *known = true;
     switch (key) {
     case 'o':
         return option_words_set_output(word, options, error);
+    case KEY_FORCE:
+        return options->force = true;
+    case KEY_VERIFY:
+        return options->verify = true;
+    case KEY_FORMAT:
+        return option_words_set_format(word, "auto", &options->input_format, error);
+    case KEY_OUTPUT_FORMAT:
+        options->output_format_same = strcmp(word, "same") == 0;
+        return option_words_set_format(word, "same", &options->output_format, error);
+    case KEY_TYPE:
+        return option_words_set_type(word, options, error);
+    case KEY_ENDIAN:
+        return option_words_set_endian(word, options, error);
+    case KEY_ZSTD:
+        return option_words_set_zstd(word, options, error);
+    case KEY_NO_ZSTD:
+        options->compression = COMPRESSION_OFF;
+        return true;
+    case KEY_NAN:
+        return option_words_set_nan(word, options, error);
+    case KEY_ARGSORT:
+        return option_words_set_argsort(word, options, error);
+    case KEY_TOP:
+        return option_words_set_top(word, options, error);
+    case KEY_HEADER:
+        return option_words_set_header(word, options, error);
+    }
+    *known = false;
+    return true;
+}
+
+/* How it is done, and what is told of it. *known: it was one of these options. */
+static bool parse_run_option(int key, char *word, struct options *options, bool *known,
+                             struct error *error)
+{
+    *known = true;
+    switch (key) {
+    case 'a':
+        return option_words_set_algorithm(word, options, error);
+    case KEY_DEVICE:
+        return option_words_set_device(word, options, error);
+    case KEY_PARALLEL:
+        return option_words_set_threads(word, options, error);
+    case 'S':
+        return memory_words_set_size(&options->memory.host, "-S", word, error);
+    case KEY_DEVICE_MEMORY:
+        return memory_words_set_size(&options->memory.device, "--device-memory", word, error);
+    case 'T':
+        return memory_words_add_directory(&options->memory, word, error);
+    case KEY_EXPLAIN:
+        options->action = ACTION_EXPLAIN;
+        return true;
+    case KEY_LIST:
+        options->action = ACTION_LIST;
+        return true;
     case 'v':
         return options->verbose = true;
     case 'q':
@@ -210,50 +265,6 @@ static bool parse_own_option(int key, char *word, struct options *options, bool 
         return option_words_set_stats(word, options, error);
     case KEY_TRACE:
         options->trace = word;
-        return true;
-    case 'a':
-        return option_words_set_algorithm(word, options, error);
-    case KEY_FORCE:
-        return options->force = true;
-    case KEY_VERIFY:
-        return options->verify = true;
-    case KEY_FORMAT:
-        return option_words_set_format(word, "auto", &options->input_format, error);
-    case KEY_OUTPUT_FORMAT:
-        options->output_format_same = strcmp(word, "same") == 0;
-        return option_words_set_format(word, "same", &options->output_format, error);
-    case KEY_TYPE:
-        return option_words_set_type(word, options, error);
-    case KEY_ENDIAN:
-        return option_words_set_endian(word, options, error);
-    case KEY_NAN:
-        return option_words_set_nan(word, options, error);
-    case KEY_ARGSORT:
-        return option_words_set_argsort(word, options, error);
-    case KEY_TOP:
-        return option_words_set_top(word, options, error);
-    case KEY_HEADER:
-        return option_words_set_header(word, options, error);
-    case KEY_DEVICE:
-        return option_words_set_device(word, options, error);
-    case KEY_PARALLEL:
-        return option_words_set_threads(word, options, error);
-    case 'S':
-        return memory_words_set_size(&options->memory.host, "-S", word, error);
-    case KEY_DEVICE_MEMORY:
-        return memory_words_set_size(&options->memory.device, "--device-memory", word, error);
-    case 'T':
-        return memory_words_add_directory(&options->memory, word, error);
-    case KEY_ZSTD:
-        return option_words_set_zstd(word, options, error);
-    case KEY_NO_ZSTD:
-        options->compression = COMPRESSION_OFF;
-        return true;
-    case KEY_EXPLAIN:
-        options->action = ACTION_EXPLAIN;
-        return true;
-    case KEY_LIST:
-        options->action = ACTION_LIST;
         return true;
     }
     *known = false;
@@ -274,7 +285,9 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
         printf("gpusort " GPUSORT_VERSION "\n");
         exit(EXIT_SUCCESS);
     }
-    ok = parse_own_option(key, word, options, &known, parse->error);
+    ok = parse_data_option(key, word, options, &known, parse->error);
+    if (ok && !known)
+        ok = parse_run_option(key, word, options, &known, parse->error);
     if (ok && !known)
         ok = parse_sort_option(key, word, options, &known, parse->error);
     return !ok ? EINVAL : known ? 0 : ARGP_ERR_UNKNOWN;

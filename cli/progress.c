@@ -389,16 +389,16 @@ void progress_start(struct progress *progress, const struct options *options)
         set_line_owner(NULL);
 }
 
-/* What the sort takes besides reading and writing; below 0: not known, as the model of lines has
- * these two in it. */
+/* What the sort takes besides reading and writing; below 0: not known. */
 static double estimate_sort(const struct plan *plan)
 {
     const struct job *const job = &plan->job;
     if (job->action != JOB_SORT)
         return 0;
-    if (!plan->has_estimate || job->keep_lines)
+    if (!plan->has_estimate)
         return -1;
-    return job->backend == backends[0] ? plan->estimate.cpu_seconds : plan->estimate.gpu_seconds;
+    return job->backend == backends[0] ? plan->estimate.cpu_sort_seconds
+                                       : plan->estimate.gpu_sort_seconds;
 }
 
 /* True if what is written is no regular file, nor will be one. */

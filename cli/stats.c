@@ -112,16 +112,6 @@ static void add_choices(struct fields *fields, const struct plan *plan,
     add_text(fields, path, "reason", plan->algorithm_reason);
 }
 
-/* What the model speaks of: of lines the whole run; of numbers what is not reading and writing. */
-static double modelled_seconds(const struct plan *plan, const struct job_report *report)
-{
-    static const enum stage stages[] = {STAGE_START, STAGE_UPLOAD, STAGE_SORT, STAGE_DOWNLOAD};
-    uint64_t ns = plan->job.keep_lines ? plan->plan_ns + report->total_ns : 0;
-    for (size_t i = 0; !plan->job.keep_lines && i < sizeof stages / sizeof *stages; i++)
-        ns += report->stage_ns[stages[i]];
-    return (double)ns / 1e9;
-}
-
 static void add_model(struct fields *fields, const struct plan *plan,
                       const struct job_report *report)
 {
@@ -130,7 +120,8 @@ static void add_model(struct fields *fields, const struct plan *plan,
         return;
     add_real(fields, model, "cpu", KIND_SECONDS, plan->estimate.cpu_seconds);
     add_real(fields, model, "gpu", KIND_SECONDS, plan->estimate.gpu_seconds);
-    add_real(fields, model, "measured", KIND_SECONDS, modelled_seconds(plan, report));
+    add_real(fields, model, "measured", KIND_SECONDS,
+             (double)(plan->plan_ns + report->total_ns) / 1e9);
 }
 
 /* The most memory that the process had, in bytes; 0: the system does not tell. */

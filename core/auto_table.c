@@ -89,52 +89,57 @@ static double cost_of(struct auto_cost cost, unsigned threads)
     return cost.thread / threads + cost.shared;
 }
 
-/* The sort of an item by the CPU, in memory that is new. 1e8 items by 1, 2 and 16 threads, 2026-11:
- * f64 1.44, 0.71 and 0.16 s (Xeon of the H200's host; EPYC, Zen 4, for two); u32 0.54 by 2, 0.13 by
- * 16; key and index 0.97 and 0.26; u16 0.045 and u8 0.031 by 2. */
+/* The sort of an item by the CPU, in memory that is new. 16 cores of an Intel Xeon, 2026-11-22, 1e8
+ * items in memory by 1, 2, 4, 8 and 16 threads: of 8 bytes 1.24, 0.62, 0.34, 0.18 and 0.124 s, of 4
+ * bytes by 1 and 16 threads 1.0 and 0.10; and from file to file by 16, less the files: 2e9 keys of
+ * a byte 0.64 s, 2e8 keys made into items with their index 1.17. The rest is by what 1 and 2
+ * threads of an AMD EPYC (Zen 5) take for these widths, which need 0.42 of the Xeon's time for 8
+ * bytes. */
 static struct auto_cost cpu_sort_cost(unsigned item_bytes)
 {
-    return item_bytes == 1   ? (struct auto_cost){0.49, 0.07}
-           : item_bytes == 2 ? (struct auto_cost){0.70, 0.10}
-           : item_bytes == 4 ? (struct auto_cost){9.3, 0.75}
-           : item_bytes == 8 ? (struct auto_cost){13.6, 0.75}
-                             : (struct auto_cost){16.3, 1.6};
+    return item_bytes == 1   ? (struct auto_cost){1.35, 0.10}
+           : item_bytes == 2 ? (struct auto_cost){1.70, 0.25}
+           : item_bytes == 4 ? (struct auto_cost){9.9, 0.40}
+           : item_bytes == 8 ? (struct auto_cost){11.9, 0.50}
+                             : (struct auto_cost){26.0, 2.00};
 }
 
-/* What is more than that costs half as much again: 1e9 doubles take 2.36 s by 16 threads. */
-static const double cpu_sort_large = 268435456.0;
+/* Reading and writing a byte, in the page cache, beside the CPU's sort: what 0.8 GB take by 2, 4, 8
+ * and 16 threads there, 0.98, 0.55, 0.29 and 0.24 s in tmpfs, without the sort. */
+static const struct auto_cost cpu_file_cost = {0.58, 0.10};
 
-/* Reading and writing a byte, in the page cache: 8 GB in 1.15 s by 16 threads, 0.8 in 0.31 by 2. */
-static const struct auto_cost file_cost = {0.53, 0.117};
+/* The same for the GPU, all of whose transfers go on meanwhile: by one thread as cp, 8 GB in 2.8 to
+ * 3.6 s; by 16, 8 GB in 1.5 to 2.1 s on ext4 and 2.5 in tmpfs, start and sort included. */
+static const struct auto_cost gpu_file_cost = {0.20, 0.20};
 
 /* H200, CUDA 13.0, 2026-11-22: CUDA starts in 0.20 to 0.30 s, pinning takes 0.03, and the process
- * ends 0.1 s late, as the system takes the device back. What crosses the bus, at 50 GB/s, does so
- * while files are read and written. radix sorts 1e9 u32 in 20.2 ms, which is 198 GB/s (f64: 263).
- */
+ * ends 0.1 s late, as the system takes the device back. radix sorts 1e9 u32 in 16.6 ms, which is
+ * 241 GB/s (f64: 30.5 ms, 262 GB/s). */
 static const double gpu_start_seconds = 0.22 + 0.03 + 0.10;
-static const double gpu_sort_bytes_per_second = 198e9;
+static const double gpu_sort_bytes_per_second = 241e9;
 
 struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, unsigned threads)
 {
     const double items = (double)count, bytes = items * item_bytes;
-    const double file_seconds = bytes * cost_of(file_cost, threads) * 1e-9;
-    const double beyond = items > cpu_sort_large ? items - cpu_sort_large : 0;
-    const double sort_ns = (items + beyond / 2) * cost_of(cpu_sort_cost(item_bytes), threads);
+    const double cpu_sort = items * cost_of(cpu_sort_cost(item_bytes), threads) * 1e-9;
+    const double gpu_sort = gpu_start_seconds + bytes / gpu_sort_bytes_per_second;
     return (struct auto_estimate){
-        .cpu_seconds = file_seconds + sort_ns * 1e-9,
-        .gpu_seconds = file_seconds + gpu_start_seconds + bytes / gpu_sort_bytes_per_second,
+        .cpu_seconds = bytes * cost_of(cpu_file_cost, threads) * 1e-9 + cpu_sort,
+        .gpu_seconds = bytes * cost_of(gpu_file_cost, threads) * 1e-9 + gpu_sort,
+        .cpu_sort_seconds = cpu_sort,
+        .gpu_sort_seconds = gpu_sort,
     };
 }
 
-/* Lines, file to file, with what takes less the more threads there are, and what they share, memory
- * and the output: 123 MB of `-g` in 0.42 s by 2 threads, 246 MB in 0.24 by 16, 5.44 GB in 6.2 by 16
- * (docs/performance.md). */
+/* Lines from file to file: `-g` of 246 MB in 0.257 s and of 6.19 GB in 6.0 by 16 threads of the
+ * Xeon, of 123 MB in 0.42 by 2 of an AMD EPYC (Zen 4). */
 static const struct auto_cost lines_cost = {5.5, 0.66};
 
 /* By the GPU, which starts while the text is read, and whose end the command waits for: 0.50 GB of
- * `-g` in 0.43 s, 1.24 in 0.66, 6.19 in 1.91 (H200 and 16 cores, tmpfs, 2026-11-22). */
+ * `-g` in 0.43 s, 1.24 in 0.60 to 0.82, 6.2 in 2.04 to 2.92 (H200 and 16 cores, tmpfs, 2026-11-22).
+ */
 static const double gpu_lines_start_seconds = 0.33;
-static const double gpu_lines_bytes_per_second = 3.9e9;
+static const double gpu_lines_bytes_per_second = 3.0e9;
 
 struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads)
 {
@@ -142,5 +147,7 @@ struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads)
     return (struct auto_estimate){
         .cpu_seconds = text * 1e-9 * cost_of(lines_cost, threads),
         .gpu_seconds = gpu_lines_start_seconds + text / gpu_lines_bytes_per_second,
+        .cpu_sort_seconds = -1,
+        .gpu_sort_seconds = -1,
     };
 }

@@ -33,9 +33,11 @@ struct auto_row {
     size_t tile_size; /* 0: the path has no tiles */
 };
 
+/* Of the whole run on either device, and what of that is neither reading nor writing: starting the
+ * GPU and sorting. Of lines nobody knows the latter: below 0. */
 struct auto_estimate {
-    double cpu_seconds;
-    double gpu_seconds; /* starting it and both ways over the bus included */
+    double cpu_seconds, gpu_seconds;
+    double cpu_sort_seconds, gpu_sort_seconds;
 };
 
 extern const struct device_class device_classes[];

@@ -111,7 +111,7 @@ finish_comparison() {
     shift 4
     {
         [ "$status" -eq 0 ] || echo "exit status $status of: $*"
-        sed 's/^/standard error: /' "$work/log/stderr"
+        [ ! -s "$work/log/stderr" ] || sed 's/^/standard error: /' "$work/log/stderr"
         cmp -s "$got" "$expected" || describe_difference "$got" "$expected" 2>&1
     } >"$work/log/problems"
     pass_unless_said "$name" "$work/log/problems"

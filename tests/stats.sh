@@ -30,6 +30,8 @@ if not eval(f"({condition})"):
 stages = s["stages"]
 if not 0 < stages["total"]["seconds"] <= float(wall):
     print(f"it took {wall} s, and not {stages['total']['seconds']}")
+if "model" in s and s["model"]["measured_seconds"] != stages["total"]["seconds"]:
+    print("the model speaks of the whole run, and is not held against it")
 if not 0 < s["memory"]["host_bytes"] < 2**40:
     print("no peak of memory")
 PYTHON

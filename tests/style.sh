@@ -2,6 +2,7 @@
 # The sources keep to their form: directions of includes, format of code, scripts, manual page; and
 # the pages to what there is: options, files that links lead to.
 . "$(dirname "$0")/lib.sh"
+[ "$test_size" = full ] || skip_all 'looked at with the full build'
 cd "$tests_dir/.."
 
 # checked NAME COMMAND...: passes, or is skipped when its program is not there.

@@ -3,6 +3,8 @@
 #ifndef TESTS_UNIT_FILES_H
 #define TESTS_UNIT_FILES_H
 
+#include "tests/random_next.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,8 +38,10 @@ static int leave_scratch(void **state)
     return is_gone ? 0 : -1;
 }
 
+/* A new file. To fill one again that was cut to nothing, ext4 waits for its disk. */
 static inline void put_file(const char *name, const void *data, size_t bytes)
 {
+    unlink(name);
     FILE *file = fopen(name, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, bytes, file), bytes);
@@ -88,15 +92,6 @@ static inline size_t resident_bytes(void)
     assert_int_equal(fscanf(file, "%zu %zu", &total, &resident), 2);
     fclose(file);
     return resident * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* The next random number, from any state (splitmix64: Steele, Lea and Flood, OOPSLA 2014). */
-static inline uint64_t random_next(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
 }
 
 /* Bytes that do not compress to nothing, the same in every run. */

@@ -1,124 +1,15 @@
 /* unit_frames.c - compressed files of many frames: read by any number of threads, they hold what a
- * single thread sees in them, and take bounded memory. How they are written: unit_frames_written.c.
+ * single thread sees in them. What that takes: unit_frames_bounds.c; how they are written:
+ * unit_frames_written.c.
  *
  * Frames are made by libzstd itself; codecs of any kind are met in unit_codecs.c.
  */
-#include "formats/source.h"
-#include "tests/unit_files.h"
+#include "tests/unit_frames.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <zstd.h>
-
-#define MIB ((size_t)1 << 20)
-
-static const unsigned thread_counts[] = {1, 2, 7};
-#define THREAD_COUNTS (sizeof thread_counts / sizeof thread_counts[0])
-
-/* Threads that were started, and how many more can be. */
-static size_t threads_started, threads_left = SIZE_MAX;
-
-/* Stands before the C library's. */
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-                   void *argument)
-{
-    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    void *const next = dlsym(RTLD_NEXT, "pthread_create");
-    memcpy(&create, &next, sizeof create); /* ISO C has no cast for that */
-    if (threads_left == 0)
-        return EAGAIN;
-    threads_left--;
-    threads_started++;
-    return create(thread, attributes, run, argument);
-}
-
-/* A file of frames, and the content of all of them. */
-struct frames {
-    unsigned char *packed, *content;
-    size_t packed_bytes, content_bytes;
-};
-
-/* How a frame is made. */
-enum make { SIZED, UNSIZED, FLUSHED };
-
-/* Adds a frame of the next `bytes` bytes of content; FLUSHED has blocks of 1000 bytes. */
-static void add_frame(struct frames *frames, size_t bytes, enum make make)
-{
-    static unsigned char source[40 << 20];
-    static uint64_t random = 1;
-    if (source[0] == 0)
-        for (size_t i = 0; i < sizeof source; i++)
-            source[i] = (unsigned char)(1 + (random_next(&random) & 0x3f));
-    ZSTD_CCtx *context = ZSTD_createCCtx();
-    const size_t room = ZSTD_compressBound(bytes) + bytes / 100 + 100;
-    frames->packed = realloc(frames->packed, frames->packed_bytes + room);
-    frames->content = realloc(frames->content, frames->content_bytes + bytes + 1);
-    const unsigned char *data = source + random_next(&random) % (sizeof source - bytes + 1);
-    memcpy(frames->content + frames->content_bytes, data, bytes);
-    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1);
-    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-    if (make == SIZED)
-        ZSTD_CCtx_setPledgedSrcSize(context, bytes);
-    ZSTD_inBuffer in = {data, make == FLUSHED && bytes > 1000 ? 1000 : bytes, 0};
-    ZSTD_outBuffer out = {frames->packed + frames->packed_bytes, room, 0};
-    while (in.size < bytes) {
-        assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush), 0);
-        in.size = bytes - in.size < 1000 ? bytes : in.size + 1000;
-    }
-    if (make == UNSIZED) /* or else libzstd knows it after all */
-        ZSTD_compressStream2(context, &out, &in, ZSTD_e_continue);
-    assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0);
-    ZSTD_freeCCtx(context);
-    frames->packed_bytes += out.pos;
-    frames->content_bytes += bytes;
-}
-
-/* As pzstd(1) writes one before each frame. */
-static void add_skippable(struct frames *frames, size_t bytes)
-{
-    const unsigned char header[8] = {0x50,
-                                     0x2a,
-                                     0x4d,
-                                     0x18,
-                                     (unsigned char)bytes,
-                                     (unsigned char)(bytes >> 8),
-                                     (unsigned char)(bytes >> 16),
-                                     (unsigned char)(bytes >> 24)};
-    frames->packed = realloc(frames->packed, frames->packed_bytes + 8 + bytes);
-    memcpy(frames->packed + frames->packed_bytes, header, 8);
-    memset(frames->packed + frames->packed_bytes + 8, 'x', bytes);
-    frames->packed_bytes += 8 + bytes;
-}
-
-static void free_frames(struct frames *frames)
-{
-    free(frames->packed);
-    free(frames->content);
-    *frames = (struct frames){0};
-}
-
-/* Reads to the end in pieces of `piece` bytes, with a look ahead first, as the program does.
- * Returns the bytes, or SIZE_MAX. */
-static size_t read_all(const char *name, unsigned threads, void *data, size_t capacity,
-                       size_t piece, struct error *error)
-{
-    struct source *source;
-    const unsigned char *peeked;
-    size_t done = 0, got = 1;
-    if (!source_open(name, threads, &source, error))
-        return SIZE_MAX;
-    bool ok = source_peek(source, SOURCE_PEEK_MAX, &peeked, &got, error);
-    while (ok && got > 0 && done < capacity) {
-        const size_t left = capacity - done;
-        ok = source_read(source, (char *)data + done, left < piece ? left : piece, &got, error);
-        done += got;
-    }
-    source_close(source);
-    return ok ? done : SIZE_MAX;
-}
 
 struct feed {
     int file;
@@ -138,24 +29,6 @@ static void *feed_main(void *opaque)
     }
     close(feed->file);
     return NULL;
-}
-
-/* Makes a pipe standard input, which `saved` was; returns the end that is written to. */
-static int redirect_input(int *saved)
-{
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    *saved = dup(STDIN_FILENO);
-    dup2(ends[0], STDIN_FILENO);
-    close(ends[0]);
-    return ends[1];
-}
-
-/* Makes the file what it was; done with `saved`. */
-static void restore(int file, int saved)
-{
-    dup2(saved, file);
-    close(saved);
 }
 
 static void assert_reads_pipe(const struct frames *frames, unsigned threads)
@@ -444,187 +317,6 @@ static void test_size_of_a_cold_file_is_not_looked_for(void **state)
     free_frames(&frames);
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------- */
-
-/* Reads a little of `in`, lets the threads run ahead, and reads on: that takes at most `limit`. */
-static void assert_takes_at_most(size_t limit)
-{
-    struct error error = {0};
-    struct source *source;
-    unsigned char *found = malloc(64 * MIB);
-    size_t got;
-    memset(found, 1, 64 * MIB);
-    const size_t before = resident_bytes();
-    assert_true(source_open("in", 2, &source, &error));
-    for (int i = 0; i < 5; i++) {
-        assert_true(source_read(source, found, i == 0 ? 1 : 64 * MIB, &got, &error));
-        usleep(200000);
-        assert_in_range(resident_bytes(), 0, before + limit);
-    }
-    source_close(source);
-    free(found);
-    unlink("in");
-}
-
-static void test_look_ahead_is_bounded(void **state)
-{
-    (void)state;
-    struct frames frames = {0};
-    const size_t frame_bytes = 28 * MIB;
-    unsigned char *data = calloc(1, frame_bytes);
-    frames.packed = malloc(MIB);
-    for (size_t i = 0; i < 40; i++)
-        frames.packed_bytes +=
-            ZSTD_compress(frames.packed + frames.packed_bytes, 20000, data, frame_bytes, 1);
-    put_file("in", frames.packed, frames.packed_bytes);
-    assert_takes_at_most(4 * 32 * MIB + 16 * MIB); /* a slot a thread, and two */
-    free_frames(&frames);
-    free(data);
-}
-
-/* 500 MiB in a frame of 16 KB that does not say so. */
-static void test_bomb_takes_no_memory(void **state)
-{
-    (void)state;
-    const size_t blocks = 4000;
-    unsigned char *bomb = malloc(6 + 4 * blocks);
-    memcpy(bomb, (unsigned char[]){0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}, 6);
-    for (size_t i = 0; i < blocks; i++) /* blocks of 128 KiB by run length */
-        memcpy(bomb + 6 + 4 * i, (unsigned char[]){0x02, 0x00, 0x10, 'x'}, 4);
-    bomb[6 + 4 * (blocks - 1)] |= 1; /* the last one */
-    put_file("in", bomb, 6 + 4 * blocks);
-    assert_takes_at_most(32 * MIB);
-    free(bomb);
-}
-
-/* Whoever has read enough need not wait for the end of a pipe. Standard error is closed, and stays
- * so: what is opened on the way must not become it. */
-static void test_open_pipe_can_be_closed(void **state)
-{
-    (void)state;
-    struct frames frames = {0};
-    add_frame(&frames, 5000, SIZED);
-    add_frame(&frames, 5 * MIB, SIZED);
-    for (size_t i = 0; i < THREAD_COUNTS; i++) {
-        struct error error = {0};
-        struct source *source;
-        unsigned char found[5000];
-        int saved;
-        size_t got;
-        const int end = redirect_input(&saved), messages = dup(STDERR_FILENO);
-        assert_int_equal(write(end, frames.packed, 20000), 20000);
-        close(STDERR_FILENO);
-        assert_true(source_open("-", thread_counts[i], &source, &error));
-        assert_true(source_read(source, found, sizeof found, &got, &error));
-        assert_int_equal(fcntl(STDERR_FILENO, F_GETFD), -1);
-        restore(STDERR_FILENO, messages);
-        assert_int_equal(got, sizeof found);
-        assert_memory_equal(found, frames.content, sizeof found);
-        source_close(source);
-        close(end);
-        restore(STDIN_FILENO, saved);
-    }
-    free_frames(&frames);
-}
-
-static size_t thread_count(void)
-{
-    size_t threads = 0;
-    char line[200];
-    FILE *file = fopen("/proc/self/status", "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file) && sscanf(line, "Threads: %zu", &threads) == 0)
-        ;
-    fclose(file);
-    return threads;
-}
-
-/* What is soon read is not worth them. */
-static void test_small_file_starts_no_threads(void **state)
-{
-    (void)state;
-    struct frames frames = {0};
-    unsigned char found[3000];
-    add_frame(&frames, 1000, SIZED);
-    add_skippable(&frames, 10);
-    add_frame(&frames, 1500, SIZED);
-    put_file("in", frames.packed, frames.packed_bytes);
-    const size_t before = threads_started;
-    for (size_t i = 0; i < 2; i++) {
-        struct error error = {0};
-        struct source *source;
-        size_t got;
-        assert_true(source_open("in", 7, &source, &error));
-        assert_true(source_read(source, found, i == 0 ? 2500 : sizeof found, &got, &error));
-        assert_int_equal(got, frames.content_bytes);
-        assert_memory_equal(found, frames.content, got);
-        source_close(source);
-    }
-    assert_int_equal(threads_started, before);
-    free_frames(&frames);
-    unlink("in");
-}
-
-/* Where no thread can be started, or one alone, the caller or that one decodes. */
-static void test_threads_that_cannot_be_started(void **state)
-{
-    (void)state;
-    struct frames frames = {0};
-    for (size_t i = 0; i < 3; i++) {
-        add_skippable(&frames, 300000); /* a batch of its own */
-        add_frame(&frames, 3 * MIB, UNSIZED);
-        add_frame(&frames, 10 * i, SIZED);
-    }
-    put_file("in", frames.packed, frames.packed_bytes);
-    unsigned char *found = malloc(frames.content_bytes + 1);
-    for (size_t i = 0; i < 4; i++) {
-        struct error error = {0};
-        threads_left = i;
-        const size_t bytes = read_all("in", 7, found, frames.content_bytes + 1, 100001, &error);
-        threads_left = SIZE_MAX;
-        assert_string_equal(error.message, "");
-        assert_int_equal(bytes, frames.content_bytes);
-        assert_memory_equal(found, frames.content, bytes);
-    }
-    free(found);
-    free_frames(&frames);
-    unlink("in");
-}
-
-/* A thousand inputs may be open at once: one has threads while it is being read, and not before nor
- * after. */
-static void test_threads_only_while_reading(void **state)
-{
-    (void)state;
-    struct error error = {0};
-    struct source *source;
-    struct frames frames = {0};
-    const unsigned char *data;
-    for (int i = 0; i < 12; i++) /* more than are decoded ahead: 9, of which one is half read */
-        add_frame(&frames, 4 * MIB, SIZED);
-    put_file("in", frames.packed, frames.packed_bytes);
-    unsigned char *found = malloc(frames.content_bytes);
-    const size_t before = thread_count();
-    size_t got;
-    assert_true(source_open("in", 7, &source, &error));
-    assert_true(source_peek(source, SOURCE_PEEK_MAX, &data, &got, &error));
-    assert_true(source_read(source, found, 100, &got, &error));
-    assert_int_equal(thread_count(), before);
-    assert_true(source_read(source, found + 100, 2 * MIB, &got, &error));
-    assert_true(thread_count() > before);
-    const size_t left = frames.content_bytes - 100 - 2 * MIB;
-    assert_true(source_read(source, found + 100 + 2 * MIB, left, &got, &error));
-    assert_int_equal(got, left);
-    assert_memory_equal(found, frames.content, frames.content_bytes);
-    assert_true(source_peek(source, 1, &data, &got, &error));
-    assert_int_equal(got, 0);
-    assert_int_equal(thread_count(), before);
-    source_close(source);
-    free(found);
-    free_frames(&frames);
-    unlink("in");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -638,12 +330,6 @@ int main(void)
         cmocka_unit_test(test_place_of_damage_far_in),
         cmocka_unit_test(test_size_is_known_from_headers),
         cmocka_unit_test(test_size_of_a_cold_file_is_not_looked_for),
-        cmocka_unit_test(test_look_ahead_is_bounded),
-        cmocka_unit_test(test_bomb_takes_no_memory),
-        cmocka_unit_test(test_open_pipe_can_be_closed),
-        cmocka_unit_test(test_small_file_starts_no_threads),
-        cmocka_unit_test(test_threads_that_cannot_be_started),
-        cmocka_unit_test(test_threads_only_while_reading),
     };
     return cmocka_run_group_tests_name("frames", tests, enter_scratch, leave_scratch);
 }

@@ -1,0 +1,201 @@
+/* device_shapes.h - the shapes of the arrays of device_matrix.cu, beside those of key_shapes.h;
+ * among them what misleads paths that learn from a sample, or part by digits.
+ */
+#ifndef TESTS_DEVICE_SHAPES_H
+#define TESTS_DEVICE_SHAPES_H
+
+#include "tests/key_shapes.h"
+
+#include <algorithm>
+
+static uint64_t shape_organ_pipe(size_t i, size_t n)
+{
+    return shape_sorted(2 * std::min(i, n - 1 - i), n);
+}
+
+static uint64_t shape_one_out_of_place(size_t i, size_t n)
+{
+    return i == n / 3 ? UINT64_MAX : shape_sorted(i, n);
+}
+
+static uint64_t shape_sawtooth(size_t i, size_t n)
+{
+    return shape_sorted(i % (n / 7 + 1), n);
+}
+
+static uint64_t shape_halves_disjoint(size_t i, size_t n)
+{
+    return random_bits(i) >> 1 | (uint64_t)(i < n / 2) << 63;
+}
+
+/* Each value as often as all the greater ones, in one and two bytes too. */
+static uint64_t shape_few_distinct(size_t i, size_t)
+{
+    return random_bits((uint64_t)__builtin_clzll(random_bits(i)) + 77);
+}
+
+/* One bucket of the first digit holds half of all keys, and one of the second a quarter. */
+static uint64_t shape_hot_bucket(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    if (bits & 1)
+        return bits;
+    return (uint64_t)0x5a5a << 48 | (bits & 2 ? bits >> 16 : bits >> 38);
+}
+
+/* Dense clusters with nothing between them, each too small to show among even cells. */
+static uint64_t shape_clusters(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return random_bits(bits % 12 + 5) + (bits >> 20) % 1000000;
+}
+
+/* A sample of one key in each stride of 24 that knows nothing of the others is misled: only each
+ * 24th key is even. */
+static uint64_t shape_mostly_dense(size_t i, size_t)
+{
+    return i % 24 ? ((uint64_t)3 << 60) + random_bits(i) % 65521 : random_bits(i);
+}
+
+/* A path that takes a sample from places that a seed decides sees equal keys only, or none of the
+ * ones that are equal; the places are those of cuda/radix_learn.cuh with 2^12 keys. */
+static uint64_t shape_hidden(size_t i, size_t n)
+{
+    const size_t stride = n >> 12, sample = stride ? i / stride : 0;
+    if (stride == 0 || sample >= (size_t)1 << 12)
+        return random_bits(i);
+    uint64_t place = sample + n;
+    place = (place ^ place >> 33) * 0xff51afd7ed558ccdu;
+    place = (place ^ place >> 33) * 0xc4ceb9fe1a85ec53u;
+    place = (place ^ place >> 33) % stride;
+    return i % stride == place ? random_bits(i) : ((uint64_t)5 << 60) + random_bits(i) % 1000003;
+}
+
+/* Values at even distances, each too often for two to share a tile of a path that parts by bounds
+ * at even distances too: every other part is empty. The last one is too often for any tile. */
+static uint64_t shape_even_values(size_t i, size_t n)
+{
+    const size_t values = n / 2300 + 1;
+    return UINT64_MAX / values * std::min(i % (values + 3), values - 1);
+}
+
+/* Half of the keys agree in their first BYTES bytes, whatever the rest: a hot bucket of each digit
+ * that ends there, and all that are before it. */
+template <unsigned BYTES>
+static uint64_t shape_hot_bytes(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i), agreed = 0x3a3a3a3a3a3a3a3au;
+    return bits & 1 ? bits : (agreed & ~(UINT64_MAX >> 8 * BYTES)) | bits >> 8 * BYTES;
+}
+
+/* Each byte has a hot value. */
+static uint64_t shape_hot_digits(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    const uint64_t chosen = (random_bits(bits) & 0x0101010101010101u) * 0xff;
+    return (0x3a3a3a3a3a3a3a3au & chosen) | (bits & ~chosen);
+}
+
+/* A sample of one key in 64, or in a multiple of it, sees the narrow range alone. */
+static uint64_t shape_strided(size_t i, size_t)
+{
+    return i % 64 ? random_bits(i) : ((uint64_t)3 << 60) + random_bits(i) % 1000003;
+}
+
+/* And here the wide one alone, where hardly any keys are. */
+static uint64_t shape_periodic(size_t i, size_t)
+{
+    return i % 64 ? ((uint64_t)3 << 60) + random_bits(i) % 1000003 : random_bits(i);
+}
+
+/* Values below VALUES, from the top of a width's range or from its bottom: 8 bytes with SHIFT 0, 4
+ * with SHIFT 32. */
+template <uint64_t VALUES, unsigned SHIFT>
+static uint64_t shape_low_values(size_t i, size_t)
+{
+    return random_bits(i) % VALUES << SHIFT;
+}
+
+template <uint64_t VALUES, unsigned SHIFT>
+static uint64_t shape_high_values(size_t i, size_t n)
+{
+    return UINT64_MAX - shape_low_values<VALUES, SHIFT>(i, n);
+}
+
+/* Values at even distances, each 255 or 256 times, and a few between them: in turns, descending. */
+template <unsigned SHIFT>
+static uint64_t shape_comb(size_t i, size_t n)
+{
+    const uint64_t teeth = n / 255 + 1, tooth = teeth - 1 - i % teeth;
+    const uint64_t bits = random_bits(i);
+    return (i < teeth && bits % 16 ? bits % (16411 * teeth) : 16411 * tooth) << SHIFT;
+}
+
+/* Values that get rarer, so that each range of them has many at its lower end. */
+template <unsigned SHIFT>
+static uint64_t shape_slope(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return ((bits & 0xffff) * (bits >> 16 & 0xffff) >> 10) << SHIFT;
+}
+
+struct shape {
+    const char *name;
+    uint64_t (*key)(size_t i, size_t n);
+    size_t largest; /* counts above it are left out: their reference takes long */
+    size_t least;   /* counts below it say nothing new */
+};
+
+static const size_t some = 200000; /* items of which a reference is soon made */
+
+/* The last ones are made to mislead paths that learn from a sample, or part by digits. */
+static const struct shape shapes[] = {
+    {"random", shape_random, SIZE_MAX, 0},
+    {"sorted", shape_sorted, 5000, 0},
+    {"reversed", shape_reversed, some, 0},
+    {"all equal", shape_all_equal, some, 0},
+    {"two values", shape_two_values, 5000, 0},
+    {"organ pipe", shape_organ_pipe, some, 0},
+    {"one out of place", shape_one_out_of_place, 5000, 0},
+    {"sawtooth", shape_sawtooth, some, 65538},
+    {"halves disjoint", shape_halves_disjoint, some, 65538},
+    {"few distinct", shape_few_distinct, some, 65538},
+    {"zipf", shape_zipf, some, 65538},
+    {"exponents", shape_exponents, some, 65538},
+    {"hot bucket", shape_hot_bucket, some, 65538},
+    {"clusters", shape_clusters, (1 << 20) + 1, 65538},
+    {"mostly dense", shape_mostly_dense, some, 65538},
+    {"hidden from a sample", shape_hidden, some, 65538},
+    {"even values", shape_even_values, some, 65538},
+    {"hot byte 1", shape_hot_bytes<1>, some, 65538},
+    {"hot bytes 1 to 2", shape_hot_bytes<2>, some, 65538},
+    {"hot bytes 1 to 3", shape_hot_bytes<3>, some, 65538},
+    {"hot bytes 1 to 4", shape_hot_bytes<4>, some, 65538},
+    {"hot bytes 1 to 5", shape_hot_bytes<5>, some, 65538},
+    {"hot bytes 1 to 6", shape_hot_bytes<6>, some, 65538},
+    {"hot bytes 1 to 7", shape_hot_bytes<7>, some, 65538},
+    {"a hot value in each byte", shape_hot_digits, some, 65538},
+    {"strided", shape_strided, some, 65538},
+    {"periodic", shape_periodic, some, 65538},
+    {"300,007 values of 8 bytes", shape_low_values<300007, 0>, some, 65538},
+    {"300,007 values of 4 bytes", shape_low_values<300007, 32>, (1 << 20) + 1, 65538},
+    {"5,000,011 values of 8 bytes", shape_low_values<5000011, 0>, some, 65538},
+    {"5,000,011 values of 4 bytes", shape_low_values<5000011, 32>, (1 << 20) + 1, 65538},
+    {"300,007 greatest of 8 bytes", shape_high_values<300007, 0>, some, 65538},
+    {"300,007 greatest of 4 bytes", shape_high_values<300007, 32>, some, 65538},
+    {"5,000,011 greatest of 8 bytes", shape_high_values<5000011, 0>, some, 65538},
+    {"5,000,011 greatest of 4 bytes", shape_high_values<5000011, 32>, some, 65538},
+    {"comb of 8 bytes", shape_comb<0>, some, 65538},
+    {"comb of 4 bytes", shape_comb<32>, some, 65538},
+    {"slope of 8 bytes", shape_slope<0>, some, 65538},
+    {"slope of 4 bytes", shape_slope<32>, some, 65538},
+};
+
+/* What of it --quick takes. */
+static bool is_quick_shape(const struct shape &shape)
+{
+    return shape.key == shape_random || shape.key == shape_all_equal ||
+           shape.key == shape_hot_bytes<2> || shape.key == shape_periodic;
+}
+
+#endif
