@@ -322,7 +322,8 @@ def vary_ends(rng, case):
     has_nan = any(b"nan" in text.lower() for text in case.inputs)
     if rng.random() < 0.05 and case.delivery == "files" and case.action not in ("c", "C") and not has_nan:
         case.repeated = rng.randrange(len(case.inputs))
-    if rng.random() < 0.05 and not case.action and not case.output:
+    in_parts = any(unit.words[0] == b"-S" for unit in case.units)  # which --argsort of lines may refuse
+    if rng.random() < 0.05 and not case.action and not case.output and not in_parts:
         case.argsort = rng.choice([b"--argsort", b"--argsort=u32"])
 
 

@@ -226,7 +226,7 @@ on_terminal=(python3 "$tests_dir/on_terminal.py" --stderr)
 slow 1 >not_asked 2>&1 &
 slow 1 --progress >asked 2>&1 &
 slow 1 --progress -q >asked_quiet 2>&1 &
-{ head -c 8000000 data.f64; sleep 1.6; } |
+{ head -c 8000000 /dev/zero; sleep 1.6; } |
     "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 wait
 head -c 9000000 data.f64 >few.f64
