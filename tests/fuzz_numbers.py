@@ -1,5 +1,6 @@
 """The rounds of fuzz_sort.py --numbers: small arrays in every format, and the options that are for numbers.
-What gpusort writes must be, byte for byte, what NumPy makes of them (make_data.py)."""
+What gpusort writes must be, byte for byte, what NumPy makes of them (make_data.py). An input that was
+damaged is sorted, as what it is now, or refused; it is refused if libzstd refuses it."""
 
 import dataclasses
 import io
@@ -191,6 +192,23 @@ def draw_inputs(rng, this):
     return ["%d.%s" % (i, name) for i in range(len(contents))], contents
 
 
+def damaged(rng, data):
+    """Some bytes are others, gone, more, or the end is, mostly near the begin, where headers are."""
+    data = bytearray(data)
+    for _ in range(rng.choice([1, 1, 1, 2, 5])):
+        at = rng.randrange(min(len(data), rng.choice([16, 100, len(data)])) + 1)
+        kind = rng.random()
+        if kind < 0.5 and at < len(data):
+            data[at] = rng.choice([0, 1, 127, 128, 255, rng.randrange(256), data[at] ^ 1 << rng.randrange(8)])
+        elif kind < 0.65:
+            del data[at : at + rng.choice([1, 2, 4, 100])]
+        elif kind < 0.9:
+            data[at:at] = rng.randbytes(rng.choice([1, 2, 4, 40]))
+        else:
+            del data[at:]
+    return bytes(data)
+
+
 def type_spellings(this):
     """As gpusort names it, and as NumPy does, with the byte order."""
     dtype = make_data.numpy_dtype(this.type_name, this.endian)
@@ -204,6 +222,10 @@ def try_round(settings, runner, number):
     rng = random.Random("numbers %d %d" % (settings.seed, number))
     this = draw_round(rng, settings)
     names, contents = draw_inputs(rng, this)
+    is_damaged = rng.random() < 0.1
+    if is_damaged:
+        at = rng.randrange(len(contents))
+        contents[at] = damaged(rng, contents[at])
     for name, data in zip(names, contents):
         write(name, data)
     words = list(settings.gpusort_options) + this.words
@@ -219,10 +241,9 @@ def try_round(settings, runner, number):
         words += [word for name in names for word in (["-i", name] if how < 0.4 else [name])]
     if this.target != "stdout":
         write(this.target, b"the old output")
-    expected = expected_bytes(this)
     run = runner.serve if runner.server else lambda *arguments: runner.spawn(runner.gpusort, *arguments)
     got = run([word.encode() for word in words], stdin)
-    problem = find_problem(this, expected, got)
+    problem = find_problem_of_damage(this, contents, got) if is_damaged else find_problem(this, got)
     return problem and report(settings, number, words, stdin, names, contents, problem)
 
 
@@ -236,13 +257,31 @@ def words_tell(this):
     return this.format == "npy" or any(word.startswith("--format=") for word in this.words)
 
 
-def find_problem(this, expected, got):
+def output_of(this):
     with open(this.target, "rb") as file:
-        output = file.read()
+        return file.read()
+
+
+def find_problem_of_refusal(this, got):
+    """Of what is to be refused."""
+    is_refused = got.status == 2 and got.said.startswith(b"gpusort: ") and got.said.count(b"\n") == 1
+    is_untouched = this.target == "stdout" or output_of(this) == b"the old output"
+    return None if is_refused and is_untouched else "not refused: status %s, %r" % (got.status, got.said)
+
+
+def find_problem_of_damage(this, contents, got):
+    is_sound = [not data.startswith(zstd_frames.MAGIC) or zstd_frames.decompress(data, 10**6) is not None
+                for data in contents]  # fmt: skip
+    if got.status == 0 and not got.said and all(is_sound):
+        return None
+    return find_problem_of_refusal(this, got)
+
+
+def find_problem(this, got):
+    expected = expected_bytes(this)
     if expected is None:
-        is_refused = got.status == 2 and got.said.startswith(b"gpusort: ") and got.said.count(b"\n") == 1
-        is_untouched = output == (b"the old output" if this.target != "stdout" else output)
-        return None if is_refused and is_untouched else "not refused: status %s, %r" % (got.status, got.said)
+        return find_problem_of_refusal(this, got)
+    output = output_of(this)
     if got.status != 0 or got.said:
         return "status %s, %r" % (got.status, got.said)
     output = zstd_frames.decompress(output, len(expected)) if this.packs else output
