@@ -35,7 +35,7 @@ static bool is_blank_line(const char *line, size_t bytes)
 static const struct mark {
     const char *bytes, *remedy;
 } marks[] = {
-    {"\xef\xbb\xbf", "a byte order mark (UTF-8) stands before it: take it away (tail -c +4)"},
+    {"\xef\xbb\xbf", "a byte order mark (UTF-8) stands before the text: take it away (tail -c +4)"},
     {"\xff\xfe", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
     {"\xfe\xff", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
 };
