@@ -140,7 +140,8 @@ bool option_words_set_zstd(const char *word, struct options *options, struct err
 
 bool option_words_set_stats(const char *word, struct options *options, struct error *error)
 {
-    static const struct word_choice choices[] = {{"text", STATS_TEXT}, {"json", STATS_JSON}};
+    static const struct word_choice choices[] = {{"text", STATS_TEXT, false},
+                                                 {"json", STATS_JSON, false}};
     int form = STATS_TEXT;
     if (word &&
         !word_list_find("--stats", word, choices, sizeof choices / sizeof *choices, &form, error))
@@ -187,7 +188,10 @@ bool option_words_set_check(enum check check, struct options *options, struct er
 bool option_words_set_check_word(const char *word, struct options *options, struct error *error)
 {
     static const struct word_choice choices[] = {
-        {"quiet", CHECK_QUIET}, {"silent", CHECK_QUIET}, {"diagnose-first", CHECK_SHOW}};
+        {"quiet", CHECK_QUIET, false},
+        {"silent", CHECK_QUIET, false},
+        {"diagnose-first", CHECK_SHOW, false},
+    };
     int check = CHECK_SHOW;
     if (word &&
         !word_list_find("--check", word, choices, sizeof choices / sizeof *choices, &check, error))

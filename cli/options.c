@@ -112,7 +112,7 @@ static const struct argp_option option_table[] = {
      "what "
      "is free); sort what is larger in parts",
      0},
-    {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "The same of the GPU's memory", 0},
+    {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "Take at most SIZE of the GPU's memory", 0},
     {"temporary-directory", 'T', "DIR", 0,
      "Put sorted parts in DIR (default $TMPDIR, else /tmp, or /var/tmp where that is in memory; "
      "may be repeated, to use several)",
@@ -124,7 +124,7 @@ static const struct argp_option option_table[] = {
     {"quiet", 'q', NULL, 0, "Tell nothing but errors, and what --stats is asked for", 0},
     {"progress", KEY_PROGRESS, NULL, 0,
      "Show on standard error how far it is, once a second has passed (default: on a terminal)", 0},
-    {"no-progress", KEY_NO_PROGRESS, NULL, 0, "Do not show it", 0},
+    {"no-progress", KEY_NO_PROGRESS, NULL, 0, "Do not show how far it is", 0},
     {"stats", KEY_STATS, "FORM", OPTION_ARG_OPTIONAL,
      "Print figures of the run on standard error at its end, as text or json (default text)", 0},
     {"trace", KEY_TRACE, "FILE", 0,

@@ -40,8 +40,9 @@ bool order_words_set_separator(struct order_words *words, const char *word, stru
 bool order_words_set_sort(struct order_words *words, const char *word, struct error *error)
 {
     static const struct word_choice choices[] = {
-        {"general-numeric", 'g'}, {"human-numeric", 'h'}, {"month", 'M'},
-        {"numeric", 'n'},         {"random", 'R'},        {"version", 'V'},
+        {"general-numeric", 'g', false}, {"human-numeric", 'h', false},
+        {"numeric", 'n', false},         {"month", 'M', true},
+        {"random", 'R', true},           {"version", 'V', true},
     };
     int letter;
     if (!word_list_find("--sort", word, choices, sizeof choices / sizeof *choices, &letter, error))

@@ -39,6 +39,7 @@ struct estimate {
     const char *stage;
     bool has_read;           /* the first bytes have come */
     double share;            /* of the stage; below 0: not known */
+    double bytes;            /* that have passed in this stage */
     double bytes_per_second; /* 0: none pass in this stage */
     double seconds;          /* that the stage has taken */
     double seconds_left;     /* of the run; below 0: not known */
@@ -77,6 +78,7 @@ static struct estimate estimate_reading(const struct outlook *outlook,
     const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
     return (struct estimate){
         .share = share_of(read, outlook->read_bytes),
+        .bytes = (double)read,
         .bytes_per_second = rate,
         .seconds_left =
             sum_if_known(sum_if_known(read_seconds, outlook->sort_seconds), write_seconds),
@@ -107,6 +109,7 @@ static struct estimate estimate_writing(const struct outlook *outlook,
     const double rate = seconds > 0 ? (double)written / seconds : 0;
     return (struct estimate){
         .share = share_of(written, all),
+        .bytes = (double)written,
         .bytes_per_second = rate,
         .seconds_left = seconds_for(written, all, rate),
     };
@@ -176,6 +179,8 @@ static void describe(const struct estimate *estimate, char *line, size_t room)
     snprintf(line, room, "gpusort: %s", estimate->stage);
     if (estimate->share >= 0)
         append(line, room, " %.0f%%", 100 * estimate->share);
+    else if (estimate->bytes > 0)
+        append(line, room, " %.2f GB", estimate->bytes / 1e9);
     if (estimate->bytes_per_second > 0)
         append(line, room, ", %.2f GB/s", estimate->bytes_per_second / 1e9);
     else

@@ -11,6 +11,8 @@ static bool refuse(const char *option, const char *word, const char *why,
 {
     struct quoted quoted;
     char words[256] = "";
+    while (choices[count - 1].is_hidden)
+        count--;
     for (size_t i = 0; i < count; i++) {
         const size_t length = strlen(words);
         snprintf(words + length, sizeof words - length, "%s%s",

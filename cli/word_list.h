@@ -8,7 +8,8 @@
 
 struct word_choice {
     const char *word;
-    int value; /* words of one value are one and the same: they are never ambiguous */
+    int value;      /* words of one value are one and the same: they are never ambiguous */
+    bool is_hidden; /* known, but not proposed; such words stand last */
 };
 
 /* Finds the word, or the one choice that it is the beginning of. `option` is for the message. */

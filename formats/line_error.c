@@ -31,11 +31,34 @@ static bool is_blank_line(const char *line, size_t bytes)
     return true;
 }
 
+/* What some editors put before the first line, which does not show; and what takes it away. */
+static const struct mark {
+    const char *bytes, *remedy;
+} marks[] = {
+    {"\xef\xbb\xbf", "a byte order mark (UTF-8) stands before the text: take it away (tail -c +4)"},
+    {"\xff\xfe", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
+    {"\xfe\xff", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
+};
+
+/* NULL if there is none. */
+static const struct mark *find_mark(const char *line, size_t bytes)
+{
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        const size_t length = strlen(marks[i].bytes);
+        if (bytes >= length && memcmp(line, marks[i].bytes, length) == 0)
+            return &marks[i];
+    }
+    return NULL;
+}
+
 bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
                     size_t bytes, enum number_status status, const struct key_type *type)
 {
     char quote[QUOTE_BYTES];
     const char *const remedy = type == NULL ? ": -g, -n, -h and -k take any line" : "";
+    const struct mark *const mark = line_number == 1 ? find_mark(line, bytes) : NULL;
+    if (mark)
+        return error_set(error, "%s:1: %s", file, mark->remedy);
     if (is_blank_line(line, bytes))
         return error_set(error, "%s:%zu: empty line, not a number%s", file, line_number, remedy);
     quote_line(line, bytes, quote);

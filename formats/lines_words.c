@@ -1,7 +1,13 @@
 /* lines_words.c - see lines_words.h. */
 #include "formats/lines_words.h"
 
+#include <omp.h>
 #include <stdatomic.h>
+
+/* Tasks for each thread, at most. Of more than 64 libgomp makes none: one thread does the work of
+ * all, with their records, of 216 bytes, in an array on its stack, which 40,000 of them overflow.
+ */
+#define TASKS_PER_THREAD 16
 
 /* The line that is looked at some time after that of item i. (Not prefetched here: a function that
  * does nothing else has no effect to a compiler, and may go.) */
@@ -90,24 +96,33 @@ static void load_words(const struct lines *lines, struct key_index *items, size_
     }
 }
 
-/* The items of a part are [part * TASK_COUNT, part_end). */
-static size_t part_end(size_t count, size_t parts, size_t part)
+/* In how many parts, a task each, so many items are looked through. */
+static size_t part_count(size_t count)
 {
-    return part + 1 == parts ? count : (part + 1) * TASK_COUNT;
+    const size_t parts = count / TASK_COUNT;
+    const size_t most = TASKS_PER_THREAD * (size_t)omp_get_num_threads();
+    return parts < most ? parts : most;
+}
+
+/* The items of a part are [part_begin(..., part), part_begin(..., part + 1)). */
+static size_t part_begin(size_t count, size_t parts, size_t part)
+{
+    const size_t longer = count % parts; /* so many are longer by an item */
+    return count / parts * part + (part < longer ? part : longer);
 }
 
 void lines_words_load(const struct lines *lines, struct key_index *items, size_t count,
                       struct row_cursor cursor)
 {
-    const size_t parts = count / TASK_COUNT;
+    const size_t parts = part_count(count);
     if (parts < 2) {
         load_words(lines, items, count, cursor);
         return;
     }
 #pragma omp taskloop grainsize(1) default(none) firstprivate(lines, items, count, cursor, parts)
     for (size_t part = 0; part < parts; ++part) {
-        const size_t first = part * TASK_COUNT;
-        load_words(lines, items + first, part_end(count, parts, part) - first, cursor);
+        const size_t begin = part_begin(count, parts, part);
+        load_words(lines, items + begin, part_begin(count, parts, part + 1) - begin, cursor);
     }
 }
 
@@ -138,7 +153,7 @@ void lines_words_skip(const struct lines *lines, const struct key_index *items, 
                       struct row_cursor *cursor)
 {
     const struct row_cursor at = *cursor;
-    const size_t parts = count / TASK_COUNT;
+    const size_t parts = part_count(count);
     const enum row_kind kind = lines->columns[at.column].kind;
     if (!lines_row_may_share(kind, at.word))
         return;
@@ -152,8 +167,9 @@ void lines_words_skip(const struct lines *lines, const struct key_index *items, 
 #pragma omp taskloop grainsize(1) default(none)                                                    \
     firstprivate(lines, items, count, at, first, parts) shared(end)
         for (size_t part = 0; part < parts; ++part) {
-            const size_t begin = part * TASK_COUNT;
-            find_end(lines, items + begin, part_end(count, parts, part) - begin, at, first, &end);
+            const size_t begin = part_begin(count, parts, part);
+            find_end(lines, items + begin, part_begin(count, parts, part + 1) - begin, at, first,
+                     &end);
         }
     }
     cursor->word = atomic_load_explicit(&end, memory_order_relaxed);

@@ -139,9 +139,14 @@ class Case:
     header: int = 0  # lines of each input, the same in all, that are not sorted and come first
     top: int = 0  # lines that are written; 0 is all
     device_words: list = dataclasses.field(default_factory=list)  # how the GPU is to sort it
+    packing: int = 0  # the seed of the frames of zstd that gpusort gets the inputs in; 0: none
+    repeated: int = None  # the input that is named once more
+    argsort: bytes = b""  # the word, if the numbers of the lines are to be written
 
     def in_domain(self):
         if not self.inputs or (self.output == "in0" and self.delivery not in ("files", "names")):
+            return False
+        if self.repeated is not None and self.repeated >= len(self.inputs):
             return False
         return self.strict or any(unit.gives_order for unit in self.units)
 
@@ -310,6 +315,18 @@ def vary_for_device(rng, case, tiles_of_paths):
         case.device_words.append(b"--device-memory=%dK" % rng.choice([1, 40, 300]))
 
 
+def vary_ends(rng, case):
+    """The inputs in zstd, or one of them once more; the lines' numbers. The last draws, so that others stay."""
+    if rng.random() < 0.1:
+        case.packing = rng.getrandbits(32) + 1
+    has_nan = any(b"nan" in text.lower() for text in case.inputs)
+    if rng.random() < 0.05 and case.delivery == "files" and case.action not in ("c", "C") and not has_nan:
+        case.repeated = rng.randrange(len(case.inputs))
+    in_parts = any(unit.words[0] == b"-S" for unit in case.units)  # which --argsort of lines may refuse
+    if rng.random() < 0.05 and not case.action and not case.output and not in_parts:
+        case.argsort = rng.choice([b"--argsort", b"--argsort=u32"])
+
+
 # ---- its words -----------------------------------------------------------------------------------
 
 
@@ -318,13 +335,14 @@ def is_action(unit):
 
 
 def words_of_sort(case):
-    return [b"-g"] if case.strict else []
+    return [b"-g"] * case.strict + [b"-s"] * bool(case.argsort)
 
 
 def words_of_gpusort(case):
     """What only gpusort is told; sort(1) is given other inputs, or its output is cut."""
     words = [b"--format=text"] if case.strict else []
     words += [b"--header=%d" % case.header] if case.header else []
+    words += [case.argsort] if case.argsort else []
     return words + ([b"--top=%d" % case.top] if case.top else [])
 
 
@@ -333,8 +351,17 @@ def lines_of(text, terminator):
     return re.findall(rb"[^%b]*%b|[^%b]+" % ((terminator,) * 3), text)
 
 
-def first_lines(text, case):
-    return b"".join(lines_of(text, case.terminator)[: case.top]) if case.top else text
+def expected_output(case, header, data, output):
+    """What sort(1) made of the data, as gpusort is to write it."""
+    lines = lines_of(output, case.terminator)
+    if not case.argsort:
+        return header + b"".join(lines[: case.top or None])
+    places = collections.defaultdict(collections.deque)  # of each line, in the order of the input
+    inputs = data + [data[case.repeated]] if case.repeated is not None else data
+    for i, line in enumerate(line for text in inputs for line in lines_of(text, case.terminator)):
+        places[line.removesuffix(case.terminator)].append(i)
+    numbers = [places[line.removesuffix(case.terminator)].popleft() for line in lines]
+    return b"".join(b"%d\n" % number for number in numbers[: case.top or None])
 
 
 def cut_headers(case, inputs):
@@ -362,6 +389,8 @@ def words_of(case, input_count):
         names[0] = b"-"
         if input_count == 1:
             names = []
+    if case.repeated is not None:
+        names.append(names[case.repeated])
     return words + names
 
 

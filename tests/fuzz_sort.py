@@ -34,9 +34,10 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True  # nothing is left in tests/
-from fuzz_case import (SORT, cut_headers, first_lines, is_action, is_order_of_sort, known_long_options,
-                       known_paths, lines_of, make_case, stdin_of, vary_for_device, words_of,
+from fuzz_case import (SORT, cut_headers, expected_output, is_action, is_order_of_sort, known_long_options,
+                       known_paths, lines_of, make_case, stdin_of, vary_ends, vary_for_device, words_of,
                        words_of_gpusort, words_of_sort)  # fmt: skip
+from zstd_frames import compress_oddly
 
 TIME_LIMIT_S = 60
 MISMATCHES_MAX = 20
@@ -188,7 +189,9 @@ class Runner:
         if case.header:
             inputs = [header + text for text in data]
         expected = self.run_one(SORT, words_of_sort(case), case, data)
-        expected = expected._replace(output=header + first_lines(expected.output, case))
+        expected = expected._replace(output=expected_output(case, header, data, expected.output))
+        if case.packing:
+            inputs = [compress_oddly(random.Random(case.packing + i), text) for i, text in enumerate(inputs)]
         options = [] if case.action else self.gpusort_options + case.device_words
         # Wrong words may end the process that reads them: such a run has one of its own.
         program = None if self.server and expected.status != 2 else self.gpusort
@@ -277,8 +280,9 @@ class Shrinker:
             self.without_parts(self.case.inputs, lambda parts: {"inputs": parts})
             self.shrink_lines()
             self.without_parts(self.case.units, lambda parts: {"units": parts})
-            for change in ({"output": ""}, {"delivery": "files"}, {"header": 0}, {"top": 0},
-                           {"device_words": []}, {"is_presorted": False, "action": ""}):  # fmt: skip
+            for change in ({"packing": 0}, {"repeated": None}, {"argsort": b""}, {"output": ""},
+                           {"delivery": "files"}, {"header": 0}, {"top": 0}, {"device_words": []},
+                           {"is_presorted": False, "action": ""}):  # fmt: skip
                 self.still(**change)
             self.shrink_bytes()
         return self.case
@@ -323,7 +327,8 @@ def report(number, seed, arguments, case, found):
         lines.append("printf '%s' >names" % "".join("in%d\\0" % i for i in range(len(inputs))))
     feed = {"input": " <in0", "pipe": " < <(cat in0)"}.get(case.delivery, "")
     options = "".join(" " + word.decode() for word in words_of_sort(case))
-    beside = " # the header and --top beside it" if case.header or case.top else ""
+    beside = " # the header, --top and --argsort beside it" if case.header or case.top or case.argsort else ""
+    beside += " # of what zstd -dc makes of each input" if case.packing else ""
     lines.append("LC_ALL=C sort%s %s%s%s" % (options, words, feed, beside))
     lines.append("  status %s, %s" % (expected.status, in_report(expected.output)))
     if expected.said:
@@ -349,7 +354,7 @@ def work(settings, which, directory, results):
     number = settings.first + which
     last = settings.first + settings.rounds
     while number < last and time.monotonic() < settings.end and os.getppid() == parent:
-        text = try_round(settings, runner, number)
+        text = settings.try_round(settings, runner, number)
         results.put(text)
         number += settings.jobs
 
@@ -360,6 +365,7 @@ def try_round(settings, runner, number):
     case = make_case(rng, settings)
     if settings.paths:
         vary_for_device(rng, case, settings.paths)
+    vary_ends(rng, case)
     found = runner.compare(case)
     if found is None:
         return None
@@ -420,6 +426,7 @@ def parse_arguments():
     parser.add_argument("--as-it-is", action="store_true", help="print a mismatch without making it smaller")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (one for each processor)")
     parser.add_argument("--server", help="runs gpusort many times in one process: build/tests/many_runs")
+    parser.add_argument("--numbers", action="store_true", help="arrays, compared with NumPy, instead of lines")
     parser.add_argument("--device", choices=["auto", "cpu", "gpu"], help="for gpusort")
     return parser.parse_args()
 
@@ -438,6 +445,11 @@ def main():
     settings.long_options = known_long_options(settings.gpusort)
     settings.knows_ronna = is_order_of_sort("-h", b"2Y\n1R\n")
     settings.parts_at_0x80 = is_order_of_sort("-n", b"2\n\x8011\n")
+    settings.try_round = try_round
+    if settings.numbers:
+        from fuzz_numbers import try_round as try_numbers  # NumPy is needed for these alone
+
+        settings.try_round = try_numbers
     settings.jobs = max(1, settings.jobs)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("fuzz_sort.py: terminated"))
     start = time.monotonic()

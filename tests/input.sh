@@ -172,6 +172,13 @@ cp plain named.txt
 ok_prints 'text is found by its name' '1\n2\n' -- gpusort named.txt
 printf 'abc\n' >words.txt
 refused 'words' 'words.txt:1: ' -- gpusort words.txt -o "$target"
+for name in UTF-8 UTF-16LE UTF-16BE; do
+    printf '\xef\xbb\xbf3\n1\n' | iconv -f UTF-8 -t $name >marked.txt
+    for word in --format=text --type=f64; do
+        refused "the byte order mark of $name is named, $word" "^gpusort: marked.txt:1: .*${name:0:6}" -- \
+            gpusort $word marked.txt -o "$target"
+    done
+done
 refused '--endian with text' 'plain: .*--endian' -- gpusort --endian=big plain -o "$target"
 cp plain plain.bin
 ok_prints '--format=text overrides the name' '1\n2\n' -- gpusort --format=text plain.bin

@@ -12,8 +12,6 @@ $GPUSORT is the program under test, by default build/gpusort. On its GPU too, if
 """
 
 import argparse
-import ctypes
-import ctypes.util
 import multiprocessing
 import os
 import random
@@ -26,36 +24,13 @@ import time
 import numpy as np
 
 import make_data
+import zstd_frames
 
 GPUSORT = os.path.realpath(os.environ.get("GPUSORT", "build/gpusort"))
 TYPES = ["u8", "i8", "u16", "i16", "f16", "bf16", "u32", "i32", "f32", "u64", "i64", "f64", "f64"]
 ARGSORT_COUNT_MAX = 10_000_000  # NumPy's stable sort takes its time
 LINES_SHARE = 10  # sort(1) is slower than NumPy: texts are that much smaller
 TIME_LIMIT_S = 300
-
-zstd = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
-for name in ("ZSTD_compress", "ZSTD_decompress", "ZSTD_compressBound"):
-    getattr(zstd, name).restype = ctypes.c_size_t
-
-
-def zstd_compress(data, frame_bytes):
-    """In frames that hold so many bytes each."""
-    out = []
-    for begin in range(0, max(len(data), 1), frame_bytes):
-        frame = bytes(data[begin : begin + frame_bytes])
-        room = zstd.ZSTD_compressBound(ctypes.c_size_t(len(frame)))
-        buffer = ctypes.create_string_buffer(room)
-        size = zstd.ZSTD_compress(buffer, ctypes.c_size_t(room), frame, ctypes.c_size_t(len(frame)), 1)
-        out.append(buffer.raw[:size])
-    return b"".join(out)
-
-
-def zstd_decompress(data, size):
-    """At most one byte more than the size, so that what is too long is seen; None: no zstd."""
-    buffer = ctypes.create_string_buffer(size + 1)
-    got = zstd.ZSTD_decompress(buffer, ctypes.c_size_t(size + 1), data, ctypes.c_size_t(len(data)))
-    return buffer.raw[:got] if got <= size + 1 else None
-
 
 def sort_keys(type_name, keys, descending, nan):
     """make_data.sort_keys without its permutation: by the bits as unsigned integers."""
@@ -146,7 +121,7 @@ class Run:
     def go(self, data, extension):
         """Runs gpusort on the data; what it wrote, and what is wrong with how."""
         rng, packed_in, packed_out = self.rng, self.rng.random() < 0.2, self.rng.random() < 0.2
-        stored = zstd_compress(data, rng.choice([1 << 20, 1 << 24, 1 << 40])) if packed_in else data
+        stored = zstd_frames.compress(data, rng.choice([1 << 20, 1 << 24, 1 << 40])) if packed_in else data
         # A pipe has no name to tell what is in it, and no name asks for zstd there.
         by_pipe, to_pipe, in_place = rng.random() < 0.2, rng.random() < 0.2, rng.random() < 0.1
         source = self.put("in" + extension + (".zst" if packed_in else ""), stored)
@@ -232,7 +207,7 @@ def one(task):
         except subprocess.TimeoutExpired:
             out, problem = b"", "not done after %d s" % TIME_LIMIT_S
         if problem is None:
-            got = zstd_decompress(out, len(expected)) if packed[0] else out
+            got = zstd_frames.decompress(out, len(expected)) if packed[0] else out
             problem = None if got == expected else "%d bytes, not those of %d that are right" % (
                 len(got or b""), len(expected))  # fmt: skip
         return number, len(data), problem and "run %d of %d bytes: %s\n  %s" % (

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Whole runs drawn at random, proven by NumPy and sort(1). The seed is fixed, so that a run is the same
-# every time; SOAK_SEED, SOAK_RUNS, SOAK_LARGEST (bytes) and SOAK_JOBS say otherwise.
+# Whole runs drawn at random, proven by NumPy and sort(1), and many small ones of numbers alone. The seed
+# is fixed, so that a run is the same every time; SOAK_SEED, SOAK_RUNS, SOAK_LARGEST (bytes) and SOAK_JOBS
+# say otherwise.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 
@@ -12,5 +13,17 @@ soak() {
 }
 ok "$runs runs of seed $seed, to $largest bytes" \
     soak --runs "$runs" --seed "$seed" --largest "$largest"
+
+# small_arrays DEVICE ROUNDS
+small_arrays() {
+    for server in "${GPUSORT%/*}"/{,tests/}many_runs; do
+        if [ -x "$server" ]; then
+            ok "$2 rounds of small arrays of seed $seed, $1" env GPUSORT="$GPUSORT" "$numpy" \
+                "$tests_dir/fuzz_sort.py" --numbers --device="$1" --rounds "$2" --seed "$seed" --server "$server"
+        fi
+    done
+}
+small_arrays cpu "$(full_or_small 3000 500)"
+[ -n "$(gpu_problem)" ] || small_arrays gpu "$(full_or_small 1000 100)"
 
 done_testing

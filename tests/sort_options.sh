@@ -105,6 +105,8 @@ ok 'nothing was written' test ! -e out
 refused_as_sort "invalid argument 'x' for '--sort'" --sort=x two
 refused_as_sort "invalid argument 'numericx' for '--sort'" --sort=numericx two
 refused_as_sort "ambiguous argument '' for '--sort'" --sort= two
+ok_fails_with 'of the words of --sort those are proposed that are here' 2 \
+    ": it is general-numeric, human-numeric or numeric$" -- gpusort --sort=x two
 refused_as_sort "invalid argument 'x' for '--check'" --check=x two
 refused_as_sort "ambiguous argument '' for '--check'" --check= two
 

@@ -228,6 +228,8 @@ on_terminal=(python3 "$tests_dir/on_terminal.py" --stderr)
 slow 1 >not_asked 2>&1 &
 slow 1 --progress >asked 2>&1 &
 slow 1 --progress -q >asked_quiet 2>&1 &
+{ head -c 8000000 /dev/zero; sleep 1.6; } |
+    "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
 wait
 head -c 9000000 data.f64 >few.f64
 "${on_terminal[@]}" "$GPUSORT" few.f64 -o out >fast
@@ -254,6 +256,7 @@ ok_prints 'elsewhere nothing is shown' '1\n2\n' -- cat not_asked
 # More than one if the machine is busy.
 ok_prints 'but if it is asked for: lines' 'gpusort: start, 1 s\n1\n2\n' -- \
     grep -vE '^gpusort: [a-z]+, ([2-9]|[0-9]{2,}) s$' asked
+ok 'of a pipe: how much of it' grep -Eq '^gpusort: read 0\.01 GB, 0\.[0-9]{2} GB/s$' piped
 ok_prints '-q is stronger' '1\n2\n' -- cat asked_quiet
 ok_prints '-q silences -v' '1\n2\n' -- bash -c 'printf "2\n1\n" | "$0" -qv 2>&1' "$GPUSORT"
 
