@@ -15,6 +15,7 @@
  * large parts of one, are shared out as tasks.
  */
 #include "formats/lines.h"
+#include "formats/lines_few.h"
 #include "formats/lines_row.h"
 #include "formats/lines_text.h"
 #include "formats/lines_words.h"
@@ -40,6 +41,7 @@ struct slice {
     size_t count;
     struct row_cursor cursor;
     bool is_loaded;  /* the keys are the words at the cursor */
+    bool is_long;    /* what lines_few.h looks at does not tell */
     unsigned cuts;   /* by sampled pivots, that may still be made in this word */
     unsigned rounds; /* words of this row that were loaded */
 };
@@ -260,6 +262,36 @@ static bool finish_equal(const struct lines *lines, const struct slice *slice)
     return true;
 }
 
+/* Whether the slice, which is not loaded, is one of lines_few.h's: nothing but bytes is left to go
+ * by. */
+static bool is_few(const struct lines *lines, const struct slice *slice)
+{
+    return slice->count <= LINES_FEW && !slice->is_long &&
+           slice->cursor.column == lines->order->key_count &&
+           lines->columns[slice->cursor.column].kind == ROW_LINE;
+}
+
+/* Sorts such a slice; what it leaves unsorted goes on behind the bytes that were looked at. */
+static void refine_few(const struct lines *lines, const struct slice *slice)
+{
+    const struct row_cursor cursor = slice->cursor;
+    bool equal_before[LINES_FEW + 1];
+    equal_before[slice->count] = false;
+    if (!lines_few_sort(lines, slice->items, slice->count, cursor.word * 7,
+                        lines->columns[cursor.column].complement != 0, equal_before))
+        return;
+    for (size_t begin = 0, end; begin < slice->count; begin = end) {
+        for (end = begin + 1; equal_before[end]; ++end)
+            ;
+        struct slice part = *slice;
+        part.items += begin;
+        part.count = end - begin;
+        part.cursor.word += LINES_FEW_BYTES / 7;
+        part.is_long = true;
+        refine_slice(lines, part);
+    }
+}
+
 static bool is_deep(const struct lines *lines, const struct slice *slice)
 {
     return slice->rounds > ROUNDS_MAX && lines->columns[slice->cursor.column].kind != ROW_LINE;
@@ -271,10 +303,15 @@ static void refine_slice(const struct lines *lines, struct slice slice)
 {
     while (slice.count > 1) {
         struct slice parts[3];
-        if (!slice.is_loaded && finish_equal(lines, &slice))
-            return;
-        if (!slice.is_loaded)
+        if (!slice.is_loaded) {
+            if (finish_equal(lines, &slice))
+                return;
+            if (is_few(lines, &slice)) {
+                refine_few(lines, &slice);
+                return;
+            }
             load_slice(lines, &slice);
+        }
         if (slice.count <= SMALL_COUNT || is_deep(lines, &slice)) {
             if (slice.count <= SMALL_COUNT)
                 sort_by_insertion(lines, &slice);
@@ -318,7 +355,7 @@ static void refine_run(const struct lines *lines, struct key_index *items, size_
             leave_out_all_but_first(items, count);
         return;
     }
-    const struct slice run = {items, count, first_cursor(lines, is_exact), false, 0, 0};
+    const struct slice run = {items, count, first_cursor(lines, is_exact), .cuts = 0};
     if (count > TASK_COUNT) {
 #pragma omp taskgroup
         refine_slice(lines, run);
@@ -341,6 +378,7 @@ static void refine_segment(const struct lines *lines, struct key_index *items, s
                 (!skips_exact || !line_is_exact(items[ahead]))) {
                 __builtin_prefetch(line_text(lines, items[ahead - 1]));
                 __builtin_prefetch(line_text(lines, items[ahead]));
+                __builtin_prefetch(line_text(lines, items[ahead]) + LINES_AHEAD_LAST);
             }
         }
         end = begin + 1;

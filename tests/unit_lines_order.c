@@ -602,6 +602,31 @@ static void lines_that_begin_alike_are_in_order(void **state)
     check_orders(parts, 2, add_alike_fields, 2, 30000);
 }
 
+/* One of a few values, after zeros and before bytes that are no part of it, which end around the
+ * bytes that lines of equal value are put in order by at a time. */
+static void add_spelled(struct text *text, uint64_t *seed)
+{
+    static const char zeros[] = "00000000000000000000000000000000000000000000000";
+    static const char *const rests[] = {"", "", ".0", " ", "x", "\xff", "\x01", "\t."};
+    static const size_t lengths[] = {0, 1, 2, 12, 13, 14, 15, 27, 29, 44};
+    const char value = (char)('1' + random_below(seed, 6));
+    const char *const rest = rests[random_below(seed, COUNT_OF(rests))];
+    text_add(text, zeros, lengths[random_below(seed, COUNT_OF(lengths))]);
+    text_add(text, &value, 1);
+    text_add(text, rest, strlen(rest));
+    if (random_below(seed, 4) == 0)
+        text_add(text, "\0\0", 1 + random_below(seed, 2));
+}
+
+/* A few lines of each value, and more than a few. */
+static void lines_of_equal_value_go_by_bytes(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"-g", "-gr", "-n", "-nr", "-h", "-gs", "-nu", "-k1n -k1r"};
+    for (size_t count = 12; count < 1000; count = count * 3 / 2)
+        check_orders(options, COUNT_OF(options), add_spelled, 2, count);
+}
+
 /* Longer than the blocks in which lines are found and the buffers in which they are written. */
 static void very_long_lines_are_in_order(void **state)
 {
@@ -686,6 +711,7 @@ int main(void)
         cmocka_unit_test(repeated_lines_are_left_out),
         cmocka_unit_test(long_numbers_are_exact),
         cmocka_unit_test(lines_that_begin_alike_are_in_order),
+        cmocka_unit_test(lines_of_equal_value_go_by_bytes),
         cmocka_unit_test(very_long_lines_are_in_order),
     };
     return cmocka_run_group_tests(tests, enter_scratch, remove_files);
