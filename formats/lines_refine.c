@@ -46,46 +46,14 @@ struct slice {
     unsigned rounds; /* words of this row that were loaded */
 };
 
-/* Where lines differ next that have this word at the cursor, complemented or not as it is there. */
-static struct row_cursor next_cursor(const struct lines *lines, struct row_cursor cursor,
-                                     uint64_t word)
-{
-    const struct row_column column = lines->columns[cursor.column];
-    if (lines_row_word_is_last(column.kind, word ^ column.complement, cursor.word))
-        return (struct row_cursor){cursor.column + 1, 0};
-    return (struct row_cursor){cursor.column, cursor.word + 1};
-}
-
-/* Less than, equal to or greater than 0, by all words from the cursor on, the place left out. */
-static int compare_lines(const struct lines *lines, struct key_index a, struct key_index b,
-                         struct row_cursor cursor)
-{
-    const size_t columns = lines_columns(lines);
-    for (; cursor.column < columns; ++cursor.column, cursor.word = 0) {
-        struct line_row row_a, row_b;
-        lines_row_open(lines, a, cursor.column, &row_a);
-        lines_row_open(lines, b, cursor.column, &row_b);
-        for (;; ++cursor.word) {
-            cursor.word = lines_row_common(lines, &row_a, &row_b, cursor.word, SIZE_MAX);
-            const uint64_t word_a = lines_row_word(lines, &row_a, cursor.word);
-            const uint64_t word_b = lines_row_word(lines, &row_b, cursor.word);
-            if (word_a != word_b)
-                return (word_a < word_b) == (lines->columns[cursor.column].complement == 0) ? -1
-                                                                                            : 1;
-            if (lines_row_word_is_last(row_a.kind, word_a, cursor.word))
-                break;
-        }
-    }
-    return 0;
-}
-
-/* The same of two items of a slice that is loaded. */
+/* Less than, equal to or greater than 0, of two items of a slice that is loaded, the place left
+ * out. */
 static inline int compare_items(const struct lines *lines, const struct slice *slice,
                                 struct key_index a, struct key_index b)
 {
     if (a.key != b.key)
         return a.key < b.key ? -1 : 1;
-    return compare_lines(lines, a, b, next_cursor(lines, slice->cursor, a.key));
+    return lines_row_compare(lines, a, b, lines_words_next(lines, slice->cursor, a.key));
 }
 
 static inline bool is_before(const struct lines *lines, const struct slice *slice,
@@ -157,8 +125,7 @@ static void leave_out_all_but_first(struct key_index *items, size_t count)
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
     const size_t count = slice->count;
-    lines_words_skip(lines, slice->items, count, &slice->cursor);
-    lines_words_load(lines, slice->items, count, slice->cursor);
+    lines_words_load(lines, slice->items, count, &slice->cursor);
     slice->is_loaded = true;
     slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(count));
     ++slice->rounds;
@@ -236,7 +203,7 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     parts[0].count = begin;
     parts[1].items += begin;
     parts[1].count = end - begin;
-    parts[1].cursor = next_cursor(lines, slice->cursor, pivot);
+    parts[1].cursor = lines_words_next(lines, slice->cursor, pivot);
     parts[1].is_loaded = false;
     if (parts[1].cursor.column != slice->cursor.column)
         parts[1].rounds = 0;
@@ -277,7 +244,7 @@ static void refine_few(const struct lines *lines, const struct slice *slice)
     const struct row_cursor cursor = slice->cursor;
     bool equal_before[LINES_FEW + 1];
     equal_before[slice->count] = false;
-    if (!lines_few_sort(lines, slice->items, slice->count, cursor.word * 7,
+    if (!lines_few_sort(lines, slice->items, slice->count, cursor.at,
                         lines->columns[cursor.column].complement != 0, equal_before))
         return;
     for (size_t begin = 0, end; begin < slice->count; begin = end) {
@@ -286,7 +253,7 @@ static void refine_few(const struct lines *lines, const struct slice *slice)
         struct slice part = *slice;
         part.items += begin;
         part.count = end - begin;
-        part.cursor.word += LINES_FEW_BYTES / 7;
+        part.cursor.at += LINES_FEW_BYTES;
         part.is_long = true;
         refine_slice(lines, part);
     }
@@ -336,12 +303,16 @@ static bool all_exact(const struct key_index *items, size_t count)
     return true;
 }
 
-/* The first word that lines with equal keys can differ in. */
+/* The bytes of a row that are in its image. */
+#define IMAGE_BYTES 7
+
+/* The first place that lines with equal keys can differ in. */
 static struct row_cursor first_cursor(const struct lines *lines, bool is_exact)
 {
     if (is_exact)
         return (struct row_cursor){1, 0};
-    return (struct row_cursor){0, lines->columns[0].kind == ROW_VALUE ? 0 : 1};
+    const enum row_kind kind = lines->columns[0].kind;
+    return (struct row_cursor){0, kind == ROW_VALUE ? 0 : row_is_bytes(kind) ? IMAGE_BYTES : 1};
 }
 
 /* Sorts a run of equal keys and puts the key back. The tasks of a large one must end before that.

@@ -602,6 +602,28 @@ static void lines_that_begin_alike_are_in_order(void **state)
     check_orders(parts, 2, add_alike_fields, 2, 30000);
 }
 
+/* The beginning of one long text, and maybe something else: each line shares another number of
+ * bytes with each other one, more than are compared at a time. */
+static void add_ladder(struct text *text, uint64_t *seed)
+{
+    static const char *const rests[] = {"", "", "b", "\xff", " a", "a b", "\x01"};
+    static char steps[2500];
+    const char *const rest = rests[random_below(seed, COUNT_OF(rests))];
+    memset(steps, 'a', sizeof steps);
+    text_add(text, steps, random_below(seed, 50) * random_below(seed, 50) + random_below(seed, 99));
+    text_add(text, rest, strlen(rest));
+}
+
+static void ladders_are_in_order(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"-k1",    "-k1r",         "-k1,1",     "-k1,1r -k2",
+                                          "-u -k1", "-k1.9,1.2200", "-s -k1,1r", "-k2 -k1r"};
+    check_orders(options, COUNT_OF(options), add_ladder, 4, 300);
+    check_orders(options, 4, add_ladder, 1, 3000);
+    check_orders(options, 3, add_ladder, 1, 40000);
+}
+
 /* One of a few values, after zeros and before bytes that are no part of it, which end around the
  * bytes that lines of equal value are put in order by at a time. */
 static void add_spelled(struct text *text, uint64_t *seed)
@@ -622,7 +644,8 @@ static void add_spelled(struct text *text, uint64_t *seed)
 static void lines_of_equal_value_go_by_bytes(void **state)
 {
     (void)state;
-    static const char *const options[] = {"-g", "-gr", "-n", "-nr", "-h", "-gs", "-nu", "-k1n -k1r"};
+    static const char *const options[] = {"-g", "-gr", "-n",  "-nr",
+                                          "-h", "-gs", "-nu", "-k1n -k1r"};
     for (size_t count = 12; count < 1000; count = count * 3 / 2)
         check_orders(options, COUNT_OF(options), add_spelled, 2, count);
 }
@@ -711,6 +734,7 @@ int main(void)
         cmocka_unit_test(repeated_lines_are_left_out),
         cmocka_unit_test(long_numbers_are_exact),
         cmocka_unit_test(lines_that_begin_alike_are_in_order),
+        cmocka_unit_test(ladders_are_in_order),
         cmocka_unit_test(lines_of_equal_value_go_by_bytes),
         cmocka_unit_test(very_long_lines_are_in_order),
     };
