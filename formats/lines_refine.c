@@ -1,18 +1,18 @@
 /* lines_refine.c - the exact order within runs of equal keys; see lines.h.
  *
- * A run is sorted by multikey quicksort over the words of lines_row.h (Bentley and Sedgewick, "Fast
- * algorithms for sorting and searching strings", SODA 1997): load one word of every item into its
- * key, cut the items three ways by a pivot, and go on with the equal ones at the next word, of this
- * row or the next one, passing over those that are the same in all, until the words are used up:
- * then the lines are the same bytes, and done, however many they are; or, where only one of lines
- * with equal keys is kept, all but the first one are marked, and taken out in the end.
+ * A run is sorted by multikey quicksort over the rows of lines_row.h (Bentley and Sedgewick, "Fast
+ * algorithms for sorting and searching strings", SODA 1997): load what the items have at one place
+ * of a row into their keys, cut the items three ways by a pivot, and go on with the equal ones
+ * behind it, in this row or the next one, until there is nothing left: then the lines are the same
+ * bytes, and done, however many they are; or, where only one of lines with equal keys is kept, all
+ * but the first one are marked, and taken out in the end.
  *
- * The words sit in the key field, as the key is the same in all of a run; it is put back at the
- * end. Where pivots from samples cut badly, the middle of the range of words is the pivot: that
- * halves the range, so a word takes at most 64 cuts more, and no input makes it quadratic. To find
- * a word that is far into a row takes time by its place, unless the row is the line; so items that
- * many words of a row were loaded of are sorted by comparing them instead. Large runs, and the
- * large parts of one, are shared out as tasks.
+ * What is loaded sits in the key field, as the key is the same in all of a run; it is put back at
+ * the end. Where pivots from samples cut badly, the middle of the range of keys is the pivot: that
+ * halves the range, so what was loaded once takes at most 64 cuts more, and no input makes it
+ * quadratic. To find a place that is far into a row takes time by that, unless the row is the line;
+ * so items that were loaded many times of a row are sorted by comparing them instead. Large runs,
+ * and the large parts of one, are shared out as tasks; few lines are for lines_few.h.
  */
 #include "formats/lines.h"
 #include "formats/lines_few.h"
@@ -29,21 +29,21 @@
 /* What is searched for runs by one thread at a time. */
 #define SEGMENT_COUNT ((size_t)65536)
 
-/* So many words of a row are loaded; then rows are compared. */
+/* So many times a row is loaded; then rows are compared. */
 #define ROUNDS_MAX 16u
 
 /* The index of a line that is left out, as an equal one came before it. */
 #define INDEX_LEFT_OUT UINT64_MAX
 
-/* Items of a run that are equal in all words before the one at the cursor. */
+/* Items of a run that are equal in all rows up to the cursor. */
 struct slice {
     struct key_index *items;
     size_t count;
     struct row_cursor cursor;
-    bool is_loaded;  /* the keys are the words at the cursor */
+    bool is_loaded;  /* the keys are of what is at the cursor */
     bool is_long;    /* what lines_few.h looks at does not tell */
-    unsigned cuts;   /* by sampled pivots, that may still be made in this word */
-    unsigned rounds; /* words of this row that were loaded */
+    unsigned cuts;   /* by sampled pivots, that may still be made by these keys */
+    unsigned rounds; /* times that this row was loaded */
 };
 
 /* Less than, equal to or greater than 0, of two items of a slice that is loaded, the place left
