@@ -10,9 +10,8 @@
  * What is loaded sits in the key field, as the key is the same in all of a run; it is put back at
  * the end. Where pivots from samples cut badly, the middle of the range of keys is the pivot: that
  * halves the range, so what was loaded once takes at most 64 cuts more, and no input makes it
- * quadratic. To find a place that is far into a row takes time by that, unless the row is the line;
- * so items that were loaded many times of a row are sorted by comparing them instead. Large runs,
- * and the large parts of one, are shared out as tasks; few lines are for lines_few.h.
+ * quadratic. Large runs, and the large parts of one, are shared out as tasks; few lines are for
+ * lines_few.h.
  */
 #include "formats/lines.h"
 #include "formats/lines_few.h"
@@ -29,8 +28,8 @@
 /* What is searched for runs by one thread at a time. */
 #define SEGMENT_COUNT ((size_t)65536)
 
-/* So many times a row is loaded; then rows are compared. */
-#define ROUNDS_MAX 16u
+/* So many words of a row are loaded one by one; then rows are also compared with one of them. */
+#define ROUNDS_BY_WORDS 4u
 
 /* The index of a line that is left out, as an equal one came before it. */
 #define INDEX_LEFT_OUT UINT64_MAX
@@ -41,10 +40,17 @@ struct slice {
     size_t count;
     struct row_cursor cursor;
     bool is_loaded;  /* the keys are of what is at the cursor */
+    bool is_beside;  /* they were loaded so; see lines_words.h */
     bool is_long;    /* what lines_few.h looks at does not tell */
     unsigned cuts;   /* by sampled pivots, that may still be made by these keys */
     unsigned rounds; /* times that this row was loaded */
 };
+
+static inline struct row_cursor next_cursor(const struct lines *lines, const struct slice *slice,
+                                            uint64_t key)
+{
+    return lines_words_next(lines, slice->cursor, key, slice->is_beside);
+}
 
 /* Less than, equal to or greater than 0, of two items of a slice that is loaded, the place left
  * out. */
@@ -53,7 +59,7 @@ static inline int compare_items(const struct lines *lines, const struct slice *s
 {
     if (a.key != b.key)
         return a.key < b.key ? -1 : 1;
-    return lines_row_compare(lines, a, b, lines_words_next(lines, slice->cursor, a.key));
+    return lines_row_compare(lines, a, b, next_cursor(lines, slice, a.key));
 }
 
 static inline bool is_before(const struct lines *lines, const struct slice *slice,
@@ -76,26 +82,6 @@ static void sort_by_insertion(const struct lines *lines, const struct slice *sli
         }
         items[place] = item;
     }
-}
-
-struct comparison {
-    const struct lines *lines;
-    const struct slice *slice;
-};
-
-static int compare_sorted(const void *a, const void *b, void *context)
-{
-    const struct comparison *const comparison = context;
-    const struct key_index *const x = a, *const y = b;
-    const int order = compare_items(comparison->lines, comparison->slice, *x, *y);
-    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/* Sorts items whose words are loaded, and far into their rows. */
-static void sort_by_comparison(const struct lines *lines, const struct slice *slice)
-{
-    struct comparison comparison = {lines, slice};
-    qsort_r(slice->items, slice->count, sizeof *slice->items, compare_sorted, &comparison);
 }
 
 /* Marks the lines of the slice, which is sorted, that have the keys of one before. */
@@ -121,11 +107,12 @@ static void leave_out_all_but_first(struct key_index *items, size_t count)
     items[0].index = first;
 }
 
-/* Loads the words at the cursor, which is set on the first one that may tell the items apart. */
+/* Loads what is at the cursor, by turns in both ways if one has been tried for long. */
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
     const size_t count = slice->count;
-    lines_words_load(lines, slice->items, count, &slice->cursor);
+    slice->is_beside = slice->rounds >= ROUNDS_BY_WORDS && !slice->is_beside;
+    lines_words_load(lines, slice->items, count, &slice->cursor, slice->is_beside);
     slice->is_loaded = true;
     slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(count));
     ++slice->rounds;
@@ -203,10 +190,12 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     parts[0].count = begin;
     parts[1].items += begin;
     parts[1].count = end - begin;
-    parts[1].cursor = lines_words_next(lines, slice->cursor, pivot);
+    parts[1].cursor = next_cursor(lines, slice, pivot);
     parts[1].is_loaded = false;
-    if (parts[1].cursor.column != slice->cursor.column)
+    if (parts[1].cursor.column != slice->cursor.column) {
         parts[1].rounds = 0;
+        parts[1].is_beside = false;
+    }
     parts[2].items += end;
     parts[2].count -= end;
     for (int i = 0; i < 2; ++i) {
@@ -259,11 +248,6 @@ static void refine_few(const struct lines *lines, const struct slice *slice)
     }
 }
 
-static bool is_deep(const struct lines *lines, const struct slice *slice)
-{
-    return slice->rounds > ROUNDS_MAX && lines->columns[slice->cursor.column].kind != ROW_LINE;
-}
-
 /* Goes on with the largest part and leaves the others to recursion, which so is at most
  * logarithmically deep. */
 static void refine_slice(const struct lines *lines, struct slice slice)
@@ -279,11 +263,8 @@ static void refine_slice(const struct lines *lines, struct slice slice)
             }
             load_slice(lines, &slice);
         }
-        if (slice.count <= SMALL_COUNT || is_deep(lines, &slice)) {
-            if (slice.count <= SMALL_COUNT)
-                sort_by_insertion(lines, &slice);
-            else
-                sort_by_comparison(lines, &slice);
+        if (slice.count <= SMALL_COUNT) {
+            sort_by_insertion(lines, &slice);
             if (lines->order->unique)
                 leave_out_repeated(lines, &slice);
             return;

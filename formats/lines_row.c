@@ -101,21 +101,25 @@ void lines_row_open(const struct lines *lines, struct key_index item, size_t col
         decimal_scan(span.text, span.length, row->kind == ROW_SUFFIX, &row->decimal);
 }
 
+int lines_row_differ(struct line_row *a, struct line_row *b, size_t *at)
+{
+    for (;; ++*at) {
+        *at = lines_row_common(a, b, *at);
+        const uint64_t word_a = lines_row_word(a, *at), word_b = lines_row_word(b, *at);
+        if (word_a != word_b)
+            return word_a < word_b ? -1 : 1;
+        if (lines_row_word_is_last(a->kind, word_a, *at))
+            return 0;
+    }
+}
+
 static int compare_words(const struct lines *lines, struct key_index a, struct key_index b,
                          struct row_cursor cursor)
 {
     struct line_row row_a, row_b;
     lines_row_open(lines, a, cursor.column, &row_a);
     lines_row_open(lines, b, cursor.column, &row_b);
-    for (size_t at = cursor.at;; ++at) {
-        at = lines_row_common(&row_a, &row_b, at);
-        const uint64_t word_a = lines_row_word(&row_a, at);
-        const uint64_t word_b = lines_row_word(&row_b, at);
-        if (word_a != word_b)
-            return word_a < word_b ? -1 : 1;
-        if (lines_row_word_is_last(row_a.kind, word_a, at))
-            return 0;
-    }
+    return lines_row_differ(&row_a, &row_b, &cursor.at);
 }
 
 static int compare_bytes(const struct lines *lines, struct key_index a, struct key_index b,

@@ -69,6 +69,11 @@ struct line_span lines_row_span(const struct lines *lines, struct key_index item
 void lines_row_open(const struct lines *lines, struct key_index item, size_t column,
                     struct line_row *row);
 
+/* Less than, equal to or greater than 0: how two rows of words of a column compare, from word *at
+ * on, before which they are the same; their direction left out. Sets *at to the word that they
+ * differ in. */
+int lines_row_differ(struct line_row *a, struct line_row *b, size_t *at);
+
 /* Less than, equal to or greater than 0: how lines that are equal up to the cursor go by what is at
  * it and behind it, the place left out. */
 int lines_row_compare(const struct lines *lines, struct key_index a, struct key_index b,

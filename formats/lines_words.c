@@ -1,7 +1,8 @@
 /* lines_words.c - see lines_words.h.
  *
- * Of words: those that are the same in all lines are passed over, then one is loaded. Of bytes: one
- * of the lines is chosen, and each line is compared with it,
+ * Of words: those that are the same in all lines are passed over, then one is loaded. Of bytes, and
+ * of words if that does not come to an end soon: one of the lines is chosen, and each line is
+ * compared with it,
  *
  *   the chosen line   a b c d e f g h i j k
  *   a line            a b c d e X Y Z ...     behind it in order, 5 bytes shared, then X Y Z
@@ -108,6 +109,60 @@ static void find_end(const struct lines *lines, const struct key_index *items, s
     }
 }
 
+/* ---- Beside a chosen line ---- */
+
+enum side { SIDE_BEFORE, SIDE_SAME, SIDE_BEHIND };
+
+static const uint64_t key_equal = (uint64_t)SIDE_SAME << 62;
+
+/* More items than so many are worth a choice. */
+#define CHOICE_COUNT ((size_t)32)
+
+/* One of the items, near the middle in their order. */
+static struct key_index choose_line(const struct lines *lines, const struct key_index *items,
+                                    size_t count, struct row_cursor cursor)
+{
+    const struct key_index a = items[count / 8], b = items[count / 2], c = items[count / 8 * 7];
+    if (count <= CHOICE_COUNT)
+        return b;
+    const bool a_b = lines_row_compare(lines, a, b, cursor) < 0;
+    const bool b_c = lines_row_compare(lines, b, c, cursor) < 0;
+    if (a_b == b_c)
+        return b;
+    return (lines_row_compare(lines, a, c, cursor) < 0) == a_b ? c : a;
+}
+
+/* The key of a row of words: 2 bits as of bytes; the word that is different, complemented if
+ * behind.
+ */
+#define WORDS_MAX (UINT64_MAX >> 2)
+
+/* As load_words, beside a row. */
+static void load_words_beside(const struct lines *lines, struct key_index *items, size_t count,
+                              struct row_cursor cursor, struct line_row chosen)
+{
+    const uint64_t complement = lines->columns[cursor.column].complement;
+    for (size_t i = 0; i < count; ++i) {
+        struct line_row row;
+        size_t at = cursor.at;
+        __builtin_prefetch(line_ahead(lines, items, count, i));
+        lines_row_open(lines, items[i], cursor.column, &row);
+        const int order = lines_row_differ(&row, &chosen, &at);
+        const uint64_t key = order < 0   ? at
+                             : order > 0 ? (uint64_t)SIDE_BEHIND << 62 | (WORDS_MAX - at)
+                                         : key_equal;
+        items[i].key = key ^ complement;
+    }
+}
+
+static struct row_cursor next_beside(struct row_cursor cursor, uint64_t key)
+{
+    if (key == key_equal)
+        return (struct row_cursor){cursor.column + 1, 0};
+    const uint64_t place = key & WORDS_MAX;
+    return (struct row_cursor){cursor.column, key >> 62 == SIDE_BEHIND ? WORDS_MAX - place : place};
+}
+
 /* ---- Bytes ---- */
 
 /* The row of bytes that others are compared with, from the cursor on. */
@@ -126,7 +181,6 @@ struct chosen {
 #define SHARED_MAX ((size_t)2047)
 #define NEXT_BYTES ((size_t)6)
 #define MORE_BYTES 7
-enum side { SIDE_BEFORE, SIDE_SAME, SIDE_BEHIND };
 
 static inline uint64_t make_key(enum side side, size_t shared, uint64_t next)
 {
@@ -134,16 +188,17 @@ static inline uint64_t make_key(enum side side, size_t shared, uint64_t next)
     return (uint64_t)side << 62 | place << 51 | next;
 }
 
-static const uint64_t key_equal = (uint64_t)SIDE_SAME << 62;
 static const uint64_t key_same_so_far =
     (uint64_t)SIDE_SAME << 62 | (uint64_t)SHARED_MAX << 51 | MORE_BYTES;
 
 struct row_cursor lines_words_next(const struct lines *lines, struct row_cursor cursor,
-                                   uint64_t key)
+                                   uint64_t key, bool beside)
 {
     const struct row_column column = lines->columns[cursor.column];
     const struct row_cursor next_row = {cursor.column + 1, 0};
     key ^= column.complement;
+    if (!row_is_bytes(column.kind) && beside)
+        return next_beside(cursor, key);
     if (!row_is_bytes(column.kind))
         return lines_row_word_is_last(column.kind, key, cursor.at)
                    ? next_row
@@ -234,29 +289,11 @@ static void load_parts(const struct lines *lines, struct key_index *items, size_
     }
 }
 
-static struct key_index median_line(const struct lines *lines, const struct key_index *a,
-                                    const struct key_index *b, const struct key_index *c,
-                                    struct row_cursor cursor)
-{
-    const bool ab = lines_row_compare(lines, *a, *b, cursor) < 0;
-    const bool bc = lines_row_compare(lines, *b, *c, cursor) < 0;
-    if (ab == bc)
-        return *b;
-    return (lines_row_compare(lines, *a, *c, cursor) < 0) == ab ? *c : *a;
-}
-
-/* More items than so many are worth a choice. */
-#define CHOICE_COUNT ((size_t)32)
-
 /* The row that others are compared with. */
 static struct chosen choose_row(const struct lines *lines, const struct key_index *items,
                                 size_t count, struct row_cursor cursor)
 {
-    const struct key_index *const middle = items + count / 2;
-    const struct key_index item =
-        count > CHOICE_COUNT
-            ? median_line(lines, items + count / 8, middle, items + count / 8 * 7, cursor)
-            : *middle;
+    const struct key_index item = choose_line(lines, items, count, cursor);
     const struct line_span span =
         lines->columns[cursor.column].kind == ROW_LINE
             ? (struct line_span){line_text(lines, item), line_length(lines, item) + 1}
@@ -327,6 +364,25 @@ static void load_words_in_parts(const struct lines *lines, struct key_index *ite
     }
 }
 
+static void load_words_beside_in_parts(const struct lines *lines, struct key_index *items,
+                                       size_t count, struct row_cursor cursor)
+{
+    const size_t parts = count / TASK_COUNT;
+    struct line_row chosen;
+    lines_row_open(lines, choose_line(lines, items, count, cursor), cursor.column, &chosen);
+    if (parts < 2) {
+        load_words_beside(lines, items, count, cursor, chosen);
+        return;
+    }
+#pragma omp taskloop grainsize(1) default(none)                                                    \
+    firstprivate(lines, items, count, cursor, chosen, parts)
+    for (size_t part = 0; part < parts; ++part) {
+        const size_t first = part * TASK_COUNT;
+        load_words_beside(lines, items + first, part_end(count, parts, part) - first, cursor,
+                          chosen);
+    }
+}
+
 static void load_bytes_in_parts(const struct lines *lines, struct key_index *items, size_t count,
                                 struct row_cursor cursor)
 {
@@ -345,10 +401,14 @@ static void load_bytes_in_parts(const struct lines *lines, struct key_index *ite
 }
 
 void lines_words_load(const struct lines *lines, struct key_index *items, size_t count,
-                      struct row_cursor *cursor)
+                      struct row_cursor *cursor, bool beside)
 {
     if (row_is_bytes(lines->columns[cursor->column].kind)) {
         load_bytes_in_parts(lines, items, count, *cursor);
+        return;
+    }
+    if (beside) {
+        load_words_beside_in_parts(lines, items, count, *cursor);
         return;
     }
     pass_over_words(lines, items, count, cursor);

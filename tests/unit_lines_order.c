@@ -614,9 +614,27 @@ static void add_ladder(struct text *text, uint64_t *seed)
     text_add(text, rest, strlen(rest));
 }
 
+/* The same of digits, which go on for many words before they are different. */
+static void add_ladder_number(struct text *text, uint64_t *seed)
+{
+    static const char *const heads[] = {"0.", "0.", "0.", "-0.", "5", "-7"};
+    static const char *const rests[] = {"", "", "2", "00", "9K", "\x80", "1\x80\x31"};
+    const char *const head = heads[random_below(seed, COUNT_OF(heads))];
+    const char *const rest = rests[random_below(seed, COUNT_OF(rests))];
+    char steps[1500];
+    memset(steps, '1', sizeof steps);
+    text_add(text, head, strlen(head));
+    text_add(text, steps, random_below(seed, 38) * random_below(seed, 38));
+    text_add(text, rest, strlen(rest));
+}
+
 static void ladders_are_in_order(void **state)
 {
     (void)state;
+    static const char *const orders_of_numbers[] = {"-n", "-nr", "-h", "-nu", "-ns", "-k1,1nr -k1"};
+    check_orders(orders_of_numbers, COUNT_OF(orders_of_numbers), add_ladder_number, 4, 300);
+    check_orders(orders_of_numbers, COUNT_OF(orders_of_numbers), add_ladder_number, 1, 3000);
+    check_orders(orders_of_numbers, 2, add_ladder_number, 1, 40000);
     static const char *const options[] = {"-k1",    "-k1r",         "-k1,1",     "-k1,1r -k2",
                                           "-u -k1", "-k1.9,1.2200", "-s -k1,1r", "-k2 -k1r"};
     check_orders(options, COUNT_OF(options), add_ladder, 4, 300);
