@@ -132,9 +132,8 @@ static struct key_index choose_line(const struct lines *lines, const struct key_
     return (lines_row_compare(lines, a, c, cursor) < 0) == a_b ? c : a;
 }
 
-/* The key of a row of words: 2 bits as of bytes; the word that is different, complemented if
- * behind.
- */
+/* The key of a row of words: 2 bits for the side, then the word that is different, complemented if
+ * behind. */
 #define WORDS_MAX (UINT64_MAX >> 2)
 
 /* As load_words, beside a row. */
@@ -165,11 +164,11 @@ static struct row_cursor next_beside(struct row_cursor cursor, uint64_t key)
 
 /* ---- Bytes ---- */
 
-/* The row of bytes that others are compared with, from the cursor on. */
+/* The row of bytes that others are compared with, from the cursor on; of a whole line with its
+ * terminator, so that the end of others need not be known. */
 struct chosen {
     const char *text;
-    size_t bytes; /* the terminator of a whole line included: so the end of others need not be known
-                   */
+    size_t bytes;
     struct row_cursor cursor;
 };
 
