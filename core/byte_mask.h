@@ -20,4 +20,10 @@ HOST_DEVICE static inline uint64_t byte_mask(uint64_t word, uint64_t all)
     return ~(((difference & low) + low) | difference | low);
 }
 
+/* The top bits of the bytes, side by side in the lowest 8; all other bits of the word are 0. */
+HOST_DEVICE static inline uint64_t byte_mask_bits(uint64_t tops)
+{
+    return (tops >> 7) * 0x0102040810204080u >> 56;
+}
+
 #endif

@@ -3,9 +3,11 @@
  *   windows of 64 bytes, from a line on -> their lines, if these are plain decimals of one shape
  *     -> the digits of each beside those of the one before it
  *
- * Lines are compared one by one; with AVX-512 four at a time if their numbers are of up to 16
- * bytes, two if they are of up to 32. Where that cannot go on, at the end of the text or at a long
- * line, it is done one by one.
+ * Lines are compared one by one; with AVX-512 four at a time if they are of less than 16 bytes, two
+ * if they are of less than 32. For these a kilobyte is searched for ends of lines first; then each
+ * line is in a slot of a vector, at its start, and of one shape if what is no digit stands in the
+ * same places of all. Where that cannot go on, at the end of the text or at a long line, it is done
+ * one by one.
  */
 #include "formats/decimal_run.h"
 
@@ -147,32 +149,122 @@ VECTOR_INLINE uint64_t slot_bits(unsigned slot_bytes)
     return slot_bytes == SHORT_SLOT ? 0x0001000100010001u : 0x0000000100000001u;
 }
 
-/* The bytes at text, in a slot that begins at byte `at`; the rest is 0. */
-VECTOR_INLINE __m512i load_slot(const char *text, unsigned bytes, unsigned at)
+/* Text whose lines are found before they are looked at: no line waits for the end of the one before
+ * it then. Little at first, as the first line may be all that it is found for; then twice as much
+ * each time. */
+#    define STRETCH_BYTES_MIN ((size_t)128)
+#    define STRETCH_BYTES ((size_t)1024)
+
+/* So many lines of a window are stored at a time, be there fewer: no guess goes by how many. Lines
+ * of numbers are rarely more. */
+#    define LINES_AT_A_TIME 6
+
+/* Where the lines of a stretch begin, from its start on; the last of them only begins there. */
+struct stretch {
+    size_t lines;
+    uint16_t begins[STRETCH_BYTES + 1 + LINES_AT_A_TIME];
+};
+
+/* Finds the lines in text[0..bytes), the last part of a window left out; at most STRETCH_BYTES. */
+VECTOR_INLINE void find_lines(const char *text, size_t bytes, char terminator,
+                              struct stretch *stretch)
 {
-    return _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, bytes) << at, text - at);
+    const __m512i terminators = _mm512_set1_epi8(terminator);
+    uint16_t *next = stretch->begins;
+    *next++ = 0;
+    for (size_t at = 0; at + WINDOW_BYTES <= bytes; at += WINDOW_BYTES) {
+        const __m512i window = _mm512_loadu_si512(text + at);
+        uint64_t ends = window_bits(_mm512_cmpeq_epi8_mask(window, terminators));
+        uint16_t *const behind = next + __builtin_popcountll(ends);
+        do {
+#    pragma GCC unroll 6
+            for (unsigned i = 0; i < LINES_AT_A_TIME; i++, ends = window_bits(_blsr_u64(ends)))
+                next[i] = (uint16_t)(at + _tzcnt_u64(ends) + 1);
+            next += LINES_AT_A_TIME;
+        } while (ends != 0);
+        next = behind;
+    }
+    stretch->lines = (size_t)(next - stretch->begins) - 1;
 }
 
-/* Loads the numbers of the lines, as many as there are slots; false if one does not fit, or may be
- * rounded to that of another. */
-VECTOR_INLINE bool load_slots(const struct walk *walk, const char *text, uint64_t ends,
-                              unsigned slot_bytes, __m512i *slots)
+/* What the bytes of a slot have to be for its line to be a plain decimal of the shape. */
+struct slot_shape {
+    unsigned slot_bytes;
+    uint64_t fixed;      /* where the sign is, and the point or the end of the number */
+    uint64_t points;     /* the latter alone */
+    __m512i fixed_bytes; /* what stands there */
+    bool has_signed_exponent;
+};
+
+VECTOR_INLINE struct slot_shape slot_shape_of(const struct decimal_shape *shape,
+                                              unsigned slot_bytes)
+{
+    const uint64_t signs = shape->is_negative ? slot_bits(slot_bytes) : 0;
+    const uint64_t points = slot_bits(slot_bytes) << shape->whole_end;
+    const char exponent_sign = (char)(shape->exponent >> 8);
+    const __m512i sign_bytes = _mm512_maskz_set1_epi8(signs, '-');
+    return (struct slot_shape){
+        slot_bytes, signs | points, points, _mm512_mask_set1_epi8(sign_bytes, points, '.'),
+        shape->exponent_bytes > 0 && (exponent_sign == '-' || exponent_sign == '+')};
+}
+
+/* The lines that begin there, the text behind them included. */
+VECTOR_INLINE __m512i load_lines(const char *text, const uint16_t *begins, unsigned slot_bytes)
+{
+    if (slot_bytes == LONG_SLOT)
+        return _mm512_inserti64x4(
+            _mm512_castsi256_si512(_mm256_loadu_si256((const void *)(text + begins[0]))),
+            _mm256_loadu_si256((const void *)(text + begins[1])), 1);
+    __m512i lines = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(text + begins[0])));
+    lines = _mm512_inserti32x4(lines, _mm_loadu_si128((const void *)(text + begins[1])), 1);
+    lines = _mm512_inserti32x4(lines, _mm_loadu_si128((const void *)(text + begins[2])), 2);
+    return _mm512_inserti32x4(lines, _mm_loadu_si128((const void *)(text + begins[3])), 3);
+}
+
+/* Whether the exponents are those of the shape, and no number may be rounded to another: what is
+ * looked at line by line, where it has to be. */
+VECTOR_INLINE bool have_shape_one_by_one(const struct walk *walk, const char *text,
+                                         const uint16_t *begins, unsigned slot_bytes)
 {
     const unsigned exponent_bytes = walk->shape.exponent_bytes;
-    unsigned begin = 0;
-    bool fits = true;
-    *slots = _mm512_setzero_si512();
-#    pragma GCC unroll 4
-    for (unsigned at = 0; at < WINDOW_BYTES; at += slot_bytes, ends &= ends - 1) {
-        const unsigned end = (unsigned)__builtin_ctzll(ends);
-        const struct mantissa line = {text + begin, end - begin - exponent_bytes};
-        fits &= line.bytes <= slot_bytes;
-        if (slot_bytes > DIGITS_APART)
-            fits &= !may_be_rounded(walk, line);
-        *slots = _mm512_or_si512(*slots, load_slot(line.text, (unsigned)line.bytes, at));
-        begin = end + 1;
+    bool ok = true;
+    for (unsigned i = 0; i < WINDOW_BYTES / slot_bytes; i++) {
+        const char *const end = text + begins[i + 1] - 1 - exponent_bytes;
+        const struct mantissa number = {text + begins[i], (size_t)(end - text) - begins[i]};
+        if (exponent_bytes > 0)
+            ok &= window_exponent(end, exponent_bytes) == walk->shape.exponent;
+        if (slot_bytes > DIGITS_APART && ok)
+            ok = !may_be_rounded(walk, number);
     }
-    return fits;
+    return ok;
+}
+
+/* Loads the numbers of as many lines as there are slots, zeros behind them; false if one is no
+ * plain decimal of the shape, does not fit, or may be rounded to another. */
+VECTOR_INLINE bool load_slots(const struct walk *walk, const struct slot_shape *shape,
+                              const char *text, const uint16_t *begins, __m512i *slots)
+{
+    const uint64_t bits = slot_bits(shape->slot_bytes), tops = bits << (shape->slot_bytes - 1);
+    const __m512i bytes = load_lines(text, begins, shape->slot_bytes);
+    const __m512i digit_values = _mm512_sub_epi8(bytes, _mm512_set1_epi8('0'));
+    const uint64_t terminators =
+        window_bits(_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(walk->terminator)));
+    const uint64_t digits = window_bits(_mm512_cmplt_epu8_mask(digit_values, _mm512_set1_epi8(10)));
+    const uint64_t fixed = window_bits(_mm512_cmpeq_epi8_mask(bytes, shape->fixed_bytes));
+    if (((terminators - bits) & ~terminators & tops) != 0) /* a slot has none */
+        return false;
+    /* Of each slot the end of the line and that of the number, and all up to there. */
+    const uint64_t ends = terminators & ~(terminators - bits);
+    const uint64_t number_ends = ends >> walk->shape.exponent_bytes;
+    uint64_t others = shape->fixed | number_ends | ends;
+    if (shape->has_signed_exponent)
+        others |= number_ends << 1;
+    const bool is_plain = (~digits & (ends | (ends - bits))) == others &&
+                          (shape->fixed & ~(fixed | number_ends)) == 0 &&
+                          (((fixed & shape->points) << 1) & number_ends) == 0;
+    *slots = _mm512_maskz_mov_epi8(number_ends - bits, bytes);
+    return is_plain && ((walk->shape.exponent_bytes == 0 && shape->slot_bytes <= DIGITS_APART) ||
+                        have_shape_one_by_one(walk, text, begins, shape->slot_bytes));
 }
 
 /* Each slot's predecessor: the one before it, of the first the last one of `previous`. */
@@ -208,44 +300,61 @@ VECTOR_INLINE bool are_in_order(const struct walk *walk, __m512i slots, __m512i 
     return !walk->unique && (others & all) == 0;
 }
 
-/* The number in the line that ends before `next`, behind others. */
-static struct mantissa mantissa_before(const struct walk *walk, const char *next)
+/* Goes on by as many lines of the stretch at a time as there are slots, while they are in order
+ * behind *previous; returns by how many. */
+VECTOR_INLINE size_t walk_stretch(const struct walk *walk, const struct slot_shape *shape,
+                                  const char *text, const struct stretch *stretch,
+                                  __m512i *previous)
 {
-    const char *begin = next - 1;
-    while (begin[-1] != walk->terminator)
-        begin--;
-    return (struct mantissa){begin, (size_t)(next - begin) - walk->shape.exponent_bytes - 1};
+    const size_t count = WINDOW_BYTES / shape->slot_bytes;
+    size_t lines = 0;
+    for (; lines + count <= stretch->lines; lines += count) {
+        __m512i slots;
+        if (!load_slots(walk, shape, text, stretch->begins + lines, &slots) ||
+            !are_in_order(walk, slots, slots_before(slots, *previous, shape->slot_bytes),
+                          shape->slot_bytes))
+            break;
+        *previous = slots;
+    }
+    return lines;
 }
 
-/* Goes on by as many lines at a time as there are slots, by `most` or so; false if it cannot. */
+/* The number, in the last slot. */
+VECTOR_INLINE __m512i last_slot(struct mantissa number, unsigned slot_bytes)
+{
+    const unsigned at = WINDOW_BYTES - slot_bytes;
+    const uint64_t bytes = _bzhi_u64(UINT64_MAX, (unsigned)number.bytes) << at;
+    return _mm512_maskz_loadu_epi8(bytes, number.text - at);
+}
+
+/* Goes on by slots, by `most` lines or so; false if it cannot. */
 VECTOR_INLINE bool walk_by_slots(struct walk *walk, unsigned slot_bytes, size_t most)
 {
     const struct walk w = *walk;
-    const unsigned count = WINDOW_BYTES / slot_bytes, last_slot = WINDOW_BYTES - slot_bytes;
-    const char *text = w.next;
-    size_t lines = 0;
-    if (w.previous.bytes > slot_bytes || may_be_rounded(walk, w.previous))
+    if (w.previous.bytes >= slot_bytes || w.shape.whole_end >= slot_bytes ||
+        may_be_rounded(walk, w.previous))
         return false;
-    __m512i slots, previous = load_slot(w.previous.text, (unsigned)w.previous.bytes, last_slot);
-    for (; lines < most && w.end - text >= (ptrdiff_t)WINDOW_BYTES; lines += count) {
-        struct window window;
-        struct window_lines found;
-        window_read_by_vectors(text, w.terminator, &window);
-        const uint64_t end = _pdep_u64((uint64_t)1 << (count - 1), window.ends);
-        if (end == 0 || !window_find_lines(&window, _blsmsk_u64(end), w.has_exponents, &found) ||
-            !window_has_shape(&found, text, &w.shape) ||
-            !load_slots(&w, text, found.ends, slot_bytes, &slots) ||
-            !are_in_order(&w, slots, slots_before(slots, previous, slot_bytes), slot_bytes))
-            break;
-        previous = slots;
-        text += __builtin_ctzll(end) + 1;
-    }
-    if (lines > 0) {
+    const struct slot_shape shape = slot_shape_of(&w.shape, slot_bytes);
+    __m512i previous = last_slot(w.previous, slot_bytes);
+    size_t walked = 0, lines, most_bytes = STRETCH_BYTES_MIN;
+    do {
+        struct stretch stretch;
+        const size_t left = (size_t)(w.end - walk->next);
+        find_lines(walk->next, left < most_bytes ? left : most_bytes, w.terminator, &stretch);
+        most_bytes = most_bytes < STRETCH_BYTES ? most_bytes * 2 : STRETCH_BYTES;
+        lines = walk_stretch(&w, &shape, walk->next, &stretch, &previous);
+        if (lines > 0) {
+            const char *const last = walk->next + stretch.begins[lines - 1];
+            walk->next += stretch.begins[lines];
+            walk->previous =
+                (struct mantissa){last, (size_t)(walk->next - last) - 1 - w.shape.exponent_bytes};
+        }
         walk->lines += lines;
-        walk->next = text;
-        walk->previous = mantissa_before(walk, text);
-    }
-    return lines >= most;
+        walked += lines;
+        if (lines + WINDOW_BYTES / slot_bytes <= stretch.lines)
+            return false;
+    } while (lines > 0 && walked < most);
+    return lines > 0;
 }
 
 VECTOR_CODE static bool walk_by_fours(struct walk *walk, size_t most)

@@ -31,12 +31,6 @@ struct window {
 /* ---- masks -------------------------------------------------------------------------------------
  */
 
-/* The top bits of the bytes, side by side; all other bits are 0. */
-static inline uint64_t window_gather_tops(uint64_t tops)
-{
-    return (tops >> 7) * 0x0102040810204080u >> 56;
-}
-
 /* 0x80 in each byte that is a decimal digit. */
 static inline uint64_t window_digit_mask(uint64_t word)
 {
@@ -50,19 +44,19 @@ static inline void window_read_by_words(const char *text, char terminator, struc
     for (unsigned i = 0; i < WINDOW_BYTES; i += 8) {
         uint64_t word;
         memcpy(&word, text + i, 8);
-        window->ends |= window_gather_tops(byte_mask(word, byte_in_all(terminator))) << i;
-        window->digits |= window_gather_tops(window_digit_mask(word)) << i;
-        window->points |= window_gather_tops(byte_mask(word, byte_in_all('.'))) << i;
-        window->minuses |= window_gather_tops(byte_mask(word, byte_in_all('-'))) << i;
+        window->ends |= byte_mask_bits(byte_mask(word, byte_in_all(terminator))) << i;
+        window->digits |= byte_mask_bits(window_digit_mask(word)) << i;
+        window->points |= byte_mask_bits(byte_mask(word, byte_in_all('.'))) << i;
+        window->minuses |= byte_mask_bits(byte_mask(word, byte_in_all('-'))) << i;
     }
     if (~(window->ends | window->digits | window->points | window->minuses) == 0)
         return;
     for (unsigned i = 0; i < WINDOW_BYTES; i += 8) {
         uint64_t word;
         memcpy(&word, text + i, 8);
-        window->pluses |= window_gather_tops(byte_mask(word, byte_in_all('+'))) << i;
+        window->pluses |= byte_mask_bits(byte_mask(word, byte_in_all('+'))) << i;
         word |= byte_in_all(0x20);
-        window->exponents |= window_gather_tops(byte_mask(word, byte_in_all('e'))) << i;
+        window->exponents |= byte_mask_bits(byte_mask(word, byte_in_all('e'))) << i;
     }
 }
 

@@ -1,20 +1,20 @@
 /* lines_refine.c - the exact order within runs of equal keys; see lines.h.
  *
- * A run is sorted by multikey quicksort over the words of lines_row.h (Bentley and Sedgewick, "Fast
- * algorithms for sorting and searching strings", SODA 1997): load one word of every item into its
- * key, cut the items three ways by a pivot, and go on with the equal ones at the next word, of this
- * row or the next one, passing over those that are the same in all, until the words are used up:
- * then the lines are the same bytes, and done, however many they are; or, where only one of lines
- * with equal keys is kept, all but the first one are marked, and taken out in the end.
+ * A run is sorted by multikey quicksort over the rows of lines_row.h (Bentley and Sedgewick, "Fast
+ * algorithms for sorting and searching strings", SODA 1997): load what the items have at one place
+ * of a row into their keys, cut the items three ways by a pivot, and go on with the equal ones
+ * behind it, in this row or the next one, until there is nothing left: then the lines are the same
+ * bytes, and done, however many they are; or, where only one of lines with equal keys is kept, all
+ * but the first one are marked, and taken out in the end.
  *
- * The words sit in the key field, as the key is the same in all of a run; it is put back at the
- * end. Where pivots from samples cut badly, the middle of the range of words is the pivot: that
- * halves the range, so a word takes at most 64 cuts more, and no input makes it quadratic. To find
- * a word that is far into a row takes time by its place, unless the row is the line; so items that
- * many words of a row were loaded of are sorted by comparing them instead. Large runs, and the
- * large parts of one, are shared out as tasks.
+ * What is loaded sits in the key field, as the key is the same in all of a run; it is put back at
+ * the end. Where pivots from samples cut badly, the middle of the range of keys is the pivot: that
+ * halves the range, so what was loaded once takes at most 64 cuts more, and no input makes it
+ * quadratic. Large runs, and the large parts of one, are shared out as tasks; few lines are for
+ * lines_few.h.
  */
 #include "formats/lines.h"
+#include "formats/lines_few.h"
 #include "formats/lines_row.h"
 #include "formats/lines_text.h"
 #include "formats/lines_words.h"
@@ -28,62 +28,38 @@
 /* What is searched for runs by one thread at a time. */
 #define SEGMENT_COUNT ((size_t)65536)
 
-/* So many words of a row are loaded; then rows are compared. */
-#define ROUNDS_MAX 16u
+/* So many words of a row are loaded one by one; then rows are also compared with one of them. */
+#define ROUNDS_BY_WORDS 4u
 
 /* The index of a line that is left out, as an equal one came before it. */
 #define INDEX_LEFT_OUT UINT64_MAX
 
-/* Items of a run that are equal in all words before the one at the cursor. */
+/* Items of a run that are equal in all rows up to the cursor. */
 struct slice {
     struct key_index *items;
     size_t count;
     struct row_cursor cursor;
-    bool is_loaded;  /* the keys are the words at the cursor */
-    unsigned cuts;   /* by sampled pivots, that may still be made in this word */
-    unsigned rounds; /* words of this row that were loaded */
+    bool is_loaded;  /* the keys are of what is at the cursor */
+    bool is_beside;  /* they were loaded so; see lines_words.h */
+    bool is_long;    /* what lines_few.h looks at does not tell */
+    unsigned cuts;   /* by sampled pivots, that may still be made by these keys */
+    unsigned rounds; /* times that this row was loaded */
 };
 
-/* Where lines differ next that have this word at the cursor, complemented or not as it is there. */
-static struct row_cursor next_cursor(const struct lines *lines, struct row_cursor cursor,
-                                     uint64_t word)
+static inline struct row_cursor next_cursor(const struct lines *lines, const struct slice *slice,
+                                            uint64_t key)
 {
-    const struct row_column column = lines->columns[cursor.column];
-    if (lines_row_word_is_last(column.kind, word ^ column.complement, cursor.word))
-        return (struct row_cursor){cursor.column + 1, 0};
-    return (struct row_cursor){cursor.column, cursor.word + 1};
+    return lines_words_next(lines, slice->cursor, key, slice->is_beside);
 }
 
-/* Less than, equal to or greater than 0, by all words from the cursor on, the place left out. */
-static int compare_lines(const struct lines *lines, struct key_index a, struct key_index b,
-                         struct row_cursor cursor)
-{
-    const size_t columns = lines_columns(lines);
-    for (; cursor.column < columns; ++cursor.column, cursor.word = 0) {
-        struct line_row row_a, row_b;
-        lines_row_open(lines, a, cursor.column, &row_a);
-        lines_row_open(lines, b, cursor.column, &row_b);
-        for (;; ++cursor.word) {
-            cursor.word = lines_row_common(lines, &row_a, &row_b, cursor.word, SIZE_MAX);
-            const uint64_t word_a = lines_row_word(lines, &row_a, cursor.word);
-            const uint64_t word_b = lines_row_word(lines, &row_b, cursor.word);
-            if (word_a != word_b)
-                return (word_a < word_b) == (lines->columns[cursor.column].complement == 0) ? -1
-                                                                                            : 1;
-            if (lines_row_word_is_last(row_a.kind, word_a, cursor.word))
-                break;
-        }
-    }
-    return 0;
-}
-
-/* The same of two items of a slice that is loaded. */
+/* Less than, equal to or greater than 0, of two items of a slice that is loaded, the place left
+ * out. */
 static inline int compare_items(const struct lines *lines, const struct slice *slice,
                                 struct key_index a, struct key_index b)
 {
     if (a.key != b.key)
         return a.key < b.key ? -1 : 1;
-    return compare_lines(lines, a, b, next_cursor(lines, slice->cursor, a.key));
+    return lines_row_compare(lines, a, b, next_cursor(lines, slice, a.key));
 }
 
 static inline bool is_before(const struct lines *lines, const struct slice *slice,
@@ -106,26 +82,6 @@ static void sort_by_insertion(const struct lines *lines, const struct slice *sli
         }
         items[place] = item;
     }
-}
-
-struct comparison {
-    const struct lines *lines;
-    const struct slice *slice;
-};
-
-static int compare_sorted(const void *a, const void *b, void *context)
-{
-    const struct comparison *const comparison = context;
-    const struct key_index *const x = a, *const y = b;
-    const int order = compare_items(comparison->lines, comparison->slice, *x, *y);
-    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/* Sorts items whose words are loaded, and far into their rows. */
-static void sort_by_comparison(const struct lines *lines, const struct slice *slice)
-{
-    struct comparison comparison = {lines, slice};
-    qsort_r(slice->items, slice->count, sizeof *slice->items, compare_sorted, &comparison);
 }
 
 /* Marks the lines of the slice, which is sorted, that have the keys of one before. */
@@ -151,12 +107,12 @@ static void leave_out_all_but_first(struct key_index *items, size_t count)
     items[0].index = first;
 }
 
-/* Loads the words at the cursor, which is set on the first one that may tell the items apart. */
+/* Loads what is at the cursor, by turns in both ways if one has been tried for long. */
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
     const size_t count = slice->count;
-    lines_words_skip(lines, slice->items, count, &slice->cursor);
-    lines_words_load(lines, slice->items, count, slice->cursor);
+    slice->is_beside = slice->rounds >= ROUNDS_BY_WORDS && !slice->is_beside;
+    lines_words_load(lines, slice->items, count, &slice->cursor, slice->is_beside);
     slice->is_loaded = true;
     slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(count));
     ++slice->rounds;
@@ -234,10 +190,12 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     parts[0].count = begin;
     parts[1].items += begin;
     parts[1].count = end - begin;
-    parts[1].cursor = next_cursor(lines, slice->cursor, pivot);
+    parts[1].cursor = next_cursor(lines, slice, pivot);
     parts[1].is_loaded = false;
-    if (parts[1].cursor.column != slice->cursor.column)
+    if (parts[1].cursor.column != slice->cursor.column) {
         parts[1].rounds = 0;
+        parts[1].is_beside = false;
+    }
     parts[2].items += end;
     parts[2].count -= end;
     for (int i = 0; i < 2; ++i) {
@@ -260,9 +218,34 @@ static bool finish_equal(const struct lines *lines, const struct slice *slice)
     return true;
 }
 
-static bool is_deep(const struct lines *lines, const struct slice *slice)
+/* Whether the slice, which is not loaded, is one of lines_few.h's: nothing but bytes is left to go
+ * by. */
+static bool is_few(const struct lines *lines, const struct slice *slice)
 {
-    return slice->rounds > ROUNDS_MAX && lines->columns[slice->cursor.column].kind != ROW_LINE;
+    return slice->count <= LINES_FEW && !slice->is_long &&
+           slice->cursor.column == lines->order->key_count &&
+           lines->columns[slice->cursor.column].kind == ROW_LINE;
+}
+
+/* Sorts such a slice; what it leaves unsorted goes on behind the bytes that were looked at. */
+static void refine_few(const struct lines *lines, const struct slice *slice)
+{
+    const struct row_cursor cursor = slice->cursor;
+    bool equal_before[LINES_FEW + 1];
+    equal_before[slice->count] = false;
+    if (!lines_few_sort(lines, slice->items, slice->count, cursor.at,
+                        lines->columns[cursor.column].complement != 0, equal_before))
+        return;
+    for (size_t begin = 0, end; begin < slice->count; begin = end) {
+        for (end = begin + 1; equal_before[end]; ++end)
+            ;
+        struct slice part = *slice;
+        part.items += begin;
+        part.count = end - begin;
+        part.cursor.at += LINES_FEW_BYTES;
+        part.is_long = true;
+        refine_slice(lines, part);
+    }
 }
 
 /* Goes on with the largest part and leaves the others to recursion, which so is at most
@@ -271,15 +254,17 @@ static void refine_slice(const struct lines *lines, struct slice slice)
 {
     while (slice.count > 1) {
         struct slice parts[3];
-        if (!slice.is_loaded && finish_equal(lines, &slice))
-            return;
-        if (!slice.is_loaded)
+        if (!slice.is_loaded) {
+            if (finish_equal(lines, &slice))
+                return;
+            if (is_few(lines, &slice)) {
+                refine_few(lines, &slice);
+                return;
+            }
             load_slice(lines, &slice);
-        if (slice.count <= SMALL_COUNT || is_deep(lines, &slice)) {
-            if (slice.count <= SMALL_COUNT)
-                sort_by_insertion(lines, &slice);
-            else
-                sort_by_comparison(lines, &slice);
+        }
+        if (slice.count <= SMALL_COUNT) {
+            sort_by_insertion(lines, &slice);
             if (lines->order->unique)
                 leave_out_repeated(lines, &slice);
             return;
@@ -299,12 +284,16 @@ static bool all_exact(const struct key_index *items, size_t count)
     return true;
 }
 
-/* The first word that lines with equal keys can differ in. */
+/* The bytes of a row that are in its image. */
+#define IMAGE_BYTES 7
+
+/* The first place that lines with equal keys can differ in. */
 static struct row_cursor first_cursor(const struct lines *lines, bool is_exact)
 {
     if (is_exact)
         return (struct row_cursor){1, 0};
-    return (struct row_cursor){0, lines->columns[0].kind == ROW_VALUE ? 0 : 1};
+    const enum row_kind kind = lines->columns[0].kind;
+    return (struct row_cursor){0, kind == ROW_VALUE ? 0 : row_is_bytes(kind) ? IMAGE_BYTES : 1};
 }
 
 /* Sorts a run of equal keys and puts the key back. The tasks of a large one must end before that.
@@ -318,7 +307,7 @@ static void refine_run(const struct lines *lines, struct key_index *items, size_
             leave_out_all_but_first(items, count);
         return;
     }
-    const struct slice run = {items, count, first_cursor(lines, is_exact), false, 0, 0};
+    const struct slice run = {items, count, first_cursor(lines, is_exact), .cuts = 0};
     if (count > TASK_COUNT) {
 #pragma omp taskgroup
         refine_slice(lines, run);
@@ -341,6 +330,7 @@ static void refine_segment(const struct lines *lines, struct key_index *items, s
                 (!skips_exact || !line_is_exact(items[ahead]))) {
                 __builtin_prefetch(line_text(lines, items[ahead - 1]));
                 __builtin_prefetch(line_text(lines, items[ahead]));
+                __builtin_prefetch(line_text(lines, items[ahead]) + LINES_AHEAD_LAST);
             }
         }
         end = begin + 1;

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* First words of values that are below all others: the least of these, that of -inf, is above. */
 #define WORD_NO_NUMBER 0
@@ -93,15 +94,80 @@ void lines_row_open(const struct lines *lines, struct key_index item, size_t col
         row->place = item.index;
         return;
     }
-    if (row->kind == ROW_LINE) {
-        row->line = line_text(lines, item);
-        return;
-    }
     const struct line_span span = lines_row_span(lines, item, column);
-    if (row->kind == ROW_BYTES)
-        row->bytes = span;
-    else if (row->kind == ROW_VALUE)
+    if (row->kind == ROW_VALUE)
         text_value_words(span.text, span.length, row->value);
     else
         decimal_scan(span.text, span.length, row->kind == ROW_SUFFIX, &row->decimal);
+}
+
+int lines_row_differ(struct line_row *a, struct line_row *b, size_t *at)
+{
+    for (;; ++*at) {
+        *at = lines_row_common(a, b, *at);
+        const uint64_t word_a = lines_row_word(a, *at), word_b = lines_row_word(b, *at);
+        if (word_a != word_b)
+            return word_a < word_b ? -1 : 1;
+        if (lines_row_word_is_last(a->kind, word_a, *at))
+            return 0;
+    }
+}
+
+static int compare_words(const struct lines *lines, struct key_index a, struct key_index b,
+                         struct row_cursor cursor)
+{
+    struct line_row row_a, row_b;
+    lines_row_open(lines, a, cursor.column, &row_a);
+    lines_row_open(lines, b, cursor.column, &row_b);
+    return lines_row_differ(&row_a, &row_b, &cursor.at);
+}
+
+static int compare_bytes(const struct lines *lines, struct key_index a, struct key_index b,
+                         struct row_cursor cursor)
+{
+    const struct line_span x = lines_row_span(lines, a, cursor.column);
+    const struct line_span y = lines_row_span(lines, b, cursor.column);
+    const size_t shared = x.length < y.length ? x.length : y.length;
+    const int order = memcmp(x.text + cursor.at, y.text + cursor.at, shared - cursor.at);
+    return order != 0 ? order : (x.length > y.length) - (x.length < y.length);
+}
+
+/* Where lines are the same they end in the same place: that of the first one is looked for. */
+static int compare_whole_lines(const struct lines *lines, struct key_index a, struct key_index b,
+                               size_t at)
+{
+    const char terminator = lines->order->terminator;
+    const uint64_t terminators = byte_in_all(terminator);
+    const char *const x = line_text(lines, a), *const y = line_text(lines, b);
+    for (;; at += 8) {
+        uint64_t word_x, word_y;
+        memcpy(&word_x, x + at, 8);
+        memcpy(&word_y, y + at, 8);
+        const uint64_t difference = word_x ^ word_y, ends = byte_mask(word_x, terminators);
+        if ((difference | ends) == 0)
+            continue;
+        const size_t same = difference != 0 ? (size_t)__builtin_ctzll(difference) / 8 : 8;
+        const size_t left = ends != 0 ? (size_t)__builtin_ctzll(ends) / 8 : 8;
+        if (left < same)
+            return 0;
+        if (left == same)
+            return -1;
+        const char byte_x = x[at + same], byte_y = y[at + same];
+        return byte_y != terminator && (unsigned char)byte_x < (unsigned char)byte_y ? -1 : 1;
+    }
+}
+
+int lines_row_compare(const struct lines *lines, struct key_index a, struct key_index b,
+                      struct row_cursor cursor)
+{
+    const size_t columns = lines_columns(lines);
+    for (; cursor.column < columns; ++cursor.column, cursor.at = 0) {
+        const struct row_column column = lines->columns[cursor.column];
+        const int order = column.kind == ROW_LINE    ? compare_whole_lines(lines, a, b, cursor.at)
+                          : column.kind == ROW_BYTES ? compare_bytes(lines, a, b, cursor)
+                                                     : compare_words(lines, a, b, cursor);
+        if (order != 0)
+            return (order < 0) == (column.complement == 0) ? -1 : 1;
+    }
+    return 0;
 }

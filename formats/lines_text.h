@@ -18,6 +18,10 @@
 /* Lines fetched ahead of their use: a core can wait for ten to twenty cache lines at once. */
 #define LINES_AHEAD ((size_t)24)
 
+/* The last byte of a line that is fetched ahead with its first one: there may be the end of a cache
+ * line between them. */
+#define LINES_AHEAD_LAST 15
+
 /* An input, for messages. */
 struct lines_input {
     char *name;

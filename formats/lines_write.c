@@ -91,6 +91,36 @@ static bool are_same(const struct check_lines *gathered, size_t k, const unsigne
            is_same_line(buffer + previous, buffer + begin, bytes);
 }
 
+/* Whether lines k - 1 and k of those gathered, which go by their bytes alone, are in order by the
+ * first 8; false where that is not seen by them. */
+static bool are_in_byte_order(const struct check_lines *gathered, size_t k,
+                              const unsigned char *buffer, bool reverse)
+{
+    const size_t begin = gathered->ends[k - 1], bytes = gathered->ends[k] - begin;
+    const size_t previous = k > 1 ? gathered->ends[k - 2] : gathered->begin;
+    const size_t previous_bytes = begin - previous;
+    const size_t shared = (previous_bytes < bytes ? previous_bytes : bytes) - 1;
+    uint64_t a, b;
+    if (SINK_BUFFER_BYTES - begin < sizeof b)
+        return false;
+    memcpy(&a, buffer + previous, sizeof a);
+    memcpy(&b, buffer + begin, sizeof b);
+    if (a == b)
+        return false;
+    const size_t at = (size_t)__builtin_ctzll(a ^ b) / 8;
+    const bool is_ascending =
+        at < shared ? __builtin_bswap64(a) < __builtin_bswap64(b) : previous_bytes < bytes;
+    return at <= shared && is_ascending != reverse;
+}
+
+/* Whether what is known of two lines leaves nothing to go by but their bytes. */
+static inline bool goes_by_bytes(const struct line_order *order, struct key_index a,
+                                 struct key_index b)
+{
+    return order->key_count == 1 && !line_order_is_stable(order) && a.key == b.key &&
+           line_is_exact(a) && line_is_exact(b);
+}
+
 /* Looks at the order of lines from `first` on, which were gathered, where keys alone do not tell.
  */
 static void check_order(const struct gather *gather, size_t first,
@@ -100,6 +130,9 @@ static void check_order(const struct gather *gather, size_t first,
     const struct line_order *const order = gather->lines->order;
     for (size_t k = first == 0; k < gathered->count; k++) {
         if (items[k].key > items[k - 1].key || (!order->unique && are_same(gathered, k, buffer)))
+            continue;
+        if (k > 0 && goes_by_bytes(order, items[k - 1], items[k]) &&
+            are_in_byte_order(gathered, k, buffer, order->reverse))
             continue;
         const struct ranked_line previous =
             k > 0 ? gathered_line(items[k - 1], gathered, k - 1, buffer)
@@ -128,8 +161,11 @@ static size_t gather_lines(const struct gather *gather, size_t first, size_t end
         gathered.begin = (size_t)(out - buffer);
         for (; i < end && gathered.count < CHECK_LINES_MAX; ++i) {
             const struct key_index item = gather->items[i];
-            if (gather->count - i > LINES_AHEAD)
-                __builtin_prefetch(line_text(gather->lines, gather->items[i + LINES_AHEAD]));
+            if (gather->count - i > LINES_AHEAD) {
+                const char *const ahead = line_text(gather->lines, gather->items[i + LINES_AHEAD]);
+                __builtin_prefetch(ahead);
+                __builtin_prefetch(ahead + LINES_AHEAD_LAST);
+            }
             unsigned char *const next =
                 copy_line(line_text(gather->lines, item), terminator, out, buffer_end);
             fits = next != NULL;

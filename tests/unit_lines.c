@@ -61,6 +61,20 @@ static struct line_order strict_order(struct line_key *key, bool descending)
                                .reverse = descending};
 }
 
+/* Writes the lines to "out". */
+static struct lines_written write_items(const struct lines *lines, const struct key_index *items,
+                                        size_t count, unsigned threads)
+{
+    const struct sink_spec spec = {"out", &codecs[0], 0, threads};
+    struct error error = {0};
+    struct lines_written written;
+    struct sink *sink;
+    if (!sink_open(&spec, &sink, &error) ||
+        !lines_write(lines, items, count, sink, &written, &error) || !sink_commit(sink, &error))
+        fail_msg("%s", error.message);
+    return written;
+}
+
 /* The whole way: files "in0".."in<inputs - 1>" to "out". */
 static void sort_files(size_t inputs, bool descending, unsigned threads, size_t step)
 {
@@ -83,17 +97,58 @@ static void sort_files(size_t inputs, bool descending, unsigned threads, size_t 
     assert_true(lines_refine(lines, items, &count, &error));
     for (size_t i = 1; i < count; ++i)
         assert_true(items[i - 1].key <= items[i].key);
-
-    const struct sink_spec spec = {"out", &codecs[0], 0, threads};
-    struct lines_written written;
-    struct sink *sink;
-    if (!sink_open(&spec, &sink, &error) ||
-        !lines_write(lines, items, count, sink, &written, &error) || !sink_commit(sink, &error))
-        fail_msg("%s", error.message);
+    const struct lines_written written = write_items(lines, items, count, threads);
     assert_int_equal(written.disorder, 0);
     assert_true(check_sum_equal(written.text, lines_sum(lines)));
     free(items);
     lines_free(lines);
+}
+
+/* Lines of one value that are written in another order than that of their bytes. */
+static void disorder_of_equal_values_is_seen(void **state)
+{
+    (void)state;
+    static const char *const spellings[] = {"+1",
+                                            "01",
+                                            "1",
+                                            "1.0",
+                                            "1.00",
+                                            "1.000000",
+                                            "1.0000000",
+                                            "1.00000000",
+                                            "1.00000000000000000000",
+                                            "1.00000000000000000000e0",
+                                            "1e0",
+                                            "1e00",
+                                            "2",
+                                            "2.0"};
+    const size_t count = sizeof spellings / sizeof *spellings;
+    for (size_t descending = 0; descending < 2; ++descending) {
+        struct error error = {0};
+        struct line_key key;
+        const struct line_order order = strict_order(&key, descending);
+        struct lines *const lines = lines_create(1, &order);
+        struct text input = {0};
+        assert_non_null(lines);
+        for (size_t i = 0; i < count; ++i)
+            text_add_line(&input, spellings[descending ? count - 1 - i : i]);
+        put_file("in0", input.data, input.bytes);
+        append_file(lines, "in0");
+        assert_true(lines_index(lines, &error));
+        struct key_index *const items = key_all(lines, LINES_KEY_MIN, &error);
+        assert_int_equal(write_items(lines, items, count, 1).disorder, 0);
+        for (size_t i = 0; i + 1 < count; ++i) {
+            const struct key_index item = items[i];
+            items[i] = items[i + 1];
+            items[i + 1] = item;
+            assert_int_equal(write_items(lines, items, count, 1).disorder, i + 2);
+            items[i + 1] = items[i];
+            items[i] = item;
+        }
+        free(items);
+        free(input.data);
+        lines_free(lines);
+    }
 }
 
 /* What `sort -g` does, in a few lines. */
@@ -433,6 +488,7 @@ int main(void)
         cmocka_unit_test(adversarial_lines_are_in_order),
         cmocka_unit_test(few_values_spelled_many_ways_are_in_order),
         cmocka_unit_test(long_common_beginnings_are_in_order),
+        cmocka_unit_test(disorder_of_equal_values_is_seen),
         cmocka_unit_test(very_long_lines_are_kept),
         cmocka_unit_test(edges_of_inputs),
         cmocka_unit_test(nans_are_in_order),

@@ -602,6 +602,72 @@ static void lines_that_begin_alike_are_in_order(void **state)
     check_orders(parts, 2, add_alike_fields, 2, 30000);
 }
 
+/* The beginning of one long text, and maybe something else: each line shares another number of
+ * bytes with each other one, more than are compared at a time. */
+static void add_ladder(struct text *text, uint64_t *seed)
+{
+    static const char *const rests[] = {"", "", "b", "\xff", " a", "a b", "\x01"};
+    static char steps[2500];
+    const char *const rest = rests[random_below(seed, COUNT_OF(rests))];
+    memset(steps, 'a', sizeof steps);
+    text_add(text, steps, random_below(seed, 50) * random_below(seed, 50) + random_below(seed, 99));
+    text_add(text, rest, strlen(rest));
+}
+
+/* The same of digits, which go on for many words before they are different. */
+static void add_ladder_number(struct text *text, uint64_t *seed)
+{
+    static const char *const heads[] = {"0.", "0.", "0.", "-0.", "5", "-7"};
+    static const char *const rests[] = {"", "", "2", "00", "9K", "\x80", "1\x80\x31"};
+    const char *const head = heads[random_below(seed, COUNT_OF(heads))];
+    const char *const rest = rests[random_below(seed, COUNT_OF(rests))];
+    char steps[1500];
+    memset(steps, '1', sizeof steps);
+    text_add(text, head, strlen(head));
+    text_add(text, steps, random_below(seed, 38) * random_below(seed, 38));
+    text_add(text, rest, strlen(rest));
+}
+
+static void ladders_are_in_order(void **state)
+{
+    (void)state;
+    static const char *const orders_of_numbers[] = {"-n", "-nr", "-h", "-nu", "-ns", "-k1,1nr -k1"};
+    check_orders(orders_of_numbers, COUNT_OF(orders_of_numbers), add_ladder_number, 4, 300);
+    check_orders(orders_of_numbers, COUNT_OF(orders_of_numbers), add_ladder_number, 1, 3000);
+    check_orders(orders_of_numbers, 2, add_ladder_number, 1, 40000);
+    static const char *const options[] = {"-k1",    "-k1r",         "-k1,1",     "-k1,1r -k2",
+                                          "-u -k1", "-k1.9,1.2200", "-s -k1,1r", "-k2 -k1r"};
+    check_orders(options, COUNT_OF(options), add_ladder, 4, 300);
+    check_orders(options, 4, add_ladder, 1, 3000);
+    check_orders(options, 3, add_ladder, 1, 40000);
+}
+
+/* One of a few values, after zeros and before bytes that are no part of it, which end around the
+ * bytes that lines of equal value are put in order by at a time. */
+static void add_spelled(struct text *text, uint64_t *seed)
+{
+    static const char zeros[] = "00000000000000000000000000000000000000000000000";
+    static const char *const rests[] = {"", "", ".0", " ", "x", "\xff", "\x01", "\t."};
+    static const size_t lengths[] = {0, 1, 2, 12, 13, 14, 15, 27, 29, 44};
+    const char value = (char)('1' + random_below(seed, 6));
+    const char *const rest = rests[random_below(seed, COUNT_OF(rests))];
+    text_add(text, zeros, lengths[random_below(seed, COUNT_OF(lengths))]);
+    text_add(text, &value, 1);
+    text_add(text, rest, strlen(rest));
+    if (random_below(seed, 4) == 0)
+        text_add(text, "\0\0", 1 + random_below(seed, 2));
+}
+
+/* A few lines of each value, and more than a few. */
+static void lines_of_equal_value_go_by_bytes(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"-g", "-gr", "-n",  "-nr",
+                                          "-h", "-gs", "-nu", "-k1n -k1r"};
+    for (size_t count = 12; count < 1000; count = count * 3 / 2)
+        check_orders(options, COUNT_OF(options), add_spelled, 2, count);
+}
+
 /* Longer than the blocks in which lines are found and the buffers in which they are written. */
 static void very_long_lines_are_in_order(void **state)
 {
@@ -686,6 +752,8 @@ int main(void)
         cmocka_unit_test(repeated_lines_are_left_out),
         cmocka_unit_test(long_numbers_are_exact),
         cmocka_unit_test(lines_that_begin_alike_are_in_order),
+        cmocka_unit_test(ladders_are_in_order),
+        cmocka_unit_test(lines_of_equal_value_go_by_bytes),
         cmocka_unit_test(very_long_lines_are_in_order),
     };
     return cmocka_run_group_tests(tests, enter_scratch, remove_files);
