@@ -27,6 +27,12 @@ static uint64_t next_random(uint64_t *state)
     return x ^ x >> 31;
 }
 
+static int compare_u64(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* ---- Shapes: keys of 64 bits, of which narrower ones are the upper half ---- */
 
 typedef void fill_keys(uint64_t *keys, size_t count, uint64_t *random);
@@ -68,25 +74,32 @@ static void fill_pipe(uint64_t *keys, size_t count, uint64_t *random)
         keys[i] = (i < count / 2 ? i : count - 1 - i) * (UINT64_MAX / count);
 }
 
-/* A look takes the 8 keys in the middle of each half, if they are not more than some thousands.
- * Half of those that it takes are the least ones that are left here: so each cut takes 8 keys away.
- */
+/* A look takes the 8 keys in the middle of each half, if they are not more than some thousands:
+ * here 9 of these are the least ones that are left, so that a cut by their median takes 8 away. */
 static void fill_misleading(uint64_t *keys, size_t count, uint64_t *random)
 {
-    size_t *const left = malloc((count + 1) * sizeof *left), step = UINT64_MAX / (count + 1);
-    size_t rest = count;
+    const uint64_t large = 1ull << 63;
+    size_t *const left = malloc((count + 1) * sizeof *left);
     uint64_t next = 0;
     assert_non_null(left);
     for (size_t i = 0; i < count; i++) {
-        keys[i] = UINT64_MAX - (next_random(random) >> 8);
+        keys[i] = next_random(random) | large;
         left[i] = i;
     }
-    while (rest > 100 && next + 100 < count) {
-        const size_t begin = (rest / 2 - 8) / 2;
-        for (size_t i = 0; i < 8; i++)
-            keys[left[begin + i]] = next++ * (step >> 8);
-        memmove(left + begin, left + begin + 8, (rest - begin - 8) * sizeof *left);
-        rest -= 8;
+    for (size_t rest = count, cut = 0; rest > 100 && cut < 50; cut++) {
+        uint64_t look[16];
+        size_t kept = 0;
+        for (size_t i = 0; i < 16; i++) {
+            const size_t place = left[i / 8 * (rest / 2) + (rest / 2 - 8) / 2 + i % 8];
+            if (i < 9 && keys[place] >= large)
+                keys[place] = ++next << 32;
+            look[i] = keys[place];
+        }
+        qsort(look, 16, sizeof *look, compare_u64);
+        for (size_t i = 0; i < rest; i++)
+            if (keys[left[i]] >= look[8])
+                left[kept++] = left[i];
+        rest = kept;
     }
     free(left);
 }
