@@ -3,14 +3,14 @@
  *   bench_cpu --types=f64,u32,u64+u64 --sizes=1e5,1e8 --threads=2 --json=FILE
  *
  * For each type, shape and size: all sorters, in turns, on the same data in one process. Ours is
- * timed as the engine runs it: its scratch is fresh memory each time, taken and given back within
- * the time; a peer has its array, and scratch if it needs any, in memory that was used before. So
- * that both times are the processor's alone, as much free memory as the scratch takes is touched
- * right before: the host of a virtual machine may have taken it back (free page reporting), and to
- * get 0.8 GB from it again takes up to 0.24 s. What is timed of the engine is all that it does
- * while the keys come and go, but not their copies. Each output is compared with what std::sort
- * makes of the data, ours in a run that is not timed. Other processes make times longer, never
- * shorter, so the least time of many runs is printed beside the median.
+ * timed as the engine runs it: its scratch is fresh memory each time, and given back within the
+ * time if it is large; a peer has its array, and scratch if it needs any, in memory that was used
+ * before. So that both times are the processor's alone, as much free memory as the scratch takes is
+ * touched right before: the host of a virtual machine may have taken it back (free page reporting),
+ * and to get 0.8 GB from it again takes up to 0.24 s. What is timed of the engine is all that it
+ * does while the keys come and go, but not their copies. Each output is compared with what
+ * std::sort makes of the data, ours in a run that is not timed. Other processes make times longer,
+ * never shorter, so the least time of many runs is printed beside the median.
  */
 #include "bench/bench_options.h"
 #include "bench/bench_report.h"
@@ -30,6 +30,9 @@
 
 /* What the scratch has beside room for the items, at the most. */
 #define SCRATCH_MORE_BYTES ((size_t)64 << 20)
+
+/* Up to so much the engine has its memory before it is timed, and in a cache as the peers have. */
+#define POPULATED_BYTES ((size_t)2 << 20)
 
 struct bench {
     struct bench_options options;
@@ -245,7 +248,8 @@ static bool run_engine(const struct bench *bench, const struct sort_spec *spec,
     const struct engine_functions *const functions = bench->backend->keys;
     struct engine *engine = NULL;
     engine_clock clock;
-    touch_free_memory(2 * load->count * bench_item_bytes(load->type) + SCRATCH_MORE_BYTES);
+    if (load->input.size() > POPULATED_BYTES)
+        touch_free_memory(2 * load->input.size() + SCRATCH_MORE_BYTES);
     bool ok = functions->open(spec, &engine, error) &&
               fill_engine(functions, engine, load, &clock, error);
     clock.start();

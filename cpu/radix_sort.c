@@ -19,6 +19,7 @@
 
 #include "core/vector_units.h"
 #include "cpu/counting_sort.h"
+#include "cpu/radix_cuts.h"
 #include "cpu/radix_kernels.h"
 #include "cpu/radix_order.h"
 #include "cpu/radix_partition.h"
@@ -31,7 +32,8 @@
 /* Up to so many items, one thread sorts them in cache before others would be awake. */
 #define SMALL_COUNT ((size_t)64 << 10)
 
-/* Fewer items than this are not worth a thread. */
+/* Less than this is not worth a thread: bytes of items for vectors, items without. */
+#define PART_BYTES_MIN ((size_t)512 << 10)
 #define PART_COUNT_MIN ((size_t)32 << 10)
 
 /* Up to so many 16-bit keys, sorting them costs less than walking all 65536 counters. */
@@ -42,6 +44,11 @@ _Static_assert(FEW_WORDS <= SMALL_COUNT, "16-bit keys are never partitioned");
  * partition costs more. 1e9 f64 by 16 threads of an Intel Xeon, 2026-11: 1.40 s with 1 MiB and half
  * as many buckets at the most, 1.23 with 4 MiB. */
 #define CACHE_BYTES ((size_t)4 << 20)
+
+static bool is_for_vectors(unsigned width)
+{
+    return width > 2 && has_vector_units();
+}
 
 /* Brings sorted items to their place in the output, decoded. */
 static void finish_items(const struct radix_job *job, const void *sorted, size_t begin,
@@ -87,7 +94,7 @@ static void sort_range_in_cache(const struct radix_job *job, struct radix_range 
     const unsigned width = job->width;
     unsigned char *from = range.from + range.begin * width;
     unsigned char *other = range.other + range.begin * width;
-    if (width > 2 && has_vector_units()) {
+    if (is_for_vectors(width)) {
         vector_sort(width, from, room, range.count, job->items + range.begin * width, range.order,
                     job->order);
         return;
@@ -263,9 +270,29 @@ static void sort_input(const struct member *member, void *context)
     radix_workspace_init(&job->plan, worker.workspace);
     if (radix_sort_otherwise(job, whole_input(job), worker))
         return;
+    if (radix_suits_cuts(job->width, job->count, member->count)) {
+        radix_sort_by_cuts(job, worker);
+        return;
+    }
     open_buckets(job, worker);
     while (member->number != 0 && finish_next_bucket(job, worker))
         continue;
+}
+
+/* Vectors find out by themselves whether the items ascend, and those that are all equal do. */
+static bool is_ascending(const struct radix_job *job)
+{
+    return !is_for_vectors(job->width) &&
+           radix_is_ascending(job->width, job->items, 0, job->count, job->order);
+}
+
+static bool is_descending(const struct radix_job *job)
+{
+    if (is_for_vectors(job->width) &&
+        (job->count == 0 || radix_key(job->width, job->items, 0, job->order) <=
+                                radix_key(job->width, job->items, job->count - 1, job->order)))
+        return false;
+    return radix_is_descending(job->width, job->items, 0, job->count, job->order);
 }
 
 /* The same where it fits the cache. */
@@ -273,9 +300,9 @@ static void sort_small_input(const struct radix_job *job)
 {
     const struct radix_range range = {
         .from = job->items, .other = job->scratch, .count = job->count, .order = job->order};
-    if (radix_is_ascending(job->width, job->items, 0, job->count, job->order))
+    if (is_ascending(job))
         return;
-    if (radix_is_descending(job->width, job->items, 0, job->count, job->order))
+    if (is_descending(job))
         radix_reverse(job->width, job->items, 0, job->count / 2, job->count);
     else
         sort_range_in_cache(job, range, job->scratch);
@@ -285,7 +312,9 @@ static void sort_small_input(const struct radix_job *job)
 
 static unsigned choose_threads(const struct radix_task *task)
 {
-    const size_t useful = task->count <= SMALL_COUNT ? 1 : task->count / PART_COUNT_MIN;
+    const size_t part =
+        is_for_vectors(task->item_bytes) ? PART_BYTES_MIN / task->item_bytes : PART_COUNT_MIN;
+    const size_t useful = task->count <= SMALL_COUNT || task->count < part ? 1 : task->count / part;
     return useful < task->threads ? (unsigned)useful : task->threads;
 }
 
@@ -298,7 +327,8 @@ static bool is_counted(const struct radix_task *task)
 static struct radix_workspace_plan plan_workspaces(const struct radix_task *task)
 {
     const size_t bytes = task->count * task->item_bytes;
-    const unsigned wanted = radix_choose_buckets(task->count, choose_threads(task));
+    const unsigned threads = choose_threads(task);
+    const unsigned wanted = radix_choose_buckets(task->count, threads);
     const size_t least = SMALL_COUNT * task->item_bytes, usual = 4 * (bytes / wanted);
     const size_t samples = wanted * (size_t)RADIX_SAMPLE_PER_BUCKET;
     struct radix_workspace_plan plan = {
@@ -308,6 +338,8 @@ static struct radix_workspace_plan plan_workspaces(const struct radix_task *task
                       : usual < CACHE_BYTES ? usual
                                             : CACHE_BYTES,
         .pending_max = task->count / SMALL_COUNT};
+    if (radix_suits_cuts(task->item_bytes, task->count, threads))
+        plan = (struct radix_workspace_plan){0};
     radix_workspace_measure(&plan);
     return plan;
 }

@@ -11,6 +11,7 @@
 #include "cpu/radix_kernels.h"
 #include "cpu/radix_model.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,10 +26,18 @@ struct radix_range {
     size_t parent_count;    /* items of the range that this one is a bucket of */
 };
 
+/* Items of a part of the input: in their place, or in the room that belongs to it. */
+struct radix_cut {
+    unsigned char *place, *room;
+    size_t count;
+    bool is_in_room;
+};
+
 struct radix_workspace {
     struct radix_model model;
     uint64_t lowest, highest;            /* keys of the part */
     size_t value_counts[FEW_VALUES_MAX]; /* of the part, where there are few values */
+    struct radix_cut cut;                /* this thread's, where there are no buckets */
     /* By bucket: */
     size_t *positions;
     size_t *first;

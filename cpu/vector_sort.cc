@@ -1,165 +1,63 @@
 /* vector_sort.cc - see vector_sort.h.
  *
- *   items --least and greatest key--> bins of equal width --count, scatter--> room, bin by bin
- *         --network in registers (vector_network.h), decoded--> to
+ *   items --quicksort (vector_partition.h)------------------> runs that fit a network
+ *     |     even keys: bins of equal width (vector_bins.h)-->   |
+ *     v                                                         v
+ *   too many levels: digit by digit                  network in registers (vector_network.h)
  *
- * A bucket of a partition has keys that lie fairly even, so that nearly all bins of some dozens of
- * keys on average fit a network, and a key is moved once before it. A bin that has more is cut into
- * bins again, or sorted digit by digit.
+ * Some keys of a run are looked at. Where they lie even, it is cut into bins of some dozens of keys
+ * at once; else in two, by their median. A bucket of a large sort has even keys mostly; a small
+ * input, which was not cut into buckets, has what it has: of random doubles half the positive ones
+ * have the same exponent. Whatever the keys, a run is cut a limited number of times, and then
+ * sorted digit by digit.
  *
- * The scatter has as many open lines as there are bins, so it goes to memory that is in the cache
- * already: 1.8 ns a key in all, and 3.5 where it goes to the place of the output (f64, Zen 5,
- * 2026-11).
+ * A run is in its place or in the room that belongs to it. Of the two parts that it is cut in, the
+ * lower one comes to the beginning of the place and the upper one to that of the room: where the
+ * run was, one of them only moves up. The rest of the room is that of the lower part, and the rest
+ * of the place is where the upper one will go.
  */
 #include "cpu/vector_sort.h"
 
 #include "cpu/radix_kernels.h"
+#include "cpu/vector_bins.h"
 #include "cpu/vector_network.h"
-
-#include <string.h>
+#include "cpu/vector_partition.h"
 
 #ifdef HAVE_VECTOR_CODE
 
-/* Of 48,000 keys of 8 bytes 2.0 ns each with 24, 1.81 with 40, 1.78 with 44, 1.71 with 48 (Zen 5,
- * 2026-11). Of random bins of 44 one in 700 has more than 64 items, of 48 one in 90. */
-#    define BIN_COUNT_AIM 44
+/* Bins are not more, as their open lines, and the run, would not fit a cache: of 1,000,000 keys of
+ * 8 bytes 2.77 ns each with so many, 2.79 with half, 3.02 with an eighth; of 4,000,000 4.1, 4.0 and
+ * 4.3, and 5.1 where all of them were cut at once. A run in a bin has a quarter as many at the
+ * most, so that the ends of all take 22 KiB of stack. */
+#    define BINS_MAX ((size_t)4 << 10)
 
-/* A bucket of more items than for so many bins has larger ones; a bin that is cut again, a quarter
- * as many at the most, so that the ends of all of them take 43 KiB of stack. */
-#    define BINS_MAX ((size_t)8 << 10)
+/* How a kind of items is cut. 1,000, 10,000 and 60,000 random keys, ns each, a core of an AMD EPYC
+ * (Zen 5), 2026-11: of 8 bytes by bins of 44 2.17, 1.79, 1.94, of 96 -, 1.84, 1.92, by halves alone
+ * 1.85, 2.39, 2.91; of 4 bytes by bins of 44 1.95, 1.77, 1.72, of 110 1.59, 1.36, 1.31, by halves
+ * alone 1.17, 1.50, 1.80; key and index by bins of 44 4.5, 4.3, 4.8, by halves alone 6.6, 7.8, 9.6.
+ */
+template <typename Lanes>
+struct cut;
 
-/* Keys whose bins are found at a time. */
-#    define BLOCK_COUNT ((size_t)64)
-
-/* ---- Keys of eight items, in lanes of 64 bits ---- */
-
-VECTOR_INLINE __m512i load_keys(const uint64_t *items)
-{
-    return _mm512_loadu_si512(items);
-}
-
-VECTOR_INLINE __m512i load_keys(const uint32_t *items)
-{
-    return _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(items)));
-}
-
-VECTOR_INLINE __m512i load_keys(const struct key_index *items)
-{
-    const __m512i low = _mm512_loadu_si512(items), high = _mm512_loadu_si512(items + 4);
-    return _mm512_permutex2var_epi64(low, _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1), high);
-}
-
-static inline uint64_t item_key(uint64_t item)
-{
-    return item;
-}
-
-static inline uint64_t item_key(const struct key_index &item)
-{
-    return item.key;
-}
-
-/* ---- Bins ---- */
-
-/* A monotone map: offset from the lowest key, cut to 32 bits, scaled to the number of bins. */
-struct bins {
-    uint64_t lowest;
-    unsigned shift;
-    uint64_t scale; /* below 2^32 */
-    size_t count;
+template <>
+struct cut<lanes_u32> {
+    using packed = packed_u32;
+    static constexpr size_t bin_count = 110, bins_from = 8192;
 };
 
-struct key_range {
-    uint64_t lowest, highest;
-    bool is_ascending;
+template <>
+struct cut<lanes_u64> {
+    using packed = packed_u64;
+    static constexpr size_t bin_count = 52, bins_from = 2048;
 };
 
-template <typename Item>
-VECTOR_INLINE struct key_range find_key_range(const Item *items, size_t count)
-{
-    __m512i low = _mm512_set1_epi64(-1), high = _mm512_setzero_si512();
-    __mmask8 descents = 0;
-    size_t i = 0;
-    for (; i + 9 <= count; i += 8) {
-        const __m512i keys = load_keys(items + i), next = load_keys(items + i + 1);
-        low = _mm512_min_epu64(low, keys);
-        high = _mm512_max_epu64(high, keys);
-        descents |= _mm512_cmpgt_epu64_mask(keys, next);
-    }
-    struct key_range range = {_mm512_reduce_min_epu64(low), _mm512_reduce_max_epu64(high),
-                              descents == 0};
-    for (; i < count; i++) {
-        const uint64_t key = item_key(items[i]);
-        range.lowest = key < range.lowest ? key : range.lowest;
-        range.highest = key > range.highest ? key : range.highest;
-        if (i + 1 < count && key > item_key(items[i + 1]))
-            range.is_ascending = false;
-    }
-    return range;
-}
+template <>
+struct cut<lanes_item> {
+    using packed = packed_item;
+    static constexpr size_t bin_count = 44, bins_from = 256;
+};
 
-static struct bins plan_bins(struct key_range range, size_t count, size_t bins_max)
-{
-    const uint64_t width = range.highest - range.lowest;
-    const unsigned bits = 64 - static_cast<unsigned>(__builtin_clzll(width | 1));
-    struct bins bins = {range.lowest, bits > 32 ? bits - 32 : 0, 0, count / BIN_COUNT_AIM + 1};
-    if (bins.count > bins_max)
-        bins.count = bins_max;
-    bins.scale = (static_cast<uint64_t>(bins.count) << 32) / ((width >> bins.shift) + 1);
-    if (bins.scale > UINT32_MAX) /* more bins than keys */
-        bins.scale = UINT32_MAX;
-    return bins;
-}
-
-VECTOR_INLINE __m256i find_bins(const struct bins &bins, __m512i keys)
-{
-    __m512i offset = _mm512_sub_epi64(keys, _mm512_set1_epi64(static_cast<long long>(bins.lowest)));
-    offset = _mm512_srl_epi64(offset, _mm_cvtsi32_si128(static_cast<int>(bins.shift)));
-    const __m512i scale = _mm512_set1_epi64(static_cast<long long>(bins.scale));
-    return _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_mul_epu32(offset, scale), 32));
-}
-
-/* Calls action(i, bin) for each item in order. */
-template <typename Item, typename Action>
-VECTOR_INLINE void for_each_bin(const struct bins &bins, const Item *items, size_t count,
-                                const Action &action)
-{
-    alignas(32) uint32_t found[BLOCK_COUNT];
-    size_t begin = 0;
-    for (; begin + BLOCK_COUNT <= count; begin += BLOCK_COUNT) {
-#    pragma GCC unroll 8
-        for (size_t i = 0; i < BLOCK_COUNT; i += 8)
-            _mm256_store_si256(reinterpret_cast<__m256i *>(found + i),
-                               find_bins(bins, load_keys(items + begin + i)));
-        for (size_t i = 0; i < BLOCK_COUNT; i++)
-            action(begin + i, found[i]);
-    }
-    for (; begin < count; begin++)
-        action(begin, ((item_key(items[begin]) - bins.lowest) >> bins.shift) * bins.scale >> 32);
-}
-
-/* ends[b] = the end of bin b in room. */
-template <typename Item>
-VECTOR_INLINE void scatter_to_bins(const struct bins &bins, const Item *items, size_t count,
-                                   Item *room, uint32_t *ends)
-{
-    memset(ends, 0, bins.count * sizeof *ends);
-    for_each_bin(
-        bins, items,
-        count, [ends](size_t, size_t bin) __attribute__((always_inline)) { ends[bin]++; });
-    uint32_t sum = 0;
-    for (size_t bin = 0; bin < bins.count; bin++) {
-        const uint32_t size = ends[bin];
-        ends[bin] = sum;
-        sum += size;
-    }
-    for_each_bin(
-        bins, items, count, [=](size_t i, size_t bin) __attribute__((always_inline)) {
-            room[ends[bin]++] = items[i];
-        });
-}
-
-/* ---- A bucket ---- */
+/* ---- In other ways ---- */
 
 /* Digit by digit. */
 template <typename Item>
@@ -169,8 +67,218 @@ static void sort_crowded(Item *items, Item *other, size_t count, Item *to, struc
     radix_decode(sizeof(Item), to, sorted, count, order);
 }
 
+/* Ordered bits to what is stored; to may be from. */
+template <typename Lanes>
+VECTOR_CODE static void decode_items(typename Lanes::item *to, const typename Lanes::item *from,
+                                     size_t count, const struct vector_order &order)
+{
+    for (size_t i = 0; i < count; i += Lanes::count) {
+        const uint32_t present = network_present(count, i);
+        Lanes::load(from + i, present).store(to + i, present, order);
+    }
+}
+
+/* ---- Runs ---- */
+
+/* What is the same for all runs. */
+struct finish {
+    struct key_order order;
+    struct vector_order decoded, as_it_is;
+};
+
+/* Items that are sorted into to[0..count), which is `place` or other memory. */
+template <typename Item>
+struct run {
+    Item *place, *room; /* of count items each */
+    bool is_in_room;
+    size_t count;
+    uint64_t lowest, highest; /* no key is below or above */
+    unsigned levels;          /* so many cuts are left */
+    size_t bins_max;
+    Item *to;
+
+    Item *items() const
+    {
+        return is_in_room ? room : place;
+    }
+    Item *other() const
+    {
+        return is_in_room ? place : room;
+    }
+};
+
+/* What a look at some of the keys shows. */
+struct look {
+    uint64_t median;
+    bool all_equal, is_even;
+};
+
+/* Keys are even if few of their neighbours are closer than a quarter of the mean distance: 14 of 64
+ * where they are random, nearly all where they come in clusters. */
+template <typename Item>
+static bool is_sample_even(const Item *sample, size_t count, uint64_t range)
+{
+    const uint64_t close = range / (4 * count);
+    size_t closer = 0;
+    for (size_t i = 1; i < count; i++)
+        closer += item_key(sample[i]) - item_key(sample[i - 1]) <= close;
+    return closer <= count / 3;
+}
+
+/* The rows are taken whole from the middle of equal stretches. */
+template <unsigned ROWS, typename Lanes>
+VECTOR_INLINE struct look look_at_rows(const struct run<typename Lanes::item> &run,
+                                       const struct vector_order &as_it_is)
+{
+    constexpr size_t samples = ROWS * Lanes::count;
+    const size_t stretch = run.count / ROWS, begin = (stretch - Lanes::count) / 2;
+    typename Lanes::item sample[samples];
+    Lanes rows[ROWS];
+#    pragma GCC unroll 8
+    for (unsigned row = 0; row < ROWS; row++)
+        rows[row] = Lanes::load(run.items() + row * stretch + begin, UINT32_MAX);
+    network_sort_rows<ROWS>(rows);
+#    pragma GCC unroll 8
+    for (unsigned row = 0; row < ROWS; row++)
+        rows[row].store(sample + row * Lanes::count, UINT32_MAX, as_it_is);
+    return {item_key(sample[samples / 2]), item_key(sample[0]) == item_key(sample[samples - 1]),
+            run.count >= cut<Lanes>::bins_from &&
+                is_sample_even(sample, samples, run.highest - run.lowest)};
+}
+
+template <typename Lanes>
+VECTOR_CODE static struct look look_at(const struct run<typename Lanes::item> &run,
+                                       const struct vector_order &as_it_is)
+{
+    return run.count < cut<Lanes>::bins_from
+               ? look_at_rows<2, Lanes>(run, as_it_is)
+               : look_at_rows<64 / Lanes::count, Lanes>(run, as_it_is);
+}
+
+/* ---- Cuts ---- */
+
+template <typename Lanes>
+VECTOR_CODE static void sort_run(struct run<typename Lanes::item> run, const struct finish &finish);
+
+template <typename Lanes>
+VECTOR_CODE static void sort_by_bins(const struct run<typename Lanes::item> &run,
+                                     const struct finish &finish)
+{
+    const struct bins bins =
+        plan_bins(run.lowest, run.highest, run.count, cut<Lanes>::bin_count, run.bins_max);
+    uint32_t *const ends = static_cast<uint32_t *>(__builtin_alloca(bins.count * sizeof(uint32_t)));
+    scatter_to_bins(bins, run.items(), run.count, run.other(), ends);
+    uint32_t begin = 0;
+    for (size_t bin = 0; bin < bins.count; bin++) {
+        const size_t count = ends[bin] - begin;
+        if (count <= network_count_max<Lanes>())
+            network_sort_few<Lanes>(run.to + begin, run.other() + begin, count, finish.decoded);
+        else
+            sort_run<Lanes>({run.place + begin, run.room + begin, !run.is_in_room, count,
+                             run.lowest, run.highest, run.levels, run.bins_max / 4, run.to + begin},
+                            finish);
+        begin = ends[bin];
+    }
+}
+
+/* Sorts those of the keys that are below the pivot, or, if it is the lowest key, equal to it; the
+ * run is then the others. */
+template <typename Lanes>
+VECTOR_CODE static void sort_below(struct run<typename Lanes::item> *run, uint64_t pivot,
+                                   const struct finish &finish)
+{
+    const uint64_t bound = pivot > run->lowest ? pivot : pivot + 1;
+    struct run<typename Lanes::item> below = *run;
+    below.count = vector_partition<typename cut<Lanes>::packed>(run->items(), run->count, bound,
+                                                                run->place, run->room);
+    run->count -= below.count;
+    run->place += below.count;
+    run->to += below.count;
+    run->is_in_room = true;
+    run->lowest = bound;
+    below.room += run->count;
+    below.is_in_room = false;
+    below.highest = bound - 1;
+    sort_run<Lanes>(below, finish);
+}
+
+/* Most runs fit a network. */
+template <typename Lanes>
+VECTOR_CODE static void sort_run(struct run<typename Lanes::item> run, const struct finish &finish)
+{
+    for (; run.count > network_count_max<Lanes>(); run.levels--) {
+        const struct look look = look_at<Lanes>(run, finish.as_it_is);
+        if (look.all_equal) {
+            const struct key_range range = find_key_range(run.items(), run.count);
+            run.lowest = range.lowest;
+            run.highest = range.highest;
+        }
+        if (run.lowest == run.highest) {
+            decode_items<Lanes>(run.to, run.items(), run.count, finish.decoded);
+            return;
+        }
+        if (run.levels == 0) {
+            sort_crowded(run.items(), run.other(), run.count, run.to, finish.order);
+            return;
+        }
+        if (look.is_even && run.count / cut<Lanes>::bin_count < run.bins_max) {
+            run.levels--;
+            sort_by_bins<Lanes>(run, finish);
+            return;
+        }
+        sort_below<Lanes>(&run, look.median, finish);
+    }
+    network_sort_few<Lanes>(run.to, run.items(), run.count, finish.decoded);
+}
+
+/* All of the items; where they are to go to the room, that is their place. */
+template <typename Lanes>
+VECTOR_CODE static void sort_items(void *items, void *room, size_t count, void *to,
+                                   struct key_order order)
+{
+    using item = typename Lanes::item;
+    const struct finish finish = {order, vector_order_make(order, Lanes::bits),
+                                  vector_order_make(key_order_identity(), Lanes::bits)};
+    const bool is_in_room = to == room;
+    const unsigned bits = 64 - static_cast<unsigned>(__builtin_clzll(count | 1));
+    struct run<item> run = {
+        static_cast<item *>(is_in_room ? room : items),
+            static_cast<item *>(is_in_room ? items : room), is_in_room, count, 0,
+            key_bits_mask(Lanes::bits), 2 * bits, BINS_MAX, static_cast<item *>(to)
+    };
+    if (count > network_count_max<Lanes>()) {
+        const struct key_range range = find_key_range(run.items(), count);
+        run.lowest = range.lowest;
+        run.highest = range.highest;
+        if (range.is_ascending) {
+            decode_items<Lanes>(run.to, run.items(), count, finish.decoded);
+            return;
+        }
+    }
+    sort_run<Lanes>(run, finish);
+}
+
+void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
+                 struct key_order stored, struct key_order order)
+{
+    if (!key_order_is_identity(stored))
+        vector_encode_items(width, items, count, stored);
+    switch (width) {
+    case 4:
+        sort_items<lanes_u32>(items, room, count, to, order);
+        break;
+    case 8:
+        sort_items<lanes_u64>(items, room, count, to, order);
+        break;
+    default:
+        sort_items<lanes_item>(items, room, count, to, order);
+    }
+}
+
+/* ---- For several threads ---- */
+
 /* Eight items at a time or sixteen; those of 16 bytes are ordered bits already. */
-VECTOR_CODE static void encode_items(unsigned width, void *items, size_t count,
+VECTOR_CODE void vector_encode_items(unsigned width, void *items, size_t count,
                                      struct key_order order)
 {
     const unsigned bits = 8 * width;
@@ -186,55 +294,37 @@ VECTOR_CODE static void encode_items(unsigned width, void *items, size_t count,
     radix_encode(width, bytes + i * width, bytes + i * width, count - i, order);
 }
 
+/* Keys that a cut goes by: with so many it is one in fifty off, about. */
+#    define CUT_SAMPLE ((size_t)1024)
+
 template <typename Lanes>
-VECTOR_CODE static void sort_bucket(typename Lanes::item *items, typename Lanes::item *room,
-                                    size_t count, typename Lanes::item *to, struct key_order order,
-                                    size_t bins_max)
+VECTOR_CODE static size_t cut_items(const void *items, size_t count, unsigned share,
+                                    unsigned shares, void *low, void *high)
 {
-    const struct vector_order vectors = vector_order_make(order, Lanes::bits);
-    if (count <= NETWORK_COUNT_MAX) {
-        network_sort_few<Lanes>(to, items, count, vectors);
-        return;
-    }
-    const struct key_range range = find_key_range(items, count);
-    if (range.is_ascending) {
-        radix_decode(sizeof *to, to, items, count, order);
-        return;
-    }
-    const struct bins bins = plan_bins(range, count, bins_max);
-    uint32_t *const ends = static_cast<uint32_t *>(__builtin_alloca(bins.count * sizeof(uint32_t)));
-    scatter_to_bins(bins, items, count, room, ends);
-    uint32_t begin = 0;
-    for (size_t bin = 0; bin < bins.count; bin++) {
-        const size_t size = ends[bin] - begin;
-        if (size <= NETWORK_COUNT_MAX)
-            network_sort_few<Lanes>(to + begin, room + begin, size, vectors);
-        else if (size <= count / 4 * 3 && bins_max > 4) /* so this ends soon, whatever the keys */
-            sort_bucket<Lanes>(room + begin, items + begin, size, to + begin, order, bins_max / 4);
-        else
-            sort_crowded(room + begin, items + begin, size, to + begin, order);
-        begin = ends[bin];
-    }
+    using item = typename Lanes::item;
+    const item *const from = static_cast<const item *>(items);
+    const size_t samples = count < CUT_SAMPLE ? count : CUT_SAMPLE;
+    item sample[CUT_SAMPLE], room[CUT_SAMPLE];
+    if (count == 0)
+        return 0;
+    for (size_t i = 0; i < samples; i++)
+        sample[i] = from[count / samples * i];
+    sort_items<Lanes>(sample, room, samples, sample, key_order_identity());
+    return vector_partition<typename cut<Lanes>::packed>(
+        from, count, item_key(sample[samples * share / shares]), static_cast<item *>(low),
+        static_cast<item *>(high));
 }
 
-void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
-                 struct key_order stored, struct key_order order)
+size_t vector_cut(unsigned width, void *items, size_t count, unsigned share, unsigned shares,
+                  void *low, void *high)
 {
-    if (!key_order_is_identity(stored))
-        encode_items(width, items, count, stored);
     switch (width) {
     case 4:
-        sort_bucket<lanes_u32>(static_cast<uint32_t *>(items), static_cast<uint32_t *>(room), count,
-                               static_cast<uint32_t *>(to), order, BINS_MAX);
-        break;
+        return cut_items<lanes_u32>(items, count, share, shares, low, high);
     case 8:
-        sort_bucket<lanes_u64>(static_cast<uint64_t *>(items), static_cast<uint64_t *>(room), count,
-                               static_cast<uint64_t *>(to), order, BINS_MAX);
-        break;
+        return cut_items<lanes_u64>(items, count, share, shares, low, high);
     default:
-        sort_bucket<lanes_item>(static_cast<struct key_index *>(items),
-                                static_cast<struct key_index *>(room), count,
-                                static_cast<struct key_index *>(to), order, BINS_MAX);
+        return cut_items<lanes_item>(items, count, share, shares, low, high);
     }
 }
 
@@ -242,6 +332,15 @@ void vector_sort(unsigned width, void *items, void *room, size_t count, void *to
 
 void vector_sort(unsigned, void *, void *, size_t, void *, struct key_order, struct key_order)
 {
+}
+
+void vector_encode_items(unsigned, void *, size_t, struct key_order)
+{
+}
+
+size_t vector_cut(unsigned, void *, size_t, unsigned, unsigned, void *, void *)
+{
+    return 0;
 }
 
 #endif

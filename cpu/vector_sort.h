@@ -1,4 +1,4 @@
-/* vector_sort.h - sorts a bucket that fits the cache of a core, by AVX-512.
+/* vector_sort.h - sorts what fits a cache, by AVX-512.
  */
 #ifndef CPU_VECTOR_SORT_H
 #define CPU_VECTOR_SORT_H
@@ -11,13 +11,24 @@
 extern "C" {
 #endif
 
-/* To be called where has_vector_units() (vector_units.h) alone. Sorts items[0..count), whose keys
- * are as in `stored`, and leaves them as `order` decodes them in to[0..count), which is items or
- * other memory. room: for as many items, best in the cache; what is in items and room then is
- * anything. width: of an item in bytes, 4, 8 or 16 (struct key_index, by key, then index). count is
- * at most RADIX_IN_CACHE_COUNT_MAX. */
+/* All to be called where has_vector_units() (vector_units.h) alone. width: of an item in bytes, 4,
+ * 8 or 16 (struct key_index, by key, then index; of equal keys the indices ascend). */
+
+/* Sorts items[0..count), whose keys are as in `stored`, and leaves them as `order` decodes them in
+ * to[0..count), which is items, room or other memory. room: for as many items, best in the cache;
+ * what is in items and room then is anything. count is at most RADIX_IN_CACHE_COUNT_MAX. */
 void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
                  struct key_order stored, struct key_order order);
+
+/* items[0..count), stored in `order`, to ordered bits. */
+void vector_encode_items(unsigned width, void *items, size_t count, struct key_order order);
+
+/* Cuts items[0..count) of ordered bits in two, in their order: no key of the first part is greater
+ * than one of the second, and the first has about `share` of `shares` of the items, if none is very
+ * frequent. It is moved to low[0..), and the second to high[0..), which have room for all of them;
+ * one of them is items. Returns how many are in the first. */
+size_t vector_cut(unsigned width, void *items, size_t count, unsigned share, unsigned shares,
+                  void *low, void *high);
 
 #ifdef __cplusplus
 }

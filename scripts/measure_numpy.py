@@ -1,28 +1,31 @@
 #!/usr/bin/env python3
-"""Times NumPy's sort in memory: random numbers as bench_cpu's, the median of RUNS runs.
+"""Times NumPy's sort in memory: random numbers as bench_cpu's, the median of five runs or more.
 
-    scripts/measure_numpy.py [SIZE...]      (default 1e5 1e6 1e7 1e8)
+    scripts/measure_numpy.py [--json=FILE] [SIZE...]      (default 1e5 1e6 1e7 1e8)
 
-To be run right before or behind bench_cpu. np.sort has one thread whatever the machine; to argsort
-is bench_cpu's u64+u64: a key with its index.
+Each row is printed and, in the form of bench_cpu's, appended to FILE. np.sort has one thread whatever
+the machine; to argsort is bench_cpu's u64+u64: a key with its index. measure_cpu.sh runs both.
 """
-import sys
+import argparse
+import json
 import time
 
 import numpy as np
 
 RUNS = 5
+LEAST_S = 0.02
 TYPES = ("f64", "u64", "f32", "u32")
 
 
 def measure(work, make):
+    """The times of all runs, in milliseconds, sorted."""
     times = []
-    for _ in range(RUNS):
+    while len(times) < RUNS or sum(times) < LEAST_S:
         data = make()
         start = time.perf_counter()
         work(data)
         times.append(time.perf_counter() - start)
-    return sorted(times)[RUNS // 2] * 1e3
+    return sorted(1e3 * seconds for seconds in times)
 
 
 def random_keys(name, count):
@@ -33,15 +36,30 @@ def random_keys(name, count):
     return (x * 2.0**bits).astype("u" + str(bits // 8))
 
 
+def report(kind, count, times, path):
+    ms = times[len(times) // 2]
+    print(f"{kind:8}{count:10} numpy {ms:12.4f} ms {count / ms / 1e3:10.1f} Mkey/s")
+    if path:
+        row = {"class": "cpu", "type": kind, "shape": "uniform", "count": count, "path": "numpy",
+               "peer": True, "runs": len(times), "ms": ms, "least_ms": times[0],
+               "mkeys_per_s": count / ms / 1e3, "ratio": None}
+        with open(path, "a", encoding="utf-8") as rows:
+            rows.write(json.dumps(row, separators=(",", ":")) + "\n")
+
+
 def main():
-    sizes = [int(float(word)) for word in sys.argv[1:]] or [10**5, 10**6, 10**7, 10**8]
-    print(f"NumPy {np.__version__}, one thread; medians of {RUNS} runs; the sort alone")
-    for count in sizes:
+    parser = argparse.ArgumentParser(description="Times NumPy's sort in memory.")
+    parser.add_argument("--json", metavar="FILE", help="append the rows to FILE")
+    parser.add_argument("sizes", metavar="SIZE", nargs="*", type=float, default=[1e5, 1e6, 1e7, 1e8])
+    options = parser.parse_args()
+    print(f"NumPy {np.__version__}, one thread; medians of {RUNS} runs or more; the sort alone")
+    for size in options.sizes:
+        count = int(size)
         for name in TYPES:
             keys = random_keys(name, count)
-            print(f"{name:8} {count:10} np.sort    {measure(np.ndarray.sort, keys.copy):12.4f} ms")
+            report(name, count, measure(np.ndarray.sort, keys.copy), options.json)
         keys = random_keys("u64", count)
-        print(f"u64+u64  {count:10} np.argsort {measure(np.ndarray.argsort, keys.copy):12.4f} ms")
+        report("u64+u64", count, measure(np.ndarray.argsort, keys.copy), options.json)
 
 
 main()

@@ -25,8 +25,13 @@ cpu=$(dirname "$bench")/../bench/bench_cpu
 if [ -x "$cpu" ]; then
     ok 'the sorts of the CPU sort every type' "$cpu" --types=all --shapes=uniform,zipf --sizes=1,3000 \
         "${quick[@]}"
+    ok 'measure_cpu.sh times the CPU, and NumPy beside it' env \
+        BUILD="$(realpath "$(dirname "$bench")/..")" ROWS="$PWD/measured" SIZES=1,1000 PYTHON="$numpy" \
+        bash "$tests_dir/../scripts/measure_cpu.sh" sizes
+    ok_says 'with rows of both' '"u64[+]u64",.*"path":"numpy"' -- cat "measured/cpu_sizes_$(nproc).json"
 else
     skip 'the sorts of the CPU' "no $cpu (make bench)"
+    skip 'measure_cpu.sh' "no $cpu (make bench)"
 fi
 
 # The rows as another reader of JSON sees them: cases, and how many of them each path was in.

@@ -1,0 +1,77 @@
+/* radix_cuts.c - see radix_cuts.h. */
+#include "cpu/radix_cuts.h"
+
+#include "core/vector_units.h"
+#include "cpu/vector_sort.h"
+
+/* More items are faster in buckets. */
+#define CUTS_BYTES_MAX ((size_t)32 << 20)
+
+#define CUTS_THREADS_MAX 4
+
+bool radix_suits_cuts(unsigned width, size_t count, unsigned threads)
+{
+    return width > 2 && count <= CUTS_BYTES_MAX / width && threads <= CUTS_THREADS_MAX &&
+           has_vector_units();
+}
+
+static struct radix_workspace *workspace_at(const struct radix_job *job, unsigned number)
+{
+    return radix_workspace_at(&job->plan, job->workspaces, number);
+}
+
+/* The share of the members first..middle of what is the first's stays with it, and the rest goes to
+ * the middle one: those below to the beginning of the place, the others to that of the room. */
+static void cut_part(const struct radix_job *job, unsigned first, unsigned middle, unsigned end)
+{
+    struct radix_cut *const low = &workspace_at(job, first)->cut;
+    struct radix_cut *const high = &workspace_at(job, middle)->cut;
+    const struct radix_cut whole = *low;
+    low->count = vector_cut(job->width, whole.is_in_room ? whole.room : whole.place, whole.count,
+                            middle - first, end - first, whole.place, whole.room);
+    high->count = whole.count - low->count;
+    high->place = whole.place + low->count * job->width;
+    high->room = whole.room;
+    high->is_in_room = true;
+    low->room = whole.room + high->count * job->width;
+    low->is_in_room = false;
+}
+
+/* The members begin..end have one part, the first one's, until each has its own. */
+static void cut_for_all(const struct radix_job *job, struct radix_worker worker)
+{
+    const unsigned number = radix_worker_number(worker), members = radix_worker_count(worker);
+    unsigned begin = 0, end = members;
+    for (unsigned parts = 1; parts < members; parts *= 2) {
+        const unsigned middle = begin + (end - begin + 1) / 2;
+        if (number == begin && middle < end)
+            cut_part(job, begin, middle, end);
+        if (number < middle)
+            end = middle;
+        else
+            begin = middle;
+        radix_workers_meet(worker);
+    }
+}
+
+static void encode_own_share(const struct radix_job *job, struct radix_worker worker)
+{
+    const struct radix_range input = {.count = job->count};
+    const size_t begin = radix_own_begin(input, worker), end = radix_own_end(input, worker);
+    if (!key_order_is_identity(job->order))
+        vector_encode_items(job->width, job->items + begin * job->width, end - begin, job->order);
+}
+
+void radix_sort_by_cuts(struct radix_job *job, struct radix_worker worker)
+{
+    struct radix_cut *const own = &worker.workspace->cut;
+    radix_workers_meet(worker); /* all have looked at the items */
+    if (radix_worker_number(worker) == 0)
+        *own = (struct radix_cut){.place = job->items, .room = job->scratch, .count = job->count};
+    encode_own_share(job, worker);
+    radix_workers_meet(worker);
+    cut_for_all(job, worker);
+    vector_sort(job->width, own->is_in_room ? own->room : own->place,
+                own->is_in_room ? own->place : own->room, own->count, own->place,
+                key_order_identity(), job->order);
+}

@@ -1,0 +1,20 @@
+/* radix_cuts.h - what fits a cache that the cores share, sorted by a team without buckets.
+ *
+ *   items --one thread: cut in two--> parts --two threads: ...--> a part for each member,
+ *                                                                 sorted by it (vector_sort.h)
+ *
+ * A partition (radix_partition.h) writes past the caches, and has thousands of places to write to;
+ * here a key is moved in the caches alone. So many threads would wait for the first cuts.
+ */
+#ifndef CPU_RADIX_CUTS_H
+#define CPU_RADIX_CUTS_H
+
+#include "cpu/radix_partition.h"
+
+/* True if so many items are better sorted so by so many threads, and can be. */
+bool radix_suits_cuts(unsigned width, size_t count, unsigned threads);
+
+/* Sorts the input; all members of the team call it, and each returns when its part is sorted. */
+void radix_sort_by_cuts(struct radix_job *job, struct radix_worker worker);
+
+#endif

@@ -1,0 +1,271 @@
+/* unit_vector_sort.c - the sort by vectors alone, against qsort: counts around those that a network
+ * takes and from which bins are made, each place that the output may go to, keys of which every
+ * look shows the least ones, and what is behind the items.
+ */
+#include "core/backend.h"
+#include "core/vector_units.h"
+#include "cpu/vector_sort.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT_MAX ((size_t)200003)
+
+/* Items behind an array that are to stay as they are. */
+#define GUARD_COUNT ((size_t)64)
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15u; /* splitmix64 */
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* ---- Shapes: keys of 64 bits, of which narrower ones are the upper half ---- */
+
+typedef void fill_keys(uint64_t *keys, size_t count, uint64_t *random);
+
+static void fill_random(uint64_t *keys, size_t count, uint64_t *random)
+{
+    for (size_t i = 0; i < count; i++)
+        keys[i] = next_random(random);
+}
+
+static void fill_few(uint64_t *keys, size_t count, uint64_t *random)
+{
+    for (size_t i = 0; i < count; i++)
+        keys[i] = next_random(random) % 17 * 0x0f0f0f0f0f0f0f0fu;
+}
+
+/* Half of the keys have the greatest value there is, and a quarter the least. */
+static void fill_ends(uint64_t *keys, size_t count, uint64_t *random)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t x = next_random(random);
+        keys[i] = x % 2 ? UINT64_MAX : x % 4 ? 0 : x;
+    }
+}
+
+/* As many of 1, 2, 3... leading zeros as of uniform doubles. */
+static void fill_uneven(uint64_t *keys, size_t count, uint64_t *random)
+{
+    for (size_t i = 0; i < count; i++) {
+        const unsigned zeros = (unsigned)__builtin_ctzll(next_random(random) | 1ull << 40);
+        keys[i] = next_random(random) >> zeros;
+    }
+}
+
+static void fill_pipe(uint64_t *keys, size_t count, uint64_t *random)
+{
+    (void)random;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (i < count / 2 ? i : count - 1 - i) * (UINT64_MAX / count);
+}
+
+/* A look takes the 8 keys in the middle of each half, if they are not more than some thousands:
+ * here 9 of these are the least ones that are left, so that a cut by their median takes 8 away. */
+static void fill_misleading(uint64_t *keys, size_t count, uint64_t *random)
+{
+    const uint64_t large = 1ull << 63;
+    size_t *const left = malloc((count + 1) * sizeof *left);
+    uint64_t next = 0;
+    assert_non_null(left);
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = next_random(random) | large;
+        left[i] = i;
+    }
+    for (size_t rest = count, cut = 0; rest > 100 && cut < 50; cut++) {
+        uint64_t look[16];
+        size_t kept = 0;
+        for (size_t i = 0; i < 16; i++) {
+            const size_t place = left[i / 8 * (rest / 2) + (rest / 2 - 8) / 2 + i % 8];
+            if (i < 9 && keys[place] >= large)
+                keys[place] = ++next << 32;
+            look[i] = keys[place];
+        }
+        qsort(look, 16, sizeof *look, compare_u64);
+        for (size_t i = 0; i < rest; i++)
+            if (keys[left[i]] >= look[8])
+                left[kept++] = left[i];
+        rest = kept;
+    }
+    free(left);
+}
+
+static const struct shape {
+    const char *name;
+    fill_keys *fill;
+} shapes[] = {{"random", fill_random}, {"few", fill_few},   {"ends", fill_ends},
+              {"uneven", fill_uneven}, {"pipe", fill_pipe}, {"misleading", fill_misleading}};
+#define SHAPE_COUNT (sizeof shapes / sizeof *shapes)
+
+/* ---- A case ---- */
+
+static int compare_key_index(const void *a, const void *b)
+{
+    const struct key_index *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+struct arrays {
+    uint64_t *keys;
+    struct key_index *sorted;
+    unsigned char *items, *room, *other, *expected; /* with a guard each */
+};
+
+static void store_item(unsigned char *items, unsigned width, size_t i, struct key_index item)
+{
+    const uint32_t narrow = (uint32_t)item.key;
+    memcpy(items + i * width,
+           width == 4   ? (const void *)&narrow
+           : width == 8 ? (const void *)&item.key
+                        : (const void *)&item,
+           width);
+}
+
+/* The keys are ordered bits; what is stored is what `order` decodes them to. */
+static void make_case(struct arrays *a, unsigned width, struct key_order order,
+                      const struct shape *shape, size_t count)
+{
+    const unsigned bits = width == 4 ? 32 : 64;
+    uint64_t random = count;
+    shape->fill(a->keys, count, &random);
+    for (size_t i = 0; i < count; i++)
+        a->sorted[i] = (struct key_index){i, a->keys[i] >> (64 - bits)};
+    for (size_t i = 0; i < count; i++)
+        store_item(a->items, width, i,
+                   (struct key_index){i, key_order_decode(order, bits, a->sorted[i].key)});
+    qsort(a->sorted, count, sizeof *a->sorted, compare_key_index);
+    for (size_t i = 0; i < count; i++)
+        store_item(a->expected, width, i,
+                   (struct key_index){a->sorted[i].index,
+                                      key_order_decode(order, bits, a->sorted[i].key)});
+    unsigned char *const guarded[] = {a->items, a->room, a->other};
+    for (size_t i = 0; i < 3; i++)
+        memset(guarded[i] + count * width, 0xa5, GUARD_COUNT * width);
+}
+
+static void check_guard(const unsigned char *items, unsigned width, size_t count)
+{
+    for (size_t i = count * width; i < (count + GUARD_COUNT) * width; i++)
+        assert_int_equal(items[i], 0xa5);
+}
+
+static void check_counts(unsigned width, struct key_order order, const size_t *counts)
+{
+    struct arrays a = {.keys = malloc(COUNT_MAX * 8), .sorted = malloc(COUNT_MAX * 16)};
+    unsigned char **const arrays[] = {&a.items, &a.room, &a.other, &a.expected};
+    for (size_t i = 0; i < 4; i++)
+        assert_non_null(*arrays[i] = malloc((COUNT_MAX + GUARD_COUNT) * 16));
+    for (size_t shape = 0; shape < SHAPE_COUNT; shape++)
+        for (const size_t *count = counts; *count; count++)
+            for (unsigned place = 0; place < 3; place++) {
+                make_case(&a, width, order, &shapes[shape], *count);
+                unsigned char *const to = place == 0 ? a.items : place == 1 ? a.room : a.other;
+                vector_sort(width, a.items, a.room, *count, to, order, order);
+                if (memcmp(to, a.expected, *count * width) != 0)
+                    fail_msg("%zu items of %u bytes, %s, to place %u: not as qsort has them",
+                             *count, width, shapes[shape].name, place);
+                check_guard(a.items, width, *count);
+                check_guard(a.room, width, *count);
+                check_guard(a.other, width, *count);
+            }
+    for (size_t i = 0; i < 4; i++)
+        free(*arrays[i]);
+    free(a.keys);
+    free(a.sorted);
+}
+
+/* ---- Tests ---- */
+
+static const size_t counts[] = {1,    2,    15,   16,   17,   31,   32,   33,    63,        64,
+                                65,   127,  128,  129,  255,  256,  257,  300,   511,       1000,
+                                2000, 2047, 2048, 2049, 8191, 8192, 8193, 20001, COUNT_MAX, 0};
+
+static struct key_order order_of(const char *type)
+{
+    enum key_endian endian;
+    return key_order_make(key_type_find(type, strlen(type), &endian), ENDIAN_LITTLE, NAN_GREATEST,
+                          true);
+}
+
+static void sorts_keys_of_4_bytes(void **state)
+{
+    (void)state;
+    if (!has_vector_units())
+        skip();
+    check_counts(4, order_of("f32"), counts);
+}
+
+static void sorts_keys_of_8_bytes(void **state)
+{
+    (void)state;
+    if (!has_vector_units())
+        skip();
+    check_counts(8, order_of("f64"), counts);
+}
+
+static void sorts_items(void **state)
+{
+    (void)state;
+    if (!has_vector_units())
+        skip();
+    check_counts(16, key_order_identity(), counts);
+}
+
+/* A third of the keys to the one part; what is in both are the keys, and none is on the wrong side.
+ */
+static void cuts(void **state)
+{
+    (void)state;
+    if (!has_vector_units())
+        skip();
+    static uint64_t keys[30001], low[30001], high[30001];
+    const size_t sizes[] = {0, 1, 5, 1000, 30001};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t count = sizes[i];
+        uint64_t random = count, sum = 0, greatest = 0;
+        fill_random(keys, count, &random);
+        for (size_t k = 0; k < count; k++)
+            sum += keys[k];
+        memcpy(low, keys, sizeof keys);
+        const size_t below = vector_cut(8, low, count, 1, 3, low, high);
+        assert_true(below <= count);
+        if (count >= 1000)
+            assert_in_range(below, count / 4, count * 5 / 12);
+        for (size_t k = 0; k < below; k++) {
+            greatest = low[k] > greatest ? low[k] : greatest;
+            sum -= low[k];
+        }
+        for (size_t k = 0; k < count - below; k++) {
+            assert_true(below == 0 || high[k] > greatest);
+            sum -= high[k];
+        }
+        assert_int_equal(sum, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sorts_keys_of_4_bytes),
+        cmocka_unit_test(sorts_keys_of_8_bytes),
+        cmocka_unit_test(sorts_items),
+        cmocka_unit_test(cuts),
+    };
+    return cmocka_run_group_tests_name("vector sort", tests, NULL, NULL);
+}
