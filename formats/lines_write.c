@@ -105,12 +105,12 @@ static bool are_in_byte_order(const struct check_lines *gathered, size_t k,
         return false;
     memcpy(&a, buffer + previous, sizeof a);
     memcpy(&b, buffer + begin, sizeof b);
-    if (a == b)
-        return false;
-    const size_t at = (size_t)__builtin_ctzll(a ^ b) / 8;
+    const size_t same = a != b ? (size_t)__builtin_ctzll(a ^ b) / 8 : sizeof a;
+    if (same > shared || same == sizeof a)
+        return same > shared;
     const bool is_ascending =
-        at < shared ? __builtin_bswap64(a) < __builtin_bswap64(b) : previous_bytes < bytes;
-    return at <= shared && is_ascending != reverse;
+        same < shared ? __builtin_bswap64(a) < __builtin_bswap64(b) : previous_bytes < bytes;
+    return is_ascending != reverse;
 }
 
 /* Whether what is known of two lines leaves nothing to go by but their bytes. */
@@ -129,10 +129,10 @@ static void check_order(const struct gather *gather, size_t first,
     const struct key_index *const items = gather->items + first;
     const struct line_order *const order = gather->lines->order;
     for (size_t k = first == 0; k < gathered->count; k++) {
-        if (items[k].key > items[k - 1].key || (!order->unique && are_same(gathered, k, buffer)))
-            continue;
-        if (k > 0 && goes_by_bytes(order, items[k - 1], items[k]) &&
-            are_in_byte_order(gathered, k, buffer, order->reverse))
+        if (items[k].key > items[k - 1].key ||
+            (k > 0 && goes_by_bytes(order, items[k - 1], items[k]) &&
+             are_in_byte_order(gathered, k, buffer, order->reverse)) ||
+            (!order->unique && are_same(gathered, k, buffer)))
             continue;
         const struct ranked_line previous =
             k > 0 ? gathered_line(items[k - 1], gathered, k - 1, buffer)
