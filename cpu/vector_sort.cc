@@ -239,13 +239,16 @@ VECTOR_CODE static void sort_items(void *items, void *room, size_t count, void *
     using item = typename Lanes::item;
     const struct finish finish = {order, vector_order_make(order, Lanes::bits),
                                   vector_order_make(key_order_identity(), Lanes::bits)};
-    const bool is_in_room = to == room;
-    const unsigned bits = 64 - static_cast<unsigned>(__builtin_clzll(count | 1));
     struct run<item> run = {
-        static_cast<item *>(is_in_room ? room : items),
-            static_cast<item *>(is_in_room ? items : room), is_in_room, count, 0,
-            key_bits_mask(Lanes::bits), 2 * bits, BINS_MAX, static_cast<item *>(to)
     };
+    run.is_in_room = to == room;
+    run.place = static_cast<item *>(run.is_in_room ? room : items);
+    run.room = static_cast<item *>(run.is_in_room ? items : room);
+    run.count = count;
+    run.highest = key_bits_mask(Lanes::bits);
+    run.levels = 2 * (64 - static_cast<unsigned>(__builtin_clzll(count | 1)));
+    run.bins_max = BINS_MAX;
+    run.to = static_cast<item *>(to);
     if (count > network_count_max<Lanes>()) {
         const struct key_range range = find_key_range(run.items(), count);
         run.lowest = range.lowest;
