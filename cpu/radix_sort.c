@@ -32,9 +32,9 @@
 /* Up to so many items, one thread sorts them in cache before others would be awake. */
 #define SMALL_COUNT ((size_t)64 << 10)
 
-/* Less than this is not worth a thread: bytes of items for vectors, items without. */
-#define PART_BYTES_MIN ((size_t)512 << 10)
+/* Fewer items than this are not worth a thread; nor is less than so much that goes by cuts. */
 #define PART_COUNT_MIN ((size_t)32 << 10)
+#define PART_BYTES_MIN ((size_t)512 << 10)
 
 /* Up to so many 16-bit keys, sorting them costs less than walking all 65536 counters. */
 #define FEW_WORDS ((size_t)16 << 10)
@@ -310,12 +310,21 @@ static void sort_small_input(const struct radix_job *job)
 
 /* ---- The task ---- */
 
+/* Threads for so many parts. */
+static unsigned count_useful(const struct radix_task *task, size_t parts)
+{
+    if (task->count <= SMALL_COUNT || parts == 0)
+        return 1;
+    return parts < task->threads ? (unsigned)parts : task->threads;
+}
+
 static unsigned choose_threads(const struct radix_task *task)
 {
-    const size_t part =
-        is_for_vectors(task->item_bytes) ? PART_BYTES_MIN / task->item_bytes : PART_COUNT_MIN;
-    const size_t useful = task->count <= SMALL_COUNT || task->count < part ? 1 : task->count / part;
-    return useful < task->threads ? (unsigned)useful : task->threads;
+    const size_t bytes = task->count * task->item_bytes;
+    const unsigned for_cuts = count_useful(task, bytes / PART_BYTES_MIN);
+    if (radix_suits_cuts(task->item_bytes, task->count, for_cuts))
+        return for_cuts;
+    return count_useful(task, task->count / PART_COUNT_MIN);
 }
 
 static bool is_counted(const struct radix_task *task)

@@ -88,7 +88,7 @@ struct finish {
 
 /* Items that are sorted into to[0..count), which is `place` or other memory. */
 template <typename Item>
-struct run {
+struct vector_run {
     Item *place, *room; /* of count items each */
     bool is_in_room;
     size_t count;
@@ -127,7 +127,7 @@ static bool is_sample_even(const Item *sample, size_t count, uint64_t range)
 
 /* The rows are taken whole from the middle of equal stretches. */
 template <unsigned ROWS, typename Lanes>
-VECTOR_INLINE struct look look_at_rows(const struct run<typename Lanes::item> &run,
+VECTOR_INLINE struct look look_at_rows(const struct vector_run<typename Lanes::item> &run,
                                        const struct vector_order &as_it_is)
 {
     constexpr size_t samples = ROWS * Lanes::count;
@@ -147,7 +147,7 @@ VECTOR_INLINE struct look look_at_rows(const struct run<typename Lanes::item> &r
 }
 
 template <typename Lanes>
-VECTOR_CODE static struct look look_at(const struct run<typename Lanes::item> &run,
+VECTOR_CODE static struct look look_at(const struct vector_run<typename Lanes::item> &run,
                                        const struct vector_order &as_it_is)
 {
     return run.count < cut<Lanes>::bins_from
@@ -158,10 +158,11 @@ VECTOR_CODE static struct look look_at(const struct run<typename Lanes::item> &r
 /* ---- Cuts ---- */
 
 template <typename Lanes>
-VECTOR_CODE static void sort_run(struct run<typename Lanes::item> run, const struct finish &finish);
+VECTOR_CODE static void sort_run(struct vector_run<typename Lanes::item> run,
+                                 const struct finish &finish);
 
 template <typename Lanes>
-VECTOR_CODE static void sort_by_bins(const struct run<typename Lanes::item> &run,
+VECTOR_CODE static void sort_by_bins(const struct vector_run<typename Lanes::item> &run,
                                      const struct finish &finish)
 {
     const struct bins bins =
@@ -184,11 +185,11 @@ VECTOR_CODE static void sort_by_bins(const struct run<typename Lanes::item> &run
 /* Sorts those of the keys that are below the pivot, or, if it is the lowest key, equal to it; the
  * run is then the others. */
 template <typename Lanes>
-VECTOR_CODE static void sort_below(struct run<typename Lanes::item> *run, uint64_t pivot,
+VECTOR_CODE static void sort_below(struct vector_run<typename Lanes::item> *run, uint64_t pivot,
                                    const struct finish &finish)
 {
     const uint64_t bound = pivot > run->lowest ? pivot : pivot + 1;
-    struct run<typename Lanes::item> below = *run;
+    struct vector_run<typename Lanes::item> below = *run;
     below.count = vector_partition<typename cut<Lanes>::packed>(run->items(), run->count, bound,
                                                                 run->place, run->room);
     run->count -= below.count;
@@ -204,7 +205,8 @@ VECTOR_CODE static void sort_below(struct run<typename Lanes::item> *run, uint64
 
 /* Most runs fit a network. */
 template <typename Lanes>
-VECTOR_CODE static void sort_run(struct run<typename Lanes::item> run, const struct finish &finish)
+VECTOR_CODE static void sort_run(struct vector_run<typename Lanes::item> run,
+                                 const struct finish &finish)
 {
     for (; run.count > network_count_max<Lanes>(); run.levels--) {
         const struct look look = look_at<Lanes>(run, finish.as_it_is);
@@ -239,13 +241,16 @@ VECTOR_CODE static void sort_items(void *items, void *room, size_t count, void *
     using item = typename Lanes::item;
     const struct finish finish = {order, vector_order_make(order, Lanes::bits),
                                   vector_order_make(key_order_identity(), Lanes::bits)};
-    const bool is_in_room = to == room;
-    const unsigned bits = 64 - static_cast<unsigned>(__builtin_clzll(count | 1));
-    struct run<item> run = {
-        static_cast<item *>(is_in_room ? room : items),
-            static_cast<item *>(is_in_room ? items : room), is_in_room, count, 0,
-            key_bits_mask(Lanes::bits), 2 * bits, BINS_MAX, static_cast<item *>(to)
+    struct vector_run<item> run = {
     };
+    run.is_in_room = to == room;
+    run.place = static_cast<item *>(run.is_in_room ? room : items);
+    run.room = static_cast<item *>(run.is_in_room ? items : room);
+    run.count = count;
+    run.highest = key_bits_mask(Lanes::bits);
+    run.levels = 2 * (64 - static_cast<unsigned>(__builtin_clzll(count | 1)));
+    run.bins_max = BINS_MAX;
+    run.to = static_cast<item *>(to);
     if (count > network_count_max<Lanes>()) {
         const struct key_range range = find_key_range(run.items(), count);
         run.lowest = range.lowest;

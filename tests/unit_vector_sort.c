@@ -1,9 +1,10 @@
 /* unit_vector_sort.c - the sort by vectors alone, against qsort: counts around those that a network
  * takes and from which bins are made, each place that the output may go to, keys of which every
- * look shows the least ones, and what is behind the items.
+ * look shows the least ones, and what is behind the items. And by teams, which cut the items first.
  */
 #include "core/backend.h"
 #include "core/vector_units.h"
+#include "cpu/radix_sort.h"
 #include "cpu/vector_sort.h"
 
 #include <setjmp.h>
@@ -18,6 +19,9 @@
 
 /* Items behind an array that are to stay as they are. */
 #define GUARD_COUNT ((size_t)64)
+
+/* For so many of the largest items, and what a sort needs besides. */
+#define ROOM_BYTES ((COUNT_MAX + GUARD_COUNT) * 16 / 64 * 64 + ((size_t)64 << 20))
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -165,12 +169,26 @@ static void check_guard(const unsigned char *items, unsigned width, size_t count
         assert_int_equal(items[i], 0xa5);
 }
 
-static void check_counts(unsigned width, struct key_order order, const size_t *counts)
+static struct arrays make_arrays(void)
 {
     struct arrays a = {.keys = malloc(COUNT_MAX * 8), .sorted = malloc(COUNT_MAX * 16)};
     unsigned char **const arrays[] = {&a.items, &a.room, &a.other, &a.expected};
+    assert_true(a.keys && a.sorted);
     for (size_t i = 0; i < 4; i++)
-        assert_non_null(*arrays[i] = malloc((COUNT_MAX + GUARD_COUNT) * 16));
+        assert_non_null(*arrays[i] = aligned_alloc(64, ROOM_BYTES));
+    return a;
+}
+
+static void free_arrays(struct arrays *a)
+{
+    void *const arrays[] = {a->keys, a->sorted, a->items, a->room, a->other, a->expected};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
+}
+
+static void check_counts(unsigned width, struct key_order order, const size_t *counts)
+{
+    struct arrays a = make_arrays();
     for (size_t shape = 0; shape < SHAPE_COUNT; shape++)
         for (const size_t *count = counts; *count; count++)
             for (unsigned place = 0; place < 3; place++) {
@@ -184,10 +202,7 @@ static void check_counts(unsigned width, struct key_order order, const size_t *c
                 check_guard(a.room, width, *count);
                 check_guard(a.other, width, *count);
             }
-    for (size_t i = 0; i < 4; i++)
-        free(*arrays[i]);
-    free(a.keys);
-    free(a.sorted);
+    free_arrays(&a);
 }
 
 /* ---- Tests ---- */
@@ -259,13 +274,38 @@ static void cuts(void **state)
     }
 }
 
+/* As many as are asked for, whatever the machine has; of five and more the input goes to buckets.
+ */
+static void sorts_by_teams(void **state)
+{
+    (void)state;
+    struct arrays a = make_arrays();
+    const struct key_order orders[] = {order_of("f32"), order_of("f64"), key_order_identity()};
+    for (unsigned threads = 1; threads <= 6; threads++)
+        for (size_t shape = 0; shape < SHAPE_COUNT; shape++)
+            for (unsigned i = 0; i < 3; i++) {
+                const struct radix_task task = {4u << i, orders[i], COUNT_MAX, threads};
+                size_t bytes = 0, sorted = 0;
+                make_case(&a, task.item_bytes, task.order, &shapes[shape], task.count);
+                assert_true(radix_sort_scratch_bytes(&task, &bytes) && bytes <= ROOM_BYTES);
+                struct radix_sorting *const sorting = radix_sort_begin(&task, a.items, a.room);
+                while (sorted < task.count)
+                    sorted = radix_sort_await(sorting, sorted);
+                radix_sort_end(sorting);
+                if (memcmp(a.items, a.expected, task.count * task.item_bytes) != 0)
+                    fail_msg("%u threads, items of %u bytes, %s: not as qsort has them", threads,
+                             task.item_bytes, shapes[shape].name);
+                check_guard(a.items, task.item_bytes, task.count);
+            }
+    free_arrays(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorts_keys_of_4_bytes),
-        cmocka_unit_test(sorts_keys_of_8_bytes),
-        cmocka_unit_test(sorts_items),
-        cmocka_unit_test(cuts),
+        cmocka_unit_test(sorts_keys_of_4_bytes), cmocka_unit_test(sorts_keys_of_8_bytes),
+        cmocka_unit_test(sorts_items),           cmocka_unit_test(cuts),
+        cmocka_unit_test(sorts_by_teams),
     };
     return cmocka_run_group_tests_name("vector sort", tests, NULL, NULL);
 }
