@@ -41,8 +41,7 @@ static bool rank_human(const struct line_order *order, const char *text, size_t 
     return true;
 }
 
-/* The first 7 bytes, and how many there are; 8 if there are more: the first word of lines_row.h,
- * but without a look behind the text. */
+/* The first 7 bytes, and how many there are; 8 if there are more, which lines_refine.c goes by. */
 static bool rank_bytes(const struct line_order *order, const char *text, size_t length,
                        uint64_t *rank, bool *is_exact)
 {

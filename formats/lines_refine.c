@@ -69,7 +69,7 @@ static inline bool is_before(const struct lines *lines, const struct slice *slic
     return order < 0 || (order == 0 && a.index < b.index);
 }
 
-/* Sorts a few items whose words are loaded. */
+/* Sorts a few items that are loaded. */
 static void sort_by_insertion(const struct lines *lines, const struct slice *slice)
 {
     struct key_index *const items = slice->items;
@@ -207,7 +207,7 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     }
 }
 
-/* Whether items that are equal in all words before the cursor are done; if so, finishes them. */
+/* Whether items that are equal up to the cursor are done; if so, finishes them. */
 static bool finish_equal(const struct lines *lines, const struct slice *slice)
 {
     if (slice->cursor.column < lines_columns(lines))
@@ -284,7 +284,7 @@ static bool all_exact(const struct key_index *items, size_t count)
     return true;
 }
 
-/* The bytes of a row that are in its image. */
+/* The bytes of a row that are in its image, which line_rank.h makes. */
 #define IMAGE_BYTES 7
 
 /* The first place that lines with equal keys can differ in. */
