@@ -15,7 +15,7 @@ void radix_progress_begin(struct radix_progress *progress, size_t buckets_max, v
                                         .mutex = PTHREAD_MUTEX_INITIALIZER,
                                         .changed = PTHREAD_COND_INITIALIZER};
     progress->starts = progress->own_starts;
-    progress->is_finished = (unsigned char *)(progress->own_starts + buckets_max + 1);
+    progress->row.is_finished = (unsigned char *)(progress->own_starts + buckets_max + 1);
 }
 
 void radix_progress_end(struct radix_progress *progress)
@@ -27,16 +27,14 @@ void radix_progress_end(struct radix_progress *progress)
 void radix_progress_open(struct radix_progress *progress, const size_t *starts, size_t buckets)
 {
     memcpy(progress->own_starts, starts, (buckets + 1) * sizeof *starts);
-    memset(progress->is_finished, 0, buckets);
-    progress->buckets = buckets;
+    memset(progress->row.is_finished, 0, buckets);
+    progress->row.buckets = buckets;
 }
 
 void radix_progress_finish(struct radix_progress *progress, size_t bucket)
 {
     pthread_mutex_lock(&progress->mutex);
-    progress->is_finished[bucket] = true;
-    while (progress->first_open < progress->buckets && progress->is_finished[progress->first_open])
-        progress->first_open++;
+    radix_row_finish(&progress->row, bucket);
     if (progress->is_awaited)
         pthread_cond_signal(&progress->changed);
     pthread_mutex_unlock(&progress->mutex);
@@ -45,7 +43,7 @@ void radix_progress_finish(struct radix_progress *progress, size_t bucket)
 size_t radix_progress_look(struct radix_progress *progress)
 {
     pthread_mutex_lock(&progress->mutex);
-    const size_t finished = progress->starts[progress->first_open];
+    const size_t finished = progress->starts[progress->row.first_open];
     pthread_mutex_unlock(&progress->mutex);
     return finished;
 }
@@ -54,10 +52,10 @@ size_t radix_progress_await(struct radix_progress *progress, size_t known)
 {
     pthread_mutex_lock(&progress->mutex);
     progress->is_awaited = true;
-    while (progress->starts[progress->first_open] <= known)
+    while (progress->starts[progress->row.first_open] <= known)
         pthread_cond_wait(&progress->changed, &progress->mutex);
     progress->is_awaited = false;
-    const size_t finished = progress->starts[progress->first_open];
+    const size_t finished = progress->starts[progress->row.first_open];
     pthread_mutex_unlock(&progress->mutex);
     return finished;
 }

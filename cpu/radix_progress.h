@@ -1,5 +1,5 @@
-/* radix_progress.h - how far a sort is: threads finish buckets, and one thread follows them from
- * the first one on.
+/* radix_progress.h - how far a sort is: threads finish buckets in any order, and one thread follows
+ * them from the first one on.
  */
 #ifndef CPU_RADIX_PROGRESS_H
 #define CPU_RADIX_PROGRESS_H
@@ -8,13 +8,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Buckets that are finished one by one; whoever has it locks it. */
+struct radix_row {
+    unsigned char *is_finished; /* by bucket */
+    size_t buckets;
+    size_t first_open; /* all buckets before it are finished */
+};
+
+static inline void radix_row_finish(struct radix_row *row, size_t bucket)
+{
+    row->is_finished[bucket] = true;
+    while (row->first_open < row->buckets && row->is_finished[row->first_open])
+        row->first_open++;
+}
+
 /* Its fields are radix_progress.c's, but for the first two. */
 struct radix_progress {
-    size_t buckets;       /* 0: there are none to follow */
+    struct radix_row row; /* of no buckets: there are none to follow */
     const size_t *starts; /* bucket b is at starts[b]..starts[b + 1] of the items */
     size_t *own_starts;
-    unsigned char *is_finished; /* by bucket */
-    size_t first_open;          /* all buckets before it are finished */
     bool is_awaited;
     pthread_mutex_t mutex;
     pthread_cond_t changed;

@@ -215,7 +215,7 @@ static bool finish_next_bucket(struct radix_job *job, struct radix_worker worker
     struct radix_progress *const progress = &job->progress;
     const struct radix_range input = whole_input(job);
     size_t bucket;
-    if (!take_bucket(job, input, worker, progress->starts, progress->buckets, &bucket))
+    if (!take_bucket(job, input, worker, progress->starts, progress->row.buckets, &bucket))
         return false;
     sort_bucket_alone(job, make_bucket(input, progress->starts, bucket), worker.workspace);
     radix_progress_finish(progress, bucket);
@@ -226,7 +226,7 @@ static bool finish_next_bucket(struct radix_job *job, struct radix_worker worker
 static void finish_those_for_all(struct radix_job *job, struct radix_worker worker)
 {
     struct radix_progress *const progress = &job->progress;
-    for (size_t bucket = 0; bucket < progress->buckets; bucket++)
+    for (size_t bucket = 0; bucket < progress->row.buckets; bucket++)
         if (is_for_all(make_bucket(whole_input(job), progress->starts, bucket), worker))
             radix_progress_finish(progress, bucket);
 }
@@ -365,7 +365,7 @@ static void begin_by_team(struct radix_sorting *sorting, const struct radix_task
     radix_progress_begin(&job->progress, job->plan.buckets_max, memory);
     job->workspaces = memory + progress_bytes(&job->plan);
     team_begin(&sorting->team, choose_threads(task), sort_input, job);
-    if (job->progress.buckets == 0)
+    if (job->progress.row.buckets == 0)
         radix_sort_end(sorting);
 }
 

@@ -108,7 +108,7 @@ static size_t share_out(struct radix_stream *stream)
     stream->parts = carve(memory, &end, stream->task.threads * sizeof *stream->parts);
     stream->starts = carve(memory, &end, buckets * sizeof *stream->starts);
     stream->sizes = carve(memory, &end, buckets * sizeof *stream->sizes);
-    stream->is_finished = carve(memory, &end, buckets);
+    stream->row.is_finished = carve(memory, &end, buckets);
     for (unsigned i = 0; i < stream->task.threads; i++) {
         struct stream_part part;
         part.heap.counts = carve(memory, &end, buckets * sizeof *part.heap.counts);

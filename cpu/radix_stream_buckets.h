@@ -9,6 +9,7 @@
 
 #include "cpu/pages.h"
 #include "cpu/radix_blocks.h"
+#include "cpu/radix_progress.h"
 #include "cpu/radix_stream.h"
 #include "cpu/radix_workspace.h"
 #include "cpu/team.h"
@@ -40,9 +41,8 @@ struct radix_stream {
     bool is_ended; /* nothing more is put */
 
     /* The output. By bucket: */
-    size_t *starts;             /* bytes, in the row */
-    size_t *sizes;              /* bytes; a large one has no place in the row */
-    unsigned char *is_finished; /* and can be given */
+    size_t *starts; /* bytes, in the row of output */
+    size_t *sizes;  /* bytes; a large one has no place in it */
     unsigned char *ring;
     struct large_bucket *large; /* in order */
     size_t large_count;
@@ -50,10 +50,10 @@ struct radix_stream {
     bool has_team;
     pthread_mutex_t mutex; /* over the rest */
     pthread_cond_t changed;
-    size_t next;       /* the bucket that is sorted next */
-    size_t first_open; /* those before it are finished */
-    size_t given;      /* those before it were given */
-    size_t taken_back; /* those before it were taken back */
+    struct radix_row row; /* what is finished can be given */
+    size_t next;          /* the bucket that is sorted next */
+    size_t given;         /* those before it were given */
+    size_t taken_back;    /* those before it were taken back */
     bool is_stopped;
     uint64_t busy_ns; /* of all threads, to sort buckets */
 };

@@ -130,9 +130,7 @@ static void take_turn(struct radix_stream *stream, const struct stream_part *par
     const uint64_t end_ns = clock_now_ns();
     pthread_mutex_lock(&stream->mutex);
     stream->busy_ns += end_ns - start_ns;
-    stream->is_finished[bucket] = true;
-    while (stream->first_open < stream->next && stream->is_finished[stream->first_open])
-        stream->first_open++;
+    radix_row_finish(&stream->row, bucket);
     pthread_cond_broadcast(&stream->changed);
 }
 
@@ -165,6 +163,7 @@ void radix_stream_sort(struct radix_stream *stream, void *room, bool *suits)
         return;
     }
     stream->ring = room;
+    stream->row.buckets = stream->model.buckets;
     stream->has_team = true;
     team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
 }
@@ -188,7 +187,7 @@ static bool continues_piece(const struct radix_stream *stream, size_t begin, siz
 static size_t find_piece_end(const struct radix_stream *stream, size_t begin)
 {
     size_t end = begin;
-    while (end < stream->first_open && (end == begin || continues_piece(stream, begin, end)))
+    while (end < stream->row.first_open && (end == begin || continues_piece(stream, begin, end)))
         end++;
     return end;
 }
