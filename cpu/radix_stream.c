@@ -16,8 +16,10 @@
 #define UNEVEN_MAX 4
 
 /* So many times the buckets that are wanted have room: where keys lie close together within a cell,
- * most of its buckets are empty, and cost nothing. */
+ * most of its buckets are empty, and cost nothing. Blocks go by the buckets, but for an unknown
+ * number of keys, whose memory they would take. */
 #define BUCKETS_SPARE 8
+#define BUCKETS_SPARE_USUAL 2
 
 /* Buckets are sorted in cache, if only in the one behind that of a core. */
 #define ROOM_BYTES_MIN ((size_t)512 << 10)
@@ -47,7 +49,8 @@ static void plan_stream(struct radix_stream *stream)
     const unsigned wanted = radix_choose_buckets(task->count, task->threads);
     const size_t usual = UNEVEN_MAX * (task->count * task->item_bytes / wanted);
     const size_t samples = wanted * (size_t)RADIX_SAMPLE_PER_BUCKET;
-    const unsigned buckets = BUCKETS_SPARE * wanted;
+    const unsigned spare = stream->is_counted ? BUCKETS_SPARE : BUCKETS_SPARE_USUAL;
+    const unsigned buckets = spare * wanted;
     stream->buckets_wanted = wanted;
     stream->plan = (struct radix_workspace_plan){
         .buckets_max = buckets < RADIX_MODEL_BUCKETS_MIN   ? RADIX_MODEL_BUCKETS_MIN
