@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/key_order.h"
 #include "core/line_order.h"
+#include "core/tap.h"
 
 #include <stdint.h>
 
@@ -87,6 +88,8 @@ struct sort_spec {
     size_t top;
     const struct line_order *line_order; /* of an engine of lines, as is the helper */
     struct line_helper helper;
+    const void *sample; /* NULL, or some items of all that will come, as they will come, from all */
+    size_t sample_count; /* over them: only a help, and there for the call of `open` */
 };
 
 /* The items that an engine gives when `count` were taken. */
@@ -154,6 +157,12 @@ struct engine_functions {
     /* Begins anew, in the memory that it has, with an engine that gave all: for a spec that differs
      * in how many will come. False where it cannot, and is to be closed; NULL: it never can. */
     bool (*restart)(struct engine *engine, const struct sort_spec *spec);
+
+    /* May be NULL. Of the chunk that is lent: a tap that takes items as they are read, by any
+     * thread, so that they need not stay in its memory and *most of them, no more than were wanted,
+     * may go through that; NULL, *most as it was: they are to stay. The chunk is taken as ever
+     * then, with as many as the tap was shown. */
+    struct tap *(*taker)(struct engine *engine, size_t *most);
 };
 
 struct backend {

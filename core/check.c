@@ -32,13 +32,15 @@ static void see_ordered_keys(struct tap *tap, const void *data, size_t bytes)
 
 void key_check_start(struct key_check *check, unsigned key_bytes)
 {
-    *check = (struct key_check){.tap = {see_keys, key_bytes}, .key_bytes = key_bytes};
+    *check = (struct key_check){.tap = {.see = see_keys, .unit_bytes = key_bytes},
+                                .key_bytes = key_bytes};
 }
 
 void key_check_start_ordered(struct key_check *check, unsigned key_bytes, struct key_order order)
 {
-    *check = (struct key_check){
-        .tap = {see_ordered_keys, key_bytes}, .key_bytes = key_bytes, .order = order};
+    *check = (struct key_check){.tap = {.see = see_ordered_keys, .unit_bytes = key_bytes},
+                                .key_bytes = key_bytes,
+                                .order = order};
 }
 
 static void see_lines(struct tap *tap, const void *data, size_t bytes)
@@ -66,7 +68,7 @@ static void see_lines(struct tap *tap, const void *data, size_t bytes)
 void key_check_start_lines(struct key_check *check)
 {
     const unsigned width = sizeof(struct key_index);
-    *check = (struct key_check){.tap = {see_lines, width}, .key_bytes = width};
+    *check = (struct key_check){.tap = {.see = see_lines, .unit_bytes = width}, .key_bytes = width};
 }
 
 struct check_sum key_check_indices(uint64_t count, unsigned threads)
@@ -102,7 +104,7 @@ static void see_text(struct tap *tap, const void *data, size_t bytes)
 
 void text_check_start(struct text_check *check)
 {
-    *check = (struct text_check){.tap = {see_text, 1}};
+    *check = (struct text_check){.tap = {.see = see_text, .unit_bytes = 1}};
 }
 
 void text_check_begin_chunk(struct text_check *check, const void *data, uint64_t place)

@@ -135,6 +135,32 @@ static bool check_end(const struct job *job, struct reader *reader, struct error
     return true;
 }
 
+/* Whether what is read next may go to a taker, by which it is not in memory any more when it was
+ * read. */
+static bool can_hand_on(const struct job *job, const struct reader *reader,
+                        const struct chunk *chunk)
+{
+    return job->input_format != &format_text && job->nan != NAN_ERROR &&
+           source_has_places(reader->source) &&
+           chunk->capacity * job->sort.item_bytes >=
+               SOURCE_PEEK_MAX + job->sort.threads * TAP_PIECE_BYTES;
+}
+
+/* Fills the chunk that is lent; what the engine takes as it is read may be more. */
+static bool fill_chunk(struct run *run, struct reader *reader, struct chunk *chunk,
+                       struct error *error)
+{
+    const struct job *job = run->job;
+    size_t most = chunk->capacity;
+    if (run->functions->taker && can_hand_on(job, reader, chunk))
+        reader->tap->taker = run->functions->taker(run->engine, &most);
+    const bool ok =
+        job->input_format->read_keys(reader, chunk->items, most, &chunk->count, error) &&
+        check_nan(job, reader, chunk, error);
+    reader->tap->taker = NULL;
+    return ok;
+}
+
 /* Notes that items were taken. */
 static void note_taken(struct run *run, size_t count)
 {
@@ -159,9 +185,7 @@ static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
         struct chunk chunk;
         const size_t want = run->room < most ? run->room : most;
         if (!run->functions->lend(run->engine, left < want ? left : want, &chunk, error) ||
-            !job->input_format->read_keys(reader, chunk.items, chunk.capacity, &chunk.count,
-                                          error) ||
-            !check_nan(job, reader, &chunk, error) ||
+            !fill_chunk(run, reader, &chunk, error) ||
             !run->functions->take(run->engine, chunk, error))
             return false;
         *ended = chunk.count == 0;
@@ -324,7 +348,10 @@ static bool open_engine(struct run *run, struct error *error)
     if (run->engine && functions->restart && functions->restart(run->engine, &spec))
         return true;
     run_close_engine(run);
-    return functions->open(&spec, &run->engine, error);
+    void *const sample = run_take_sample(run, &spec);
+    const bool is_open = functions->open(&spec, &run->engine, error);
+    free(sample);
+    return is_open;
 }
 
 /* From now on the spare backend sorts. */

@@ -1,5 +1,6 @@
 /* pipeline_run.h - a job on its way: what the sources of pipeline.h share, and nobody else.
  *
+ *   pipeline_sample.c             a look at numbers before they are read
  *   pipeline.c, pipeline_lines.c  the first part of the input, which is all of it where memory has
  *                                 room -> output
  *   pipeline_order.c              what is in order already, checked or merged
@@ -53,6 +54,11 @@ void run_close_engine(struct run *run);
  * sorted. Where files are memory, that comes on top of what sorting takes, twice the output and
  * more: so only if the machine has plenty; else the sink is told when the sort has let go of it. */
 void run_expect_ahead(struct run *run, uint64_t bytes);
+
+/* For an engine that is opened for the next part of the numbers: gives its spec a sample of them,
+ * if they are in plain files and in memory. The caller frees what is returned, which may be NULL.
+ */
+void *run_take_sample(const struct run *run, struct sort_spec *spec);
 
 /* Opens an engine for the next part of the numbers, which takes and sorts them. */
 bool run_sort_part(struct run *run, struct error *error);

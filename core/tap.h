@@ -17,13 +17,18 @@
 struct tap {
     void (*see)(struct tap *tap, const void *data, size_t bytes);
     size_t unit_bytes; /* pieces begin and end at multiples of it, from where the data begins */
+    struct tap *taker; /* NULL, or it takes each piece that this one has seen: what is read need not
+                          stay where it was read to */
 };
 
 /* tap may be NULL: nobody looks. */
 static inline void tap_see(struct tap *tap, const void *data, size_t bytes)
 {
-    if (tap && bytes > 0)
-        tap->see(tap, data, bytes);
+    if (!tap || bytes == 0)
+        return;
+    tap->see(tap, data, bytes);
+    if (tap->taker)
+        tap->taker->see(tap->taker, data, bytes);
 }
 
 /* Shows the whole units of data; returns how many bytes they are. */

@@ -22,6 +22,7 @@
 #include "core/backend.h"
 #include "core/clock.h"
 #include "core/memory_limits.h"
+#include "cpu/cpu_spec.h"
 #include "cpu/pages.h"
 #include "cpu/processor_name.h"
 #include "cpu/radix_kernels.h"
@@ -31,6 +32,7 @@
 
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum engine_phase { PHASE_FILLING, PHASE_LENT, PHASE_SORTED };
 
@@ -42,8 +44,10 @@ struct engine {
     size_t taken;              /* items taken so far */
     size_t count;              /* of them: in the array */
     struct chunk chunk;        /* in PHASE_LENT: what the caller has */
+    size_t wanted;             /* then: the items that were asked for, of those that will come */
     enum engine_phase phase;
     bool may_stream;               /* what comes can be partitioned at once, as far as is known */
+    void *sample;                  /* of what will come, of the spec's count; NULL: none */
     struct radix_stream *stream;   /* NULL: it is not */
     struct radix_sorting *sorting; /* from PHASE_SORTED on until all is sorted; in the scratch */
     uint64_t sort_start_ns;
@@ -76,58 +80,14 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 
 /* ---- Life ---- */
 
-/* What is partitioned as it comes is at least so many chunks, and by few threads: many take keys
- * in, and write them, faster than one hands them on. 1e8 f64, file to file in tmpfs, 16 cores of an
- * Intel Xeon, 2026-11, by 2, 4, 8 and 16 threads: 0.98, 0.55, 0.36 and 0.29 s, and in an
- * array 1.01, 0.54, 0.29 and 0.24, of twice the memory; by two cores of an AMD EPYC 0.36 and 0.39.
- */
-#define STREAM_CHUNKS_MIN 2
-#define STREAM_THREADS_MAX 4
-
-/* Of an unknown number, memory that each thread needs for its buckets: more than a scratch. */
-#define STREAM_THREAD_BYTES ((size_t)32 << 20)
-
 /* Addresses left besides for each thread's stack: libgomp ends the program where it has none. */
 #define STREAM_SPARE_BYTES ((size_t)16 << 20)
 
 /* Items at the beginning that show whether they are in order. */
 #define ORDER_COUNT ((size_t)16 << 10)
 
-/* The largest chunk lent where the count is unknown, whatever is wanted. */
-#define LEND_BYTES_MAX ((size_t)64 << 20)
-
-/* The same where items are selected; parallel reading begins at the least. */
-#define SELECTION_THREAD_BYTES ((size_t)4 << 20)
-#define SELECTION_BYTES_MIN ((size_t)16 << 20)
-
 /* So much is given in parts, and its scratch kept, however little memory there is: it is faster. */
 #define NO_MATTER_BYTES ((size_t)16 << 20)
-
-/* More threads than processors make nothing faster: 1e8 f64, two cores of an AMD EPYC (Zen 5),
- * 2026-11, by 2, 4, 16 and 128 threads: 0.27, 0.29, 0.31 and 0.77 s. */
-static unsigned choose_threads(unsigned wanted)
-{
-    const unsigned processors = (unsigned)omp_get_num_procs();
-    return wanted < processors ? wanted : processors;
-}
-
-static bool check_spec(const struct sort_spec *spec, struct error *error)
-{
-    const unsigned width = spec->item_bytes;
-    if (width != 1 && width != 2 && width != 4 && width != 8 && width != 16)
-        return error_set(error, "cpu: items of %u bytes cannot be sorted", width);
-    if (spec->algorithm != &cpu_algorithms[0] || spec->tile_size != 0)
-        return error_set(error, "cpu: the only algorithm is radix, without tiles");
-    if (width == 16 && !key_order_is_identity(spec->order))
-        return error_set(error, "cpu: keys with an index must come as ordered bits");
-    if (spec->device != 0 || spec->threads == 0)
-        return error_set(error, "cpu:%u: cannot be used with %u threads", spec->device,
-                         spec->threads);
-    if (spec->count != COUNT_UNKNOWN && spec->count > SIZE_MAX / width)
-        return error_set(error, "out of memory: %zu items of %u bytes exceed any memory",
-                         spec->count, width);
-    return true;
-}
 
 static void cpu_close(struct engine *engine)
 {
@@ -139,6 +99,7 @@ static void cpu_close(struct engine *engine)
     pages_release(&engine->scratch);
     pages_release(&engine->items);
     top_select_free(engine->select);
+    free(engine->sample);
     free(engine);
 }
 
@@ -160,15 +121,6 @@ static bool map_scratch(struct engine *engine, size_t count, struct error *error
     return pages_map(&engine->scratch, bytes, error);
 }
 
-/* The most items that are lent of an array that they are selected in: they are read into a cache,
- * by several threads if there are. */
-static size_t selection_chunk(const struct sort_spec *spec)
-{
-    const size_t bytes = spec->threads * SELECTION_THREAD_BYTES;
-    const size_t least = bytes > SELECTION_BYTES_MIN ? bytes : SELECTION_BYTES_MIN;
-    return (least < LEND_BYTES_MAX ? least : LEND_BYTES_MAX) / spec->item_bytes;
-}
-
 /* An array for what is kept and a chunk, and no scratch yet. */
 static bool open_selection(struct engine *engine, struct error *error)
 {
@@ -177,7 +129,7 @@ static bool open_selection(struct engine *engine, struct error *error)
                                   .order = spec->order,
                                   .top = spec->top,
                                   .threads = spec->threads};
-    const size_t limit = top_select_limit(spec->top), chunk = selection_chunk(spec);
+    const size_t limit = top_select_limit(spec->top), chunk = cpu_spec_selection_chunk(spec);
     const size_t most =
         limit < spec->count && chunk < spec->count - limit ? limit + chunk : spec->count;
     return top_select_create(&task, &engine->select, error) &&
@@ -186,15 +138,14 @@ static bool open_selection(struct engine *engine, struct error *error)
                 : pages_map(&engine->items, most * spec->item_bytes, error));
 }
 
-/* Items that are nothing but keys, and more than a few chunks of them. */
-static bool can_stream(const struct sort_spec *spec)
+/* NULL, if there is no memory: it is only a help. */
+static void *copy_sample(const struct sort_spec *spec)
 {
-    const size_t chunks = STREAM_CHUNKS_MIN * radix_stream_chunk(spec->threads);
-    return spec->threads <= STREAM_THREADS_MAX &&
-           (spec->item_bytes == 4 || spec->item_bytes == 8) && !sort_spec_selects(spec) &&
-           spec->count >= chunks / spec->item_bytes &&
-           (spec->count != COUNT_UNKNOWN ||
-            spec->most / spec->threads >= STREAM_THREAD_BYTES / spec->item_bytes);
+    const size_t bytes = spec->sample_count * spec->item_bytes;
+    void *const copy = malloc(bytes);
+    if (copy)
+        memcpy(copy, spec->sample, bytes);
+    return copy;
 }
 
 /* The scratch of a known count is mapped here, so that too little memory is found before the
@@ -203,14 +154,17 @@ static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struc
 {
     const uint64_t start = clock_now_ns();
     struct engine *opened = NULL;
-    TRY(check_spec(spec, error));
+    if (spec->algorithm != &cpu_algorithms[0] || spec->tile_size != 0)
+        return error_set(error, "cpu: the only algorithm is radix, without tiles");
+    TRY(cpu_spec_check(spec, error));
     opened = calloc(1, sizeof *opened);
     if (!opened) {
         error_set(error, "out of memory: %zu bytes are needed for the engine", sizeof *opened);
         goto done;
     }
     opened->spec = *spec;
-    opened->spec.threads = choose_threads(spec->threads);
+    opened->spec.sample = NULL; /* the caller's */
+    opened->spec.threads = cpu_spec_threads(spec);
     if (sort_spec_selects(spec)) {
         TRY(open_selection(opened, error));
     } else if (spec->count == COUNT_UNKNOWN) {
@@ -219,7 +173,9 @@ static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struc
         TRY(pages_map(&opened->items, spec->count * spec->item_bytes, error));
         TRY(map_scratch(opened, spec->count, error));
     }
-    opened->may_stream = can_stream(&opened->spec);
+    opened->may_stream = cpu_spec_can_stream(&opened->spec);
+    if (opened->may_stream && spec->sample_count > 0)
+        opened->sample = copy_sample(spec);
     opened->times.start_ns = clock_now_ns() - start;
     *engine = opened;
     return true;
@@ -241,8 +197,8 @@ static size_t stream_chunk(const struct engine *engine)
 static bool make_room(struct engine *engine, size_t want, size_t *room, struct error *error)
 {
     const size_t width = engine->spec.item_bytes;
-    if (engine->select && want > selection_chunk(&engine->spec))
-        want = selection_chunk(&engine->spec);
+    if (engine->select && want > cpu_spec_selection_chunk(&engine->spec))
+        want = cpu_spec_selection_chunk(&engine->spec);
     if (engine->may_stream && want > stream_chunk(engine) - engine->count)
         want = stream_chunk(engine) - engine->count;
     if (engine->spec.count != COUNT_UNKNOWN) {
@@ -253,7 +209,7 @@ static bool make_room(struct engine *engine, size_t want, size_t *room, struct e
         *room = want < left ? want : left;
         return true;
     }
-    *room = want < LEND_BYTES_MAX / width ? want : LEND_BYTES_MAX / width;
+    *room = want < CPU_LEND_BYTES_MAX / width ? want : CPU_LEND_BYTES_MAX / width;
     if (engine->count > SIZE_MAX / width - *room)
         return error_set(error, "out of memory: more than %zu items of %zu bytes exceed any memory",
                          engine->count, width);
@@ -270,6 +226,8 @@ static bool cpu_lend(struct engine *engine, size_t want, struct chunk *chunk, st
     *chunk = (struct chunk){.items = engine->items.data + engine->count * engine->spec.item_bytes,
                             .capacity = room};
     engine->chunk = *chunk;
+    engine->wanted =
+        want < engine->spec.count - engine->taken ? want : engine->spec.count - engine->taken;
     engine->phase = PHASE_LENT;
     return true;
 }
@@ -284,6 +242,7 @@ static bool stream_undo(struct engine *engine, struct error *error)
     radix_stream_undo(engine->stream, engine->items.data + engine->count * width);
     engine->may_stream = false;
     engine->count = engine->taken;
+    engine->times.sort_ns += radix_stream_sort_ns(engine->stream);
     radix_stream_close(engine->stream);
     engine->stream = NULL;
     return true;
@@ -298,10 +257,14 @@ static void stream_begin(struct engine *engine)
     const struct radix_task task = make_task(engine, engine->spec.count);
     struct pages spare = {0};
     struct error error = {0};
-    engine->may_stream = !radix_is_ascending(width, items, 0, ORDER_COUNT, order) &&
-                         !radix_is_descending(width, items, 0, ORDER_COUNT, order) &&
-                         pages_map(&spare, task.threads * STREAM_SPARE_BYTES, &error) &&
-                         radix_stream_open(&task, items, engine->count, &engine->stream, &error);
+    const struct radix_example first = {items, engine->count, false};
+    const struct radix_example sample = {engine->sample, engine->spec.sample_count, true};
+    engine->may_stream =
+        !radix_is_ascending(width, items, 0, ORDER_COUNT, order) &&
+        !radix_is_descending(width, items, 0, ORDER_COUNT, order) &&
+        pages_map(&spare, task.threads * STREAM_SPARE_BYTES, &error) &&
+        ((engine->sample && radix_stream_open(&task, &sample, &engine->stream, &error)) ||
+         radix_stream_open(&task, &first, &engine->stream, &error));
     pages_release(&spare);
 }
 
@@ -319,24 +282,56 @@ static bool stream_put(struct engine *engine, struct error *error)
     return (is_even && !shortage.is_set) || stream_undo(engine, error);
 }
 
+/* Once the buckets are there, and nothing waits for them in the array. */
+static struct tap *cpu_taker(struct engine *engine, size_t *most)
+{
+    struct tap *const tap =
+        engine->stream && engine->count == 0 ? radix_stream_tap(engine->stream) : NULL;
+    if (tap)
+        *most = engine->wanted;
+    return tap;
+}
+
+/* How many items have gone to the taker since the chunk was lent. */
+static size_t shown_count(const struct engine *engine)
+{
+    return engine->stream ? radix_stream_count(engine->stream) + engine->count - engine->taken : 0;
+}
+
+/* What was lent stays in the array, or goes from there to the stream. */
+static bool keep_taken(struct engine *engine, size_t count, struct error *error)
+{
+    engine->count += count;
+    return !engine->may_stream || engine->count < stream_chunk(engine) / 2 ||
+           stream_put(engine, error);
+}
+
+/* What was lent has gone to the stream already. */
+static bool stream_shown(struct engine *engine, struct error *error)
+{
+    return radix_stream_suits(engine->stream) || stream_undo(engine, error);
+}
+
+static bool select_taken(struct engine *engine, size_t count)
+{
+    engine->count = top_select_add(engine->select, engine->items.data, engine->count, count);
+    return true;
+}
+
 static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *error)
 {
+    const size_t shown = shown_count(engine);
     if (engine->phase != PHASE_LENT || chunk.items != engine->chunk.items ||
-        chunk.count > engine->chunk.capacity)
+        (shown > 0 ? chunk.count != shown : chunk.count > engine->chunk.capacity))
         return error_set(error, "cpu: take of a chunk that was not lent");
     engine->taken += chunk.count;
     engine->phase = PHASE_FILLING;
     const uint64_t start = clock_now_ns();
-    if (!engine->select) {
-        engine->count += chunk.count;
-        const bool taken = !engine->may_stream || engine->count < stream_chunk(engine) / 2 ||
-                           stream_put(engine, error);
-        engine->times.sort_ns += clock_now_ns() - start;
-        return taken;
-    }
-    engine->count = top_select_add(engine->select, engine->items.data, engine->count, chunk.count);
+    const bool taken = engine->select ? select_taken(engine, chunk.count)
+                       : shown > 0    ? stream_shown(engine, error)
+                                      : keep_taken(engine, chunk.count, error);
     engine->times.sort_ns += clock_now_ns() - start;
-    return true;
+    return taken;
 }
 
 /* ---- Sort ---- */
@@ -485,6 +480,7 @@ static const struct engine_functions cpu_keys = {
     .take_back = cpu_take_back,
     .times = cpu_times,
     .close = cpu_close,
+    .taker = cpu_taker,
 };
 
 extern const struct backend cpu_backend;

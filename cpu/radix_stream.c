@@ -1,9 +1,11 @@
 /* radix_stream.c - see radix_stream.h.
  */
+#include "core/clock.h"
 #include "cpu/radix_kernels.h"
 #include "cpu/radix_partition.h"
 #include "cpu/radix_stream_buckets.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,12 @@
 
 /* A bucket may have so many times the keys that it would have if all were even. */
 #define UNEVEN_MAX 4
+
+/* So many times the buckets that are wanted have room: where keys lie close together within a cell,
+ * most of its buckets are empty, and cost nothing. Blocks go by the buckets, but for an unknown
+ * number of keys, whose memory they would take. */
+#define BUCKETS_SPARE 8
+#define BUCKETS_SPARE_USUAL 2
 
 /* Buckets are sorted in cache, if only in the one behind that of a core. */
 #define ROOM_BYTES_MIN ((size_t)512 << 10)
@@ -41,9 +49,13 @@ static void plan_stream(struct radix_stream *stream)
     const unsigned wanted = radix_choose_buckets(task->count, task->threads);
     const size_t usual = UNEVEN_MAX * (task->count * task->item_bytes / wanted);
     const size_t samples = wanted * (size_t)RADIX_SAMPLE_PER_BUCKET;
+    const unsigned spare = stream->is_counted ? BUCKETS_SPARE : BUCKETS_SPARE_USUAL;
+    const unsigned buckets = spare * wanted;
     stream->buckets_wanted = wanted;
     stream->plan = (struct radix_workspace_plan){
-        .buckets_max = 2 * wanted > RADIX_MODEL_BUCKETS_MIN ? 2 * wanted : RADIX_MODEL_BUCKETS_MIN,
+        .buckets_max = buckets < RADIX_MODEL_BUCKETS_MIN   ? RADIX_MODEL_BUCKETS_MIN
+                       : buckets < RADIX_MODEL_BUCKETS_MAX ? buckets
+                                                           : RADIX_MODEL_BUCKETS_MAX,
         .samples_max = samples < RADIX_SAMPLE_MAX ? samples : RADIX_SAMPLE_MAX,
         .room_bytes = usual < ROOM_BYTES_MIN   ? ROOM_BYTES_MIN
                       : usual < ROOM_BYTES_MAX ? radix_whole_lines(usual)
@@ -116,6 +128,7 @@ static size_t share_out(struct radix_stream *stream)
         part.heap.lines = carve(memory, &end, buckets * RADIX_LINE_BYTES);
         part.gathered = carve(memory, &end, room);
         part.room = carve(memory, &end, room);
+        part.is_busy = false;
         if (memory->data)
             stream->parts[i] = part;
     }
@@ -132,19 +145,78 @@ static bool map_memory(struct radix_stream *stream, struct error *error)
 
 /* ---- In ---- */
 
-static void learn(struct radix_stream *stream, const void *keys, size_t count)
+/* Whether most keys of an ascending sample are in buckets that will have room. */
+static bool suits_sample(const struct radix_stream *stream, const uint64_t *sample, size_t count)
 {
-    const struct radix_range range = {.from = (unsigned char *)keys, /* only read */
-                                      .count = count,
+    const double share = (double)radix_stream_room_count(stream) / (double)stream->task.count;
+    size_t excess = 0, largest = 0, begin = 0;
+    for (size_t i = 1; i <= count; i++) {
+        if (i < count && radix_model_bucket(&stream->model, sample[i]) ==
+                             radix_model_bucket(&stream->model, sample[begin]))
+            continue;
+        const size_t size = i - begin;
+        excess += (double)size > share * (double)count ? size : 0;
+        largest = size > largest ? size : largest;
+        begin = i;
+    }
+    return excess == 0 || excess + largest <= count / 2;
+}
+
+/* False: most keys will be in buckets that have no room. */
+static bool learn(struct radix_stream *stream, const struct radix_example *example)
+{
+    const struct radix_range range = {.from = (unsigned char *)example->keys, /* only read */
+                                      .count = example->count,
                                       .order = stream->task.order};
     struct radix_evidence evidence =
         radix_take_evidence(stream->task.item_bytes, range, &stream->plan, stream->buckets_wanted,
                             (void *)stream->parts[0].gathered);
     evidence.are_even = true;
     radix_model_learn(&stream->model, &evidence);
+    return !example->is_of_all || suits_sample(stream, evidence.sample, evidence.count);
 }
 
-bool radix_stream_open(const struct radix_task *task, const void *first, size_t count,
+static void put_keys(struct radix_stream *stream, const struct stream_part *part, const void *keys,
+                     size_t count)
+{
+    radix_blocks_put(&stream->pool, &part->heap, stream->task.item_bytes, keys, count,
+                     stream->task.order, &stream->model);
+}
+
+/* A part that no other thread has: where it can, the one that the thread had before, whose lines
+ * are in its cache. */
+static struct stream_part *take_part(struct radix_stream *stream)
+{
+    const unsigned parts = stream->task.threads;
+    unsigned number = (unsigned)omp_get_thread_num() % parts;
+    pthread_mutex_lock(&stream->mutex);
+    for (unsigned tried = 1; stream->parts[number].is_busy; tried++) {
+        number = (number + 1) % parts;
+        if (tried % parts == 0)
+            pthread_cond_wait(&stream->changed, &stream->mutex);
+    }
+    stream->parts[number].is_busy = true;
+    pthread_mutex_unlock(&stream->mutex);
+    return &stream->parts[number];
+}
+
+static void take_piece(struct tap *tap, const void *keys, size_t bytes)
+{
+    struct radix_stream *const stream = (struct radix_stream *)tap;
+    const size_t count = bytes / stream->task.item_bytes;
+    struct stream_part *const part = take_part(stream);
+    const uint64_t start_ns = clock_now_ns();
+    put_keys(stream, part, keys, count);
+    const uint64_t end_ns = clock_now_ns();
+    pthread_mutex_lock(&stream->mutex);
+    part->is_busy = false;
+    stream->count += count;
+    stream->busy_ns += end_ns - start_ns;
+    pthread_cond_signal(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+bool radix_stream_open(const struct radix_task *task, const struct radix_example *example,
                        struct radix_stream **out, struct error *error)
 {
     struct radix_stream *const stream = calloc(1, sizeof *stream);
@@ -152,17 +224,16 @@ bool radix_stream_open(const struct radix_task *task, const void *first, size_t 
     if (!stream)
         return error_set(error, "out of memory: %zu bytes are needed to sort", sizeof *stream);
     stream->task = *task;
+    stream->tap = (struct tap){.see = take_piece, .unit_bytes = task->item_bytes};
     stream->is_counted = task->count != SIZE_MAX;
+    stream->is_of_all = example->is_of_all;
     if (!stream->is_counted)
         stream->task.count = COUNT_USUAL;
     pthread_mutex_init(&stream->mutex, NULL); /* cannot fail on Linux, nor can the next */
     pthread_cond_init(&stream->changed, NULL);
     plan_stream(stream);
-    if (map_memory(stream, error)) {
-        learn(stream, first, count);
-        if (map_pool(stream, error))
-            return true;
-    }
+    if (map_memory(stream, error) && learn(stream, example) && map_pool(stream, error))
+        return true;
     radix_stream_close(stream);
     *out = NULL;
     return false;
@@ -192,12 +263,16 @@ struct radix_stream_excess radix_stream_excess(const struct radix_stream *stream
     return excess;
 }
 
-/* Whether, if they go on as they are, most keys will be in buckets that have room. */
-static bool is_even(const struct radix_stream *stream)
+/* Whether most keys will be in buckets that have room: if they go on as they are, or, where the
+ * model is of all of them, whatever they are like at first. */
+bool radix_stream_suits(const struct radix_stream *stream)
 {
     if (!stream->is_counted &&
         stream->count / stream->buckets_wanted > radix_stream_room_count(stream) / 2)
         return false;
+    if (stream->is_of_all)
+        return radix_stream_excess(stream, radix_stream_room_count(stream)).keys <=
+               stream->task.count / 2;
     const double share = stream->is_counted
                              ? (double)radix_stream_room_count(stream) / (double)stream->task.count
                              : (double)UNEVEN_MAX / stream->buckets_wanted;
@@ -217,14 +292,22 @@ bool radix_stream_put(struct radix_stream *stream, const void *keys, size_t coun
 #pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
     for (unsigned i = 0; i < parts; i++) {
         const size_t begin = team_share_begin(count, i, parts);
-        radix_blocks_put(&stream->pool, &stream->parts[i].heap, task->item_bytes,
-                         (const unsigned char *)keys + begin * task->item_bytes,
-                         team_share_begin(count, i + 1, parts) - begin, task->order,
-                         &stream->model);
+        put_keys(stream, &stream->parts[i], (const unsigned char *)keys + begin * task->item_bytes,
+                 team_share_begin(count, i + 1, parts) - begin);
     }
     stream->count += count;
-    *suits = is_even(stream);
+    *suits = radix_stream_suits(stream);
     return true;
+}
+
+struct tap *radix_stream_tap(struct radix_stream *stream)
+{
+    return stream->is_counted ? &stream->tap : NULL;
+}
+
+size_t radix_stream_count(const struct radix_stream *stream)
+{
+    return stream->count;
 }
 
 void radix_stream_end_input(struct radix_stream *stream)

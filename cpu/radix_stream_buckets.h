@@ -18,6 +18,7 @@
 struct stream_part {
     struct radix_heap heap;
     unsigned char *gathered, *room; /* for a bucket each */
+    bool is_busy;                   /* a thread at the tap has it */
 };
 
 /* A bucket that is too large for a cache, sorted in an array. */
@@ -27,8 +28,10 @@ struct large_bucket {
 };
 
 struct radix_stream {
+    struct tap tap; /* that takes keys */
     struct radix_task task;
     bool is_counted; /* task.count will come; else that is a guess */
+    bool is_of_all;  /* what was learned from */
     unsigned buckets_wanted;
     struct radix_workspace_plan plan;
     struct radix_model model;
@@ -38,7 +41,10 @@ struct radix_stream {
     struct pages previous;  /* of the pool */
     struct radix_pool pool; /* of the keys */
     struct stream_part *parts;
-    bool is_ended; /* nothing more is put */
+    bool is_ended;         /* nothing more is put */
+    pthread_mutex_t mutex; /* over the rest, and over who is at the tap */
+    pthread_cond_t changed;
+    uint64_t busy_ns; /* of all threads, to take keys from the tap and to sort buckets */
 
     /* The output. By bucket: */
     size_t *starts; /* bytes, in the row of output */
@@ -48,14 +54,11 @@ struct radix_stream {
     size_t large_count;
     struct team team;
     bool has_team;
-    pthread_mutex_t mutex; /* over the rest */
-    pthread_cond_t changed;
     struct radix_row row; /* what is finished can be given */
     size_t next;          /* the bucket that is sorted next */
     size_t given;         /* those before it were given */
     size_t taken_back;    /* those before it were taken back */
     bool is_stopped;
-    uint64_t busy_ns; /* of all threads, to sort buckets */
 };
 
 /* What goes beyond buckets that are even. */

@@ -360,5 +360,5 @@ static void engine_get_times(const struct engine *engine, struct engine_times *t
 
 const struct engine_functions cuda_keys = {
     engine_open,      engine_lend,      engine_take,  engine_sort,    engine_give,
-    engine_take_back, engine_get_times, engine_close, engine_restart,
+    engine_take_back, engine_get_times, engine_close, engine_restart, NULL,
 };

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Less is read straight from a pipe. */
@@ -90,7 +91,7 @@ static bool read_file_shared(struct input_file *input, void *data, size_t bytes,
         return true;
     const uint64_t left = input->bytes - input->offset;
     const size_t share = left < bytes ? (size_t)left : bytes;
-    if (input->threads < 2 || input->is_run || share < PARALLEL_READ_MIN)
+    if (input->is_run || !parallel_read_pays(input->threads, share, tap))
         return true;
     int cause;
     *got =
@@ -146,6 +147,12 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
     if (*got < bytes && cause != 0)
         return error_set_errno(error, "%s", input->name);
     return *got == bytes || input_file_check_whole(input, offset + *got, error);
+}
+
+bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes)
+{
+    const struct iovec part = {data, bytes};
+    return preadv2(input->file, &part, 1, (off_t)offset, RWF_NOWAIT) == (ssize_t)bytes;
 }
 
 bool input_file_begin(struct input_file *input, int file, struct error *error)

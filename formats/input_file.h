@@ -45,6 +45,9 @@ bool input_file_read(struct input_file *input, void *data, size_t bytes, struct 
 bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
                         size_t *got, struct error *error);
 
+/* The same, all of them, if they are in memory already and the file system can tell; else false. */
+bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes);
+
 /* At the end of the file: it must not have become shorter than it was when it was opened, or what
  * is gone would be missed by nobody. end: where it ended. */
 bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error);

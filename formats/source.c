@@ -347,8 +347,7 @@ static size_t step_bytes(const struct source *source, const struct tap *tap, siz
         return tap->unit_bytes - done % tap->unit_bytes;
     if (source->input.is_parked) /* each read opens the file */
         return bytes;
-    const bool is_shared =
-        !source->frames && source->input.threads > 1 && bytes >= PARALLEL_READ_MIN;
+    const bool is_shared = !source->frames && parallel_read_pays(source->input.threads, bytes, tap);
     return is_shared || bytes < TAP_PIECE_BYTES ? bytes : TAP_PIECE_BYTES;
 }
 
@@ -364,18 +363,23 @@ bool source_read_seen(struct source *source, void *data, size_t bytes, struct ta
         peeked->begin += done;
     }
     *got = done;
-    size_t seen = tap_see_units(tap, target, done);
+    size_t seen = tap_see_units(tap, target, done), end = done; /* of what is in data */
     while (done < bytes && !has_ended(source)) {
         size_t more, more_seen;
         size_t step = step_bytes(source, tap, done, bytes - done);
         step = step < bytes - done ? step : bytes - done;
-        if (!read_some(source, target + done, step, tap, &more, &more_seen, error))
+        if (tap && tap->taker) { /* but for the part of a unit, nothing need stay */
+            memmove(target, target + end - (done - seen), done - seen);
+            end = done - seen;
+        }
+        if (!read_some(source, target + end, step, tap, &more, &more_seen, error))
             return false;
         seen += more_seen;
         done += more;
+        end += more;
         *got = done;
         const size_t whole = tap ? (done - seen) - (done - seen) % tap->unit_bytes : 0;
-        tap_see_all(tap, target + seen, whole, source->input.threads);
+        tap_see_all(tap, target + end - (done - seen), whole, source->input.threads);
         seen += whole;
     }
     if (has_ended(source) && buffered(peeked) == 0)
@@ -409,6 +413,12 @@ bool source_read_at(const struct source *source, uint64_t place, void *data, siz
                                        bytes - done, got, error);
     *got += done;
     return ok;
+}
+
+bool source_look_at(const struct source *source, uint64_t place, void *data, size_t bytes)
+{
+    const uint64_t next = source->input.offset - buffered(&source->peeked);
+    return input_file_look_at(&source->input, next + place, data, bytes);
 }
 
 void source_close(struct source *source)

@@ -71,7 +71,9 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
 /* Reads up to `bytes` decoded bytes into data. Fewer only at the end; *got says how many. */
 bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error);
 
-/* The same, where a tap, which may be NULL, sees the whole units that are read. */
+/* The same, where a tap, which may be NULL, sees the whole units that are read. With a taker of the
+ * tap's, of a source that has places, they go through the beginning of data: SOURCE_PEEK_MAX, and
+ * TAP_PIECE_BYTES for each thread of the source. */
 bool source_read_seen(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
                       struct error *error);
 
@@ -83,6 +85,9 @@ bool source_has_places(const struct source *source);
  * nothing else is asked of the source. */
 bool source_read_at(const struct source *source, uint64_t place, void *data, size_t bytes,
                     size_t *got, struct error *error);
+
+/* As source_read_at, all of them, if they are in memory already; else false. */
+bool source_look_at(const struct source *source, uint64_t place, void *data, size_t bytes);
 
 /* Closes; source may be NULL. */
 void source_close(struct source *source);

@@ -31,18 +31,25 @@ END
 import struct
 import numpy as np
 random = np.random.default_rng(6)
-arrays = [random.random(10) for _ in range(19)] + [random.random(2300000)]
-for i, array in enumerate(arrays):
-    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }" % len(array)
+def write_oddly(name, array):
+    header = "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }" % (array.dtype.str, len(array))
     header += " " * (-len(header) % 8 + 2) + "\n"
-    with open("many%02d.npy" % i, "wb") as file:
+    with open(name, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
         array.tofile(file)
+arrays = [random.random(10) for _ in range(19)] + [random.random(2300000)]
+for i, array in enumerate(arrays):
+    write_oddly("many%02d.npy" % i, array)
 np.sort(np.concatenate(arrays)).tofile("many.sorted")
 # So many that they are parted as they come.
 keys = random.integers(0, 2**32, 9 << 20, dtype="<u4")
 keys.tofile("large.u32")
 np.sort(keys).tofile("large.sorted")
+# The same where what comes first is not like the rest.
+halves = [random.integers(low, low + 2**20, 5 << 20, dtype="<u4") for low in (0, 3 * 2**30)]
+for i, half in enumerate(halves):
+    write_oddly("half%d.npy" % i, half)
+np.sort(np.concatenate(halves)).tofile("halves.sorted")
 END
 declare -A types=([f8]=f64 [f4]=f32 [i8]=i64 [i4]=i32 [i2]=i16 [i1]=i8 [u8]=u64 [u4]=u32 [u2]=u16
     [u1]=u8)
@@ -77,6 +84,10 @@ ok 'more files than are open at once, with odd headers' bash -c \
 ok_writes 'u32: parted as they come' large.sorted -- --verify large.u32
 ok_writes 'u32: the same, nobody knows how many' large.sorted -- \
     --verify --type=u32 --format=raw - < <(cat large.u32)
+for arguments in --verify --parallel=1 --nan=error; do
+    ok_writes "u32: two files in two ranges, $arguments" halves.sorted -- \
+        "$arguments" --output-format=raw half0.npy half1.npy
+done
 ok_says '--top: what was left out is not looked at' "$some" -- \
     gpusort -v --verify --top=1000 f8.npy -o got
 printf '\377\377\377\377\050\265\057\375' >magic.u32

@@ -392,19 +392,56 @@ static size_t compare_given(struct radix_stream *stream, const struct test_case 
     }
 }
 
-/* Puts the keys by pieces; false if they do not suit. */
-static bool put_all(struct radix_stream *stream, const struct test_case *c, size_t piece,
-                    size_t *put)
+/* Keys that more threads than the stream has show to its tap. */
+static void show(struct tap *tap, const unsigned char *keys, size_t bytes, unsigned threads)
 {
+    const size_t piece = 1024 * tap->unit_bytes;
+#pragma omp parallel for num_threads(threads + 1) schedule(dynamic)
+    for (size_t begin = 0; begin < bytes; begin += piece)
+        tap_see(tap, keys + begin, bytes - begin < piece ? bytes - begin : piece);
+}
+
+/* Puts the keys by pieces, each second one through the tap, if there is one; false if they do not
+ * suit. */
+static bool put_all(struct radix_stream *stream, const struct test_case *c, size_t piece,
+                    unsigned threads, size_t *put)
+{
+    const size_t width = c->wanted->bytes;
+    struct tap *const tap = radix_stream_tap(stream);
     struct error error = {0};
     bool suits = true;
     for (*put = 0; suits && *put < c->count;) {
         const size_t left = c->count - *put, count = left < piece ? left : piece;
-        assert_true(
-            radix_stream_put(stream, c->input + *put * c->wanted->bytes, count, &suits, &error));
+        const unsigned char *const keys = c->input + *put * width;
+        if (tap && *put / piece % 2 == 1) {
+            show(tap, keys, count * width, threads);
+            suits = radix_stream_suits(stream);
+        } else {
+            assert_true(radix_stream_put(stream, keys, count, &suits, &error));
+        }
         *put += count;
+        assert_int_equal(radix_stream_count(stream), *put);
     }
     return suits;
+}
+
+/* Learns from the first keys, or from each hundredth. */
+static struct radix_stream *open_stream(const struct radix_task *task, const struct test_case *c,
+                                        size_t piece, bool is_of_all)
+{
+    const size_t width = c->wanted->bytes, count = is_of_all ? c->count / 100 : piece;
+    struct radix_stream *stream = NULL;
+    struct error error = {0};
+    unsigned char *const keys = allocate(count * width);
+    for (size_t i = 0; i < count; i++)
+        memcpy(keys + i * width, c->input + (is_of_all ? 100 * i : i) * width, width);
+    const struct radix_example example = {keys, count, is_of_all};
+    const struct radix_example first = {c->input, piece, false};
+    if (!radix_stream_open(task, &example, &stream, &error))
+        assert_true(is_of_all && radix_stream_open(task, &first, &stream, &error));
+    assert_false(error.is_set);
+    free(keys);
+    return stream;
 }
 
 /* Returns whether it was sorted as a stream: else as an array of what was undone. */
@@ -415,13 +452,11 @@ static bool check_stream(const struct test_case *c, bool known, unsigned threads
                                     .order = c->order,
                                     .count = known ? c->count : SIZE_MAX,
                                     .threads = threads};
-    struct radix_stream *stream = NULL;
-    struct error error = {0};
     size_t put, piece = c->count / 7 + 1;
+    struct radix_stream *const stream = open_stream(&task, c, piece, known && threads > 1);
     unsigned char *const undone = allocate(c->count * width);
     void *const ring = allocate(radix_stream_chunk(threads));
-    assert_true(radix_stream_open(&task, c->input, piece, &stream, &error));
-    bool suits = put_all(stream, c, piece, &put);
+    bool suits = put_all(stream, c, piece, threads, &put);
     if (suits)
         radix_stream_sort(stream, ring, &suits);
     if (suits) {
@@ -536,11 +571,10 @@ static void a_stream_that_is_dropped(void **state)
         .item_bytes = c.wanted->bytes, .order = c.order, .count = c.count, .threads = 3};
     void *const ring = allocate(radix_stream_chunk(3)), *keys;
     for (int given = 0; given < 3; given++) {
-        struct radix_stream *stream = NULL;
+        struct radix_stream *const stream = open_stream(&task, &c, c.count, false);
         struct error error = {0};
         bool suits;
         size_t count;
-        assert_true(radix_stream_open(&task, c.input, c.count, &stream, &error));
         assert_true(radix_stream_put(stream, c.input, c.count, &suits, &error));
         assert_true(suits);
         if (given > 0)

@@ -10,6 +10,7 @@
  */
 #include "core/argsort.h"
 #include "core/check.h"
+#include "cpu/radix_blocks.h"
 #include "cpu/radix_stream.h"
 #include "formats/lines.h"
 #include "formats/merge_cut.h"
@@ -84,12 +85,12 @@ WRAP(struct radix_sorting *, radix_sort_begin,
     return __real_radix_sort_begin(task, items, scratch);
 }
 
-WRAP(bool, radix_stream_put,
-     (struct radix_stream * stream, const void *keys, size_t count, bool *suits,
-      struct error *error))
+WRAP(void, radix_blocks_put,
+     (struct radix_pool * pool, const struct radix_heap *heap, unsigned width, const void *items,
+      size_t count, struct key_order order, const struct radix_model *model))
 {
-    flip("read", keys, count);
-    return __real_radix_stream_put(stream, keys, count, suits, error);
+    flip("read", items, count);
+    __real_radix_blocks_put(pool, heap, width, items, count, order, model);
 }
 
 /* "sort": a part of what it has sorted. */

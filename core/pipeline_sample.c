@@ -1,0 +1,81 @@
+/* pipeline_sample.c - some numbers from all over the input, before it is read.
+ *
+ *   inputs, one behind the other, up to the room of the part
+ *     |----|----|----|----|  stretches of equal length
+ *        --    --  --    --  of each a few numbers, side by side at a place drawn at random
+ *
+ * An engine that partitions what it gets learns from the first of it how, and the first need not be
+ * like the rest. Only what is in memory already is looked at: elsewhere a look at a thousand places
+ * takes longer than reading all.
+ */
+#include "core/pipeline_run.h"
+
+#include <stdlib.h>
+
+/* 0.8 GB of doubles, two cores of an AMD EPYC (Zen 5), 2026-11: 2048 places take 1.2 ms of 360. */
+#define PLACES_MAX ((size_t)2048)
+
+/* What stands at a place: a line of a cache, which is fetched as a whole. */
+#define PLACE_BYTES ((size_t)64)
+
+/* A stretch is so long at least; and fewer places say little. */
+#define STRETCH_BYTES_MIN ((size_t)128 << 10)
+#define PLACES_MIN ((size_t)128)
+
+static size_t numbers_left(const struct reader *reader)
+{
+    return reader->layout.count - reader->keys_read;
+}
+
+/* How many numbers the part will be of, 0 if that is not known, or they cannot be looked at. */
+static size_t count_part(const struct run *run)
+{
+    const struct job *job = run->job;
+    size_t count = 0;
+    if (job->argsort.index_type || job->input_format == &format_text ||
+        sort_spec_selects(&job->sort) || job->sort.item_bytes < 4) /* those are counted */
+        return 0;
+    for (size_t i = run->reader; i < job->reader_count; i++) {
+        const struct reader *const reader = &job->readers[i];
+        const bool is_at_end = reader->layout.count == reader->keys_read;
+        if (reader->layout.count == COUNT_UNKNOWN ||
+            (!is_at_end && !source_has_places(reader->source)))
+            return 0;
+        count += numbers_left(reader);
+    }
+    return count < run->room ? count : run->room;
+}
+
+/* Fills the sample from so many places of the part; returns how many numbers it has, 0 if some are
+ * not at hand. */
+static size_t fill_sample(const struct run *run, size_t count, size_t places, unsigned char *sample)
+{
+    const size_t width = run->job->sort.item_bytes, at_place = PLACE_BYTES / width;
+    const size_t stretch = count / places;
+    const struct reader *reader = &run->job->readers[run->reader];
+    size_t filled = 0, before = 0; /* numbers before the reader's */
+    uint64_t random = count;
+    for (size_t i = 0; i < places; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+        const size_t at = i * stretch + (size_t)((random >> 32) % stretch);
+        for (; at - before >= numbers_left(reader); reader++)
+            before += numbers_left(reader);
+        if (numbers_left(reader) - (at - before) < at_place)
+            continue;
+        if (!source_look_at(reader->source, (uint64_t)(at - before) * width,
+                            sample + filled * width, PLACE_BYTES))
+            return 0;
+        filled += at_place;
+    }
+    return filled;
+}
+
+void *run_take_sample(const struct run *run, struct sort_spec *spec)
+{
+    const size_t count = count_part(run), most = count * spec->item_bytes / STRETCH_BYTES_MIN;
+    const size_t places = most < PLACES_MAX ? most : PLACES_MAX;
+    void *const sample = places < PLACES_MIN ? NULL : malloc(places * PLACE_BYTES);
+    spec->sample_count = sample ? fill_sample(run, count, places, sample) : 0;
+    spec->sample = spec->sample_count > 0 ? sample : NULL;
+    return sample;
+}
