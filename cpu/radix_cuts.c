@@ -4,9 +4,13 @@
 #include "core/vector_units.h"
 #include "cpu/vector_sort.h"
 
-/* More items are faster in buckets. */
+/* More items are faster in buckets. One core of an AMD EPYC (Zen 5), 2026-11, ms by cuts and in
+ * buckets: 1e6 f64 2.8 and 4.7, 4e6 f64 16 and 21, 1e7 f64 51 and 52; 1e6 key_index 7.2 and 13, 4e6
+ * 38 and 35. */
 #define CUTS_BYTES_MAX ((size_t)32 << 20)
 
+/* The first cut, for which the others wait, takes a tenth of what one thread takes for all. By two
+ * threads 1e6 f64 take 1.6 ms, and 3.3 in buckets; more were not measured. */
 #define CUTS_THREADS_MAX 4
 
 bool radix_suits_cuts(unsigned width, size_t count, unsigned threads)

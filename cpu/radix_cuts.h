@@ -4,7 +4,7 @@
  *                                                                 sorted by it (vector_sort.h)
  *
  * A partition (radix_partition.h) writes past the caches, and has thousands of places to write to;
- * here a key is moved in the caches alone. So many threads would wait for the first cuts.
+ * here a key is moved in the caches alone. Many threads would wait for the first cuts.
  */
 #ifndef CPU_RADIX_CUTS_H
 #define CPU_RADIX_CUTS_H

@@ -115,8 +115,8 @@ struct packed_item : packed_u64 {
 
 /* ---- The step ---- */
 
-/* Takes the items of the lanes `present`, and writes the lanes `written`, or fewer where these are
- * known to be fewer. */
+/* Parts the items of the lanes `present`. Whole registers are written, but for the last one's,
+ * behind which there may be no room. */
 template <typename Packed>
 VECTOR_INLINE void part_lanes(const typename Packed::item *from, typename Packed::vector pivot,
                               uint32_t present, bool is_last, typename Packed::item **below,
