@@ -102,7 +102,8 @@ static size_t many_keys()
 /* ---- claims ---- */
 
 template <typename K>
-static void check_width(size_t largest, size_t shared_most, const char *claims[2], struct tap *tap)
+static void check_width(size_t largest, size_t shared_most, const char *claims[2],
+                        struct tap_output *tap)
 {
     struct error counts_error = {}, many_error = {};
     tap_print(tap, check_counts<K>(largest, shared_most, &counts_error), claims[0], sizeof(K),
@@ -125,7 +126,7 @@ int main(int argc, char **argv)
     if (!tap_start(argc, argv, &largest, &status))
         return status;
     printf("1..6\n");
-    struct tap tap = {};
+    struct tap_output tap = {};
     check_width<uint8_t>(largest, SIZE_MAX, whole, &tap);
     check_width<uint16_t>(largest, SIZE_MAX, whole, &tap);
     check_width<uint16_t>(largest, (size_t)64 << 10, halves, &tap);

@@ -324,12 +324,12 @@ static void check_unknown_counts(const struct selection &selection, struct tally
 }
 
 /* The lines printed so far. */
-struct tap {
+struct tap_output {
     size_t number;
     size_t failed;
 };
 
-static void tap_print(struct tap *tap, bool passed, const char *claim, const char *detail)
+static void tap_print(struct tap_output *tap, bool passed, const char *claim, const char *detail)
 {
     printf("%s %zu - %s%s\n", passed ? "ok" : "not ok", ++tap->number, claim, detail);
     fflush(stdout);
@@ -337,7 +337,7 @@ static void tap_print(struct tap *tap, bool passed, const char *claim, const cha
 }
 
 template <typename K>
-static void check_width(const struct selection &selection, struct tap *tap)
+static void check_width(const struct selection &selection, struct tap_output *tap)
 {
     std::vector<struct tally> tallies(cuda_backend.algorithm_count);
     check_shapes<K>(selection, tallies.data());
@@ -359,7 +359,7 @@ static void check_width(const struct selection &selection, struct tap *tap)
 }
 
 /* An engine refuses what its contract says it refuses, and says why. */
-static void check_refusals(struct tap *tap)
+static void check_refusals(struct tap_output *tap)
 {
     struct sort_spec spec = {};
     spec.item_bytes = 8;
@@ -393,7 +393,7 @@ static void check_refusals(struct tap *tap)
 
 /* A path with a limit refuses one item more: at once where that is known, else when it
  * is told to sort. */
-static void check_limit(const struct algorithm *algorithm, struct tap *tap)
+static void check_limit(const struct algorithm *algorithm, struct tap_output *tap)
 {
     const size_t beyond = algorithm->count_max + 1;
     struct sort_spec spec = {};
@@ -422,7 +422,7 @@ static void check_limit(const struct algorithm *algorithm, struct tap *tap)
 }
 
 /* The table of "auto" names paths and tiles that there are. */
-static void check_table(struct tap *tap)
+static void check_table(struct tap_output *tap)
 {
     struct error error = {};
     size_t rows = 0;
@@ -466,7 +466,7 @@ static int run_matrix(const struct selection &selection)
            selection.largest);
     const size_t paths = selection.path ? 1 : cuda_backend.algorithm_count;
     printf("1..%zu\n", 5 * paths + 4 + 2 * limited_algorithms(selection));
-    struct tap tap = {};
+    struct tap_output tap = {};
     check_width<uint8_t>(selection, &tap);
     check_width<uint16_t>(selection, &tap);
     check_width<uint32_t>(selection, &tap);

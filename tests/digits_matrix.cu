@@ -206,7 +206,7 @@ static bool check_choice(key_u128, size_t count, struct error *error)
 /* ---- claims ---- */
 
 template <typename K>
-static void check_width(size_t largest, struct tap *tap)
+static void check_width(size_t largest, struct tap_output *tap)
 {
     struct error digit_error = {}, choice_error = {};
     tap_print(tap, check_counts<K>(&digit_error), "sorted digit by digit", sizeof(K), digit_error);
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
     if (!tap_start(argc, argv, &largest, &status))
         return status;
     printf("1..9\n");
-    struct tap tap = {};
+    struct tap_output tap = {};
     struct error index_error = {}, refused_error = {}, equal_error = {};
     check_width<uint32_t>(largest, &tap);
     check_width<uint64_t>(largest, &tap);

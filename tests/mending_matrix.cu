@@ -293,7 +293,7 @@ static bool check_paths(struct error *error)
 static constexpr size_t most_tiles = 40;
 
 template <typename K>
-static void check_width(size_t largest, struct tap *tap)
+static void check_width(size_t largest, struct tap_output *tap)
 {
     struct error run_error = {}, path_error = {};
     const char *const claims[] = {"runs of a prefix", "by a path"};
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
     if (!tap_start(argc, argv, &largest, &status))
         return status;
     printf("1..4\n");
-    struct tap tap = {};
+    struct tap_output tap = {};
     check_width<uint64_t>(largest, &tap);
     check_width<key_u128>(largest, &tap);
     return tap.failed ? 1 : 0;

@@ -289,7 +289,7 @@ static bool check_sorts(struct error *error)
 /* ---- claims ---- */
 
 template <typename K>
-static void check_width(size_t largest, struct tap *tap)
+static void check_width(size_t largest, struct tap_output *tap)
 {
     struct error order_error = {}, place_error = {}, sort_error = {};
     bool finds_order = true, finds_places = true;
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
     if (!tap_start(argc, argv, &largest, &status))
         return status;
     printf("1..10\n");
-    struct tap tap = {};
+    struct tap_output tap = {};
     struct error index_error = {};
     check_width<uint32_t>(largest, &tap);
     check_width<uint64_t>(largest, &tap);

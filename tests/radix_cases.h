@@ -103,12 +103,12 @@ static bool holds(const struct cuda_sort &sort, const std::vector<K> &expected, 
 
 /* ---- claims ---- */
 
-struct tap {
+struct tap_output {
     size_t number;
     size_t failed;
 };
 
-static void tap_print(struct tap *tap, bool passed, const char *claim, size_t item_bytes,
+static void tap_print(struct tap_output *tap, bool passed, const char *claim, size_t item_bytes,
                       const struct error &error)
 {
     printf("%s %zu - %s, items of %zu bytes\n", passed ? "ok" : "not ok", ++tap->number, claim,
@@ -120,7 +120,7 @@ static void tap_print(struct tap *tap, bool passed, const char *claim, size_t it
 }
 
 /* For a claim about more items than are to be sorted. */
-static void tap_skip(struct tap *tap, const char *claim, size_t item_bytes)
+static void tap_skip(struct tap_output *tap, const char *claim, size_t item_bytes)
 {
     printf("ok %zu - %s, items of %zu bytes # SKIP small arrays only\n", ++tap->number, claim,
            item_bytes);

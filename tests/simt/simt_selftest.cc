@@ -19,7 +19,7 @@ namespace
 
 /* ---- TAP ---- */
 
-struct tap {
+struct tap_output {
     unsigned tests = 0, failed = 0;
 } tap;
 
