@@ -455,16 +455,21 @@ static void a_file_that_grows_is_read_on(void **state)
     struct lines *lines = lines_create(2, &order);
     struct source *source;
     struct text input = {0};
-    size_t reads = 0;
+    size_t reads = 0, begun = 0;
     assert_non_null(lines);
     for (size_t i = 0; i < 2000; i++) {
         text_add_line(&input, "12345.678");
         if (i == 1000) {
-            put_file("in0", input.data, input.bytes);
+            begun = input.bytes;
+            put_file("in0", input.data, begun);
             assert_true(source_open("in0", 2, &source, &error));
         }
     }
-    put_file("in0", input.data, input.bytes);
+    FILE *const growing = fopen("in0", "ab");
+    assert_non_null(growing);
+    assert_int_equal(fwrite(input.data + begun, 1, input.bytes - begun, growing),
+                     input.bytes - begun);
+    assert_int_equal(fclose(growing), 0);
     assert_true(lines_begin_input(lines, source, 0, &error));
     for (bool ended = false; !ended; reads++)
         assert_true(lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, &error));
