@@ -86,8 +86,11 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 /* Items at the beginning that show whether they are in order. */
 #define ORDER_COUNT ((size_t)16 << 10)
 
-/* So much is given in parts, and its scratch kept, however little memory there is: it is faster. */
-#define NO_MATTER_BYTES ((size_t)16 << 20)
+/* So much is given in parts however little memory there is: to find that out takes longer. */
+#define PARTS_BYTES_SURE ((size_t)16 << 20)
+
+/* A scratch of so much is kept when all is sorted: to give it back takes longer than it is worth. */
+#define KEPT_BYTES ((size_t)1 << 20)
 
 static void cpu_close(struct engine *engine)
 {
@@ -341,7 +344,7 @@ static void end_sort(struct engine *engine)
 {
     radix_sort_end(engine->sorting);
     engine->sorting = NULL;
-    if (engine->scratch.reserved_bytes > NO_MATTER_BYTES)
+    if (engine->scratch.reserved_bytes > KEPT_BYTES)
         pages_release(&engine->scratch);
     engine->times.sort_ns += clock_now_ns() - engine->sort_start_ns;
 }
@@ -372,7 +375,7 @@ static bool is_given_in_parts(const struct engine *engine)
 {
     const size_t width = engine->spec.item_bytes, bytes = engine->count * width;
     return width != sizeof(struct key_index) &&
-           (bytes <= NO_MATTER_BYTES || bytes <= memory_ahead_most());
+           (bytes <= PARTS_BYTES_SURE || bytes <= memory_ahead_most());
 }
 
 /* Begins to sort what was partitioned; if it cannot be given so, it is in the array then. */
