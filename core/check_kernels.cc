@@ -30,6 +30,15 @@ typedef uint16_t __attribute__((may_alias)) key_16;
 typedef uint32_t __attribute__((may_alias)) key_32;
 typedef uint64_t __attribute__((may_alias)) key_64;
 
+/* Whether all keys of a block are the same bits, as in nearly all blocks of what is in order where
+ * there are few values. */
+static bool is_uniform(unsigned width, const unsigned char *block)
+{
+    const size_t behind_first = block_bytes - width;
+    return memcmp(block, block + behind_first, width) == 0 &&
+           memcmp(block, block + width, behind_first) == 0;
+}
+
 /* ---- Hash ---- */
 
 template <typename Key>
@@ -53,7 +62,7 @@ INLINE uint64_t hash_narrow(const void *memory, size_t count)
     return static_cast<uint64_t>(sum) << 32;
 }
 
-static uint64_t hash_pairs(const void *memory, size_t count)
+INLINE uint64_t hash_pairs(const void *memory, size_t count)
 {
     const struct key_index *const pairs = static_cast<const struct key_index *>(memory);
     uint64_t sum = 0;
@@ -71,8 +80,10 @@ INLINE uint64_t hash_width(unsigned width, const void *keys, size_t bytes)
         return hash_narrow<key_16>(keys, bytes / 2);
     case 4:
         return hash_wide<key_32>(keys, bytes / 4);
-    default:
+    case 8:
         return hash_wide<key_64>(keys, bytes / 8);
+    default:
+        return hash_pairs(keys, bytes / sizeof(struct key_index));
     }
 }
 
@@ -83,14 +94,14 @@ FOR_ALL_VECTORS static uint64_t hash_block(unsigned width, const void *keys)
 
 uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count)
 {
-    if (key_bytes == sizeof(struct key_index))
-        return hash_pairs(keys, count);
     const unsigned char *const memory = static_cast<const unsigned char *>(keys);
     const size_t bytes = count * key_bytes;
     uint64_t sum = 0;
     size_t at = 0;
     for (; bytes - at >= block_bytes; at += block_bytes)
-        sum += hash_block(key_bytes, memory + at);
+        sum += is_uniform(key_bytes, memory + at)
+                   ? hash_width(key_bytes, memory + at, key_bytes) * (block_bytes / key_bytes)
+                   : hash_block(key_bytes, memory + at);
     return sum + hash_width(key_bytes, memory + at, bytes - at);
 }
 
@@ -179,17 +190,43 @@ static size_t find_in_keys(unsigned width, struct key_order order, uint64_t befo
     return count;
 }
 
+/* ---- Order of pairs ---- */
+
+/* Whether `b` goes before `a`. */
+INLINE bool is_before(struct key_index b, struct key_index a)
+{
+    return (b.key < a.key) | ((b.key == a.key) & (b.index < a.index));
+}
+
+/* Whether each of a block of pairs goes behind the one before it; the first is not looked at. */
+FOR_ALL_VECTORS static bool pairs_are_in_order(const struct key_index *pairs)
+{
+    constexpr size_t count = block_bytes / sizeof *pairs;
+    uint64_t keys[count + 1], indices[count + 1];
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = pairs[i].key;
+        indices[i] = pairs[i].index;
+    }
+    keys[count] = indices[count] = UINT64_MAX;
+    uint64_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong |= is_before({indices[i + 1], keys[i + 1]}, {indices[i], keys[i]}) ? 1 : 0;
+    return wrong == 0;
+}
+
 static size_t find_in_pairs(const void *previous, const void *keys, size_t count)
 {
     const struct key_index *const pairs = static_cast<const struct key_index *>(keys);
+    constexpr size_t block = block_bytes / sizeof *pairs;
     struct key_index before = {0, 0};
     if (previous)
         memcpy(&before, previous, sizeof before);
     for (size_t i = 0; i < count; i++) {
-        const struct key_index pair = pairs[i];
-        if (pair.key < before.key || (pair.key == before.key && pair.index < before.index))
+        if (is_before(pairs[i], before))
             return i;
-        before = pair;
+        if (count - i >= block && pairs_are_in_order(pairs + i))
+            i += block - 1;
+        before = pairs[i];
     }
     return count;
 }
@@ -205,7 +242,10 @@ size_t check_find_disorder(unsigned key_bytes, struct key_order order, const voi
     size_t i = 0;
     for (; count - i >= block; i += block) {
         const unsigned char *const first = memory + i * key_bytes;
-        if (!block_is_in_order(key_bytes, order, before, first))
+        const bool is_in_order = is_uniform(key_bytes, first)
+                                     ? ordered_bits(key_bytes, order, first) >= before
+                                     : block_is_in_order(key_bytes, order, before, first);
+        if (!is_in_order)
             return i + find_in_keys(key_bytes, order, before, first, block);
         before = ordered_bits(key_bytes, order, first + (block - 1) * key_bytes);
     }
