@@ -30,15 +30,6 @@ typedef uint16_t __attribute__((may_alias)) key_16;
 typedef uint32_t __attribute__((may_alias)) key_32;
 typedef uint64_t __attribute__((may_alias)) key_64;
 
-/* Whether all keys of a block are the same bits, as in nearly all blocks of what is in order where
- * there are few values. */
-static bool is_uniform(unsigned width, const unsigned char *block)
-{
-    const size_t behind_first = block_bytes - width;
-    return memcmp(block, block + behind_first, width) == 0 &&
-           memcmp(block, block + width, behind_first) == 0;
-}
-
 /* ---- Hash ---- */
 
 template <typename Key>
@@ -99,9 +90,7 @@ uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count)
     uint64_t sum = 0;
     size_t at = 0;
     for (; bytes - at >= block_bytes; at += block_bytes)
-        sum += is_uniform(key_bytes, memory + at)
-                   ? hash_width(key_bytes, memory + at, key_bytes) * (block_bytes / key_bytes)
-                   : hash_block(key_bytes, memory + at);
+        sum += hash_block(key_bytes, memory + at);
     return sum + hash_width(key_bytes, memory + at, bytes - at);
 }
 
@@ -177,30 +166,16 @@ static uint64_t ordered_bits(unsigned width, struct key_order order, const void 
     return key_order_encode(order, 8 * width, stored);
 }
 
-/* One by one. */
-static size_t find_in_keys(unsigned width, struct key_order order, uint64_t before,
-                           const unsigned char *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t ordered = ordered_bits(width, order, keys + i * width);
-        if (ordered < before)
-            return i;
-        before = ordered;
-    }
-    return count;
-}
-
-/* ---- Order of pairs ---- */
-
 /* Whether `b` goes before `a`. */
 INLINE bool is_before(struct key_index b, struct key_index a)
 {
     return (b.key < a.key) | ((b.key == a.key) & (b.index < a.index));
 }
 
-/* Whether each of a block of pairs goes behind the one before it; the first is not looked at. */
-FOR_ALL_VECTORS static bool pairs_are_in_order(const struct key_index *pairs)
+/* The same of a block of pairs, of which the first is not looked at. */
+FOR_ALL_VECTORS static bool pairs_are_in_order(const void *memory)
 {
+    const struct key_index *const pairs = static_cast<const struct key_index *>(memory);
     constexpr size_t count = block_bytes / sizeof *pairs;
     uint64_t keys[count + 1], indices[count + 1];
     for (size_t i = 0; i < count; i++) {
@@ -214,42 +189,72 @@ FOR_ALL_VECTORS static bool pairs_are_in_order(const struct key_index *pairs)
     return wrong == 0;
 }
 
-static size_t find_in_pairs(const void *previous, const void *keys, size_t count)
+/* A key as it is compared: a pair, or ordered bits without an index. */
+static struct key_index comparable(unsigned width, struct key_order order, const void *key)
 {
-    const struct key_index *const pairs = static_cast<const struct key_index *>(keys);
-    constexpr size_t block = block_bytes / sizeof *pairs;
-    struct key_index before = {0, 0};
-    if (previous)
-        memcpy(&before, previous, sizeof before);
+    struct key_index pair = {0, 0};
+    if (width == sizeof pair)
+        memcpy(&pair, key, sizeof pair);
+    else
+        pair.key = ordered_bits(width, order, key);
+    return pair;
+}
+
+/* One by one. */
+static size_t find_in_keys(unsigned width, struct key_order order, struct key_index before,
+                           const unsigned char *keys, size_t count)
+{
     for (size_t i = 0; i < count; i++) {
-        if (is_before(pairs[i], before))
+        const struct key_index key = comparable(width, order, keys + i * width);
+        if (is_before(key, before))
             return i;
-        if (count - i >= block && pairs_are_in_order(pairs + i))
-            i += block - 1;
-        before = pairs[i];
+        before = key;
     }
     return count;
 }
 
-size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
-                           const void *keys, size_t count)
+/* Whether all keys of a block are the same bits, as in nearly all blocks of what is in order where
+ * there are few values. */
+static bool is_uniform(unsigned width, const unsigned char *block)
 {
-    if (key_bytes == sizeof(struct key_index))
-        return find_in_pairs(previous, keys, count);
+    const size_t behind_first = block_bytes - width;
+    return memcmp(block, block + behind_first, width) == 0 &&
+           memcmp(block, block + width, behind_first) == 0;
+}
+
+/* Looks at a block while it is in the first cache: adds its hash, and says whether it is in order.
+ */
+static bool look_at_block(unsigned width, struct key_order order, struct key_index before,
+                          const unsigned char *block, uint64_t *hash)
+{
+    const struct key_index first = comparable(width, order, block);
+    if (is_uniform(width, block)) {
+        *hash += hash_width(width, block, width) * (block_bytes / width);
+        return !is_before(first, before);
+    }
+    *hash += hash_block(width, block);
+    return width == sizeof first ? !is_before(first, before) && pairs_are_in_order(block)
+                                 : block_is_in_order(width, order, before.key, block);
+}
+
+size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
+                           const void *keys, size_t count, uint64_t *hash)
+{
     const unsigned char *const memory = static_cast<const unsigned char *>(keys);
     const size_t block = block_bytes / key_bytes;
-    uint64_t before = previous ? ordered_bits(key_bytes, order, previous) : 0;
-    size_t i = 0;
+    struct key_index before = {0, 0};
+    if (previous)
+        before = comparable(key_bytes, order, previous);
+    size_t found = count, i = 0;
     for (; count - i >= block; i += block) {
         const unsigned char *const first = memory + i * key_bytes;
-        const bool is_in_order = is_uniform(key_bytes, first)
-                                     ? ordered_bits(key_bytes, order, first) >= before
-                                     : block_is_in_order(key_bytes, order, before, first);
-        if (!is_in_order)
-            return i + find_in_keys(key_bytes, order, before, first, block);
-        before = ordered_bits(key_bytes, order, first + (block - 1) * key_bytes);
+        if (!look_at_block(key_bytes, order, before, first, hash) && found == count)
+            found = i + find_in_keys(key_bytes, order, before, first, block);
+        before = comparable(key_bytes, order, first + (block - 1) * key_bytes);
     }
-    return i + find_in_keys(key_bytes, order, before, memory + i * key_bytes, count - i);
+    const unsigned char *const rest = memory + i * key_bytes;
+    *hash += hash_width(key_bytes, rest, (count - i) * key_bytes);
+    return found < count ? found : i + find_in_keys(key_bytes, order, before, rest, count - i);
 }
 
 /* ---- Text ---- */

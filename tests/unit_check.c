@@ -43,6 +43,16 @@ static uint64_t sum_of(const unsigned char *keys, size_t count, unsigned width)
     return sum;
 }
 
+/* Sums up the keys besides, all of them wherever it finds one. */
+static size_t find_disorder(unsigned width, struct key_order order, const void *previous,
+                            const void *keys, size_t count)
+{
+    uint64_t hash = 1;
+    const size_t found = check_find_disorder(width, order, previous, keys, count, &hash);
+    assert_int_equal(hash - 1, check_hash_keys(width, keys, count));
+    return found;
+}
+
 static void test_hash(void **state)
 {
     (void)state;
@@ -77,20 +87,19 @@ static void test_pairs(void **state)
         sum += check_mix_pair(pairs[i].key, pairs[i].index);
         assert_int_equal(check_hash_keys(sizeof pairs[0], pairs, i + 1), sum);
     }
-    assert_int_equal(check_find_disorder(sizeof pairs[0], order, NULL, pairs, COUNT), COUNT);
+    assert_int_equal(find_disorder(sizeof pairs[0], order, NULL, pairs, COUNT), COUNT);
     for (size_t i = 1; i < COUNT; i++) {
         const struct key_index kept = pairs[i], before = pairs[i - 1];
         const struct key_index *const here = &pairs[i];
         pairs[i].index = before.index - 1; /* out of order, unless the key tells */
-        assert_int_equal(check_find_disorder(sizeof kept, order, NULL, pairs, COUNT),
+        assert_int_equal(find_disorder(sizeof kept, order, NULL, pairs, COUNT),
                          before.key < kept.key ? COUNT : i);
         assert_int_not_equal(check_hash_keys(sizeof kept, pairs, COUNT), sum);
         pairs[i] = (struct key_index){kept.index, before.key - 1};
-        assert_int_equal(check_find_disorder(sizeof kept, order, NULL, pairs, COUNT), i);
+        assert_int_equal(find_disorder(sizeof kept, order, NULL, pairs, COUNT), i);
         pairs[i] = kept;
-        assert_int_equal(check_find_disorder(sizeof kept, order, here - 1, here, COUNT - i),
-                         COUNT - i);
-        assert_int_equal(check_find_disorder(sizeof kept, order, here, here - 1, COUNT - i), 0);
+        assert_int_equal(find_disorder(sizeof kept, order, here - 1, here, COUNT - i), COUNT - i);
+        assert_int_equal(find_disorder(sizeof kept, order, here, here - 1, COUNT - i), 0);
     }
 }
 
@@ -114,15 +123,14 @@ static void test_equal_keys(void **state)
         const uint64_t greater = UINT64_MAX, less = 0;
         memset(keys, 5, KEYS_BYTES);
         assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
-        assert_int_equal(check_find_disorder(width, order, &less, keys, count), count);
-        assert_int_equal(check_find_disorder(width, order, &greater, keys, count), 0);
+        assert_int_equal(find_disorder(width, order, &less, keys, count), count);
+        assert_int_equal(find_disorder(width, order, &greater, keys, count), 0);
         for (size_t i = 0; i < count; i += 1 + i / 3) {
             memset(keys + i * width, 4, width);
             assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
-            assert_int_equal(check_find_disorder(width, order, NULL, keys, count),
-                             i > 0 ? i : count);
+            assert_int_equal(find_disorder(width, order, NULL, keys, count), i > 0 ? i : count);
             memset(keys + i * width, 6, width);
-            assert_int_equal(check_find_disorder(width, order, NULL, keys, count),
+            assert_int_equal(find_disorder(width, order, NULL, keys, count),
                              i + 1 < count ? i + 1 : count);
             memset(keys + i * width, 5, width);
         }
@@ -146,15 +154,14 @@ static void check_order(unsigned width, struct key_order order)
     const size_t count = KEYS_BYTES / width;
     unsigned char *const keys = malloc(KEYS_BYTES);
     fill_sorted(keys, count, width, order);
-    assert_int_equal(check_find_disorder(width, order, NULL, keys, count), count);
+    assert_int_equal(find_disorder(width, order, NULL, keys, count), count);
     for (size_t i = 1; i < count; i += 1 + i / 5) {
         const uint64_t kept = load(keys, i, width), least = key_order_decode(order, 8 * width, 0);
         const uint64_t before = key_order_encode(order, 8 * width, load(keys, i - 1, width));
         memcpy(keys + i * width, &least, width);
-        assert_int_equal(check_find_disorder(width, order, NULL, keys, count),
-                         before > 0 ? i : count);
+        assert_int_equal(find_disorder(width, order, NULL, keys, count), before > 0 ? i : count);
         assert_int_equal(
-            check_find_disorder(width, order, keys + (i - 1) * width, keys + i * width, count - i),
+            find_disorder(width, order, keys + (i - 1) * width, keys + i * width, count - i),
             before > 0 ? 0 : count - i);
         memcpy(keys + i * width, &kept, width);
     }
