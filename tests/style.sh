@@ -26,6 +26,16 @@ ok_prints 'links between the pages lead to files' '' -- bash -c \
             [ -e "$(dirname "$page")/$file" ] || echo "$page: $file"
         done
     done'
+# A heading's anchor: in small letters, blanks as hyphens, without punctuation.
+ok_prints 'links between the pages lead to headings' '' -- bash -c \
+    'for page in *.md docs/*.md; do
+        grep -oE "\]\([^):#]*#[^)]+\)" "$page" | sed "s/^](//; s/.$//" | while IFS="#" read -r file anchor; do
+            target=$page
+            [ -z "$file" ] || target=$(dirname "$page")/$file
+            sed -nE "s/^#+ //p" "$target" | tr A-Z a-z | sed -E "s/[^a-z0-9 _-]//g; s/ /-/g" |
+                grep -qxF -e "$anchor" || echo "$page: #$anchor"
+        done
+    done'
 ok_prints 'every source has a place in architecture.md, or algorithms.md' '' -- bash -c \
     'for file in {cli,core,formats,cpu,cuda}/*; do
         name=${file##*/}
