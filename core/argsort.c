@@ -11,7 +11,7 @@
 #define PART_COUNT ((size_t)1 << 16)
 
 /* Keys that items are made of at a time: both are in a cache when they are seen. */
-#define STEP_COUNT ((size_t)1 << 13)
+#define STEP_COUNT ((size_t)1 << 10)
 
 /* What an index needs where the count is not known: more numbers than this counts, at some GB/s,
  * take days to read. Should they come, they are refused. */

@@ -53,7 +53,7 @@ INLINE uint64_t hash_narrow(const void *memory, size_t count)
     return static_cast<uint64_t>(sum) << 32;
 }
 
-static uint64_t hash_pairs(const void *memory, size_t count)
+INLINE uint64_t hash_pairs(const void *memory, size_t count)
 {
     const struct key_index *const pairs = static_cast<const struct key_index *>(memory);
     uint64_t sum = 0;
@@ -71,8 +71,10 @@ INLINE uint64_t hash_width(unsigned width, const void *keys, size_t bytes)
         return hash_narrow<key_16>(keys, bytes / 2);
     case 4:
         return hash_wide<key_32>(keys, bytes / 4);
-    default:
+    case 8:
         return hash_wide<key_64>(keys, bytes / 8);
+    default:
+        return hash_pairs(keys, bytes / sizeof(struct key_index));
     }
 }
 
@@ -83,8 +85,6 @@ FOR_ALL_VECTORS static uint64_t hash_block(unsigned width, const void *keys)
 
 uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count)
 {
-    if (key_bytes == sizeof(struct key_index))
-        return hash_pairs(keys, count);
     const unsigned char *const memory = static_cast<const unsigned char *>(keys);
     const size_t bytes = count * key_bytes;
     uint64_t sum = 0;
@@ -166,50 +166,95 @@ static uint64_t ordered_bits(unsigned width, struct key_order order, const void 
     return key_order_encode(order, 8 * width, stored);
 }
 
+/* Whether `b` goes before `a`. */
+INLINE bool is_before(struct key_index b, struct key_index a)
+{
+    return (b.key < a.key) | ((b.key == a.key) & (b.index < a.index));
+}
+
+/* The same of a block of pairs, of which the first is not looked at. */
+FOR_ALL_VECTORS static bool pairs_are_in_order(const void *memory)
+{
+    const struct key_index *const pairs = static_cast<const struct key_index *>(memory);
+    constexpr size_t count = block_bytes / sizeof *pairs;
+    uint64_t keys[count + 1], indices[count + 1];
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = pairs[i].key;
+        indices[i] = pairs[i].index;
+    }
+    keys[count] = indices[count] = UINT64_MAX;
+    uint64_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong |= is_before({indices[i + 1], keys[i + 1]}, {indices[i], keys[i]}) ? 1 : 0;
+    return wrong == 0;
+}
+
+/* A key as it is compared: a pair, or ordered bits without an index. */
+static struct key_index comparable(unsigned width, struct key_order order, const void *key)
+{
+    struct key_index pair = {0, 0};
+    if (width == sizeof pair)
+        memcpy(&pair, key, sizeof pair);
+    else
+        pair.key = ordered_bits(width, order, key);
+    return pair;
+}
+
 /* One by one. */
-static size_t find_in_keys(unsigned width, struct key_order order, uint64_t before,
+static size_t find_in_keys(unsigned width, struct key_order order, struct key_index before,
                            const unsigned char *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const uint64_t ordered = ordered_bits(width, order, keys + i * width);
-        if (ordered < before)
+        const struct key_index key = comparable(width, order, keys + i * width);
+        if (is_before(key, before))
             return i;
-        before = ordered;
+        before = key;
     }
     return count;
 }
 
-static size_t find_in_pairs(const void *previous, const void *keys, size_t count)
+/* Whether all keys of a block are the same bits, as in nearly all blocks of what is in order where
+ * there are few values. */
+static bool is_uniform(unsigned width, const unsigned char *block)
 {
-    const struct key_index *const pairs = static_cast<const struct key_index *>(keys);
-    struct key_index before = {0, 0};
-    if (previous)
-        memcpy(&before, previous, sizeof before);
-    for (size_t i = 0; i < count; i++) {
-        const struct key_index pair = pairs[i];
-        if (pair.key < before.key || (pair.key == before.key && pair.index < before.index))
-            return i;
-        before = pair;
+    const size_t behind_first = block_bytes - width;
+    return memcmp(block, block + behind_first, width) == 0 &&
+           memcmp(block, block + width, behind_first) == 0;
+}
+
+/* Looks at a block while it is in the first cache: adds its hash, and says whether it is in order.
+ */
+static bool look_at_block(unsigned width, struct key_order order, struct key_index before,
+                          const unsigned char *block, uint64_t *hash)
+{
+    const struct key_index first = comparable(width, order, block);
+    if (is_uniform(width, block)) {
+        *hash += hash_width(width, block, width) * (block_bytes / width);
+        return !is_before(first, before);
     }
-    return count;
+    *hash += hash_block(width, block);
+    return width == sizeof first ? !is_before(first, before) && pairs_are_in_order(block)
+                                 : block_is_in_order(width, order, before.key, block);
 }
 
 size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
-                           const void *keys, size_t count)
+                           const void *keys, size_t count, uint64_t *hash)
 {
-    if (key_bytes == sizeof(struct key_index))
-        return find_in_pairs(previous, keys, count);
     const unsigned char *const memory = static_cast<const unsigned char *>(keys);
     const size_t block = block_bytes / key_bytes;
-    uint64_t before = previous ? ordered_bits(key_bytes, order, previous) : 0;
-    size_t i = 0;
+    struct key_index before = {0, 0};
+    if (previous)
+        before = comparable(key_bytes, order, previous);
+    size_t found = count, i = 0;
     for (; count - i >= block; i += block) {
         const unsigned char *const first = memory + i * key_bytes;
-        if (!block_is_in_order(key_bytes, order, before, first))
-            return i + find_in_keys(key_bytes, order, before, first, block);
-        before = ordered_bits(key_bytes, order, first + (block - 1) * key_bytes);
+        if (!look_at_block(key_bytes, order, before, first, hash) && found == count)
+            found = i + find_in_keys(key_bytes, order, before, first, block);
+        before = comparable(key_bytes, order, first + (block - 1) * key_bytes);
     }
-    return i + find_in_keys(key_bytes, order, before, memory + i * key_bytes, count - i);
+    const unsigned char *const rest = memory + i * key_bytes;
+    *hash += hash_width(key_bytes, rest, (count - i) * key_bytes);
+    return found < count ? found : i + find_in_keys(key_bytes, order, before, rest, count - i);
 }
 
 /* ---- Text ---- */

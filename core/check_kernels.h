@@ -18,9 +18,9 @@ uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count);
 
 /* The first of keys[0..count) that belongs before the one before it, where `previous` is the one
  * before the first, or NULL: there is none; count if there is no such key. Pairs go by key and
- * index. */
+ * index. Adds the sum of the hashes of all of them. */
 size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
-                           const void *keys, size_t count);
+                           const void *keys, size_t count, uint64_t *hash);
 
 /* The sum of data[0..bytes), which stands from byte `place` of a text on; see struct text_check in
  * check.h. */

@@ -1,9 +1,8 @@
 /* check_line.c - see check_line.h.
  *
- * With AVX-512 a line is loaded as it stood in its words, however long it is and wherever they
- * began: what is before it and behind it is masked off. Lines of 5 to 17 bytes take 1.4 ns each on
- * a core of an AMD EPYC (Zen 5, 2026-11), one by one 2.3, and those of 18 and more several times
- * that.
+ * With AVX-512 a line is loaded as it stood in its words, wherever they began: what is before it
+ * and behind it is masked off. Lines in PAIR_WORDS words at most are summed two at a time, and what
+ * is to be known of each is found for eight.
  */
 #include "core/check_line.h"
 
@@ -11,38 +10,189 @@
 
 #ifdef HAVE_VECTOR_CODE
 
-#    define VECTOR_BYTES ((size_t)64)
+/* Lines that are looked at together, and the words of one that two of them have room for in a
+ * vector. */
+#    define LANES ((size_t)8)
+#    define PAIR_WORDS 4
 
-VECTOR_CODE static uint64_t sum_by_vectors(const struct check_lines *lines,
-                                           const unsigned char *text)
+/* The sum of the products of words and the factors of words i + steps, where first is i times
+ * CHECK_TEXT_STEP. */
+VECTOR_INLINE __m512i add_words(__m512i sum, __m512i words, __m512i first, __m512i steps)
 {
+    const __m512i x = _mm512_add_epi64(first, steps);
     const __m512i one = _mm512_set1_epi64(1);
-    const __m512i steps = _mm512_mullo_epi64(_mm512_set1_epi64((long long)CHECK_TEXT_STEP),
-                                             _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
-    __m512i sum = _mm512_setzero_si512();
-    const unsigned char *at = text + lines->begin;
-    for (size_t k = 0; k < lines->count; k++) {
-        uint64_t place = lines->places[k];
-        for (const unsigned char *const end = text + lines->ends[k]; at < end;) {
-            const size_t skipped = place % 8, left = (size_t)(end - at);
-            const size_t bytes = left < VECTOR_BYTES - skipped ? left : VECTOR_BYTES - skipped;
-            const __mmask64 mask = _bzhi_u64(UINT64_MAX, (unsigned)bytes) << skipped;
-            const __m512i words = _mm512_maskz_loadu_epi8(mask, at - skipped);
-            const uint64_t first = place / 8 * CHECK_TEXT_STEP;
-            const __m512i x = _mm512_add_epi64(_mm512_set1_epi64((long long)first), steps);
-            const __m512i mixed = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
-            const __m512i factors = _mm512_or_si512(mixed, one);
-            sum = _mm512_add_epi64(sum, _mm512_mullo_epi64(words, factors));
-            at += bytes;
-            place += bytes;
-        }
-    }
-    /* By hand: the header's sum is one of signed numbers, which must not overflow. */
+    const __m512i factors = _mm512_ternarylogic_epi64(_mm512_srli_epi64(x, 32), x, one, 0xbe);
+    return _mm512_add_epi64(sum, _mm512_mullo_epi64(words, factors));
+}
+
+VECTOR_INLINE __m512i steps_of(__m512i words)
+{
+    return _mm512_mullo_epi64(words, _mm512_set1_epi64((long long)CHECK_TEXT_STEP));
+}
+
+/* By hand: the header's sum is one of signed numbers, which must not overflow. */
+VECTOR_INLINE uint64_t sum_lanes(__m512i sum)
+{
     const __m256i half =
         _mm256_add_epi64(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1));
     const __m128i pair =
         _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
     return (uint64_t)_mm_cvtsi128_si64(pair) + (uint64_t)_mm_extract_epi64(pair, 1);
+}
+
+/* The sum of lines [k, end), of any length. */
+VECTOR_INLINE __m512i add_lines(__m512i sum, const struct check_lines *lines, size_t k, size_t end,
+                                const unsigned char *text, __m512i steps)
+{
+    const unsigned char *at = text + lines->bounds[k];
+    for (; k < end; k++) {
+        uint64_t place = lines->places[k];
+        for (const unsigned char *const line_end = text + lines->bounds[k + 1]; at < line_end;) {
+            const size_t skipped = place % 8, left = (size_t)(line_end - at);
+            const size_t bytes = left < sizeof sum - skipped ? left : sizeof sum - skipped;
+            const __mmask64 mask = _bzhi_u64(UINT64_MAX, (unsigned)bytes) << skipped;
+            const __m512i words = _mm512_maskz_loadu_epi8(mask, at - skipped);
+            const __m512i first = _mm512_set1_epi64((long long)(place / 8 * CHECK_TEXT_STEP));
+            sum = add_words(sum, words, first, steps);
+            at += bytes;
+            place += bytes;
+        }
+    }
+    return sum;
+}
+
+/* What is to be known of lines of few words: where the first word of each begins, which bytes from
+ * there on are its own, and the factor's number; of all others, that no byte is. */
+struct short_lines {
+    uint64_t begins[CHECK_LINES_MAX], masks[CHECK_LINES_MAX];
+    uint64_t firsts[CHECK_LINES_MAX + LANES]; /* the last ones may be anything */
+};
+
+/* Sets it for LANES lines from k on; false if one of them has more words. */
+VECTOR_INLINE bool measure_lines(const struct check_lines *lines, size_t k,
+                                 struct short_lines *found)
+{
+    const __m512i one = _mm512_set1_epi64(1);
+    const __m512i begins = _mm512_loadu_si512(lines->bounds + k);
+    const __m512i bytes = _mm512_sub_epi64(_mm512_loadu_si512(lines->bounds + k + 1), begins);
+    const __m512i places = _mm512_loadu_si512(lines->places + k);
+    const __m512i skipped = _mm512_and_si512(places, _mm512_set1_epi64(7));
+    const __m512i all = _mm512_sub_epi64(_mm512_sllv_epi64(one, bytes), one);
+    const bool is_short =
+        _mm512_cmpgt_epu64_mask(bytes, _mm512_set1_epi64(8 * PAIR_WORDS - 7)) == 0;
+    const __m512i masks = _mm512_sllv_epi64(all, skipped);
+    _mm512_storeu_si512(found->begins + k, _mm512_sub_epi64(begins, skipped));
+    _mm512_storeu_si512(found->masks + k, is_short ? masks : _mm512_setzero_si512());
+    _mm512_storeu_si512(found->firsts + k, steps_of(_mm512_srli_epi64(places, 3)));
+    return is_short;
+}
+
+/* The sum of the first lines, up to `count`, as far as they have few words. */
+VECTOR_INLINE __m512i add_short_lines(__m512i sum, const struct short_lines *lines, size_t count,
+                                      const unsigned char *text)
+{
+    const __m512i lanes = _mm512_set_epi64(1, 1, 1, 1, 0, 0, 0, 0);
+    const __m512i steps = steps_of(_mm512_set_epi64(3, 2, 1, 0, 3, 2, 1, 0));
+    for (size_t k = 0; k < count; k += 2) {
+        const __m256i a =
+            _mm256_maskz_loadu_epi8((__mmask32)lines->masks[k], text + lines->begins[k]);
+        const __m256i b =
+            _mm256_maskz_loadu_epi8((__mmask32)lines->masks[k + 1], text + lines->begins[k + 1]);
+        const __m512i words = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+        const __m512i firsts = _mm512_loadu_si512(lines->firsts + k);
+        sum = add_words(sum, words, _mm512_permutexvar_epi64(lanes, firsts), steps);
+    }
+    return sum;
+}
+
+VECTOR_CODE static uint64_t sum_by_vectors(const struct check_lines *lines,
+                                           const unsigned char *text)
+{
+    const __m512i steps = steps_of(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+    const size_t whole = lines->count - lines->count % LANES;
+    struct short_lines found;
+    __m512i sum = _mm512_setzero_si512();
+    for (size_t k = 0; k < whole; k += LANES)
+        if (!measure_lines(lines, k, &found))
+            sum = add_lines(sum, lines, k, k + LANES, text, steps);
+    sum = add_short_lines(sum, &found, whole, text);
+    return sum_lanes(add_lines(sum, lines, whole, lines->count, text, steps));
+}
+
+/* LANES items, their indices and their keys each for themselves. */
+struct item_lanes {
+    __m512i indices, keys;
+};
+
+VECTOR_INLINE struct item_lanes load_items(const struct key_index *items)
+{
+    const __m512i a = _mm512_loadu_si512(items), b = _mm512_loadu_si512(items + LANES / 2);
+    const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
+    return (struct item_lanes){_mm512_permutex2var_epi64(a, even, b),
+                               _mm512_permutex2var_epi64(a, odd, b)};
+}
+
+/* As check_bind_pair. */
+VECTOR_INLINE __m512i bind_items(struct item_lanes items)
+{
+    const __m512i twice = _mm512_add_epi64(items.indices, items.indices);
+    return _mm512_mullo_epi64(items.keys, _mm512_or_si512(twice, _mm512_set1_epi64(1)));
+}
+
+/* Looks at LANES items at a time; returns how many it has looked at. */
+VECTOR_CODE static size_t look_by_vectors(struct check_lines *lines, const struct key_index *items,
+                                          uint64_t previous_key, struct check_items *found)
+{
+    const __m512i one = _mm512_set1_epi64(1);
+    struct item_lanes last = {one, _mm512_set1_epi64((long long)previous_key)};
+    __m512i sum = _mm512_setzero_si512();
+    size_t k = 0;
+    for (; lines->count - k >= LANES; k += LANES) {
+        const struct item_lanes lanes = load_items(items + k);
+        const __m512i keys = _mm512_alignr_epi64(lanes.keys, last.keys, LANES - 1);
+        const __m512i indices = _mm512_alignr_epi64(lanes.indices, last.indices, LANES - 1);
+        const __mmask8 not_above = _mm512_cmple_epu64_mask(lanes.keys, keys);
+        const __mmask8 inexact =
+            _mm512_test_epi64_mask(_mm512_or_si512(lanes.indices, indices), one);
+        const __mmask8 equal = _mm512_cmpeq_epu64_mask(lanes.keys, keys);
+        found->not_above |= (uint64_t)not_above << k;
+        found->tied |= (uint64_t)(__mmask8)(equal & ~inexact) << k;
+        _mm512_storeu_si512(lines->places + k, _mm512_srli_epi64(lanes.indices, 1));
+        sum = _mm512_add_epi64(sum, bind_items(lanes));
+        last = lanes;
+    }
+    found->hash = sum_lanes(sum);
+    return k;
+}
+
+/* Lines of up to a vector, without a branch, as which of them are the same is anyone's guess. Bytes
+ * behind the end of one are zeros: so it goes before one that goes on, but for zeros, where the
+ * length tells. */
+VECTOR_CODE static uint64_t open_by_vectors(const struct check_lines *lines, uint64_t which,
+                                            uint64_t tied, bool reversed, const unsigned char *text)
+{
+    uint64_t open = 0;
+    for (; which != 0; which = _blsr_u64(which)) {
+        const uint64_t bit = _blsi_u64(which);
+        const size_t *const second = lines->bounds + _tzcnt_u64(which) - reversed;
+        const size_t *const first = second - 1 + 2 * reversed;
+        const size_t first_bytes = first[1] - first[0] - 1;
+        const size_t second_bytes = second[1] - second[0] - 1;
+        const __mmask64 first_mask = _bzhi_u64(UINT64_MAX, (unsigned)first_bytes);
+        const __mmask64 second_mask = _bzhi_u64(UINT64_MAX, (unsigned)second_bytes);
+        const __m512i a = _mm512_maskz_loadu_epi8(first_mask, text + first[0]);
+        const __m512i b = _mm512_maskz_loadu_epi8(second_mask, text + second[0]);
+        const uint64_t less = _mm512_cmplt_epu8_mask(a, b), more = _mm512_cmplt_epu8_mask(b, a);
+        const bool is_like = less == more; /* both are none */
+        const bool is_same = is_like & (first_bytes == second_bytes);
+        const bool rises =
+            (_blsi_u64(less) - 1 < _blsi_u64(more) - 1) | (is_like & (first_bytes < second_bytes));
+        const bool fits = (first_bytes <= sizeof a) & (second_bytes <= sizeof b);
+        const bool is_proved = fits & (is_same | (rises & ((tied & bit) != 0)));
+        open |= is_proved ? 0 : bit;
+    }
+    return open;
 }
 
 #endif
@@ -51,22 +201,70 @@ static uint64_t sum_one_by_one(const struct check_lines *lines, const unsigned c
                                size_t room)
 {
     uint64_t sum = 0;
-    size_t begin = lines->begin;
-    for (size_t k = 0; k < lines->count; begin = lines->ends[k++])
-        sum += check_sum_line(lines->places[k], text + begin, lines->ends[k] - begin,
-                              room - lines->ends[k]);
+    for (size_t k = 0; k < lines->count; k++) {
+        const size_t begin = lines->bounds[k], end = lines->bounds[k + 1];
+        sum += check_sum_line(lines->places[k], text + begin, end - begin, room - end);
+    }
     return sum;
 }
 
 struct check_sum check_sum_lines(const struct check_lines *lines, const unsigned char *text,
                                  size_t room)
 {
-    if (lines->count == 0)
-        return (struct check_sum){0, 0};
-    const size_t bytes = lines->ends[lines->count - 1] - lines->begin;
+    const size_t bytes = lines->bounds[lines->count] - lines->bounds[0];
 #ifdef HAVE_VECTOR_CODE
     if (has_vector_units())
         return (struct check_sum){bytes, sum_by_vectors(lines, text)};
 #endif
     return (struct check_sum){bytes, sum_one_by_one(lines, text, room)};
+}
+
+struct check_items check_line_items(struct check_lines *lines, const struct key_index *items,
+                                    uint64_t previous_key)
+{
+    struct check_items found = {0, 0, 0};
+    size_t k = 0;
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        k = look_by_vectors(lines, items, previous_key, &found);
+#endif
+    for (; k < lines->count; k++) {
+        const struct key_index item = items[k];
+        const struct key_index before = k > 0 ? items[k - 1] : line_item_flagged(0);
+        const uint64_t before_key = k > 0 ? before.key : previous_key;
+        const bool is_tied = item.key == before_key && line_is_exact(item) && line_is_exact(before);
+        found.not_above |= (uint64_t)(item.key <= before_key) << k;
+        found.tied |= (uint64_t)is_tied << k;
+        found.hash += check_bind_pair(item.key, item.index);
+        lines->places[k] = line_offset(item);
+    }
+    return found;
+}
+
+static bool are_same(const unsigned char *a, const unsigned char *b, size_t bytes)
+{
+    const ptrdiff_t left = (ptrdiff_t)bytes;
+    uint64_t difference = 0;
+    for (ptrdiff_t at = 0; at < left; at += 8)
+        difference |= check_first_bytes(a + at, left - at) ^ check_first_bytes(b + at, left - at);
+    return difference == 0;
+}
+
+uint64_t check_lines_open(const struct check_lines *lines, uint64_t which, uint64_t tied,
+                          bool reversed, const unsigned char *text, size_t room)
+{
+    uint64_t open = which & 1;
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        return open | open_by_vectors(lines, which & ~open, tied, reversed, text);
+#endif
+    for (which &= ~open; which != 0; which &= which - 1) {
+        const size_t *const bounds = lines->bounds + __builtin_ctzll(which);
+        const size_t bytes = bounds[1] - bounds[0];
+        const bool is_short = bytes <= CHECK_LINE_BYTES && room - bounds[1] >= CHECK_LINE_SLACK;
+        if (bounds[0] - bounds[-1] != bytes || !is_short ||
+            !are_same(text + bounds[-1], text + bounds[0], bytes))
+            open |= which & -which;
+    }
+    return open;
 }

@@ -1,5 +1,6 @@
-/* check_line.h - the sum of lines that were gathered from a text, as check_sum_text would have
- * found it where they stood: inline for one that is short, by vectors for many.
+/* check_line.h - the proof of lines that were gathered from a text: their sum, as check_sum_text
+ * would have found it where they stood, the sum of their items, and their order. Inline for one
+ * that is short, by vectors for many.
  */
 #ifndef CORE_CHECK_LINE_H
 #define CORE_CHECK_LINE_H
@@ -7,8 +8,11 @@
 #include "core/check_hash.h"
 #include "core/check_kernels.h"
 #include "core/check_sum.h"
+#include "core/line_item.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Lines of no more bytes have parts in three words at most. So many bytes behind them have to be
@@ -53,19 +57,43 @@ static inline uint64_t check_sum_line(uint64_t place, const unsigned char *line,
 #define CHECK_LINES_MAX 64
 struct check_lines {
     size_t count;
-    size_t begin;                     /* of the first one there */
-    size_t ends[CHECK_LINES_MAX];     /* of each; that of one is the begin of the next */
-    uint64_t places[CHECK_LINES_MAX]; /* where they were taken from */
+    size_t bounds[CHECK_LINES_MAX + 1]; /* line k is the bytes from bounds[k] to bounds[k + 1] */
+    uint64_t places[CHECK_LINES_MAX];   /* where they were taken from */
 };
 
+/* No line yet; the first one begins at `begin`. */
+static inline void check_lines_start(struct check_lines *lines, size_t begin)
+{
+    lines->count = 0;
+    lines->bounds[0] = begin;
+}
+
+/* One more, up to `end`. */
 static inline void check_lines_add(struct check_lines *lines, size_t end, uint64_t place)
 {
-    lines->ends[lines->count] = end;
     lines->places[lines->count++] = place;
+    lines->bounds[lines->count] = end;
 }
 
 /* The sum of them in text[0..room), all of which can be read; count is of bytes. */
 struct check_sum check_sum_lines(const struct check_lines *lines, const unsigned char *text,
                                  size_t room);
+
+/* What is seen of as many items (line_item.h) as there are lines. */
+struct check_items {
+    uint64_t hash;      /* the sum of them by check_bind_pair */
+    uint64_t not_above; /* bit k: the key of line k is not greater than the one before it */
+    uint64_t tied;      /* bit k, not of the first: the two keys are equal, and both exact */
+};
+
+/* Looks at them, the last one before which has the key, and notes the places that they have. */
+struct check_items check_line_items(struct check_lines *lines, const struct key_index *items,
+                                    uint64_t previous_key);
+
+/* Of those lines whose bits are set in `which`, of text[0..room), the ones of which it is not seen
+ * at once that they may stand behind the line before them: because they are the same bytes, or, if
+ * tied, go behind it as bytes; `reversed`: before it. The first stays. */
+uint64_t check_lines_open(const struct check_lines *lines, uint64_t which, uint64_t tied,
+                          bool reversed, const unsigned char *text, size_t room);
 
 #endif

@@ -89,7 +89,7 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 /* So much is given in parts however little memory there is: to find that out takes longer. */
 #define PARTS_BYTES_SURE ((size_t)16 << 20)
 
-/* A scratch of so much is kept when all is sorted: to give it back takes longer than it is worth. */
+/* A scratch of so much is kept when all is sorted: to give it back takes time. */
 #define KEPT_BYTES ((size_t)1 << 20)
 
 static void cpu_close(struct engine *engine)

@@ -6,12 +6,16 @@
 
 #include <omp.h>
 
+/* Items that are seen at a time, and then read. */
+#define STEP_COUNT ((size_t)1 << 10)
+
 /* Items whose indices are to be written; a piece is as many of them as surely fit a buffer. */
 struct indices {
     const struct argsort *argsort;
     const void *items;
     size_t count;
     size_t piece_items;
+    struct tap *tap; /* NULL, or it sees them */
 };
 
 static size_t piece_end(const struct indices *indices, size_t first)
@@ -20,46 +24,78 @@ static size_t piece_end(const struct indices *indices, size_t first)
     return first + (left < indices->piece_items ? left : indices->piece_items);
 }
 
-static inline __attribute__((always_inline)) void store_indices(const struct indices *indices,
-                                                                size_t first, size_t end,
-                                                                unsigned char *out, unsigned width)
+/* Stores the indices of items [first, end) at `out`, while those of the next step are fetched;
+ * returns where they end. */
+typedef unsigned char *index_writer(const struct indices *indices, size_t first, size_t end,
+                                    unsigned char *out);
+
+static inline __attribute__((always_inline)) unsigned char *
+store_indices(const struct indices *indices, size_t first, size_t end, unsigned char *out,
+              unsigned width, unsigned item_bytes)
 {
-    const bool swap_bytes = indices->argsort->index_endian == ENDIAN_BIG;
+    struct argsort argsort = *indices->argsort;
+    argsort.item_bytes = item_bytes; /* a constant */
     for (size_t i = first; i < end; i++, out += width) {
-        uint64_t index = argsort_index(indices->argsort, indices->items, i);
-        if (swap_bytes)
+        __builtin_prefetch((const char *)indices->items + (i + STEP_COUNT) * item_bytes);
+        uint64_t index = argsort_index(&argsort, indices->items, i);
+        if (argsort.index_endian == ENDIAN_BIG)
             index = key_bits_swap_bytes(8 * width, index);
         memcpy(out, &index, width);
     }
+    return out;
+}
+
+static unsigned char *store_binary(const struct indices *indices, size_t first, size_t end,
+                                   unsigned char *out)
+{
+    const unsigned pair_bytes = sizeof(struct key_index), packed_bytes = sizeof(uint64_t);
+    const bool is_pair = indices->argsort->item_bytes == pair_bytes;
+    if (indices->argsort->index_type->bytes == 4)
+        return is_pair ? store_indices(indices, first, end, out, 4, pair_bytes)
+                       : store_indices(indices, first, end, out, 4, packed_bytes);
+    return is_pair ? store_indices(indices, first, end, out, 8, pair_bytes)
+                   : store_indices(indices, first, end, out, 8, packed_bytes);
+}
+
+static unsigned char *store_text(const struct indices *indices, size_t first, size_t end,
+                                 unsigned char *out)
+{
+    const struct argsort *const argsort = indices->argsort;
+    for (size_t i = first; i < end; i++) {
+        const uint64_t index = argsort_index(argsort, indices->items, i);
+        out += number_format(argsort->index_type, index, (char *)out);
+        *out++ = '\n';
+    }
+    return out;
+}
+
+/* A step at a time, so that items are still in the cache when they are read again. */
+static size_t make_piece(const struct indices *indices, size_t piece, unsigned char *buffer,
+                         size_t *bytes, index_writer *store)
+{
+    const unsigned item_bytes = indices->argsort->item_bytes;
+    const size_t begin = piece * indices->piece_items, end = piece_end(indices, begin);
+    unsigned char *out = buffer;
+    for (size_t first = begin, next; first < end; first = next) {
+        next = end - first < STEP_COUNT ? end : first + STEP_COUNT;
+        tap_see(indices->tap, (const unsigned char *)indices->items + first * item_bytes,
+                (next - first) * item_bytes);
+        out = store(indices, first, next, out);
+    }
+    *bytes = (size_t)(out - buffer);
+    return end;
 }
 
 static size_t make_binary_piece(const void *context, size_t piece, unsigned char *buffer,
                                 size_t *bytes)
 {
-    const struct indices *const indices = context;
-    const unsigned width = indices->argsort->index_type->bytes;
-    const size_t first = piece * indices->piece_items, end = piece_end(indices, first);
-    if (width == 4)
-        store_indices(indices, first, end, buffer, 4);
-    else
-        store_indices(indices, first, end, buffer, 8);
-    *bytes = (end - first) * width;
-    return end;
+    return make_piece(context, piece, buffer, bytes, store_binary);
 }
 
 static size_t make_text_piece(const void *context, size_t piece, unsigned char *buffer,
                               size_t *bytes)
 {
-    const struct indices *const indices = context;
-    const struct argsort *const argsort = indices->argsort;
-    const size_t first = piece * indices->piece_items, end = piece_end(indices, first);
-    char *out = (char *)buffer;
-    for (size_t i = first; i < end; i++) {
-        out += number_format(argsort->index_type, argsort_index(argsort, indices->items, i), out);
-        *out++ = '\n';
-    }
-    *bytes = (size_t)((unsigned char *)out - buffer);
-    return end;
+    return make_piece(context, piece, buffer, bytes, store_text);
 }
 
 bool indices_write(const struct argsort *argsort, const struct format *format,
@@ -68,14 +104,17 @@ bool indices_write(const struct argsort *argsort, const struct format *format,
 {
     const bool is_text = format == &format_text;
     const size_t index_bytes = is_text ? NUMBER_TEXT_MAX + 1 : argsort->index_type->bytes;
-    const struct indices indices = {argsort, chunk->items, chunk->count,
-                                    SINK_BUFFER_BYTES / index_bytes};
+    struct indices indices = {argsort, chunk->items, chunk->count, SINK_BUFFER_BYTES / index_bytes,
+                              tap};
     const struct piece_maker maker = {
         .context = &indices,
         .pieces = chunk->count / indices.piece_items + (chunk->count % indices.piece_items != 0),
         .threads = (unsigned)omp_get_max_threads(),
         .make = is_text ? make_text_piece : make_binary_piece,
     };
-    tap_see_all(tap, chunk->items, chunk->count * argsort->item_bytes, maker.threads);
+    if (maker.pieces < maker.threads) { /* all threads look, before a few of them make pieces */
+        tap_see_all(tap, chunk->items, chunk->count * argsort->item_bytes, maker.threads);
+        indices.tap = NULL;
+    }
     return piece_writer_run(&maker, sink, error);
 }

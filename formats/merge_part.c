@@ -205,7 +205,7 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
                          unsigned char *buffer, size_t room)
 {
     const struct merge_texts *const texts = part->texts;
-    size_t bytes = gathered->begin;
+    size_t bytes = gathered->bounds[0];
     while (gathered->count < CHECK_LINES_MAX) {
         if (texts->order->unique)
             skip_duplicates(part);
@@ -237,8 +237,7 @@ size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t ro
     if (part->is_block)
         return fill_block(part, buffer, room);
     do {
-        gathered.count = 0;
-        gathered.begin = bytes;
+        check_lines_start(&gathered, bytes);
         bytes = fill_lines(part, &gathered, buffer, room);
         const struct check_sum sum = check_sum_lines(&gathered, buffer, room);
         part->passed.count += sum.count;

@@ -75,7 +75,7 @@ bool sink_write_seen(struct sink *sink, const void *data, size_t bytes, struct t
  * which sink_put hands back with `bytes` filled; threads of the sink's write it behind the
  * caller's back, in order. Several buffers may be lent at a time; order is that of sink_put. What a
  * buffer holds when it is put is what must be in it when it is written: else that is an error. */
-#define SINK_BUFFER_BYTES ((size_t)4 << 20)
+#define SINK_BUFFER_BYTES ((size_t)1 << 20)
 bool sink_lend(struct sink *sink, unsigned char **buffer, struct error *error);
 bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct error *error);
 

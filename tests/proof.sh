@@ -58,6 +58,7 @@ seq "$scale" | shuf --random-source=<(yes) | sed 's/\(.\)$/\1 \1/' >lines.txt
 for i in 1 2 3 4; do seq "$((30000 * i))" -1 "$((30000 * i - 29999))"; done >parts.txt
 head -n 2000 lines.txt lines.txt | grep -v '^==\|^$' >twice.txt
 printf %s "$(cat lines.txt)" >open.txt
+seq "$scale" | sed 'p;s/^/0/p;s/$/.0/' | shuf --random-source=<(yes) >spelled.txt
 seq 1 2 300000 >odd.txt
 seq 2 2 300000 >even.txt
 seq 600000 | shuf --random-source=<(yes) >shuffled.txt
@@ -94,7 +95,7 @@ printf '\377\377\377\377\050\265\057\375' >magic.u32
 ok_says 'numbers that begin as zstd does' "$all" -- gpusort -v --verify magic.u32 -o got
 ok_says 'no number' "$all" -- gpusort -v --verify --type=f64 --format=raw /dev/null -o got
 for arguments in -n -g '-n -r' '-n -s' '-n --parallel=1' '-n --zstd' '-n --header=3' '-k 2n -k 1'; do
-    for file in lines.txt open.txt twice.txt; do
+    for file in lines.txt open.txt twice.txt spelled.txt; do
         # shellcheck disable=SC2086 # several words
         ok_says "lines: $arguments $file" "$all" -- gpusort -v --verify $arguments "$file" -o got
     done
@@ -169,6 +170,10 @@ if [ -x "$flips" ]; then
             caught "lines $order: when they are gathered" buffer $order lines.txt
             caught "lines $order: in the file" file --verify $order lines.txt
         }
+    done
+    for order in -n -g '-n -r' '-k 1,1n' '-k 1,1nr' '-k 1,1n -k 2'; do
+        # shellcheck disable=SC2086 # several words
+        caught "lines $order: equal values, in each other's place" ties $order spelled.txt
     done
 elif [ "$stand_in" = no ]; then
     skip 'bits turned over' "no $flips (make check builds it)"

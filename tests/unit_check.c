@@ -43,6 +43,16 @@ static uint64_t sum_of(const unsigned char *keys, size_t count, unsigned width)
     return sum;
 }
 
+/* Sums up the keys besides, all of them wherever it finds one. */
+static size_t find_disorder(unsigned width, struct key_order order, const void *previous,
+                            const void *keys, size_t count)
+{
+    uint64_t hash = 1;
+    const size_t found = check_find_disorder(width, order, previous, keys, count, &hash);
+    assert_int_equal(hash - 1, check_hash_keys(width, keys, count));
+    return found;
+}
+
 static void test_hash(void **state)
 {
     (void)state;
@@ -63,6 +73,36 @@ static void test_hash(void **state)
     free(keys);
 }
 
+/* The same of pairs, and their order: by key, then by index. */
+static void test_pairs(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    struct key_index pairs[COUNT];
+    const struct key_order order = key_order_identity();
+    uint64_t sum = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        pairs[i] =
+            (struct key_index){.index = i * 3 + 1, .key = i / 7 + 1 + (i > 600 ? 1ull << 63 : 0)};
+        sum += check_mix_pair(pairs[i].key, pairs[i].index);
+        assert_int_equal(check_hash_keys(sizeof pairs[0], pairs, i + 1), sum);
+    }
+    assert_int_equal(find_disorder(sizeof pairs[0], order, NULL, pairs, COUNT), COUNT);
+    for (size_t i = 1; i < COUNT; i++) {
+        const struct key_index kept = pairs[i], before = pairs[i - 1];
+        const struct key_index *const here = &pairs[i];
+        pairs[i].index = before.index - 1; /* out of order, unless the key tells */
+        assert_int_equal(find_disorder(sizeof kept, order, NULL, pairs, COUNT),
+                         before.key < kept.key ? COUNT : i);
+        assert_int_not_equal(check_hash_keys(sizeof kept, pairs, COUNT), sum);
+        pairs[i] = (struct key_index){kept.index, before.key - 1};
+        assert_int_equal(find_disorder(sizeof kept, order, NULL, pairs, COUNT), i);
+        pairs[i] = kept;
+        assert_int_equal(find_disorder(sizeof kept, order, here - 1, here, COUNT - i), COUNT - i);
+        assert_int_equal(find_disorder(sizeof kept, order, here, here - 1, COUNT - i), 0);
+    }
+}
+
 /* An xor would not see these. */
 static void test_pairs_of_equal_keys(void **state)
 {
@@ -70,6 +110,32 @@ static void test_pairs_of_equal_keys(void **state)
     const uint64_t before[] = {7, 7, 9}, lost[] = {8, 8, 9}, twice[] = {9, 9, 9};
     assert_int_not_equal(check_hash_keys(8, before, 3), check_hash_keys(8, lost, 3));
     assert_int_not_equal(check_hash_keys(8, before, 3), check_hash_keys(8, twice, 3));
+}
+
+/* Blocks of a single key, which are not looked at key by key, and one key that is another. */
+static void test_equal_keys(void **state)
+{
+    (void)state;
+    const struct key_order order = key_order_identity();
+    unsigned char *const keys = malloc(KEYS_BYTES);
+    for (unsigned width = 1; width <= 8; width *= 2) {
+        const size_t count = KEYS_BYTES / width;
+        const uint64_t greater = UINT64_MAX, less = 0;
+        memset(keys, 5, KEYS_BYTES);
+        assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
+        assert_int_equal(find_disorder(width, order, &less, keys, count), count);
+        assert_int_equal(find_disorder(width, order, &greater, keys, count), 0);
+        for (size_t i = 0; i < count; i += 1 + i / 3) {
+            memset(keys + i * width, 4, width);
+            assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
+            assert_int_equal(find_disorder(width, order, NULL, keys, count), i > 0 ? i : count);
+            memset(keys + i * width, 6, width);
+            assert_int_equal(find_disorder(width, order, NULL, keys, count),
+                             i + 1 < count ? i + 1 : count);
+            memset(keys + i * width, 5, width);
+        }
+    }
+    free(keys);
 }
 
 static void fill_sorted(unsigned char *keys, size_t count, unsigned width, struct key_order order)
@@ -88,15 +154,14 @@ static void check_order(unsigned width, struct key_order order)
     const size_t count = KEYS_BYTES / width;
     unsigned char *const keys = malloc(KEYS_BYTES);
     fill_sorted(keys, count, width, order);
-    assert_int_equal(check_find_disorder(width, order, NULL, keys, count), count);
+    assert_int_equal(find_disorder(width, order, NULL, keys, count), count);
     for (size_t i = 1; i < count; i += 1 + i / 5) {
         const uint64_t kept = load(keys, i, width), least = key_order_decode(order, 8 * width, 0);
         const uint64_t before = key_order_encode(order, 8 * width, load(keys, i - 1, width));
         memcpy(keys + i * width, &least, width);
-        assert_int_equal(check_find_disorder(width, order, NULL, keys, count),
-                         before > 0 ? i : count);
+        assert_int_equal(find_disorder(width, order, NULL, keys, count), before > 0 ? i : count);
         assert_int_equal(
-            check_find_disorder(width, order, keys + (i - 1) * width, keys + i * width, count - i),
+            find_disorder(width, order, keys + (i - 1) * width, keys + i * width, count - i),
             before > 0 ? 0 : count - i);
         memcpy(keys + i * width, &kept, width);
     }
@@ -181,10 +246,12 @@ static void test_gathered_lines(void **state)
     for (size_t i = 0; i < bytes_most; i++)
         text[i] = (unsigned char)draw();
     for (unsigned round = 0; round < 500; round++) {
-        struct check_lines lines = {.begin = draw() % 100};
-        const size_t count = draw() % (CHECK_LINES_MAX + 1), most = round % 5 == 0 ? 300 : 30;
+        struct check_lines lines;
+        const size_t count = draw() % (CHECK_LINES_MAX + 1), begin_of_all = draw() % 100;
+        const size_t most = round % 5 == 0 ? 300 : round % 5 == 1 ? 30 : 25;
         uint64_t sum = 0;
-        size_t end = lines.begin;
+        size_t end = begin_of_all;
+        check_lines_start(&lines, begin_of_all);
         for (size_t k = 0; k < count; k++) {
             const size_t begin = end;
             const uint64_t place = draw() >> (draw() % 2 ? 1 : 40);
@@ -196,11 +263,86 @@ static void test_gathered_lines(void **state)
         unsigned char *const exact = malloc(end);
         memcpy(exact, text, end);
         const struct check_sum found = check_sum_lines(&lines, exact, end);
-        assert_int_equal(found.count, end - lines.begin);
+        assert_int_equal(found.count, end - begin_of_all);
         assert_int_equal(found.hash, sum);
         free(exact);
     }
     free(text);
+}
+
+/* Keys that rise, stay and fall, of any number of lines. */
+static void test_line_items(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 500; round++) {
+        struct key_index items[CHECK_LINES_MAX];
+        struct check_lines lines;
+        uint64_t hash = 0, not_above = 0, tied = 0, key = draw() >> round % 64;
+        const uint64_t first_key = key;
+        lines.count = draw() % (CHECK_LINES_MAX + 1);
+        for (size_t k = 0; k < lines.count; k++) {
+            const uint64_t before = key;
+            key += draw() % 3 - (draw() % 8 == 0 ? 2 : 0) + (draw() % 50 == 0 ? 1ull << 63 : 0);
+            items[k] = (struct key_index){draw() >> 1, key};
+            const bool are_exact = k > 0 && ((items[k].index | items[k - 1].index) & 1) == 0;
+            not_above |= (uint64_t)(key <= before) << k;
+            tied |= (uint64_t)(key == before && are_exact) << k;
+            hash += check_bind_pair(key, items[k].index);
+        }
+        const struct check_items found = check_line_items(&lines, items, first_key);
+        assert_int_equal(found.hash, hash);
+        assert_int_equal(found.not_above, not_above);
+        assert_int_equal(found.tied, tied);
+        for (size_t k = 0; k < lines.count; k++)
+            assert_int_equal(lines.places[k], items[k].index >> 1);
+    }
+}
+
+/* Whether line k may stand behind the one before it: below 0, as memcmp(3) has it; 0: the same. */
+static int compare_with_previous(const struct check_lines *lines, size_t k,
+                                 const unsigned char *text)
+{
+    const size_t begin = lines->bounds[k - 1], middle = lines->bounds[k];
+    const size_t a = middle - begin - 1, b = lines->bounds[k + 1] - middle - 1;
+    const int found = memcmp(text + begin, text + middle, a < b ? a : b);
+    return found != 0 ? found : a < b ? -1 : a > b;
+}
+
+/* Lines like the one before them, but for their length or a byte, which may be 0. None may be
+ * passed over that is out of order; those of few bytes that are the same have to be. */
+static void test_open_lines(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 1000; round++) {
+        enum { MOST = 80 };
+        const bool reversed = round % 2 == 1;
+        struct check_lines lines;
+        unsigned char text[CHECK_LINES_MAX * MOST + CHECK_LINE_SLACK];
+        const uint64_t which = round % 3 ? UINT64_MAX : draw(), tied = round % 5 ? draw() : 0;
+        uint64_t disordered = 1, same_and_short = 0;
+        size_t end = 0, length = draw() % MOST + 1;
+        memset(text, round % 4 == 0 ? 0 : 200, sizeof text);
+        check_lines_start(&lines, 0);
+        for (size_t k = 0; k < CHECK_LINES_MAX; k++) {
+            const size_t begin = end;
+            if (draw() % 4 == 0)
+                length = draw() % (draw() % 2 ? MOST : CHECK_LINE_BYTES) + 1;
+            end = begin + length;
+            if (draw() % 3 == 0)
+                text[begin + draw() % length] = (unsigned char)(draw() % 3 * 100);
+            text[end - 1] = '\n';
+            check_lines_add(&lines, end, 0);
+            const int found = k > 0 ? compare_with_previous(&lines, k, text) : 1;
+            const bool rises = found != 0 && (found < 0) != reversed && (tied >> k & 1) != 0;
+            disordered |= (uint64_t)(found != 0 && !rises) << k;
+            same_and_short |= (uint64_t)(found == 0 && length <= CHECK_LINE_BYTES) << k;
+        }
+        const uint64_t open =
+            check_lines_open(&lines, which, tied, reversed, text, end + CHECK_LINE_SLACK);
+        assert_int_equal(open & ~which, 0);
+        assert_int_equal(open & disordered, which & disordered);
+        assert_int_equal(open & same_and_short & ~(uint64_t)1, 0);
+    }
 }
 
 static void test_indices(void **state)
@@ -227,9 +369,11 @@ static void test_indices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hash),    cmocka_unit_test(test_pairs_of_equal_keys),
-        cmocka_unit_test(test_order),   cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_text),    cmocka_unit_test(test_gathered_lines),
+        cmocka_unit_test(test_hash),       cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_equal_keys), cmocka_unit_test(test_pairs_of_equal_keys),
+        cmocka_unit_test(test_order),      cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_text),       cmocka_unit_test(test_gathered_lines),
+        cmocka_unit_test(test_line_items), cmocka_unit_test(test_open_lines),
         cmocka_unit_test(test_indices),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

@@ -10,6 +10,7 @@
  */
 #include "core/argsort.h"
 #include "core/check.h"
+#include "core/line_item.h"
 #include "cpu/radix_blocks.h"
 #include "cpu/radix_stream.h"
 #include "formats/lines.h"
@@ -169,7 +170,31 @@ WRAP(bool, output_file_store, (struct output_file * output, const char *name, st
     return ok;
 }
 
-/* "text": lines that were read; "gather": lines that are to be written. */
+/* Two lines of equal keys that stand behind one another and are not the same. */
+static bool are_tied(const struct lines *lines, struct key_index a, struct key_index b)
+{
+    const char *const text = lines_whole_text(lines);
+    const char *const x = text + line_offset(a), *const y = text + line_offset(b);
+    const size_t length = strcspn(x, "\n") + 1;
+    return a.key == b.key && memcmp(x, y, length) != 0;
+}
+
+static void exchange_ties(const struct lines *lines, struct key_index *items, size_t count)
+{
+    size_t i = count / 2;
+    if (count == 0 || !is_turn("ties"))
+        return;
+    while (i + 1 < count && !are_tied(lines, items[i], items[i + 1]))
+        i++;
+    if (i + 1 == count)
+        return;
+    const struct key_index kept = items[i];
+    items[i] = items[i + 1];
+    items[i + 1] = kept;
+}
+
+/* "text": lines that were read; "gather": lines that are to be written; "ties": two of these that
+ * only the last resort tells apart, each in the other's place. */
 WRAP(bool, lines_index, (struct lines * lines, struct error *error))
 {
     flip("text", lines_whole_text(lines), lines_bytes(lines));
@@ -181,5 +206,6 @@ WRAP(bool, lines_write,
       struct lines_written *written, struct error *error))
 {
     flip("gather", lines_whole_text(lines), lines_bytes(lines));
+    exchange_ties(lines, (struct key_index *)items, count);
     return __real_lines_write(lines, items, count, sink, written, error);
 }
