@@ -79,13 +79,13 @@ static void test_frames_go_by_the_content_alone(void **state)
 static void test_lent_buffers_become_frames(void **state)
 {
     (void)state;
-    const size_t bytes = 2 * FRAME + 12345;
+    const size_t bytes = 2 * FRAME + 12345, most = SINK_BUFFER_BYTES - 123456;
     unsigned char *data = make_bytes(bytes);
     struct error error = {0};
     struct sink *sink = open_packed("out", 2);
     for (size_t done = 0, piece; done < bytes; done += piece) {
         unsigned char *buffer;
-        piece = bytes - done < 1234567 ? bytes - done : 1234567;
+        piece = bytes - done < most ? bytes - done : most;
         assert_true(sink_lend(sink, &buffer, &error));
         memcpy(buffer, data + done, piece);
         assert_true(sink_put(sink, buffer, piece, &error));
