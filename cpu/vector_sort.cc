@@ -200,6 +200,7 @@ VECTOR_CODE static void sort_below(struct vector_run<typename Lanes::item> *run,
     below.room += run->count;
     below.is_in_room = false;
     below.highest = bound - 1;
+    below.levels--;
     sort_run<Lanes>(below, finish);
 }
 

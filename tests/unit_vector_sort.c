@@ -7,6 +7,7 @@
 #include "cpu/radix_sort.h"
 #include "cpu/vector_sort.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -300,12 +301,75 @@ static void sorts_by_teams(void **state)
     free_arrays(&a);
 }
 
+/* A look at many keys takes the 8 in the middle of each eighth: here half of all that are seen are
+ * the greatest ones that are left, so that a cut by their median takes no more away; those that are
+ * left move up. */
+static void fill_misleading_upwards(uint64_t *keys, size_t count)
+{
+    const size_t rows = 8, row = 8;
+    size_t *const left = malloc(count * sizeof *left);
+    uint64_t greatest = UINT64_MAX;
+    assert_non_null(left);
+    for (size_t i = 0; i < count; i++)
+        left[i] = i;
+    while (count > 2200) {
+        const size_t stretch = count / rows, begin = (stretch - row) / 2;
+        size_t kept = rows / 2 * stretch + begin;
+        for (size_t r = rows / 2; r < rows; r++) {
+            const size_t seen = r * stretch + begin, end = r + 1 < rows ? seen + stretch : count;
+            for (size_t i = seen; i < seen + row; i++)
+                keys[left[i]] = greatest--;
+            memmove(left + kept, left + seen + row, (end - seen - row) * sizeof *left);
+            kept += end - seen - row;
+        }
+        count = kept;
+    }
+    for (size_t i = 0; i < count; i++)
+        keys[left[i]] = i * 2654435761u % 1000003;
+    free(left);
+}
+
+#define STACK_BYTES ((size_t)256 << 10)
+#define STACK_COUNT ((size_t)60000)
+
+/* In a thread, whose stack is small. */
+static void *sort_misleading(void *memory)
+{
+    uint64_t *const keys = memory, *const room = keys + STACK_COUNT;
+    const struct key_order order = key_order_identity();
+    vector_sort(8, keys, room, STACK_COUNT, keys, order, order);
+    return NULL;
+}
+
+static void takes_little_stack(void **state)
+{
+    (void)state;
+    if (!has_vector_units())
+        skip();
+    uint64_t *const keys = malloc(2 * STACK_COUNT * sizeof *keys);
+    uint64_t *const expected = malloc(STACK_COUNT * sizeof *expected);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    assert_true(keys && expected);
+    fill_misleading_upwards(keys, STACK_COUNT);
+    memcpy(expected, keys, STACK_COUNT * sizeof *expected);
+    qsort(expected, STACK_COUNT, sizeof *expected, compare_u64);
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, STACK_BYTES), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, sort_misleading, keys), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_memory_equal(keys, expected, STACK_COUNT * sizeof *expected);
+    pthread_attr_destroy(&attributes);
+    free(expected);
+    free(keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts_keys_of_4_bytes), cmocka_unit_test(sorts_keys_of_8_bytes),
         cmocka_unit_test(sorts_items),           cmocka_unit_test(cuts),
-        cmocka_unit_test(sorts_by_teams),
+        cmocka_unit_test(sorts_by_teams),        cmocka_unit_test(takes_little_stack),
     };
     return cmocka_run_group_tests_name("vector sort", tests, NULL, NULL);
 }
