@@ -8,8 +8,8 @@
  * they fill, so that no item is ever moved to make room.
  *
  * Keys that are more than a few chunks go another way, if they suit it (radix_stream.h): the first
- * chunk of the array is lent again and again, and partitioned each time; then it is the ring that
- * the sorted keys are given in.
+ * chunk of the array is lent again and again, and partitioned each time, by those who read it, if
+ * they can; then it is the ring that the sorted keys are given in.
  *
  * Where only the first of many items are wanted, the array holds those that may be among them
  * (top_select.h): the reader fills the room behind them, and `take` keeps of it what belongs there.

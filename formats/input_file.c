@@ -15,6 +15,12 @@
 /* Less is read straight from a pipe. */
 #define OWN_PIPE_BYTES_MIN ((size_t)128 << 10)
 
+static bool cut_off(const struct input_file *input, uint64_t end, struct error *error)
+{
+    return error_set(error, "%s: the file was cut off while it was read, at %" PRIu64 " bytes",
+                     input->name, end);
+}
+
 /* The files of /sys have less than they claim, and keep to it. */
 bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error)
 {
@@ -22,8 +28,7 @@ bool input_file_check_whole(const struct input_file *input, uint64_t end, struct
     if (!input->is_sized || input->is_run || end >= input->bytes ||
         fstat(input->file, &status) != 0 || (uint64_t)status.st_size >= input->bytes)
         return true;
-    return error_set(error, "%s: the file was cut off while it was read, at %" PRIu64 " bytes",
-                     input->name, end);
+    return cut_off(input, end, error);
 }
 
 /* Opens our own pipe, if there is none yet; else the input is read straight from now on. */
@@ -100,6 +105,8 @@ static bool read_file_shared(struct input_file *input, void *data, size_t bytes,
     errno = cause;
     if (*got < share && cause != 0)
         return error_set_errno(error, "%s", input->name);
+    if (*got < share && tap && tap->taker) /* which may have what is behind the end, too */
+        return cut_off(input, input->offset, error);
     if (lseek(input->file, (off_t)input->offset, SEEK_SET) < 0)
         return error_set_errno(error, "%s", input->name);
     return true;
