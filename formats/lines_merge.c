@@ -22,7 +22,7 @@
 /* Text and items that are merged at a time by a thread: with a second array of items they fit its
  * caches, and the text fits the sink's buffer even if parts are very uneven; what does not fit is
  * written by one thread while the others wait. */
-#define PART_BYTES ((size_t)1280 << 10)
+#define PART_BYTES ((size_t)512 << 10)
 
 /* With many inputs a part has at least so much of each, so that cutting them does not take longer
  * than merging them. */

@@ -9,9 +9,9 @@
  *
  * What is loaded sits in the key field, as the key is the same in all of a run; it is put back at
  * the end. Where pivots from samples cut badly, the middle of the range of keys is the pivot: that
- * halves the range, so what was loaded once takes at most 64 cuts more, and no input makes it
- * quadratic. Large runs, and the large parts of one, are shared out as tasks; few lines are for
- * lines_few.h.
+ * halves the range, so what was loaded once takes at most 64 cuts more. And where a row was loaded
+ * more often than halves explain, whole rows are compared. So no input makes it quadratic. Large
+ * runs, and the large parts of one, are shared out as tasks; few lines are for lines_few.h.
  */
 #include "formats/lines.h"
 #include "formats/lines_few.h"
@@ -30,6 +30,10 @@
 
 /* So many words of a row are loaded one by one; then rows are also compared with one of them. */
 #define ROUNDS_BY_WORDS 4u
+
+/* A row is loaded so many times more than it takes if lines are halved each time; then whole rows
+ * are compared: few lines may share very much, and of many each choice may be a bad one. */
+#define ROUNDS_MORE 16u
 
 /* The index of a line that is left out, as an equal one came before it. */
 #define INDEX_LEFT_OUT UINT64_MAX
@@ -82,6 +86,26 @@ static void sort_by_insertion(const struct lines *lines, const struct slice *sli
         }
         items[place] = item;
     }
+}
+
+struct comparison {
+    const struct lines *lines;
+    const struct slice *slice;
+};
+
+static int compare_in_slice(const void *a, const void *b, void *context)
+{
+    const struct comparison *const comparison = context;
+    const struct key_index *const x = a, *const y = b;
+    const int order = compare_items(comparison->lines, comparison->slice, *x, *y);
+    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Sorts items that are loaded, however many. */
+static void sort_by_comparison(const struct lines *lines, const struct slice *slice)
+{
+    struct comparison comparison = {lines, slice};
+    qsort_r(slice->items, slice->count, sizeof *slice->items, compare_in_slice, &comparison);
 }
 
 /* Marks the lines of the slice, which is sorted, that have the keys of one before. */
@@ -248,6 +272,11 @@ static void refine_few(const struct lines *lines, const struct slice *slice)
     }
 }
 
+static bool is_deep(const struct slice *slice)
+{
+    return slice->rounds > ROUNDS_MORE + 2 * (64 - (unsigned)__builtin_clzll(slice->count));
+}
+
 /* Goes on with the largest part and leaves the others to recursion, which so is at most
  * logarithmically deep. */
 static void refine_slice(const struct lines *lines, struct slice slice)
@@ -263,8 +292,11 @@ static void refine_slice(const struct lines *lines, struct slice slice)
             }
             load_slice(lines, &slice);
         }
-        if (slice.count <= SMALL_COUNT) {
-            sort_by_insertion(lines, &slice);
+        if (slice.count <= SMALL_COUNT || is_deep(&slice)) {
+            if (slice.count <= SMALL_COUNT)
+                sort_by_insertion(lines, &slice);
+            else
+                sort_by_comparison(lines, &slice);
             if (lines->order->unique)
                 leave_out_repeated(lines, &slice);
             return;

@@ -11,7 +11,8 @@
  * they share with it the later, of those behind it the sooner. A line goes on behind what it shares
  * with the chosen one, so no byte is compared twice but for the choice; and if that is near the
  * middle, lines that are not told apart are half as many each time, however much they share. This
- * is multikey quicksort by whole prefixes: of n lines it takes time by their bytes and n log n.
+ * is multikey quicksort by whole prefixes: of n lines whose rows are found at once it takes time by
+ * their bytes and n log n. lines_refine.c sees to lines for which the choice is no good.
  */
 #include "formats/lines_words.h"
 

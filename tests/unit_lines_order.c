@@ -642,6 +642,25 @@ static void ladders_are_in_order(void **state)
     check_orders(options, 3, add_ladder, 1, 40000);
 }
 
+/* So much that all share is not gone through step by step: whole lines are compared then. */
+static void add_giant(struct text *text, uint64_t *seed)
+{
+    static const char *const rests[] = {"", "b", "\xff", " a", " b", "\x01", "1"};
+    static char steps[100000];
+    const char *const rest = rests[random_below(seed, COUNT_OF(rests))];
+    memset(steps, '1', sizeof steps);
+    text_add(text, steps, sizeof steps - (random_below(seed, 4) == 0));
+    text_add(text, rest, strlen(rest));
+}
+
+static void few_lines_that_share_much_are_in_order(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"-k1",       "-k1r", "-u -k1", "-k1,1",
+                                          "-s -k1,1r", "-n",   "-nu"};
+    check_orders(options, COUNT_OF(options), add_giant, 1, 60);
+}
+
 /* One of a few values, after zeros and before bytes that are no part of it, which end around the
  * bytes that lines of equal value are put in order by at a time. */
 static void add_spelled(struct text *text, uint64_t *seed)
@@ -753,6 +772,7 @@ int main(void)
         cmocka_unit_test(long_numbers_are_exact),
         cmocka_unit_test(lines_that_begin_alike_are_in_order),
         cmocka_unit_test(ladders_are_in_order),
+        cmocka_unit_test(few_lines_that_share_much_are_in_order),
         cmocka_unit_test(lines_of_equal_value_go_by_bytes),
         cmocka_unit_test(very_long_lines_are_in_order),
     };
