@@ -82,6 +82,16 @@ __device__ __forceinline__ unsigned block_count_collisions(const struct radix_co
     return static_cast<unsigned>(all);
 }
 
+/* How many neighbours are equal, for the whole block; the last is counted as its own. */
+__device__ __forceinline__ unsigned block_count_repeats(const struct radix_code_row &row)
+{
+    int all = -1;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        all += __syncthreads_count(row.keys[i] == row.keys[i + 1]);
+    return static_cast<unsigned>(all);
+}
+
 /* The digits that are not the same in all keys, a bit each, for the whole block. */
 __device__ __forceinline__ unsigned block_find_live(const struct radix_code_row &row)
 {
@@ -132,19 +142,17 @@ __device__ __forceinline__ uint64_t thread_find_path(const uint64_t *keys)
     }
 }
 
-/* plan->collisions, and the code, that of a prefix or of a path. Where there are more keys than the
- * sample can tell of, it is asked about codes without their last bits. Of no keys nothing is known.
- */
+/* Finds plan->collisions, and the code, that of a prefix or of a path. Where there are more keys
+ * than the sample can tell of, it is asked about codes without their last bits. Returns how many
+ * keys of the sample have been there before. Of no keys nothing is known. */
 template <typename K>
-__device__ __forceinline__ void block_find_code(const K *__restrict__ items, size_t count,
-                                                const struct key_order &encoding,
-                                                struct radix_digit_plan *plan)
+__device__ __forceinline__ unsigned
+block_find_code(const K *__restrict__ items, size_t count, const struct key_order &encoding,
+                struct radix_code_shared &shared, struct radix_digit_plan *plan)
 {
-    struct radix_code_shared &shared =
-        *reinterpret_cast<struct radix_code_shared *>(block_dynamic_shared());
     struct radix_code_row row;
     if (count == 0)
-        return;
+        return 0;
     block_sort_sample(items, count, encoding, shared, row);
     const unsigned most = radix_collisions_most(count), coarser = radix_code_coarser(count);
     const unsigned last = thread_last_digit(block_find_live(row));
@@ -159,8 +167,9 @@ __device__ __forceinline__ void block_find_code(const K *__restrict__ items, siz
     }
     if (threadIdx.x == 0)
         plan->code = {0, 0, 0};
+    const unsigned repeats = block_count_repeats(row);
     if (is_prefix)
-        return;
+        return repeats;
     if (threadIdx.x == 0)
         shared.path = thread_find_path(shared.keys);
     __syncthreads();
@@ -169,6 +178,7 @@ __device__ __forceinline__ void block_find_code(const K *__restrict__ items, siz
         row, [=](uint64_t key) { return thread_path_code(key, path) >> coarser; });
     if (threadIdx.x == 0 && collisions <= most)
         plan->code = {path, 0, 1};
+    return repeats;
 }
 
 /* The same by a kernel of one block. */
@@ -178,7 +188,8 @@ __global__ void __launch_bounds__(RADIX_CODE_THREADS)
                       struct key_order encoding, struct radix_digit_plan *plan)
 {
     thread_wait_for_grid();
-    block_find_code(items, whole->keys[0], encoding, plan);
+    block_find_code(items, whole->keys[0], encoding,
+                    *reinterpret_cast<struct radix_code_shared *>(block_dynamic_shared()), plan);
 }
 
 #endif
