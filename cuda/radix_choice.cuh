@@ -21,11 +21,12 @@ enum radix_learner { RADIX_FINDS_CODE, RADIX_FINDS_ROUGHNESS, RADIX_LEARNS, RADI
 /* totals->advice: what they have found. */
 enum {
     RADIX_CODE_IS_KNOWN = 1,
-    RADIX_FEW_DIGITS_DO = 2, /* the code tells nearly all keys apart, or half of the digits */
-    RADIX_REPEATS = 4,       /* some values come often */
-    RADIX_FEW_VALUES = 8,    /* and most keys share them */
-    RADIX_ROUGHNESS_IS_KNOWN = 16,
-    RADIX_IS_ROUGH = 32
+    RADIX_FEW_DIGITS_DO = 2,  /* half of the digits, or a code, tell nearly all keys apart */
+    RADIX_MOST_DIGITS_DO = 4, /* RADIX_REPEATS_DIGITS of them do */
+    RADIX_REPEATS = 8,        /* some values come often */
+    RADIX_FEW_VALUES = 16,    /* and most keys share them */
+    RADIX_ROUGHNESS_IS_KNOWN = 32,
+    RADIX_IS_ROUGH = 64
 };
 
 /* The advice, once `known` is. */
@@ -130,7 +131,7 @@ __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, 
  * binned twice, and so are those of keys of 8 bytes, but for those of so few values that these have
  * buckets of their own. The tree has grown. */
 template <typename K>
-__device__ __forceinline__ bool block_repeats(const struct radix_tree &tree, size_t count,
+__device__ __forceinline__ bool block_repeats(const struct radix_tree &tree,
                                               struct radix_totals *totals)
 {
     if constexpr (sizeof(K) == sizeof(uint32_t))
@@ -140,8 +141,8 @@ __device__ __forceinline__ bool block_repeats(const struct radix_tree &tree, siz
     const unsigned advice = thread_ask_advice(totals, RADIX_CODE_IS_KNOWN);
     if (RADIX_HAS_VALUES<K>)
         return (advice & RADIX_REPEATS) != 0;
-    return (advice & (RADIX_REPEATS | RADIX_FEW_VALUES)) == RADIX_REPEATS &&
-           (count >= RADIX_REPEATS_COUNT || (advice & RADIX_FEW_DIGITS_DO) != 0);
+    constexpr unsigned wanted = RADIX_REPEATS | RADIX_MOST_DIGITS_DO;
+    return (advice & (wanted | RADIX_FEW_VALUES)) == wanted;
 }
 
 /* Leaves the keys to another way, and nothing to do for the kernels that follow. */
@@ -153,17 +154,17 @@ thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, uns
     totals->other_way = way;
 }
 
-/* True if half of the digits, or a code, tell nearly all keys apart, as radix_code.cuh has found.
- */
-__device__ __forceinline__ bool thread_few_digits_do(const struct radix_digit_plan *plan,
-                                                     size_t count)
+/* True if so many digits, of all there are, tell nearly all keys apart, or a code does. */
+__device__ __forceinline__ bool thread_digits_do(const struct radix_digit_plan *plan, size_t count,
+                                                 unsigned digits)
 {
     return plan->code.is_path != 0 ||
-           plan->collisions[RADIX_DIGITS_MOST - RADIX_CODE_DIGITS] <= radix_collisions_most(count);
+           plan->collisions[RADIX_DIGITS_MOST - digits] <= radix_collisions_most(count);
 }
 
 /* Leaves keys to their digits of which the sample has told nothing: more than half of them, of
- * several values, are in one bucket; those of 8 bytes only if few digits do. One block. */
+ * several values, are in one bucket; those of 8 bytes only if they are not too many, and few digits
+ * do. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
     radix_doubt_kernel(const K *source, struct radix_segments *whole,
@@ -176,7 +177,10 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     __shared__ unsigned crowd; /* the bucket */
     __shared__ bits crowd_key; /* one of its keys */
     const size_t count = whole->keys[0];
-    if (count == 0 || (!RADIX_HAS_VALUES<K> && (totals->advice & RADIX_FEW_DIGITS_DO) == 0))
+    if (count == 0)
+        return;
+    if (!RADIX_HAS_VALUES<K> &&
+        (count > RADIX_DEEP_COUNT || (totals->advice & RADIX_FEW_DIGITS_DO) == 0))
         return;
     if (threadIdx.x == 0)
         crowd = RADIX_WAYS;

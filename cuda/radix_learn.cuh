@@ -214,8 +214,10 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
         const unsigned repeats = block_find_code(items, count, encoding, shared.code, digits);
         advice = RADIX_CODE_IS_KNOWN | (repeats >= RADIX_REPEATS_LEAST ? RADIX_REPEATS : 0) |
                  (repeats >= RADIX_REPEATS_MOST ? RADIX_FEW_VALUES : 0);
-        if (threadIdx.x == 0 && thread_few_digits_do(digits, count))
-            advice |= RADIX_FEW_DIGITS_DO;
+        if (threadIdx.x == 0)
+            advice |=
+                (thread_digits_do(digits, count, RADIX_CODE_DIGITS) ? RADIX_FEW_DIGITS_DO : 0) |
+                (thread_digits_do(digits, count, RADIX_REPEATS_DIGITS) ? RADIX_MOST_DIGITS_DO : 0);
     } else if (block_is_rough(items, count, encoding, shared.rough)) {
         advice |= RADIX_IS_ROUGH;
     }
@@ -271,7 +273,7 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     };
     const bool is_grown =
         block_grow_tree(tree, values, sample, wish.sample_bits, lookup, is_enough);
-    if (CHOOSES && (!is_grown || block_repeats<K>(tree, count, totals))) {
+    if (CHOOSES && (!is_grown || block_repeats<K>(tree, totals))) {
         if (threadIdx.x == 0)
             thread_leave_keys(segments, totals, RADIX_NOTE_DIGITS);
         return;

@@ -205,12 +205,13 @@ constexpr unsigned RADIX_DIGIT_COUNT_THREADS = 1024;
 constexpr unsigned RADIX_DIGIT_COUNT_BLOCKS = 2;
 
 /* The choice of a code (radix_code.cuh): threads that sort a sample, 8 keys each; how many keys may
- * have one code in the mean, where the sample shows it, and how many of its neighbours at the most.
- */
+ * have one code in the mean, where the sample shows it, and how many of its neighbours at the most;
+ * bits by which the sample is asked about a coarser code where values come often. */
 constexpr unsigned RADIX_CODE_THREADS = 1024;
 constexpr unsigned RADIX_CODE_SAMPLE_BITS = 13;
 constexpr unsigned RADIX_CODE_MEAN = 4;
 constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
+constexpr unsigned RADIX_REPEATS_COARSER = 6;
 
 /* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
  * at first; up to how many threads find keys in disorder if these are mended run by run; and the
@@ -249,7 +250,7 @@ __host__ __device__ constexpr unsigned radix_deep_levels(size_t item_bytes)
 }
 constexpr unsigned RADIX_REPEATS_LEAST = 12;
 constexpr unsigned RADIX_REPEATS_MOST = 5 << (RADIX_CODE_SAMPLE_BITS - 3);
-constexpr size_t RADIX_REPEATS_COUNT = (size_t)1 << 28;
+constexpr unsigned RADIX_REPEATS_DIGITS = 6;
 constexpr unsigned RADIX_REPEATS_NODES = 32;
 
 /* From so many keys on radix looks whether they are in order already. It costs two short kernels,
