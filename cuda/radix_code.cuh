@@ -95,13 +95,12 @@ __device__ __forceinline__ unsigned long long warp_combine(unsigned long long va
     return value;
 }
 
-/* Adds up what the threads have found, for the whole block. Begins and ends with a barrier. */
+/* Adds up what the threads have found, for the whole block. Ends with a barrier. */
 __device__ __forceinline__ void block_add_facts(const struct radix_code_facts &own,
                                                 struct radix_code_facts &facts)
 {
     const auto add = [](unsigned long long a, unsigned long long b) { return a + b; };
     const auto unite = [](unsigned long long a, unsigned long long b) { return a | b; };
-    __syncthreads();
     if (threadIdx.x == 0)
         facts = {};
     __syncthreads();
@@ -118,8 +117,24 @@ __device__ __forceinline__ void block_add_facts(const struct radix_code_facts &o
     __syncthreads();
 }
 
-/* What is found of neighbours, where `coarser` bits more are left out. The last key has none. */
-__device__ __forceinline__ void block_find_facts(const struct radix_code_row &row, unsigned coarser,
+/* Bits that a code is to have less when the sample is asked whether neighbours share it. */
+struct radix_code_coarser {
+    unsigned unique;   /* if both have been seen once, as far as the thread knows */
+    unsigned repeated; /* if one has been there before: it comes often, and makes a long run */
+};
+
+/* Those for the key i of the row and the next one. */
+__device__ __forceinline__ unsigned thread_coarser(const struct radix_code_coarser &coarser,
+                                                   const struct radix_code_row &row, unsigned i)
+{
+    const bool is_repeated = (i > 0 && row.keys[i - 1] == row.keys[i]) ||
+                             (i + 2 <= KEYS_PER_THREAD && row.keys[i + 1] == row.keys[i + 2]);
+    return is_repeated ? coarser.repeated : coarser.unique;
+}
+
+/* What is found of neighbours. The last key has none. */
+__device__ __forceinline__ void block_find_facts(const struct radix_code_row &row,
+                                                 const struct radix_code_coarser &coarser,
                                                  struct radix_code_facts &facts)
 {
     struct radix_code_facts own = {};
@@ -127,11 +142,12 @@ __device__ __forceinline__ void block_find_facts(const struct radix_code_row &ro
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
         const uint64_t varied = row.keys[i] ^ row.keys[i + 1];
         const bool is_last = i + 1 == KEYS_PER_THREAD && threadIdx.x + 1 == RADIX_CODE_THREADS;
+        const unsigned left_out = thread_coarser(coarser, row, i);
         own.varied |= varied;
         own.repeats += varied == 0 && !is_last ? 1 : 0;
 #pragma unroll
         for (unsigned digit = 0; digit < RADIX_DIGITS_MOST; digit++)
-            if (varied != 0 && varied >> min(digit * RADIX_DIGIT_BITS + coarser, 63u) == 0)
+            if (varied != 0 && varied >> min(digit * RADIX_DIGIT_BITS + left_out, 63u) == 0)
                 own.collisions[digit / 4] += 1ull << digit % 4 * 16;
     }
     block_add_facts(own, facts);
@@ -140,13 +156,15 @@ __device__ __forceinline__ void block_find_facts(const struct radix_code_row &ro
 /* How many neighbours differ that have one code of that path, for the whole block. Codes that keep
  * all bits behind the path's have none to leave out. */
 __device__ __forceinline__ unsigned block_count_collisions(const struct radix_code_row &row,
-                                                           uint64_t path, unsigned coarser)
+                                                           uint64_t path,
+                                                           const struct radix_code_coarser &coarser)
 {
     int all = 0;
 #pragma unroll
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
         const uint64_t key = row.keys[i], next = row.keys[i + 1];
-        const unsigned left_out = thread_path_is_exact(key, path) ? 0 : coarser;
+        const unsigned left_out =
+            thread_path_is_exact(key, path) ? 0 : thread_coarser(coarser, row, i);
         all += __syncthreads_count(key != next && thread_path_code(key, path) >> left_out ==
                                                       thread_path_code(next, path) >> left_out);
     }
@@ -211,14 +229,13 @@ block_find_code(const K *__restrict__ items, size_t count, const struct key_orde
     if (count == 0)
         return 0;
     block_sort_sample(items, count, encoding, shared, row);
-    unsigned coarser = radix_code_coarser(count);
+    /* Of fewer keys than the sample has, each may be there several times. */
+    const unsigned unique = radix_code_left_out(count);
+    const struct radix_code_coarser coarser = {
+        unique, count < RADIX_CODE_SAMPLE ? unique : max(unique, RADIX_REPEATS_COARSER)};
     block_find_facts(row, coarser, shared.facts);
-    const unsigned most = radix_collisions_most(count),
-                   repeats = static_cast<unsigned>(shared.facts.repeats);
-    if (repeats >= RADIX_REPEATS_LEAST && coarser < RADIX_REPEATS_COARSER) {
-        coarser = RADIX_REPEATS_COARSER;
-        block_find_facts(row, coarser, shared.facts);
-    }
+    const unsigned most = radix_collisions_most(count);
+    const unsigned repeats = static_cast<unsigned>(shared.facts.repeats);
     const unsigned last = thread_last_digit(thread_live_digits(shared.facts.varied));
     const bool is_prefix = last == 0 || thread_collisions(shared.facts, last) <= most;
     if (threadIdx.x == 0) {

@@ -79,7 +79,7 @@ __device__ __forceinline__ unsigned radix_collisions_most(size_t count)
 }
 
 /* Bits that the sample's codes are to have less, so that one collision is what that mean makes. */
-__device__ __forceinline__ unsigned radix_code_coarser(size_t count)
+__device__ __forceinline__ unsigned radix_code_left_out(size_t count)
 {
     unsigned bits = 0;
     while (count >> bits > size_t{RADIX_CODE_MEAN} << (2 * RADIX_CODE_SAMPLE_BITS - 1))
