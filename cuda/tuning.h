@@ -83,7 +83,7 @@ constexpr unsigned DIRECT_MERGE_WINDOW_SIXTEENTHS = 20;
 /* ---- radix ----
  *
  * Measured on an H200 (132 multiprocessors, 227 KiB of shared memory and 65,536 registers each);
- * docs/performance.md has what else was tried. */
+ * docs/performance_log.md has what else was tried. */
 
 /* Buckets that a partition makes, as bits: 2^18 buckets after two, of 3,900 keys each at 1e9. The
  * kernels have a thread for each. */
