@@ -11,20 +11,31 @@
 #define CUDA_COUNTING_FILL_CUH
 
 #include "cuda/block_scan.cuh"
+#include "cuda/cuda_sort.h"
+#include "cuda/launch.cuh"
 
+#include <algorithm>
 #include <stddef.h>
+#include <stdint.h>
+#include <type_traits>
 
 typedef unsigned long long value_count;
 
 template <typename K>
-constexpr unsigned VALUES = 1u << 8 * sizeof(K);
+constexpr unsigned VALUES = 1u << 8 * sizeof(K); /* of 1 and 2 bytes */
+template <typename K>
+constexpr unsigned RUNS = RADIX_FEW_MOST;
+template <>
+constexpr unsigned RUNS<uint8_t> = VALUES<uint8_t>;
+template <>
+constexpr unsigned RUNS<uint16_t> = VALUES<uint16_t>;
 
-/* Of values that occur, in order. */
+/* Of values that occur, in order; none: nothing is to be written. */
 template <typename K>
 struct counting_runs {
     unsigned count;
-    value_count starts[VALUES<K> + 1]; /* ascending; behind the last one, ALL_KEYS */
-    K keys[VALUES<K>];                 /* as they are stored */
+    value_count starts[RUNS<K> + 1]; /* ascending; behind the last one, ALL_KEYS */
+    K keys[RUNS<K>];                 /* as they are stored */
 };
 constexpr value_count ALL_KEYS = ~value_count{0};
 
@@ -71,6 +82,14 @@ __device__ __forceinline__ struct fill_run<K> warp_find_run(const struct countin
     return {from, runs->keys[from], runs->starts[from + 1]};
 }
 
+/* That lane's key. All lanes of the warp call it. */
+template <typename K>
+__device__ __forceinline__ K warp_key_of(K key, int lane)
+{
+    typedef std::conditional_t<sizeof(K) <= sizeof(unsigned), unsigned, unsigned long long> word;
+    return static_cast<K>(__shfl_sync(ALL_LANES, static_cast<word>(key), lane));
+}
+
 /* Puts the runs that begin within the row from `first` on where they do, and makes the last one the
  * warp's. */
 template <typename K>
@@ -92,8 +111,7 @@ __device__ __forceinline__ void warp_put_runs(const struct counting_runs<K> *run
         put = static_cast<unsigned>(__popc(__ballot_sync(ALL_LANES, is_put)));
         run.number += put;
         if (put > 0)
-            run.key = static_cast<K>(
-                __shfl_sync(ALL_LANES, static_cast<unsigned>(run.key), static_cast<int>(put - 1)));
+            run.key = warp_key_of(run.key, static_cast<int>(put - 1));
         run.next = __shfl_sync(ALL_LANES, start, static_cast<int>(put % THREADS_PER_WARP));
     } while (put == THREADS_PER_WARP);
 }
@@ -117,9 +135,8 @@ __device__ __forceinline__ union key_word<K> warp_make_word(const struct countin
     K key = first_key;
     if (begins != 0)
         key = row.words[thread_lane()].keys[31 - __clz(static_cast<int>(begins))];
-    const unsigned known =
-        __shfl_sync(ALL_LANES, static_cast<unsigned>(key), 31 - __clz(static_cast<int>(before)));
-    key = before ? static_cast<K>(known) : first_key;
+    const K known = warp_key_of(key, 31 - __clz(static_cast<int>(before)));
+    key = before ? known : first_key;
 #pragma unroll
     for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++) {
         key = begins & 1u << i ? word.keys[i] : key;
@@ -140,7 +157,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     const size_t own = static_cast<size_t>(rows_of_warp) * FILL_ROW<K>;
     const size_t begin = (static_cast<size_t>(blockIdx.x) * FILL_WARPS + warp) * own;
     const size_t end = min(begin + own, count);
-    if (begin >= count)
+    if (begin >= count || runs->count == 0)
         return;
     struct fill_run<K> run = warp_find_run(runs, begin);
     for (size_t first = begin; first < end; first += FILL_ROW<K>) {
@@ -161,6 +178,22 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
                 if (index + i < end)
                     target[index + i] = word.keys[i];
     }
+}
+
+/* runs -> items, by as many warps as keep the device busy. */
+template <typename K>
+static bool counting_start_fill(const struct cuda_sort &sort, const struct launch_site &site,
+                                const struct counting_runs<K> *runs, struct error *error)
+{
+    const size_t rows = launch_blocks(sort.count, FILL_ROW<K>);
+    const size_t warps = static_cast<size_t>(site.multiprocessors) * COUNTING_FILL_WARPS;
+    const size_t rows_of_warp =
+        std::clamp<size_t>(launch_blocks(rows, warps), 1, COUNTING_FILL_ROWS);
+    return launch_kernel(launch_at(site, "counting_fill_kernel",
+                                   launch_blocks(rows, rows_of_warp * FILL_WARPS),
+                                   THREADS_PER_BLOCK),
+                         error, counting_fill_kernel<K>, runs, static_cast<K *>(sort.items),
+                         sort.count, static_cast<unsigned>(rows_of_warp));
 }
 
 #endif

@@ -10,6 +10,7 @@
  * follows has to do neither with order nor with gaps.
  */
 #include "cuda/counting_fill.cuh"
+#include "cuda/counting_load.cuh"
 #include "cuda/cuda_sort.h"
 #include "cuda/dynamic_shared.cuh"
 #include "cuda/launch.cuh"
@@ -154,35 +155,6 @@ __device__ __forceinline__ void warp_count_crowd(const struct block_counters<K, 
     }
 }
 
-/* What a thread has on its way: words, and how many keys each has. */
-template <typename K>
-struct counting_load {
-    union key_word<K> words[counting_words(sizeof(K))];
-    unsigned counts[counting_words(sizeof(K))];
-};
-
-/* Reads the thread's word of the block's share at `first` on, and of others `step` keys behind. */
-template <typename K>
-__device__ __forceinline__ struct counting_load<K> thread_load_words(const K *source, size_t count,
-                                                                     size_t first, size_t step) {
-    struct counting_load<K> own;
-#pragma unroll
-    for (unsigned row = 0; row < counting_words(sizeof(K)); row++) {
-        const size_t index = first + row * step + threadIdx.x * KEYS_OF_WORD<K>;
-        const size_t left = index < count ? count - index : 0;
-        union key_word<K> &word = own.words[row];
-        own.counts[row] = left < KEYS_OF_WORD<K> ? static_cast<unsigned>(left) : KEYS_OF_WORD<K>;
-        if (left >= KEYS_OF_WORD<K>) {
-            word.word = *reinterpret_cast<const uint4 *>(source + index);
-        } else {
-#pragma unroll
-            for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
-                word.keys[i] = i < left ? source[index + i] : K{0};
-        }
-    }
-    return own;
-}
-
 /* Adds what the block has counted. */
 template <typename K, unsigned PARTS>
 __device__ __forceinline__ void block_give_counts(const struct block_counters<K, PARTS> &counters,
@@ -325,23 +297,13 @@ static bool counting_start(const struct cuda_sort &sort, size_t shared_most, str
         !cuda_check(cudaMemsetAsync(work, 0, COUNTING_CLEARED_BYTES<K>, sort.stream), sort.device,
                     "cudaMemsetAsync", error))
         return false;
-    const size_t rows = launch_blocks(sort.count, FILL_ROW<K>);
-    const size_t warps = static_cast<size_t>(site.multiprocessors) * COUNTING_FILL_WARPS;
-    const size_t rows_of_warp =
-        std::clamp<size_t>(launch_blocks(rows, warps), 1, COUNTING_FILL_ROWS);
     const struct launch scan =
         launch_at(site, "counting_scan_kernel", VALUES<K> / SCAN_THREADS<K>, SCAN_THREADS<K>);
-    const struct launch fill =
-        launch_at(site, "counting_fill_kernel", launch_blocks(rows, rows_of_warp * FILL_WARPS),
-                  THREADS_PER_BLOCK);
     const bool fits = COUNT_WORDS<K> * sizeof(unsigned) <= std::min(shared_most, shared_bytes);
     return (fits ? counting_start_count<K, 1>(sort, site, &work->counts, error)
                  : counting_start_count<K, sizeof(K)>(sort, site, &work->counts, error)) &&
            launch_kernel(scan, error, counting_scan_kernel<K>, work, sort.order) &&
-           launch_kernel(fill, error, counting_fill_kernel<K>,
-                         static_cast<const struct counting_runs<K> *>(&work->runs),
-                         static_cast<K *>(sort.items), sort.count,
-                         static_cast<unsigned>(rows_of_warp));
+           counting_start_fill<K>(sort, site, &work->runs, error);
 }
 
 bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct error *error)

@@ -6,6 +6,7 @@
  *                                 no fall: an empty segment, as items are sorted
  *                                 indices below keys of 4 bytes: the same, and a note for digits
  *                                 no rise: the same, and items are turned round
+ *                                 few values: the same, and a note that they are to be counted
  *
  * With an empty segment all kernels that follow find nothing to do and end at once: so nothing
  * waits for the host, and nothing is read or written but the items.
@@ -17,10 +18,13 @@
  *
  * Order is that of whole keys, so equal keys may stand as they like, and turning round needs no
  * care for them. Stored bits stay as they are: what encode and decode would do cancels.
+ *
+ * One block more meanwhile looks at a sample for few values (radix_few.cuh).
  */
 #ifndef CUDA_RADIX_ORDERED_CUH
 #define CUDA_RADIX_ORDERED_CUH
 
+#include "cuda/radix_few.cuh"
 #include "cuda/radix_levels.cuh"
 
 /* What was seen of pairs of keys, as bits. */
@@ -32,6 +36,13 @@ constexpr unsigned RADIX_NO_INDEX = 4; /* the low half behind is smaller, or is 
 /* One thread of radix_whole_kernel for the answer of each block. */
 constexpr unsigned RADIX_ORDER_THREADS = RADIX_SEGMENTS;
 constexpr unsigned RADIX_ORDER_ANSWERS = RADIX_SEGMENTS;
+
+/* Who looks at the keys, and for what. */
+struct radix_look {
+    unsigned *answers; /* of each block; behind them, not 0: there are few values */
+    unsigned blocks;   /* up to RADIX_ORDER_ANSWERS; none: nobody looks */
+    bool is_for_few;   /* a block more looks for few values */
+};
 
 /* Pairs that a thread compares between two barriers: 32 bytes on their way. */
 template <typename K>
@@ -115,22 +126,30 @@ __device__ __forceinline__ unsigned block_seen(unsigned seen)
     return (rises ? RADIX_RISES : 0) | (falls ? RADIX_FALLS : 0) | (no_index ? RADIX_NO_INDEX : 0);
 }
 
-/* answers[block]: what the block saw, of all neighbours in its share unless that is disorder. Up to
- * RADIX_ORDER_ANSWERS blocks. */
+/* look.answers: what each block saw, of all neighbours in its share unless that is disorder. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_ORDER_THREADS, RADIX_ORDER_BLOCKS)
     radix_order_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
-                       unsigned *answers)
+                       struct radix_look look)
 {
     thread_wait_for_grid();
-    const struct radix_share share = block_share(radix_order_pieces<K>(count));
+    if constexpr (RADIX_HAS_FEW<K>) {
+        __shared__ struct few_sample<K> sample;
+        if (blockIdx.x == look.blocks) {
+            const bool has_few = block_has_few<RADIX_ORDER_THREADS>(items, count, sample);
+            if (threadIdx.x == 0)
+                look.answers[blockIdx.x] = has_few;
+            return;
+        }
+    }
+    const struct radix_share share = block_share(radix_order_pieces<K>(count), look.blocks);
     unsigned seen = block_seen(thread_compare_sample(items, count, encoding));
     unsigned piece = share.begin;
     while (piece < share.end && !__syncthreads_or((seen & RADIX_DISORDER) == RADIX_DISORDER))
         seen |= thread_compare_piece(items, count, piece++, encoding);
     seen = block_seen(seen);
     if (threadIdx.x == 0)
-        answers[blockIdx.x] = seen;
+        look.answers[blockIdx.x] = seen;
 }
 
 /* Swaps the keys with their mirror images. All blocks share it. */
@@ -162,27 +181,35 @@ __device__ __forceinline__ void block_turn_round(K *items, size_t count)
 }
 
 /* Makes the whole array one segment, or an empty one if it is in order, for which it may have to be
- * turned round, or if it has the choice of another way, and takes that; and clears the totals. With
- * no answers, nobody has looked. Any number of blocks. */
+ * turned round, or if it goes another way, which the note says then: that of few values, or if it
+ * has the choice that of indices; and clears the totals. Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_ORDER_THREADS)
-    radix_whole_kernel(K *items, size_t count, const unsigned *answers, unsigned answer_count,
-                       bool has_choice, struct radix_segments *whole, struct radix_totals *totals)
+    radix_whole_kernel(K *items, size_t count, struct radix_look look, bool has_choice,
+                       struct radix_segments *whole, struct radix_totals *totals,
+                       struct sort_note *note)
 {
     thread_wait_for_grid();
     __shared__ unsigned warp_sums[THREADS_PER_WARP];
-    const unsigned own = threadIdx.x < answer_count ? answers[threadIdx.x] : 0;
+    const unsigned own = threadIdx.x < look.blocks ? look.answers[threadIdx.x] : 0;
+    const bool has_few = look.is_for_few && look.answers[look.blocks] != 0;
     const unsigned unseen = has_choice ? 0 : RADIX_NO_INDEX;
     const unsigned all =
-        block_seen(answer_count > 0 ? own | unseen : RADIX_DISORDER | RADIX_NO_INDEX);
+        block_seen(look.blocks > 0 ? own | unseen : RADIX_DISORDER | RADIX_NO_INDEX);
     const unsigned seen = all & RADIX_DISORDER;
     if (blockIdx.x == 0) {
-        const bool is_segment = threadIdx.x == 0 && all == (RADIX_DISORDER | RADIX_NO_INDEX);
+        const unsigned long long other_way = seen != RADIX_DISORDER ? 0
+                                             : has_few              ? RADIX_NOTE_FEW
+                                             : all == seen          ? RADIX_NOTE_INDICES
+                                                                    : 0;
+        const bool is_segment = threadIdx.x == 0 && seen == RADIX_DISORDER && other_way == 0;
         block_set_segments<K>(whole, 0, is_segment ? count : 0, warp_sums);
         if (threadIdx.x == 0) {
             *totals = {};
             totals->count = whole->keys[0];
-            totals->other_way = all == RADIX_DISORDER ? RADIX_NOTE_INDICES : 0;
+            totals->other_way = other_way;
+            if (other_way != 0) /* also where no kernel behind this one does it */
+                note->count = other_way;
         }
     }
     if (seen == RADIX_FALLS)

@@ -98,11 +98,12 @@ struct radix_share {
     unsigned end;
 };
 
-__device__ __forceinline__ struct radix_share block_share(unsigned count)
+__device__ __forceinline__ struct radix_share block_share(unsigned count,
+                                                          unsigned blocks = gridDim.x)
 {
     const uint64_t total = count;
-    const struct radix_share share = {static_cast<unsigned>(total * blockIdx.x / gridDim.x),
-                                      static_cast<unsigned>(total * (blockIdx.x + 1) / gridDim.x)};
+    const struct radix_share share = {static_cast<unsigned>(total * blockIdx.x / blocks),
+                                      static_cast<unsigned>(total * (blockIdx.x + 1) / blocks)};
     return share;
 }
 

@@ -6,6 +6,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/radix_dense.cuh"
 #include "cuda/radix_digit_sort.h"
+#include "cuda/radix_few_sort.h"
 #include "cuda/radix_ordered.cuh"
 
 #include <algorithm>
@@ -82,11 +83,11 @@ static size_t radix_open_most(size_t count)
 template <typename K>
 struct radix_workspace {
     struct radix_totals *totals;
-    unsigned *answers; /* of the blocks that look whether all is in order */
+    unsigned *answers; /* of the blocks that look at the keys first */
     struct radix_segments *whole;
     struct radix_open *open;
     void *digits;              /* for the sort digit by digit: what it keeps, and then in place of
-                                  all that follows */
+                                  all that follows; also for the tables of few values */
     radix_count *first_counts; /* of the first of two partitions */
     radix_count *counts;
     struct radix_model<K> *models;
@@ -127,7 +128,7 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     struct radix_workspace<K> work = {
     };
     work.totals = workspace_take<struct radix_totals>(memory, &used, 1);
-    work.answers = workspace_take<unsigned>(memory, &used, RADIX_ORDER_ANSWERS);
+    work.answers = workspace_take<unsigned>(memory, &used, RADIX_ORDER_ANSWERS + 1);
     work.whole = workspace_take<struct radix_segments>(memory, &used, 1);
     work.open = workspace_take<struct radix_open>(memory, &used, ranges);
     const size_t digits_first = used;
@@ -135,6 +136,8 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     const size_t digits_end =
         digits_first +
         (radix_may_be_digits(count, sizeof(K)) ? radix_digit_bytes(count, sizeof(K)) : 0);
+    const size_t few_end =
+        digits_first + (count >= RADIX_FEW_LEAST ? radix_few_bytes(sizeof(K)) : 0);
     work.first_counts = workspace_take<radix_count>(memory, &used, RADIX_WAYS);
     work.counts = workspace_take<radix_count>(memory, &used, buckets);
     work.models = workspace_take<struct radix_model<K>>(memory, &used, plan.segments);
@@ -145,7 +148,7 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     if (RADIX_HAS_VALUES<K>)
         work.left_packs = workspace_take<struct radix_pack>(memory, &used, packs);
     work.ranges = workspace_take<struct radix_range<K>>(memory, &used, ranges);
-    work.bytes = std::max(used, digits_end);
+    work.bytes = std::max({used, digits_end, few_end});
     return work;
 }
 

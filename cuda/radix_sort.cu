@@ -12,9 +12,10 @@
  * and are not one value stay open, and their number is noted; the host starts one more round for
  * all of them together: the same partition and tiles, each bucket with a model of its own.
  *
- * Where models are of little use (radix_choice.cuh), the first one is not even made: all kernels
- * end at once, the note says so, and the host starts the sort digit by digit (radix_digits.cuh). If
- * that refuses the keys, the note says so as well, and they are sorted by models after all.
+ * Few values are counted (radix_few.cuh). Where models are of little use (radix_choice.cuh), the
+ * first one is not even made: all kernels end at once, the note says so, and the host starts the
+ * sort digit by digit (radix_digits.cuh). If that refuses the keys, the note says so as well, and
+ * they are sorted by models after all.
  *
  * 64-bit keys cross the memory 8 times: read to count, read and written to part, twice; read and
  * written to sort tiles. A least-digit-first radix sort by 8 bits crosses it 17 times.
@@ -27,6 +28,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/radix_dense.cuh"
 #include "cuda/radix_digit_sort.h"
+#include "cuda/radix_few_sort.h"
 #include "cuda/radix_items.cuh"
 #include "cuda/radix_learn.cuh"
 #include "cuda/radix_ordered.cuh"
@@ -219,28 +221,38 @@ static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run
            launch_can_be_early(radix_scan_kernel<K>, sort.device, &run->site.is_early, error);
 }
 
+/* What is not known of the keys yet. */
+struct radix_doubts {
+    bool may_be_ordered;
+    bool may_be_few; /* their values */
+};
+
 /* Makes the whole array one segment, or an empty one if no key is out of place, or it is left to
- * digits: looked at, if it may be in order, where that is small beside the sort. */
+ * digits or to be counted: looked at where that is small beside the sort. */
 static_assert(RADIX_ORDER_LEAST >= RADIX_DIGIT_LEAST, "what is looked at may be left to digits");
+static_assert(RADIX_FEW_LEAST >= RADIX_ORDER_LEAST, "one kernel looks");
 template <typename K>
-static bool radix_start_whole(const struct radix_run<K> &run, bool may_be_ordered,
+static bool radix_start_whole(const struct radix_run<K> &run, const struct radix_doubts &doubts,
                               struct error *error)
 {
     const size_t count = run.sort.count;
     K *const items = static_cast<K *>(run.sort.items);
     const size_t pieces = std::min<size_t>(radix_order_pieces<K>(count), RADIX_ORDER_ANSWERS);
-    const size_t lookers = may_be_ordered && count >= RADIX_ORDER_LEAST
+    const size_t lookers = doubts.may_be_ordered && count >= RADIX_ORDER_LEAST
                                ? launch_resident(run.site, RADIX_ORDER_BLOCKS, pieces)
                                : 0;
-    return launch_kernel(launch_at(run.site, "radix_order_kernel", lookers, RADIX_ORDER_THREADS),
+    const bool is_for_few =
+        RADIX_HAS_FEW<K> && doubts.may_be_few && lookers > 0 && count >= RADIX_FEW_LEAST;
+    const struct radix_look look = {run.work.answers, static_cast<unsigned>(lookers), is_for_few};
+    return launch_kernel(launch_at(run.site, "radix_order_kernel", lookers + (is_for_few ? 1 : 0),
+                                   RADIX_ORDER_THREADS),
                          error, radix_order_kernel<K>, static_cast<const K *>(items), count,
-                         run.sort.order, run.work.answers) &&
+                         run.sort.order, look) &&
            launch_kernel(launch_at(run.site, "radix_whole_kernel", std::max<size_t>(lookers, 1),
                                    RADIX_ORDER_THREADS),
-                         error, radix_whole_kernel<K>, items, count,
-                         static_cast<const unsigned *>(run.work.answers),
-                         static_cast<unsigned>(lookers), !radix_wants_digits(count, sizeof(K)),
-                         run.work.whole, run.work.totals);
+                         error, radix_whole_kernel<K>, items, count, look,
+                         !radix_wants_digits(count, sizeof(K)), run.work.whole, run.work.totals,
+                         run.sort.note);
 }
 
 /* Sorts digit by digit, unless the whole is an empty segment. If it has been chosen, the code has
@@ -290,10 +302,10 @@ static bool radix_start_learned(const struct radix_run<K> &run, bool chooses, st
 }
 
 template <typename K>
-static bool radix_start(const struct cuda_sort &sort, struct error *error)
+static bool radix_start(const struct cuda_sort &sort, bool may_be_few, struct error *error)
 {
     struct radix_run<K> run;
-    if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, true, error))
+    if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, {true, may_be_few}, error))
         return false;
     if (radix_wants_digits(sort.count, sizeof(K)))
         return radix_start_digits(run, RADIX_DIGITS_OF_CODE, false, error);
@@ -308,7 +320,13 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
                                      : note == RADIX_NOTE_AGAIN ? RADIX_DIGITS_AGAIN
                                                                 : RADIX_DIGITS_OF_CODE;
     struct radix_run<K> run;
-    if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, false, error))
+    if (note == RADIX_NOTE_MANY)
+        return radix_start<K>(sort, false, error);
+    if (!radix_prepare(sort, &run, error))
+        return false;
+    if (note == RADIX_NOTE_FEW)
+        return radix_few_sort(&sort, run.work.digits, error);
+    if (!radix_start_whole(run, {false, false}, error))
         return false;
     return note == RADIX_NOTE_REFUSED ? radix_start_learned(run, false, error)
                                       : radix_start_digits(run, way, true, error);
@@ -319,7 +337,7 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
 template <typename K>
 static bool radix_start_round(const struct cuda_sort &sort, size_t count, struct error *error)
 {
-    if (count >= RADIX_NOTE_AGAIN)
+    if (count >= RADIX_NOTE_LEAST)
         return radix_start_other<K>(sort, count, error);
     struct radix_run<K> run;
     if (!radix_prepare(sort, &run, error))
@@ -361,11 +379,11 @@ bool radix_sort(const struct cuda_sort *sort, struct error *error)
     case 2:
         return counting_sort(sort, SIZE_MAX, error);
     case 4:
-        return radix_start<uint32_t>(*sort, error);
+        return radix_start<uint32_t>(*sort, true, error);
     case 8:
-        return radix_start<uint64_t>(*sort, error);
+        return radix_start<uint64_t>(*sort, true, error);
     case 16:
-        return radix_start<key_u128>(*sort, error);
+        return radix_start<key_u128>(*sort, true, error);
     default:
         return error_set(error, "device %u: no path sorts items of %u bytes", sort->device,
                          sort->item_bytes);

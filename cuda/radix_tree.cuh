@@ -11,6 +11,7 @@
 #include "cuda/radix_levels.cuh"
 #include "cuda/radix_range.cuh"
 #include "cuda/radix_values.cuh"
+#include "cuda/thread_scramble.cuh"
 
 /* What is asked of a segment's model. */
 struct radix_wish {
@@ -38,16 +39,6 @@ __device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size
                                                           : wanted < RADIX_WAYS ? wanted
                                                                                 : RADIX_WAYS - 1)};
     return wish;
-}
-
-/* Scrambles the bits of i (the finaliser of MurmurHash3, by A. Appleby). */
-__device__ __forceinline__ uint64_t thread_scramble(uint64_t i)
-{
-    i ^= i >> 33;
-    i *= 0xff51afd7ed558ccdu;
-    i ^= i >> 33;
-    i *= 0xc4ceb9fe1a85ec53u;
-    return i ^ i >> 33;
 }
 
 constexpr unsigned LEARN_THREADS = RADIX_ROOT_CELLS;

@@ -260,6 +260,25 @@ constexpr size_t RADIX_ORDER_LEAST = (size_t)1 << 20;
 constexpr unsigned RADIX_ORDER_SAMPLE = 128;
 constexpr unsigned RADIX_ORDER_BLOCKS = 4;
 
+/* Keys of 4 and 8 bytes of few values are counted (radix_few.cuh): from so many keys on, as the
+ * host has to start that, which takes as long as sorting a million. A sample of 2^13 tells, with a
+ * table of its own: it may have so many values, and so many of them once for each that it has
+ * twice. Keys that are all different, however few among all, it has once. Then a block has a table
+ * of so many slots, and half as many values at the most: 64 KiB for keys of 4 bytes, and 96 for 8,
+ * so that 2 blocks have room on a multiprocessor. A value is looked for in so many slots from its
+ * own on. */
+constexpr size_t RADIX_FEW_LEAST = (size_t)1 << 21;
+constexpr unsigned RADIX_FEW_SAMPLE_BITS = 13;
+constexpr unsigned RADIX_FEW_SAMPLE_SLOTS = 2048;
+constexpr unsigned RADIX_FEW_SAMPLE_MOST = 1536;
+constexpr unsigned RADIX_FEW_ONCE = 4;
+constexpr unsigned RADIX_FEW_SLOTS = 8192;
+constexpr unsigned RADIX_FEW_MOST = RADIX_FEW_SLOTS / 2;
+constexpr unsigned RADIX_FEW_PROBES = 128;
+constexpr unsigned RADIX_FEW_THREADS = 1024;
+constexpr unsigned RADIX_FEW_BLOCKS = 2; /* a multiprocessor */
+constexpr unsigned RADIX_FEW_RUN_THREADS = 1024;
+
 /* Up to so many keys segmented-merge is faster: it needs fewer launches. */
 constexpr size_t RADIX_COUNT_LEAST = 4096;
 

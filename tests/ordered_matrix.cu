@@ -96,11 +96,11 @@ static bool start_kernels(const struct device_memory &memory, size_t blocks, boo
     K *const items = static_cast<K *>(memory.sort.items);
     const struct launch order = {"radix_order_kernel", blocks, RADIX_ORDER_THREADS, 0, NULL};
     const struct launch whole = {"radix_whole_kernel", blocks, RADIX_ORDER_THREADS, 0, NULL};
+    const struct radix_look look = {memory.answers, static_cast<unsigned>(blocks), false};
     return launch_kernel(order, error, radix_order_kernel<K>, static_cast<const K *>(items),
-                         memory.sort.count, memory.sort.order, memory.answers) &&
-           launch_kernel(whole, error, radix_whole_kernel<K>, items, memory.sort.count,
-                         static_cast<const unsigned *>(memory.answers),
-                         static_cast<unsigned>(blocks), has_choice, memory.whole, memory.totals);
+                         memory.sort.count, memory.sort.order, look) &&
+           launch_kernel(whole, error, radix_whole_kernel<K>, items, memory.sort.count, look,
+                         has_choice, memory.whole, memory.totals, memory.sort.note);
 }
 
 /* Items in order are sorted after the kernels and the segment is empty; others are as they were,

@@ -34,6 +34,7 @@ path_largest() {
 matrix_largest() {
     case $1 in
     ordered_matrix | digits_matrix) full_or_small 1048577 0 ;; # whole sorts take a while
+    few_matrix) full_or_small 2097153 20000 ;; # radix counts few values from 2^21 keys on
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
     top_matrix) full_or_small 20011 8193 ;;
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
@@ -125,8 +126,10 @@ add_gpu_tests() {
     add_test digits_matrix "$build/tests/digits_matrix"
     add_test mending_matrix "$build/tests/mending_matrix"
     add_test counting_matrix "$build/tests/counting_matrix"
+    add_test few_matrix "$build/tests/few_matrix"
     add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
+    add_sanitizer_test memcheck few "$build/tests/few_matrix" 40000
     add_sanitizer_test memcheck digits "$build/tests/digits_matrix" 0
     add_sanitizer_test racecheck digits "$build/tests/digits_matrix" 0
     add_sanitizer_test memcheck mending "$build/tests/mending_matrix"

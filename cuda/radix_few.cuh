@@ -1,0 +1,341 @@
+/* radix_few.cuh - keys of 4 and 8 bytes that have few values are counted and written anew, as those
+ * of 1 and 2 bytes always are (counting_keys.cu).
+ *
+ *   items --a block of radix_order_kernel: a sample--> whether there are few values
+ *         --radix_few_count_kernel, a table in each block--> table of all: a value, how often
+ *         --radix_few_runs_kernel--> runs: a key, and where it starts
+ *         --counting_fill.cuh--> items
+ *
+ * The tables are hash tables: a value is where its bits say, or in a slot close behind. They take
+ * values as these come, so the sample decides no more than whether it is worth while. Where one of
+ * them has no room there are more values than it told; as nothing has been moved by then, the keys
+ * are sorted as if nobody had counted.
+ *
+ * Source of the estimate: A. Chao, "Nonparametric Estimation of the Number of Classes in a
+ * Population", Scandinavian Journal of Statistics 1984.
+ */
+#ifndef CUDA_RADIX_FEW_CUH
+#define CUDA_RADIX_FEW_CUH
+
+#include "cuda/counting_load.cuh"
+#include "cuda/dynamic_shared.cuh"
+#include "cuda/radix_few_sort.h"
+#include "cuda/radix_levels.cuh"
+#include "cuda/thread_scramble.cuh"
+
+template <typename K>
+constexpr bool RADIX_HAS_FEW = sizeof(K) == sizeof(uint32_t) || sizeof(K) == sizeof(uint64_t);
+
+/* ---- a table ---- */
+
+/* What atomic operations take. */
+template <typename K>
+using few_word = std::conditional_t<sizeof(K) == sizeof(unsigned), unsigned, unsigned long long>;
+
+/* What is in a slot without a value; no table has room for this key. All its bytes are the same,
+ * and it is no number that one would write. */
+constexpr int FEW_NONE_BYTE = 0xa5;
+template <typename K>
+constexpr K FEW_NONE = static_cast<K>(0xa5a5a5a5a5a5a5a5u);
+
+/* The slot where a key belongs, of a power of two. */
+template <unsigned SLOTS, typename K>
+__device__ __forceinline__ unsigned thread_few_slot(K key)
+{
+    uint32_t bits = static_cast<uint32_t>(key);
+    if constexpr (sizeof(K) == sizeof(uint64_t))
+        bits ^= static_cast<uint32_t>(key >> 32) * 0x85ebca6bu;
+    return bits * 0x9e3779b1u / (UINT32_MAX / SLOTS + 1);
+}
+
+/* The key's slot, which it gets now if it has none; SLOTS if there is no room for one more value
+ * than `most`, or not where it belongs. `values`: how many there are. Any threads at once. */
+template <unsigned SLOTS, typename K>
+__device__ __forceinline__ unsigned thread_claim_slot(K *keys, unsigned *values, unsigned most,
+                                                      K key)
+{
+    unsigned slot = thread_few_slot<SLOTS>(key);
+    for (unsigned probe = 0; probe < RADIX_FEW_PROBES && key != FEW_NONE<K>; probe++) {
+        K seen = *static_cast<const volatile K *>(keys + slot);
+        if (seen == FEW_NONE<K>) {
+            seen = static_cast<K>(atomicCAS(reinterpret_cast<few_word<K> *>(keys + slot),
+                                            few_word<K>{FEW_NONE<K>}, few_word<K>{key}));
+            if (seen == FEW_NONE<K>)
+                return atomicAdd(values, 1u) < most ? slot : SLOTS;
+        }
+        if (seen == key)
+            return slot;
+        slot = (slot + 1) % SLOTS;
+    }
+    return SLOTS;
+}
+
+/* A block's. */
+template <typename K, unsigned SLOTS>
+struct few_table {
+    K keys[SLOTS];
+    unsigned counts[SLOTS];
+    unsigned values;
+    unsigned is_full; /* not 0: there are more values */
+};
+
+/* Ends with a barrier. */
+template <unsigned THREADS, typename K, unsigned SLOTS>
+__device__ __forceinline__ void block_clear_table(struct few_table<K, SLOTS> &table)
+{
+    for (unsigned slot = threadIdx.x; slot < SLOTS; slot += THREADS) {
+        table.keys[slot] = FEW_NONE<K>;
+        table.counts[slot] = 0;
+    }
+    if (threadIdx.x == 0)
+        table.values = table.is_full = 0;
+    __syncthreads();
+}
+
+/* Counts a key whose slot is not known; false if the table is full. */
+template <typename K, unsigned SLOTS>
+__device__ __forceinline__ bool thread_count_new(struct few_table<K, SLOTS> &table, unsigned most,
+                                                 K key)
+{
+    const unsigned slot = thread_claim_slot<SLOTS>(table.keys, &table.values, most, key);
+    if (slot < SLOTS)
+        atomicAdd(&table.counts[slot], 1u);
+    return slot < SLOTS;
+}
+
+/* ---- the sample ---- */
+
+/* Of the order kernel's block. */
+template <typename K>
+struct few_sample {
+    struct few_table<K, RADIX_FEW_SAMPLE_SLOTS> table;
+    unsigned once, twice; /* values that it has so often */
+};
+
+/* Keys that a thread has on their way. */
+constexpr unsigned FEW_SAMPLE_ROWS = 4;
+
+/* One key of each stride. */
+template <typename K>
+__device__ __forceinline__ K thread_few_sample(const K *items, size_t count, unsigned number)
+{
+    const size_t stride = count >> RADIX_FEW_SAMPLE_BITS;
+    return items[number * stride + ((thread_scramble(~number) >> 32) * stride >> 32)];
+}
+
+/* Counts the sample; false, for the whole block, if it has too many values. */
+template <unsigned THREADS, typename K>
+__device__ __forceinline__ bool
+block_count_sample(const K *items, size_t count, struct few_table<K, RADIX_FEW_SAMPLE_SLOTS> &table)
+{
+    for (unsigned first = 0; first < 1u << RADIX_FEW_SAMPLE_BITS;
+         first += THREADS * FEW_SAMPLE_ROWS) {
+        K keys[FEW_SAMPLE_ROWS];
+#pragma unroll
+        for (unsigned i = 0; i < FEW_SAMPLE_ROWS; i++)
+            keys[i] = thread_few_sample(items, count, first + i * THREADS + threadIdx.x);
+#pragma unroll
+        for (unsigned i = 0; i < FEW_SAMPLE_ROWS; i++)
+            if (*static_cast<const volatile unsigned *>(&table.is_full) == 0 &&
+                !thread_count_new(table, RADIX_FEW_SAMPLE_MOST, keys[i]))
+                table.is_full = 1;
+        if (__syncthreads_or(table.is_full != 0))
+            return false;
+    }
+    return true;
+}
+
+/* True, for the whole block, if the keys are likely to have few values. By Chao's estimate there
+ * are those of the sample and once^2 / (2 twice) more, which is no more than twice `once` here. At
+ * least 2^RADIX_FEW_SAMPLE_BITS keys. */
+template <unsigned THREADS, typename K>
+__device__ __forceinline__ bool block_has_few(const K *items, size_t count,
+                                              struct few_sample<K> &sample)
+{
+    block_clear_table<THREADS>(sample.table);
+    if (threadIdx.x == 0)
+        sample.once = sample.twice = 0;
+    if (!block_count_sample<THREADS>(items, count, sample.table))
+        return false;
+    for (unsigned slot = threadIdx.x; slot < RADIX_FEW_SAMPLE_SLOTS; slot += THREADS) {
+        if (sample.table.counts[slot] == 1)
+            atomicAdd(&sample.once, 1u);
+        if (sample.table.counts[slot] == 2)
+            atomicAdd(&sample.twice, 1u);
+    }
+    __syncthreads();
+    return sample.once <= RADIX_FEW_ONCE * (sample.twice + 1);
+}
+
+/* ---- count ---- */
+
+/* The values of all keys. */
+template <typename K>
+struct few_values {
+    K keys[RADIX_FEW_SLOTS]; /* FEW_NONE_BYTE in the beginning, all that follows cleared */
+    value_count counts[RADIX_FEW_SLOTS];
+    unsigned values;
+    unsigned is_full;
+    struct counting_runs<K> runs;
+};
+
+/* Counts the keys of a thread's word: most of them where they belong, before any other is looked
+ * for. */
+template <typename K>
+__device__ __forceinline__ void thread_count_few(struct few_table<K, RADIX_FEW_SLOTS> &table,
+                                                 const union key_word<K> &word, unsigned n,
+                                                 unsigned *is_full)
+{
+    unsigned missed = 0;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++) {
+        const K key = word.keys[i];
+        const unsigned slot = thread_few_slot<RADIX_FEW_SLOTS>(key);
+        const K seen = *static_cast<const volatile K *>(table.keys + slot);
+        if (i < n && seen == key && key != FEW_NONE<K>)
+            atomicAdd(&table.counts[slot], 1u);
+        else
+            missed |= i < n ? 1u << i : 0;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
+        if (missed >> i & 1 && !thread_count_new(table, RADIX_FEW_MOST, word.keys[i]))
+            *is_full = 1;
+}
+
+/* Adds what the block has counted. */
+template <typename K>
+__device__ __forceinline__ void block_give_few(const struct few_table<K, RADIX_FEW_SLOTS> &table,
+                                               struct few_values<K> *values)
+{
+    for (unsigned i = threadIdx.x; i < RADIX_FEW_SLOTS; i += RADIX_FEW_THREADS) {
+        if (table.counts[i] == 0)
+            continue;
+        const unsigned slot = thread_claim_slot<RADIX_FEW_SLOTS>(values->keys, &values->values,
+                                                                 RADIX_FEW_MOST, table.keys[i]);
+        if (slot < RADIX_FEW_SLOTS)
+            atomicAdd(&values->counts[slot], value_count{table.counts[i]});
+        else
+            values->is_full = 1;
+    }
+}
+
+/* Adds the keys to the values, until these have no room. Any number of blocks, each of which gets
+ * fewer than 2^32 keys; a struct few_table of dynamic shared memory. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS)
+    radix_few_count_kernel(const K *__restrict__ source, size_t count, struct few_values<K> *values)
+{
+    thread_wait_for_grid();
+    typedef struct few_table<K, RADIX_FEW_SLOTS> table_type;
+    constexpr unsigned piece = RADIX_FEW_THREADS * KEYS_OF_WORD<K>,
+                       words = counting_words(sizeof(K));
+    table_type &table = *reinterpret_cast<table_type *>(block_dynamic_shared());
+    const size_t step = static_cast<size_t>(gridDim.x) * piece;
+    block_clear_table<RADIX_FEW_THREADS>(table);
+    for (size_t first = static_cast<size_t>(blockIdx.x) * piece; first < count;
+         first += words * step) {
+        const unsigned is_full = *static_cast<const volatile unsigned *>(&values->is_full);
+        const struct counting_load<K> own = thread_load_words(source, count, first, step);
+        if (is_full != 0)
+            break;
+#pragma unroll
+        for (unsigned i = 0; i < words; i++)
+            thread_count_few(table, own.words[i], own.counts[i], &values->is_full);
+    }
+    __syncthreads();
+    block_give_few(table, values);
+}
+
+/* ---- runs ---- */
+
+/* Values as ordered bits, with their counts. */
+template <typename K>
+struct few_list {
+    K keys[RADIX_FEW_MOST];
+    value_count counts[RADIX_FEW_MOST];
+    value_count warp_sums[THREADS_PER_WARP];
+    unsigned count;
+};
+
+/* Ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ void block_list_few(const struct few_values<K> *values,
+                                               const struct key_order &order,
+                                               struct few_list<K> &list)
+{
+    if (threadIdx.x == 0)
+        list.count = 0;
+    __syncthreads();
+    for (unsigned slot = threadIdx.x; slot < RADIX_FEW_SLOTS; slot += RADIX_FEW_RUN_THREADS) {
+        const value_count count = values->counts[slot];
+        if (count == 0)
+            continue;
+        K keys[1] = {values->keys[slot]};
+        thread_encode_keys(order, keys);
+        const unsigned place = atomicAdd(&list.count, 1u);
+        list.keys[place] = keys[0];
+        list.counts[place] = count;
+    }
+    __syncthreads();
+}
+
+/* A bitonic sort of any count: each stage begins with mirror images, so that what there would be
+ * behind the end never moves. Begins and ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ void block_sort_few(struct few_list<K> &list)
+{
+    const unsigned count = list.count;
+    for (unsigned run = 2; run < 2 * count; run *= 2)
+        for (unsigned distance = run - 1; distance > 0;
+             distance = distance == run - 1 ? run / 4 : distance / 2) {
+            for (unsigned i = threadIdx.x; i < count; i += RADIX_FEW_RUN_THREADS) {
+                const unsigned other = i ^ distance;
+                if (other <= i || other >= count || list.keys[i] <= list.keys[other])
+                    continue;
+                const K key = list.keys[i];
+                const value_count own = list.counts[i];
+                list.keys[i] = list.keys[other];
+                list.counts[i] = list.counts[other];
+                list.keys[other] = key;
+                list.counts[other] = own;
+            }
+            __syncthreads();
+        }
+}
+
+/* values -> their runs; with no room for all of them none, and the note says so. One block; a
+ * struct few_list of dynamic shared memory. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
+    radix_few_runs_kernel(struct few_values<K> *values, struct key_order order,
+                          struct sort_note *note)
+{
+    thread_wait_for_grid();
+    constexpr unsigned own_runs = RADIX_FEW_MOST / RADIX_FEW_RUN_THREADS;
+    struct few_list<K> &list = *reinterpret_cast<struct few_list<K> *>(block_dynamic_shared());
+    struct counting_runs<K> &runs = values->runs;
+    if (values->is_full != 0) { /* runs.count is 0 */
+        if (threadIdx.x == 0)
+            note->count = RADIX_NOTE_MANY;
+        return;
+    }
+    block_list_few(values, order, list);
+    block_sort_few(list);
+    const unsigned first = threadIdx.x * own_runs, count = list.count;
+    value_count own = 0, all = 0;
+    for (unsigned i = first; i < first + own_runs && i < count; i++)
+        own += list.counts[i];
+    value_count start = block_exclusive_scan<RADIX_FEW_RUN_THREADS>(own, list.warp_sums, &all);
+    for (unsigned i = first; i < first + own_runs && i < count; i++) {
+        runs.starts[i] = start;
+        runs.keys[i] = thread_decode_key(order, list.keys[i]);
+        start += list.counts[i];
+    }
+    if (threadIdx.x == 0) {
+        runs.count = count;
+        runs.starts[count] = ALL_KEYS;
+    }
+}
+
+#endif
