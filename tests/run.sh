@@ -34,7 +34,7 @@ path_largest() {
 matrix_largest() {
     case $1 in
     ordered_matrix | digits_matrix) full_or_small 1048577 0 ;; # whole sorts take a while
-    few_matrix) full_or_small 2097153 20000 ;; # radix counts few values from 2^21 keys on
+    few_matrix) full_or_small 2097153 20000 ;; # radix counts few values from 2^21 keys on, there
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
     top_matrix) full_or_small 20011 8193 ;;
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
