@@ -119,16 +119,130 @@ template <typename K, bool HAS_INDICES>
 constexpr unsigned RADIX_FIRST_DIGIT =
     HAS_INDICES && !RADIX_HAS_PLACES<K> ? RADIX_DIGITS<K> / 2 : 0;
 
-/* True if the index of the item is what it is taken for: the place of an item of 16 bytes, but for
- * a constant; the low half of one of 8 that is not less than that of the one before. */
-template <typename K>
-__device__ __forceinline__ bool thread_has_index(const K *items, size_t place)
+/* Counters of a block: of each value as many as there are columns, which the lanes of a warp take
+ * in turns. Adding 1 to them, and asking for nothing, is one step for all lanes that meet at one
+ * counter; but those that meet at a bank wait for each other. No counter overflows: a block counts
+ * far fewer than 2^32 keys. */
+template <typename K, bool HAS_INDICES>
+constexpr unsigned RADIX_COUNTED_DIGITS = RADIX_DIGITS<K> - RADIX_FIRST_DIGIT<K, HAS_INDICES>;
+template <typename K, bool HAS_INDICES>
+constexpr unsigned RADIX_DIGIT_COLUMNS = radix_digit_columns(RADIX_COUNTED_DIGITS<K, HAS_INDICES>);
+template <typename K, bool HAS_INDICES>
+constexpr unsigned RADIX_DIGIT_ROWS = RADIX_COUNTED_DIGITS<K, HAS_INDICES> *RADIX_DIGIT_VALUES;
+template <typename K, bool HAS_INDICES>
+constexpr size_t RADIX_DIGIT_COLUMN_BYTES = RADIX_DIGIT_ROWS<K, HAS_INDICES> *
+                                                RADIX_DIGIT_COLUMNS<K, HAS_INDICES> *
+                                            sizeof(unsigned);
+
+/* Counts DIGITS digits of a key, from the first one on, n times in the thread's column. */
+template <unsigned FIRST, unsigned DIGITS, unsigned COLUMNS, typename W>
+__device__ __forceinline__ void thread_count_digits(unsigned *columns, W word, unsigned n)
 {
-    if constexpr (RADIX_HAS_PLACES<K>)
-        return static_cast<uint64_t>(items[place]) == static_cast<uint64_t>(items[0]) + place;
-    else
-        return place == 0 ||
-               static_cast<uint32_t>(items[place - 1]) <= static_cast<uint32_t>(items[place]);
+    unsigned *const own = columns + threadIdx.x % COLUMNS;
+#pragma unroll
+    for (unsigned i = 0; i < DIGITS; i++) {
+        const uint32_t half = static_cast<uint32_t>(word >> (FIRST + i) / 4 * 32 % (8 * sizeof(W)));
+        const unsigned value = __byte_perm(half, 0, 0x4440 | (FIRST + i) % 4);
+        atomicAdd(&own[(i * RADIX_DIGIT_VALUES + value) * COLUMNS], n);
+    }
+}
+
+/* Adds the columns to the plan, a thread a row; neighbours begin at different banks. */
+template <unsigned FIRST, unsigned ROWS, unsigned COLUMNS>
+__device__ __forceinline__ void block_give_digits(const unsigned *columns,
+                                                  struct radix_digit_plan *plan)
+{
+    for (unsigned row = threadIdx.x; row < ROWS; row += RADIX_DIGIT_COUNT_THREADS) {
+        unsigned sum = 0;
+#pragma unroll
+        for (unsigned i = 0; i < COLUMNS; i++)
+            sum += columns[row * COLUMNS + (i + threadIdx.x) % COLUMNS];
+        if (sum > 0)
+            atomicAdd(&plan->counts[FIRST][0] + row, static_cast<radix_count>(sum));
+    }
+}
+
+/* What a thread has on its way: words of 16 bytes, a warp's words one behind the other. */
+template <typename K>
+constexpr unsigned RADIX_WORD_KEYS = 16 / sizeof(K);
+template <typename K>
+struct alignas(16) radix_key_word {
+    K keys[RADIX_WORD_KEYS<K>];
+};
+template <typename K>
+constexpr unsigned RADIX_COUNT_WORDS = radix_digit_count_words(sizeof(K));
+template <typename K>
+constexpr unsigned RADIX_COUNT_KEYS = RADIX_COUNT_WORDS<K> *RADIX_WORD_KEYS<K>;
+template <typename K>
+constexpr unsigned RADIX_COUNT_PIECE = RADIX_DIGIT_COUNT_THREADS *RADIX_COUNT_KEYS<K>;
+
+/* The index in the piece of the first key of the thread's word of that row. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_word_index(unsigned row)
+{
+    const unsigned warp = threadIdx.x / THREADS_PER_WARP;
+    return ((warp * RADIX_COUNT_WORDS<K> + row) * THREADS_PER_WARP + thread_lane()) *
+           RADIX_WORD_KEYS<K>;
+}
+
+/* Reads the thread's keys of a piece, of which `left` are there; behind these is the last one,
+ * again and again. */
+template <typename K>
+__device__ __forceinline__ void thread_load_piece(const K *piece, unsigned left,
+                                                  K (&keys)[RADIX_COUNT_KEYS<K>])
+{
+#pragma unroll
+    for (unsigned row = 0; row < RADIX_COUNT_WORDS<K>; row++) {
+        const unsigned index = thread_word_index<K>(row);
+        struct radix_key_word<K> word;
+        if (left == RADIX_COUNT_PIECE<K>)
+            word = *reinterpret_cast<const struct radix_key_word<K> *>(piece + index);
+        else
+#pragma unroll
+            for (unsigned i = 0; i < RADIX_WORD_KEYS<K>; i++)
+                word.keys[i] = piece[min(index + i, left - 1)];
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_WORD_KEYS<K>; i++)
+            keys[row * RADIX_WORD_KEYS<K> + i] = word.keys[i];
+    }
+}
+
+/* True if the indices of the thread's items are what they are taken for: of 16 bytes their places
+ * among all, but for a constant. `first`: the items before the piece. */
+__device__ __forceinline__ bool warp_has_indices(const key_u128 *items, size_t first, unsigned left,
+                                                 const key_u128 (&keys)[RADIX_COUNT_KEYS<key_u128>])
+{
+    const uint64_t first_index = static_cast<uint64_t>(items[0]) + first;
+    bool is_place = true;
+#pragma unroll
+    for (unsigned row = 0; row < RADIX_COUNT_WORDS<key_u128>; row++) {
+        const unsigned index = min(thread_word_index<key_u128>(row), left - 1);
+        is_place = is_place && static_cast<uint64_t>(keys[row]) == first_index + index;
+    }
+    return is_place;
+}
+
+/* The same of 8 bytes: low halves that are not less than those of the items before. All lanes call
+ * it. */
+__device__ __forceinline__ bool warp_has_indices(const uint64_t *items, size_t first, unsigned left,
+                                                 const uint64_t (&keys)[RADIX_COUNT_KEYS<uint64_t>])
+{
+    const size_t begin = first + min(thread_word_index<uint64_t>(0), left - 1);
+    bool is_rising = true;
+    uint32_t before = 0; /* of the first lane: the index before the row */
+    if (thread_lane() == 0 && begin > 0)
+        before = static_cast<uint32_t>(items[begin - 1]);
+#pragma unroll
+    for (unsigned row = 0; row < RADIX_COUNT_WORDS<uint64_t>; row++) {
+        const uint32_t low = static_cast<uint32_t>(keys[2 * row]);
+        const uint32_t high = static_cast<uint32_t>(keys[2 * row + 1]);
+        const uint32_t behind = __shfl_sync(ALL_LANES, high,
+                                            static_cast<int>(thread_lane() + THREADS_PER_WARP - 1) %
+                                                static_cast<int>(THREADS_PER_WARP));
+        is_rising = is_rising && (thread_lane() == 0 ? before : behind) <= low && low <= high;
+        before = behind;
+    }
+    return is_rising;
 }
 
 template <typename K>
@@ -140,114 +254,63 @@ __device__ __forceinline__ typename radix_digit_word<K>::type thread_item_word(K
         return item;
 }
 
-/* Counters of a block: a column for every two lanes, so that few lanes of a warp meet, whatever the
- * digits; two values to a word. With 32 columns they would not fit the shared memory of all
- * devices.
+/* Counts keys n times: their code, if it has a path, or else all digits that may have to be done.
  */
-constexpr unsigned RADIX_DIGIT_COLUMNS = THREADS_PER_WARP / 2;
-constexpr unsigned RADIX_DIGIT_ROWS = RADIX_DIGIT_VALUES / 2;
-template <typename K>
-constexpr size_t RADIX_DIGIT_COLUMN_BYTES = RADIX_DIGITS<K> *RADIX_DIGIT_ROWS *RADIX_DIGIT_COLUMNS *
-                                            sizeof(unsigned);
-
-/* Counts digits of a key, from the first one on, in the thread's column. */
-template <unsigned FIRST, unsigned DIGITS, typename W>
-__device__ __forceinline__ void thread_count_digits(unsigned *columns, W word)
+template <typename K, bool HAS_INDICES, unsigned N>
+__device__ __forceinline__ void thread_count_keys(unsigned *columns, const struct radix_code &code,
+                                                  const K (&keys)[N], unsigned n)
 {
-    static_assert(2 * RADIX_DIGIT_VALUES / 4 * RADIX_DIGIT_COLUMNS == 1u << 11,
-                  "11 bits of places");
-    unsigned *const own = columns + threadIdx.x % RADIX_DIGIT_COLUMNS;
-#pragma unroll
-    for (unsigned digit = FIRST; digit < DIGITS; digit++) {
-        const uint32_t half = static_cast<uint32_t>(word >> digit / 4 * 32 % (8 * sizeof(W)));
-        const unsigned shift = digit % 4 * RADIX_DIGIT_BITS;
-        /* value / 2 * RADIX_DIGIT_COLUMNS, in two instructions */
-        const unsigned place = (shift == 0 ? half << 3 : half >> (shift - 3)) & 0x7f0;
-        atomicAdd(&own[digit * (RADIX_DIGIT_ROWS * RADIX_DIGIT_COLUMNS) + place],
-                  half & 1u << shift ? 1u << 16 : 1u);
-    }
-}
-
-/* Adds the columns to the plan and clears them, a thread a row; neighbours begin at different
- * banks. Between barriers. */
-template <unsigned DIGITS>
-__device__ __forceinline__ void block_flush_digits(unsigned *columns, struct radix_digit_plan *plan)
-{
-    for (unsigned row = threadIdx.x; row < DIGITS * RADIX_DIGIT_ROWS;
-         row += RADIX_DIGIT_COUNT_THREADS) {
-        unsigned even = 0, odd = 0;
-        for (unsigned i = 0; i < RADIX_DIGIT_COLUMNS; i++) {
-            unsigned *const column =
-                &columns[row * RADIX_DIGIT_COLUMNS + (i + threadIdx.x) % RADIX_DIGIT_COLUMNS];
-            even += *column & UINT16_MAX;
-            odd += *column >> 16;
-            *column = 0;
-        }
-        radix_count *const counts = plan->counts[row / RADIX_DIGIT_ROWS];
-        const unsigned value = row % RADIX_DIGIT_ROWS * 2;
-        if (even > 0)
-            atomicAdd(&counts[value], static_cast<radix_count>(even));
-        if (odd > 0)
-            atomicAdd(&counts[value + 1], static_cast<radix_count>(odd));
-    }
-}
-
-/* The same of its code, if it has a path, or else of all digits that may have to be done. */
-template <typename K, bool HAS_INDICES, typename W>
-__device__ __forceinline__ void thread_count_key(unsigned *columns, const struct radix_code &code,
-                                                 W word)
-{
+    constexpr unsigned of_value = RADIX_DIGIT_COLUMNS<K, HAS_INDICES>;
     if constexpr (RADIX_HAS_CODE<K>)
         if (code.is_path) {
-            thread_count_digits<0, RADIX_CODE_DIGITS>(columns, thread_path_code(word, code.path));
+#pragma unroll
+            for (unsigned i = 0; i < N; i++)
+                thread_count_digits<0, RADIX_CODE_DIGITS, of_value>(
+                    columns, thread_path_code(thread_item_word(keys[i]), code.path), n);
             return;
         }
-    thread_count_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, RADIX_DIGITS<K>>(columns, word);
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        thread_count_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, RADIX_COUNTED_DIGITS<K, HAS_INDICES>,
+                            of_value>(columns, thread_item_word(keys[i]), n);
 }
 
 /* plan->counts, which are 0, and whether indices are not what they are taken for, which shows soon.
  * An empty segment of all says that nothing is to be done. Any number of blocks;
- * RADIX_DIGIT_COLUMN_BYTES of dynamic shared memory. */
+ * RADIX_DIGIT_COLUMN_BYTES of dynamic shared memory; the items are aligned to 16 bytes. */
 template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_BLOCKS)
     radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,
                              struct key_order encoding, struct radix_digit_plan *plan)
 {
     thread_wait_for_grid();
-    constexpr unsigned keys_of_thread = 32 / sizeof(K);
-    constexpr unsigned piece = RADIX_DIGIT_COUNT_THREADS * keys_of_thread;
-    constexpr unsigned words = RADIX_DIGITS<K> * RADIX_DIGIT_ROWS * RADIX_DIGIT_COLUMNS;
+    constexpr unsigned rows = RADIX_DIGIT_ROWS<K, HAS_INDICES>;
+    constexpr unsigned of_value = RADIX_DIGIT_COLUMNS<K, HAS_INDICES>;
+    constexpr unsigned piece = RADIX_COUNT_PIECE<K>;
     unsigned *const columns = reinterpret_cast<unsigned *>(block_dynamic_shared());
     const size_t count = whole->keys[0];
     const struct radix_code code = plan->code;
-    for (unsigned i = threadIdx.x; i < words; i += RADIX_DIGIT_COUNT_THREADS)
+    for (unsigned i = threadIdx.x; i < rows * of_value; i += RADIX_DIGIT_COUNT_THREADS)
         columns[i] = 0;
     __syncthreads();
     bool is_ordered = true;
-    unsigned pieces = 0;
     for (size_t first = static_cast<size_t>(blockIdx.x) * piece; first < count;
          first += static_cast<size_t>(gridDim.x) * piece) {
-        K keys[keys_of_thread];
-#pragma unroll
-        for (unsigned i = 0; i < keys_of_thread; i++) {
-            const size_t index = first + i * RADIX_DIGIT_COUNT_THREADS + threadIdx.x;
-            keys[i] = index < count ? items[index] : K{0};
-            if constexpr (HAS_INDICES)
-                is_ordered = is_ordered && (index >= count || thread_has_index(items, index));
-        }
+        const unsigned left = static_cast<unsigned>(min(count - first, size_t{piece}));
+        K keys[RADIX_COUNT_KEYS<K>];
+        thread_load_piece(items + first, left, keys);
+        if constexpr (HAS_INDICES)
+            is_ordered = warp_has_indices(items, first, left, keys) && is_ordered;
         thread_encode_keys(encoding, keys);
-#pragma unroll
-        for (unsigned i = 0; i < keys_of_thread; i++)
-            if (first + i * RADIX_DIGIT_COUNT_THREADS + threadIdx.x < count)
-                thread_count_key<K, HAS_INDICES>(columns, code, thread_item_word(keys[i]));
-        if (++pieces % (UINT16_MAX * RADIX_DIGIT_COLUMNS / piece) == 0) {
-            __syncthreads();
-            block_flush_digits<RADIX_DIGITS<K>>(columns, plan);
-            __syncthreads();
+        thread_count_keys<K, HAS_INDICES>(columns, code, keys, 1);
+        if (left < piece && threadIdx.x == 0) { /* the last one, as often as it was too much */
+            K last[1] = {items[count - 1]};
+            thread_encode_keys(encoding, last);
+            thread_count_keys<K, HAS_INDICES>(columns, code, last, left - piece);
         }
     }
     __syncthreads();
-    block_flush_digits<RADIX_DIGITS<K>>(columns, plan);
+    block_give_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, rows, of_value>(columns, plan);
     if (!is_ordered)
         plan->is_refused = 1;
 }

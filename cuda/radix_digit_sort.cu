@@ -63,12 +63,13 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
         sizeof *run.plan - kept + (is_one ? 2 * states_bytes<K>(run.sort.count) : 0);
     const struct radix_segments *const whole = run.task.whole;
     const size_t blocks = launch_resident(run.site, RADIX_DIGIT_COUNT_BLOCKS,
-                                          launch_blocks(run.sort.count, RADIX_DIGIT_COUNT_THREADS));
+                                          launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
     const K *const items = static_cast<const K *>(run.sort.items);
     return clear(run, reinterpret_cast<unsigned char *>(run.plan) + kept, bytes, error) &&
            look_for_code(run, error) &&
            launch_kernel(launch_at(run.site, "radix_digit_count_kernel", blocks,
-                                   RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COLUMN_BYTES<K>),
+                                   RADIX_DIGIT_COUNT_THREADS,
+                                   RADIX_DIGIT_COLUMN_BYTES<K, HAS_INDICES>),
                          error, radix_digit_count_kernel<K, HAS_INDICES>, items, whole,
                          run.sort.order, run.plan) &&
            launch_kernel(launch_at(run.site, "radix_digit_plan_kernel", 1, RADIX_DIGIT_VALUES),
