@@ -1,9 +1,10 @@
-/* radix_digit_sort.cu - see radix_digit_sort.h, and radix_digits.cuh for how. */
+/* radix_digit_sort.cu - see radix_digit_sort.h, and radix_digits.cuh and radix_digits_early.cuh for
+ * how. */
 #include "cuda/radix_digit_sort.h"
 
 #include "cuda/launch.cuh"
 #include "cuda/radix_code.cuh"
-#include "cuda/radix_digits.cuh"
+#include "cuda/radix_digits_early.cuh"
 #include "cuda/radix_mend.cuh"
 
 #include <algorithm>
@@ -77,6 +78,22 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
                          may_mend(run), run.plan, run.sort.note);
 }
 
+template <typename K, typename Count>
+static bool launch_pass(const struct digit_run<K> &run, const struct radix_digit_pass<K> &pass,
+                        struct error *error)
+{
+    const size_t tiles = launch_blocks(pass.keys, RADIX_DIGIT_TILE<K>);
+    if constexpr (RADIX_COUNTS_EARLY<K>)
+        return launch_kernel(launch_at(run.site, "radix_digit_early_kernel", tiles,
+                                       RADIX_DIGIT_THREADS,
+                                       sizeof(struct radix_early_shared<Count>)),
+                             error, radix_digit_early_kernel<Count>, pass, run.plan);
+    else
+        return launch_kernel(launch_at(run.site, "radix_digit_kernel", tiles, RADIX_DIGIT_THREADS,
+                                       sizeof(struct radix_digit_shared<K, Count>)),
+                             error, radix_digit_kernel<K, Count>, pass, run.plan);
+}
+
 /* The pass of that number, portion by portion. */
 template <typename K, typename Count>
 static bool start_pass(const struct digit_run<K> &run, unsigned index, struct error *error)
@@ -97,11 +114,7 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
         pass.keys = static_cast<unsigned>(std::min(sort.count - pass.first, run.portion));
         if (!is_one && !clear(run, pass.states, states_bytes<K>(pass.keys), error))
             return false;
-        if (!launch_kernel(launch_at(run.site, "radix_digit_kernel",
-                                     launch_blocks(pass.keys, RADIX_DIGIT_TILE<K>),
-                                     RADIX_DIGIT_THREADS,
-                                     sizeof(struct radix_digit_shared<K, Count>)),
-                           error, radix_digit_kernel<K, Count>, pass, run.plan))
+        if (!launch_pass<K, Count>(run, pass, error))
             return false;
     }
     return true;

@@ -8,7 +8,7 @@
  * writes each key once: a tile counts its digits and makes the counts known, and finds how many
  * keys of each digit are in the tiles before by looking back from tile to tile, until one knows the
  * sum of all before it. Tiles have their numbers from a counter, so that those before a tile have
- * begun and do not wait for it.
+ * begun and do not wait for it. Keys of 4 bytes have a pass of their own (radix_digits_early.cuh).
  *
  * Which digits there are to do is found on the device; the kernels of the others end at once. A
  * digit that all keys share needs no pass. Nor does an index below the key, in the low half of keys

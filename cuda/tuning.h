@@ -183,7 +183,7 @@ __host__ __device__ constexpr unsigned radix_dense_blocks(size_t item_bytes)
 }
 
 /* The sort digit by digit (radix_digits.cuh): threads of a block, keys that a thread holds in
- * registers, of items their keys, and blocks a multiprocessor: 64 registers, and 41 to 74 KiB of
+ * registers, of items their keys, and blocks a multiprocessor: 64 registers, and 53 to 74 KiB of
  * shared memory a block (nvcc 13.0, sm_90). */
 constexpr unsigned RADIX_DIGIT_THREADS = 512;
 __host__ __device__ constexpr unsigned radix_digit_keys(size_t item_bytes)
@@ -195,6 +195,15 @@ constexpr unsigned RADIX_DIGIT_BLOCKS = 2;
 /* Tiles that a thread looks back at a time: each look is a wait for the L2 cache. With 1 in place
  * of 4, 1e8 doubles took 7.0 ms in place of 6.4; with 8, 6.4. */
 constexpr unsigned RADIX_LOOK_TILES = 4;
+
+/* The same where digits are counted first (radix_digits_early.cuh), and after how many of its keys
+ * a thread looks: 2 tiles after every second key 1.87 ms for 1e8 f32, 4 after every fourth 1.89, 8
+ * after every fifth 1.98, and 1.97 with counts that come of ranking. A warp whose first row has at
+ * most so many digits asks for each which lanes have it: `few-distinct` 1.74 to 1.55 with 12 or 16,
+ * 1.58 with 4, uniform even; all warps 3.31 (H200, 2026-11-22). */
+constexpr unsigned RADIX_EARLY_LOOK_TILES = 2;
+constexpr unsigned RADIX_EARLY_LOOK_KEYS = 2;
+constexpr unsigned RADIX_EARLY_FEW_DIGITS = 12;
 
 /* Keys that one launch of a pass takes: so many have room beside the state of a tile, in 30 bits.
  */

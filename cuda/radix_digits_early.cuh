@@ -1,0 +1,238 @@
+/* radix_digits_early.cuh - a pass of radix_digits.cuh over keys of 4 bytes, whose digits are
+ * counted before they are ranked.
+ *
+ *   keys --atomics--> counts of the tile, made known --> where each warp's keys of a digit begin
+ *        --ranks, while the block looks back--> shared memory, in order of digits --> target
+ *
+ * So other tiles need not wait until this one has ranked its keys, nor this one for them meanwhile;
+ * and a rank is at once the place in the tile. Counting takes one instruction a key, as nothing is
+ * asked of its atomic; but keys in registers, what is asked for by looking back and the ranking
+ * have to fit a thread's registers, as they do for keys of 4 bytes alone.
+ */
+#ifndef CUDA_RADIX_DIGITS_EARLY_CUH
+#define CUDA_RADIX_DIGITS_EARLY_CUH
+
+#include "cuda/radix_digits.cuh"
+
+template <typename K>
+constexpr bool RADIX_COUNTS_EARLY = sizeof(K) == sizeof(uint32_t);
+
+/* Count: as in struct radix_digit_shared. */
+template <typename Count>
+struct radix_early_shared {
+    /* Keys of a value that a warp has; then the index in the tile of the next of them. */
+    unsigned warp_counts[RADIX_DIGIT_WARPS][RADIX_DIGIT_VALUES];
+    uint32_t words[RADIX_DIGIT_TILE<uint32_t>]; /* in order of digits */
+    unsigned counts[RADIX_DIGIT_VALUES];        /* of the tile */
+    Count targets[RADIX_DIGIT_VALUES]; /* of a value's key: the target less its index here */
+    unsigned warp_sums[THREADS_PER_WARP];
+    unsigned tile;
+};
+
+/* A thread that looks for the keys of its value, if it has one, in all tiles of the portion before
+ * its own. What it asks for is on its way while it does other work. */
+struct radix_look_back {
+    unsigned before; /* tiles whose keys are not in the sum */
+    unsigned sum;
+    unsigned seen[RADIX_EARLY_LOOK_TILES];
+};
+
+/* What is known of a tile's keys of the thread's value. */
+__device__ __forceinline__ volatile unsigned *
+thread_look_state(const struct radix_digit_pass<uint32_t> &pass, unsigned tile)
+{
+    return pass.states + tile * RADIX_DIGIT_VALUES + threadIdx.x;
+}
+
+__device__ __forceinline__ void thread_look_ask(const struct radix_digit_pass<uint32_t> &pass,
+                                                struct radix_look_back &look)
+{
+    const volatile unsigned *const end = thread_look_state(pass, look.before);
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_EARLY_LOOK_TILES; i++) {
+        look.seen[i] = RADIX_LOOK_ALL;
+        if (i < look.before)
+            look.seen[i] = *(end - (i + 1) * RADIX_DIGIT_VALUES);
+    }
+}
+
+__device__ __forceinline__ void thread_look_take(struct radix_look_back &look)
+{
+    bool is_known = true;
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_EARLY_LOOK_TILES; i++) {
+        is_known = is_known && look.seen[i] != 0 && look.before > 0;
+        look.sum += is_known ? look.seen[i] & RADIX_LOOK_COUNT : 0;
+        look.before = !is_known ? look.before : look.seen[i] & RADIX_LOOK_ALL ? 0 : look.before - 1;
+    }
+}
+
+/* Takes what was asked for and asks for more, if not all is known. Once it is, it is made known to
+ * the tiles behind. */
+template <typename Shared>
+__device__ __forceinline__ void thread_look_on(const struct radix_digit_pass<uint32_t> &pass,
+                                               unsigned tile, const Shared &shared,
+                                               struct radix_look_back &look)
+{
+    if (look.before == 0)
+        return;
+    thread_look_take(look);
+    if (look.before > 0)
+        thread_look_ask(pass, look);
+    else
+        *thread_look_state(pass, tile) = RADIX_LOOK_ALL | (look.sum + shared.counts[threadIdx.x]);
+}
+
+/* Turns the warps' counts into indices in the tile, and makes the sums known. `first`: where the
+ * portion's keys of the thread's value go, if it has one. Begins after a barrier and ends with one.
+ */
+template <typename Count>
+__device__ __forceinline__ void block_sum_early(const struct radix_digit_pass<uint32_t> &pass,
+                                                unsigned tile, Count first,
+                                                struct radix_early_shared<Count> &shared)
+{
+    const bool has_value = threadIdx.x < RADIX_DIGIT_VALUES;
+    unsigned count = 0, all = 0;
+    if (has_value) {
+        for (unsigned warp = 0; warp < RADIX_DIGIT_WARPS; warp++)
+            count += shared.warp_counts[warp][threadIdx.x];
+        *thread_look_state(pass, tile) = (tile == 0 ? RADIX_LOOK_ALL : RADIX_LOOK_OWN) | count;
+        shared.counts[threadIdx.x] = count;
+    }
+    unsigned index = block_exclusive_scan<RADIX_DIGIT_THREADS>(count, shared.warp_sums, &all);
+    if (has_value) {
+        shared.targets[threadIdx.x] = first - index;
+        for (unsigned warp = 0; warp < RADIX_DIGIT_WARPS; warp++) {
+            const unsigned own = shared.warp_counts[warp][threadIdx.x];
+            shared.warp_counts[warp][threadIdx.x] = index;
+            index += own;
+        }
+    }
+    __syncthreads();
+}
+
+/* The same value, but the compiler does not know that: what comes of it is found anew, and does not
+ * take a register for each key meanwhile. */
+__device__ __forceinline__ unsigned thread_hide(unsigned value)
+{
+#ifdef __CUDACC__
+    asm volatile("" : "+r"(value));
+#endif
+    return value;
+}
+
+/* True, for the whole warp, if its lanes have few digits. */
+__device__ __forceinline__ bool warp_has_few_digits(unsigned digit)
+{
+    const unsigned peers = __match_any_sync(ALL_LANES, digit);
+    const bool is_first = (peers & ((1u << thread_lane()) - 1)) == 0;
+    return __popc(__ballot_sync(ALL_LANES, is_first)) <= static_cast<int>(RADIX_EARLY_FEW_DIGITS);
+}
+
+/* Calls put(i, index in the tile) for each of the warp's keys; indices[]: of each digit, that of
+ * the warp's next key. ARE_FEW: lanes of one digit are found digit by digit, and else bit by bit.
+ */
+template <bool ARE_FEW, unsigned N, typename Put>
+__device__ __forceinline__ void warp_index_words(const uint32_t (&words)[N], unsigned shift,
+                                                 unsigned *indices, const Put &put)
+{
+    const unsigned below = (1u << thread_lane()) - 1;
+#pragma unroll
+    for (unsigned i = 0; i < N; i++) {
+        const unsigned digit = thread_digit(words[i], shift);
+        const unsigned peers =
+            ARE_FEW ? __match_any_sync(ALL_LANES, digit) : warp_digit_peers(digit);
+        const unsigned index = indices[digit] + static_cast<unsigned>(__popc(peers & below));
+        __syncwarp();
+        if ((peers & ~below) == 1u << thread_lane()) /* the last of them */
+            indices[digit] = index + 1;
+        __syncwarp();
+        put(i, index);
+    }
+}
+
+/* Finds where the tile's keys of the thread's value go, if it has one, of which the portion has
+ * `before` in the tiles before. */
+template <typename Count>
+__device__ __forceinline__ void thread_find_target(const struct radix_digit_pass<uint32_t> &pass,
+                                                   const struct radix_digit_tile &tile,
+                                                   unsigned before,
+                                                   radix_count (*firsts)[RADIX_DIGIT_VALUES],
+                                                   struct radix_early_shared<Count> &shared)
+{
+    if (threadIdx.x >= RADIX_DIGIT_VALUES)
+        return;
+    shared.targets[threadIdx.x] += before;
+    if (tile.is_last)
+        firsts[(pass.portion + 1) % 2][threadIdx.x] =
+            firsts[pass.portion % 2][threadIdx.x] + before + shared.counts[threadIdx.x];
+    if (pass.next_states)
+        pass.next_states[tile.number * RADIX_DIGIT_VALUES + threadIdx.x] = 0;
+}
+
+/* Puts the tile's keys into shared memory in order of their digits, and finds where these go.
+ * Begins when shared.tile is known, before a barrier, and ends with one. */
+template <typename Count>
+__device__ __forceinline__ struct radix_digit_tile
+block_order_early(const struct radix_digit_pass<uint32_t> &pass, struct radix_digit_plan *plan,
+                  unsigned digit, struct radix_early_shared<Count> &shared)
+{
+    const unsigned shift = digit * RADIX_DIGIT_BITS;
+    const bool has_value = threadIdx.x < RADIX_DIGIT_VALUES;
+    unsigned *const own_counts = shared.warp_counts[threadIdx.x / THREADS_PER_WARP];
+    for (unsigned i = thread_lane(); i < RADIX_DIGIT_VALUES; i += THREADS_PER_WARP)
+        own_counts[i] = 0;
+    __syncthreads();
+    const struct radix_digit_tile tile = thread_find_tile(pass, shared.tile);
+    uint32_t words[RADIX_DIGIT_KEYS<uint32_t>];
+    const Count first =
+        has_value ? static_cast<Count>(plan->firsts[digit][pass.portion % 2][threadIdx.x]) : 0;
+    thread_load_words(thread_digit_side(pass, pass.index % 2 != 0, pass.index == 0), tile,
+                      pass.order, words);
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_DIGIT_KEYS<uint32_t>; i++)
+        atomicAdd(&own_counts[thread_digit(words[i], shift)], 1u);
+    __syncthreads();
+    block_sum_early(pass, tile.number, first, shared);
+    struct radix_look_back look = {};
+    look.before = has_value ? tile.number : 0;
+    thread_look_ask(pass, look);
+    const auto put = [&](unsigned i, unsigned index) {
+        shared.words[index] = words[i];
+        if (i % RADIX_EARLY_LOOK_KEYS == RADIX_EARLY_LOOK_KEYS - 1)
+            thread_look_on(pass, tile.number, shared, look);
+    };
+    const unsigned same_shift = thread_hide(shift);
+    if (warp_has_few_digits(thread_digit(words[0], shift)))
+        warp_index_words<true>(words, same_shift, own_counts, put);
+    else
+        warp_index_words<false>(words, same_shift, own_counts, put);
+    while (look.before > 0)
+        thread_look_on(pass, tile.number, shared, look);
+    thread_find_target(pass, tile, look.sum, plan->firsts[digit], shared);
+    __syncthreads();
+    return tile;
+}
+
+/* As radix_digit_kernel, with a struct radix_early_shared. */
+template <typename Count>
+__global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
+    radix_digit_early_kernel(struct radix_digit_pass<uint32_t> pass, struct radix_digit_plan *plan)
+{
+    thread_wait_for_grid();
+    struct radix_early_shared<Count> &shared =
+        *reinterpret_cast<struct radix_early_shared<Count> *>(block_dynamic_shared());
+    const unsigned passes = plan->passes;
+    if (pass.index >= passes)
+        return;
+    if (threadIdx.x == 0)
+        shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
+    const unsigned digit = plan->digits[pass.index];
+    const struct radix_digit_tile tile = block_order_early(pass, plan, digit, shared);
+    const unsigned shift = thread_hide(digit * RADIX_DIGIT_BITS);
+    block_write_words(
+        shared, thread_digit_side(pass, pass.index % 2 == 0, pass.index + 1 == passes), tile,
+        [=](uint32_t word) { return thread_digit(word, shift); }, 0, pass.order);
+}
+
+#endif
