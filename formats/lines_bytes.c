@@ -1,10 +1,12 @@
 /* lines_bytes.c - see lines_bytes.h.
  *
  * The key of a line beside the one that it is compared with, from the top bit on:
+ *
  *   2 bits    0 before it, 1 the same as far as it goes, 2 behind it
  *   11 bits   bytes of their longest common prefix (LCP), complemented if behind it; LCP_MAX if
- * they are the same so far 48 bits   the next 6 bytes, zeros after the end 3 bits    how many of
- * these there are, 7 for more than 6
+ *             they are the same so far
+ *   48 bits   the next 6 bytes, zeros after the end
+ *   3 bits    how many of these there are, 7 for more than 6
  */
 #include "formats/lines_bytes.h"
 
