@@ -6,7 +6,7 @@
  *   FLIP=STAGE:N   the Nth time
  *
  * The bit is the lowest of the byte in the middle. A stage is the name of a row below; those of a
- * device are the stand-in's (tests/simt/simt_runtime.cc).
+ * device are the stand-in's (tests/simt/simt_memory.cc).
  */
 #include "core/argsort.h"
 #include "core/check.h"
