@@ -1,6 +1,7 @@
 /* option_words.c - see option_words.h. */
 #include "cli/option_words.h"
 
+#include "cli/quote.h"
 #include "cli/word_list.h"
 #include "core/key_types.h"
 #include "formats/codec.h"
@@ -17,6 +18,17 @@ bool option_words_set_format(const char *word, const char *none, const struct fo
     if (*format || strcmp(word, none) == 0)
         return true;
     return error_set(error, "unknown format '%s': it is %s, text, raw or npy", word, none);
+}
+
+bool option_words_set_input_format(char *word, struct options *options, struct error *error)
+{
+    char *const colon = strchr(word, ':');
+    if (colon)
+        *colon = '\0';
+    options->input_codec = colon ? codec_find(colon + 1) : NULL;
+    if (colon && !options->input_codec)
+        return error_set(error, "unknown codec '%s': it is plain or zstd", colon + 1);
+    return option_words_set_format(word, "auto", &options->input_format, error);
 }
 
 bool option_words_set_type(const char *word, struct options *options, struct error *error)
@@ -150,13 +162,37 @@ bool option_words_set_stats(const char *word, struct options *options, struct er
     return true;
 }
 
+/* Reads a number as sort(1) reads those of its long options; one too large is ULONG_MAX. */
+static bool parse_sort_number(const char *option, const char *word, unsigned long *number,
+                              struct error *error)
+{
+    struct quoted quoted;
+    const char *const first = word + strspn(word, " \t\n\v\f\r");
+    char *end = (char *)word;
+    *number = *first == '-' ? 0 : strtoul(word, &end, 10);
+    if (end == word)
+        return error_set(error, "invalid %s argument %s", option, quote_word(word, &quoted));
+    return !*end ||
+           error_set(error, "invalid suffix in %s argument %s", option, quote_word(word, &quoted));
+}
+
 bool option_words_set_threads(const char *word, struct options *options, struct error *error)
 {
     unsigned long threads;
-    if (!parse_count(word, "number of threads", 1, 4096, &threads, error))
+    if (!parse_sort_number("--parallel", word, &threads, error))
         return false;
-    options->threads = (unsigned)threads;
-    return true;
+    options->threads = threads < UINT_MAX ? (unsigned)threads : UINT_MAX;
+    return threads > 0 || error_set(error, "number in parallel must be nonzero");
+}
+
+bool option_words_check_batch_size(const char *word, struct error *error)
+{
+    unsigned long size;
+    struct quoted quoted;
+    if (!parse_sort_number("--batch-size", word, &size, error))
+        return false;
+    return size >= 2 || error_set(error, "invalid --batch-size argument %s: it is 2 or more",
+                                  quote_word(word, &quoted));
 }
 
 bool option_words_set_top(const char *word, struct options *options, struct error *error)
@@ -169,11 +205,12 @@ bool option_words_set_top(const char *word, struct options *options, struct erro
     return true;
 }
 
-bool option_words_set_output(const char *word, struct options *options, struct error *error)
+bool option_words_set_once(const char *word, const char *what, const char **said,
+                           struct error *error)
 {
-    if (options->output && strcmp(options->output, word) != 0)
-        return error_set(error, "multiple output files specified");
-    options->output = word;
+    if (*said && strcmp(*said, word) != 0)
+        return error_set(error, "multiple %s specified", what);
+    *said = word;
     return true;
 }
 

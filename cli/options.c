@@ -35,6 +35,10 @@ enum { /* long options without a letter */
        KEY_CHECK,
        KEY_HEADER,
        KEY_IGNORE_NONPRINTING, /* sort(1)'s -i, which is another one here */
+       KEY_BATCH_SIZE,
+       KEY_COMPRESS_PROGRAM,
+       KEY_DEBUG,
+       KEY_RANDOM_SOURCE,
        KEY_VERSION
 };
 
@@ -52,8 +56,10 @@ static const struct argp_option option_table[] = {
      "one",
      0},
     {NULL, 0, NULL, 0, "Data:", 2},
-    {"format", KEY_FORMAT, "FORMAT", 0,
-     "The input is of FORMAT (default auto: by first bytes, name, content): auto,", 0},
+    {"format", KEY_FORMAT, "FORMAT[:CODEC]", 0,
+     "The input is of FORMAT (default auto: by first bytes, name, content), in zstd or plain if "
+     "CODEC says so (default: by first bytes): auto,",
+     0},
     {"output-format", KEY_OUTPUT_FORMAT, "FORMAT", 0,
      "Write FORMAT (default: by the output's name where that says text or npy, else same): same,",
      0},
@@ -117,6 +123,11 @@ static const struct argp_option option_table[] = {
      "Put sorted parts in DIR (default $TMPDIR, else /tmp, or /var/tmp where that is in memory; "
      "may be repeated, to use several)",
      0},
+    {"batch-size", KEY_BATCH_SIZE, "N", 0, "Taken for sort(1)'s sake; has no effect", 0},
+    {"compress-program", KEY_COMPRESS_PROGRAM, "PROG", 0, "Taken for sort(1)'s sake; has no effect",
+     0},
+    {"random-source", KEY_RANDOM_SOURCE, "FILE", OPTION_HIDDEN, NULL, 0},
+    {"debug", KEY_DEBUG, NULL, OPTION_HIDDEN, NULL, 0},
     {NULL, 0, NULL, 0, "What it tells:", 7},
     {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and the reasons for it; sort nothing", 0},
     {"list", KEY_LIST, NULL, 0, "List types, formats, codecs, devices and paths", 0},
@@ -178,6 +189,15 @@ static bool parse_sort_option(int key, const char *word, struct options *options
     case KEY_FILES0_FROM:
         options->input_list = word;
         return true;
+    case KEY_BATCH_SIZE:
+        return option_words_check_batch_size(word, error);
+    case KEY_COMPRESS_PROGRAM:
+        return option_words_set_once(word, "compress programs", &options->compress_program, error);
+    case KEY_RANDOM_SOURCE:
+        return option_words_set_once(word, "random sources", &options->random_source, error);
+    case KEY_DEBUG:
+        return error_set(error, "--debug: gpusort does not mark keys (--debug of sort(1)): "
+                                "--explain tells how they are read");
     case KEY_IGNORE_NONPRINTING:
         return !order_letter_refuse('i', "--ignore-nonprinting", error);
     }
@@ -195,13 +215,13 @@ static bool parse_data_option(int key, char *word, struct options *options, bool
     *known = true;
     switch (key) {
     case 'o':
-        return option_words_set_output(word, options, error);
+        return option_words_set_once(word, "output files", &options->output, error);
     case KEY_FORCE:
         return options->force = true;
     case KEY_VERIFY:
         return options->verify = true;
     case KEY_FORMAT:
-        return option_words_set_format(word, "auto", &options->input_format, error);
+        return option_words_set_input_format(word, options, error);
     case KEY_OUTPUT_FORMAT:
         options->output_format_same = strcmp(word, "same") == 0;
         return option_words_set_format(word, "same", &options->output_format, error);

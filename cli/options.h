@@ -10,6 +10,7 @@
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/key_order.h"
+#include "formats/codec.h"
 #include "formats/format.h"
 
 #define GPUSORT_VERSION "0.1.0"
@@ -34,6 +35,7 @@ struct options {
     struct file_list list;              /* what was in it: the inputs are its names */
     const char *output;                 /* NULL: standard output */
     const struct format *input_format;  /* NULL: auto */
+    const struct codec *input_codec;    /* NULL: by the first bytes */
     const struct format *output_format; /* NULL: not said */
     bool output_format_same;            /* --output-format=same was said */
     const struct key_type *type;        /* NULL: not said */
@@ -55,6 +57,8 @@ struct options {
     unsigned device;
     unsigned threads; /* 0: as many as there are */
     struct memory_words memory;
+    const char *compress_program; /* these two without effect; NULL: not said */
+    const char *random_source;
     enum compression compression;
     int compression_level; /* 0: the codec's default */
     bool force;

@@ -115,7 +115,7 @@ static bool open_input(const struct options *options, const char *path, bool is_
     bool blank;
     char reason[256];
     const unsigned threads = threads_of_input(options, job->sort.threads);
-    if (!source_open(path, threads, &reader->source, error))
+    if (!source_open_as(path, options->input_codec, threads, &reader->source, error))
         return false;
     job->reader_count++; /* plan_free closes it */
     if (!is_blank(options, path, reader->source, &blank, error))

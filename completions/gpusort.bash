@@ -28,6 +28,8 @@ _gpusort() {
     --field-separator= | --field-separator | -t) ;;
     --check=) mapfile -t COMPREPLY < <(compgen -W 'diagnose-first quiet silent' -- "$word") ;;
     --algorithm= | --algorithm | -a) mapfile -t COMPREPLY < <(compgen -W 'auto radix bitonic direct-merge segmented-merge rank heap column column-single column-min column-pairs' -- "$word") ;;
+    --batch-size= | --batch-size) ;;
+    --compress-program= | --compress-program) compopt -o default ;;
     --device= | --device) mapfile -t COMPREPLY < <(compgen -W 'auto cpu gpu' -- "$word") ;;
     --device-memory= | --device-memory) ;;
     --parallel= | --parallel) ;;
@@ -37,7 +39,7 @@ _gpusort() {
     --trace= | --trace) compopt -o default ;;
     *)
         if [ "${word:0:1}" = - ]; then
-            mapfile -t COMPREPLY < <(compgen -W '--files0-from= --force --input= --output= --verify --endian= --format= --no-zstd --output-format= --type= --zstd --argsort --nan= --reverse --top= --ignore-leading-blanks --general-numeric-sort --header --human-numeric-sort --key= --numeric-sort --sort= --stable --field-separator= --unique --zero-terminated --check --merge --algorithm= --device= --device-memory= --parallel= --buffer-size= --temporary-directory= --explain --list --no-progress --progress --quiet --stats --trace= --verbose --help --usage --version' -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W '--files0-from= --force --input= --output= --verify --endian= --format= --no-zstd --output-format= --type= --zstd --argsort --nan= --reverse --top= --ignore-leading-blanks --general-numeric-sort --header --human-numeric-sort --key= --numeric-sort --sort= --stable --field-separator= --unique --zero-terminated --check --merge --algorithm= --batch-size= --compress-program= --device= --device-memory= --parallel= --buffer-size= --temporary-directory= --explain --list --no-progress --progress --quiet --stats --trace= --verbose --help --usage --version' -- "$word")
             [ "${COMPREPLY[0]: -1}" != = ] || compopt -o nospace
         else
             compopt -o default

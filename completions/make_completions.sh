@@ -49,9 +49,9 @@ words() {
 # kind NAME ARGUMENT: files, directories, words, or any: nothing that could be foretold.
 kind() {
     case ${2//[][]/} in
-    FILE | F) echo files ;;
+    FILE | F | PROG) echo files ;;
     DIR) echo directories ;;
-    FORMAT | TYPE | RULE | WORD | HOW | ORDER | DEVICE | FORM | PATH*) echo words ;;
+    FORMAT* | TYPE | RULE | WORD | HOW | ORDER | DEVICE | FORM | PATH*) echo words ;;
     K | KEYDEF | LEVEL | N | SEP | SIZE) echo any ;;
     *)
         echo "make_completions.sh: --$1 takes a $2, which has no kind" >&2

@@ -69,12 +69,9 @@ void radix_count_buckets(unsigned width, const struct radix_part *part);
 /* Moves the part's items to their buckets' positions, in their order, encoded. Widths from 4. */
 void radix_scatter(unsigned width, const struct radix_part *part);
 
-/* The most items that radix_sort_in_cache takes. */
-#define RADIX_IN_CACHE_COUNT_MAX ((size_t)UINT32_MAX)
-
-/* Sorts items[0..count) of ordered bits with the help of other[0..count). Returns whichever of the
- * two the sorted items are in; the other is left with anything. Best where both fit in the cache of
- * a core. */
+/* Sorts items[0..count) of ordered bits, fewer than 2^32, with the help of other[0..count). Returns
+ * whichever of the two the sorted items are in; the other is left with anything. Best where both
+ * fit in the cache of a core. */
 void *radix_sort_in_cache(unsigned width, void *items, void *other, size_t count);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ extern "C" {
 
 /* Sorts items[0..count), whose keys are as in `stored`, and leaves them as `order` decodes them in
  * to[0..count), which is items, room or other memory. room: for as many items, best in the cache;
- * what is in items and room then is anything. count is at most RADIX_IN_CACHE_COUNT_MAX. */
+ * what is in items and room then is anything. count is below 2^32. */
 void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
                  struct key_order stored, struct key_order order);
 

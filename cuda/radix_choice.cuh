@@ -9,23 +9,41 @@
 #ifndef CUDA_RADIX_CHOICE_CUH
 #define CUDA_RADIX_CHOICE_CUH
 
+#include "cuda/radix_digit_plan.cuh"
 #include "cuda/radix_tree.cuh"
 
 #include <math.h>
 
-/* Marks of keys of 8 bytes: few, as it is for values that come often that they are asked. */
-constexpr unsigned RADIX_MARKS = 2 * LEARN_THREADS;
+/* Blocks beside the one that learns, which meanwhile find what it asks, of keys of 8 bytes and of
+ * items. Who is who goes by who begins first, so that nobody waits for a block that has not. */
+enum radix_learner { RADIX_FINDS_CODE, RADIX_FINDS_ROUGHNESS, RADIX_LEARNS, RADIX_LEARNERS };
 
-/* Room for what is asked of the sample. */
+/* totals->advice: what they have found. */
+enum {
+    RADIX_CODE_IS_KNOWN = 1,
+    RADIX_FEW_DIGITS_DO = 2,  /* half of the digits, or a code, tell nearly all keys apart */
+    RADIX_MOST_DIGITS_DO = 4, /* RADIX_REPEATS_DIGITS of them do */
+    RADIX_REPEATS = 8,        /* some values come often */
+    RADIX_FEW_VALUES = 16,    /* and most keys share them */
+    RADIX_ROUGHNESS_IS_KNOWN = 32,
+    RADIX_IS_ROUGH = 64
+};
+
+/* The advice, once `known` is. */
+__device__ __forceinline__ unsigned thread_ask_advice(struct radix_totals *totals, unsigned known)
+{
+    const volatile unsigned *const advice = &totals->advice;
+    while ((*advice & known) == 0) {
+    }
+    return *advice;
+}
+
+/* What finding the roughness takes. */
 template <typename K>
-struct radix_questions {
-    union {
-        typename radix_path<K>::bits keys[LEARN_THREADS]; /* some of the sample's */
-        unsigned marks[RADIX_MARKS];
-    };
+struct radix_rough_shared {
+    typename radix_path<K>::bits keys[LEARN_THREADS];
     unsigned steps;     /* of two gaps beside each other, neither of which is 0 */
     unsigned roughness; /* the sum of their ratios, as logarithms in sixteenths */
-    unsigned repeats;   /* keys seen before, as far as is noticed */
 };
 
 template <typename K>
@@ -35,19 +53,6 @@ __device__ __forceinline__ typename radix_path<K>::bits thread_sample_key(K key)
         return thread_item_key(key);
     else
         return key;
-}
-
-/* One of the thread's keys, so that those of all threads are from everywhere. */
-template <typename K>
-__device__ __forceinline__ typename radix_path<K>::bits
-thread_choose_key(const struct radix_sample<K> &sample)
-{
-    K key = sample.keys[0];
-#pragma unroll
-    for (unsigned i = 1; i < 1u << RADIX_OWN_BITS<K>; i++)
-        if (i < sample.count && threadIdx.x % sample.rows == i)
-            key = sample.keys[i];
-    return thread_sample_key(key);
 }
 
 /* Sorts a key of each thread: a bitonic sort. Ends with a barrier. */
@@ -67,99 +72,77 @@ __device__ __forceinline__ void block_sort_keys(Bits *keys)
     __syncthreads();
 }
 
-/* True, for the whole block, if gaps between neighbours of the sample differ more than chance makes
- * them differ, even those beside each other: their ratio is 2 to the power of 2 in the mean where
- * the density of keys changes slowly, whatever it is. Begins after a barrier. */
+/* One key of each stride of the array, for each thread. */
 template <typename K>
-__device__ __forceinline__ bool block_is_rough(struct radix_questions<K> &questions,
-                                               const struct radix_sample<K> &sample)
+__device__ __forceinline__ typename radix_path<K>::bits
+thread_rough_key(const K *items, size_t count, const struct key_order &encoding)
 {
-    const auto *const keys = questions.keys + threadIdx.x;
-    questions.keys[threadIdx.x] = thread_choose_key(sample);
+    const size_t stride = count / LEARN_THREADS;
+    const size_t within = stride > 0 ? thread_scramble(threadIdx.x + count) % stride : 0;
+    K keys[1] = {items[min(threadIdx.x * stride + within, count - 1)]};
+    thread_encode_keys(encoding, keys);
+    return thread_sample_key(keys[0]);
+}
+
+/* True, for the whole block, if gaps between neighbours of a sample differ more than chance makes
+ * them differ, even those beside each other: their ratio is 2 to the power of 2 in the mean where
+ * the density of keys changes slowly, whatever it is. */
+template <typename K>
+__device__ __forceinline__ bool block_is_rough(const K *items, size_t count,
+                                               const struct key_order &encoding,
+                                               struct radix_rough_shared<K> &shared)
+{
+    const auto *const keys = shared.keys + threadIdx.x;
+    shared.keys[threadIdx.x] = thread_rough_key(items, count, encoding);
     if (threadIdx.x == 0)
-        questions.steps = questions.roughness = 0;
-    block_sort_keys(questions.keys);
+        shared.steps = shared.roughness = 0;
+    block_sort_keys(shared.keys);
     if (threadIdx.x + 2 < LEARN_THREADS && keys[0] != keys[1] && keys[1] != keys[2]) {
         const float low = static_cast<float>(keys[1] - keys[0]);
         const float high = static_cast<float>(keys[2] - keys[1]);
-        atomicAdd(&questions.steps, 1u);
-        atomicAdd(&questions.roughness,
-                  static_cast<unsigned>(16 * fabsf(log2f(high) - log2f(low))));
+        atomicAdd(&shared.steps, 1u);
+        atomicAdd(&shared.roughness, static_cast<unsigned>(16 * fabsf(log2f(high) - log2f(low))));
     }
     __syncthreads();
-    return questions.roughness > RADIX_ROUGHNESS_MOST * questions.steps;
+    return shared.roughness > RADIX_ROUGHNESS_MOST * shared.steps;
 }
 
-/* How many keys of the sample have been seen before, for the whole block, as far as is noticed:
- * each leaves a mark in a table of a power of two, if its place is free. Begins after a barrier and
- * ends with one. */
+/* True, for the whole block, if the tree tells, while it grows, that keys are better sorted by
+ * digits: they crowd at all scales, so that the models of buckets fail, or the tree is deep, and
+ * few digits do. `levels`: of the tree so far, with those that are cut. Begins after a barrier. */
 template <typename K>
-__device__ __forceinline__ unsigned block_count_repeats(struct radix_questions<K> &questions,
-                                                        const struct radix_sample<K> &sample,
-                                                        unsigned *table, unsigned size)
-{
-    for (unsigned i = threadIdx.x; i < size; i += LEARN_THREADS)
-        table[i] = 0;
-    if (threadIdx.x == 0)
-        questions.repeats = 0;
-    __syncthreads();
-    unsigned repeats = 0;
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.count)
-            break;
-        const uint64_t hash = thread_scramble(thread_sample_key<K>(sample.keys[i]));
-        const unsigned mark = static_cast<unsigned>(hash) | 1;
-        repeats += atomicCAS(&table[hash >> 32 & (size - 1)], 0u, mark) == mark;
-    }
-    if (repeats > 0)
-        atomicAdd(&questions.repeats, repeats);
-    __syncthreads();
-    return questions.repeats;
-}
-
-/* True, for the whole block, if the tree tells, while it grows, that keys crowd at all scales, so
- * that the models of buckets fail: it is of no use to go on then. `levels`: of the tree so far,
- * with those that are cut; `is_asked`: whether the sample has been. Begins after a barrier. */
-template <typename K>
-__device__ __forceinline__ bool
-block_is_crowded(const struct radix_tree &tree, struct radix_questions<K> &questions,
-                 const struct radix_sample<K> &sample, unsigned levels, bool *is_asked)
+__device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, size_t count,
+                                                 unsigned levels, struct radix_totals *totals)
 {
     const unsigned nodes = tree.nodes;
     if constexpr (sizeof(K) == sizeof(uint32_t))
         return nodes > RADIX_SHORT_NODES_MOST;
     if (RADIX_HAS_VALUES<K> && levels >= RADIX_ITEM_LEVELS)
         return true;
-    if (*is_asked || nodes < RADIX_ROUGH_NODES)
+    if (nodes < RADIX_ROUGH_NODES)
         return false;
-    *is_asked = true;
-    return block_is_rough(questions, sample);
+    if (thread_ask_advice(totals, RADIX_ROUGHNESS_IS_KNOWN) & RADIX_IS_ROUGH)
+        return true;
+    return count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K)) &&
+           (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0;
 }
 
-/* True, for the whole block, if so many keys share values that models are worse than digits: tiles
- * of such items are binned twice; so are those of very many keys of 8 bytes, but for those of so
- * few values that these have buckets of their own. The tree has grown, and what the values took for
- * that is free. */
+/* True if so many keys share values that models are worse than digits: tiles of such items are
+ * binned twice, and so are those of keys of 8 bytes, but for those of so few values that these have
+ * buckets of their own. The tree has grown. */
 template <typename K>
-__device__ __forceinline__ bool
-block_repeats(const struct radix_tree &tree, struct radix_values<K> &values,
-              struct radix_questions<K> &questions, const struct radix_sample<K> &sample,
-              const struct radix_wish &wish)
+__device__ __forceinline__ bool block_repeats(const struct radix_tree &tree,
+                                              struct radix_totals *totals)
 {
-    __syncthreads();
-    if constexpr (RADIX_HAS_VALUES<K>) {
-        return block_count_repeats(questions, sample, values.sketch,
-                                   RADIX_SKETCH_TABLES << RADIX_SKETCH_BITS) >= RADIX_REPEATS_LEAST;
-    } else if constexpr (sizeof(K) == sizeof(uint64_t)) {
-        if (wish.count < RADIX_REPEATS_COUNT || tree.nodes < RADIX_REPEATS_NODES)
-            return false;
-        const unsigned repeats =
-            block_count_repeats(questions, sample, questions.marks, RADIX_MARKS);
-        const unsigned most = RADIX_REPEATS_EIGHTHS << (wish.sample_bits - 3);
-        return repeats >= RADIX_REPEATS_LEAST && repeats < most;
-    }
-    return false;
+    if constexpr (sizeof(K) == sizeof(uint32_t))
+        return false;
+    if (!RADIX_HAS_VALUES<K> && tree.nodes < RADIX_REPEATS_NODES)
+        return false;
+    const unsigned advice = thread_ask_advice(totals, RADIX_CODE_IS_KNOWN);
+    if (RADIX_HAS_VALUES<K>)
+        return (advice & RADIX_REPEATS) != 0;
+    constexpr unsigned wanted = RADIX_REPEATS | RADIX_MOST_DIGITS_DO;
+    return (advice & (wanted | RADIX_FEW_VALUES)) == wanted;
 }
 
 /* Leaves the keys to another way, and nothing to do for the kernels that follow. */
@@ -171,8 +154,17 @@ thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, uns
     totals->other_way = way;
 }
 
+/* True if so many digits, of all there are, tell nearly all keys apart, or a code does. */
+__device__ __forceinline__ bool thread_digits_do(const struct radix_digit_plan *plan, size_t count,
+                                                 unsigned digits)
+{
+    return plan->code.is_path != 0 ||
+           plan->collisions[RADIX_DIGITS_MOST - digits] <= radix_collisions_most(count);
+}
+
 /* Leaves keys to their digits of which the sample has told nothing: more than half of them, of
- * several values, are in one bucket. One block. */
+ * several values, are in one bucket; those of 8 bytes only if they are not too many, and few digits
+ * do. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
     radix_doubt_kernel(const K *source, struct radix_segments *whole,
@@ -185,10 +177,15 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     __shared__ unsigned crowd; /* the bucket */
     __shared__ bits crowd_key; /* one of its keys */
     const size_t count = whole->keys[0];
+    if (count == 0)
+        return;
+    if (!RADIX_HAS_VALUES<K> &&
+        (count > RADIX_DEEP_COUNT || (totals->advice & RADIX_FEW_DIGITS_DO) == 0))
+        return;
     if (threadIdx.x == 0)
         crowd = RADIX_WAYS;
     __syncthreads();
-    if (count > 0 && counts[threadIdx.x] > count / 2)
+    if (counts[threadIdx.x] > count / 2)
         crowd = threadIdx.x;
     __syncthreads();
     if (crowd == RADIX_WAYS)

@@ -20,10 +20,26 @@
 constexpr unsigned RADIX_CODE_SAMPLE = RADIX_CODE_THREADS * KEYS_PER_THREAD;
 static_assert(RADIX_CODE_SAMPLE == 1u << RADIX_CODE_SAMPLE_BITS, "a row of keys a thread");
 
+/* What neighbours in the sorted sample tell. */
+struct radix_code_facts {
+    /* Those that differ, but not above so many digits and the bits that are left out besides: of
+     * four digits each, 16 bits a digit. */
+    unsigned long long collisions[RADIX_DIGITS_MOST / 4];
+    unsigned long long varied;  /* bits that are not the same in all */
+    unsigned long long repeats; /* those that are equal */
+};
+
+__device__ __forceinline__ unsigned thread_collisions(const struct radix_code_facts &facts,
+                                                      unsigned digit)
+{
+    return static_cast<unsigned>(facts.collisions[digit / 4] >> digit % 4 * 16) & UINT16_MAX;
+}
+
 /* The sample, and what merging it takes. */
 struct radix_code_shared {
     uint64_t keys[tile_slot<uint64_t>(RADIX_CODE_SAMPLE)];
     unsigned splits[RADIX_CODE_THREADS];
+    struct radix_code_facts facts;
     uint64_t path;
 };
 
@@ -69,30 +85,98 @@ block_sort_sample(const K *items, size_t count, const struct key_order &encoding
     row.keys[KEYS_PER_THREAD] = shared.keys[tile_slot<uint64_t>(min(end, RADIX_CODE_SAMPLE - 1))];
 }
 
-/* How many neighbours differ that have one code, for the whole block: code(key). */
-template <typename Code>
+template <typename Combine>
+__device__ __forceinline__ unsigned long long warp_combine(unsigned long long value,
+                                                           const Combine &combine)
+{
+#pragma unroll
+    for (unsigned lanes = THREADS_PER_WARP / 2; lanes > 0; lanes /= 2)
+        value = combine(value, __shfl_xor_sync(ALL_LANES, value, static_cast<int>(lanes)));
+    return value;
+}
+
+/* Adds up what the threads have found, for the whole block. Ends with a barrier. */
+__device__ __forceinline__ void block_add_facts(const struct radix_code_facts &own,
+                                                struct radix_code_facts &facts)
+{
+    const auto add = [](unsigned long long a, unsigned long long b) { return a + b; };
+    const auto unite = [](unsigned long long a, unsigned long long b) { return a | b; };
+    if (threadIdx.x == 0)
+        facts = {};
+    __syncthreads();
+    const unsigned long long low = warp_combine(own.collisions[0], add);
+    const unsigned long long high = warp_combine(own.collisions[1], add);
+    const unsigned long long varied = warp_combine(own.varied, unite);
+    const unsigned long long repeats = warp_combine(own.repeats, add);
+    if (thread_lane() == 0) {
+        atomicAdd(&facts.collisions[0], low);
+        atomicAdd(&facts.collisions[1], high);
+        atomicOr(&facts.varied, varied);
+        atomicAdd(&facts.repeats, repeats);
+    }
+    __syncthreads();
+}
+
+/* Bits that a code is to have less when the sample is asked whether neighbours share it. */
+struct radix_code_coarser {
+    unsigned unique;   /* if both have been seen once, as far as the thread knows */
+    unsigned repeated; /* if one has been there before: it comes often, and makes a long run */
+};
+
+/* Those for the key i of the row and the next one. */
+__device__ __forceinline__ unsigned thread_coarser(const struct radix_code_coarser &coarser,
+                                                   const struct radix_code_row &row, unsigned i)
+{
+    const bool is_repeated = (i > 0 && row.keys[i - 1] == row.keys[i]) ||
+                             (i + 2 <= KEYS_PER_THREAD && row.keys[i + 1] == row.keys[i + 2]);
+    return is_repeated ? coarser.repeated : coarser.unique;
+}
+
+/* What is found of neighbours. The last key has none. */
+__device__ __forceinline__ void block_find_facts(const struct radix_code_row &row,
+                                                 const struct radix_code_coarser &coarser,
+                                                 struct radix_code_facts &facts)
+{
+    struct radix_code_facts own = {};
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
+        const uint64_t varied = row.keys[i] ^ row.keys[i + 1];
+        const bool is_last = i + 1 == KEYS_PER_THREAD && threadIdx.x + 1 == RADIX_CODE_THREADS;
+        const unsigned left_out = thread_coarser(coarser, row, i);
+        own.varied |= varied;
+        own.repeats += varied == 0 && !is_last ? 1 : 0;
+#pragma unroll
+        for (unsigned digit = 0; digit < RADIX_DIGITS_MOST; digit++)
+            if (varied != 0 && varied >> min(digit * RADIX_DIGIT_BITS + left_out, 63u) == 0)
+                own.collisions[digit / 4] += 1ull << digit % 4 * 16;
+    }
+    block_add_facts(own, facts);
+}
+
+/* How many neighbours differ that have one code of that path, for the whole block. Codes that keep
+ * all bits behind the path's have none to leave out. */
 __device__ __forceinline__ unsigned block_count_collisions(const struct radix_code_row &row,
-                                                           const Code &code)
+                                                           uint64_t path,
+                                                           const struct radix_code_coarser &coarser)
 {
     int all = 0;
 #pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        all += __syncthreads_count(row.keys[i] != row.keys[i + 1] &&
-                                   code(row.keys[i]) == code(row.keys[i + 1]));
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
+        const uint64_t key = row.keys[i], next = row.keys[i + 1];
+        const unsigned left_out =
+            thread_path_is_exact(key, path) ? 0 : thread_coarser(coarser, row, i);
+        all += __syncthreads_count(key != next && thread_path_code(key, path) >> left_out ==
+                                                      thread_path_code(next, path) >> left_out);
+    }
     return static_cast<unsigned>(all);
 }
 
-/* The digits that are not the same in all keys, a bit each, for the whole block. */
-__device__ __forceinline__ unsigned block_find_live(const struct radix_code_row &row)
+/* The digits that are not the same in all keys, a bit each. */
+__device__ __forceinline__ unsigned thread_live_digits(uint64_t varied)
 {
-    uint64_t varied = 0;
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        varied |= row.keys[i] ^ row.keys[i + 1];
     unsigned live = 0;
     for (unsigned digit = 0; digit < RADIX_DIGITS_MOST; digit++)
-        live |=
-            __syncthreads_or((varied >> digit * RADIX_DIGIT_BITS & 0xff) != 0) ? 1u << digit : 0;
+        live |= (varied >> digit * RADIX_DIGIT_BITS & 0xff) != 0 ? 1u << digit : 0;
     return live;
 }
 
@@ -132,43 +216,43 @@ __device__ __forceinline__ uint64_t thread_find_path(const uint64_t *keys)
     }
 }
 
-/* plan->collisions, and the code, that of a prefix or of a path. Where there are more keys than the
- * sample can tell of, it is asked about codes without their last bits. Of no keys nothing is known.
- */
+/* Finds plan->collisions, and the code, that of a prefix or of a path. Where there are more keys
+ * than the sample can tell of, or values that come often and make long runs, it is asked about
+ * codes without their last bits. Returns how many keys of the sample have been there before. Of no
+ * keys nothing is known. */
 template <typename K>
-__device__ __forceinline__ void block_find_code(const K *__restrict__ items, size_t count,
-                                                const struct key_order &encoding,
-                                                struct radix_digit_plan *plan)
+__device__ __forceinline__ unsigned
+block_find_code(const K *__restrict__ items, size_t count, const struct key_order &encoding,
+                struct radix_code_shared &shared, struct radix_digit_plan *plan)
 {
-    struct radix_code_shared &shared =
-        *reinterpret_cast<struct radix_code_shared *>(block_dynamic_shared());
     struct radix_code_row row;
     if (count == 0)
-        return;
+        return 0;
     block_sort_sample(items, count, encoding, shared, row);
-    const unsigned most = radix_collisions_most(count), coarser = radix_code_coarser(count);
-    const unsigned last = thread_last_digit(block_find_live(row));
-    bool is_prefix = true;
-    for (unsigned digit = 0; digit < RADIX_DIGITS_MOST; digit++) {
-        const unsigned shift = min(digit * RADIX_DIGIT_BITS + coarser, 63u);
-        const unsigned collisions =
-            block_count_collisions(row, [=](uint64_t key) { return key >> shift; });
-        if (threadIdx.x == 0)
-            plan->collisions[digit] = collisions;
-        is_prefix = digit == last ? last == 0 || collisions <= most : is_prefix;
-    }
-    if (threadIdx.x == 0)
+    /* Of fewer keys than the sample has, each may be there several times. */
+    const unsigned unique = radix_code_left_out(count);
+    const struct radix_code_coarser coarser = {
+        unique, count < RADIX_CODE_SAMPLE ? unique : max(unique, RADIX_REPEATS_COARSER)};
+    block_find_facts(row, coarser, shared.facts);
+    const unsigned most = radix_collisions_most(count);
+    const unsigned repeats = static_cast<unsigned>(shared.facts.repeats);
+    const unsigned last = thread_last_digit(thread_live_digits(shared.facts.varied));
+    const bool is_prefix = last == 0 || thread_collisions(shared.facts, last) <= most;
+    if (threadIdx.x == 0) {
+        for (unsigned digit = 0; digit < RADIX_DIGITS_MOST; digit++)
+            plan->collisions[digit] = thread_collisions(shared.facts, digit);
         plan->code = {0, 0, 0};
+    }
     if (is_prefix)
-        return;
+        return repeats;
     if (threadIdx.x == 0)
         shared.path = thread_find_path(shared.keys);
     __syncthreads();
     const uint64_t path = shared.path;
-    const unsigned collisions = block_count_collisions(
-        row, [=](uint64_t key) { return thread_path_code(key, path) >> coarser; });
+    const unsigned collisions = block_count_collisions(row, path, coarser);
     if (threadIdx.x == 0 && collisions <= most)
         plan->code = {path, 0, 1};
+    return repeats;
 }
 
 /* The same by a kernel of one block. */
@@ -178,7 +262,8 @@ __global__ void __launch_bounds__(RADIX_CODE_THREADS)
                       struct key_order encoding, struct radix_digit_plan *plan)
 {
     thread_wait_for_grid();
-    block_find_code(items, whole->keys[0], encoding, plan);
+    block_find_code(items, whole->keys[0], encoding,
+                    *reinterpret_cast<struct radix_code_shared *>(block_dynamic_shared()), plan);
 }
 
 #endif

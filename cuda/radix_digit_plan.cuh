@@ -59,6 +59,12 @@ __device__ __forceinline__ uint32_t thread_path_code(uint64_t word, uint64_t pat
     return side << RADIX_CODE_BITS | (next & ((1u << RADIX_CODE_BITS) - 1));
 }
 
+/* True if the key's code tells all of it, as it follows the path so far. */
+__device__ __forceinline__ bool thread_path_is_exact(uint64_t word, uint64_t path)
+{
+    return (word ^ path) >> RADIX_CODE_BITS == 0;
+}
+
 __device__ __forceinline__ uint64_t thread_code(const struct radix_code &code, uint64_t word)
 {
     return code.is_path ? thread_path_code(word, code.path) : word >> code.shift;
@@ -73,7 +79,7 @@ __device__ __forceinline__ unsigned radix_collisions_most(size_t count)
 }
 
 /* Bits that the sample's codes are to have less, so that one collision is what that mean makes. */
-__device__ __forceinline__ unsigned radix_code_coarser(size_t count)
+__device__ __forceinline__ unsigned radix_code_left_out(size_t count)
 {
     unsigned bits = 0;
     while (count >> bits > size_t{RADIX_CODE_MEAN} << (2 * RADIX_CODE_SAMPLE_BITS - 1))

@@ -147,7 +147,6 @@ struct radix_learn_shared {
     K warp_keys[THREADS_PER_WARP];
     uint32_t warp_sums[THREADS_PER_WARP];
     struct radix_values<K> values;
-    struct radix_questions<K> questions;
 };
 
 __device__ __forceinline__ void block_clear_tree(struct radix_tree &tree, unsigned root_bits)
@@ -186,11 +185,52 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree,
 
 static_assert(LEARN_THREADS == RADIX_CODE_THREADS, "blocks of one kernel");
 
+/* What learning blocks have in shared memory where there is a choice. */
+template <typename K>
+union radix_learners_shared {
+    struct radix_learn_shared<K> learn;
+    struct radix_rough_shared<K> rough;
+    struct radix_code_shared code;
+};
+
+/* Finds something for the block that learns; false if this is the one. */
+template <typename K>
+__device__ __forceinline__ bool block_advises(const K *items, const struct key_order &encoding,
+                                              union radix_learners_shared<K> &shared,
+                                              struct radix_totals *totals,
+                                              struct radix_digit_plan *digits)
+{
+    __shared__ unsigned learner;
+    const size_t count = totals->count;
+    if (threadIdx.x == 0)
+        learner = atomicAdd(&totals->learners, 1u);
+    __syncthreads();
+    if (learner == RADIX_LEARNS)
+        return false;
+    if (count == 0)
+        return true;
+    unsigned advice = RADIX_ROUGHNESS_IS_KNOWN;
+    if (learner == RADIX_FINDS_CODE) {
+        const unsigned repeats = block_find_code(items, count, encoding, shared.code, digits);
+        advice = RADIX_CODE_IS_KNOWN | (repeats >= RADIX_REPEATS_LEAST ? RADIX_REPEATS : 0) |
+                 (repeats >= RADIX_REPEATS_MOST ? RADIX_FEW_VALUES : 0);
+        if (threadIdx.x == 0)
+            advice |=
+                (thread_digits_do(digits, count, RADIX_CODE_DIGITS) ? RADIX_FEW_DIGITS_DO : 0) |
+                (thread_digits_do(digits, count, RADIX_REPEATS_DIGITS) ? RADIX_MOST_DIGITS_DO : 0);
+    } else if (block_is_rough(items, count, encoding, shared.rough)) {
+        advice |= RADIX_IS_ROUGH;
+    }
+    if (threadIdx.x == 0)
+        atomicOr(&totals->advice, advice);
+    return true;
+}
+
 /* Makes the model of each segment, and clears the segment's counts. A block for each segment; a
  * struct radix_learn_shared of dynamic shared memory. If it CHOOSES, the segment is the whole
  * array, and keys that are better sorted digit by digit are not learned: it is made empty, and the
- * totals say why. One block more, of 8 bytes and of items, meanwhile finds the code for these
- * digits, in a struct radix_code_shared. */
+ * totals say why. Of 8 bytes and of items there are RADIX_LEARNERS blocks then, and a
+ * union radix_learners_shared. */
 template <typename K, bool CHOOSES>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, struct radix_segments *segments, size_t bucket_keys,
@@ -200,39 +240,40 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
 {
     thread_wait_for_grid();
     if constexpr (CHOOSES && RADIX_HAS_CODE<K>)
-        if (blockIdx.x > 0) {
-            block_find_code(source, totals->count, encoding, digits);
+        if (block_advises(
+                source, encoding,
+                *reinterpret_cast<union radix_learners_shared<K> *>(block_dynamic_shared()), totals,
+                digits))
             return;
-        }
     struct radix_learn_shared<K> &shared =
         *reinterpret_cast<struct radix_learn_shared<K> *>(block_dynamic_shared());
     struct radix_tree &tree = shared.tree;
     struct radix_values<K> &values = shared.values;
-    const size_t count = segments->keys[blockIdx.x];
+    const unsigned segment = CHOOSES ? 0 : blockIdx.x;
+    const size_t count = segments->keys[segment];
     if (count == 0)
         return;
     const struct radix_wish wish =
         thread_make_wish(count, bucket_keys, RADIX_SAMPLE_BITS_MOST<K>, root_rarity_bits);
     struct radix_sample<K> sample;
-    block_sample(source + segments->first[blockIdx.x], wish, encoding, sample);
+    block_sample(source + segments->first[segment], wish, encoding, sample);
     block_clear_tree(tree, wish.root_bits);
     if constexpr (RADIX_HAS_VALUES<K>)
         block_clear_values(values, LEARN_THREADS);
     for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += LEARN_THREADS)
-        counts[static_cast<size_t>(blockIdx.x) * RADIX_WAYS + i] = 0;
+        counts[static_cast<size_t>(segment) * RADIX_WAYS + i] = 0;
     const struct radix_lookup<K> lookup =
         block_find_range(sample, wish, tree.entries, shared.warp_keys);
     if (threadIdx.x == 0)
         thread_set_last_cell(tree, lookup);
     if constexpr (RADIX_HAS_VALUES<K>)
         block_note_sample(values, sample, lookup);
-    bool is_asked = false;
     const auto is_enough = [&](unsigned levels) {
-        return CHOOSES && block_is_crowded(tree, shared.questions, sample, levels, &is_asked);
+        return CHOOSES && block_is_crowded<K>(tree, count, levels, totals);
     };
     const bool is_grown =
         block_grow_tree(tree, values, sample, wish.sample_bits, lookup, is_enough);
-    if (CHOOSES && (!is_grown || block_repeats(tree, values, shared.questions, sample, wish))) {
+    if (CHOOSES && (!is_grown || block_repeats<K>(tree, totals))) {
         if (threadIdx.x == 0)
             thread_leave_keys(segments, totals, RADIX_NOTE_DIGITS);
         return;
@@ -241,7 +282,7 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     if constexpr (RADIX_HAS_VALUES<K>)
         block_widen_values(values, sample, lookup);
     const uint32_t end = block_place_cells(tree, values, shared.warp_sums);
-    struct radix_model<K> *const model = &models[blockIdx.x];
+    struct radix_model<K> *const model = &models[segment];
     const unsigned tree_end = radix_tree_end(tree);
     unsigned entry_count = tree_end;
     for (unsigned cell = threadIdx.x; cell < tree_end; cell += LEARN_THREADS)

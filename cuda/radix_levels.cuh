@@ -73,6 +73,8 @@ struct radix_totals {
     unsigned left; /* packs of items that their words do not sort */
     unsigned open;
     unsigned blocks_done; /* of the kernel that goes through the ranges */
+    unsigned learners;    /* blocks that have begun, where there is a choice */
+    unsigned advice;      /* what they have found for each other (radix_choice.cuh) */
     /* A note, if keys are better sorted in another way, and nothing is done; else 0. */
     unsigned long long other_way;
     /* Ranges, and 2^32 times their pieces: raised together, so that pieces ascend with ranges. */

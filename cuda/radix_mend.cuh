@@ -22,6 +22,11 @@ template <typename K>
 constexpr unsigned RADIX_MEND_KEYS = 64 / sizeof(K); /* of a thread */
 template <typename K>
 constexpr unsigned RADIX_MEND_TILE = RADIX_MEND_THREADS *RADIX_MEND_KEYS<K>;
+/* Keys of a thread with what a tile has of the next one; runs that are listed. */
+template <typename K>
+constexpr unsigned RADIX_MEND_ROWS = RADIX_MEND_KEYS<K> + RADIX_MEND_MOST / RADIX_MEND_THREADS;
+template <typename K>
+constexpr unsigned RADIX_MEND_RUNS = RADIX_MEND_FALLS *RADIX_MEND_ROWS<K>;
 
 template <typename K>
 struct radix_mend_task {
@@ -119,6 +124,19 @@ struct radix_mend_words {
     struct radix_code code;
 };
 
+/* Some of the words: whole runs, or one. */
+struct radix_mend_part {
+    unsigned begin;
+    unsigned end;
+};
+
+/* Runs that are not in order. */
+template <typename K>
+struct radix_mend_runs {
+    unsigned count;
+    struct radix_mend_part runs[RADIX_MEND_RUNS<K>];
+};
+
 /* How many of words[begin..end) have one code with the word, for the whole block. */
 __device__ __forceinline__ unsigned block_count_run(const struct radix_mend_words &tile,
                                                     unsigned begin, unsigned end, uint64_t word)
@@ -132,16 +150,11 @@ __device__ __forceinline__ unsigned block_count_run(const struct radix_mend_word
     return static_cast<unsigned>(all);
 }
 
-/* Some of the words: whole runs, or one. */
-struct radix_mend_part {
-    unsigned begin;
-    unsigned end;
-};
-
-/* Finds tile.falls of the part, and whether there are any. Ends with a barrier. */
+/* Finds tile.falls of the part; returns how many threads have found any, which have up to
+ * RADIX_MEND_ROWS each. Ends with a barrier. */
 template <typename K>
-__device__ __forceinline__ bool block_find_falls(const struct radix_mend_words &tile,
-                                                 const struct radix_mend_part &part)
+__device__ __forceinline__ unsigned block_find_falls(const struct radix_mend_words &tile,
+                                                     const struct radix_mend_part &part)
 {
     bool is_any = false;
     for (unsigned index = threadIdx.x; index < RADIX_MEND_TILE<K> + RADIX_MEND_MOST;
@@ -153,7 +166,7 @@ __device__ __forceinline__ bool block_find_falls(const struct radix_mend_words &
             tile.falls[index / THREADS_PER_WARP] = mask;
         is_any = is_any || falls;
     }
-    return __syncthreads_or(is_any);
+    return static_cast<unsigned>(__syncthreads_count(is_any));
 }
 
 /* True if some of words[begin + 1..end) fall. */
@@ -210,6 +223,18 @@ thread_find_ends(const struct radix_mend_words &tile, const struct radix_mend_pa
     return run;
 }
 
+/* Where the word goes in its run. */
+__device__ __forceinline__ unsigned
+thread_run_target(const uint64_t *words, const struct radix_mend_part &run, unsigned index)
+{
+    unsigned target = index;
+    for (unsigned i = run.begin; i < index; i++)
+        target -= words[i] > words[index] ? 1 : 0;
+    for (unsigned i = index + 1; i < run.end; i++)
+        target += words[i] < words[index] ? 1 : 0;
+    return target;
+}
+
 /* Where the word goes in a run of more than a few words. In one that is too long it stays, and the
  * first that falls lists it. */
 template <typename K>
@@ -217,23 +242,16 @@ __device__ __forceinline__ unsigned
 thread_long_target(const struct radix_mend_task<K> &task, const struct radix_mend_words &tile,
                    const struct radix_mend_part &part, unsigned index)
 {
-    const uint64_t *const words = tile.words;
-    const uint64_t word = words[index];
     const struct radix_mend_part run = thread_find_ends(tile, part, index);
     if (!thread_has_falls(tile.falls, run.begin, run.end))
         return index;
     if (run.end - run.begin > RADIX_MEND_MOST) {
         if (index > run.begin && thread_has_falls(tile.falls, index - 1, index + 1) &&
             !thread_has_falls(tile.falls, run.begin, index))
-            thread_list_run(task, tile.code, word);
+            thread_list_run(task, tile.code, tile.words[index]);
         return index;
     }
-    unsigned target = index;
-    for (unsigned i = run.begin; i < index; i++)
-        target -= words[i] > word ? 1 : 0;
-    for (unsigned i = index + 1; i < run.end; i++)
-        target += words[i] < word ? 1 : 0;
-    return target;
+    return thread_run_target(tile.words, run, index);
 }
 
 /* Where the word goes. Most runs are short: they are gone through from the word on. */
@@ -256,13 +274,24 @@ thread_mend_target(const struct radix_mend_task<K> &task, const struct radix_men
     return is_short ? target : thread_long_target(task, tile, part, index);
 }
 
+/* Writes the item of that word to its target; `index_bits` of an item come with it. */
+template <typename K>
+__device__ __forceinline__ void thread_put_word(const struct radix_mend_task<K> &task, K *target,
+                                                uint64_t word, uint64_t index_bits)
+{
+    if constexpr (RADIX_HAS_PLACES<K>)
+        *target = static_cast<K>(word) << 64 | index_bits;
+    else
+        *target = thread_decode_key(task.order, word);
+}
+
 /* Moves the part's items to their targets, all of them read before the first is written. */
 template <typename K>
 __device__ __forceinline__ void block_mend_part(const struct radix_mend_task<K> &task,
                                                 const struct radix_mend_words &tile,
                                                 const struct radix_mend_part &part)
 {
-    constexpr unsigned keys = RADIX_MEND_KEYS<K> + RADIX_MEND_MOST / RADIX_MEND_THREADS;
+    constexpr unsigned keys = RADIX_MEND_ROWS<K>;
     unsigned targets[keys];
     uint64_t indices[RADIX_HAS_PLACES<K> ? keys : 1];
     K *const items = task.items + tile.first;
@@ -283,10 +312,58 @@ __device__ __forceinline__ void block_mend_part(const struct radix_mend_task<K> 
         const unsigned index = i * RADIX_MEND_THREADS + threadIdx.x;
         if (targets[i] == index)
             continue;
-        if constexpr (RADIX_HAS_PLACES<K>)
-            items[targets[i]] = static_cast<K>(tile.words[index]) << 64 | indices[i];
-        else
-            items[targets[i]] = thread_decode_key(task.order, tile.words[index]);
+        thread_put_word(task, &items[targets[i]], tile.words[index],
+                        RADIX_HAS_PLACES<K> ? indices[i] : 0);
+    }
+}
+
+/* Lists the part's runs that have falls, one by its first; hands on those that are too long. Ends
+ * with a barrier. */
+template <typename K>
+__device__ __forceinline__ void
+block_list_runs(const struct radix_mend_task<K> &task, const struct radix_mend_words &tile,
+                const struct radix_mend_part &part, struct radix_mend_runs<K> &list)
+{
+    if (threadIdx.x == 0)
+        list.count = 0;
+    __syncthreads();
+    for (unsigned row = threadIdx.x; row < RADIX_MEND_ROWS<K> * RADIX_MEND_THREADS / 32;
+         row += RADIX_MEND_THREADS)
+        for (unsigned falls = tile.falls[row]; falls != 0; falls &= falls - 1) {
+            const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(falls))) - 1;
+            const unsigned index = row * THREADS_PER_WARP + bit;
+            const struct radix_mend_part run = thread_find_ends(tile, part, index);
+            if (thread_has_falls(tile.falls, run.begin, index))
+                continue;
+            if (run.end - run.begin > RADIX_MEND_MOST)
+                thread_list_run(task, tile.code, tile.words[index]);
+            else
+                list.runs[atomicAdd(&list.count, 1u)] = run;
+        }
+    __syncthreads();
+}
+
+/* Mends the listed runs one by one, a thread a key: where there are few, most keys have nothing to
+ * do with them. */
+template <typename K>
+__device__ __forceinline__ void block_mend_runs(const struct radix_mend_task<K> &task,
+                                                const struct radix_mend_words &tile,
+                                                const struct radix_mend_runs<K> &list)
+{
+    K *const items = task.items + tile.first;
+    for (unsigned number = 0; number < list.count; number++) {
+        const struct radix_mend_part run = list.runs[number];
+        const unsigned index = run.begin + threadIdx.x;
+        const bool is_in = index < run.end;
+        const unsigned target = is_in ? thread_run_target(tile.words, run, index) : index;
+        uint64_t index_bits = 0;
+        if constexpr (RADIX_HAS_PLACES<K>) {
+            if (is_in)
+                index_bits = static_cast<uint64_t>(items[index]);
+            __syncthreads();
+        }
+        if (target != index)
+            thread_put_word(task, &items[target], tile.words[index], index_bits);
     }
 }
 
@@ -368,7 +445,8 @@ __device__ __forceinline__ bool block_load_tile(const struct radix_mend_task<K> 
 /* Mends the runs that begin in the tile. */
 template <typename K>
 __device__ __forceinline__ void block_mend_tile(const struct radix_mend_task<K> &task,
-                                                const struct radix_mend_words &tile)
+                                                const struct radix_mend_words &tile,
+                                                struct radix_mend_runs<K> &list)
 {
     const bool is_disorder = block_load_tile(task, tile);
     const bool goes_on =
@@ -381,8 +459,13 @@ __device__ __forceinline__ void block_mend_tile(const struct radix_mend_task<K> 
         part.begin = block_skip_run(task, tile, goes_on);
     if (goes_on && part.begin < tile.count)
         part.end += block_follow_run(task, tile);
-    if (block_find_falls<K>(tile, part))
+    const unsigned falls = block_find_falls<K>(tile, part);
+    if (falls > RADIX_MEND_FALLS) {
         block_mend_part(task, tile, part);
+    } else if (falls > 0) {
+        block_list_runs(task, tile, part, list);
+        block_mend_runs(task, tile, list);
+    }
 }
 
 /* Mends all runs that are not too long. The last block to be done notes how many are open, or that
@@ -394,6 +477,7 @@ __global__ void __launch_bounds__(RADIX_MEND_THREADS, RADIX_MEND_BLOCKS)
     thread_wait_for_grid();
     __shared__ uint64_t words[1 + RADIX_MEND_TILE<K> + RADIX_MEND_MOST];
     __shared__ unsigned falls[(RADIX_MEND_TILE<K> + RADIX_MEND_MOST) / THREADS_PER_WARP];
+    __shared__ struct radix_mend_runs<K> list;
     if (!task.plan->mends)
         return;
     struct radix_mend_words tile = {words + 1, falls, 0, 0, task.plan->code};
@@ -402,7 +486,7 @@ __global__ void __launch_bounds__(RADIX_MEND_THREADS, RADIX_MEND_BLOCKS)
          tile.first += stride) {
         tile.count =
             static_cast<unsigned>(min(task.count - tile.first, size_t{RADIX_MEND_TILE<K>}));
-        block_mend_tile(task, tile);
+        block_mend_tile(task, tile, list);
     }
     if (threadIdx.x > 0)
         return;

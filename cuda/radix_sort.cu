@@ -64,13 +64,12 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
                              struct error *error)
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
-    const bool finds_code = step.chooses && RADIX_HAS_CODE<K>;
-    const size_t shared_bytes = finds_code ? std::max(sizeof(struct radix_learn_shared<K>),
-                                                      sizeof(struct radix_code_shared))
-                                           : sizeof(struct radix_learn_shared<K>);
+    const bool has_learners = step.chooses && RADIX_HAS_CODE<K>;
     return launch_kernel(
-               launch_at(run.site, "radix_learn_kernel", step.segment_count + (finds_code ? 1 : 0),
-                         LEARN_THREADS, shared_bytes),
+               launch_at(run.site, "radix_learn_kernel",
+                         has_learners ? size_t{RADIX_LEARNERS} : step.segment_count, LEARN_THREADS,
+                         has_learners ? sizeof(union radix_learners_shared<K>)
+                                      : sizeof(struct radix_learn_shared<K>)),
                error, step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
                step.source, step.segments, step.bucket_keys, step.root_rarity_bits, step.encoding,
                run.work.models, step.counts, run.work.totals,
@@ -96,6 +95,19 @@ static bool radix_partition_step(const struct radix_run<K> &run, const struct ra
         static_cast<const struct radix_model<K> *>(run.work.models), step.encoding, step.counts);
 }
 
+/* Where keys have a choice: what the counts say of it. */
+template <typename K>
+static bool radix_doubt_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                             struct error *error)
+{
+    if (!step.chooses || !RADIX_HAS_CODE<K>)
+        return true;
+    return launch_kernel(launch_at(run.site, "radix_doubt_kernel", 1, RADIX_WAYS), error,
+                         radix_doubt_kernel<K>, step.source, step.segments,
+                         static_cast<const struct radix_model<K> *>(run.work.models), step.encoding,
+                         static_cast<const radix_count *>(step.counts), run.work.totals);
+}
+
 /* items -> scratch; the buckets become segments. */
 template <typename K>
 static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, struct error *error)
@@ -105,13 +117,7 @@ static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, 
             1, run.plan.first_bucket_keys,
             RADIX_FIRST_ROOT_RARITY_BITS, run.sort.order, run.work.first_counts, chooses
     };
-    return radix_count_step(run, step, error) &&
-           (!chooses || !RADIX_HAS_VALUES<K> ||
-            launch_kernel(launch_at(run.site, "radix_doubt_kernel", 1, RADIX_WAYS), error,
-                          radix_doubt_kernel<K>, step.source, step.segments,
-                          static_cast<const struct radix_model<K> *>(run.work.models),
-                          step.encoding, static_cast<const radix_count *>(step.counts),
-                          run.work.totals)) &&
+    return radix_count_step(run, step, error) && radix_doubt_step(run, step, error) &&
            launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
                          radix_scan_kernel<K>, step.segments, step.counts, run.work.segments) &&
            radix_partition_step(run, step, error);

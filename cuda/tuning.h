@@ -83,7 +83,7 @@ constexpr unsigned DIRECT_MERGE_WINDOW_SIXTEENTHS = 20;
 /* ---- radix ----
  *
  * Measured on an H200 (132 multiprocessors, 227 KiB of shared memory and 65,536 registers each);
- * docs/performance.md has what else was tried. */
+ * docs/performance_log.md has what else was tried. */
 
 /* Buckets that a partition makes, as bits: 2^18 buckets after two, of 3,900 keys each at 1e9. The
  * kernels have a thread for each. */
@@ -205,21 +205,24 @@ constexpr unsigned RADIX_DIGIT_COUNT_THREADS = 1024;
 constexpr unsigned RADIX_DIGIT_COUNT_BLOCKS = 2;
 
 /* The choice of a code (radix_code.cuh): threads that sort a sample, 8 keys each; how many keys may
- * have one code in the mean, where the sample shows it, and how many of its neighbours at the most.
- */
+ * have one code in the mean, where the sample shows it, and how many of its neighbours at the most;
+ * bits by which the sample is asked about a coarser code where values come often. */
 constexpr unsigned RADIX_CODE_THREADS = 1024;
 constexpr unsigned RADIX_CODE_SAMPLE_BITS = 13;
 constexpr unsigned RADIX_CODE_MEAN = 4;
 constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
+constexpr unsigned RADIX_REPEATS_COARSER = 6;
 
 /* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
- * at first; and the part of all keys, one in so many, that runs left over may have. */
+ * at first; up to how many threads find keys in disorder if these are mended run by run; and the
+ * part of all keys, one in so many, that runs left over may have. */
 constexpr unsigned RADIX_MEND_THREADS = 256;
 constexpr unsigned RADIX_MEND_BLOCKS = 4;
 constexpr unsigned RADIX_MEND_FEW = 64;
+constexpr unsigned RADIX_MEND_FALLS = 16;
 constexpr unsigned RADIX_MEND_SHORT = 16; /* keys to each side that are just gone through */
 constexpr unsigned RADIX_MEND_MOST = 256; /* keys of a run that is mended */
-static_assert(RADIX_MEND_MOST % RADIX_MEND_THREADS == 0, "whole rows");
+static_assert(RADIX_MEND_MOST == RADIX_MEND_THREADS, "a whole row; a key of a run for each thread");
 constexpr size_t RADIX_MEND_OPEN_RARITY = 8;
 constexpr size_t RADIX_MEND_OPEN_MOST = 4096; /* as many rounds of models are short */
 
@@ -231,17 +234,23 @@ constexpr size_t RADIX_LEARNED_SHORT_LEAST = (size_t)1 << 28; /* of 4 bytes */
 
 /* What makes the choice (radix_choice.cuh). Of 4 bytes: more cells that want a cut than this. Else
  * a mean ratio of neighbouring gaps, as sixteenths of a logarithm: 2.0 for smooth densities, 2.4
- * for a dozen clusters, 3.5 to 4.4 where half of all keys agree in each byte; it is asked if so
- * many cells want a cut. Of items besides: levels of the tree, and how many keys of the sample have
- * been seen before, at the least; of keys of 8 bytes, if they are so many and so many cells want a
- * cut, also in eighths of the sample at the most. */
+ * for a dozen clusters, 3.5 to 4.4 where half of all keys agree in each byte; it is asked if any
+ * cell wants a cut. Then levels of the tree: of items; and, if few digits do, of up to so many
+ * keys, of 16 bytes and of 8. Then how many keys of the sample have been seen before, at the least;
+ * of keys of 8 bytes, if so many cells want a cut, also in eighths of the sample at the most, and
+ * below so many keys only if few digits do. */
 constexpr unsigned RADIX_SHORT_NODES_MOST = 4;
-constexpr unsigned RADIX_ROUGH_NODES = 8;
+constexpr unsigned RADIX_ROUGH_NODES = 1;
 constexpr unsigned RADIX_ROUGHNESS_MOST = 48;
 constexpr unsigned RADIX_ITEM_LEVELS = 8;
+constexpr size_t RADIX_DEEP_COUNT = (size_t)1 << 25;
+__host__ __device__ constexpr unsigned radix_deep_levels(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 6 : 5;
+}
 constexpr unsigned RADIX_REPEATS_LEAST = 12;
-constexpr unsigned RADIX_REPEATS_EIGHTHS = 5;
-constexpr size_t RADIX_REPEATS_COUNT = (size_t)1 << 28; /* of 8 bytes */
+constexpr unsigned RADIX_REPEATS_MOST = 5 << (RADIX_CODE_SAMPLE_BITS - 3);
+constexpr unsigned RADIX_REPEATS_DIGITS = 6;
 constexpr unsigned RADIX_REPEATS_NODES = 32;
 
 /* From so many keys on radix looks whether they are in order already. It costs two short kernels,

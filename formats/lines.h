@@ -60,9 +60,8 @@ const char *lines_whole_text(const struct lines *lines);
 
 /* Keys the next 1..capacity lines, in input order; *count 0 when all are keyed. index says where
  * the line stands in the text and grows from line to line. If the first key is LINE_STRICT, one
- * that is not one number, with blanks around it at most, is an error "FILE:LINE: ...". capacity is
- * at least LINES_KEY_MIN or the number of lines left. */
-#define LINES_KEY_MIN ((size_t)1 << 18)
+ * that is not one number, with blanks around it at most, is an error "FILE:LINE: ...". Best with
+ * a large capacity, as each call looks through whole blocks of the text. */
 bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, size_t *count,
                struct error *error);
 

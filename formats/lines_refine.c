@@ -17,7 +17,7 @@
 #include "formats/lines_few.h"
 #include "formats/lines_row.h"
 #include "formats/lines_text.h"
-#include "formats/lines_words.h"
+#include "formats/lines_load.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ struct slice {
     size_t count;
     struct row_cursor cursor;
     bool is_loaded;  /* the keys are of what is at the cursor */
-    bool is_beside;  /* they were loaded so; see lines_words.h */
+    bool is_beside;  /* they were loaded so; see lines_load.h */
     bool is_long;    /* what lines_few.h looks at does not tell */
     unsigned cuts;   /* by sampled pivots, that may still be made by these keys */
     unsigned rounds; /* times that this row was loaded */
@@ -53,7 +53,7 @@ struct slice {
 static inline struct row_cursor next_cursor(const struct lines *lines, const struct slice *slice,
                                             uint64_t key)
 {
-    return lines_words_next(lines, slice->cursor, key, slice->is_beside);
+    return lines_load_next(lines, slice->cursor, key, slice->is_beside);
 }
 
 /* Less than, equal to or greater than 0, of two items of a slice that is loaded, the place left
@@ -136,7 +136,7 @@ static void load_slice(const struct lines *lines, struct slice *slice)
 {
     const size_t count = slice->count;
     slice->is_beside = slice->rounds >= ROUNDS_BY_WORDS && !slice->is_beside;
-    lines_words_load(lines, slice->items, count, &slice->cursor, slice->is_beside);
+    lines_load(lines, slice->items, count, &slice->cursor, slice->is_beside);
     slice->is_loaded = true;
     slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(count));
     ++slice->rounds;

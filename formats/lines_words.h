@@ -1,24 +1,23 @@
-/* lines_words.h - what many lines have at one place of their rows, for lines_refine.c: loaded into
- * the keys of their items. By many threads, as tasks, if the lines are many.
+/* lines_words.h - rows of words, loaded into the keys of items; for lines_load.c, whose contract
+ * says what is loaded.
  */
 #ifndef FORMATS_LINES_WORDS_H
 #define FORMATS_LINES_WORDS_H
 
-#include "formats/lines_row.h"
+#include "formats/lines_load.h"
 
-/* More items than so many are worth a task; some 0.2 ms of work. */
-#define TASK_COUNT ((size_t)8192)
+/* Lowers *load->end to the first word from the cursor's on that may tell one of the items from
+ * load->row. */
+void lines_words_find_end(const struct row_load *load, struct key_index *items, size_t count);
 
-/* Loads the keys of items whose lines are equal up to the cursor, where none of the rows has ended:
- * a monotone image of what the lines have there, complemented as the column is. Of words that is
- * the first one that may tell the lines apart, which the cursor is set on; or, `beside`, how each
- * stands beside one of them, and with how many words in common. Of bytes it is always the latter.
- */
-void lines_words_load(const struct lines *lines, struct key_index *items, size_t count,
-                      struct row_cursor *cursor, bool beside);
+/* Loads the word at the cursor. */
+void lines_words_load(const struct row_load *load, struct key_index *items, size_t count);
 
-/* Where lines can differ next that have this key, loaded so at the cursor. */
-struct row_cursor lines_words_next(const struct lines *lines, struct row_cursor cursor,
-                                   uint64_t key, bool beside);
+/* Loads how each row compares with load->row. */
+void lines_words_load_beside(const struct row_load *load, struct key_index *items, size_t count);
+
+/* Where rows go on behind a key that either has loaded; it is not complemented. */
+struct row_cursor lines_words_next(enum row_kind kind, struct row_cursor cursor, uint64_t key);
+struct row_cursor lines_words_next_beside(struct row_cursor cursor, uint64_t key);
 
 #endif

@@ -175,6 +175,8 @@ static bool find_codec(struct source *source, const struct codec *known, struct 
         head.end += got;
     }
     source->codec = known ? known : codec_find_by_magic(head.data, head.end);
+    if (source->codec->recognises && !source->codec->recognises(head.data, head.end))
+        return error_set(error, "%s: this is no %s data", source->name, source->codec->name);
     if (!source->codec->decode) {
         source->peeked = head;
         source->ended = source->input.has_ended;
@@ -220,6 +222,12 @@ static bool begin(struct source *source, int file, const struct codec *codec, st
 
 bool source_open(const char *path, unsigned threads, struct source **out, struct error *error)
 {
+    return source_open_as(path, NULL, threads, out, error);
+}
+
+bool source_open_as(const char *path, const struct codec *codec, unsigned threads,
+                    struct source **out, struct error *error)
+{
     const bool is_standard_input = strcmp(path, "-") == 0;
     const char *const name = *path ? path : "''"; /* quoted, to be seen */
     *out = NULL;
@@ -231,7 +239,7 @@ bool source_open(const char *path, unsigned threads, struct source **out, struct
     const int file = is_standard_input
                          ? descriptor_copy(STDIN_FILENO)
                          : descriptor_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    return begin(source, file, NULL, out, error);
+    return begin(source, file, codec, out, error);
 }
 
 bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,

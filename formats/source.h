@@ -23,13 +23,17 @@ struct codec;
  * share a large read. The caller closes. */
 bool source_open(const char *path, unsigned threads, struct source **source, struct error *error);
 
+/* The same, of a codec that is known, or NULL: plain bytes may begin with the magic of another. */
+bool source_open_as(const char *path, const struct codec *codec, unsigned threads,
+                    struct source **source, struct error *error);
+
 /* The bytes of a run that was spilled, as they are, which outlives the source. Any number of such
  * sources may be read at a time. */
 struct spill_run;
 bool source_open_run(const struct spill_run *run, struct source **source, struct error *error);
 
-/* A regular file that is open already and stays open, from its beginning; its offset is moved. The
- * codec is known: plain bytes may begin with the magic of another. */
+/* A regular file that is open already and stays open, from its beginning, of a codec that is known;
+ * its offset is moved. */
 bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,
                       struct source **source, struct error *error);
 

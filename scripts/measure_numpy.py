@@ -19,12 +19,13 @@ TYPES = ("f64", "u64", "f32", "u32")
 
 def measure(work, make):
     """The times of all runs, in milliseconds, sorted."""
-    times = []
-    while len(times) < RUNS or sum(times) < LEAST_S:
+    times, total = [], 0.0
+    while len(times) < RUNS or total < LEAST_S:
         data = make()
         start = time.perf_counter()
         work(data)
         times.append(time.perf_counter() - start)
+        total += times[-1]
     return sorted(1e3 * seconds for seconds in times)
 
 

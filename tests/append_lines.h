@@ -1,4 +1,4 @@
-/* append_lines.h - a whole source read into lines at once, for tests. */
+/* append_lines.h - a whole source read into lines at once, and the order of items, for tests. */
 #ifndef TESTS_APPEND_LINES_H
 #define TESTS_APPEND_LINES_H
 
@@ -13,6 +13,16 @@ static inline bool append_lines(struct lines *lines, struct source *source, stru
         if (!lines_read_input(lines, source, SIZE_MAX, SIZE_MAX, &ended, error))
             return false;
     return true;
+}
+
+/* For qsort(3): by key, then by index. */
+static inline int compare_items(const void *a, const void *b)
+{
+    const struct key_index *const x = (const struct key_index *)a;
+    const struct key_index *const y = (const struct key_index *)b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
 }
 
 #endif

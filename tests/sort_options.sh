@@ -99,6 +99,20 @@ refused_as_sort "extra operand 'ascending' not allowed with -C" -C - ascending m
 refused_as_sort "extra operand 'ascending' not allowed with -c" -c -o out two ascending
 refused_as_sort "options '-gn' are incompatible" -gn -c two ascending
 refused_as_sort 'multiple output files specified' -o out -o other two
+refused_as_sort 'multiple compress programs specified' --compress-program=a --compress-program=b two
+refused_as_sort 'multiple random sources specified' --random-source=a --random-source=b two
+for option in --parallel --batch-size; do
+    for word in '' x -1 ' -1'; do
+        refused_as_sort "invalid $option argument '$word'" "$option=$word" two
+    done
+    for word in 2x 0x10 '2 '; do
+        refused_as_sort "invalid suffix in $option argument '$word'" "$option=$word" two
+    done
+done
+refused_as_sort 'number in parallel must be nonzero' --parallel=0 two
+for word in 0 1; do
+    refused_as_sort "invalid --batch-size argument '$word'" --batch-size=$word two
+done
 ok 'nothing was written' test ! -e out
 
 # --sort and --check end sort(1) with status 1, which here is for disorder alone.
@@ -114,6 +128,18 @@ for option in -k -t; do
     ok_fails_with "$option without its argument" 2 "^gpusort: option requires an argument -- '${option#-}'" -- \
         gpusort $option
 done
+
+# ---- what has no effect --------------------------------------------------------------------------
+
+for words in '--batch-size=2' '--batch-size=+16' '--compress-program=missing' '--random-source=missing' \
+    '--compress-program=gzip --compress-program=gzip' '--parallel=+2'; do
+    for program in sort gpusort; do
+        # shellcheck disable=SC2086 # several words
+        ok_prints "$program $words" '1\n2\n' -- $program $words -n two
+    done
+done
+refused '--debug is refused' '^gpusort: --debug: gpusort does not mark keys ' -- \
+    gpusort --debug -n two -o "$target"
 
 # ---- names from a file ---------------------------------------------------------------------------
 

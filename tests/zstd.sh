@@ -31,6 +31,21 @@ printf '\x50\x2a\x4d\x18\x04\0\0\0skip' | cat lines.zst - >skippable.zst
 ok_writes 'a skippable frame behind the data' up -- skippable.zst
 : | zstd -q | cat - lines.zst >empty_frame.zst
 ok_writes 'an empty frame before the data' up -- empty_frame.zst
+
+for magic in '\x28\xb5\x2f\xfd' '\x50\x2a\x4d\x18'; do
+    printf "$magic"'\0\0\0\0' >number.u32
+    printf '\0\0\0\0'"$magic" >number.up
+    for format in raw auto; do
+        ok_writes "a number that is a magic of zstd, by --format=$format:plain" number.up -- \
+            --format=$format:plain number.u32
+    done
+done
+ok_writes '--format=text:zstd' up -- --format=text:zstd misnamed
+refused '--format=auto:zstd of what is not' 'lines: this is no zstd data$' -- \
+    gpusort --format=auto:zstd lines -o "$target"
+refused '--format=auto:gzip' "unknown codec 'gzip': it is plain or zstd$" -- \
+    gpusort --format=auto:gzip lines -o "$target"
+
 if command -v pzstd >/dev/null; then
     pzstd -q -p 4 lines -o parallel.zst
     ok_writes 'compressed by pzstd' up -- parallel.zst
