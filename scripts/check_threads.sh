@@ -6,7 +6,7 @@
 #
 # BUILD (default build/threads) is built by clang: its OpenMP tells the sanitizer of its waits, by a
 # library, archer, that is loaded where it is there; GCC's does not. Tests that kill a process amid
-# its work are left out (unit_sink, unit_mapped_file): a signal that meets the sanitizer inside one of
+# its work are left out (of unit_sink*, unit_mapped_file): a signal that meets the sanitizer inside one of
 # its own locks waits for ever. Status 1: a race, or output that differs from that of one thread.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ files=$(mktemp -d)
 trap 'rm -rf "$files"' EXIT
 units=("$@")
 if [ $# -eq 0 ]; then
-    units=(vector_sort cpu_sort cpu_top argsort check lines lines_order lines_merge text_feed source
+    units=(vector_sort cpu_sort cpu_top argsort check lines lines_alike lines_order lines_merge text_feed source
         frames read_ahead ring)
 fi
 
