@@ -2,7 +2,6 @@
 #include "cli/plan_memory.h"
 
 #include <linux/magic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/statfs.h>
 #include <unistd.h>

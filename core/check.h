@@ -11,7 +11,8 @@
  * get lost while others come twice, leave it as it was. The mix is one to one, so a single key that
  * changes always changes the sum. If more do, and not by somebody who aims at it, the chance that
  * the sum stays is 2^-64 for keys of 4, 8 and 16 bytes, and 2^-32 for those of 1 and 2; if 2^k
- * copies of a key turn into 2^k of another one, it is 2^k times as great.
+ * copies of a key turn into 2^k of another one, it is 2^k times as great. One byte that changes, or
+ * two, always show (check_mix_byte).
  *
  * Order. Keys are compared as ordered bits (key_order.h), so the rules for NaNs and descending
  * order are those of the sort; the map is all that the two have in common.

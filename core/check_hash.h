@@ -7,13 +7,15 @@
 
 #include <stdint.h>
 
-/* Of 64 bits to 64 bits, one to one; every bit of x has a part in the upper half of the result. Two
- * rounds of the finalizer of Steele and others, "Fast splittable pseudorandom number generators"
- * (2014), with a shift that is a no-op for keys of 32 bits. */
+/* Of 64 bits to 64 bits, one to one; every bit of x has a part in the upper half of the result. As
+ * the finalizer of Steele and others, "Fast splittable pseudorandom number generators" (2014), but
+ * for its last multiplication: these are added up, and to multiply each by an odd number is to
+ * multiply the sum, which makes equal sums of the same keys. The first shift is a no-op for keys of
+ * 32 bits. */
 HOST_DEVICE static inline uint64_t check_mix(uint64_t x)
 {
     x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
-    return (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+    return x ^ x >> 29;
 }
 
 /* Of a struct key_index: if one of the two changes, the result does. */
@@ -35,7 +37,16 @@ HOST_DEVICE static inline uint64_t check_bind_pair(uint64_t key, uint64_t index)
 HOST_DEVICE static inline uint32_t check_mix_narrow(uint32_t x)
 {
     x *= 0x9e3779b1u;
-    return (x ^ x >> 15) * 0x85ebca6bu;
+    return x ^ x >> 15;
+}
+
+/* As check_mix_narrow, of a byte: the product of two numbers of 16 bits, which vectors multiply and
+ * add up at once. All 256 are different, as are the sums of any two of them: so if one byte of many
+ * changes, or two do, the sum of all always changes. */
+HOST_DEVICE static inline uint32_t check_mix_byte(uint8_t x)
+{
+    const int16_t a = (int16_t)(x * 0xe5af), b = (int16_t)(x * 0x940b + 0xc693);
+    return (uint32_t)(a * b);
 }
 
 /* What the 8 bytes of word `i` of a text, the first one lowest, are multiplied by in the sum of the
@@ -43,10 +54,13 @@ HOST_DEVICE static inline uint32_t check_mix_narrow(uint32_t x)
  * but for some that differ in their top byte alone; and the sum of a word cut in two is that of
  * both parts, with zeros for the bytes that are the other's. */
 #define CHECK_TEXT_STEP 0x9e3779b97f4a7c15u
+HOST_DEVICE static inline uint64_t check_text_factor_of(uint64_t steps) /* i * CHECK_TEXT_STEP */
+{
+    return (steps ^ steps >> 32) | 1;
+}
 HOST_DEVICE static inline uint64_t check_text_factor(uint64_t i)
 {
-    const uint64_t x = i * CHECK_TEXT_STEP;
-    return (x ^ x >> 32) | 1;
+    return check_text_factor_of(i * CHECK_TEXT_STEP);
 }
 
 #endif

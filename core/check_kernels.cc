@@ -42,6 +42,16 @@ INLINE uint64_t hash_wide(const void *memory, size_t count)
     return sum;
 }
 
+INLINE uint32_t mix_short(key_8 key)
+{
+    return check_mix_byte(key);
+}
+
+INLINE uint32_t mix_short(key_16 key)
+{
+    return check_mix_narrow(key);
+}
+
 /* A sum of 32 bits is the upper half of one of 64. */
 template <typename Key>
 INLINE uint64_t hash_narrow(const void *memory, size_t count)
@@ -49,7 +59,7 @@ INLINE uint64_t hash_narrow(const void *memory, size_t count)
     const Key *const keys = static_cast<const Key *>(memory);
     uint32_t sum = 0;
     for (size_t i = 0; i < count; i++)
-        sum += check_mix_narrow(keys[i]);
+        sum += mix_short(keys[i]);
     return static_cast<uint64_t>(sum) << 32;
 }
 
@@ -121,27 +131,78 @@ INLINE void encode(struct key_order order, const Key *keys, size_t count, Key *o
     }
 }
 
-/* None of ordered[1..count] is less than the one before it. */
+/* Of so many pairs of neighbours, from keys[0] and keys[1] on. */
 template <typename Key>
-INLINE bool is_ascending(const Key *ordered, size_t count)
+INLINE bool none_falls(const Key *keys, size_t pairs)
 {
     Key wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        const Key a = ordered[i], b = ordered[i + 1];
+    for (size_t i = 0; i < pairs; i++) {
+        const Key a = keys[i], b = keys[i + 1];
         wrong = static_cast<Key>(wrong | ((b < a ? b : a) ^ a));
     }
     return wrong == 0;
 }
 
-/* Whether a block of keys, of which `before` are the ordered bits before it, is in order. */
 template <typename Key>
-INLINE bool is_in_order(struct key_order order, uint64_t before, const void *keys)
+INLINE bool none_rises(const Key *keys, size_t pairs)
+{
+    Key wrong = 0;
+    for (size_t i = 0; i < pairs; i++) {
+        const Key a = keys[i], b = keys[i + 1];
+        wrong = static_cast<Key>(wrong | ((b > a ? b : a) ^ a));
+    }
+    return wrong == 0;
+}
+
+/* A block has one pair less than keys. It is looked at in two runs, which have one pair in common,
+ * as compilers make vectors of loops that are whole vectors long. */
+static constexpr size_t last_pairs = 64;
+
+template <typename Key>
+INLINE bool is_ascending(const Key *keys)
 {
     constexpr size_t count = block_bytes / sizeof(Key);
-    Key ordered[count + 1];
-    ordered[0] = static_cast<Key>(before);
-    encode(order, static_cast<const Key *>(keys), count, ordered + 1);
-    return is_ascending(ordered, count);
+    return none_falls(keys, count - last_pairs) &&
+           none_falls(keys + count - 1 - last_pairs, last_pairs);
+}
+
+template <typename Key>
+INLINE bool is_descending(const Key *keys)
+{
+    constexpr size_t count = block_bytes / sizeof(Key);
+    return none_rises(keys, count - last_pairs) &&
+           none_rises(keys + count - 1 - last_pairs, last_pairs);
+}
+
+/* Whether keys of one sign go up in the order when their bits do; else they go down. */
+template <typename Key>
+INLINE bool rises_with_bits(struct key_order order, Key key)
+{
+    const bool is_mirrored = order.kind == KEY_FLOAT && key >> (8 * sizeof(Key) - 1) != 0;
+    return is_mirrored == (order.complement != 0);
+}
+
+/* Whether a block of keys, of which `before` are the ordered bits before it, is in order. */
+template <typename Key>
+INLINE bool is_in_order(struct key_order order, uint64_t before, const void *memory)
+{
+    constexpr unsigned bits = 8 * sizeof(Key);
+    constexpr size_t count = block_bytes / sizeof(Key);
+    const Key *const keys = static_cast<const Key *>(memory);
+    const Key first = keys[0], last = keys[count - 1];
+    const uint64_t first_ordered = key_order_encode(order, bits, first);
+    const bool is_of_one_sign = !order.swap_bytes && (first ^ last) >> (bits - 1) == 0;
+    const bool rises = rises_with_bits(order, first);
+    if (first_ordered < before || key_order_encode(order, bits, last) < first_ordered)
+        return false;
+    /* Ordered bits of one sign are the bits, or what they lack to a constant, but for one place
+     * where they wrap around. That is not between these two: so what is between them in the order
+     * is between them as it is stored, and goes the same way or the other. */
+    if (is_of_one_sign && (rises ? first <= last : first >= last))
+        return rises ? is_ascending(keys) : is_descending(keys);
+    Key ordered[count];
+    encode(order, keys, count, ordered);
+    return is_ascending(ordered);
 }
 
 FOR_ALL_VECTORS static bool block_is_in_order(unsigned width, struct key_order order,
@@ -213,13 +274,26 @@ static size_t find_in_keys(unsigned width, struct key_order order, struct key_in
     return count;
 }
 
-/* Whether all keys of a block are the same bits, as in nearly all blocks of what is in order where
- * there are few values. */
+/* Whether all words of a block are this one. */
+FOR_ALL_VECTORS static bool block_is_all(uint64_t word, const unsigned char *block)
+{
+    uint64_t wrong = 0;
+    for (size_t at = 0; at < block_bytes; at += sizeof word) {
+        uint64_t found;
+        memcpy(&found, block + at, sizeof found);
+        wrong |= found ^ word;
+    }
+    return wrong == 0;
+}
+
+/* Whether all keys of a block, of 8 bytes at most, are the same bits, as in nearly all blocks of
+ * what is in order where there are few values. */
 static bool is_uniform(unsigned width, const unsigned char *block)
 {
-    const size_t behind_first = block_bytes - width;
-    return memcmp(block, block + behind_first, width) == 0 &&
-           memcmp(block, block + width, behind_first) == 0;
+    uint64_t word;
+    memcpy(&word, block, sizeof word);
+    return memcmp(block, block + block_bytes - sizeof word, sizeof word) == 0 &&
+           memcmp(block, block + width, sizeof word - width) == 0 && block_is_all(word, block);
 }
 
 /* Looks at a block while it is in the first cache: adds its hash, and says whether it is in order.
@@ -228,7 +302,7 @@ static bool look_at_block(unsigned width, struct key_order order, struct key_ind
                           const unsigned char *block, uint64_t *hash)
 {
     const struct key_index first = comparable(width, order, block);
-    if (is_uniform(width, block)) {
+    if (width < sizeof first && is_uniform(width, block)) {
         *hash += hash_width(width, block, width) * (block_bytes / width);
         return !is_before(first, before);
     }
@@ -261,11 +335,11 @@ size_t check_find_disorder(unsigned key_bytes, struct key_order order, const voi
 
 INLINE uint64_t sum_words(uint64_t first, const unsigned char *data, size_t count)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++) {
+    uint64_t sum = 0, steps = first * CHECK_TEXT_STEP;
+    for (size_t i = 0; i < count; i++, steps += CHECK_TEXT_STEP) {
         uint64_t word;
         memcpy(&word, data + i * sizeof word, sizeof word);
-        sum += word * check_text_factor(first + i);
+        sum += word * check_text_factor_of(steps);
     }
     return sum;
 }

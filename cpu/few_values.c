@@ -107,15 +107,44 @@ bool few_values_count(const struct few_values *values, unsigned width, const voi
                       : count_values(values, 4, keys, begin, end, counts);
 }
 
-void few_values_write(const struct few_values *values, unsigned width, void *keys, size_t begin,
-                      size_t end, const size_t *ends)
+static inline __attribute__((always_inline)) void write_values(const struct few_values *values,
+                                                               unsigned width, void *keys,
+                                                               size_t begin, size_t end,
+                                                               const size_t *ends)
 {
     for (unsigned v = 0; v < values->count && begin < end; v++) {
         const size_t stop = ends[v] < end ? ends[v] : end;
-        for (; begin < stop; begin++)
-            if (width == 8)
-                ((uint64_t *)keys)[begin] = values->stored[v];
-            else
-                ((uint32_t *)keys)[begin] = (uint32_t)values->stored[v];
+        const uint64_t stored = values->stored[v];
+        if (width == 8) {
+#pragma omp simd
+            for (size_t i = begin; i < stop; i++)
+                ((uint64_t *)keys)[i] = stored;
+        } else {
+#pragma omp simd
+            for (size_t i = begin; i < stop; i++)
+                ((uint32_t *)keys)[i] = (uint32_t)stored;
+        }
+        begin = stop > begin ? stop : begin;
     }
+}
+
+#ifdef HAVE_VECTOR_CODE
+VECTOR_CODE static void vector_write_values(const struct few_values *values, unsigned width,
+                                            void *keys, size_t begin, size_t end,
+                                            const size_t *ends)
+{
+    write_values(values, width, keys, begin, end, ends);
+}
+#endif
+
+void few_values_write(const struct few_values *values, unsigned width, void *keys, size_t begin,
+                      size_t end, const size_t *ends)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units()) {
+        vector_write_values(values, width, keys, begin, end, ends);
+        return;
+    }
+#endif
+    write_values(values, width, keys, begin, end, ends);
 }

@@ -1,6 +1,7 @@
 /* radix_cuts.c - see radix_cuts.h. */
 #include "cpu/radix_cuts.h"
 
+#include "core/backend.h"
 #include "core/vector_units.h"
 #include "cpu/vector_sort.h"
 
@@ -17,6 +18,11 @@ bool radix_suits_cuts(unsigned width, size_t count, unsigned threads)
 {
     return width > 2 && count <= CUTS_BYTES_MAX / width && threads <= CUTS_THREADS_MAX &&
            has_vector_units();
+}
+
+bool radix_cuts_in_place(unsigned width, unsigned threads)
+{
+    return threads == 1 && width < sizeof(struct key_index);
 }
 
 static struct radix_workspace *workspace_at(const struct radix_job *job, unsigned number)
@@ -69,6 +75,11 @@ static void encode_own_share(const struct radix_job *job, struct radix_worker wo
 void radix_sort_by_cuts(struct radix_job *job, struct radix_worker worker)
 {
     struct radix_cut *const own = &worker.workspace->cut;
+    if (radix_cuts_in_place(job->width, radix_worker_count(worker))) {
+        vector_sort_in_place(job->width, job->items, job->count, job->scratch, job->order,
+                             job->order);
+        return;
+    }
     radix_workers_meet(worker); /* all have looked at the items */
     if (radix_worker_number(worker) == 0)
         *own = (struct radix_cut){.place = job->items, .room = job->scratch, .count = job->count};

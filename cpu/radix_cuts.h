@@ -4,7 +4,9 @@
  *                                                                 sorted by it (vector_sort.h)
  *
  * A partition (radix_partition.h) writes past the caches, and has thousands of places to write to;
- * here a key is moved in the caches alone. Many threads would wait for the first cuts.
+ * here a key is moved in the caches alone. Many threads would wait for the first cuts. One thread
+ * sorts keys where they are: the page faults of a scratch for all of them would take as long again
+ * as half of the sort.
  */
 #ifndef CPU_RADIX_CUTS_H
 #define CPU_RADIX_CUTS_H
@@ -13,6 +15,10 @@
 
 /* True if so many items are better sorted so by so many threads, and can be. */
 bool radix_suits_cuts(unsigned width, size_t count, unsigned threads);
+
+/* True if so many threads sort keys where they are: the scratch is then for VECTOR_ROOM_COUNT of
+ * them (vector_sort.h), or more. */
+bool radix_cuts_in_place(unsigned width, unsigned threads);
 
 /* Sorts the input; all members of the team call it, and each returns when its part is sorted. */
 void radix_sort_by_cuts(struct radix_job *job, struct radix_worker worker);

@@ -107,3 +107,57 @@ void radix_model_learn(struct radix_model *model, const struct radix_evidence *e
     while (!number_buckets(model, evidence, weights, buckets_wanted))
         buckets_wanted /= 2;
 }
+
+_Static_assert(RADIX_MODEL_BUCKETS_MAX <= UINT16_MAX, "the number of a bucket");
+
+bool radix_fine_make(struct radix_fine *fine, const struct radix_model *model)
+{
+    unsigned halvings = 0;
+    for (size_t cell = 1; cell <= RADIX_MODEL_CELLS; cell++) {
+        const unsigned own = model->cell_shift - model->cells[cell].shift;
+        halvings = own > halvings ? own : halvings;
+    }
+    if (halvings > RADIX_FINE_HALVINGS_MAX)
+        return false;
+    fine->lowest = model->lowest;
+    fine->highest = model->highest;
+    fine->shift = model->cell_shift - halvings;
+    fine->last = ((size_t)RADIX_MODEL_CELLS << halvings) + 1;
+    fine->buckets[0] = (uint16_t)model->cells[0].base;
+    for (size_t cell = 1; cell < fine->last; cell++) {
+        const struct radix_cell whole = model->cells[((cell - 1) >> halvings) + 1];
+        const size_t part = (cell - 1) & (((size_t)1 << halvings) - 1);
+        fine->buckets[cell] = (uint16_t)(whole.base + (part << fine->shift >> whole.shift));
+    }
+    fine->buckets[fine->last] = (uint16_t)model->cells[RADIX_MODEL_CELLS + 1].base;
+    return true;
+}
+
+void radix_model_range(const struct radix_model *model, size_t bucket, uint64_t *lowest,
+                       uint64_t *highest)
+{
+    size_t last = 0, behind = RADIX_MODEL_CELLS + 2; /* of the cells that begin no later */
+    while (behind - last > 1) {
+        const size_t middle = last + (behind - last) / 2;
+        if (model->cells[middle].base <= bucket)
+            last = middle;
+        else
+            behind = middle;
+    }
+    size_t cell = last;
+    while (cell > 0 && model->cells[cell - 1].base == model->cells[last].base)
+        cell--;
+    *lowest = cell == 0 ? 0 : model->highest + 1;
+    *highest = last == 0 ? model->lowest - 1 : UINT64_MAX;
+    if (cell == 0 || cell > RADIX_MODEL_CELLS)
+        return;
+    /* Above the lowest key of all cells; 2^64 is 0. */
+    const unsigned shift = model->cells[cell].shift;
+    const uint64_t begin = ((uint64_t)(cell - 1) << model->cell_shift) +
+                           ((uint64_t)(bucket - model->cells[cell].base) << shift);
+    const uint64_t end = cell < last ? ((uint64_t)last << model->cell_shift) - 1
+                                     : begin + (((uint64_t)1 << shift) - 1);
+    const uint64_t most = model->highest - model->lowest;
+    *lowest = model->lowest + begin;
+    *highest = model->lowest + (end < most ? end : most);
+}

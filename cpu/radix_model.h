@@ -69,4 +69,30 @@ radix_model_bucket(const struct radix_model *model, uint64_t key)
     return found.base + (size_t)((offset & model->cell_mask) >> found.shift);
 }
 
+/* The same map in one step, where no cell is halved often: all cells are cut as often as the one
+ * that is cut most. */
+#define RADIX_FINE_HALVINGS_MAX 6
+#define RADIX_FINE_CELLS_MAX (((size_t)RADIX_MODEL_CELLS << RADIX_FINE_HALVINGS_MAX) + 2)
+struct radix_fine {
+    uint64_t lowest, highest; /* as the model's */
+    unsigned shift;           /* of the bits below the number of a fine cell */
+    size_t last;              /* the cell of the keys above `highest` */
+    uint16_t *buckets;        /* by fine cell, up to RADIX_FINE_CELLS_MAX */
+};
+
+/* False: a cell is halved too often. The caller has set fine->buckets. */
+bool radix_fine_make(struct radix_fine *fine, const struct radix_model *model);
+
+/* The fine cell of a key, whose bucket is fine->buckets[cell]. */
+static inline __attribute__((always_inline)) size_t radix_fine_cell(const struct radix_fine *fine,
+                                                                    uint64_t key)
+{
+    const size_t cell = (size_t)((key - fine->lowest) >> fine->shift) + 1;
+    return key < fine->lowest ? 0 : key > fine->highest ? fine->last : cell;
+}
+
+/* The least and the greatest key that can be in the bucket. */
+void radix_model_range(const struct radix_model *model, size_t bucket, uint64_t *lowest,
+                       uint64_t *highest);
+
 #endif

@@ -22,7 +22,7 @@
 struct radix_job {
     unsigned width;         /* bytes of an item */
     unsigned char *items;   /* the input; the output */
-    unsigned char *scratch; /* of the same size */
+    unsigned char *scratch; /* of the same size, but where radix_cuts_in_place */
     struct key_order order; /* of the stored keys */
     size_t count;
     struct radix_workspace_plan plan;

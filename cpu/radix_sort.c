@@ -353,9 +353,19 @@ static struct radix_workspace_plan plan_workspaces(const struct radix_task *task
     return plan;
 }
 
+/* Of the scratch for the items. */
 static size_t other_bytes(const struct radix_task *task)
 {
-    return radix_whole_lines(task->count * task->item_bytes);
+    const unsigned width = task->item_bytes, threads = choose_threads(task);
+    const bool is_in_place = task->count > SMALL_COUNT && radix_cuts_in_place(width, threads) &&
+                             radix_suits_cuts(width, task->count, threads);
+    return is_counted(task) ? 0 : (is_in_place ? VECTOR_ROOM_COUNT : task->count) * width;
+}
+
+/* Where what is behind them begins. */
+static size_t sorting_begin(const struct radix_task *task)
+{
+    return radix_whole_lines(other_bytes(task));
 }
 
 /* A sort that is under way: it is in the scratch, behind the items and before the workspaces. */
@@ -389,11 +399,10 @@ static size_t task_bytes(const struct radix_task *task)
 
 bool radix_sort_scratch_bytes(const struct radix_task *task, size_t *bytes)
 {
-    const size_t items = is_counted(task) ? 0 : other_bytes(task);
     const size_t behind = sorting_bytes() + task_bytes(task);
-    if ((!is_counted(task) && items < task->count) || items > SIZE_MAX - behind)
+    if (other_bytes(task) > SIZE_MAX - CACHE_LINE_BYTES || sorting_begin(task) > SIZE_MAX - behind)
         return false;
-    *bytes = items + behind;
+    *bytes = sorting_begin(task) + behind;
     return true;
 }
 
@@ -412,8 +421,7 @@ static void begin_by_team(struct radix_sorting *sorting, const struct radix_task
 
 struct radix_sorting *radix_sort_begin(const struct radix_task *task, void *items, void *scratch)
 {
-    unsigned char *const behind =
-        (unsigned char *)scratch + (is_counted(task) ? 0 : other_bytes(task));
+    unsigned char *const behind = (unsigned char *)scratch + sorting_begin(task);
     unsigned char *const memory = behind + sorting_bytes();
     struct radix_sorting *const sorting = (void *)behind;
     *sorting = (struct radix_sorting){.job = {.width = task->item_bytes,

@@ -35,6 +35,8 @@ struct radix_stream {
     unsigned buckets_wanted;
     struct radix_workspace_plan plan;
     struct radix_model model;
+    struct radix_fine fine; /* of the model, if it has one */
+    bool has_fine;
     size_t count;           /* keys that were put */
     struct pages memory;    /* of all that is by bucket and by part */
     struct pages blocks;    /* of the pool */

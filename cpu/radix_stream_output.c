@@ -6,11 +6,13 @@
  */
 #include "core/clock.h"
 #include "core/vector_units.h"
+#include "cpu/dense_keys.h"
 #include "cpu/radix_kernels.h"
 #include "cpu/radix_stream_buckets.h"
 #include "cpu/vector_sort.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_large(const struct radix_stream *stream, size_t bucket)
 {
@@ -44,13 +46,11 @@ static void gather_large(const struct radix_stream *stream, size_t bucket, unsig
     const unsigned parts = stream->task.threads, width = stream->task.item_bytes;
 #pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
     for (unsigned i = 0; i < parts; i++) {
-        const struct radix_heap *const heap = &stream->parts[i].heap;
-        size_t before = 0;
+        unsigned char *to = keys;
         for (unsigned part = 0; part < i; part++)
-            before += stream->parts[part].heap.counts[bucket];
-        unsigned char *const to = keys + before * width;
-        radix_blocks_gather(&stream->pool, heap, bucket, to);
-        radix_decode(width, to, to, heap->counts[bucket], stream->task.order);
+            to += radix_heap_bytes(&stream->parts[part].heap, bucket);
+        const size_t bytes = radix_blocks_gather(&stream->pool, &stream->parts[i].heap, bucket, to);
+        radix_decode(width, to, to, bytes / width, stream->task.order);
     }
 }
 
@@ -91,6 +91,30 @@ static bool sort_all_large(struct radix_stream *stream, size_t count, struct err
     return true;
 }
 
+/* By counting, where the bucket has no more values than keys; else false. */
+static bool sort_dense(const struct radix_stream *stream, const struct stream_part *part,
+                       size_t bucket, unsigned char *to)
+{
+    const struct radix_task *const task = &stream->task;
+    const unsigned width = task->item_bytes;
+    const size_t count = stream->sizes[bucket] / width;
+    uint32_t *const counts = (void *)part->room; /* has room for the keys */
+    uint64_t lowest, highest;
+    radix_model_range(&stream->model, bucket, &lowest, &highest);
+    if (highest - lowest >= count)
+        return false;
+    const size_t values = (size_t)(highest - lowest) + 1;
+    memset(counts, 0, dense_keys_counts(values) * sizeof *counts);
+    for (unsigned i = 0; i < task->threads; i++) {
+        const struct radix_heap *const heap = &stream->parts[i].heap;
+        for (struct radix_piece piece = radix_blocks_last(&stream->pool, heap, bucket);
+             piece.bytes > 0; piece = radix_blocks_before(&stream->pool, piece))
+            dense_keys_count(width, counts, values, lowest, piece.data, piece.bytes / width);
+    }
+    dense_keys_write(width, counts, values, lowest, task->order, to, count);
+    return true;
+}
+
 static void sort_bucket(const struct radix_stream *stream, const struct stream_part *part,
                         size_t bucket)
 {
@@ -98,10 +122,13 @@ static void sort_bucket(const struct radix_stream *stream, const struct stream_p
     const unsigned width = task->item_bytes;
     unsigned char *const to =
         stream->ring + stream->starts[bucket] % radix_stream_chunk(task->threads);
-    size_t count = 0;
+    size_t bytes = 0;
+    if (sort_dense(stream, part, bucket, to))
+        return;
     for (unsigned i = 0; i < task->threads; i++)
-        count += radix_blocks_gather(&stream->pool, &stream->parts[i].heap, bucket,
-                                     part->gathered + count * width);
+        bytes += radix_blocks_gather(&stream->pool, &stream->parts[i].heap, bucket,
+                                     part->gathered + bytes);
+    const size_t count = bytes / width;
     if (has_vector_units())
         vector_sort(width, part->gathered, part->room, count, to, key_order_identity(),
                     task->order);

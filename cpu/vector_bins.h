@@ -60,6 +60,21 @@ struct key_range {
     bool is_ascending;
 };
 
+/* The range of what is left from items[i] on as well. */
+template <typename Item>
+VECTOR_INLINE struct key_range extend_key_range(const Item *items, size_t i, size_t count,
+                                                struct key_range range)
+{
+    for (; i < count; i++) {
+        const uint64_t key = item_key(items[i]);
+        range.lowest = key < range.lowest ? key : range.lowest;
+        range.highest = key > range.highest ? key : range.highest;
+        if (i + 1 < count && key > item_key(items[i + 1]))
+            range.is_ascending = false;
+    }
+    return range;
+}
+
 template <typename Item>
 VECTOR_INLINE struct key_range find_key_range(const Item *items, size_t count)
 {
@@ -72,16 +87,25 @@ VECTOR_INLINE struct key_range find_key_range(const Item *items, size_t count)
         high = _mm512_max_epu64(high, keys);
         descents |= _mm512_cmpgt_epu64_mask(keys, next);
     }
-    struct key_range range = {_mm512_reduce_min_epu64(low), _mm512_reduce_max_epu64(high),
-                              descents == 0};
-    for (; i < count; i++) {
-        const uint64_t key = item_key(items[i]);
-        range.lowest = key < range.lowest ? key : range.lowest;
-        range.highest = key > range.highest ? key : range.highest;
-        if (i + 1 < count && key > item_key(items[i + 1]))
-            range.is_ascending = false;
+    return extend_key_range(
+        items, i, count,
+        {_mm512_reduce_min_epu64(low), _mm512_reduce_max_epu64(high), descents == 0});
+}
+
+VECTOR_INLINE struct key_range find_key_range(const uint32_t *items, size_t count)
+{
+    __m512i low = _mm512_set1_epi32(-1), high = _mm512_setzero_si512();
+    __mmask16 descents = 0;
+    size_t i = 0;
+    for (; i + 17 <= count; i += 16) {
+        const __m512i keys = _mm512_loadu_si512(items + i);
+        low = _mm512_min_epu32(low, keys);
+        high = _mm512_max_epu32(high, keys);
+        descents |= _mm512_cmpgt_epu32_mask(keys, _mm512_loadu_si512(items + i + 1));
     }
-    return range;
+    return extend_key_range(
+        items, i, count,
+        {_mm512_reduce_min_epu32(low), _mm512_reduce_max_epu32(high), descents == 0});
 }
 
 /* aim: the items of a bin, about. */

@@ -18,6 +18,8 @@
 #include "core/backend.h"
 #include "core/vector_units.h"
 
+#include <string.h>
+
 #ifdef HAVE_VECTOR_CODE
 
 /* ---- Which lanes first ---- */
@@ -149,6 +151,69 @@ VECTOR_CODE size_t vector_partition(const typename Packed::item *from, size_t co
                        _bzhi_u32(0xff, static_cast<unsigned>(count - i) * Packed::lanes_per_item),
                        true, &below, &others);
     return static_cast<size_t>(below - first_below);
+}
+
+/* ---- In place ---- */
+
+/* Items that are read before they are parted, of either end at a time. */
+constexpr size_t ends_chunk_vectors = 8;
+
+/* Parts a register's items to the two ends of a gap, whose bounds move: below up to *below, the
+ * others from *others on. The gap has room for two registers, as a whole one is written each. */
+template <typename Packed>
+VECTOR_INLINE void part_to_ends(typename Packed::vector items, typename Packed::vector pivot,
+                                typename Packed::item **below, typename Packed::item **others)
+{
+    constexpr size_t step = 8 / Packed::lanes_per_item;
+    const uint32_t low = Packed::below(items, pivot);
+    const size_t low_count = _mm_popcnt_u32(low) / Packed::lanes_per_item;
+    const typename Packed::vector ordered = Packed::bring(low, items);
+    Packed::store(*below, 0xff, ordered);
+    Packed::store(*others - step, 0xff, ordered);
+    *below += low_count;
+    *others -= step - low_count;
+}
+
+/* Moves those of items[0..count) with a key below the pivot before the others; their order is not
+ * kept. Returns how many are below. */
+template <typename Packed>
+VECTOR_CODE size_t vector_partition_in_place(typename Packed::item *items, size_t count,
+                                             uint64_t pivot)
+{
+    using item = typename Packed::item;
+    constexpr size_t step = 8 / Packed::lanes_per_item, chunk = ends_chunk_vectors * step;
+    const typename Packed::vector pivots = Packed::fill(pivot);
+    item *below = items, *others = items + count; /* what is parted ends, and begins, there */
+    item *left = items, *right = items + count;   /* what is not read yet */
+    item kept[3 * chunk], kept_others[3 * chunk];
+    size_t kept_count = 0;
+    if (count >= 2 * chunk) {
+        memcpy(kept, left, chunk * sizeof(item));
+        memcpy(kept + chunk, right - chunk, chunk * sizeof(item));
+        kept_count = 2 * chunk;
+        left += chunk;
+        right -= chunk;
+    }
+    while (static_cast<size_t>(right - left) >= chunk) {
+        typename Packed::vector vectors[ends_chunk_vectors];
+        const item *from = left;
+        if (left - below <= others - right)
+            left += chunk;
+        else
+            from = right -= chunk;
+#    pragma GCC unroll 8
+        for (size_t i = 0; i < ends_chunk_vectors; i++)
+            vectors[i] = Packed::load(from + i * step, 0xff);
+#    pragma GCC unroll 8
+        for (size_t i = 0; i < ends_chunk_vectors; i++)
+            part_to_ends<Packed>(vectors[i], pivots, &below, &others);
+    }
+    memcpy(kept + kept_count, left, static_cast<size_t>(right - left) * sizeof(item));
+    kept_count += static_cast<size_t>(right - left);
+    const size_t low = vector_partition<Packed>(kept, kept_count, pivot, kept, kept_others);
+    memcpy(below, kept, low * sizeof(item));
+    memcpy(below + low, kept_others, (kept_count - low) * sizeof(item));
+    return static_cast<size_t>(below + low - items);
 }
 
 #endif

@@ -1,20 +1,21 @@
 /* vector_sort.cc - see vector_sort.h.
  *
- *   items --quicksort (vector_partition.h)------------------> runs that fit a network
- *     |     even keys: bins of equal width (vector_bins.h)-->   |
- *     v                                                         v
- *   too many levels: digit by digit                  network in registers (vector_network.h)
+ *   items --quicksort (vector_partition.h)----------------> runs that fit a network
+ *           even keys: bins of equal width (vector_bins.h)->   |
+ *                                                              v
+ *                                                  network in registers (vector_network.h)
  *
  * Some keys of a run are looked at. Where they lie even, it is cut into bins of some dozens of keys
  * at once; else in two, by their median. A bucket of a large sort has even keys mostly; a small
  * input, which was not cut into buckets, has what it has: of random doubles half the positive ones
- * have the same exponent. Whatever the keys, a run is cut a limited number of times, and then
- * sorted digit by digit.
+ * have the same exponent. Whatever the keys, a run is cut by a median a limited number of times;
+ * then the middle of its range is taken, which is halved so.
  *
- * A run is in its place or in the room that belongs to it. Of the two parts that it is cut in, the
- * lower one comes to the beginning of the place and the upper one to that of the room: where the
- * run was, one of them only moves up. The rest of the room is that of the lower part, and the rest
- * of the place is where the upper one will go.
+ * A run is in its place or in the room that belongs to it. Keys are cut in two where they are. Of
+ * items, equal ones of which are to stay in their order, the lower part comes to the beginning of
+ * the place and the upper one to that of the room: where the run was, one of them only moves up.
+ * The rest of the room is that of the lower part, and the rest of the place is where the upper one
+ * will go.
  */
 #include "cpu/vector_sort.h"
 
@@ -24,6 +25,8 @@
 #include "cpu/vector_partition.h"
 
 #ifdef HAVE_VECTOR_CODE
+
+#    include <utility>
 
 /* Bins are not more, as their open lines, and the run, would not fit a cache: of 1,000,000 keys of
  * 8 bytes 2.77 ns each with so many, 2.79 with half, 3.02 with an eighth; of 4,000,000 4.1, 4.0 and
@@ -57,16 +60,6 @@ struct cut<lanes_item> {
     static constexpr size_t bin_count = 44, bins_from = 256;
 };
 
-/* ---- In other ways ---- */
-
-/* Digit by digit. */
-template <typename Item>
-static void sort_crowded(Item *items, Item *other, size_t count, Item *to, struct key_order order)
-{
-    const void *sorted = radix_sort_in_cache(sizeof(Item), items, other, count);
-    radix_decode(sizeof(Item), to, sorted, count, order);
-}
-
 /* Ordered bits to what is stored; to may be from. */
 template <typename Lanes>
 VECTOR_CODE static void decode_items(typename Lanes::item *to, const typename Lanes::item *from,
@@ -82,18 +75,18 @@ VECTOR_CODE static void decode_items(typename Lanes::item *to, const typename La
 
 /* What is the same for all runs. */
 struct finish {
-    struct key_order order;
     struct vector_order decoded, as_it_is;
+    size_t room_count; /* a run of more keys has no room yet, and is in its place */
 };
 
 /* Items that are sorted into to[0..count), which is `place` or other memory. */
 template <typename Item>
 struct vector_run {
-    Item *place, *room; /* of count items each */
+    Item *place, *room; /* of count items each; keys that are too many for the room share it */
     bool is_in_room;
     size_t count;
     uint64_t lowest, highest; /* no key is below or above */
-    unsigned levels;          /* so many cuts are left */
+    unsigned levels;          /* so many cuts by a median are left */
     size_t bins_max;
     Item *to;
 
@@ -114,14 +107,17 @@ struct look {
 };
 
 /* Keys are even if few of their neighbours are closer than a quarter of the mean distance: 14 of 64
- * where they are random, nearly all where they come in clusters. */
+ * where they are random, nearly all where they come in clusters. Equal ones count twice, as a few
+ * hundred values are cut apart sooner than put into bins. */
 template <typename Item>
 static bool is_sample_even(const Item *sample, size_t count, uint64_t range)
 {
     const uint64_t close = range / (4 * count);
     size_t closer = 0;
-    for (size_t i = 1; i < count; i++)
-        closer += item_key(sample[i]) - item_key(sample[i - 1]) <= close;
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t distance = item_key(sample[i]) - item_key(sample[i - 1]);
+        closer += (distance <= close) + (distance == 0);
+    }
     return closer <= count / 3;
 }
 
@@ -155,6 +151,35 @@ VECTOR_CODE static struct look look_at(const struct vector_run<typename Lanes::i
                : look_at_rows<64 / Lanes::count, Lanes>(run, as_it_is);
 }
 
+/* Whether all keys are what those of a look are. */
+template <typename Item>
+VECTOR_INLINE bool are_all_equal(const Item *items, size_t count, uint64_t key)
+{
+    const __m512i keys = _mm512_set1_epi64(static_cast<long long>(key));
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        if (_mm512_cmpneq_epu64_mask(load_keys(items + i), keys) != 0)
+            return false;
+    for (; i < count; i++)
+        if (item_key(items[i]) != key)
+            return false;
+    return true;
+}
+
+/* Brings a run of equal keys to where it goes. */
+template <typename Lanes>
+VECTOR_CODE static void finish_equal(const struct vector_run<typename Lanes::item> &run,
+                                     const struct vector_order &order)
+{
+    if constexpr (cut<Lanes>::packed::lanes_per_item > 1) {
+        decode_items<Lanes>(run.to, run.items(), run.count, order);
+        return;
+    }
+    const Lanes keys = Lanes::load(run.items(), UINT32_MAX);
+    for (size_t i = 0; i < run.count; i += Lanes::count)
+        keys.store(run.to + i, network_present(run.count, i), order);
+}
+
 /* ---- Cuts ---- */
 
 template <typename Lanes>
@@ -182,66 +207,82 @@ VECTOR_CODE static void sort_by_bins(const struct vector_run<typename Lanes::ite
     }
 }
 
-/* Sorts those of the keys that are below the pivot, or, if it is the lowest key, equal to it; the
- * run is then the others. */
+/* Cuts a run in two: *run is then those with a key from the bound on, and the others are returned.
+ */
 template <typename Lanes>
-VECTOR_CODE static void sort_below(struct vector_run<typename Lanes::item> *run, uint64_t pivot,
-                                   const struct finish &finish)
-{
-    const uint64_t bound = pivot > run->lowest ? pivot : pivot + 1;
+VECTOR_CODE static struct vector_run<typename Lanes::item>
+cut_run(struct vector_run<typename Lanes::item> *run, uint64_t bound, size_t room_count) {
+    using packed = typename cut<Lanes>::packed;
     struct vector_run<typename Lanes::item> below = *run;
-    below.count = vector_partition<typename cut<Lanes>::packed>(run->items(), run->count, bound,
-                                                                run->place, run->room);
+    if constexpr (packed::lanes_per_item == 1) {
+        below.count = vector_partition_in_place<packed>(run->items(), run->count, bound);
+        run->room += run->count <= room_count ? below.count : 0;
+    } else {
+        below.count =
+            vector_partition<packed>(run->items(), run->count, bound, run->place, run->room);
+        below.room += run->count - below.count;
+        below.is_in_room = false;
+        run->is_in_room = true;
+    }
+    below.highest = bound - 1;
+    run->lowest = bound;
     run->count -= below.count;
     run->place += below.count;
     run->to += below.count;
-    run->is_in_room = true;
-    run->lowest = bound;
-    below.room += run->count;
-    below.is_in_room = false;
-    below.highest = bound - 1;
-    below.levels--;
-    sort_run<Lanes>(below, finish);
+    return below;
 }
 
-/* Most runs fit a network. */
+/* The least key of the upper part: the median, or the next key if that is the least of all; in the
+ * end the middle of the range. */
+template <typename Item>
+static uint64_t find_bound(struct vector_run<Item> *run, uint64_t median)
+{
+    if (run->levels == 0)
+        return run->lowest + (run->highest - run->lowest) / 2 + 1;
+    run->levels--;
+    return median > run->lowest ? median : run->lowest + 1;
+}
+
+/* Most runs fit a network. The smaller part of a cut is sorted first, so that there are few at a
+ * time. */
 template <typename Lanes>
 VECTOR_CODE static void sort_run(struct vector_run<typename Lanes::item> run,
                                  const struct finish &finish)
 {
-    for (; run.count > network_count_max<Lanes>(); run.levels--) {
-        const struct look look = look_at<Lanes>(run, finish.as_it_is);
+    while (run.count > network_count_max<Lanes>()) {
+        struct look look = {run.lowest, run.lowest == run.highest, false};
+        if (!look.all_equal) {
+            look = look_at<Lanes>(run, finish.as_it_is);
+            look.all_equal = look.all_equal && are_all_equal(run.items(), run.count, look.median);
+        }
         if (look.all_equal) {
-            const struct key_range range = find_key_range(run.items(), run.count);
-            run.lowest = range.lowest;
-            run.highest = range.highest;
-        }
-        if (run.lowest == run.highest) {
-            decode_items<Lanes>(run.to, run.items(), run.count, finish.decoded);
+            finish_equal<Lanes>(run, finish.decoded);
             return;
         }
-        if (run.levels == 0) {
-            sort_crowded(run.items(), run.other(), run.count, run.to, finish.order);
-            return;
-        }
-        if (look.is_even && run.count / cut<Lanes>::bin_count < run.bins_max) {
+        if (look.is_even && run.levels > 0 && run.count <= finish.room_count &&
+            run.count / cut<Lanes>::bin_count < run.bins_max) {
             run.levels--;
             sort_by_bins<Lanes>(run, finish);
             return;
         }
-        sort_below<Lanes>(&run, look.median, finish);
+        const uint64_t bound = find_bound(&run, look.median);
+        struct vector_run<typename Lanes::item> part =
+            cut_run<Lanes>(&run, bound, finish.room_count);
+        if (part.count > run.count)
+            std::swap(part, run);
+        sort_run<Lanes>(part, finish);
     }
     network_sort_few<Lanes>(run.to, run.items(), run.count, finish.decoded);
 }
 
 /* All of the items; where they are to go to the room, that is their place. */
 template <typename Lanes>
-VECTOR_CODE static void sort_items(void *items, void *room, size_t count, void *to,
-                                   struct key_order order)
+VECTOR_CODE static void sort_items(void *items, void *room, size_t count, size_t room_count,
+                                   void *to, struct key_order order)
 {
     using item = typename Lanes::item;
-    const struct finish finish = {order, vector_order_make(order, Lanes::bits),
-                                  vector_order_make(key_order_identity(), Lanes::bits)};
+    const struct finish finish = {vector_order_make(order, Lanes::bits),
+                                  vector_order_make(key_order_identity(), Lanes::bits), room_count};
     struct vector_run<item> run = {
     };
     run.is_in_room = to == room;
@@ -271,14 +312,26 @@ void vector_sort(unsigned width, void *items, void *room, size_t count, void *to
         vector_encode_items(width, items, count, stored);
     switch (width) {
     case 4:
-        sort_items<lanes_u32>(items, room, count, to, order);
+        sort_items<lanes_u32>(items, room, count, count, to, order);
         break;
     case 8:
-        sort_items<lanes_u64>(items, room, count, to, order);
+        sort_items<lanes_u64>(items, room, count, count, to, order);
         break;
     default:
-        sort_items<lanes_item>(items, room, count, to, order);
+        sort_items<lanes_item>(items, room, count, count, to, order);
     }
+}
+
+void vector_sort_in_place(unsigned width, void *keys, size_t count, void *room,
+                          struct key_order stored, struct key_order order)
+{
+    const size_t room_count = count < VECTOR_ROOM_COUNT ? count : VECTOR_ROOM_COUNT;
+    if (!key_order_is_identity(stored))
+        vector_encode_items(width, keys, count, stored);
+    if (width == 4)
+        sort_items<lanes_u32>(keys, room, count, room_count, keys, order);
+    else
+        sort_items<lanes_u64>(keys, room, count, room_count, keys, order);
 }
 
 /* ---- For several threads ---- */
@@ -315,7 +368,7 @@ VECTOR_CODE static size_t cut_items(const void *items, size_t count, unsigned sh
         return 0;
     for (size_t i = 0; i < samples; i++)
         sample[i] = from[count / samples * i];
-    sort_items<Lanes>(sample, room, samples, sample, key_order_identity());
+    sort_items<Lanes>(sample, room, samples, samples, sample, key_order_identity());
     return vector_partition<typename cut<Lanes>::packed>(
         from, count, item_key(sample[samples * share / shares]), static_cast<item *>(low),
         static_cast<item *>(high));
@@ -337,6 +390,10 @@ size_t vector_cut(unsigned width, void *items, size_t count, unsigned share, uns
 #else
 
 void vector_sort(unsigned, void *, void *, size_t, void *, struct key_order, struct key_order)
+{
+}
+
+void vector_sort_in_place(unsigned, void *, size_t, void *, struct key_order, struct key_order)
 {
 }
 

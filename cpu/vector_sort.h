@@ -20,6 +20,16 @@ extern "C" {
 void vector_sort(unsigned width, void *items, void *room, size_t count, void *to,
                  struct key_order stored, struct key_order order);
 
+/* Room for so many keys is enough to sort more of them where they are: it stays in a core's second
+ * cache. 1e6 f64, 1e6 f64 and u32 of 1000 values, Zen 5, 2026-11, ms: with room for 64 Ki keys 2.8,
+ * 2.1 and 1.4, for 256 Ki 3.3, 2.7 and 1.8. */
+#define VECTOR_ROOM_COUNT ((size_t)64 << 10)
+
+/* The same of keys, 4 or 8 bytes wide, however many, in their place. room: for VECTOR_ROOM_COUNT of
+ * them, or for count if that is less. */
+void vector_sort_in_place(unsigned width, void *keys, size_t count, void *room,
+                          struct key_order stored, struct key_order order);
+
 /* items[0..count), stored in `order`, to ordered bits. */
 void vector_encode_items(unsigned width, void *items, size_t count, struct key_order order);
 

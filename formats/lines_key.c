@@ -56,7 +56,8 @@ static void key_block(struct keying *keying, size_t block)
     end = end < keying->end ? end : keying->end;
     const char *p = lines->text + first_line_of_block(lines, block);
     const char *const text_end = lines->text + lines->bytes;
-    struct check_sum made = {0, 0};
+    const size_t first = line > keying->first ? line : keying->first;
+    struct check_sum made = {end > first ? end - first : 0, 0};
     for (; line < end; ++line) {
         const char *const line_end = memchr(p, order->terminator, (size_t)(text_end - p));
         if (line >= keying->first) {
@@ -70,7 +71,6 @@ static void key_block(struct keying *keying, size_t block)
             const struct key_index item = {line_index(offset, exact), image ^ complement};
             keying->items[line - keying->first] = item;
             made.hash += check_bind_pair(item.key, item.index);
-            made.count++;
         }
         p = line_end + 1;
     }

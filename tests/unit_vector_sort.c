@@ -109,11 +109,29 @@ static void fill_misleading(uint64_t *keys, size_t count, uint64_t *random)
     free(left);
 }
 
+/* Some hundreds of values. */
+static void fill_hundreds(uint64_t *keys, size_t count, uint64_t *random)
+{
+    for (size_t i = 0; i < count; i++)
+        keys[i] = next_random(random) % 700 * 0x0123456789abcdefu;
+}
+
+/* All but one key in a thousand are equal: most looks see no other. */
+static void fill_nearly_equal(uint64_t *keys, size_t count, uint64_t *random)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t x = next_random(random);
+        keys[i] = x % 1000 ? 1ull << 62 : x;
+    }
+}
+
 static const struct shape {
     const char *name;
     fill_keys *fill;
-} shapes[] = {{"random", fill_random}, {"few", fill_few},   {"ends", fill_ends},
-              {"uneven", fill_uneven}, {"pipe", fill_pipe}, {"misleading", fill_misleading}};
+} shapes[] = {{"random", fill_random},     {"few", fill_few},
+              {"ends", fill_ends},         {"uneven", fill_uneven},
+              {"pipe", fill_pipe},         {"misleading", fill_misleading},
+              {"hundreds", fill_hundreds}, {"nearly equal", fill_nearly_equal}};
 #define SHAPE_COUNT (sizeof shapes / sizeof *shapes)
 
 /* ---- A case ---- */
@@ -206,11 +224,35 @@ static void check_counts(unsigned width, struct key_order order, const size_t *c
     free_arrays(&a);
 }
 
+/* As make_case, in their place; behind the room that is asked for there is none. */
+static void check_in_place(unsigned width, struct key_order order, const size_t *counts)
+{
+    struct arrays a = make_arrays();
+    for (size_t shape = 0; shape < SHAPE_COUNT; shape++)
+        for (const size_t *count = counts; *count; count++) {
+            const size_t room = *count < VECTOR_ROOM_COUNT ? *count : VECTOR_ROOM_COUNT;
+            make_case(&a, width, order, &shapes[shape], *count);
+            memset(a.room, 0xa5, ROOM_BYTES);
+            vector_sort_in_place(width, a.items, *count, a.room, order, order);
+            if (memcmp(a.items, a.expected, *count * width) != 0)
+                fail_msg("%zu keys of %u bytes, %s, in place: not as qsort has them", *count, width,
+                         shapes[shape].name);
+            check_guard(a.items, width, *count);
+            check_guard(a.room, width, room);
+        }
+    free_arrays(&a);
+}
+
 /* ---- Tests ---- */
 
 static const size_t counts[] = {1,    2,    15,   16,   17,   31,   32,   33,    63,        64,
                                 65,   127,  128,  129,  255,  256,  257,  300,   511,       1000,
                                 2000, 2047, 2048, 2049, 8191, 8192, 8193, 20001, COUNT_MAX, 0};
+
+/* Around those that have room, and pieces of a cut in place: 64 keys at either end. */
+static const size_t large_counts[] = {1,     127,    128,    129,    191,       192,   193,
+                                      300,   65535,  65536,  65537,  65663,     65664, 65728,
+                                      65729, 100000, 131072, 131073, COUNT_MAX, 0};
 
 static struct key_order order_of(const char *type)
 {
@@ -225,6 +267,7 @@ static void sorts_keys_of_4_bytes(void **state)
     if (!has_vector_units())
         skip();
     check_counts(4, order_of("f32"), counts);
+    check_in_place(4, order_of("f32"), large_counts);
 }
 
 static void sorts_keys_of_8_bytes(void **state)
@@ -233,6 +276,7 @@ static void sorts_keys_of_8_bytes(void **state)
     if (!has_vector_units())
         skip();
     check_counts(8, order_of("f64"), counts);
+    check_in_place(8, order_of("f64"), large_counts);
 }
 
 static void sorts_items(void **state)
@@ -335,9 +379,9 @@ static void fill_misleading_upwards(uint64_t *keys, size_t count)
 /* In a thread, whose stack is small. */
 static void *sort_misleading(void *memory)
 {
-    uint64_t *const keys = memory, *const room = keys + STACK_COUNT;
+    struct key_index *const items = memory, *const room = items + STACK_COUNT;
     const struct key_order order = key_order_identity();
-    vector_sort(8, keys, room, STACK_COUNT, keys, order, order);
+    vector_sort(sizeof *items, items, room, STACK_COUNT, items, order, order);
     return NULL;
 }
 
@@ -346,21 +390,24 @@ static void takes_little_stack(void **state)
     (void)state;
     if (!has_vector_units())
         skip();
-    uint64_t *const keys = malloc(2 * STACK_COUNT * sizeof *keys);
-    uint64_t *const expected = malloc(STACK_COUNT * sizeof *expected);
+    uint64_t *const keys = malloc(STACK_COUNT * sizeof *keys);
+    struct key_index *const items = malloc(2 * STACK_COUNT * sizeof *items);
+    struct key_index *const expected = malloc(STACK_COUNT * sizeof *expected);
     pthread_attr_t attributes;
     pthread_t thread;
-    assert_true(keys && expected);
+    assert_true(keys && items && expected);
     fill_misleading_upwards(keys, STACK_COUNT);
-    memcpy(expected, keys, STACK_COUNT * sizeof *expected);
-    qsort(expected, STACK_COUNT, sizeof *expected, compare_u64);
+    for (size_t i = 0; i < STACK_COUNT; i++)
+        items[i] = expected[i] = (struct key_index){i, keys[i]};
+    qsort(expected, STACK_COUNT, sizeof *expected, compare_key_index);
     assert_int_equal(pthread_attr_init(&attributes), 0);
     assert_int_equal(pthread_attr_setstacksize(&attributes, STACK_BYTES), 0);
-    assert_int_equal(pthread_create(&thread, &attributes, sort_misleading, keys), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, sort_misleading, items), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_memory_equal(keys, expected, STACK_COUNT * sizeof *expected);
+    assert_memory_equal(items, expected, STACK_COUNT * sizeof *expected);
     pthread_attr_destroy(&attributes);
     free(expected);
+    free(items);
     free(keys);
 }
 

@@ -6,7 +6,7 @@
  *   FLIP=STAGE:N   the Nth time
  *
  * The bit is the lowest of the byte in the middle. A stage is the name of a row below; those of a
- * device are the stand-in's (tests/simt/simt_runtime.cc).
+ * device are the stand-in's (tests/simt/simt_memory.cc).
  */
 #include "core/argsort.h"
 #include "core/check.h"
@@ -88,10 +88,11 @@ WRAP(struct radix_sorting *, radix_sort_begin,
 
 WRAP(void, radix_blocks_put,
      (struct radix_pool * pool, const struct radix_heap *heap, unsigned width, const void *items,
-      size_t count, struct key_order order, const struct radix_model *model))
+      size_t count, struct key_order order, const struct radix_model *model,
+      const struct radix_fine *fine))
 {
     flip("read", items, count);
-    __real_radix_blocks_put(pool, heap, width, items, count, order, model);
+    __real_radix_blocks_put(pool, heap, width, items, count, order, model, fine);
 }
 
 /* "sort": a part of what it has sorted. */

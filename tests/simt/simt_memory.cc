@@ -1,0 +1,292 @@
+/* simt_memory.cc - the stand-in's memory: allocated, copied, set.
+ *
+ * Device memory is the heap's, so that AddressSanitizer watches it, leaks included. A limit stands
+ * for the size of the device.
+ */
+#include "simt_state.h"
+
+#include <algorithm>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+using namespace simt;
+
+namespace
+{
+
+constexpr unsigned char poison = 0xa5;
+constexpr size_t device_alignment = 256;
+
+/* Disjoint ranges of memory, by address. Addresses are kept complemented, and so hold nothing
+ * alive: AddressSanitizer sees what leaks. */
+class ranges
+{
+  public:
+    void add(const void *pointer, size_t bytes)
+    {
+        bytes_at_[key(pointer)] = bytes;
+    }
+    /* The size of the range that begins at pointer, which is dropped; false if none does. */
+    bool remove(const void *pointer, size_t *bytes)
+    {
+        const auto found = bytes_at_.find(key(pointer));
+        if (found == bytes_at_.end())
+            return false;
+        *bytes = found->second;
+        bytes_at_.erase(found);
+        return true;
+    }
+    bool contains(const void *pointer, size_t bytes) const
+    {
+        /* Keys fall as addresses rise: the first key not below ours begins at or before us. */
+        const auto found = bytes_at_.lower_bound(key(pointer));
+        if (found == bytes_at_.end())
+            return false;
+        const size_t offset = found->first - key(pointer);
+        return offset <= found->second && bytes <= found->second - offset;
+    }
+
+  private:
+    static uintptr_t key(const void *pointer)
+    {
+        return ~(uintptr_t)pointer;
+    }
+    std::map<uintptr_t, size_t> bytes_at_;
+};
+
+ranges device_ranges, pinned_ranges;
+size_t device_bytes_used = 0;
+
+/* ---- copies ---- */
+
+bool is_device_range(const void *pointer, size_t bytes)
+{
+    return bytes == 0 || device_ranges.contains(pointer, bytes);
+}
+
+cudaError_t check_copy(const void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (kind == cudaMemcpyDefault || bytes == 0)
+        return cudaSuccess;
+    if (to_device != device_ranges.contains(to, to_device ? bytes : 1) ||
+        from_device != device_ranges.contains(from, from_device ? bytes : 1))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+/* The driver has copied pageable memory to or from its own buffer when the call returns. */
+bool is_pageable(const void *pointer, size_t bytes)
+{
+    return !device_ranges.contains(pointer, bytes) && !pinned_ranges.contains(pointer, bytes);
+}
+
+void copy_bytes(void *to, const void *from, size_t bytes)
+{
+    if (bytes > 0)
+        memmove(to, from, bytes);
+}
+
+/* SIMT_FLIP=upload or download: the first copy of so many bytes or more, that way, turns a bit
+ * over; tests/proof.sh. */
+void flip_bit(void *to, size_t bytes, cudaMemcpyKind kind)
+{
+    static bool has_flipped;
+    const char *const flip = getenv("SIMT_FLIP");
+    if (!flip || has_flipped || bytes < 4096 ||
+        strcmp(flip, kind == cudaMemcpyHostToDevice ? "upload" : "download") != 0 ||
+        (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost))
+        return;
+    has_flipped = true;
+    static_cast<unsigned char *>(to)[bytes / 2] ^= 1;
+}
+
+/* ---- allocation ---- */
+
+cudaError_t allocate_host(void **pointer, size_t bytes)
+{
+    *pointer = nullptr;
+    if (bytes == 0)
+        return cudaSuccess;
+    if (posix_memalign(pointer, 4096, bytes) != 0)
+        return cudaErrorMemoryAllocation;
+    memset(*pointer, poison, bytes);
+    pinned_ranges.add(*pointer, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t allocate_device(void **pointer, size_t bytes)
+{
+    *pointer = nullptr;
+    if (bytes == 0)
+        return cudaSuccess;
+    const size_t total = device_bytes_total();
+    if (device_bytes_used > total || bytes > total - device_bytes_used)
+        run_device(); /* there may be a cudaFreeAsync to come */
+    if (device_bytes_used > total || bytes > total - device_bytes_used ||
+        posix_memalign(pointer, device_alignment, bytes) != 0)
+        return cudaErrorMemoryAllocation;
+    memset(*pointer, poison, bytes);
+    device_ranges.add(*pointer, bytes);
+    device_bytes_used += bytes;
+    return cudaSuccess;
+}
+
+cudaError_t release_device(void *pointer)
+{
+    size_t bytes;
+    if (pointer == nullptr)
+        return cudaSuccess;
+    if (!device_ranges.remove(pointer, &bytes))
+        return cudaErrorInvalidValue;
+    device_bytes_used -= bytes;
+    free(pointer);
+    return cudaSuccess;
+}
+
+} // namespace
+
+/* ---- the functions ---- */
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    return api_call("cudaMemGetInfo").run([&] {
+        *total_bytes = device_bytes_total();
+        *free_bytes = *total_bytes - std::min(*total_bytes, device_bytes_used);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaMalloc(void **pointer, size_t bytes)
+{
+    return api_call("cudaMalloc", cudaErrorMemoryAllocation).run([&] {
+        return allocate_device(pointer, bytes);
+    });
+}
+
+cudaError_t cudaFree(void *pointer)
+{
+    return api_call("cudaFree").run_anyway([&] {
+        run_device();
+        return release_device(pointer);
+    });
+}
+
+cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t)
+{
+    return api_call("cudaMallocAsync", cudaErrorMemoryAllocation).run([&] {
+        return allocate_device(pointer, bytes);
+    });
+}
+
+cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
+{
+    return api_call("cudaFreeAsync").run([&] {
+        if (pointer != nullptr && !device_ranges.contains(pointer, 1))
+            return cudaErrorInvalidValue;
+        give_work(work_of(stream), [pointer] {
+            if (release_device(pointer) != cudaSuccess) {
+                fprintf(stderr, "simt: cudaFreeAsync of what is not, or no longer, allocated\n");
+                abort();
+            }
+        });
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaMallocHost(void **pointer, size_t bytes, unsigned)
+{
+    return api_call("cudaMallocHost", cudaErrorMemoryAllocation).run([&] {
+        return allocate_host(pointer, bytes);
+    });
+}
+
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned)
+{
+    return api_call("cudaHostAlloc", cudaErrorMemoryAllocation).run([&] {
+        return allocate_host(pointer, bytes);
+    });
+}
+
+cudaError_t cudaFreeHost(void *pointer)
+{
+    return api_call("cudaFreeHost").run_anyway([&] {
+        size_t bytes;
+        run_device();
+        if (pointer != nullptr && !pinned_ranges.remove(pointer, &bytes))
+            return cudaErrorInvalidValue;
+        free(pointer);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned)
+{
+    return api_call("cudaHostRegister", cudaErrorMemoryAllocation).run([&] {
+        if (pointer == nullptr || bytes == 0)
+            return cudaErrorInvalidValue;
+        if (pinned_ranges.contains(pointer, 1))
+            return cudaErrorHostMemoryAlreadyRegistered;
+        pinned_ranges.add(pointer, bytes);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaHostUnregister(void *pointer)
+{
+    return api_call("cudaHostUnregister").run_anyway([&] {
+        size_t bytes;
+        run_device();
+        return pinned_ranges.remove(pointer, &bytes) ? cudaSuccess
+                                                     : cudaErrorHostMemoryNotRegistered;
+    });
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    return api_call("cudaMemcpy").run([&] {
+        if (const cudaError_t error = check_copy(to, from, bytes, kind))
+            return error;
+        give_work(default_work, [=] { copy_bytes(to, from, bytes); });
+        run_all(*default_work);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    return api_call("cudaMemcpyAsync").run([&] {
+        if (const cudaError_t error = check_copy(to, from, bytes, kind))
+            return error;
+        give_work(work_of(stream), [=] {
+            copy_bytes(to, from, bytes);
+            flip_bit(to, bytes, kind);
+        });
+        if (is_pageable(to, bytes) || is_pageable(from, bytes))
+            run_all(*work_of(stream));
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
+{
+    return api_call("cudaMemsetAsync").run([&] {
+        if (!is_device_range(pointer, bytes))
+            return cudaErrorInvalidValue;
+        give_work(work_of(stream), [=] {
+            if (bytes > 0)
+                memset(pointer, value, bytes);
+        });
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
+{
+    return cudaMemsetAsync(pointer, value, bytes, nullptr);
+}

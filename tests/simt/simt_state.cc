@@ -1,0 +1,178 @@
+/* simt_state.cc - see simt_state.h.
+ *
+ * A stream is a queue of closures. With SIMT_STREAMS=lazy nothing of it is done until somebody
+ * waits for it, so a buffer that is reused too early, or read too early, holds the wrong bytes
+ * every time instead of once in a while. Waiting for a position of a stream is the one way in which
+ * work is done, and runs just that stream and what it waits for itself.
+ */
+#include "simt_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace simt
+{
+
+size_t number_from(const char *name, size_t otherwise)
+{
+    const char *const text = getenv(name);
+    return text == nullptr ? otherwise : strtoull(text, nullptr, 10);
+}
+
+std::recursive_mutex device_lock;
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t remember(cudaError_t error)
+{
+    if (error != cudaSuccess && error != cudaErrorNotReady)
+        last_error = error;
+    return error;
+}
+
+/* ---- faults on order ---- */
+
+namespace
+{
+
+/* How often each function was called. Tells SIMT_CALLS at the end. */
+class call_counts
+{
+  public:
+    unsigned long add(const std::string &name)
+    {
+        return ++counts_[name];
+    }
+    ~call_counts()
+    {
+        const char *path = getenv("SIMT_CALLS");
+        FILE *file = path == nullptr ? nullptr : fopen(path, "w");
+        if (file == nullptr)
+            return;
+        for (const auto &[name, count] : counts_)
+            fprintf(file, "%s %lu\n", name.c_str(), count);
+        fclose(file);
+    }
+
+  private:
+    std::map<std::string, unsigned long> counts_;
+};
+call_counts calls_counted;
+
+} // namespace
+
+unsigned long count_call(const std::string &name)
+{
+    return calls_counted.add(name);
+}
+
+bool device_is_lost = false;
+
+static cudaError_t error_named(const std::string &name)
+{
+#define X(error, value, text)                                                                      \
+    if (name == #error)                                                                            \
+        return error;
+    SIMT_ERRORS(X)
+#undef X
+    fprintf(stderr, "simt: SIMT_FAIL: there is no error '%s'\n", name.c_str());
+    abort();
+}
+
+cudaError_t order_for_call(const char *name, cudaError_t fault)
+{
+    const char *order = getenv("SIMT_FAIL");
+    if (order == nullptr && getenv("SIMT_CALLS") == nullptr)
+        return cudaSuccess;
+    const unsigned long call = count_call(name);
+    if (order == nullptr)
+        return cudaSuccess;
+    const std::string list = std::string(",") + order + ",", key = std::string(",") + name + ":";
+    for (size_t at = list.find(key); at != std::string::npos; at = list.find(key, at + 1)) {
+        char *end;
+        if (strtoul(list.c_str() + at + key.size(), &end, 10) == call)
+            return *end == ':' ? error_named(std::string(end + 1, strcspn(end + 1, ","))) : fault;
+    }
+    return cudaSuccess;
+}
+
+size_t device_bytes_total()
+{
+    return number_from("SIMT_MEMORY_BYTES", (size_t)4 << 30);
+}
+
+/* ---- streams ---- */
+
+const work_pointer default_work = std::make_shared<stream_work>();
+std::vector<work_pointer> streams;
+
+void run_until(stream_work &stream, uint64_t position)
+{
+    while (stream.done < position) {
+        const std::function<void()> work = std::move(stream.queue.front());
+        stream.queue.pop_front();
+        work();
+        stream.done++;
+    }
+}
+
+void run_all(stream_work &stream)
+{
+    run_until(stream, stream.given);
+}
+
+/* Consumers tend to be made after producers, so the last stream goes first: an order that only
+ * luck kept right goes wrong. */
+void run_device()
+{
+    for (size_t i = streams.size(); i-- > 0;)
+        run_all(*streams[i]);
+    run_all(*default_work);
+}
+
+static bool is_eager()
+{
+    const char *text = getenv("SIMT_STREAMS");
+    if (text == nullptr || strcmp(text, "lazy") == 0)
+        return false;
+    if (strcmp(text, "eager") == 0)
+        return true;
+    fprintf(stderr, "simt: SIMT_STREAMS is '%s', not lazy or eager\n", text);
+    abort();
+}
+
+/* The rule of the default stream: its work waits for that of all blocking streams given before, and
+ * theirs for its own. */
+static std::function<void()> work_in_turn(const work_pointer &stream, std::function<void()> work)
+{
+    std::vector<std::pair<work_pointer, uint64_t>> before;
+    if (stream == default_work) {
+        for (const work_pointer &other : streams)
+            if (other->is_blocking && other->done < other->given)
+                before.emplace_back(other, other->given);
+    } else if (stream->is_blocking && default_work->done < default_work->given) {
+        before.emplace_back(default_work, default_work->given);
+    }
+    if (before.empty())
+        return work;
+    return [before, work] {
+        for (const auto &[other, position] : before)
+            run_until(*other, position);
+        work();
+    };
+}
+
+void give_work(const work_pointer &stream, std::function<void()> work)
+{
+    stream->queue.push_back(work_in_turn(stream, std::move(work)));
+    stream->given++;
+    if (is_eager())
+        run_all(*stream);
+}
+
+const work_pointer &work_of(cudaStream_t stream)
+{
+    return (uintptr_t)stream <= 2 ? default_work : stream->work;
+}
+
+} // namespace simt
