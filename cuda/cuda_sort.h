@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 struct cuda_sort {
-    void *items;            /* count items, aligned to item_bytes; sorted in the end */
+    void *items;            /* count items, aligned to 16 bytes; sorted in the end */
     void *scratch;          /* count items; NULL for a path that works in place */
     void *workspace;        /* as many bytes as the path's workspace function says */
     size_t count;           /* items */
