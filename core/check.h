@@ -9,10 +9,12 @@
  * pass of its own; and what was read in one order is compared with what is written in another. An
  * xor would do that too, but is blind to pairs: two equal keys that both turn into another one, or
  * get lost while others come twice, leave it as it was. The mix is one to one, so a single key that
- * changes always changes the sum. If more do, and not by somebody who aims at it, the chance that
- * the sum stays is 2^-64 for keys of 4, 8 and 16 bytes, and 2^-32 for those of 1 and 2; if 2^k
- * copies of a key turn into 2^k of another one, it is 2^k times as great. One byte that changes, or
- * two, always show (check_mix_byte).
+ * changes always changes the sum. If more do, and have nothing to do with each other, the chance
+ * that the sum stays is 2^-64 for keys of 4, 8 and 16 bytes, 2^-32 for those of 2, and 2^-27 for
+ * bytes, of which one that changes, or two, always show (check_mix_byte); if 2^k copies of a key
+ * turn into 2^k of another one, it is 2^k times as great. Two keys that exchange some of their bits
+ * keep the sum of the two, and only carries tell: of random keys that exchange their top bits 2^-21
+ * of 8 bytes, 2^-19 of 4 and 2^-11 of 2 are missed, as tried.
  *
  * Order. Keys are compared as ordered bits (key_order.h), so the rules for NaNs and descending
  * order are those of the sort; the map is all that the two have in common.

@@ -194,7 +194,8 @@ VECTOR_CODE size_t vector_partition_in_place(typename Packed::item *items, size_
         left += chunk;
         right -= chunk;
     }
-    while (static_cast<size_t>(right - left) >= chunk) {
+    /* With nothing kept there is no room to store to: it is few that there are. */
+    while (kept_count > 0 && static_cast<size_t>(right - left) >= chunk) {
         typename Packed::vector vectors[ends_chunk_vectors];
         const item *from = left;
         if (left - below <= others - right)

@@ -20,7 +20,7 @@
 
 struct cuda_sort {
     void *items;            /* count items, aligned to 16 bytes; sorted in the end */
-    void *scratch;          /* count items; NULL for a path that works in place */
+    void *scratch;          /* count items, aligned alike; NULL for a path that works in place */
     void *workspace;        /* as many bytes as the path's workspace function says */
     size_t count;           /* items */
     unsigned item_bytes;    /* 1, 2, 4, 8, or 16 for struct key_index */

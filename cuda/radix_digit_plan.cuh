@@ -59,10 +59,11 @@ __device__ __forceinline__ uint32_t thread_path_code(uint64_t word, uint64_t pat
     return side << RADIX_CODE_BITS | (next & ((1u << RADIX_CODE_BITS) - 1));
 }
 
-/* True if the key's code tells all of it, as it follows the path so far. */
+/* True if the key's code tells all of it, as it follows the path so far: where it leaves it is told
+ * by the place. */
 __device__ __forceinline__ bool thread_path_is_exact(uint64_t word, uint64_t path)
 {
-    return (word ^ path) >> RADIX_CODE_BITS == 0;
+    return (word ^ path) >> (RADIX_CODE_BITS + 1) == 0;
 }
 
 __device__ __forceinline__ uint64_t thread_code(const struct radix_code &code, uint64_t word)

@@ -34,9 +34,9 @@ using few_word = std::conditional_t<sizeof(K) == sizeof(unsigned), unsigned, uns
 
 /* What is in a slot without a value; no table has room for this key. All its bytes are the same,
  * and it is no number that one would write. */
-constexpr int FEW_NONE_BYTE = 0xa5;
+constexpr int FEW_NONE_BYTE = 0x5b;
 template <typename K>
-constexpr K FEW_NONE = static_cast<K>(0xa5a5a5a5a5a5a5a5u);
+constexpr K FEW_NONE = static_cast<K>(0x5b5b5b5b5b5b5b5bu);
 
 /* The slot where a key belongs, of a power of two. */
 template <unsigned SLOTS, typename K>
@@ -146,8 +146,8 @@ block_count_sample(const K *items, size_t count, struct few_table<K, RADIX_FEW_S
 }
 
 /* True, for the whole block, if the keys are likely to have few values. By Chao's estimate there
- * are those of the sample and once^2 / (2 twice) more, which is no more than twice `once` here. At
- * least 2^RADIX_FEW_SAMPLE_BITS keys. */
+ * are those of the sample and once * (once - 1) / (2 * (twice + 1)) more, which is no more than
+ * twice `once` here. At least 2^RADIX_FEW_SAMPLE_BITS keys. */
 template <unsigned THREADS, typename K>
 __device__ __forceinline__ bool block_has_few(const K *items, size_t count,
                                               struct few_sample<K> &sample)
@@ -164,7 +164,7 @@ __device__ __forceinline__ bool block_has_few(const K *items, size_t count,
             atomicAdd(&sample.twice, 1u);
     }
     __syncthreads();
-    return sample.once <= RADIX_FEW_ONCE * (sample.twice + 1);
+    return sample.once <= RADIX_FEW_ONCE * sample.twice + 1;
 }
 
 /* ---- count ---- */

@@ -16,8 +16,8 @@ files=$(mktemp -d)
 trap 'rm -rf "$files"' EXIT
 units=("$@")
 if [ $# -eq 0 ]; then
-    units=(vector_sort cpu_sort cpu_top argsort check lines lines_alike lines_order lines_merge text_feed source
-        frames read_ahead ring)
+    units=(vector_sort cpu_sort cpu_top radix_stream argsort check lines lines_alike lines_order
+        lines_merge text_feed source frames read_ahead ring)
 fi
 
 "${MAKE:-make}" -j"$(nproc)" CUDA=0 CC=clang CXX=clang++ SANITIZE=thread CFLAGS='-O1 -g' \
