@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     const size_t count = whole->keys[0];
     if (count == 0)
         return;
-    if (!RADIX_HAS_VALUES<K> &&
+    if (sizeof(K) == sizeof(uint64_t) &&
         (count > RADIX_DEEP_COUNT || (totals->advice & RADIX_FEW_DIGITS_DO) == 0))
         return;
     if (threadIdx.x == 0)

@@ -102,7 +102,7 @@ template <typename K>
 static bool radix_doubt_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
                              struct error *error)
 {
-    if (!step.chooses || !RADIX_HAS_CODE<K>)
+    if (!step.chooses)
         return true;
     return launch_kernel(launch_at(run.site, "radix_doubt_kernel", 1, RADIX_WAYS), error,
                          radix_doubt_kernel<K>, step.source, step.segments,
