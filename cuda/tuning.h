@@ -274,6 +274,9 @@ constexpr unsigned RADIX_REPEATS_MOST = 5 << (RADIX_CODE_SAMPLE_BITS - 3);
 constexpr unsigned RADIX_REPEATS_DIGITS = 6;
 constexpr unsigned RADIX_REPEATS_NODES = 32;
 
+/* So often the host looks for a note before it asks whether the kernels are still at work. */
+constexpr unsigned RADIX_HEAR_LOOKS = 4096;
+
 /* From so many keys on radix looks whether they are in order already. It costs two short kernels,
  * which do not show beside 3 ms, and saves nine tenths of the time. So many keys of a sample do all
  * blocks look at; blocks a multiprocessor, with 64 KiB of keys on their way. */
