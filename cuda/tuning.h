@@ -232,7 +232,7 @@ constexpr unsigned RADIX_CODE_THREADS = 1024;
 constexpr unsigned RADIX_CODE_SAMPLE_BITS = 13;
 constexpr unsigned RADIX_CODE_MEAN = 4;
 constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
-constexpr unsigned RADIX_REPEATS_COARSER = 6;
+constexpr unsigned RADIX_REPEATS_COARSER = 8;
 
 /* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
  * at first; up to how many threads find keys in disorder if these are mended run by run; and the
