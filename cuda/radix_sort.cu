@@ -118,17 +118,17 @@ static bool radix_hear_way(const struct radix_run<K> &run, bool chooses, bool *g
                            struct error *error)
 {
     struct sort_note *const note = run.sort.note;
-    const volatile size_t *const way = &note->way;
+    const auto hear = [=] { return __atomic_load_n(&note->way, __ATOMIC_ACQUIRE); };
     cudaError_t status = cudaErrorNotReady;
     if (!chooses)
         return true;
-    while (*way == 0 && status == cudaErrorNotReady) {
-        for (unsigned looks = 0; *way == 0 && looks < RADIX_HEAR_LOOKS; looks++) {
+    while (hear() == 0 && status == cudaErrorNotReady) {
+        for (unsigned looks = 0; hear() == 0 && looks < RADIX_HEAR_LOOKS; looks++) {
         }
-        if (*way == 0)
+        if (hear() == 0)
             status = cudaStreamQuery(run.sort.stream);
     }
-    *goes_on = *way != RADIX_WAY_OTHER;
+    *goes_on = hear() != RADIX_WAY_OTHER;
     note->is_heard = !*goes_on && note->count != 0;
     return status == cudaErrorNotReady ||
            cuda_check(status, run.sort.device, "cudaStreamQuery", error);
