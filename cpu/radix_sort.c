@@ -37,9 +37,10 @@
 #define PART_BYTES_MIN ((size_t)512 << 10)
 
 /* Up to so many 16-bit keys, sorting them costs less than walking all 65536 counters: by digits,
- * and by vectors. */
-#define FEW_WORDS ((size_t)16 << 10)
-#define FEW_VECTOR_WORDS ((size_t)256 << 10)
+ * and by vectors. 65,536 and 131,072 keys, a core of an AMD EPYC (Zen 5), 2026-11, ms: 0.136 to
+ * 0.186 by digits, 0.180 counted; 0.197 by vectors, 0.202 counted. */
+#define FEW_WORDS ((size_t)64 << 10)
+#define FEW_VECTOR_WORDS ((size_t)128 << 10)
 
 /* Buckets up to this size are sorted in cache, if only in the one behind that of a core: another
  * partition costs more. 1e9 f64 by 16 threads of an Intel Xeon, 2026-11: 1.40 s with 1 MiB and half

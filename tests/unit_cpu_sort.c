@@ -536,7 +536,7 @@ static void words_around_those_that_are_counted(void **state)
     (void)state;
     for (size_t o = 0; o < ORDER_COUNT; o++)
         for (size_t s = 0; s < SHAPE_COUNT && orders[o].bytes == 2; s++) {
-            struct test_case c = make_case(&orders[o], &shapes[s], ((size_t)256 << 10) + s % 2);
+            struct test_case c = make_case(&orders[o], &shapes[s], ((size_t)128 << 10) + s % 2);
             check_sort_by(&c, s % 4 < 2, thread_counts[s % THREAD_COUNTS]);
             free_case(&c);
         }
