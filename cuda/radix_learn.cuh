@@ -236,7 +236,8 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, struct radix_segments *segments, size_t bucket_keys,
                        unsigned root_rarity_bits, struct key_order encoding,
                        struct radix_model<K> *models, radix_count *counts,
-                       struct radix_totals *totals, struct radix_digit_plan *digits)
+                       struct radix_totals *totals, struct radix_digit_plan *digits,
+                       struct sort_note *note)
 {
     thread_wait_for_grid();
     if constexpr (CHOOSES && RADIX_HAS_CODE<K>)
@@ -274,10 +275,15 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     const bool is_grown =
         block_grow_tree(tree, values, sample, wish.sample_bits, lookup, is_enough);
     if (CHOOSES && (!is_grown || block_repeats<K>(tree, totals))) {
-        if (threadIdx.x == 0)
+        if (threadIdx.x == 0) {
             thread_leave_keys(segments, totals, RADIX_NOTE_DIGITS);
+            note->count = RADIX_NOTE_DIGITS;
+            thread_tell_way(note, RADIX_WAY_OTHER);
+        }
         return;
     }
+    if (CHOOSES && threadIdx.x == 0)
+        thread_tell_way(note, RADIX_WAY_MODELS);
     block_share_positions(tree, values, wish);
     if constexpr (RADIX_HAS_VALUES<K>)
         block_widen_values(values, sample, lookup);
