@@ -42,7 +42,8 @@ HOST_DEVICE static inline uint64_t check_bind_pair(uint64_t key, uint64_t index)
 HOST_DEVICE static inline int32_t check_word_product(uint16_t x)
 {
     const int16_t a = (int16_t)(x * (unsigned)CHECK_WORD_FACTOR);
-    const int16_t b = (int16_t)(x * (unsigned)CHECK_WORD_OTHER_FACTOR + CHECK_WORD_OTHER_START);
+    const int16_t b =
+        (int16_t)(x * (unsigned)CHECK_WORD_OTHER_FACTOR + (unsigned)CHECK_WORD_OTHER_START);
     return a * b;
 }
 HOST_DEVICE static inline int32_t check_word_below(uint16_t x)
