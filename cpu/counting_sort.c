@@ -17,6 +17,10 @@
  * the counter that they have just written. */
 #define TURNS 4
 
+/* A piece is so much for each thread: when it is looked at for the proof and written out, it is in
+ * a cache. */
+#define PIECE_THREAD_BYTES ((size_t)1 << 20)
+
 /* So many of a word are written at once, wanted or not, as how often a loop runs is mispredicted.
  */
 #define STEP_WORDS ((size_t)16)
@@ -138,13 +142,15 @@ void counting_sort_count(const struct counting_task *task)
     team_run(task->threads, count_share, &task);
 }
 
-void counting_sort_write(const struct counting_task *task, size_t begin, size_t end)
+size_t counting_sort_write(const struct counting_task *task, size_t begin)
 {
     const unsigned parts = task->threads;
-    const size_t count = end - begin;
+    const size_t piece = PIECE_THREAD_BYTES * parts / task->key_bytes;
+    const size_t left = task->count - begin, count = left < piece ? left : piece;
 #pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
     for (unsigned i = 0; i < parts; i++)
         write_values(task->keys, begin + team_share_begin(count, i, parts),
                      begin + team_share_begin(count, i + 1, parts), ends_of(task), task->key_bytes,
                      task->order);
+    return begin + count;
 }

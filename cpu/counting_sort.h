@@ -26,7 +26,8 @@ struct counting_task {
 /* Counts the keys. */
 void counting_sort_count(const struct counting_task *task);
 
-/* Writes those keys that are to stand at places [begin, end) there, once all are counted. */
-void counting_sort_write(const struct counting_task *task, size_t begin, size_t end);
+/* Once all are counted: writes the next piece, those keys that are to stand at places [begin, end),
+ * and returns end. The last one ends at task->count. */
+size_t counting_sort_write(const struct counting_task *task, size_t begin);
 
 #endif
