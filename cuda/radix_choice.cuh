@@ -123,7 +123,7 @@ __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, 
         return false;
     if (thread_ask_advice(totals, RADIX_ROUGHNESS_IS_KNOWN) & RADIX_IS_ROUGH)
         return true;
-    return count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K)) &&
+    return count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K), count) &&
            (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0;
 }
 

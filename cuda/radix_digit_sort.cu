@@ -9,10 +9,9 @@
 
 #include <algorithm>
 
-template <typename K>
-static size_t states_bytes(size_t keys)
+static size_t states_bytes(size_t keys, size_t tile)
 {
-    return launch_blocks(keys, RADIX_DIGIT_TILE<K>) * RADIX_DIGIT_VALUES * sizeof(unsigned);
+    return launch_blocks(keys, tile) * RADIX_DIGIT_VALUES * sizeof(unsigned);
 }
 
 /* A sort on its way. */
@@ -21,6 +20,7 @@ struct digit_run {
     struct cuda_sort sort;
     struct radix_digit_task task;
     struct radix_digit_plan *plan;
+    size_t tile;         /* keys */
     unsigned *states[2]; /* of the tiles of a portion */
     size_t portion;      /* keys, in whole tiles */
     struct launch_site site;
@@ -31,6 +31,22 @@ static bool clear(const struct digit_run<K> &run, void *memory, size_t bytes, st
 {
     return cuda_check(cudaMemsetAsync(memory, 0, bytes, run.sort.stream), run.sort.device,
                       "cudaMemsetAsync", error);
+}
+
+/* The time of a pass with so many keys a thread, in those that a block has one after the other. */
+static size_t turns_keys(const struct launch_site &site, size_t count, size_t keys)
+{
+    const size_t tiles = launch_blocks(count, RADIX_DIGIT_THREADS * keys);
+    return launch_blocks(tiles, size_t{site.multiprocessors} * RADIX_DIGIT_BLOCKS) * keys;
+}
+
+/* Keys of a tile. */
+static size_t choose_tile(const struct launch_site &site, size_t count,
+                          const struct radix_keys_choice &keys)
+{
+    const bool is_usual =
+        10 * turns_keys(site, count, keys.other) >= 9 * turns_keys(site, count, keys.usual);
+    return size_t{RADIX_DIGIT_THREADS} * (is_usual ? keys.usual : keys.other);
 }
 
 /* Keys of 4 bytes, and those above an index, have too few digits to leave one out. */
@@ -61,7 +77,7 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
     const size_t kept = may_mend(run) ? offsetof(struct radix_digit_plan, counts)
                                       : offsetof(struct radix_digit_plan, collisions);
     const size_t bytes =
-        sizeof *run.plan - kept + (is_one ? 2 * states_bytes<K>(run.sort.count) : 0);
+        sizeof *run.plan - kept + (is_one ? 2 * states_bytes(run.sort.count, run.tile) : 0);
     const struct radix_segments *const whole = run.task.whole;
     const size_t blocks = launch_resident(run.site, RADIX_DIGIT_COUNT_BLOCKS,
                                           launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
@@ -78,20 +94,30 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
                          may_mend(run), run.plan, run.sort.note);
 }
 
+template <typename K, bool HAS_INDICES, unsigned KEYS, typename Count>
+static bool launch_tiles(const struct digit_run<K> &run, const struct radix_digit_pass<K> &pass,
+                         struct error *error)
+{
+    const size_t tiles = launch_blocks(pass.keys, size_t{RADIX_DIGIT_THREADS} * KEYS);
+    if constexpr (RADIX_COUNTS_EARLY<K, HAS_INDICES>)
+        return launch_kernel(launch_at(run.site, "radix_digit_early_kernel", tiles,
+                                       RADIX_DIGIT_THREADS,
+                                       sizeof(struct radix_early_shared<K, KEYS, Count>)),
+                             error, radix_digit_early_kernel<K, KEYS, Count>, pass, run.plan);
+    else
+        return launch_kernel(launch_at(run.site, "radix_digit_kernel", tiles, RADIX_DIGIT_THREADS,
+                                       sizeof(struct radix_digit_shared<K, KEYS, Count>)),
+                             error, radix_digit_kernel<K, KEYS, Count>, pass, run.plan);
+}
+
 template <typename K, bool HAS_INDICES, typename Count>
 static bool launch_pass(const struct digit_run<K> &run, const struct radix_digit_pass<K> &pass,
                         struct error *error)
 {
-    const size_t tiles = launch_blocks(pass.keys, RADIX_DIGIT_TILE<K>);
-    if constexpr (RADIX_COUNTS_EARLY<K, HAS_INDICES>)
-        return launch_kernel(launch_at(run.site, "radix_digit_early_kernel", tiles,
-                                       RADIX_DIGIT_THREADS,
-                                       sizeof(struct radix_early_shared<K, Count>)),
-                             error, radix_digit_early_kernel<K, Count>, pass, run.plan);
-    else
-        return launch_kernel(launch_at(run.site, "radix_digit_kernel", tiles, RADIX_DIGIT_THREADS,
-                                       sizeof(struct radix_digit_shared<K, Count>)),
-                             error, radix_digit_kernel<K, Count>, pass, run.plan);
+    constexpr struct radix_keys_choice keys = RADIX_DIGIT_KEYS<K, HAS_INDICES>;
+    return run.tile == size_t{RADIX_DIGIT_THREADS} * keys.usual
+               ? launch_tiles<K, HAS_INDICES, keys.usual, Count>(run, pass, error)
+               : launch_tiles<K, HAS_INDICES, keys.other, Count>(run, pass, error);
 }
 
 /* The pass of that number, portion by portion. */
@@ -112,7 +138,7 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
     pass.order = sort.order;
     for (; pass.first < sort.count; pass.first += run.portion, pass.portion++) {
         pass.keys = static_cast<unsigned>(std::min(sort.count - pass.first, run.portion));
-        if (!is_one && !clear(run, pass.states, states_bytes<K>(pass.keys), error))
+        if (!is_one && !clear(run, pass.states, states_bytes(pass.keys, run.tile), error))
             return false;
         if (!launch_pass<K, HAS_INDICES, Count>(run, pass, error))
             return false;
@@ -191,14 +217,16 @@ static bool sort_width(const struct cuda_sort &sort, const struct radix_digit_ta
 {
     struct radix_digit_plan *const plan = static_cast<struct radix_digit_plan *>(task.memory);
     unsigned *const states = reinterpret_cast<unsigned *>(plan + 1);
-    const size_t whole_tiles = task.portion / RADIX_DIGIT_TILE<K> * RADIX_DIGIT_TILE<K>;
     struct launch_site site;
     if (!launch_site_find(sort.device, sort.stream, &site, error) ||
         !launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &site.is_early, error))
         return false;
+    const size_t tile = choose_tile(site, sort.count, RADIX_DIGIT_KEYS<K, HAS_INDICES>);
+    const size_t whole_tiles = task.portion / tile * tile;
     const struct digit_run<K> run = {
-        sort, task, plan,
-            {states, states + states_bytes<K>(std::min(sort.count, whole_tiles)) / sizeof *states},
+        sort, task, plan, tile,
+            {states,
+             states + states_bytes(std::min(sort.count, whole_tiles), tile) / sizeof *states},
             whole_tiles, site
     };
     return make_plan<K, HAS_INDICES>(run, error) &&
@@ -220,8 +248,10 @@ bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_digit_tas
 
 size_t radix_digit_bytes(size_t count, unsigned item_bytes)
 {
-    const size_t keys = std::min(count, RADIX_DIGIT_PORTION);
-    return sizeof(struct radix_digit_plan) + 2 * (item_bytes == 4   ? states_bytes<uint32_t>(keys)
-                                                  : item_bytes == 8 ? states_bytes<uint64_t>(keys)
-                                                                    : states_bytes<key_u128>(keys));
+    const struct radix_keys_choice keys = radix_digit_keys(item_bytes, false);
+    static_assert(radix_digit_keys(8, false).usual <= radix_digit_keys(8, true).other,
+                  "above an index tiles are larger");
+    return sizeof(struct radix_digit_plan) +
+           2 * states_bytes(std::min(count, RADIX_DIGIT_PORTION),
+                            RADIX_DIGIT_THREADS * std::min(keys.usual, keys.other));
 }
