@@ -18,6 +18,8 @@ enum radix_digit_way {
      * keys apart: runs that these leave are mended, and those that are too long listed as open. */
     RADIX_DIGITS_OF_CODE,
     RADIX_DIGITS_AGAIN,       /* all, after that; items have the index of their place then */
+    /* Of items, by a code of shares (radix_shares.cuh), which is mended as that of a prefix is. */
+    RADIX_DIGITS_OF_SHARES,
     RADIX_DIGITS_ABOVE_INDEX, /* of keys of 8 bytes the upper half: the lower one does not fall from
                                  one key to the next, in the identical order */
 };
@@ -42,7 +44,7 @@ bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_digit_tas
                       struct error *error);
 
 /* So many of that memory's first bytes nobody else uses: the code is there, and the first index. */
-constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256;
+constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256 + 8192;
 
 /* Bytes of that memory, for any portion. */
 size_t radix_digit_bytes(size_t count, unsigned item_bytes);

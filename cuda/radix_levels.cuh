@@ -22,7 +22,8 @@ constexpr unsigned long long RADIX_NOTE_REFUSED = SIZE_MAX - 2; /* not to be sor
 constexpr unsigned long long RADIX_NOTE_AGAIN = SIZE_MAX - 3;
 constexpr unsigned long long RADIX_NOTE_FEW = SIZE_MAX - 4;  /* to be counted, as values are few */
 constexpr unsigned long long RADIX_NOTE_MANY = SIZE_MAX - 5; /* not to be counted */
-constexpr unsigned long long RADIX_NOTE_LEAST = RADIX_NOTE_MANY;
+constexpr unsigned long long RADIX_NOTE_SHARES = SIZE_MAX - 6; /* by a code of shares */
+constexpr unsigned long long RADIX_NOTE_LEAST = RADIX_NOTE_SHARES;
 
 /* Keys that a tile has room for. */
 constexpr unsigned RADIX_TILE_ROOM = RADIX_TILE_THREADS * RADIX_TILE_KEYS;

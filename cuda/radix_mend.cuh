@@ -52,6 +52,30 @@ __device__ __forceinline__ uint64_t thread_load_word(const struct radix_mend_tas
     return words[0];
 }
 
+/* Words of a tile, and of the next one, in shared memory; words[-1] is before the tile. */
+struct radix_mend_words {
+    uint64_t *words;
+    unsigned *falls; /* a bit for each word that is less than the one before it */
+    size_t first;    /* place of words[0] */
+    unsigned count;
+    struct radix_code code;
+};
+
+/* The code of a word of the tile, and that of an item at any place. */
+__device__ __forceinline__ uint64_t thread_tile_code(const struct radix_mend_words &tile,
+                                                     unsigned index)
+{
+    return thread_code(tile.code, tile.words[index]);
+}
+
+template <typename K>
+__device__ __forceinline__ uint64_t thread_place_code(const struct radix_mend_task<K> &task,
+                                                      const struct radix_mend_words &tile,
+                                                      size_t place)
+{
+    return thread_code(tile.code, thread_load_word(task, place));
+}
+
 /* True if both have one code. */
 __device__ __forceinline__ bool thread_is_run(const struct radix_code &code, uint64_t word,
                                               uint64_t other)
@@ -68,17 +92,15 @@ __device__ __forceinline__ bool thread_reaches(const struct radix_mend_task<K> &
     return place < task.count && thread_is_run(code, thread_load_word(task, place), word);
 }
 
-/* The first place whose code is not less than the word's, or, behind it, greater. */
-template <typename K>
+/* The first place whose code is not less than that one, or, behind it, greater. */
+template <typename K, typename Tile>
 __device__ __forceinline__ size_t thread_find_run(const struct radix_mend_task<K> &task,
-                                                  const struct radix_code &code, uint64_t word,
-                                                  bool is_behind)
+                                                  const Tile &tile, uint64_t wanted, bool is_behind)
 {
-    const uint64_t wanted = thread_code(code, word);
     size_t from = 0, to = task.count;
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
-        const uint64_t found = thread_code(code, thread_load_word(task, middle));
+        const uint64_t found = thread_place_code(task, tile, middle);
         if (found < wanted || (is_behind && found == wanted))
             from = middle + 1;
         else
@@ -95,34 +117,25 @@ __device__ __forceinline__ bool thread_is_too_much(const struct radix_mend_task<
            atomicAdd(&task.totals->open, 0u) > task.open_most;
 }
 
-/* Lists the run of that word, if nobody has: it has more keys than a claim is for, so that no two
+/* Lists the run of that code, if nobody has: it has more keys than a claim is for, so that no two
  * begin there. */
-template <typename K>
+template <typename K, typename Tile>
 __device__ __forceinline__ void thread_list_run(const struct radix_mend_task<K> &task,
-                                                const struct radix_code &code, uint64_t word)
+                                                const Tile &tile, uint64_t code)
 {
     if (thread_is_too_much(task))
         return;
-    const size_t first = thread_find_run(task, code, word, false);
+    const size_t first = thread_find_run(task, tile, code, false);
     const size_t claim = first / RADIX_MEND_MOST;
     const unsigned bit = 1u << claim % 32;
     if ((atomicOr(&task.claims[claim / 32], bit) & bit) != 0)
         return;
-    const size_t count = thread_find_run(task, code, word, true) - first;
+    const size_t count = thread_find_run(task, tile, code, true) - first;
     const unsigned number = atomicAdd(&task.totals->open, 1u);
     if (number < task.open_most)
         task.open[number] = {first, count};
     atomicAdd(&task.plan->open_keys, static_cast<radix_count>(count));
 }
-
-/* Words of a tile, and of the next one, in shared memory; words[-1] is before the tile. */
-struct radix_mend_words {
-    uint64_t *words;
-    unsigned *falls; /* a bit for each word that is less than the one before it */
-    size_t first;    /* place of words[0] */
-    unsigned count;
-    struct radix_code code;
-};
 
 /* Some of the words: whole runs, or one. */
 struct radix_mend_part {
@@ -150,14 +163,14 @@ __device__ __forceinline__ unsigned block_count_run(const struct radix_mend_word
     return static_cast<unsigned>(all);
 }
 
-/* Finds tile.falls of the part; returns how many threads have found any, which have up to
- * RADIX_MEND_ROWS each. Ends with a barrier. */
-template <typename K>
-__device__ __forceinline__ unsigned block_find_falls(const struct radix_mend_words &tile,
+/* Finds tile.falls of the part; returns how many threads have found any, which have up to ROWS
+ * each. Ends with a barrier. */
+template <unsigned ROWS, typename Tile>
+__device__ __forceinline__ unsigned block_find_falls(const Tile &tile,
                                                      const struct radix_mend_part &part)
 {
     bool is_any = false;
-    for (unsigned index = threadIdx.x; index < RADIX_MEND_TILE<K> + RADIX_MEND_MOST;
+    for (unsigned index = threadIdx.x; index < ROWS * RADIX_MEND_THREADS;
          index += RADIX_MEND_THREADS) {
         const bool falls =
             index > part.begin && index < part.end && tile.words[index] < tile.words[index - 1];
@@ -185,13 +198,13 @@ __device__ __forceinline__ bool thread_has_falls(const unsigned *falls, unsigned
 
 /* How many words next to that one have its code, of less than `most`: behind it, or before it. In
  * steps that double, as most runs are short, and then back by halves. */
-template <bool IS_FORWARD>
-__device__ __forceinline__ unsigned thread_run_reach(const struct radix_mend_words &tile,
-                                                     unsigned index, unsigned most)
+template <bool IS_FORWARD, typename Tile>
+__device__ __forceinline__ unsigned thread_run_reach(const Tile &tile, unsigned index,
+                                                     unsigned most)
 {
-    const uint64_t code = thread_code(tile.code, tile.words[index]);
+    const auto code = thread_tile_code(tile, index);
     const auto reaches = [&](unsigned by) {
-        return thread_code(tile.code, tile.words[IS_FORWARD ? index + by : index - by]) == code;
+        return thread_tile_code(tile, IS_FORWARD ? index + by : index - by) == code;
     };
     unsigned reach = 0, beyond = 1;
     while (beyond < most && reaches(beyond)) {
@@ -210,9 +223,9 @@ __device__ __forceinline__ unsigned thread_run_reach(const struct radix_mend_wor
 }
 
 /* The run of a word in the part; of one that is too long more than RADIX_MEND_MOST words. */
+template <typename Tile>
 __device__ __forceinline__ struct radix_mend_part
-thread_find_ends(const struct radix_mend_words &tile, const struct radix_mend_part &part,
-                 unsigned index)
+thread_find_ends(const Tile &tile, const struct radix_mend_part &part, unsigned index)
 {
     const unsigned before = min(index - part.begin, RADIX_MEND_MOST);
     const unsigned behind = min(part.end - 1 - index, RADIX_MEND_MOST);
@@ -237,9 +250,9 @@ thread_run_target(const uint64_t *words, const struct radix_mend_part &run, unsi
 
 /* Where the word goes in a run of more than a few words. In one that is too long it stays, and the
  * first that falls lists it. */
-template <typename K>
+template <typename K, typename Tile>
 __device__ __forceinline__ unsigned
-thread_long_target(const struct radix_mend_task<K> &task, const struct radix_mend_words &tile,
+thread_long_target(const struct radix_mend_task<K> &task, const Tile &tile,
                    const struct radix_mend_part &part, unsigned index)
 {
     const struct radix_mend_part run = thread_find_ends(tile, part, index);
@@ -248,26 +261,27 @@ thread_long_target(const struct radix_mend_task<K> &task, const struct radix_men
     if (run.end - run.begin > RADIX_MEND_MOST) {
         if (index > run.begin && thread_has_falls(tile.falls, index - 1, index + 1) &&
             !thread_has_falls(tile.falls, run.begin, index))
-            thread_list_run(task, tile.code, tile.words[index]);
+            thread_list_run(task, tile, thread_tile_code(tile, index));
         return index;
     }
     return thread_run_target(tile.words, run, index);
 }
 
 /* Where the word goes. Most runs are short: they are gone through from the word on. */
-template <typename K>
+template <typename K, typename Tile>
 __device__ __forceinline__ unsigned
-thread_mend_target(const struct radix_mend_task<K> &task, const struct radix_mend_words &tile,
+thread_mend_target(const struct radix_mend_task<K> &task, const Tile &tile,
                    const struct radix_mend_part &part, unsigned index)
 {
     const uint64_t *const words = tile.words;
-    const uint64_t word = words[index], code = thread_code(tile.code, word);
+    const uint64_t word = words[index];
+    const auto code = thread_tile_code(tile, index);
     const unsigned first = index - min(index - part.begin, RADIX_MEND_SHORT);
     const unsigned last = min(part.end, index + 1 + RADIX_MEND_SHORT);
     unsigned begin = index, end = index + 1, target = index;
-    for (; begin > first && thread_code(tile.code, words[begin - 1]) == code; begin--)
+    for (; begin > first && thread_tile_code(tile, begin - 1) == code; begin--)
         target -= words[begin - 1] > word ? 1 : 0;
-    for (; end < last && thread_code(tile.code, words[end]) == code; end++)
+    for (; end < last && thread_tile_code(tile, end) == code; end++)
         target += words[end] < word ? 1 : 0;
     const bool is_short =
         (begin > first || first == part.begin) && (end < last || last == part.end);
@@ -336,7 +350,7 @@ block_list_runs(const struct radix_mend_task<K> &task, const struct radix_mend_w
             if (thread_has_falls(tile.falls, run.begin, index))
                 continue;
             if (run.end - run.begin > RADIX_MEND_MOST)
-                thread_list_run(task, tile.code, tile.words[index]);
+                thread_list_run(task, tile, thread_tile_code(tile, index));
             else
                 list.runs[atomicAdd(&list.count, 1u)] = run;
         }
@@ -384,7 +398,7 @@ __device__ __forceinline__ unsigned block_skip_run(const struct radix_mend_task<
         ((count == tile.count && goes_on) ||
          (end > RADIX_MEND_MOST &&
           thread_reaches(task, tile.code, word, end - 1 - RADIX_MEND_MOST))))
-        thread_list_run(task, tile.code, word);
+        thread_list_run(task, tile, thread_tile_code(tile, 0));
     return count;
 }
 
@@ -459,13 +473,23 @@ __device__ __forceinline__ void block_mend_tile(const struct radix_mend_task<K> 
         part.begin = block_skip_run(task, tile, goes_on);
     if (goes_on && part.begin < tile.count)
         part.end += block_follow_run(task, tile);
-    const unsigned falls = block_find_falls<K>(tile, part);
+    const unsigned falls = block_find_falls<RADIX_MEND_ROWS<K>>(tile, part);
     if (falls > RADIX_MEND_FALLS) {
         block_mend_part(task, tile, part);
     } else if (falls > 0) {
         block_list_runs(task, tile, part, list);
         block_mend_runs(task, tile, list);
     }
+}
+
+/* The last of all blocks notes how many runs are open, or that all is to be sorted anew. */
+template <typename K>
+__device__ __forceinline__ void thread_note_open(const struct radix_mend_task<K> &task)
+{
+    __threadfence();
+    if (atomicAdd(&task.totals->blocks_done, 1u) == gridDim.x - 1)
+        task.note->count =
+            thread_is_too_much(task) ? RADIX_NOTE_AGAIN : atomicAdd(&task.totals->open, 0u);
 }
 
 /* Mends all runs that are not too long. The last block to be done notes how many are open, or that
@@ -488,12 +512,8 @@ __global__ void __launch_bounds__(RADIX_MEND_THREADS, RADIX_MEND_BLOCKS)
             static_cast<unsigned>(min(task.count - tile.first, size_t{RADIX_MEND_TILE<K>}));
         block_mend_tile(task, tile, list);
     }
-    if (threadIdx.x > 0)
-        return;
-    __threadfence();
-    if (atomicAdd(&task.totals->blocks_done, 1u) == gridDim.x - 1)
-        task.note->count =
-            thread_is_too_much(task) ? RADIX_NOTE_AGAIN : atomicAdd(&task.totals->open, 0u);
+    if (threadIdx.x == 0)
+        thread_note_open(task);
 }
 
 #endif

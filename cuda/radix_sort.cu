@@ -318,6 +318,7 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
 {
     const enum radix_digit_way way = note == RADIX_NOTE_INDICES ? RADIX_DIGITS_ABOVE_INDEX
                                      : note == RADIX_NOTE_AGAIN ? RADIX_DIGITS_AGAIN
+                                     : note == RADIX_NOTE_SHARES ? RADIX_DIGITS_OF_SHARES
                                                                 : RADIX_DIGITS_OF_CODE;
     struct radix_run<K> run;
     if (note == RADIX_NOTE_MANY)

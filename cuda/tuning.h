@@ -234,6 +234,21 @@ constexpr unsigned RADIX_CODE_MEAN = 4;
 constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
 constexpr unsigned RADIX_REPEATS_COARSER = 6;
 
+/* A code of shares (radix_shares.cuh) has 3 digits while so many keys to a code are the most, in the
+ * mean, if keys have all their digits' values alike; else 4. Then the end of that sort: keys of a
+ * thread, of RADIX_MEND_THREADS, and blocks a multiprocessor. */
+#ifndef TRY_MEAN
+#define TRY_MEAN 4
+#endif
+constexpr unsigned RADIX_SHARES_MEAN = TRY_MEAN;
+/* And of which the sample has told nothing, from so many items on. */
+#ifndef TRY_LEAST
+#define TRY_LEAST ((size_t)1 << 28)
+#endif
+constexpr size_t RADIX_SHARES_LEAST = TRY_LEAST;
+constexpr unsigned RADIX_FETCH_KEYS = 8;
+constexpr unsigned RADIX_FETCH_BLOCKS = 5;
+
 /* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
  * at first; up to how many threads find keys in disorder if these are mended run by run; and the
  * part of all keys, one in so many, that runs left over may have. */
