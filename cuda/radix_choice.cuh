@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     if (is_in)
         crowd_key = key; /* that of any thread */
     __syncthreads();
-    const bool is_many = RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_LEAST;
+    const bool is_many = RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_DOUBT_LEAST;
     if (__syncthreads_or(is_in && key != crowd_key) && threadIdx.x == 0)
         thread_leave_keys(whole, totals,
                           is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(totals));

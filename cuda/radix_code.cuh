@@ -248,8 +248,8 @@ __device__ __forceinline__ void block_find_shares(const struct radix_code_row &r
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
         const uint32_t next = thread_shares_code(shared.shares, row.keys[i + 1]);
         const unsigned coarse = left_out + thread_coarser(coarser, row, i);
-        collisions += __syncthreads_count(row.keys[i] != row.keys[i + 1] &&
-                                          code >> coarse == next >> coarse);
+        collisions +=
+            __syncthreads_count(row.keys[i] != row.keys[i + 1] && code >> coarse == next >> coarse);
         code = next;
     }
     if (static_cast<unsigned>(collisions) > radix_collisions_most(count))

@@ -104,9 +104,9 @@ struct radix_digit_plan {
     unsigned digits[RADIX_DIGITS_MOST]; /* of each pass */
     unsigned passes;
     unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
-    unsigned is_refused; /* not 0: indices are not what they are taken for, or there is no code */
-    unsigned mends;                         /* not 0: keys are sorted by the code alone */
-    radix_count open_keys;                  /* in the runs that mending lists */
+    unsigned is_refused;   /* not 0: indices are not what they are taken for, or there is no code */
+    unsigned mends;        /* not 0: keys are sorted by the code alone */
+    radix_count open_keys; /* in the runs that mending lists */
 };
 
 static_assert(offsetof(struct radix_digit_plan, counts) <= RADIX_DIGIT_KEPT_BYTES, "kept");

@@ -34,8 +34,7 @@ static bool prepare_run(const struct cuda_sort &sort, const struct radix_digit_t
     struct radix_digit_plan *const plan = static_cast<struct radix_digit_plan *>(task.memory);
     unsigned *const states = reinterpret_cast<unsigned *>(plan + 1);
     const size_t whole_tiles = task.portion / RADIX_DIGIT_TILE<K> * RADIX_DIGIT_TILE<K>;
-    const size_t state_words =
-        states_bytes<K>(std::min(sort.count, whole_tiles)) / sizeof *states;
+    const size_t state_words = states_bytes<K>(std::min(sort.count, whole_tiles)) / sizeof *states;
     *run = {sort, task, plan, {states, states + state_words}, whole_tiles, {}};
     return launch_site_find(sort.device, sort.stream, &run->site, error) &&
            launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &run->site.is_early, error);
@@ -176,8 +175,7 @@ static_assert(RADIX_CLAIMS_FIT<uint64_t> && RADIX_CLAIMS_FIT<key_u128>, "of 2^37
 
 /* What mends needs of a sort on its way. The claims take the place of the states. */
 template <typename K, typename Word>
-static struct radix_mend_task<K> mend_task(const struct digit_run<Word> &run)
-{
+static struct radix_mend_task<K> mend_task(const struct digit_run<Word> &run) {
     struct radix_mend_task<K> task = {
     };
     task.items = static_cast<K *>(run.sort.items);
@@ -192,7 +190,8 @@ static struct radix_mend_task<K> mend_task(const struct digit_run<Word> &run)
     return task;
 }
 
-static size_t claims_bytes(size_t count)
+static size_t
+claims_bytes(size_t count)
 {
     return launch_blocks(count, size_t{32} * RADIX_MEND_MOST) * sizeof(unsigned);
 }
@@ -226,9 +225,7 @@ static struct words_memory words_memory_lay(const struct cuda_sort &sort)
 {
     uint64_t *const scratch = static_cast<uint64_t *>(sort.scratch);
     uint64_t *const items = static_cast<uint64_t *>(sort.items);
-    return {
-        scratch, scratch + sort.count, {items, items + sort.count}
-    };
+    return {scratch, scratch + sort.count, {items, items + sort.count}};
 }
 
 template <unsigned DIGITS>

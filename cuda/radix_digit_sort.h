@@ -17,7 +17,7 @@ enum radix_digit_way {
     /* Of keys of 8 bytes and of items, where these are few, the first ones that tell nearly all
      * keys apart: runs that these leave are mended, and those that are too long listed as open. */
     RADIX_DIGITS_OF_CODE,
-    RADIX_DIGITS_AGAIN,       /* all, after that; items have the index of their place then */
+    RADIX_DIGITS_AGAIN, /* all, after that; items have the index of their place then */
     /* Of items, by a code of shares (radix_shares.cuh), which is mended as that of a prefix is. */
     RADIX_DIGITS_OF_SHARES,
     RADIX_DIGITS_ABOVE_INDEX, /* of keys of 8 bytes the upper half: the lower one does not fall from

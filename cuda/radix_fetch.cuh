@@ -5,14 +5,15 @@
  *                                                        that it leaves, listed
  *
  * A block has the words of a tile and writes their items. A run of up to RADIX_MEND_MOST keys that
- * goes on in the next tile is the block's in which it begins; of a longer one each block writes what
- * lies in its tile, as the words are, and lists it if that is not in order. What is read is not
- * written, so that blocks do not meet. What a run's order is found by is radix_mend.cuh's.
+ * goes on in the next tile is the block's in which it begins; of a longer one each block writes
+ * what lies in its tile, as the words are, and lists it if that is not in order. What is read is
+ * not written, so that blocks do not meet. How a run is brought in order is told in
+ * radix_runs.cuh.
  */
 #ifndef CUDA_RADIX_FETCH_CUH
 #define CUDA_RADIX_FETCH_CUH
 
-#include "cuda/radix_mend.cuh"
+#include "cuda/radix_runs.cuh"
 #include "cuda/radix_words.cuh"
 
 constexpr unsigned RADIX_FETCH_TILE = RADIX_MEND_THREADS * RADIX_FETCH_KEYS;
@@ -171,10 +172,7 @@ static_assert(RADIX_MEND_MOST == RADIX_MEND_THREADS, "a key of the next tile for
 __device__ __forceinline__ struct radix_fetch_parts
 block_find_parts(const struct radix_fetch_task &task, const struct radix_fetch_tile &tile)
 {
-    struct radix_fetch_parts parts = {
-        {0, tile.count},
-        {0, tile.count}
-    };
+    struct radix_fetch_parts parts = {{0, tile.count}, {0, tile.count}};
     const bool goes_on = tile.first + tile.count < task.mend.count &&
                          tile.codes[tile.count] == tile.codes[tile.count - 1];
     if (tile.first > 0 && tile.codes[-1] == tile.codes[0])

@@ -1,10 +1,10 @@
 /* radix_shares.cuh - a code of shares: where a key would stand among all if each of its digits had
  * the values that the sample has seen, as often, whatever its other digits are.
  *
- * It is an arithmetic code. A key has a part of 2^32 places; each digit, the first one first, leaves
- * it the share of that part that its value has, behind the shares of lesser values. The code is
- * where the part begins. Parts of different keys do not overlap and lie in the order of the keys, in
- * whole numbers, whatever the shares are: so the code of a greater key is never less.
+ * It is an arithmetic code. A key has a part of 2^32 places; each digit, the first one first,
+ * leaves it the share of that part that its value has, behind the shares of lesser values. The code
+ * is where the part begins. Parts of different keys do not overlap and lie in the order of the
+ * keys, in whole numbers, whatever the shares are: so the code of a greater key is never less.
  *
  * Values that come often take few bits of it. Where half of all keys agree in each of their digits,
  * 64 bits of a key hold 40 that tell it from others, of which the code has the first 32.
@@ -22,10 +22,10 @@
 constexpr unsigned RADIX_SHARE_BITS = 16;
 constexpr unsigned RADIX_SHARES = RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES;
 
-/* Digits of the code that are sorted by: as few as leave the keys that one code may have. */
+/* Digits of the code that so many items are sorted by. */
 __host__ __device__ __forceinline__ unsigned radix_share_digits(size_t count)
 {
-    return count >> (3 * RADIX_DIGIT_BITS) < RADIX_SHARES_MEAN ? 3 : 4;
+    return count <= RADIX_SHARES_SHORT_MOST ? 3 : 4;
 }
 
 __device__ __forceinline__ uint32_t thread_high_product(uint32_t a, uint32_t b)

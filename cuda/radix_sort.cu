@@ -316,10 +316,10 @@ static bool radix_start(const struct cuda_sort &sort, bool may_be_few, struct er
 template <typename K>
 static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct error *error)
 {
-    const enum radix_digit_way way = note == RADIX_NOTE_INDICES ? RADIX_DIGITS_ABOVE_INDEX
-                                     : note == RADIX_NOTE_AGAIN ? RADIX_DIGITS_AGAIN
+    const enum radix_digit_way way = note == RADIX_NOTE_INDICES  ? RADIX_DIGITS_ABOVE_INDEX
+                                     : note == RADIX_NOTE_AGAIN  ? RADIX_DIGITS_AGAIN
                                      : note == RADIX_NOTE_SHARES ? RADIX_DIGITS_OF_SHARES
-                                                                : RADIX_DIGITS_OF_CODE;
+                                                                 : RADIX_DIGITS_OF_CODE;
     struct radix_run<K> run;
     if (note == RADIX_NOTE_MANY)
         return radix_start<K>(sort, false, error);

@@ -234,20 +234,30 @@ constexpr unsigned RADIX_CODE_MEAN = 4;
 constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
 constexpr unsigned RADIX_REPEATS_COARSER = 6;
 
-/* A code of shares (radix_shares.cuh) has 3 digits while so many keys to a code are the most, in the
- * mean, if keys have all their digits' values alike; else 4. Then the end of that sort: keys of a
- * thread, of RADIX_MEND_THREADS, and blocks a multiprocessor. */
+/* Items by a code of shares (radix_shares.cuh): up to so many go by 3 digits of it, more by 4; from
+ * so many on they go so if the sample has told nothing of them. The stand-in has fewer. Then the
+ * end of that sort: keys of a thread, of RADIX_MEND_THREADS, and blocks a multiprocessor. */
 #ifndef TRY_MEAN
-#define TRY_MEAN 4
+#    define TRY_MEAN 4
 #endif
-constexpr unsigned RADIX_SHARES_MEAN = TRY_MEAN;
-/* And of which the sample has told nothing, from so many items on. */
 #ifndef TRY_LEAST
-#define TRY_LEAST ((size_t)1 << 28)
+#    define TRY_LEAST ((size_t)1 << 28)
 #endif
-constexpr size_t RADIX_SHARES_LEAST = TRY_LEAST;
-constexpr unsigned RADIX_FETCH_KEYS = 8;
-constexpr unsigned RADIX_FETCH_BLOCKS = 5;
+#ifndef TRY_KEYS
+#    define TRY_KEYS 8
+#endif
+#ifndef TRY_BLOCKS
+#    define TRY_BLOCKS 5
+#endif
+#ifdef __CUDACC__
+constexpr size_t RADIX_SHARES_SHORT_MOST = (size_t)TRY_MEAN << 24;
+constexpr size_t RADIX_SHARES_DOUBT_LEAST = TRY_LEAST;
+#else
+constexpr size_t RADIX_SHARES_SHORT_MOST = (size_t)1 << 15;
+constexpr size_t RADIX_SHARES_DOUBT_LEAST = (size_t)1 << 20;
+#endif
+constexpr unsigned RADIX_FETCH_KEYS = TRY_KEYS;
+constexpr unsigned RADIX_FETCH_BLOCKS = TRY_BLOCKS;
 
 /* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
  * at first; up to how many threads find keys in disorder if these are mended run by run; and the

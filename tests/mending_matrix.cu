@@ -9,6 +9,7 @@
  * sorted here; how many there are is part of what is expected.
  */
 #include "cuda/radix_fetch.cuh"
+#include "cuda/radix_mend.cuh"
 #include "tests/digits_cases.h"
 
 /* ---- runs of keys that share a prefix ---- */
@@ -201,9 +202,9 @@ static bool check_noted(const struct device_memory &memory, const std::vector<K>
     const struct way again = {wanted.order, RADIX_DIGITS_AGAIN, wanted.portion, false};
     if (note != wanted.noted && wanted.noted != noted_any)
         return error_set(error, "the note is %zu", note);
-    if (note == RADIX_NOTE_AGAIN ? !start_digits(memory, again, error) ||
-                                       !check(cudaDeviceSynchronize(), error)
-                                 : !close_runs<K>(memory, wanted.order, error))
+    if (note == RADIX_NOTE_AGAIN
+            ? !start_digits(memory, again, error) || !check(cudaDeviceSynchronize(), error)
+            : !close_runs<K>(memory, wanted.order, error))
         return false;
     return holds(memory.sort, sorted_copy(wanted.order, items), error);
 }
@@ -362,8 +363,9 @@ static std::vector<uint32_t> odd_shares(unsigned first)
 }
 
 /* Of even shares, the first bytes are the code: as many as are sorted by. */
-static const struct layout share_layout = {
-    "even shares", 24, [](uint64_t prefix, uint64_t rest) { return prefix << 40 | rest * 0x10101; }};
+static const struct layout share_layout = {"even shares", 24, [](uint64_t prefix, uint64_t rest) {
+                                               return prefix << 40 | rest * 0x10101;
+                                           }};
 
 static bool check_share_runs(struct error *error)
 {
