@@ -25,7 +25,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <string>
+#include <memory>
+#include <utility>
 #include <vector>
 
 /* What the scratch has beside room for the items, at the most. */
@@ -42,12 +43,14 @@ struct bench {
     size_t wrong; /* outputs */
 };
 
-/* A case and its data. */
+using buffer = std::unique_ptr<unsigned char[]>;
+
+/* A case and its data; each buffer has `bytes`. */
 struct workload {
     const struct bench_type *type;
     const struct bench_shape *shape;
-    size_t count;
-    std::vector<unsigned char> input, work, scratch, expected;
+    size_t count, bytes;
+    buffer input, work, scratch, expected;
 };
 
 /* NULL peer: ours. */
@@ -113,9 +116,10 @@ static double shape_position(enum bench_shape_id shape, size_t i, size_t count)
 template <typename Key>
 static void fill(struct workload *load, double scale, double offset)
 {
-    Key *const keys = reinterpret_cast<Key *>(load->input.data());
-    struct key_index *const items = reinterpret_cast<struct key_index *>(load->input.data());
-    uint64_t *const packed = reinterpret_cast<uint64_t *>(load->input.data());
+    Key *const keys = reinterpret_cast<Key *>(load->input.get());
+    struct key_index *const items = reinterpret_cast<struct key_index *>(load->input.get());
+    uint64_t *const packed = reinterpret_cast<uint64_t *>(load->input.get());
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < load->count; i++) {
         const double x = shape_position(load->shape->id, i, load->count) * scale + offset;
         if (bench_is_packed(load->type))
@@ -127,12 +131,18 @@ static void fill(struct workload *load, double scale, double offset)
     }
 }
 
+/* Not touched yet. */
+static buffer make_buffer(size_t bytes)
+{
+    return buffer(new unsigned char[bytes]);
+}
+
 /* False where there is no such data. */
 static bool make_input(struct workload *load)
 {
     if (shape_position(load->shape->id, 0, 2) < 0)
         return false;
-    load->input.resize(load->count * bench_item_bytes(load->type));
+    load->input = make_buffer(load->bytes);
     switch (load->type->key) {
     case KEY_TYPE_f64:
         fill<double>(load, 2, -1);
@@ -158,11 +168,18 @@ static bool make_input(struct workload *load)
     case KEY_TYPE_i16:
         fill<int16_t>(load, 0x1p16, -0x1p15);
         break;
+    case KEY_TYPE_u8:
+        fill<uint8_t>(load, 0x1p8, 0);
+        break;
+    case KEY_TYPE_i8:
+        fill<int8_t>(load, 0x1p8, -0x1p7);
+        break;
     default:
         return false;
     }
-    load->work.resize(load->input.size());
-    load->scratch.resize(load->input.size());
+    load->work = make_buffer(load->bytes);
+    load->scratch = make_buffer(load->bytes);
+    memset(load->scratch.get(), 0, load->bytes);
     return true;
 }
 
@@ -210,7 +227,7 @@ static bool fill_engine(const struct engine_functions *functions, struct engine 
         if (!functions->lend(engine, load->count - taken, &chunk, error))
             return false;
         chunk.count = std::min(chunk.capacity, load->count - taken);
-        memcpy(chunk.items, load->input.data() + taken * width, chunk.count * width);
+        memcpy(chunk.items, load->input.get() + taken * width, chunk.count * width);
         clock->start();
         const bool is_taken = functions->take(engine, chunk, error);
         clock->stop();
@@ -248,13 +265,13 @@ static bool run_engine(const struct bench *bench, const struct sort_spec *spec,
     const struct engine_functions *const functions = bench->backend->keys;
     struct engine *engine = NULL;
     engine_clock clock;
-    if (load->input.size() > POPULATED_BYTES)
-        touch_free_memory(2 * load->input.size() + SCRATCH_MORE_BYTES);
+    if (load->bytes > POPULATED_BYTES)
+        touch_free_memory(2 * load->bytes + SCRATCH_MORE_BYTES);
     bool ok = functions->open(spec, &engine, error) &&
               fill_engine(functions, engine, load, &clock, error);
     clock.start();
     ok = ok && functions->sort(engine, error) &&
-         empty_engine(functions, engine, load, is_checked ? load->expected.data() : NULL,
+         empty_engine(functions, engine, load, is_checked ? load->expected.get() : NULL,
                       &timed->is_sorted, error);
     clock.stop();
     if (ok && !is_checked)
@@ -278,16 +295,21 @@ static bool run_ours(const struct bench *bench, const struct workload *load, str
            run_engine(bench, &spec, load, false, timed, error);
 }
 
+static bool is_peers_type(const struct cpu_peer *peer, const struct workload *load)
+{
+    return bench_item_bytes(load->type) >= peer->item_bytes_min;
+}
+
 static bool call_peer(const struct bench *bench, struct workload *load, const struct cpu_peer *peer,
                       void **sorted, double *ms)
 {
-    memcpy(load->work.data(), load->input.data(), load->input.size());
+    memcpy(load->work.get(), load->input.get(), load->bytes);
     const bool is_packed = bench_is_packed(load->type);
     const struct cpu_peer_call call = {is_packed ? KEY_TYPE_u64 : load->type->key,
                                        !is_packed && load->type->index_bytes > 0,
                                        load->count,
-                                       load->work.data(),
-                                       load->scratch.data(),
+                                       load->work.get(),
+                                       load->scratch.get(),
                                        bench->options.threads};
     const uint64_t start = clock_now_ns();
     const bool is_sorted = peer->sort(&call, sorted);
@@ -301,8 +323,7 @@ static void run_peer(const struct bench *bench, struct workload *load, struct ti
     double ms;
     call_peer(bench, load, timed->peer, &sorted, &ms);
     timed->ms.push_back(ms);
-    timed->is_sorted =
-        timed->is_sorted && memcmp(sorted, load->expected.data(), load->expected.size()) == 0;
+    timed->is_sorted = timed->is_sorted && memcmp(sorted, load->expected.get(), load->bytes) == 0;
 }
 
 static double total_ms(const std::vector<struct timed> &all)
@@ -341,13 +362,14 @@ static const char *timed_name(const struct bench *bench, const struct timed *tim
     return timed->peer ? timed->peer->name : bench->backend->algorithms[0].name;
 }
 
-static std::vector<struct timed> find_sorters(const struct bench *bench)
+static std::vector<struct timed> find_sorters(const struct bench *bench,
+                                              const struct workload *load)
 {
     std::vector<struct timed> all;
     if (is_wanted(&bench->options, bench->backend->algorithms[0].name))
         all.push_back({NULL, {}, true});
     for (size_t i = 0; i < cpu_peer_count && !bench->options.no_peers; i++)
-        if (is_wanted(&bench->options, cpu_peers[i].name))
+        if (is_wanted(&bench->options, cpu_peers[i].name) && is_peers_type(&cpu_peers[i], load))
             all.push_back({&cpu_peers[i], {}, true});
     return all;
 }
@@ -372,6 +394,7 @@ static void report(struct bench *bench, const struct workload *load, std::vector
         row.shape = load->shape->name;
         row.count = load->count;
         row.path = timed_name(bench, &timed);
+        row.threads = bench->options.threads;
         row.is_peer = timed.peer != NULL;
         row.runs = static_cast<unsigned>(timed.ms.size());
         row.batch = 1;
@@ -393,9 +416,8 @@ static bool run_case(struct bench *bench, struct workload *load, struct error *e
     double ms;
     if (!make_input(load) || !call_peer(bench, load, &cpu_peers[CPU_PEER_STD], &sorted, &ms))
         return true;
-    const unsigned char *const bytes = static_cast<const unsigned char *>(sorted);
-    load->expected.assign(bytes, bytes + load->input.size());
-    std::vector<struct timed> all = find_sorters(bench);
+    load->expected = std::exchange(load->work, make_buffer(load->bytes));
+    std::vector<struct timed> all = find_sorters(bench, load);
     if (!time_all(bench, load, &all, error))
         return false;
     report(bench, load, &all);
@@ -408,8 +430,15 @@ static bool run_cases(struct bench *bench, struct error *error)
     for (size_t type = 0; type < BENCH_TYPE_COUNT; type++)
         for (size_t shape = 0; shape < BENCH_SHAPE_COUNT; shape++)
             for (size_t i = 0; i < options->size_count; i++) {
-                struct workload load = {
-                    &bench_types[type], &bench_shapes[shape], options->sizes[i], {}, {}, {}, {}};
+                const size_t count = options->sizes[i];
+                struct workload load = {&bench_types[type],
+                                        &bench_shapes[shape],
+                                        count,
+                                        count * bench_item_bytes(&bench_types[type]),
+                                        {},
+                                        {},
+                                        {},
+                                        {}};
                 if (options->types[type] && options->shapes[shape] &&
                     !run_case(bench, &load, error))
                     return false;

@@ -67,6 +67,8 @@ void bench_report_json(FILE *stream, const struct bench_row *row)
     fprintf(stream, "\"count\":%zu,", row->count);
     print_json_member(stream, "path", row->path);
     fprintf(stream, "\"peer\":%s,\"tile\":%zu,", row->is_peer ? "true" : "false", row->tile_size);
+    if (row->threads)
+        fprintf(stream, "\"threads\":%u,", row->threads);
     if (row->problem) {
         print_json_member(stream, "problem", row->problem);
         fprintf(stream, "\"runs\":0,\"ms\":null}\n");

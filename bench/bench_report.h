@@ -19,6 +19,7 @@ struct bench_row {
     size_t count;
     const char *path;
     bool is_peer;
+    unsigned threads;  /* that were asked for, of the CPU; 0: none were */
     size_t tile_size;  /* 0: none */
     unsigned runs;     /* timed; 0: see problem */
     size_t batch;      /* sorts in a run */

@@ -28,6 +28,10 @@ static bool with_type(const struct cpu_peer_call *call, const Sort &sort)
     if (call->has_index)
         return sort_as(static_cast<struct key_index *>(call->items));
     switch (call->key) {
+    case KEY_TYPE_i8:
+        return sort_as(static_cast<int8_t *>(call->items));
+    case KEY_TYPE_u8:
+        return sort_as(static_cast<uint8_t *>(call->items));
     case KEY_TYPE_i16:
         return sort_as(static_cast<int16_t *>(call->items));
     case KEY_TYPE_u16:
@@ -69,11 +73,15 @@ static bool sort_tbb(const struct cpu_peer_call *call, void **sorted)
 
 #ifdef HAVE_HWY
 
+/* It has no keys of one byte, and is not asked for such. */
+#    define VQSORT_BYTES_MIN 2
+
 template <typename Item>
 static void vqsort(Item *first, Item *last)
 {
     const hwy::Sorter sorter;
-    sorter(first, static_cast<size_t>(last - first), hwy::SortAscending());
+    if constexpr (sizeof(Item) >= VQSORT_BYTES_MIN)
+        sorter(first, static_cast<size_t>(last - first), hwy::SortAscending());
 }
 
 static void vqsort(struct key_index *first, struct key_index *last)
@@ -128,12 +136,12 @@ static bool sort_vqsort_halves(const struct cpu_peer_call *call, void **sorted)
 
 const struct cpu_peer cpu_peers[] = {
 #ifdef HAVE_TBB
-    {"std-sort-par", sort_tbb},
+    {"std-sort-par", 1, sort_tbb},
 #endif
-    {"std-sort", sort_std},
+    {"std-sort", 1, sort_std},
 #ifdef HAVE_HWY
-    {"vqsort", sort_vqsort},
-    {"vqsort-halves", sort_vqsort_halves},
+    {"vqsort", VQSORT_BYTES_MIN, sort_vqsort},
+    {"vqsort-halves", VQSORT_BYTES_MIN, sort_vqsort_halves},
 #endif
 };
 const size_t cpu_peer_count = sizeof cpu_peers / sizeof *cpu_peers;

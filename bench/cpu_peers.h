@@ -26,12 +26,13 @@ struct cpu_peer_call {
 
 struct cpu_peer {
     const char *name;
+    unsigned item_bytes_min;
 
     /* Sorts; sets *sorted to items or scratch. False: not items of this type. */
     bool (*sort)(const struct cpu_peer_call *call, void **sorted);
 };
 
-/* The row of std::sort, by threads where it has them. */
+/* The row of std::sort, by threads where it has them; it takes all types, and sorts in place. */
 #define CPU_PEER_STD 0
 
 extern const struct cpu_peer cpu_peers[];

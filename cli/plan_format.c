@@ -6,6 +6,7 @@
 #include "cli/plan_format.h"
 
 #include "cli/line_words.h"
+#include "formats/codec.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -155,6 +156,20 @@ static bool check_lines(const struct options *options, const struct format *name
                      source_name(source), line_word, named->name, line_word);
 }
 
+/* Numbers that are named as compressed and are not: what once was compressed is damaged, or was so
+ * twice, and any bytes are numbers. */
+static bool check_codec(const struct options *options, const char *path,
+                        const struct source *source, struct error *error)
+{
+    size_t stem_length;
+    const struct codec *const named = codec_find_by_name(path, &stem_length);
+    return options->input_codec || !named->decode || source_codec(source) == named ||
+           source_bytes_left(source) == 0 ||
+           error_set(error,
+                     "%s: named as %s data, and is none: say --format=raw:plain to read it so",
+                     source_name(source), named->name);
+}
+
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
                         const struct format **format, char reason[256], struct error *error)
 {
@@ -169,6 +184,8 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
     } else if (!detect_format(options, named, reader->source, format, reason, error)) {
         return false;
     }
+    if (*format == &format_raw && !check_codec(options, path, reader->source, error))
+        return false;
     reader->layout.type = options->type            ? options->type
                           : *format == &format_raw ? named_type
                                                    : NULL;

@@ -9,10 +9,11 @@
 
 void report_error(const struct error *error)
 {
-    fputs("gpusort: ", stderr);
-    for (const char *c = error->message; *c; c++)
-        fputc(iscntrl((unsigned char)*c) ? '?' : *c, stderr);
-    fputc('\n', stderr);
+    struct error shown = *error;
+    for (char *c = shown.message; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
+    fprintf(stderr, "gpusort: %s\n", shown.message); /* one write(2): others may write there too */
 }
 
 void report_disorder(const char *file, const struct disorder *disorder, char terminator)

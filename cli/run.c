@@ -28,8 +28,11 @@ bool run_planned_job(const struct options *options, const struct plan *plan,
         stats_print(stderr, options->stats, plan, &report);
     if (ok && report.disorder.is_found) {
         *status = EXIT_DISORDER;
-        if (options->check == CHECK_SHOW)
+        if (options->check == CHECK_SHOW) {
             report_disorder(options->inputs[0], &report.disorder, plan->job.line_order.terminator);
+            if (ferror(stderr)) /* as sort(1): the line is what was asked for */
+                *status = EXIT_TROUBLE;
+        }
     }
     free(report.disorder.text);
     return ok;

@@ -3,9 +3,18 @@
 
 #include "cpu/few_values.h"
 #include "cpu/radix_kernels.h"
+#include "cpu/value_table.h"
+#include "cpu/vector_sort.h"
 
 /* The order of a range is looked at in blocks, so that threads soon learn of disorder elsewhere. */
 #define ORDER_BLOCK ((size_t)16 << 10)
+
+/* A member's keys that are worth a table: up to 2048 are counted in vain. The scratch for as many
+ * has room for it. */
+#define TABLE_COUNT_MIN ((size_t)64 << 10)
+_Static_assert(sizeof(struct value_table) + CACHE_LINE_BYTES <= TABLE_COUNT_MIN * 4 &&
+                   TABLE_COUNT_MIN <= VECTOR_ROOM_COUNT,
+               "the scratch has room for a table of each member");
 
 typedef bool order_check(unsigned width, const void *items, size_t begin, size_t end,
                          struct key_order order);
@@ -83,6 +92,47 @@ static bool sort_few_values(struct radix_job *job, struct radix_range range,
     return true;
 }
 
+static struct value_table *table_at(struct radix_range range, unsigned number)
+{
+    return (void *)(range.other + number * radix_whole_lines(sizeof(struct value_table)));
+}
+
+/* Member 0's: all tables in its own; false if there are too many values. */
+static bool merge_tables(const struct radix_job *job, struct radix_range range,
+                         struct radix_worker worker)
+{
+    struct value_table *const all = table_at(range, 0);
+    for (unsigned part = 1; part < radix_worker_count(worker); part++)
+        if (!value_table_merge(all, table_at(range, part)))
+            return false;
+    value_table_sort(all, job->width, job->order);
+    return true;
+}
+
+/* The same of up to some thousand. */
+static bool sort_by_table(struct radix_job *job, struct radix_range range,
+                          struct radix_worker worker)
+{
+    struct value_table *const own = table_at(range, radix_worker_number(worker));
+    if (job->width == 16 || range.count / radix_worker_count(worker) < TABLE_COUNT_MIN ||
+        !value_table_suits(job->width, range.from, range.count))
+        return false;
+    const size_t begin = radix_own_begin(range, worker), end = radix_own_end(range, worker);
+    value_table_clear(own);
+    if (!value_table_count(own, job->width, range.from, begin, end))
+        atomic_store_explicit(&job->has_many_values, true, memory_order_relaxed);
+    radix_workers_meet(worker);
+    if (radix_worker_number(worker) == 0 &&
+        !atomic_load_explicit(&job->has_many_values, memory_order_relaxed) &&
+        !merge_tables(job, range, worker))
+        atomic_store_explicit(&job->has_many_values, true, memory_order_relaxed);
+    radix_workers_meet(worker);
+    if (atomic_load_explicit(&job->has_many_values, memory_order_relaxed))
+        return false;
+    value_table_write(table_at(range, 0), job->width, job->order, range.from, begin, end);
+    return true;
+}
+
 bool radix_sort_otherwise(struct radix_job *job, struct radix_range input,
                           struct radix_worker worker)
 {
@@ -94,5 +144,5 @@ bool radix_sort_otherwise(struct radix_job *job, struct radix_range input,
         reverse_range(job, input, worker);
         return true;
     }
-    return sort_few_values(job, input, worker);
+    return sort_few_values(job, input, worker) || sort_by_table(job, input, worker);
 }

@@ -29,6 +29,7 @@ struct radix_job {
     void *workspaces;               /* one for each member of the team */
     atomic_bool is_disordered;      /* what the members found in the range that they look at */
     atomic_bool has_more_values;    /* than few: what a member found that counted them */
+    atomic_bool has_many_values;    /* more than a table is for */
     atomic_size_t next;             /* which of the team's buckets is the next to be sorted */
     struct radix_progress progress; /* of the buckets of the input */
 };

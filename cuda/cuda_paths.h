@@ -17,7 +17,8 @@ struct cuda_path {
 /* NULL if the algorithm is none of this backend's rows. */
 const struct cuda_path *cuda_path_find(const struct algorithm *algorithm);
 
-/* Sorts by the path, and waits until nothing is left over. */
+/* Sorts by the path, and waits until nothing is left over. Where the note says already what is, the
+ * path goes on at once. */
 static inline bool cuda_path_sort(const struct cuda_path *path, const struct cuda_sort *sort,
                                   struct error *error)
 {
@@ -25,7 +26,8 @@ static inline bool cuda_path_sort(const struct cuda_path *path, const struct cud
     if (!path->sort(sort, error))
         return false;
     for (unsigned round = 1; !is_done; round++) {
-        if (!cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "cudaStreamSynchronize",
+        if (!(path->finish && sort->note->is_heard) &&
+            !cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "cudaStreamSynchronize",
                         error))
             return false;
         is_done = true;

@@ -1,12 +1,17 @@
 /* cuda_sort.h - between the engine and the paths: what a path is asked to sort, and with what.
  *
  * A path sorts items[0..count) on one device: stored bits in, stored bits out, in place as seen
- * from outside. It starts kernels on the stream and returns; it neither allocates nor waits. The
- * engine owns all memory.
+ * from outside. It starts kernels on the stream and returns; it does not allocate, nor wait but for
+ * a word of its first kernels. The engine owns all memory.
  *
  * A path that cannot know from here how much work there is leaves a note: its kernels write there
  * what is still to be done, and the engine, which waits for them anyway, then lets the path start
  * more. So a sort that leaves nothing over waits once, as all others do.
+ *
+ * How it goes on may be known long before the kernels are done that would go on in the usual way.
+ * Then these say so in the note, and the path, which looks there before it starts more of them,
+ * starts none: the engine need not wait, and what comes next is on its way before the device is
+ * idle.
  */
 #ifndef CUDA_CUDA_SORT_H
 #define CUDA_CUDA_SORT_H
@@ -36,6 +41,8 @@ struct cuda_sort {
  * workspace. */
 struct sort_note {
     size_t count;
+    size_t way;    /* the path's: how it goes on, as soon as its kernels know; 0: they do not yet */
+    bool is_heard; /* the host knows it: `count` stays as it is, though kernels are on their way */
 };
 
 /* One function a path. False with *error when a kernel cannot be started. */

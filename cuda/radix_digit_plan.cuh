@@ -297,8 +297,9 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
         columns[i] = 0;
     __syncthreads();
     bool is_ordered = true;
-    for (size_t first = static_cast<size_t>(blockIdx.x) * piece; first < count;
-         first += static_cast<size_t>(gridDim.x) * piece) {
+    const size_t pieces = (count + piece - 1) / piece;
+    for (size_t done = blockIdx.x; done < pieces; done += gridDim.x) {
+        const size_t first = (pieces - 1 - done) * piece; /* the first ones stay in the L2 cache */
         const unsigned left = static_cast<unsigned>(min(count - first, size_t{piece}));
         K keys[RADIX_COUNT_KEYS<K>];
         thread_load_piece(items + first, left, keys);

@@ -92,16 +92,16 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
                          may_mend(run), run.plan, run.sort.note);
 }
 
-template <typename K, typename Count>
+template <typename K, bool HAS_INDICES, typename Count>
 static bool launch_pass(const struct digit_run<K> &run, const struct radix_digit_pass<K> &pass,
                         struct error *error)
 {
     const size_t tiles = launch_blocks(pass.keys, RADIX_DIGIT_TILE<K>);
-    if constexpr (RADIX_COUNTS_EARLY<K>)
+    if constexpr (RADIX_COUNTS_EARLY<K, HAS_INDICES>)
         return launch_kernel(launch_at(run.site, "radix_digit_early_kernel", tiles,
                                        RADIX_DIGIT_THREADS,
-                                       sizeof(struct radix_early_shared<Count>)),
-                             error, radix_digit_early_kernel<Count>, pass, run.plan);
+                                       sizeof(struct radix_early_shared<K, Count>)),
+                             error, radix_digit_early_kernel<K, Count>, pass, run.plan);
     else
         return launch_kernel(launch_at(run.site, "radix_digit_kernel", tiles, RADIX_DIGIT_THREADS,
                                        sizeof(struct radix_digit_shared<K, Count>)),
@@ -109,7 +109,7 @@ static bool launch_pass(const struct digit_run<K> &run, const struct radix_digit
 }
 
 /* The pass of that number, portion by portion. */
-template <typename K, typename Count>
+template <typename K, bool HAS_INDICES, typename Count>
 static bool start_pass(const struct digit_run<K> &run, unsigned index, struct error *error)
 {
     const struct cuda_sort &sort = run.sort;
@@ -128,18 +128,18 @@ static bool start_pass(const struct digit_run<K> &run, unsigned index, struct er
         pass.keys = static_cast<unsigned>(std::min(sort.count - pass.first, run.portion));
         if (!is_one && !clear(run, pass.states, states_bytes<K>(pass.keys), error))
             return false;
-        if (!launch_pass<K, Count>(run, pass, error))
+        if (!launch_pass<K, HAS_INDICES, Count>(run, pass, error))
             return false;
     }
     return true;
 }
 
 /* All passes that there may be. */
-template <typename K, typename Count>
+template <typename K, bool HAS_INDICES, typename Count>
 static bool start_passes(const struct digit_run<K> &run, unsigned passes, struct error *error)
 {
     for (unsigned index = 0; index < passes; index++)
-        if (!start_pass<K, Count>(run, index, error))
+        if (!start_pass<K, HAS_INDICES, Count>(run, index, error))
             return false;
     return true;
 }
@@ -151,8 +151,8 @@ static bool start_passes_of_count(const struct digit_run<K> &run, struct error *
     constexpr unsigned passes = RADIX_DIGITS<K> - RADIX_FIRST_DIGIT<K, HAS_INDICES>;
     if constexpr (!RADIX_HAS_PLACES<K>)
         if (run.sort.count > UINT32_MAX)
-            return start_passes<K, uint64_t>(run, passes, error);
-    return start_passes<K, uint32_t>(run, passes, error);
+            return start_passes<K, HAS_INDICES, uint64_t>(run, passes, error);
+    return start_passes<K, HAS_INDICES, uint32_t>(run, passes, error);
 }
 
 template <typename K>
@@ -266,7 +266,7 @@ static bool sort_words(struct digit_run<uint64_t> run, const struct words_memory
         uint64_t *const to = index + 1 == digits ? memory.words : memory.between[index % 2];
         run.sort.items = index % 2 == 0 ? from : to;
         run.sort.scratch = index % 2 == 0 ? to : from;
-        if (!start_pass<uint64_t, uint32_t>(run, index, error))
+        if (!start_pass<uint64_t, true, uint32_t>(run, index, error))
             return false;
         from = to;
     }

@@ -1,5 +1,5 @@
-/* radix_digits_early.cuh - a pass of radix_digits.cuh over keys of 4 bytes, whose digits are
- * counted before they are ranked.
+/* radix_digits_early.cuh - a pass of radix_digits.cuh over keys of 4 bytes, or of 4 above an index,
+ * whose digits are counted before they are ranked.
  *
  *   keys --atomics--> counts of the tile, made known --> where each warp's keys of a digit begin
  *        --ranks, while the block looks back--> shared memory, in order of digits --> target
@@ -7,24 +7,32 @@
  * So other tiles need not wait until this one has ranked its keys, nor this one for them meanwhile;
  * and a rank is at once the place in the tile. Counting takes one instruction a key, as nothing is
  * asked of its atomic; but keys in registers, what is asked for by looking back and the ranking
- * have to fit a thread's registers, as they do for keys of 4 bytes alone.
+ * have to fit a thread's registers, as they do where a digit is found in 4 bytes of a key alone.
  */
 #ifndef CUDA_RADIX_DIGITS_EARLY_CUH
 #define CUDA_RADIX_DIGITS_EARLY_CUH
 
 #include "cuda/radix_digits.cuh"
 
+template <typename K, bool HAS_INDICES>
+constexpr bool RADIX_COUNTS_EARLY = sizeof(K) == sizeof(uint32_t) ||
+                                    (sizeof(K) == sizeof(uint64_t) && HAS_INDICES);
+
+/* The digit of a key whose upper 4 bytes it is in. */
 template <typename K>
-constexpr bool RADIX_COUNTS_EARLY = sizeof(K) == sizeof(uint32_t);
+__device__ __forceinline__ unsigned thread_upper_digit(K word, unsigned shift)
+{
+    return thread_digit(static_cast<uint32_t>(word >> (8 * (sizeof(K) - sizeof(uint32_t)))), shift);
+}
 
 /* Count: as in struct radix_digit_shared. */
-template <typename Count>
+template <typename K, typename Count>
 struct radix_early_shared {
     /* Keys of a value that a warp has; then the index in the tile of the next of them. */
     unsigned warp_counts[RADIX_DIGIT_WARPS][RADIX_DIGIT_VALUES];
-    uint32_t words[RADIX_DIGIT_TILE<uint32_t>]; /* in order of digits */
-    unsigned counts[RADIX_DIGIT_VALUES];        /* of the tile */
-    Count targets[RADIX_DIGIT_VALUES]; /* of a value's key: the target less its index here */
+    K words[RADIX_DIGIT_TILE<K>];        /* in order of digits */
+    unsigned counts[RADIX_DIGIT_VALUES]; /* of the tile */
+    Count targets[RADIX_DIGIT_VALUES];   /* of a value's key: the target less its index here */
     unsigned warp_sums[THREADS_PER_WARP];
     unsigned tile;
 };
@@ -38,13 +46,15 @@ struct radix_look_back {
 };
 
 /* What is known of a tile's keys of the thread's value. */
+template <typename K>
 __device__ __forceinline__ volatile unsigned *
-thread_look_state(const struct radix_digit_pass<uint32_t> &pass, unsigned tile)
+thread_look_state(const struct radix_digit_pass<K> &pass, unsigned tile)
 {
     return pass.states + tile * RADIX_DIGIT_VALUES + threadIdx.x;
 }
 
-__device__ __forceinline__ void thread_look_ask(const struct radix_digit_pass<uint32_t> &pass,
+template <typename K>
+__device__ __forceinline__ void thread_look_ask(const struct radix_digit_pass<K> &pass,
                                                 struct radix_look_back &look)
 {
     const volatile unsigned *const end = thread_look_state(pass, look.before);
@@ -69,8 +79,8 @@ __device__ __forceinline__ void thread_look_take(struct radix_look_back &look)
 
 /* Takes what was asked for and asks for more, if not all is known. Once it is, it is made known to
  * the tiles behind. */
-template <typename Shared>
-__device__ __forceinline__ void thread_look_on(const struct radix_digit_pass<uint32_t> &pass,
+template <typename K, typename Shared>
+__device__ __forceinline__ void thread_look_on(const struct radix_digit_pass<K> &pass,
                                                unsigned tile, const Shared &shared,
                                                struct radix_look_back &look)
 {
@@ -86,10 +96,10 @@ __device__ __forceinline__ void thread_look_on(const struct radix_digit_pass<uin
 /* Turns the warps' counts into indices in the tile, and makes the sums known. `first`: where the
  * portion's keys of the thread's value go, if it has one. Begins after a barrier and ends with one.
  */
-template <typename Count>
-__device__ __forceinline__ void block_sum_early(const struct radix_digit_pass<uint32_t> &pass,
+template <typename K, typename Count>
+__device__ __forceinline__ void block_sum_early(const struct radix_digit_pass<K> &pass,
                                                 unsigned tile, Count first,
-                                                struct radix_early_shared<Count> &shared)
+                                                struct radix_early_shared<K, Count> &shared)
 {
     const bool has_value = threadIdx.x < RADIX_DIGIT_VALUES;
     unsigned count = 0, all = 0;
@@ -132,14 +142,14 @@ __device__ __forceinline__ bool warp_has_few_digits(unsigned digit)
 /* Calls put(i, index in the tile) for each of the warp's keys; indices[]: of each digit, that of
  * the warp's next key. ARE_FEW: lanes of one digit are found digit by digit, and else bit by bit.
  */
-template <bool ARE_FEW, unsigned N, typename Put>
-__device__ __forceinline__ void warp_index_words(const uint32_t (&words)[N], unsigned shift,
+template <bool ARE_FEW, typename K, unsigned N, typename Put>
+__device__ __forceinline__ void warp_index_words(const K (&words)[N], unsigned shift,
                                                  unsigned *indices, const Put &put)
 {
     const unsigned below = (1u << thread_lane()) - 1;
 #pragma unroll
     for (unsigned i = 0; i < N; i++) {
-        const unsigned digit = thread_digit(words[i], shift);
+        const unsigned digit = thread_upper_digit(words[i], shift);
         const unsigned peers =
             ARE_FEW ? __match_any_sync(ALL_LANES, digit) : warp_digit_peers(digit);
         const unsigned index = indices[digit] + static_cast<unsigned>(__popc(peers & below));
@@ -153,12 +163,11 @@ __device__ __forceinline__ void warp_index_words(const uint32_t (&words)[N], uns
 
 /* Finds where the tile's keys of the thread's value go, if it has one, of which the portion has
  * `before` in the tiles before. */
-template <typename Count>
-__device__ __forceinline__ void thread_find_target(const struct radix_digit_pass<uint32_t> &pass,
-                                                   const struct radix_digit_tile &tile,
-                                                   unsigned before,
-                                                   radix_count (*firsts)[RADIX_DIGIT_VALUES],
-                                                   struct radix_early_shared<Count> &shared)
+template <typename K, typename Count>
+__device__ __forceinline__ void
+thread_find_target(const struct radix_digit_pass<K> &pass, const struct radix_digit_tile &tile,
+                   unsigned before, radix_count (*firsts)[RADIX_DIGIT_VALUES],
+                   struct radix_early_shared<K, Count> &shared)
 {
     if (threadIdx.x >= RADIX_DIGIT_VALUES)
         return;
@@ -172,26 +181,26 @@ __device__ __forceinline__ void thread_find_target(const struct radix_digit_pass
 
 /* Puts the tile's keys into shared memory in order of their digits, and finds where these go.
  * Begins when shared.tile is known, before a barrier, and ends with one. */
-template <typename Count>
+template <typename K, typename Count>
 __device__ __forceinline__ struct radix_digit_tile
-block_order_early(const struct radix_digit_pass<uint32_t> &pass, struct radix_digit_plan *plan,
-                  unsigned digit, struct radix_early_shared<Count> &shared)
+block_order_early(const struct radix_digit_pass<K> &pass, struct radix_digit_plan *plan,
+                  unsigned digit, struct radix_early_shared<K, Count> &shared)
 {
-    const unsigned shift = digit * RADIX_DIGIT_BITS;
+    const unsigned shift = digit * RADIX_DIGIT_BITS % 32;
     const bool has_value = threadIdx.x < RADIX_DIGIT_VALUES;
     unsigned *const own_counts = shared.warp_counts[threadIdx.x / THREADS_PER_WARP];
     for (unsigned i = thread_lane(); i < RADIX_DIGIT_VALUES; i += THREADS_PER_WARP)
         own_counts[i] = 0;
     __syncthreads();
     const struct radix_digit_tile tile = thread_find_tile(pass, shared.tile);
-    uint32_t words[RADIX_DIGIT_KEYS<uint32_t>];
+    K words[RADIX_DIGIT_KEYS<K>];
     const Count first =
         has_value ? static_cast<Count>(plan->firsts[digit][pass.portion % 2][threadIdx.x]) : 0;
     thread_load_words(thread_digit_side(pass, pass.index % 2 != 0, pass.index == 0), tile,
                       pass.order, words);
 #pragma unroll
-    for (unsigned i = 0; i < RADIX_DIGIT_KEYS<uint32_t>; i++)
-        atomicAdd(&own_counts[thread_digit(words[i], shift)], 1u);
+    for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++)
+        atomicAdd(&own_counts[thread_upper_digit(words[i], shift)], 1u);
     __syncthreads();
     block_sum_early(pass, tile.number, first, shared);
     struct radix_look_back look = {};
@@ -203,7 +212,7 @@ block_order_early(const struct radix_digit_pass<uint32_t> &pass, struct radix_di
             thread_look_on(pass, tile.number, shared, look);
     };
     const unsigned same_shift = thread_hide(shift);
-    if (warp_has_few_digits(thread_digit(words[0], shift)))
+    if (warp_has_few_digits(thread_upper_digit(words[0], shift)))
         warp_index_words<true>(words, same_shift, own_counts, put);
     else
         warp_index_words<false>(words, same_shift, own_counts, put);
@@ -215,13 +224,13 @@ block_order_early(const struct radix_digit_pass<uint32_t> &pass, struct radix_di
 }
 
 /* As radix_digit_kernel, with a struct radix_early_shared. */
-template <typename Count>
+template <typename K, typename Count>
 __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
-    radix_digit_early_kernel(struct radix_digit_pass<uint32_t> pass, struct radix_digit_plan *plan)
+    radix_digit_early_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
 {
     thread_wait_for_grid();
-    struct radix_early_shared<Count> &shared =
-        *reinterpret_cast<struct radix_early_shared<Count> *>(block_dynamic_shared());
+    struct radix_early_shared<K, Count> &shared =
+        *reinterpret_cast<struct radix_early_shared<K, Count> *>(block_dynamic_shared());
     const unsigned passes = plan->passes;
     if (pass.index >= passes)
         return;
@@ -229,10 +238,10 @@ __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
         shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
     const unsigned digit = plan->digits[pass.index];
     const struct radix_digit_tile tile = block_order_early(pass, plan, digit, shared);
-    const unsigned shift = thread_hide(digit * RADIX_DIGIT_BITS);
+    const unsigned shift = thread_hide(digit * RADIX_DIGIT_BITS % 32);
     block_write_words(
         shared, thread_digit_side(pass, pass.index % 2 == 0, pass.index + 1 == passes), tile,
-        [=](uint32_t word) { return thread_digit(word, shift); }, 0, pass.order);
+        [=](K word) { return thread_upper_digit(word, shift); }, 0, pass.order);
 }
 
 #endif

@@ -237,7 +237,8 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, struct radix_segments *segments, size_t bucket_keys,
                        unsigned root_rarity_bits, struct key_order encoding,
                        struct radix_model<K> *models, radix_count *counts,
-                       struct radix_totals *totals, struct radix_digit_plan *digits)
+                       struct radix_totals *totals, struct radix_digit_plan *digits,
+                       struct sort_note *note)
 {
     thread_wait_for_grid();
     if constexpr (CHOOSES && RADIX_HAS_CODE<K>)
@@ -275,10 +276,16 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     const bool is_grown =
         block_grow_tree(tree, values, sample, wish.sample_bits, lookup, is_enough);
     if (CHOOSES && (!is_grown || block_repeats<K>(tree, totals))) {
-        if (threadIdx.x == 0)
-            thread_leave_keys(segments, totals, thread_digits_note<K>(totals));
+        if (threadIdx.x == 0) {
+            const unsigned long long way = thread_digits_note<K>(totals);
+            thread_leave_keys(segments, totals, way);
+            note->count = way;
+            thread_tell_way(note, RADIX_WAY_OTHER);
+        }
         return;
     }
+    if (CHOOSES && threadIdx.x == 0)
+        thread_tell_way(note, RADIX_WAY_MODELS);
     block_share_positions(tree, values, wish);
     if constexpr (RADIX_HAS_VALUES<K>)
         block_widen_values(values, sample, lookup);

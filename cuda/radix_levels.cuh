@@ -25,6 +25,17 @@ constexpr unsigned long long RADIX_NOTE_MANY = SIZE_MAX - 5; /* not to be counte
 constexpr unsigned long long RADIX_NOTE_SHARES = SIZE_MAX - 6; /* by a code of shares */
 constexpr unsigned long long RADIX_NOTE_LEAST = RADIX_NOTE_SHARES;
 
+/* How the sort goes on, as a note says. */
+constexpr size_t RADIX_WAY_MODELS = 1;
+constexpr size_t RADIX_WAY_OTHER = 2; /* as the note's count says: with 0 all is in order */
+
+/* Tells the host, once the note's count is written. */
+__device__ __forceinline__ void thread_tell_way(struct sort_note *note, size_t way)
+{
+    __threadfence_system();
+    *static_cast<volatile size_t *>(&note->way) = way;
+}
+
 /* Keys that a tile has room for. */
 constexpr unsigned RADIX_TILE_ROOM = RADIX_TILE_THREADS * RADIX_TILE_KEYS;
 

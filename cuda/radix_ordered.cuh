@@ -210,6 +210,8 @@ __global__ void __launch_bounds__(RADIX_ORDER_THREADS)
             totals->other_way = other_way;
             if (other_way != 0) /* also where no kernel behind this one does it */
                 note->count = other_way;
+            if (!is_segment)
+                thread_tell_way(note, RADIX_WAY_OTHER);
         }
     }
     if (seen == RADIX_FALLS)

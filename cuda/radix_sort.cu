@@ -13,9 +13,10 @@
  * all of them together: the same partition and tiles, each bucket with a model of its own.
  *
  * Few values are counted (radix_few.cuh). Where models are of little use (radix_choice.cuh), the
- * first one is not even made: all kernels end at once, the note says so, and the host starts the
- * sort digit by digit (radix_digits.cuh). If that refuses the keys, the note says so as well, and
- * they are sorted by models after all.
+ * first one is not even made, the note says so, and the host starts the sort digit by digit
+ * (radix_digits.cuh). If that refuses the keys, the note says so as well, and they are sorted by
+ * models after all. Where there is that choice, the host starts no more than the first count before
+ * it is told; the device is busy with that meanwhile.
  *
  * 64-bit keys cross the memory 8 times: read to count, read and written to part, twice; read and
  * written to sort tiles. A least-digit-first radix sort by 8 bits crosses it 17 times.
@@ -75,7 +76,7 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
                error, step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
                step.source, step.segments, step.bucket_keys, step.root_rarity_bits, step.encoding,
                run.work.models, step.counts, run.work.totals,
-               static_cast<struct radix_digit_plan *>(run.work.digits)) &&
+               static_cast<struct radix_digit_plan *>(run.work.digits), run.sort.note) &&
            launch_kernel(launch_at(run.site, "radix_count_kernel",
                                    launch_resident(run.site, RADIX_COUNT_BLOCKS, tiles),
                                    RADIX_PARTITION_THREADS),
@@ -110,9 +111,33 @@ static bool radix_doubt_step(const struct radix_run<K> &run, const struct radix_
                          static_cast<const radix_count *>(step.counts), run.work.totals);
 }
 
+/* Where keys have a choice: waits until the first kernels have said whether they go on by models.
+ * If something went wrong there, they say nothing, and end. */
+template <typename K>
+static bool radix_hear_way(const struct radix_run<K> &run, bool chooses, bool *goes_on,
+                           struct error *error)
+{
+    struct sort_note *const note = run.sort.note;
+    const auto hear = [=] { return __atomic_load_n(&note->way, __ATOMIC_ACQUIRE); };
+    cudaError_t status = cudaErrorNotReady;
+    if (!chooses)
+        return true;
+    while (hear() == 0 && status == cudaErrorNotReady) {
+        for (unsigned looks = 0; hear() == 0 && looks < RADIX_HEAR_LOOKS; looks++) {
+        }
+        if (hear() == 0)
+            status = cudaStreamQuery(run.sort.stream);
+    }
+    *goes_on = hear() != RADIX_WAY_OTHER;
+    note->is_heard = !*goes_on && note->count != 0;
+    return status == cudaErrorNotReady ||
+           cuda_check(status, run.sort.device, "cudaStreamQuery", error);
+}
+
 /* items -> scratch; the buckets become segments. */
 template <typename K>
-static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, struct error *error)
+static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, bool *goes_on,
+                                  struct error *error)
 {
     const struct radix_step<K> step = {
         static_cast<const K *>(run.sort.items), static_cast<K *>(run.sort.scratch), run.work.whole,
@@ -122,7 +147,8 @@ static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, 
     return radix_count_step(run, step, error) && radix_doubt_step(run, step, error) &&
            launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
                          radix_scan_kernel<K>, step.segments, step.counts, run.work.segments) &&
-           radix_partition_step(run, step, error);
+           radix_hear_way(run, chooses, goes_on, error) &&
+           (!*goes_on || radix_partition_step(run, step, error));
 }
 
 /* source -> items: the packs of few values; those that it leaves join the others. */
@@ -181,15 +207,14 @@ static bool radix_sort_packs(const struct radix_run<K> &run, const struct radix_
 /* The last partition and the packs: step.source -> step.target -> items. What fits no tile is added
  * to the ranges. */
 template <typename K>
-static bool radix_sort_segments(const struct radix_run<K> &run, const struct radix_step<K> &step,
-                                struct error *error)
+static bool radix_sort_counted(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                               struct error *error)
 {
     const struct radix_move<K> move = {
         step.target, static_cast<K *>(run.sort.items), run.sort.order
     };
     const size_t packs = launch_blocks(run.sort.count, run.plan.aim) + step.segment_count;
-    return radix_count_step(run, step, error) &&
-           launch_kernel(launch_at(run.site, "radix_pack_kernel", step.segment_count, RADIX_WAYS),
+    return launch_kernel(launch_at(run.site, "radix_pack_kernel", step.segment_count, RADIX_WAYS),
                          error, radix_pack_kernel<K>, step.counts, step.segments,
                          static_cast<const struct radix_model<K> *>(run.work.models), run.plan.aim,
                          run.work.totals, run.work.packs, run.work.dense_packs, run.work.ranges) &&
@@ -285,6 +310,7 @@ static bool radix_start_learned(const struct radix_run<K> &run, bool chooses, st
         items, scratch, run.work.whole, 1, run.plan.bucket_keys, RADIX_LAST_ROOT_RARITY_BITS,
             run.sort.order, run.work.counts, chooses
     };
+    bool goes_on = true;
     if (run.plan.first_bucket_keys > 0) {
         step = {scratch,
                 items,
@@ -295,16 +321,22 @@ static bool radix_start_learned(const struct radix_run<K> &run, bool chooses, st
                 key_order_identity(),
                 run.work.counts,
                 false};
-        if (!radix_first_partition(run, chooses, error))
+        if (!radix_first_partition(run, chooses, &goes_on, error))
             return false;
+        if (!goes_on)
+            return true;
     }
-    return radix_sort_segments(run, step, error) && radix_finish_ranges<K>(run, step.target, error);
+    if (!radix_count_step(run, step, error) || !radix_hear_way(run, step.chooses, &goes_on, error))
+        return false;
+    return !goes_on || (radix_sort_counted(run, step, error) &&
+                        radix_finish_ranges<K>(run, step.target, error));
 }
 
 template <typename K>
 static bool radix_start(const struct cuda_sort &sort, bool may_be_few, struct error *error)
 {
     struct radix_run<K> run;
+    sort.note->way = 0;
     if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, {true, may_be_few}, error))
         return false;
     if (radix_wants_digits(sort.count, sizeof(K)))
@@ -355,7 +387,7 @@ static bool radix_start_round(const struct cuda_sort &sort, size_t count, struct
                            static_cast<const struct radix_open *>(run.work.open + first),
                            static_cast<unsigned>(segments), first == 0, run.work.segments,
                            run.work.totals) ||
-            !radix_sort_segments(run, step, error))
+            !radix_count_step(run, step, error) || !radix_sort_counted(run, step, error))
             return false;
     }
     return radix_finish_ranges<K>(run, step.target, error);
@@ -373,6 +405,7 @@ static bool radix_merge(struct cuda_sort sort, struct error *error)
 bool radix_sort(const struct cuda_sort *sort, struct error *error)
 {
     sort->note->count = 0;
+    sort->note->is_heard = false;
     if (sort->count <= RADIX_COUNT_LEAST)
         return radix_merge(*sort, error);
     switch (sort->item_bytes) {
@@ -395,6 +428,7 @@ bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, s
 {
     const size_t count = sort->note->count;
     sort->note->count = 0;
+    sort->note->is_heard = false;
     *is_done = count == 0;
     if (*is_done)
         return true;

@@ -232,7 +232,7 @@ constexpr unsigned RADIX_CODE_THREADS = 1024;
 constexpr unsigned RADIX_CODE_SAMPLE_BITS = 13;
 constexpr unsigned RADIX_CODE_MEAN = 4;
 constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
-constexpr unsigned RADIX_REPEATS_COARSER = 6;
+constexpr unsigned RADIX_REPEATS_COARSER = 8;
 
 /* Items by a code of shares (radix_shares.cuh): up to so many go by 3 digits of it, more by 4; from
  * so many on they go so if the sample has told nothing of them. The stand-in has fewer. Then the
@@ -298,6 +298,9 @@ constexpr unsigned RADIX_REPEATS_LEAST = 12;
 constexpr unsigned RADIX_REPEATS_MOST = 5 << (RADIX_CODE_SAMPLE_BITS - 3);
 constexpr unsigned RADIX_REPEATS_DIGITS = 6;
 constexpr unsigned RADIX_REPEATS_NODES = 32;
+
+/* So often the host looks for a note before it asks whether the kernels are still at work. */
+constexpr unsigned RADIX_HEAR_LOOKS = 4096;
 
 /* From so many keys on radix looks whether they are in order already. It costs two short kernels,
  * which do not show beside 3 ms, and saves nine tenths of the time. So many keys of a sample do all

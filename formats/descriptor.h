@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +39,24 @@ static inline void descriptor_widen_pipe(int file)
         return;
     for (int bytes = 1 << 20; bytes > 1 << 16 && fcntl(file, F_SETPIPE_SZ, bytes) < 0; bytes /= 2)
         ;
+}
+
+/* True of a regular file that goes on behind where the descriptor stands, and is not appended to.
+ */
+static inline bool descriptor_has_tail(int file)
+{
+    struct stat status;
+    const int flags = fcntl(file, F_GETFL);
+    const off_t at = lseek(file, 0, SEEK_CUR);
+    return flags >= 0 && !(flags & O_APPEND) && at >= 0 && fstat(file, &status) == 0 &&
+           S_ISREG(status.st_mode) && status.st_size > at;
+}
+
+/* Ends the file where the descriptor stands. False with errno. */
+static inline bool descriptor_cut_tail(int file)
+{
+    const off_t at = lseek(file, 0, SEEK_CUR);
+    return at >= 0 && ftruncate(file, at) == 0;
 }
 
 #endif

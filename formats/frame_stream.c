@@ -24,6 +24,11 @@
 /* What is worth being kept compressed: BATCH_CONTENT_MAX that cannot be compressed. */
 #define BATCH_BYTES_MAX (BATCH_CONTENT_MAX + ((size_t)1 << 20))
 
+/* What is wrong in the header of the first frame may be that there is none: plain data can begin
+ * with the magic of a codec. */
+#define HEADER_BYTES_MAX 18
+#define HOW_TO_READ_AS_IT_IS "; if it is not compressed, say --format=FORMAT:plain"
+
 static size_t buffered(const struct frame_stream *stream)
 {
     return stream->end - stream->begin;
@@ -107,7 +112,15 @@ static bool read_more(struct frame_stream *stream, struct error *error)
 static bool set_place(struct error *error, const char *name, uint64_t offset,
                       const struct error *cause)
 {
-    return error_set(error, "%s: compressed byte %" PRIu64 ": %s", name, offset, cause->message);
+    return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", name, offset, cause->message,
+                     offset <= HEADER_BYTES_MAX ? HOW_TO_READ_AS_IT_IS : "");
+}
+
+static bool fail_truncated(const struct frame_stream *stream, struct error *error)
+{
+    struct error cause = {0};
+    error_set(&cause, "truncated %s data", stream->codec->name);
+    return set_place(error, stream->name, stream->offset, &cause);
 }
 
 /* One call of the decoder on what is buffered. */
@@ -136,8 +149,7 @@ bool frame_stream_decode(struct frame_stream *stream, void *data, size_t bytes, 
         if (!decode_buffered(stream, &out, error))
             return false;
         if (is_last && stream->frame_open && out.bytes == bytes)
-            return error_set(error, "%s: compressed byte %" PRIu64 ": truncated %s data",
-                             stream->name, stream->offset, stream->codec->name);
+            return fail_truncated(stream, error);
     }
     *got = bytes - out.bytes;
     return true;

@@ -32,13 +32,15 @@
 #define WATCHED_BYTES_MIN ((size_t)8 << 20)
 
 /* Gives the temporary the owner and the mode of the file that it will replace, as far as allowed.
- * Where the group cannot be kept, the new one may do no more than everybody; no setuid or setgid is
- * passed on, as a write would clear them too. */
+ * Where the group cannot be kept, the new one may do no more than everybody. setuid and setgid stay
+ * where a write into the file would leave them: root's write, to a file of the same owner. */
 static bool copy_ownership(int file, const struct stat *replaced)
 {
-    mode_t mode = replaced->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
-    if (fchown(file, replaced->st_uid, replaced->st_gid) != 0 &&
-        fchown(file, (uid_t)-1, replaced->st_gid) != 0)
+    mode_t mode = replaced->st_mode & ALLPERMS;
+    const bool is_owner_kept = fchown(file, replaced->st_uid, replaced->st_gid) == 0;
+    if (!is_owner_kept || geteuid() != 0)
+        mode &= ~(mode_t)(S_ISUID | S_ISGID);
+    if (!is_owner_kept && fchown(file, (uid_t)-1, replaced->st_gid) != 0)
         mode &= ~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3;
     return fchmod(file, mode) == 0;
 }
@@ -108,6 +110,7 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
         descriptor_widen_pipe(output->file);
     else
         output_file_discard(output);
+    output->has_tail = opened && path && descriptor >= 0 && descriptor_has_tail(output->file);
     return opened;
 }
 
@@ -456,7 +459,9 @@ bool output_file_store(struct output_file *output, const char *name, struct erro
 
 bool output_file_commit(struct output_file *output, const char *name, struct error *error)
 {
-    bool committed = settle(output) || error_set_errno(error, "%s", name);
+    bool committed = settle(output) && (!output->has_tail || descriptor_cut_tail(output->file));
+    if (!committed)
+        error_set_errno(error, "%s", name);
     const int file = output->file;
     output->file = -1; /* gone even if close(2) fails */
     committed = close(file) == 0 && committed;

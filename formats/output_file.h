@@ -2,6 +2,7 @@
  *
  *   regular file:     temporary beside it -> close -> rename over it
  *   standard output:  written straight, from where it stands, and left where the output ends
+ *   /dev/fd/N:        the same, and a file ends there
  *   anything else:    opened and written straight
  *
  * Bytes go by write(2), one after the other; or, where their number is told beforehand and the file
@@ -36,6 +37,7 @@ struct output_file {
     int file;      /* open for writing */
     char *target;  /* absolute path of what the temporary replaces; NULL: written straight */
     bool is_given; /* standard output, or another descriptor that was open before */
+    bool has_tail; /* such a one that a path named, in the midst of a file: what is behind goes */
     int shared;    /* that descriptor where `file` is opened anew; 0: it is not */
     struct file_space *space;   /* taken ahead; NULL: none is */
     struct mapped_file *mapped; /* NULL: by write(2) */

@@ -281,6 +281,11 @@ bool source_open_run(const struct spill_run *run, struct source **out, struct er
     return true;
 }
 
+const struct codec *source_codec(const struct source *source)
+{
+    return source->codec;
+}
+
 const char *source_name(const struct source *source)
 {
     return source->name;

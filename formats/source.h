@@ -40,6 +40,9 @@ bool source_open_file(int file, const char *name, const struct codec *codec, uns
 /* The name for messages: the path, or "standard input". */
 const char *source_name(const struct source *source);
 
+/* How its bytes are compressed: what was said, or found by its magic. */
+const struct codec *source_codec(const struct source *source);
+
 /* Whether it is a regular file, and the one that is open there. */
 bool source_is_file(const struct source *source, int file);
 

@@ -94,6 +94,9 @@ static bool explain_failure(size_t result, struct error *error)
     case ZSTD_error_frameParameter_windowTooLarge:
         return error_set(error, "the zstd window is larger than 128 MiB, the most that is read; "
                                 "compress the data again with --long=27 or less");
+    case ZSTD_error_dictionary_wrong:
+        return error_set(error, "this zstd data needs a dictionary, which is not read here; "
+                                "decompress it first (zstd -dc -D DICTIONARY)");
     case ZSTD_error_prefix_unknown: /* the first frame has been recognised by its magic */
         return error_set(error, "corrupt zstd data: garbage behind the last frame");
     default:

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Times NumPy's sort in memory: random numbers as bench_cpu's, the median of five runs or more.
 
-    scripts/measure_numpy.py [--json=FILE] [SIZE...]      (default 1e5 1e6 1e7 1e8)
+    scripts/measure_numpy.py [--json=FILE] [--types=LIST] [SIZE...]      (default 1e5 1e6 1e7 1e8)
 
 Each row is printed and, in the form of bench_cpu's, appended to FILE. np.sort has one thread whatever
-the machine; to argsort is bench_cpu's u64+u64: a key with its index. measure_cpu.sh runs both.
+the machine, and sorts keys of one and two bytes by their digits where it is asked to be stable; to
+argsort is bench_cpu's u64+u64: a key with its index. measure_cpu.sh runs both.
 """
 import argparse
+import functools
 import json
 import time
 
@@ -14,7 +16,7 @@ import numpy as np
 
 RUNS = 5
 LEAST_S = 0.02
-TYPES = ("f64", "u64", "f32", "u32")
+TYPES = ("f64", "u64", "f32", "u32", "u16", "u8", "u64+u64")
 
 
 def measure(work, make):
@@ -37,6 +39,12 @@ def random_keys(name, count):
     return (x * 2.0**bits).astype("u" + str(bits // 8))
 
 
+def sorter(name):
+    if "+" in name:
+        return np.ndarray.argsort
+    return functools.partial(np.ndarray.sort, kind="stable" if name in ("u8", "u16") else None)
+
+
 def report(kind, count, times, path):
     ms = times[len(times) // 2]
     print(f"{kind:8}{count:10} numpy {ms:12.4f} ms {count / ms / 1e3:10.1f} Mkey/s")
@@ -52,15 +60,14 @@ def main():
     parser = argparse.ArgumentParser(description="Times NumPy's sort in memory.")
     parser.add_argument("--json", metavar="FILE", help="append the rows to FILE")
     parser.add_argument("sizes", metavar="SIZE", nargs="*", type=float, default=[1e5, 1e6, 1e7, 1e8])
+    parser.add_argument("--types", metavar="LIST", default=",".join(TYPES))
     options = parser.parse_args()
     print(f"NumPy {np.__version__}, one thread; medians of {RUNS} runs or more; the sort alone")
     for size in options.sizes:
         count = int(size)
-        for name in TYPES:
-            keys = random_keys(name, count)
-            report(name, count, measure(np.ndarray.sort, keys.copy), options.json)
-        keys = random_keys("u64", count)
-        report("u64+u64", count, measure(np.ndarray.argsort, keys.copy), options.json)
+        for name in options.types.split(","):
+            keys = random_keys(name.split("+")[0], count)
+            report(name, count, measure(sorter(name), keys.copy), options.json)
 
 
 main()

@@ -16,9 +16,10 @@ if [ $# -lt 3 ] || [ $# -gt 4 ] || { [ "$1" != sizes ] && [ "$1" != shapes ]; };
 fi
 what=$1 rows=$2 type=$3
 if head -n 1 "$rows" | grep -q '"class":"cpu"'; then
-    prefix=bench_cpu place='in memory' peers='the best peer'
+    prefix=bench_cpu place='in memory' peers='the best peer' unit='10^6'
+    threads=$(sed -n '1s/.*"threads":\([0-9]*\).*/, threads: \1/p' "$rows")
 else
-    prefix=bench place='data on the device' peers="CUB's best"
+    prefix=bench place='data on the device' peers="CUB's best" unit='10^9' threads=
 fi
 out=${4:-$(dirname "$0")/../docs/${prefix}_${type//+/_}_$what.svg}
 work=$(mktemp -d "${TMPDIR:-/tmp}/plot_bench.XXXXXX")
@@ -41,16 +42,16 @@ awk -v type="$type" '
         print member("shape"), member("count"), member("path"), member("ms"), member("ratio") + 0
     }' "$rows" >"$work/times"
 
-# A block for each path, as gnuplot's `index` wants them: its name in quotes, then "COUNT GKEYS", with
-# two empty lines between.
+# A block for each path, as gnuplot's `index` wants them: its name in quotes, then "COUNT KEYS", these
+# in units a second, with two empty lines between.
 sizes_data() {
-    sort -k3,3 -k2,2g -k4,4g "$work/times" | awk '
+    sort -k3,3 -k2,2g -k4,4g "$work/times" | awk -v unit="${unit#10^}" '
         $1 == "uniform" && !(($3, $2) in seen) {
             seen[$3, $2]
             if ($3 != path)
                 printf "%s\"%s\"\n", (path == "" ? "" : "\n\n"), $3
             path = $3
-            print $2, $2 / $4 / 1e6
+            print $2, $2 / $4 * 1e3 / 10 ^ unit
         }'
 }
 
@@ -93,9 +94,9 @@ set grid
 GNUPLOT
     if [ "$what" = sizes ]; then
         cat <<GNUPLOT
-set title "$type, uniform: sort alone, $place${device:+ ($device)}" noenhanced
+set title "$type, uniform: sort alone, $place${device:+ ($device$threads)}" noenhanced
 set xlabel "items"
-set ylabel "10^9 keys a second"
+set ylabel "$unit keys a second"
 set logscale x 10
 set format x "10^{%L}"
 set yrange [0:*]

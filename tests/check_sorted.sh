@@ -134,6 +134,13 @@ for shift in -1 0 1; do
     ok_checks "many empty lines, shifted by $shift" -c -n border
 done
 
+# The line that is asked for, with nowhere to go, is an error.
+for words in -c -C; do
+    expected=$(sort $words -n pairs 2>/dev/full && echo 0 || echo $?)
+    ok_prints "$words to a full device" "$expected\n" -- \
+        bash -c '"$0" $1 -n pairs 2>/dev/full; echo $?' "$GPUSORT" $words
+done
+
 # ---- what is refused -----------------------------------------------------------------------------
 
 { cat in && echo x && echo 1; } >words

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from fuzz_lines import Lines, decimal_family, strict_line
+from fuzz_lines import Lines, decimal_family, lines_of_file, strict_line
 
 SORT = shutil.which("sort")
 SMALL_MEMORY_BYTES = 1 << 20  # what is sorted in parts of some lines each
@@ -325,6 +325,28 @@ def vary_ends(rng, case):
     in_parts = any(unit.words[0] == b"-S" for unit in case.units)  # which --argsort of lines may refuse
     if rng.random() < 0.05 and not case.action and not case.output and not in_parts:
         case.argsort = rng.choice([b"--argsort", b"--argsort=u32"])
+
+
+def vary_lines(rng, case):
+    """The lines become those of a file as there are many, or very long. After all other draws."""
+    kind = rng.random() - 0.25
+    if not 0 < kind < 0.15 or case.strict or case.header:
+        return
+    separator = next((unit.words[-1][-1:] for unit in case.units if unit.words[0].startswith(b"-t")), None)
+    for i, text in enumerate(case.inputs):
+        count = min(len(lines_of(text, case.terminator)), 3000)
+        lines = lines_of_file(rng, count, separator)
+        if lines and kind < 0.001:  # of more than 2^24 bytes
+            lines[0] = rng.choice([lines[0][:2], b"0"]) * (1 << 23) + lines[0]
+        elif lines and kind < 0.01:  # around 2^16
+            filling = rng.choice([b"0", b"7", b" ", b"a"])
+            at = (1 << 16) + rng.randrange(-2, 3)
+            lines = [(filling + line).rjust(at, filling) if rng.random() < 0.5 else line for line in lines[:20]]
+        case.inputs[i] = b"".join(line.replace(case.terminator, b"") + case.terminator for line in lines)
+        if lines and rng.random() < 0.3:
+            case.inputs[i] = case.inputs[i][:-1]
+    if case.delivery == "pipe" and len(case.inputs[0]) > PIPE_BYTES:
+        case.delivery = "input"
 
 
 # ---- its words -----------------------------------------------------------------------------------

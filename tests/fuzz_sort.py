@@ -35,8 +35,8 @@ import time
 
 sys.dont_write_bytecode = True  # nothing is left in tests/
 from fuzz_case import (SORT, cut_headers, expected_output, is_action, is_order_of_sort, known_long_options,
-                       known_paths, lines_of, make_case, stdin_of, vary_ends, vary_for_device, words_of,
-                       words_of_gpusort, words_of_sort)  # fmt: skip
+                       known_paths, lines_of, make_case, stdin_of, vary_ends, vary_for_device, vary_lines,
+                       words_of, words_of_gpusort, words_of_sort)  # fmt: skip
 from zstd_frames import compress_oddly
 
 TIME_LIMIT_S = 60
@@ -366,6 +366,7 @@ def try_round(settings, runner, number):
     if settings.paths:
         vary_for_device(rng, case, settings.paths)
     vary_ends(rng, case)
+    vary_lines(rng, case)
     found = runner.compare(case)
     if found is None:
         return None

@@ -23,8 +23,26 @@ target=$target_dir/out
 claims=0
 failures=0
 
-# GPUSORT_DEVICE: what --device says where a test leaves it open.
-gpusort() { "$GPUSORT" ${GPUSORT_DEVICE:+"--device=$GPUSORT_DEVICE"} "$@"; }
+# GPUSORT_DEVICE: what --device says where a test leaves it open. GPUSORT_SERVER: build/tests/many_runs,
+# which starts CUDA once for all runs (and empties the files that they write to); what ends it is run
+# by a process of its own, and so is what a subshell runs, which has not the server's files.
+gpusort() {
+    local status='' command=(gpusort ${GPUSORT_DEVICE:+"--device=$GPUSORT_DEVICE"} "$@")
+    if [ -n "${GPUSORT_SERVER:-}" ] && [ "$BASH_SUBSHELL" -eq 0 ]; then
+        [ -n "${server_PID:-}" ] || start_server
+        exec 7<&0 8>&1 9>&2 # the files of printf and read are others
+        printf '%s\0' "/proc/$$/fd/"{7,8,9} ${#command[@]} "${command[@]}" >&"${server[1]}"
+        read -r status <&"${server[0]}" || wait "${server_PID:-}" || true
+        exec 7<&- 8>&- 9>&-
+    fi
+    if [ -z "$status" ]; then
+        status=0
+        "$GPUSORT" "${command[@]:1}" || status=$?
+    fi
+    return "$status"
+}
+start_server() { coproc server { exec -a gpusort "$GPUSORT_SERVER" 2>/dev/null; }; }
+[ -z "${GPUSORT_SERVER:-}" ] || GPUSORT_SERVER=$(realpath "$GPUSORT_SERVER")
 
 # full_or_small FULL SMALL: the one that fits the build under test.
 full_or_small() { if [ "$test_size" = small ]; then echo "$2"; else echo "$1"; fi; }
@@ -123,7 +141,7 @@ ok_writes() {
     local name=$1 expected=$2 status=0
     shift 3
     rm -f got
-    gpusort "$@" -o got 2>"$work/log/stderr" || status=$?
+    gpusort "$@" -o got >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
     finish_comparison "$name" "$status" got "$expected" gpusort "$@"
 }
 

@@ -156,8 +156,10 @@ def number_text(type_name, value):
         return str(int(value))
     if np.isnan(value):
         return "-nan" if np.signbit(value) else "nan"
-    text = repr(float(value)) if type_name == "f64" else str(value)
-    return text[:-2] if text.endswith(".0") else text
+    # Python's form of a double, for all widths: NumPy's own depends on its version.
+    if value == 0 or np.isinf(value) or 1e-4 <= abs(float(value)) < 1e16:
+        return np.format_float_positional(value, unique=True, trim="-")
+    return np.format_float_scientific(value, unique=True, trim="-", exp_digits=2)
 
 
 def command_text(directory, type_name, count):

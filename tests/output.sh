@@ -38,6 +38,23 @@ ok_same_bytes 'an input may be the output' place/both sorted.u64
 ok_prints 'the mode of the file replaced is kept' '751\n' -- stat -c %a place/both
 ok_alone 'an input that is the output' both
 
+# setuid and setgid stay or go as where the file itself is written to, for root or another user.
+# as_sort_leaves_it NAME MODE COMMAND...: COMMAND sort, and COMMAND gpusort, replace a file of MODE.
+as_sort_leaves_it() {
+    local name=$1 mode=$2
+    shift 2
+    fresh_place
+    chmod 777 place
+    "$@" touch place/by_sort place/both
+    chmod "$mode" place/by_sort place/both
+    "$@" sort -n shuffled -o place/by_sort
+    ok "$name: $mode" "$@" "$GPUSORT" -n shuffled -o place/both
+    ok_prints "$name: $mode is as sort(1) leaves it" "$(stat -c %a place/by_sort)\n" -- stat -c %a place/both
+}
+for mode in 4755 2755 1644 7777; do
+    as_sort_leaves_it 'the mode of a file that is replaced' $mode env
+done
+
 fresh_place
 cp reversed.u64 place/real
 ln -s real place/link
@@ -77,6 +94,17 @@ ok_alone 'a name in the directory one is in' here
 ok_output 'standard output' sorted.u64 -- gpusort reversed.u64
 ok_output '-o -' sorted.u64 -- gpusort reversed.u64 -o -
 ok_output '-o /dev/stdout' sorted.u64 -- gpusort reversed.u64 -o /dev/stdout
+for path in /dev/fd/3 /proc/self/fd/3 /dev/stdout; do
+    cat reversed.u64 reversed.u64 >twice
+    ok "-o $path, a file that is longer" bash -c 'exec "$0" reversed.u64 -o "$1" 3<>twice 1>&3' "$GPUSORT" $path
+    ok_same_bytes "-o $path, a file that is longer, ends where the output does" twice sorted.u64
+done
+cp reversed.u64 both
+ok '-o /dev/fd/3, which is the input' bash -c 'exec "$0" --type=u64 --format=raw both -o /dev/fd/3 3<>both' "$GPUSORT"
+ok_same_bytes '-o /dev/fd/3, which is the input' both sorted.u64
+ok '-o /dev/fd/3 behind something' \
+    bash -c '{ printf head >&3; "$0" reversed.u64 -o /dev/fd/3; printf tail >&3; } 3>twice' "$GPUSORT"
+ok_same_bytes '-o /dev/fd/3 behind something goes on from there' twice <(printf head; cat sorted.u64; printf tail)
 ok 'standard output is appended to when it is opened so' \
     bash -c 'printf head >appended; exec "$0" reversed.u64 >>appended' "$GPUSORT"
 ok_output 'standard output opened to append' <(printf head; cat sorted.u64) -- cat appended
@@ -130,6 +158,9 @@ if as_user "$GPUSORT" --version >/dev/null 2>&1 && as_user test -r reversed.u64;
     refused 'a file that may not be written' 'open/protected: Permission denied' -- \
         as_user "$GPUSORT" reversed.u64 -o open/protected
     ok_prints 'a file that may not be written stays' 'old\n' -- cat open/protected
+    for mode in 4755 2755 1644; do
+        as_sort_leaves_it "an ordinary user's file" $mode as_user
+    done
     if [ "$(id -u)" -eq 0 ]; then
         mkdir -m 1777 sticky
         install -m 666 /dev/null sticky/anothers

@@ -109,9 +109,9 @@ add_sanitizer_test() {
 }
 
 # Each path and each type by itself, so that all processors have something to do. The shell tests
-# leave tile sizes to device_matrix: each of their runs starts CUDA.
+# leave tile sizes to device_matrix, and start CUDA once where they can.
 add_gpu_tests() {
-    local path type tool
+    local path type tool server="GPUSORT_SERVER=$build/tests/many_runs"
     for path in $(gpu_paths "$build/gpusort"); do
         add_test "device_matrix-$path" "$build/tests/device_matrix" 1700001 "$path"
         for tool in memcheck racecheck; do
@@ -138,15 +138,14 @@ add_gpu_tests() {
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_test runs_matrix "$build/tests/runs_matrix"
     for type in $("$build/gpusort" --list | awk '/^[^ ]/ { on = /^types/ } on && /^  / { print $1 }'); do
-        add_test "device-$type" "GPUSORT=$build/gpusort" TEST_TYPES="$type" TEST_TILES=no \
+        add_test "device-$type" "GPUSORT=$build/gpusort" "$server" TEST_TYPES="$type" TEST_TILES=no \
             bash tests/device.sh
-        add_test "types-$type" "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu TEST_TYPES="$type" \
-            TEST_SIZE=small bash tests/types.sh
+        add_test "types-$type" "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu \
+            TEST_TYPES="$type" TEST_SIZE=small bash tests/types.sh
     done
-    add_test text_device "GPUSORT=$build/gpusort" bash tests/text_device.sh
+    add_test text_device "GPUSORT=$build/gpusort" "$server" bash tests/text_device.sh
     add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults.sh
-    add_test sort_cases "GPUSORT=$build/gpusort" "GPUSORT_SERVER=$build/tests/many_runs" \
-        GPUSORT_DEVICE=gpu bash tests/sort_cases.sh
+    add_test sort_cases "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu bash tests/sort_cases.sh
     add_test stats "GPUSORT=$build/gpusort" bash tests/stats.sh
     add_test soak "GPUSORT=$build/gpusort" SOAK_RUNS=30 SOAK_LARGEST=3e8 SOAK_JOBS=4 bash tests/soak.sh
     add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=10000 bash tests/fuzz.sh

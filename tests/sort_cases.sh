@@ -2,29 +2,7 @@
 # The text orders, a rule at a time: what gpusort makes of a few lines is what sort(1) of this
 # machine makes of them in the C locale, and what we reckoned by hand. The literal shows that the
 # rule was understood, sort(1) that there is such a rule.
-#
-# $GPUSORT_SERVER: build/tests/many_runs, which starts CUDA once for all cases.
 . "$(dirname "$0")/lib.sh"
-
-# As gpusort of lib.sh, by the server; by a process of its own what ends the server's.
-if [ -n "${GPUSORT_SERVER:-}" ]; then
-    GPUSORT_SERVER=$(realpath "$GPUSORT_SERVER")
-    start_server() { coproc server { exec -a gpusort "$GPUSORT_SERVER" 2>/dev/null; }; }
-    start_server
-    gpusort() {
-        local status='' words=(gpusort ${GPUSORT_DEVICE:+"--device=$GPUSORT_DEVICE"} "$@")
-        exec 7<&0 8>&1 9>&2 # the files of printf and read are others
-        printf '%s\0' "/proc/$BASHPID/fd/"{7,8,9} ${#words[@]} "${words[@]}" >&"${server[1]}"
-        read -r status <&"${server[0]}" || wait "${server_PID:-}" || true
-        if [ -z "$status" ]; then
-            start_server
-            status=0
-            "$GPUSORT" "${words[@]:1}" || status=$?
-        fi
-        exec 7<&- 8>&- 9>&-
-        return "$status"
-    }
-fi
 
 # given FILE TEXT: a file with what printf %b makes of TEXT.
 given() { printf %b "$2" >"$1"; }

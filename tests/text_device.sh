@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 problem=$(gpu_problem) || true
 [ -z "$problem" ] || skip_all "$problem"
-on_gpu() { "$GPUSORT" --device=gpu "$@"; }
+on_gpu() { gpusort --device=gpu "$@"; }
 
 # sorts NAME OPTION... FILE...: as sort(1) does.
 sorts() {
@@ -81,14 +81,14 @@ printf '1\n2\n' >good
 printf '3\nthree\n4\nfour\n' >bad
 { cat many; echo x; cat many; echo y; } >bad_late
 refused 'a line that is no number, of the second file' "^gpusort: bad:2: 'three' is not a number" -- \
-    "$GPUSORT" --device=gpu good bad -o "$target"
+    gpusort --device=gpu good bad -o "$target"
 refused 'the first of two lines that are no numbers' \
     "^gpusort: bad_late:$(($(wc -l <many) + 1)): 'x' is not a number" -- \
-    "$GPUSORT" --device=gpu bad_late -o "$target"
+    gpusort --device=gpu bad_late -o "$target"
 refused 'an empty line is no number' '^gpusort: empty_lines:1: empty line, not a number' -- \
-    "$GPUSORT" --device=gpu empty_lines -o "$target"
+    gpusort --device=gpu empty_lines -o "$target"
 refused 'lines behind a header count it' "^gpusort: bad:2: 'three' is not a number" -- \
-    "$GPUSORT" --device=gpu --header=1 bad -o "$target"
+    gpusort --device=gpu --header=1 bad -o "$target"
 
 # ---- a device with little memory, and one that fails (only the stand-in can be made so) ----
 

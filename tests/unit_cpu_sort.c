@@ -76,6 +76,19 @@ static uint64_t few_keys(size_t i, size_t n, unsigned bits, uint64_t *random)
     return next_random(random) % 17 * 0x9e3779b97f4a7c15u;
 }
 
+/* More than are compared one by one, few enough to be counted in a table. */
+static uint64_t thousand_keys(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    (void)i, (void)n, (void)bits;
+    return next_random(random) % 1000 * 0x9e3779b97f4a7c15u;
+}
+
+/* The same, until the last tenth. */
+static uint64_t thousand_at_first(size_t i, size_t n, unsigned bits, uint64_t *random)
+{
+    return i < n / 10 * 9 ? thousand_keys(i, n, bits, random) : next_random(random);
+}
+
 static uint64_t organ_pipe_key(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     return sorted_key(i < n / 2 ? i : n - 1 - i, n, bits, random);
@@ -155,6 +168,8 @@ static const struct shape {
     {"all equal", equal_key},
     {"two values", two_keys},
     {"few distinct", few_keys},
+    {"a thousand values", thousand_keys},
+    {"a thousand at first", thousand_at_first},
     {"organ pipe", organ_pipe_key},
     {"zipf", zipf_key},
     {"one out of place", misplaced_key},

@@ -62,7 +62,7 @@ static struct lines_written write_items(const struct lines *lines, const struct 
 {
     const struct sink_spec spec = {"out", &codecs[0], 0, threads};
     struct error error = {0};
-    struct lines_written written;
+    struct lines_written written = {0};
     struct sink *sink;
     if (!sink_open(&spec, &sink, &error) ||
         !lines_write(lines, items, count, sink, &written, &error) || !sink_commit(sink, &error))

@@ -40,11 +40,38 @@ for magic in '\x28\xb5\x2f\xfd' '\x50\x2a\x4d\x18'; do
             --format=$format:plain number.u32
     done
 done
+printf '\x28\xb5\x2f\xfd\0\0\0\0' >number.u32
+refused 'a number that is a magic of zstd: the message says what to do' \
+    '^gpusort: number.u32: .*; if it is not compressed, say --format=FORMAT:plain$' -- \
+    gpusort --format=raw number.u32 -o "$target"
 ok_writes '--format=text:zstd' up -- --format=text:zstd misnamed
 refused '--format=auto:zstd of what is not' 'lines: this is no zstd data$' -- \
     gpusort --format=auto:zstd lines -o "$target"
 refused '--format=auto:gzip' "unknown codec 'gzip': it is plain or zstd$" -- \
     gpusort --format=auto:gzip lines -o "$target"
+
+# Damage to the first bytes makes numbers of what is compressed; text shows that it is text.
+printf '2\n1\n' >plain.txt.zst
+ok_prints 'text that is named as compressed and is not' '1\n2\n' -- gpusort plain.txt.zst
+printf 'numbers!' >numbers.f64.zst
+for words in --type=f64 --format=raw; do
+    refused "numbers that are named as compressed and are not: $words" \
+        '^gpusort: numbers.f64.zst: named as zstd data, and is none: say --format=raw:plain to read it so$' -- \
+        gpusort $words numbers.f64.zst -o "$target"
+done
+ok_prints 'numbers that are named as compressed and are not: --format=raw:plain' 'numbers!' -- \
+    gpusort --no-zstd --format=raw:plain numbers.f64.zst
+
+# A dictionary must be of some files that are alike.
+mkdir samples
+for i in {1..300}; do printf '%s\n' "$i common words of sample $i" "$((i * 7)) common words" >"samples/$i"; done
+if zstd -q --train samples/* -o dictionary --maxdict=2048 2>/dev/null; then
+    zstd -q -D dictionary lines -o of_dictionary.zst
+    refused 'data that needs a dictionary' 'needs a dictionary, which is not read here; decompress it first' -- \
+        gpusort of_dictionary.zst -o "$target"
+else
+    skip 'data that needs a dictionary' 'no dictionary of these samples'
+fi
 
 if command -v pzstd >/dev/null; then
     pzstd -q -p 4 lines -o parallel.zst
