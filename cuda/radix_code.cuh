@@ -1,13 +1,15 @@
 /* radix_code.cuh - what keys of 8 bytes, and those of items, are sorted by in few digits: a code
  * that is never less for a greater key, and that nearly all keys have alone.
  *
- *   items --radix_code_kernel, a sample--> neighbours that a prefix would not part; a path, maybe
+ *   items --radix_code_kernel, a sample--> neighbours that a prefix would not part; a path, maybe,
+ *                                         or shares
  *
  * A prefix is such a code where keys are spread, over places of whatever density. Where they crowd,
  * and most of all around one place, the path to it, a code tells how far down a key follows: where
  * it leaves the path, to which side, and its bits from there on. It is a float, as it were, that
  * has its zero at the path's end. So numbers of all lengths, and those of which half agree in their
- * first bytes, take half of their digits.
+ * first bytes, take half of their digits. Items that neither parts may have a code of shares
+ * (radix_shares.cuh).
  */
 #ifndef CUDA_RADIX_CODE_CUH
 #define CUDA_RADIX_CODE_CUH
@@ -232,7 +234,7 @@ __device__ __forceinline__ void block_find_shares(const struct radix_code_row &r
                                                   struct radix_code_shared &shared,
                                                   struct radix_digit_plan *plan)
 {
-    const unsigned left_out = (4 - radix_share_digits(count)) * RADIX_DIGIT_BITS;
+    const unsigned left_out = (RADIX_CODE_DIGITS - radix_share_digits(count)) * RADIX_DIGIT_BITS;
     for (unsigned i = threadIdx.x; i < RADIX_SHARES; i += RADIX_CODE_THREADS)
         shared.shares[i] = 0;
     __syncthreads();
@@ -261,10 +263,9 @@ __device__ __forceinline__ void block_find_shares(const struct radix_code_row &r
 }
 
 /* Finds plan->collisions, and the code, that of a prefix or of a path, or of items one of shares.
- * Where there are more keys
- * than the sample can tell of, or values that come often and make long runs, it is asked about
- * codes without their last bits. Returns how many keys of the sample have been there before. Of no
- * keys nothing is known. */
+ * Where there are more keys than the sample can tell of, or values that come often and make long
+ * runs, it is asked about codes without their last bits. Returns how many keys of the sample have
+ * been there before. Of no keys nothing is known. */
 template <typename K>
 __device__ __forceinline__ unsigned
 block_find_code(const K *__restrict__ items, size_t count, const struct key_order &encoding,

@@ -173,27 +173,25 @@ constexpr bool RADIX_CLAIMS_FIT = ((size_t)1 << 37) / RADIX_MEND_MOST / 8 <=
                                       * sizeof(unsigned);
 static_assert(RADIX_CLAIMS_FIT<uint64_t> && RADIX_CLAIMS_FIT<key_u128>, "of 2^37 keys");
 
-/* What mends needs of a sort on its way. The claims take the place of the states. */
-template <typename K, typename Word>
-static struct radix_mend_task<K> mend_task(const struct digit_run<Word> &run) {
-    struct radix_mend_task<K> task = {
-    };
-    task.items = static_cast<K *>(run.sort.items);
-    task.count = run.sort.count;
-    task.order = run.sort.order;
-    task.plan = run.plan;
-    task.claims = run.states[0];
-    task.open = run.task.open;
-    task.open_most = run.task.open_most;
-    task.totals = run.task.totals;
-    task.note = run.sort.note;
-    return task;
-}
-
-static size_t
-claims_bytes(size_t count)
+/* Those of a sort of so many keys, which take the place of the states. */
+static size_t claims_bytes(size_t count)
 {
     return launch_blocks(count, size_t{32} * RADIX_MEND_MOST) * sizeof(unsigned);
+}
+
+/* What mends needs of a sort on its way. */
+template <typename K, typename Word>
+static struct radix_mend_task<K> mend_task(const struct digit_run<Word> &run) {
+    const struct cuda_sort &sort = run.sort;
+    return {static_cast<K *>(sort.items),
+            sort.count,
+            sort.order,
+            run.plan,
+            run.states[0],
+            run.task.open,
+            run.task.open_most,
+            run.task.totals,
+            sort.note};
 }
 
 template <typename K>

@@ -56,18 +56,6 @@ __device__ __forceinline__ uint64_t thread_place_code(const struct radix_mend_ta
     return thread_code_of(tile.all[place]);
 }
 
-/* Reads what nobody reads again, past the L1 cache. */
-__device__ __forceinline__ uint64_t thread_load_once(const uint64_t *place)
-{
-#if defined __CUDACC__ && TRY_LOAD
-    uint64_t word;
-    asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(word) : "l"(place));
-    return word;
-#else
-    return *place;
-#endif
-}
-
 /* Puts a word and its key into the tile. */
 __device__ __forceinline__ void thread_put_key(const struct radix_fetch_tile &tile, unsigned index,
                                                uint64_t word, uint64_t key)
@@ -91,7 +79,7 @@ __device__ __forceinline__ void block_fetch_tile(const struct radix_fetch_task &
     }
 #pragma unroll
     for (unsigned i = 0; i < RADIX_FETCH_KEYS; i++)
-        keys[i] = thread_load_once(task.keys + static_cast<uint32_t>(words[i]));
+        keys[i] = task.keys[static_cast<uint32_t>(words[i])];
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < RADIX_FETCH_KEYS; i++)

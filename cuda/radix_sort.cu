@@ -14,9 +14,10 @@
  *
  * Few values are counted (radix_few.cuh). Where models are of little use (radix_choice.cuh), the
  * first one is not even made, the note says so, and the host starts the sort digit by digit
- * (radix_digits.cuh). If that refuses the keys, the note says so as well, and they are sorted by
- * models after all. Where there is that choice, the host starts no more than the first count before
- * it is told; the device is busy with that meanwhile.
+ * (radix_digits.cuh), or by the digits of a code of shares (radix_words.cuh). If that refuses the
+ * keys, the note says so as well, and they are sorted by models after all. Where there is that
+ * choice, the host starts no more than the first count before it is told; the device is busy with
+ * that meanwhile.
  *
  * 64-bit keys cross the memory 8 times: read to count, read and written to part, twice; read and
  * written to sort tiles. A least-digit-first radix sort by 8 bits crosses it 17 times.

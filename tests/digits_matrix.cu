@@ -8,7 +8,6 @@
  * What is expected is what std::sort makes of the items on the host. Which way radix went shows in
  * the note that it leaves.
  */
-#include "cuda/thread_scramble.cuh"
 #include "tests/digits_cases.h"
 
 /* ---- arrays ---- */
@@ -170,16 +169,6 @@ static uint64_t shape_hot_prefix(size_t i, size_t n)
     return (shape_hot_digits(i, n) & ~(uint64_t)UINT16_MAX) | rest;
 }
 
-/* Keys lie close together but for those that are sampled to learn the first model. */
-static uint64_t shape_hidden(size_t i, size_t n)
-{
-    const unsigned rarity = RADIX_SAMPLE_RARITY_BITS;
-    const size_t stride = n / (n >> rarity), number = i / stride;
-    const bool is_sampled = i % stride == thread_scramble(number + n) % stride;
-    return is_sampled ? random_bits(i) : random_bits(i) >> 20;
-}
-
-static const struct shape hidden = {"hidden", shape_hidden};
 static const struct shape hot_prefix = {"hot prefix", shape_hot_prefix};
 static const struct shape hot = {"hot digits", shape_hot_digits};
 static const struct shape low_order = {"low half in order", shape_low_order};
@@ -210,10 +199,7 @@ static bool check_choice(key_u128, size_t count, struct error *error)
 {
     const struct key_order order = key_order_identity();
     std::vector<key_u128> items = make_items<key_u128>(hot, order, count);
-    const size_t of_hidden =
-        count >= RADIX_SHARES_DOUBT_LEAST ? RADIX_NOTE_SHARES : RADIX_NOTE_DIGITS;
-    if (!check_sort(make_items<key_u128>(hidden, order, count), order, of_hidden, error) ||
-        !check_sort(items, order, RADIX_NOTE_SHARES, error) ||
+    if (!check_sort(items, order, RADIX_NOTE_SHARES, error) ||
         !check_sort(make_items<key_u128>(hot_prefix, order, count), order, RADIX_NOTE_SHARES,
                     error))
         return false;

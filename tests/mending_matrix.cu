@@ -389,8 +389,43 @@ static bool check_share_runs(struct error *error)
     return true;
 }
 
-/* Whatever shares are given, a greater key has no lesser code; those that are learned are fit for
- * what has no other code. */
+/* Each byte is the same in half of the keys. */
+static uint64_t shape_hot_bytes(size_t i, size_t)
+{
+    const uint64_t chosen = (random_bits(~i) & 0x0101010101010101u) * 0xff;
+    return (0x3a3a3a3a3a3a3a3au & chosen) | (random_bits(i) & ~chosen);
+}
+
+/* The first four bytes are one value, which a code takes for four. */
+static uint64_t shape_same_bytes(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return (bits >> 56) * 0x0101010100000000u | (bits & UINT32_MAX);
+}
+
+/* Shares of the sample do for bytes that go each by itself; else the keys stay as they are. */
+static bool check_learned_shares(struct error *error)
+{
+    const struct key_order order = key_order_identity();
+    for (const size_t count : {(size_t)9001, (size_t)40001}) {
+        const std::vector<key_u128> hot = make_items<key_u128>({"", shape_hot_bytes}, order, count);
+        std::vector<key_u128> stay = make_items<key_u128>({"", shape_same_bytes}, order, count);
+        struct device_memory memory;
+        if (!check_shares(hot, {0, order, 0, false, NULL}, error))
+            return error_set(error, "%zu items: hot bytes", count);
+        const bool passed =
+            device_open(&memory, stay, order, error) &&
+            start_digits(memory, {order, RADIX_DIGITS_OF_SHARES, 0, false}, error) &&
+            check(cudaDeviceSynchronize(), error) && holds(memory.sort, stay, error) &&
+            (memory.sort.note->count == RADIX_NOTE_DIGITS || error_set(error, "shares do"));
+        device_close(&memory);
+        if (!passed)
+            return false;
+    }
+    return true;
+}
+
+/* Whatever shares are given, a greater key has no lesser code. */
 static bool check_any_shares(struct error *error)
 {
     static const struct shape others[] = {
@@ -431,15 +466,16 @@ static void check_width(size_t largest, struct tap_output *tap)
 
 static void check_code_of_shares(size_t largest, struct tap_output *tap)
 {
-    struct error run_error = {}, any_error = {};
-    const char *const claims[] = {"runs of a code of shares", "by any shares"};
+    struct error run_error = {}, any_error = {}, own_error = {};
+    const char *const claims[] = {"runs of a code of shares", "by any shares", "by learned shares"};
     if (largest < most_tiles * RADIX_FETCH_TILE) {
-        tap_skip(tap, claims[0], sizeof(key_u128));
-        tap_skip(tap, claims[1], sizeof(key_u128));
+        for (const char *const claim : claims)
+            tap_skip(tap, claim, sizeof(key_u128));
         return;
     }
     tap_print(tap, check_share_runs(&run_error), claims[0], sizeof(key_u128), run_error);
     tap_print(tap, check_any_shares(&any_error), claims[1], sizeof(key_u128), any_error);
+    tap_print(tap, check_learned_shares(&own_error), claims[2], sizeof(key_u128), own_error);
 }
 
 int main(int argc, char **argv)
@@ -448,7 +484,7 @@ int main(int argc, char **argv)
     int status = 0;
     if (!tap_start(argc, argv, &largest, &status))
         return status;
-    printf("1..6\n");
+    printf("1..7\n");
     struct tap_output tap = {};
     check_width<uint64_t>(largest, &tap);
     check_width<key_u128>(largest, &tap);
