@@ -17,6 +17,10 @@
  * the counter that they have just written. */
 #define TURNS 4
 
+/* So many of a word are written at once, wanted or not, as how often a loop runs is mispredicted.
+ */
+#define STEP_WORDS ((size_t)16)
+
 static size_t value_count(unsigned key_bytes)
 {
     return (size_t)1 << 8 * key_bytes;
@@ -75,6 +79,21 @@ static size_t find_value(const size_t *ends, size_t values, size_t place)
     return low;
 }
 
+/* words[begin..stop) = word, and up to STEP_WORDS behind, no farther than end. */
+static void fill_words(uint16_t *words, size_t begin, size_t stop, size_t end, uint16_t word)
+{
+    if (end - stop < STEP_WORDS) {
+        for (; begin < stop; begin++)
+            words[begin] = word;
+        return;
+    }
+    do {
+        for (size_t i = 0; i < STEP_WORDS; i++)
+            words[begin + i] = word;
+        begin += STEP_WORDS;
+    } while (begin < stop);
+}
+
 static void write_values(void *keys, size_t begin, size_t end, const size_t *ends,
                          unsigned key_bytes, struct key_order order)
 {
@@ -84,13 +103,11 @@ static void write_values(void *keys, size_t begin, size_t end, const size_t *end
     for (size_t place = begin; place < end; ordered++) {
         const size_t stop = ends[ordered] < end ? ends[ordered] : end;
         const uint64_t value = key_order_decode(order, 8 * key_bytes, ordered);
-        if (key_bytes == 1) {
+        if (key_bytes == 1)
             memset((uint8_t *)keys + place, (int)value, stop - place);
-            place = stop;
-        } else {
-            for (; place < stop; place++)
-                ((uint16_t *)keys)[place] = (uint16_t)value;
-        }
+        else
+            fill_words(keys, place, stop, end, (uint16_t)value);
+        place = stop;
     }
 }
 

@@ -334,6 +334,47 @@ void vector_sort_in_place(unsigned width, void *keys, size_t count, void *room,
         sort_items<lanes_u64>(keys, room, count, room_count, keys, order);
 }
 
+/* ---- Keys of two bytes ---- */
+
+/* They are the upper half of a key of four, as which they have the same order: the lower half goes
+ * by the sign alone. Where bytes are swapped, what becomes the upper half is stored as the lower
+ * one. */
+static struct key_order order_of_wide(struct key_order order)
+{
+    order.bias <<= 16;
+    order.complement = order.complement ? key_bits_mask(32) : 0;
+    return order;
+}
+
+VECTOR_CODE static void widen(const uint16_t *words, size_t count, unsigned shift, uint32_t *to)
+{
+    for (size_t i = 0; i < count; i += 16) {
+        const __mmask16 present = network_present(count, i);
+        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(present, words + i));
+        _mm512_mask_storeu_epi32(to + i, present, _mm512_slli_epi32(wide, shift));
+    }
+}
+
+VECTOR_CODE static void narrow(const uint32_t *wide, size_t count, unsigned shift, uint16_t *to)
+{
+    for (size_t i = 0; i < count; i += 16) {
+        const __mmask16 present = network_present(count, i);
+        const __m512i key = _mm512_maskz_loadu_epi32(present, wide + i);
+        _mm256_mask_storeu_epi16(to + i, present,
+                                 _mm512_cvtepi32_epi16(_mm512_srli_epi32(key, shift)));
+    }
+}
+
+void vector_sort_words(void *keys, size_t count, void *room, struct key_order order)
+{
+    uint16_t *const words = static_cast<uint16_t *>(keys);
+    uint32_t *const wide = static_cast<uint32_t *>(room);
+    const unsigned shift = order.swap_bytes ? 0 : 16;
+    widen(words, count, shift, wide);
+    vector_sort_in_place(4, wide, count, wide + count, order_of_wide(order), order_of_wide(order));
+    narrow(wide, count, shift, words);
+}
+
 /* ---- For several threads ---- */
 
 /* Eight items at a time or sixteen; those of 16 bytes are ordered bits already. */

@@ -30,6 +30,14 @@ void vector_sort(unsigned width, void *items, void *room, size_t count, void *to
 void vector_sort_in_place(unsigned width, void *keys, size_t count, void *room,
                           struct key_order stored, struct key_order order);
 
+/* The same of keys of 2 bytes, each of which is made one of 4. room: of vector_words_room bytes. */
+void vector_sort_words(void *keys, size_t count, void *room, struct key_order order);
+
+static inline size_t vector_words_room(size_t count)
+{
+    return (count + (count < VECTOR_ROOM_COUNT ? count : VECTOR_ROOM_COUNT)) * 4;
+}
+
 /* items[0..count), stored in `order`, to ordered bits. */
 void vector_encode_items(unsigned width, void *items, size_t count, struct key_order order);
 

@@ -148,7 +148,8 @@ block_list_runs(const struct radix_mend_task<K> &task, const struct radix_mend_w
     if (threadIdx.x == 0)
         list.count = 0;
     __syncthreads();
-    for (unsigned row = threadIdx.x; row < RADIX_MEND_ROWS<K> * RADIX_MEND_THREADS / 32;
+    for (unsigned row = threadIdx.x;
+         row < RADIX_MEND_ROWS<K> * RADIX_MEND_THREADS / THREADS_PER_WARP;
          row += RADIX_MEND_THREADS)
         for (unsigned falls = tile.falls[row]; falls != 0; falls &= falls - 1) {
             const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(falls))) - 1;

@@ -116,13 +116,6 @@ static bool set_place(struct error *error, const char *name, uint64_t offset,
                      offset <= HEADER_BYTES_MAX ? HOW_TO_READ_AS_IT_IS : "");
 }
 
-static bool fail_truncated(const struct frame_stream *stream, struct error *error)
-{
-    struct error cause = {0};
-    error_set(&cause, "truncated %s data", stream->codec->name);
-    return set_place(error, stream->name, stream->offset, &cause);
-}
-
 /* One call of the decoder on what is buffered. */
 static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out,
                             struct error *error)
@@ -149,7 +142,8 @@ bool frame_stream_decode(struct frame_stream *stream, void *data, size_t bytes, 
         if (!decode_buffered(stream, &out, error))
             return false;
         if (is_last && stream->frame_open && out.bytes == bytes)
-            return fail_truncated(stream, error);
+            return error_set(error, "%s: compressed byte %" PRIu64 ": truncated %s data",
+                             stream->name, stream->offset, stream->codec->name);
     }
     *got = bytes - out.bytes;
     return true;

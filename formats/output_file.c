@@ -73,7 +73,7 @@ static bool open_temporary(const char *path, const char *name, const struct stat
                          name, obstacle);
     const mode_t mode = replaced ? S_IRUSR | S_IWUSR : 0666;
     if (!temporary_create(output->target, mode, &output->file)) {
-        const bool names_cause = errno == ENOENT || errno == ENOTDIR;
+        const bool names_cause = !replaced && (errno == ENOENT || errno == ENOTDIR);
         return error_set_errno(error, names_cause ? "%s" : "%s: cannot create a file beside it",
                                name);
     }

@@ -39,9 +39,12 @@ else
     echo '== no nvcc: the code for the GPU is built for its stand-in on the CPU alone'
 fi
 
-check plain CFLAGS='-O2 -g -Werror' CXXFLAGS='-O2 -g -Werror' "${cuda_flags[@]}"
+# -g1, the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program
+# that is linked -no-pie starts in 7 ms instead of 10.
+check plain CFLAGS='-O2 -g1 -Werror' CXXFLAGS='-O2 -g1 -Werror' "${cuda_flags[@]}"
 export TEST_SIZE=small
-check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g -Werror' CXXFLAGS='-O1 -g -Werror'
+check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g1 -Werror' \
+    CXXFLAGS='-O1 -g1 -Werror' LDFLAGS=-no-pie
 
 echo "checked in $((SECONDS / 60)) min $((SECONDS % 60)) s"
 echo "$passed passed, $failed failed, $skipped skipped"

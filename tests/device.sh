@@ -6,6 +6,8 @@ need_numpy
 problem=$(gpu_problem) || true
 [ -z "$problem" ] || skip_all "$problem"
 keys() { "$numpy" "$tests_dir/make_data.py" keys . "$@"; }
+# Leaks are looked for where other tests run the paths: argsort.sh runs all of them.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 # sorts PATH TYPE COUNT DIRECTION OPTION...
 sorts() {
@@ -38,15 +40,15 @@ for type in $(list_types); do
     done
 done
 
-# One type of each width at the sizes that tiles and powers of two make interesting. The smaller ones
-# have all tiles in device_matrix.cu, which starts no process for each.
+# One type of each width at the sizes that tiles and powers of two make interesting. Tiles have one of
+# them, and all in device_matrix.cu, which starts no process for each.
 large=$(full_or_small 100003 20011)
 sizes=(0 1 2 255 256 257 511 513 1023 1025 2047 2048 2049 4095 4096 4097 8193 "$large")
 for type in $(those_of u8 i16 f32 f64); do
     keys "$type" "${sizes[@]}"
     for path in "${paths[@]}"; do
         for count in "${sizes[@]}"; do
-            if [[ $path == *:* ]] && [ "$count" -lt 8193 ]; then continue; fi
+            if [[ $path == *:* ]] && [ "$count" != 8193 ]; then continue; fi
             if [ "$count" != "$large" ] || ! is_slow "$path"; then
                 sorts "$path" "$type" "$count" up
             fi

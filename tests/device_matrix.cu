@@ -173,7 +173,7 @@ static std::vector<size_t> matrix_counts(const struct selection &selection)
     const size_t largest = selection.largest;
     std::vector<size_t> counts = {0,   1,   2,   3,    31,   32,   33,   255,  256,  257,
                                   511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 100003};
-    for (size_t power = 4096; power <= (size_t)1 << 24; power *= power < 65536 ? 2 : 16)
+    for (size_t power = 4096; power <= (size_t)1 << 24; power *= power < 65536 ? 4 : 16)
         counts.insert(counts.end(), {power - 1, power + 1});
     if (selection.is_quick)
         counts = {1, 257, 4099, 70001};

@@ -71,21 +71,28 @@ def make_keys(type_name, count, seed):
 def sort_keys(type_name, keys, descending=False, nan=None):
     """The documented order:
     -inf < ... < -0 < +0 < ... < +inf < +NaNs by payload < -NaNs by payload, downwards."""
+    return next(ordered for *order, ordered in orders_of_keys(type_name, keys) if order == [descending, nan])
+
+
+def orders_of_keys(type_name, keys):
+    """(descending, nan, the keys in that order) for each direction and rule for NaNs."""
     if type_name not in EXPONENT_BITS:
         ordered = np.sort(keys.view(numpy_dtype(type_name))).view(keys.dtype)
-        return ordered[::-1] if descending else ordered
+        yield False, None, ordered
+        yield True, None, ordered[::-1]
+        return
     bits = width(type_name)
     magnitude = (keys & keys.dtype.type((1 << (bits - 1)) - 1)).astype(np.int64)
     negative = (keys >> keys.dtype.type(bits - 1)) == 1
     by_sign = np.where(negative, ~magnitude, magnitude)
     is_nan = magnitude > infinity(type_name)
-    order = np.lexsort((by_sign, negative & is_nan, is_nan))
-    if descending:
-        order = order[::-1]
-    if nan:
+    upwards = np.lexsort((by_sign, negative & is_nan, is_nan))
+    for descending in (False, True):
+        order = upwards[::-1] if descending else upwards
         numbers, nans = order[~is_nan[order]], order[is_nan[order]]
-        order = np.concatenate((nans, numbers) if nan == "first" else (numbers, nans))
-    return keys[order]
+        yield descending, None, keys[order]
+        yield descending, "first", keys[np.concatenate((nans, numbers))]
+        yield descending, "last", keys[np.concatenate((numbers, nans))]
 
 
 def write_keys(path, type_name, endian, keys):
@@ -100,13 +107,13 @@ def write_keys(path, type_name, endian, keys):
 def command_keys(directory, type_name, *counts):
     for count in map(int, counts):
         keys = make_keys(type_name, count, seed=count + len(type_name))
+        orders = list(orders_of_keys(type_name, keys))
         for endian in ("little", "big")[: 1 if width(type_name) == 8 else 2]:
             base = os.path.join(directory, "%s.%d.%s" % (type_name, count, endian))
             write_keys(base + ".in", type_name, endian, keys)
-            for descending in (False, True):
-                for nan in (None, "first", "last")[: 3 if type_name in EXPONENT_BITS else 1]:
-                    name = "%s.%s%s" % (base, "down" if descending else "up", "." + nan if nan else "")
-                    write_keys(name, type_name, endian, sort_keys(type_name, keys, descending, nan))
+            for descending, nan, ordered in orders:
+                name = "%s.%s%s" % (base, "down" if descending else "up", "." + nan if nan else "")
+                write_keys(name, type_name, endian, ordered)
 
 
 def comparable(type_name, keys):
@@ -147,7 +154,8 @@ def command_argsort(directory, type_name, *counts):
                 order.astype(">u8").tofile(name + ".big.u64")
                 np.save(name + ".npy", order.astype("<u8"))
                 np.save(name + ".u32.npy", order.astype("<u4"))
-                np.savetxt(name + ".text", order, fmt="%d")
+                with open(name + ".text", "w") as text:
+                    text.write("".join("%d\n" % index for index in order.tolist()))
 
 
 def number_text(type_name, value):

@@ -136,6 +136,8 @@ refused 'a closed standard output' 'standard output: ' -- \
     bash -c 'exec "$0" reversed.u64 >&-' "$GPUSORT"
 refused 'a missing directory' 'missing/out: No such file or directory' -- \
     gpusort reversed.u64 -o missing/out
+refused 'a file where none can be made' '/proc/version: (cannot create a file beside it|Permission denied)' -- \
+    gpusort reversed.u64 -o /proc/version
 refused 'a directory' 'place: Is a directory' -- gpusort reversed.u64 -o place
 refused 'a file as a directory' 'Not a directory' -- gpusort reversed.u64 -o shuffled/out
 refused 'an output without a name' "^gpusort: '': No such file" -- gpusort reversed.u64 -o ''

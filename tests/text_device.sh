@@ -121,13 +121,17 @@ done
 # auto takes the GPU for large texts, and the CPU when that fails.
 seq 8000000 | tac >large
 seq 8000000 >expected
+on_cpu_after_all='^gpusort: device     cpu after all, by radix \(device 0: '
 for call in cudaMalloc:1 cudaMallocHost:1; do
     ok_output "auto: the CPU does it after $call failed" expected -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -n large
-    ok_output "auto: the CPU does all parts after $call failed" expected -- \
-        env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -S 200M -n large
-    ok_says "auto: -v says so after $call failed" '^gpusort: device     cpu after all, by radix \(device 0: ' -- \
+    ok_says "auto: -v says so after $call failed" "$on_cpu_after_all" -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -v -n large -o got
 done
+# Where there are parts, the first call to fail is that of an engine for all of it.
+ok_output 'auto: the CPU does all parts after cudaMalloc:2 failed' expected -- \
+    env SIMT_FAIL=cudaMalloc:2 "$GPUSORT" --parallel=1 -S 200M -n large
+ok_says 'auto: -v says so of parts' "$on_cpu_after_all" -- \
+    env SIMT_FAIL=cudaMalloc:2 "$GPUSORT" --parallel=1 -S 200M -v -n large -o got
 
 done_testing

@@ -530,6 +530,18 @@ static void counts_around_the_first_partition(void **state)
             }
 }
 
+/* The most keys of two bytes that are sorted, and one more, which are counted. */
+static void words_around_those_that_are_counted(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < ORDER_COUNT; o++)
+        for (size_t s = 0; s < SHAPE_COUNT && orders[o].bytes == 2; s++) {
+            struct test_case c = make_case(&orders[o], &shapes[s], ((size_t)128 << 10) + s % 2);
+            check_sort_by(&c, s % 4 < 2, thread_counts[s % THREAD_COUNTS]);
+            free_case(&c);
+        }
+}
+
 /* Widths of 4 and 8 bytes have four orders each, so that each of them meets all shapes. */
 static void large_counts(void **state)
 {
@@ -753,6 +765,7 @@ int main(void)
         cmocka_unit_test(another_number_of_items_than_promised),
         cmocka_unit_test(small_counts),
         cmocka_unit_test(counts_around_the_first_partition),
+        cmocka_unit_test(words_around_those_that_are_counted),
         cmocka_unit_test(large_counts),
         cmocka_unit_test(streams),
         cmocka_unit_test(streams_of_the_engine),

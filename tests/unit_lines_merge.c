@@ -161,7 +161,7 @@ static void merge_all_cases(enum arrangement arrangement)
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
             char name[] = "0";
             for (size_t file = 0; file < counts[k]; file++, name[0]++) {
-                make_file(name, random_next(&seed) % 4 ? random_next(&seed) % 150 : 0, &seed);
+                make_file(name, random_next(&seed) % 4 ? random_next(&seed) % 80 : 0, &seed);
                 arrange_file(merge_cases[i].options, name, arrangement);
             }
             if (arrangement == IN_A_ROW)

@@ -60,14 +60,22 @@ static void test_replaced_file_keeps_its_mode(void **state)
     }
 }
 
-static void test_setuid_is_not_passed_on(void **state)
+static void test_setuid_is_as_a_write_leaves_it(void **state)
 {
     (void)state;
-    put_file("out", "old", 3);
-    assert_int_equal(chmod("out", 06755), 0);
+    static const char *const names[] = {"written", "out"};
+    for (size_t i = 0; i < 2; i++) {
+        put_file(names[i], "old", 3);
+        assert_int_equal(chmod(names[i], 06755), 0);
+    }
+    FILE *const written = fopen("written", "r+b");
+    assert_non_null(written);
+    assert_int_equal(fwrite("new", 1, 3, written), 3);
+    assert_int_equal(fclose(written), 0);
     write_sink("out", "new");
-    assert_int_equal(mode_of("out"), 0755);
+    assert_int_equal(mode_of("out"), mode_of("written"));
     unlink("out");
+    unlink("written");
 }
 
 static void test_target_is_old_until_commit(void **state)
@@ -371,7 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new_file_has_the_umask),
         cmocka_unit_test(test_replaced_file_keeps_its_mode),
-        cmocka_unit_test(test_setuid_is_not_passed_on),
+        cmocka_unit_test(test_setuid_is_as_a_write_leaves_it),
         cmocka_unit_test(test_target_is_old_until_commit),
         cmocka_unit_test(test_symbolic_links_are_followed),
         cmocka_unit_test(test_targets_that_are_refused),

@@ -40,7 +40,7 @@ for magic in '\x28\xb5\x2f\xfd' '\x50\x2a\x4d\x18'; do
             --format=$format:plain number.u32
     done
 done
-printf '\x28\xb5\x2f\xfd\0\0\0\0' >number.u32
+printf '\x28\xb5\x2f\xfd\1\2\3\4' >number.u32
 refused 'a number that is a magic of zstd: the message says what to do' \
     '^gpusort: number.u32: .*; if it is not compressed, say --format=FORMAT:plain$' -- \
     gpusort --format=raw number.u32 -o "$target"

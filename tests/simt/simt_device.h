@@ -123,24 +123,21 @@ struct simt_site {
 enum simt_barrier { SIMT_BARRIER_COUNT, SIMT_BARRIER_AND, SIMT_BARRIER_OR };
 
 /* What lanes of a warp meet for. */
-enum simt_warp_kind {
-    SIMT_WARP_SYNC,
-    SIMT_WARP_SHUFFLE,
-    SIMT_WARP_BALLOT,
-    SIMT_WARP_MATCH,
-    SIMT_WARP_NONE
-};
+enum simt_warp_kind { SIMT_WARP_SYNC, SIMT_WARP_SHUFFLE, SIMT_WARP_BALLOT, SIMT_WARP_MATCH };
 
-enum { SIMT_VALUE_BYTES = 16 };
+/* What a lane brings to a warp primitive: numbers of up to 16 bytes. Whole words, so that it goes
+ * through registers: a load that spans stores which are smaller waits for them. */
+struct simt_value {
+    uint64_t words[2];
+};
 
 /* Waits for all threads of the block; the predicates combined. */
 int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site);
 
-/* Waits for all living lanes of mask. `value` has SIMT_VALUE_BYTES bytes; a shuffle replaces it by
- * that of source_lane, a match compares it. The result is the mask that a ballot or a match
- * gives, 0 for the rest. */
-unsigned simt_warp_meet(simt_warp_kind kind, unsigned mask, unsigned char *value,
-                        unsigned source_lane, simt_site site);
+/* Waits for all living lanes of mask. What comes back is, for a shuffle, the value of source_lane;
+ * for a ballot or a match, the mask, as the first word. */
+simt_value simt_warp_meet(simt_warp_kind kind, unsigned mask, simt_value value,
+                          unsigned source_lane, simt_site site);
 
 /* Ends the process with the message, the kernel, the block and the thread. */
 [[noreturn]] void simt_fail(const char *message, simt_site site);
@@ -180,8 +177,7 @@ inline int __syncthreads_or(int predicate, SIMT_SITE_PARAMETER)
 
 inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_SITE_PARAMETER)
 {
-    unsigned char nothing[SIMT_VALUE_BYTES] = {};
-    simt_warp_meet(SIMT_WARP_SYNC, mask, nothing, 0, site);
+    simt_warp_meet(SIMT_WARP_SYNC, mask, {}, 0, site);
 }
 
 inline void __threadfence_block()
@@ -219,14 +215,21 @@ inline void cudaTriggerProgrammaticLaunchCompletion()
 /* ---- shuffles and votes ---- */
 
 template <class T>
-inline T simt_shuffle(unsigned mask, T value, unsigned source_lane, simt_site site)
+inline simt_value simt_value_of(T from)
 {
     static_assert(std::is_trivially_copyable<T>::value, "a shuffle copies bytes");
-    static_assert(sizeof(T) <= SIMT_VALUE_BYTES, "a shuffle moves up to 16 bytes");
-    unsigned char bytes[SIMT_VALUE_BYTES] = {};
-    memcpy(bytes, static_cast<const void *>(&value), sizeof(T));
-    simt_warp_meet(SIMT_WARP_SHUFFLE, mask, bytes, source_lane, site);
-    memcpy(static_cast<void *>(&value), bytes, sizeof(T));
+    static_assert(sizeof(T) <= sizeof(simt_value), "a shuffle moves up to 16 bytes");
+    simt_value value = {};
+    memcpy(&value, static_cast<const void *>(&from), sizeof(T));
+    return value;
+}
+
+template <class T>
+inline T simt_shuffle(unsigned mask, T value, unsigned source_lane, simt_site site)
+{
+    const simt_value got =
+        simt_warp_meet(SIMT_WARP_SHUFFLE, mask, simt_value_of(value), source_lane, site);
+    memcpy(static_cast<void *>(&value), &got, sizeof(T));
     return value;
 }
 
@@ -274,8 +277,8 @@ inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warp
 
 inline unsigned __ballot_sync(unsigned mask, int predicate, SIMT_SITE_PARAMETER)
 {
-    unsigned char value[SIMT_VALUE_BYTES] = {(unsigned char)(predicate != 0)};
-    return simt_warp_meet(SIMT_WARP_BALLOT, mask, value, 0, site);
+    const simt_value vote = {{predicate != 0, 0}};
+    return (unsigned)simt_warp_meet(SIMT_WARP_BALLOT, mask, vote, 0, site).words[0];
 }
 
 inline int __any_sync(unsigned mask, int predicate, SIMT_SITE_PARAMETER)
@@ -293,9 +296,7 @@ inline unsigned __match_any_sync(unsigned mask, T key, SIMT_SITE_PARAMETER)
 {
     static_assert(std::is_arithmetic<T>::value && (sizeof(T) == 4 || sizeof(T) == 8),
                   "a match compares numbers of 4 or 8 bytes");
-    unsigned char value[SIMT_VALUE_BYTES] = {};
-    memcpy(value, &key, sizeof(T));
-    return simt_warp_meet(SIMT_WARP_MATCH, mask, value, 0, site);
+    return (unsigned)simt_warp_meet(SIMT_WARP_MATCH, mask, simt_value_of(key), 0, site).words[0];
 }
 
 template <class T>

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SIMT_ADDRESS_SANITIZER)
 #    include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__x86_64__) && !defined(SIMT_UCONTEXT)
@@ -69,7 +69,7 @@ size_t fibers_made = 0;
 /* The first thing after every switch, on the new stack. */
 void arrived(struct fiber *self)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SIMT_ADDRESS_SANITIZER)
     const void *bottom;
     size_t size;
     __sanitizer_finish_switch_fiber(self->fake_stack, &bottom, &size);
@@ -124,7 +124,7 @@ namespace
 
 void swap_stacks(struct fiber *from, struct fiber *to)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SIMT_ADDRESS_SANITIZER)
     __sanitizer_start_switch_fiber(&from->fake_stack, to->stack_bottom, to->stack_size);
 #endif
     previous = from;

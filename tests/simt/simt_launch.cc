@@ -32,7 +32,7 @@
 #include <tuple>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SIMT_ADDRESS_SANITIZER)
 #    include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -109,8 +109,7 @@ struct thread {
     /* At a warp primitive: */
     simt_warp_kind warp_kind;
     unsigned mask, source_lane;
-    unsigned result;
-    alignas(16) unsigned char value[SIMT_VALUE_BYTES];
+    simt_value value; /* what it brings, and then what it gets */
 };
 
 struct warp {
@@ -163,7 +162,7 @@ int barrier_result;
 void *dynamic_shared = nullptr;
 bool failure_told = false;
 unsigned thread_list[max_threads]; /* room for barrier_release and run_block to order them */
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(SIMT_ADDRESS_SANITIZER)
 unsigned char signal_stack[64 * 1024];
 #endif
 
@@ -211,7 +210,7 @@ void catch_death()
 {
     static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     size_t caught = sizeof(signals) / sizeof(signals[0]);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SIMT_ADDRESS_SANITIZER)
     __sanitizer_set_death_callback(tell_death);
     caught = 1;
 #else
@@ -312,37 +311,56 @@ void make_ready(unsigned *list, unsigned count, bool keep_place)
 
 /* ---- warps ---- */
 
+void warp_shuffle(struct thread *lane, unsigned group)
+{
+    simt_value values[lanes], absent;
+    memset(&absent, poison, sizeof(absent));
+    for (unsigned rest = group; rest != 0; rest &= rest - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(rest);
+        values[i] = lane[i].value;
+    }
+    for (unsigned rest = group; rest != 0; rest &= rest - 1) {
+        struct thread &taker = lane[__builtin_ctz(rest)];
+        taker.value = group >> taker.source_lane & 1 ? values[taker.source_lane] : absent;
+    }
+}
+
+void warp_ballot(struct thread *lane, unsigned group)
+{
+    unsigned voted = 0;
+    for (unsigned rest = group; rest != 0; rest &= rest - 1)
+        voted |= (unsigned)lane[__builtin_ctz(rest)].value.words[0] << __builtin_ctz(rest);
+    for (unsigned rest = group; rest != 0; rest &= rest - 1)
+        lane[__builtin_ctz(rest)].value.words[0] = voted;
+}
+
+void warp_match(struct thread *lane, unsigned group)
+{
+    unsigned same;
+    for (unsigned open = group; open != 0; open &= ~same) {
+        const uint64_t value = lane[__builtin_ctz(open)].value.words[0];
+        same = 0;
+        for (unsigned rest = open; rest != 0; rest &= rest - 1)
+            if (lane[__builtin_ctz(rest)].value.words[0] == value)
+                same |= rest & -rest;
+        for (unsigned rest = same; rest != 0; rest &= rest - 1)
+            lane[__builtin_ctz(rest)].value.words[0] = same;
+    }
+}
+
 /* What the lanes of `group` came for, worked out for all of them at once: from here on each runs at
  * its own pace. */
 void warp_answer(struct thread *lane, unsigned group)
 {
-    if (lane[__builtin_ctz(group)].warp_kind == SIMT_WARP_SHUFFLE) {
-        unsigned char values[lanes][SIMT_VALUE_BYTES];
-        for (unsigned rest = group; rest != 0; rest &= rest - 1) {
-            const unsigned i = (unsigned)__builtin_ctz(rest);
-            memcpy(values[i], lane[i].value, SIMT_VALUE_BYTES);
-        }
-        for (unsigned rest = group; rest != 0; rest &= rest - 1) {
-            struct thread &taker = lane[__builtin_ctz(rest)];
-            if (group >> taker.source_lane & 1)
-                memcpy(taker.value, values[taker.source_lane], SIMT_VALUE_BYTES);
-            else
-                memset(taker.value, poison, SIMT_VALUE_BYTES);
-        }
+    switch (lane[__builtin_ctz(group)].warp_kind) {
+    case SIMT_WARP_SHUFFLE:
+        return warp_shuffle(lane, group);
+    case SIMT_WARP_BALLOT:
+        return warp_ballot(lane, group);
+    case SIMT_WARP_MATCH:
+        return warp_match(lane, group);
+    case SIMT_WARP_SYNC:
         return;
-    }
-    unsigned voted = 0;
-    for (unsigned rest = group; rest != 0; rest &= rest - 1)
-        voted |= (unsigned)lane[__builtin_ctz(rest)].value[0] << __builtin_ctz(rest);
-    for (unsigned rest = group; rest != 0; rest &= rest - 1) {
-        struct thread &asker = lane[__builtin_ctz(rest)];
-        asker.result = asker.warp_kind == SIMT_WARP_BALLOT ? voted : 0;
-        if (asker.warp_kind != SIMT_WARP_MATCH)
-            continue;
-        for (unsigned other = group; other != 0; other &= other - 1) {
-            const unsigned i = (unsigned)__builtin_ctz(other);
-            asker.result |= (unsigned)!memcmp(asker.value, lane[i].value, SIMT_VALUE_BYTES) << i;
-        }
     }
 }
 
@@ -438,38 +456,56 @@ void run_block()
 
 /* ---- shared memory ---- */
 
-/* Poisons before each block what the block before it wrote. Which variables a kernel writes is
- * looked up after blocks 0, 1, 3, 7, ...: to look at all the program's after each would cost more
- * than most blocks. */
+/* Keeps shared memory poisoned: before each block, what the block before it wrote is. Which
+ * variables a kernel writes is looked up after its blocks 0, 1, 3, 7, ..., counted over all its
+ * launches: to look at all the program's after each would cost more than most blocks. */
 class shared_poisoner
 {
   public:
+    shared_poisoner()
+    {
+        for (const simt_variable &variable : variables_)
+            memset(variable.data, poison, variable.bytes);
+    }
     void before_block(size_t dynamic_bytes)
     {
-        for (size_t i = 0; i < variables_.size(); i++)
-            if (dirty_[i])
-                memset(variables_[i].data, poison, variables_[i].bytes);
+        if (last_ != nullptr)
+            for (const simt_variable *variable : last_->written)
+                memset(variable->data, poison, variable->bytes);
         if (dynamic_bytes > 0)
             memset(dynamic_shared, poison, dynamic_bytes);
     }
-    void after_block(size_t blocks_done)
+    void after_block(const void *function)
     {
-        if ((blocks_done & (blocks_done - 1)) != 0)
-            return;
-        for (size_t i = 0; i < variables_.size(); i++)
-            dirty_[i] = dirty_[i] && blocks_done > 1 ? 1 : is_written(variables_[i]);
+        last_ = &kernels_[function];
+        last_->blocks_done++;
+        if ((last_->blocks_done & (last_->blocks_done - 1)) == 0)
+            find_written(&last_->written);
     }
 
   private:
+    struct kernel_blocks {
+        size_t blocks_done = 0;
+        std::vector<const simt_variable *> written;
+    };
+
     static bool is_written(const simt_variable &variable)
     {
         return variable.bytes > 0 &&
                (variable.data[0] != poison ||
                 memcmp(variable.data, variable.data + 1, variable.bytes - 1) != 0);
     }
+    void find_written(std::vector<const simt_variable *> *written) const
+    {
+        for (const simt_variable &variable : variables_)
+            if (is_written(variable) &&
+                std::find(written->begin(), written->end(), &variable) == written->end())
+                written->push_back(&variable);
+    }
 
     const std::vector<simt_variable> &variables_ = simt_shared_variables();
-    std::vector<unsigned char> dirty_ = std::vector<unsigned char>(variables_.size(), 1);
+    std::map<const void *, kernel_blocks> kernels_;
+    struct kernel_blocks *last_ = nullptr; /* the kernel of the block before */
 };
 
 /* ---- the grid ---- */
@@ -505,14 +541,14 @@ void run_grid()
 {
     const uint64_t blocks = (uint64_t)gridDim.x * gridDim.y * gridDim.z;
     const class block_order block_order(blocks);
-    class shared_poisoner shared_poisoner;
+    static class shared_poisoner shared_poisoner;
     for (uint64_t i = 0; i < blocks; i++) {
         const uint64_t block = block_order.at(i);
         blockIdx = {(unsigned)(block % gridDim.x), (unsigned)(block / gridDim.x % gridDim.y),
                     (unsigned)(block / gridDim.x / gridDim.y)};
         shared_poisoner.before_block(kernel->dynamic_shared_bytes);
         run_block();
-        shared_poisoner.after_block(i + 1);
+        shared_poisoner.after_block(kernel->function);
     }
 }
 
@@ -569,8 +605,8 @@ int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site)
     return kind == SIMT_BARRIER_OR ? barrier_result > 0 : barrier_result;
 }
 
-unsigned simt_warp_meet(simt_warp_kind kind, unsigned mask, unsigned char *value,
-                        unsigned source_lane, simt_site site)
+simt_value simt_warp_meet(simt_warp_kind kind, unsigned mask, simt_value value,
+                          unsigned source_lane, simt_site site)
 {
     struct thread &thread = threads[running];
     const unsigned bit = 1u << running % lanes;
@@ -581,12 +617,11 @@ unsigned simt_warp_meet(simt_warp_kind kind, unsigned mask, unsigned char *value
     thread.warp_kind = kind;
     thread.mask = mask;
     thread.source_lane = source_lane;
-    memcpy(thread.value, value, SIMT_VALUE_BYTES);
+    thread.value = value;
     warps[running / lanes].waiting |= bit;
     warp_release(running / lanes, mask);
     run_others();
-    memcpy(value, thread.value, SIMT_VALUE_BYTES);
-    return kind == SIMT_WARP_SHUFFLE ? 0 : thread.result;
+    return thread.value;
 }
 
 void simt_fail(const char *message, simt_site site)

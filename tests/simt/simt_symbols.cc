@@ -13,7 +13,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <mutex>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,17 +23,6 @@
 
 namespace
 {
-
-struct function {
-    uintptr_t address;
-    std::string name;
-};
-
-struct symbols {
-    std::vector<function> functions;
-    std::vector<simt_variable> shared;
-    symbols();
-};
 
 int take_base(struct dl_phdr_info *info, size_t, void *base)
 {
@@ -54,7 +42,8 @@ bool is_shared_variable(const char *name)
     return false;
 }
 
-/* A file of 64-bit ELF, the sections of which were checked to lie inside it. */
+/* A file of 64-bit ELF, the sections of which were checked to lie inside it. Names point into it.
+ */
 class elf_file
 {
   public:
@@ -67,7 +56,15 @@ class elf_file
     elf_file(const elf_file &) = delete;
     elf_file &operator=(const elf_file &) = delete;
 
-    void read_symbols(uintptr_t base, struct symbols *symbols) const;
+    /* use(symbol, name) for each symbol of the type (STT_FUNC, STT_OBJECT). */
+    template <class Use>
+    void for_each_symbol(unsigned type, Use use) const;
+    bool in_bss(const Elf64_Sym &symbol) const
+    {
+        const Elf64_Shdr *where = section(symbol.st_shndx);
+        return where != nullptr && where->sh_type == SHT_NOBITS &&
+               strcmp(text(section(name_section_), where->sh_name), ".bss") == 0;
+    }
 
   private:
     template <class T>
@@ -88,12 +85,6 @@ class elf_file
         const bool ends = table != nullptr && offset < strings->sh_size &&
                           memchr(table + offset, 0, strings->sh_size - offset) != nullptr;
         return ends ? table + offset : "";
-    }
-    bool in_bss(const Elf64_Sym &symbol) const
-    {
-        const Elf64_Shdr *where = section(symbol.st_shndx);
-        return where != nullptr && where->sh_type == SHT_NOBITS &&
-               strcmp(text(section(name_section_), where->sh_name), ".bss") == 0;
     }
 
     void *map_ = nullptr;
@@ -124,7 +115,8 @@ elf_file::elf_file(const char *path)
     name_section_ = header->e_shstrndx;
 }
 
-void elf_file::read_symbols(uintptr_t base, struct symbols *symbols) const
+template <class Use>
+void elf_file::for_each_symbol(unsigned type, Use use) const
 {
     for (size_t s = 0; sections_ != nullptr && s < section_count_; s++) {
         if (sections_[s].sh_type != SHT_SYMTAB)
@@ -132,53 +124,55 @@ void elf_file::read_symbols(uintptr_t base, struct symbols *symbols) const
         const size_t count = sections_[s].sh_size / sizeof(Elf64_Sym);
         const Elf64_Sym *table = at<Elf64_Sym>(sections_[s].sh_offset, count);
         const Elf64_Shdr *strings = section(sections_[s].sh_link);
-        for (size_t i = 0; table != nullptr && i < count; i++) {
-            const char *name = text(strings, table[i].st_name);
-            const unsigned type = ELF64_ST_TYPE(table[i].st_info);
-            const uintptr_t address = base + table[i].st_value;
-            if (type == STT_FUNC)
-                symbols->functions.push_back({address, name});
-            else if (type == STT_OBJECT && is_shared_variable(name) && in_bss(table[i]))
-                symbols->shared.push_back({(unsigned char *)address, table[i].st_size});
-        }
+        for (size_t i = 0; table != nullptr && i < count; i++)
+            if (ELF64_ST_TYPE(table[i].st_info) == type)
+                use(table[i], text(strings, table[i].st_name));
     }
 }
 
-symbols::symbols()
+uintptr_t program_base()
 {
     uintptr_t base = 0;
     dl_iterate_phdr(take_base, &base);
-    elf_file("/proc/self/exe").read_symbols(base, this);
+    return base;
 }
 
-std::once_flag program_read;
-const struct symbols *program_symbols = nullptr;
+const char program_path[] = "/proc/self/exe";
 
-/* Read when the first kernel starts: most runs of the program start none. */
-const struct symbols &program()
+std::vector<simt_variable> find_shared_variables()
 {
-    std::call_once(program_read, [] { program_symbols = new struct symbols(); });
-    return *program_symbols;
+    const uintptr_t base = program_base();
+    const class elf_file program(program_path);
+    std::vector<simt_variable> found;
+    program.for_each_symbol(STT_OBJECT, [&](const Elf64_Sym &symbol, const char *name) {
+        if (is_shared_variable(name) && program.in_bss(symbol))
+            found.push_back({(unsigned char *)(base + symbol.st_value), symbol.st_size});
+    });
+    return found;
 }
 
 } // namespace
 
 std::string simt_function_name(const void *address)
 {
-    for (const function &function : program().functions) {
-        if (function.address != (uintptr_t)address)
-            continue;
-        char *plain = abi::__cxa_demangle(function.name.c_str(), nullptr, nullptr, nullptr);
-        const std::string name = plain != nullptr ? plain : function.name;
-        free(plain);
-        return name;
-    }
     char text[32];
     snprintf(text, sizeof(text), "%p", address);
-    return text;
+    std::string found = text;
+    const uintptr_t base = program_base();
+    elf_file(program_path)
+        .for_each_symbol(STT_FUNC, [&](const Elf64_Sym &symbol, const char *name) {
+            if (base + symbol.st_value != (uintptr_t)address)
+                return;
+            char *plain = abi::__cxa_demangle(name, nullptr, nullptr, nullptr);
+            found = plain != nullptr ? plain : name;
+            free(plain);
+        });
+    return found;
 }
 
+/* Looked for when the first kernel starts: most runs of the program start none. */
 const std::vector<simt_variable> &simt_shared_variables()
 {
-    return program().shared;
+    static const std::vector<simt_variable> variables = find_shared_variables();
+    return variables;
 }
