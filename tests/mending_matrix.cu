@@ -346,15 +346,17 @@ static std::vector<uint32_t> even_shares()
     return shares;
 }
 
-/* One value of each digit has nearly all, another one each time. */
-static std::vector<uint32_t> odd_shares(unsigned first)
+/* Shares at random; or one value of each digit, another one each time, has nearly all. */
+static std::vector<uint32_t> odd_shares(unsigned number)
 {
     std::vector<uint32_t> shares(RADIX_SHARES);
     uint32_t before = 0;
     for (unsigned i = 0; i < RADIX_SHARES; i++) {
         const unsigned value = i % RADIX_DIGIT_VALUES, digit = i / RADIX_DIGIT_VALUES;
-        const bool is_most = value == (first + 83 * digit) % RADIX_DIGIT_VALUES;
-        const uint32_t width = is_most ? (1u << RADIX_SHARE_BITS) - RADIX_DIGIT_VALUES + 1 : 1;
+        const bool is_most = value == (29 * number + 83 * digit) % RADIX_DIGIT_VALUES;
+        const uint32_t most = is_most ? (1u << RADIX_SHARE_BITS) - RADIX_DIGIT_VALUES + 1 : 1;
+        const uint32_t width =
+            number % 2 == 0 ? most : 1 + (uint32_t)(random_bits(number * RADIX_SHARES + i) % 400);
         before = value == 0 ? 0 : before;
         shares[i] = before << RADIX_SHARE_BITS | width;
         before += width;
@@ -437,7 +439,7 @@ static bool check_any_shares(struct error *error)
     unsigned number = 0;
     for (const struct shape &shape : all)
         for (const size_t count : {(size_t)1, tile, tile + 1, 5 * tile - 1, 20 * tile + 7}) {
-            const std::vector<uint32_t> odd = odd_shares(number++ * 29);
+            const std::vector<uint32_t> odd = odd_shares(number++);
             const std::vector<key_u128> items = make_items<key_u128>(shape, order, count);
             const size_t portion = number % 3 ? 2 * RADIX_DIGIT_TILE<uint64_t> : 0;
             struct error inner = {};
