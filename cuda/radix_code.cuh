@@ -227,9 +227,33 @@ __device__ __forceinline__ uint64_t thread_find_path(const uint64_t *keys)
     }
 }
 
-/* Learns shares from the sample: makes them the plan's code if they tell its keys apart, in as many
- * digits as are sorted by. */
-__device__ __forceinline__ void block_find_shares(const struct radix_code_row &row, size_t count,
+/* How many neighbours of the sorted sample differ that have one code of the shares without so many
+ * bits, and those that are to be left out besides, for the whole block. */
+__device__ __forceinline__ unsigned block_count_shared(const struct radix_code_shared &shared,
+                                                       unsigned left_out,
+                                                       const struct radix_code_coarser &coarser)
+{
+    int all = 0;
+#pragma unroll 1 /* beside the search for other codes, which needs its registers */
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
+        const unsigned index = i * RADIX_CODE_THREADS + threadIdx.x;
+        const auto key_at = [&](unsigned at) {
+            return shared.keys[tile_slot<uint64_t>(min(at, RADIX_CODE_SAMPLE - 1))];
+        };
+        const uint64_t key = key_at(index), next = key_at(index + 1);
+        const bool is_repeated = (index > 0 && key_at(index - 1) == key) ||
+                                 (index + 2 < RADIX_CODE_SAMPLE && key_at(index + 2) == next);
+        const unsigned coarse = left_out + (is_repeated ? coarser.repeated : coarser.unique);
+        all += __syncthreads_count(key != next &&
+                                   thread_shares_code(shared.shares, key) >> coarse ==
+                                       thread_shares_code(shared.shares, next) >> coarse);
+    }
+    return static_cast<unsigned>(all);
+}
+
+/* Learns shares from the sorted sample: makes them the plan's code if they tell its keys apart, in
+ * as many digits as are sorted by. */
+__device__ __forceinline__ void block_find_shares(size_t count,
                                                   const struct radix_code_coarser &coarser,
                                                   struct radix_code_shared &shared,
                                                   struct radix_digit_plan *plan)
@@ -238,23 +262,14 @@ __device__ __forceinline__ void block_find_shares(const struct radix_code_row &r
     for (unsigned i = threadIdx.x; i < RADIX_SHARES; i += RADIX_CODE_THREADS)
         shared.shares[i] = 0;
     __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
-        thread_count_digits<0, RADIX_DIGITS_MOST, 1>(shared.shares, row.keys[i], 1);
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < RADIX_CODE_SAMPLE; i += RADIX_CODE_THREADS)
+        thread_count_digits<0, RADIX_DIGITS_MOST, 1>(shared.shares,
+                                                     shared.keys[tile_slot<uint64_t>(i)], 1);
     __syncthreads();
     block_make_shares(shared.shares, RADIX_CODE_SAMPLE);
     __syncthreads();
-    int collisions = 0;
-    uint32_t code = thread_shares_code(shared.shares, row.keys[0]);
-#pragma unroll
-    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
-        const uint32_t next = thread_shares_code(shared.shares, row.keys[i + 1]);
-        const unsigned coarse = left_out + thread_coarser(coarser, row, i);
-        collisions +=
-            __syncthreads_count(row.keys[i] != row.keys[i + 1] && code >> coarse == next >> coarse);
-        code = next;
-    }
-    if (static_cast<unsigned>(collisions) > radix_collisions_most(count))
+    if (block_count_shared(shared, left_out, coarser) > radix_collisions_most(count))
         return;
     for (unsigned i = threadIdx.x; i < RADIX_SHARES; i += RADIX_CODE_THREADS)
         plan->shares[i] = shared.shares[i];
@@ -295,7 +310,7 @@ block_find_code(const K *__restrict__ items, size_t count, const struct key_orde
     const unsigned collisions = block_count_collisions(row, path, coarser);
     if (collisions > most) {
         if constexpr (RADIX_HAS_PLACES<K>)
-            block_find_shares(row, count, coarser, shared, plan);
+            block_find_shares(count, coarser, shared, plan);
     } else if (threadIdx.x == 0) {
         plan->code = {path, 0, 1, 0};
     }
@@ -327,7 +342,7 @@ __global__ void __launch_bounds__(RADIX_CODE_THREADS)
     if (count == 0 || plan->code.is_shares)
         return;
     block_sort_sample(items, count, encoding, shared, row);
-    block_find_shares(row, count, radix_code_coarser_of(count), shared, plan);
+    block_find_shares(count, radix_code_coarser_of(count), shared, plan);
 }
 
 #endif
