@@ -123,7 +123,7 @@ $(BUILD)/tests/many_runs: $(many_objects) $(host_objects) $(backend_objects)
 $(BUILD)/tests/%_matrix: $(BUILD)/tests/%_matrix.cu.o $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-bench: $(BUILD)/bench/bench_cpu
+bench: $(addprefix $(BUILD)/bench/,bench_cpu gpusort_unproved)
 ifeq ($(CUDA),1)
 bench: $(BUILD)/bench/bench_sort
 $(BUILD)/bench/bench_sort: $(bench_objects) $(host_objects) $(backend_objects) \
@@ -133,6 +133,16 @@ else
 bench:
 	@echo "bench_sort needs nvcc; make simt builds build/simt/bench_sort, which shows that it works"
 endif
+# gpusort that proves nothing, to measure what the proof costs (scripts/measure_proof.sh).
+summing_items := formats/lines_key.c formats/lines_write.c
+$(BUILD)/bench/gpusort_unproved: $(cli_objects) $(BUILD)/bench/unproved/without_proof.c.o \
+		$(call objects,$(BUILD)/bench/unproved,$(summing_items)) \
+		$(filter-out $(call objects,$(BUILD),core/check_kernels.cc core/check_vectors.cc \
+		core/check_line.c $(summing_items)),$(host_objects)) $(backend_objects)
+	$(link) -o $@ $^ $(backend_libraries) $(libraries)
+$(BUILD)/bench/unproved/%.c.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(compile_c) -include bench/unproved/no_items.h -c -o $@ $<
 # The peers that this machine has.
 peer_flags = $(foreach peer,HWY:libhwy-contrib TBB:tbb,$(shell \
 	pkg-config --exists $(lastword $(subst :, ,$(peer))) 2>/dev/null && \

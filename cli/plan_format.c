@@ -156,18 +156,23 @@ static bool check_lines(const struct options *options, const struct format *name
                      source_name(source), line_word, named->name, line_word);
 }
 
-/* Numbers that are named as compressed and are not: what once was compressed is damaged, or was so
- * twice, and any bytes are numbers. */
-static bool check_codec(const struct options *options, const char *path,
-                        const struct source *source, struct error *error)
+/* Named as compressed, and not: what once was is damaged, or was so twice, and any bytes are raw
+ * numbers, or lines. Text and .npy files show what they are. */
+static bool check_codec(const struct options *options, const char *path, struct source *source,
+                        const struct format *format, struct error *error)
 {
+    struct probe probe;
     size_t stem_length;
     const struct codec *const named = codec_find_by_name(path, &stem_length);
-    return options->input_codec || !named->decode || source_codec(source) == named ||
-           source_bytes_left(source) == 0 ||
+    if (options->input_codec || !named->decode || source_codec(source) == named ||
+        format == &format_npy)
+        return true;
+    if (!probe_source(source, &probe, error))
+        return false;
+    return probe.bytes == 0 || (format == &format_text && is_printable(&probe)) ||
            error_set(error,
-                     "%s: named as %s data, and is none: say --format=raw:plain to read it so",
-                     source_name(source), named->name);
+                     "%s: named as %s data, and is none: say --format=%s:plain to read it so",
+                     source_name(source), named->name, format->name);
 }
 
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
@@ -184,7 +189,7 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
     } else if (!detect_format(options, named, reader->source, format, reason, error)) {
         return false;
     }
-    if (*format == &format_raw && !check_codec(options, path, reader->source, error))
+    if (!check_codec(options, path, reader->source, *format, error))
         return false;
     reader->layout.type = options->type            ? options->type
                           : *format == &format_raw ? named_type

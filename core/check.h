@@ -8,13 +8,13 @@
  * does not go by the order, so that any thread can add the pieces that it has in its cache, with no
  * pass of its own; and what was read in one order is compared with what is written in another. An
  * xor would do that too, but is blind to pairs: two equal keys that both turn into another one, or
- * get lost while others come twice, leave it as it was. The mix is one to one, so a single key that
- * changes always changes the sum. If more do, and have nothing to do with each other, the chance
- * that the sum stays is 2^-64 for keys of 4, 8 and 16 bytes, 2^-32 for those of 2, and 2^-27 for
- * bytes, of which one that changes, or two, always show (check_mix_byte); if 2^k copies of a key
- * turn into 2^k of another one, it is 2^k times as great. Two keys that exchange some of their bits
- * keep the sum of the two, and only carries tell: of random keys that exchange their top bits 2^-21
- * of 8 bytes, 2^-19 of 4 and 2^-11 of 2 are missed, as tried.
+ * get lost while others come twice, leave it as it was. The chance that the sum stays where keys
+ * change is about 2^-64 for keys of 4, 8 and 16 bytes, 2^-48 for those of 2, of which one that
+ * changes always shows, and 2^-27 for bytes, of which one or two that change do (check_hash.h); if
+ * 2^k copies of a key turn into 2^k of another one, it is 2^k times as great. It is hardly greater
+ * where two keys exchange some of their bits, and so keep the sum of the two: of the same mix
+ * with 20 and 24 bits for 64, 2^-18 and 2^-20 of random keys that exchange a bit are missed, as
+ * tried; of keys of 2 bytes 2^-23.
  *
  * Order. Keys are compared as ordered bits (key_order.h), so the rules for NaNs and descending
  * order are those of the sort; the map is all that the two have in common.

@@ -7,18 +7,18 @@
 
 #include <stdint.h>
 
-/* Of 64 bits to 64 bits, one to one; every bit of x has a part in the upper half of the result. As
- * the finalizer of Steele and others, "Fast splittable pseudorandom number generators" (2014), but
- * for its last multiplication: these are added up, and to multiply each by an odd number is to
- * multiply the sum, which makes equal sums of the same keys. The first shift is a no-op for keys of
- * 32 bits. */
+/* Of 64 bits. The number is spread over 64 bits, one to one, so that each half depends on all of
+ * it; to that is added the product of the two halves: what is added up must not be nearly a
+ * multiple of the number, or two keys that exchange some of their bits would have the sum that they
+ * had. */
+#define CHECK_MIX_FACTOR 0x9e3779b97f4a7c15u
 HOST_DEVICE static inline uint64_t check_mix(uint64_t x)
 {
-    x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
-    return x ^ x >> 29;
+    const uint64_t spread = (x ^ x >> 32) * CHECK_MIX_FACTOR;
+    return spread + (spread & UINT32_MAX) * (spread >> 32);
 }
 
-/* Of a struct key_index: if one of the two changes, the result does. */
+/* Of a struct key_index. */
 HOST_DEVICE static inline uint64_t check_mix_pair(uint64_t key, uint64_t index)
 {
     return check_mix(key + index * 0xd1342543de82ef95u);
@@ -33,20 +33,44 @@ HOST_DEVICE static inline uint64_t check_bind_pair(uint64_t key, uint64_t index)
     return key * (2 * index + 1);
 }
 
-/* As check_mix, of 32 bits: twice as many fit a vector. */
-HOST_DEVICE static inline uint32_t check_mix_narrow(uint32_t x)
+/* Of two bytes: the product of two numbers of 16 bits, which vectors multiply and add up at once,
+ * and below it 16 bits of another one. All 65536 are different. */
+#define CHECK_WORD_FACTOR 0x3d8f
+#define CHECK_WORD_OTHER_FACTOR 0x5875
+#define CHECK_WORD_OTHER_START ((int16_t)0x9585)
+#define CHECK_WORD_THIRD_FACTOR ((int16_t)0xcbef)
+HOST_DEVICE static inline int32_t check_word_product(uint16_t x)
 {
-    x *= 0x9e3779b1u;
-    return x ^ x >> 15;
+    const int16_t a = (int16_t)(x * (unsigned)CHECK_WORD_FACTOR);
+    const int16_t b =
+        (int16_t)(x * (unsigned)CHECK_WORD_OTHER_FACTOR + (unsigned)CHECK_WORD_OTHER_START);
+    return a * b;
+}
+HOST_DEVICE static inline int32_t check_word_below(uint16_t x)
+{
+    const int16_t a = (int16_t)(x * (unsigned)CHECK_WORD_FACTOR);
+    const int16_t c = (int16_t)(x * (unsigned)CHECK_WORD_THIRD_FACTOR);
+    return a * c >> 16;
+}
+HOST_DEVICE static inline uint64_t check_mix_word(uint16_t x)
+{
+    return ((uint64_t)check_word_product(x) << 32) + (uint64_t)check_word_below(x);
 }
 
-/* As check_mix_narrow, of a byte: the product of two numbers of 16 bits, which vectors multiply and
- * add up at once. All 256 are different, as are the sums of any two of them: so if one byte of many
- * changes, or two do, the sum of all always changes. */
-HOST_DEVICE static inline uint32_t check_mix_byte(uint8_t x)
+/* Of a byte, the same without the second product. All 256 are different, as are the sums of any two
+ * of them: so if one byte of many changes, or two do, the sum of all always changes. */
+#define CHECK_BYTE_FACTOR ((int16_t)0xe5af)
+#define CHECK_BYTE_OTHER_FACTOR ((int16_t)0x940b)
+#define CHECK_BYTE_OTHER_START ((int16_t)0xc693)
+HOST_DEVICE static inline int32_t check_byte_product(uint8_t x)
 {
-    const int16_t a = (int16_t)(x * 0xe5af), b = (int16_t)(x * 0x940b + 0xc693);
-    return (uint32_t)(a * b);
+    const int16_t a = (int16_t)(x * CHECK_BYTE_FACTOR);
+    const int16_t b = (int16_t)(x * CHECK_BYTE_OTHER_FACTOR + CHECK_BYTE_OTHER_START);
+    return a * b;
+}
+HOST_DEVICE static inline uint64_t check_mix_byte(uint8_t x)
+{
+    return (uint64_t)check_byte_product(x) << 32;
 }
 
 /* What the 8 bytes of word `i` of a text, the first one lowest, are multiplied by in the sum of the

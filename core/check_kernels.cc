@@ -9,6 +9,7 @@
 
 #include "core/backend.h"
 #include "core/check_hash.h"
+#include "core/check_vectors.h"
 
 #include <string.h>
 
@@ -22,7 +23,7 @@
 /* Into the loops of every kind of vectors. */
 #define INLINE static inline __attribute__((always_inline))
 
-static constexpr size_t block_bytes = 4096;
+static constexpr size_t block_bytes = CHECK_BLOCK_BYTES;
 
 /* Keys where they stand, whatever they were stored as. */
 typedef uint8_t __attribute__((may_alias)) key_8;
@@ -42,25 +43,26 @@ INLINE uint64_t hash_wide(const void *memory, size_t count)
     return sum;
 }
 
-INLINE uint32_t mix_short(key_8 key)
+/* Of so many keys at most that their lower halves fit: of a block. */
+INLINE uint64_t hash_words(const void *memory, size_t count)
 {
-    return check_mix_byte(key);
+    const key_16 *const keys = static_cast<const key_16 *>(memory);
+    uint32_t products = 0;
+    int32_t below = 0;
+    for (size_t i = 0; i < count; i++) {
+        products += static_cast<uint32_t>(check_word_product(keys[i]));
+        below += check_word_below(keys[i]);
+    }
+    return (static_cast<uint64_t>(products) << 32) + static_cast<uint64_t>(below);
 }
 
-INLINE uint32_t mix_short(key_16 key)
+INLINE uint64_t hash_bytes(const void *memory, size_t count)
 {
-    return check_mix_narrow(key);
-}
-
-/* A sum of 32 bits is the upper half of one of 64. */
-template <typename Key>
-INLINE uint64_t hash_narrow(const void *memory, size_t count)
-{
-    const Key *const keys = static_cast<const Key *>(memory);
-    uint32_t sum = 0;
+    const key_8 *const keys = static_cast<const key_8 *>(memory);
+    uint32_t products = 0;
     for (size_t i = 0; i < count; i++)
-        sum += mix_short(keys[i]);
-    return static_cast<uint64_t>(sum) << 32;
+        products += static_cast<uint32_t>(check_byte_product(keys[i]));
+    return static_cast<uint64_t>(products) << 32;
 }
 
 INLINE uint64_t hash_pairs(const void *memory, size_t count)
@@ -72,13 +74,14 @@ INLINE uint64_t hash_pairs(const void *memory, size_t count)
     return sum;
 }
 
+/* Of a block at most. */
 INLINE uint64_t hash_width(unsigned width, const void *keys, size_t bytes)
 {
     switch (width) {
     case 1:
-        return hash_narrow<key_8>(keys, bytes);
+        return hash_bytes(keys, bytes);
     case 2:
-        return hash_narrow<key_16>(keys, bytes / 2);
+        return hash_words(keys, bytes / 2);
     case 4:
         return hash_wide<key_32>(keys, bytes / 4);
     case 8:
@@ -88,9 +91,20 @@ INLINE uint64_t hash_width(unsigned width, const void *keys, size_t bytes)
     }
 }
 
-FOR_ALL_VECTORS static uint64_t hash_block(unsigned width, const void *keys)
+FOR_ALL_VECTORS static uint64_t hash_block_portably(unsigned width, const void *keys)
 {
     return hash_width(width, keys, block_bytes);
+}
+
+static uint64_t hash_block(unsigned width, const void *keys)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (width <= sizeof(uint64_t) && has_vector_units())
+        return check_hash_by_vectors(width, keys);
+    if ((width == 4 || width == 8) && __builtin_cpu_supports("avx2"))
+        return check_hash_by_avx2(width, keys);
+#endif
+    return hash_block_portably(width, keys);
 }
 
 uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count)
@@ -174,57 +188,69 @@ INLINE bool is_descending(const Key *keys)
            none_rises(keys + count - 1 - last_pairs, last_pairs);
 }
 
-/* Whether keys of one sign go up in the order when their bits do; else they go down. */
 template <typename Key>
-INLINE bool rises_with_bits(struct key_order order, Key key)
+INLINE bool is_run(bool falls, const void *keys)
 {
-    const bool is_mirrored = order.kind == KEY_FLOAT && key >> (8 * sizeof(Key) - 1) != 0;
-    return is_mirrored == (order.complement != 0);
+    return falls ? is_descending(static_cast<const Key *>(keys))
+                 : is_ascending(static_cast<const Key *>(keys));
 }
 
-/* Whether a block of keys, of which `before` are the ordered bits before it, is in order. */
-template <typename Key>
-INLINE bool is_in_order(struct key_order order, uint64_t before, const void *memory)
+/* Whether a block of keys goes one way in its bits. */
+FOR_ALL_VECTORS static bool block_is_run(unsigned width, bool falls, const void *keys)
 {
-    constexpr unsigned bits = 8 * sizeof(Key);
+    switch (width) {
+    case 1:
+        return is_run<key_8>(falls, keys);
+    case 2:
+        return is_run<key_16>(falls, keys);
+    case 4:
+        return is_run<key_32>(falls, keys);
+    default:
+        return is_run<key_64>(falls, keys);
+    }
+}
+
+template <typename Key>
+INLINE bool is_in_order(struct key_order order, const void *keys)
+{
     constexpr size_t count = block_bytes / sizeof(Key);
-    const Key *const keys = static_cast<const Key *>(memory);
-    const Key first = keys[0], last = keys[count - 1];
-    const uint64_t first_ordered = key_order_encode(order, bits, first);
-    const bool is_of_one_sign = !order.swap_bytes && (first ^ last) >> (bits - 1) == 0;
-    const bool rises = rises_with_bits(order, first);
-    if (first_ordered < before || key_order_encode(order, bits, last) < first_ordered)
-        return false;
-    /* Ordered bits of one sign are the bits, or what they lack to a constant, but for one place
-     * where they wrap around. That is not between these two: so what is between them in the order
-     * is between them as it is stored, and goes the same way or the other. */
-    if (is_of_one_sign && (rises ? first <= last : first >= last))
-        return rises ? is_ascending(keys) : is_descending(keys);
     Key ordered[count];
-    encode(order, keys, count, ordered);
+    encode(order, static_cast<const Key *>(keys), count, ordered);
     return is_ascending(ordered);
 }
 
 FOR_ALL_VECTORS static bool block_is_in_order(unsigned width, struct key_order order,
-                                              uint64_t before, const void *keys)
+                                              const void *keys)
 {
     switch (width) {
     case 1:
-        return is_in_order<key_8>(order, before, keys);
+        return is_in_order<key_8>(order, keys);
     case 2:
-        return is_in_order<key_16>(order, before, keys);
+        return is_in_order<key_16>(order, keys);
     case 4:
-        return is_in_order<key_32>(order, before, keys);
+        return is_in_order<key_32>(order, keys);
     default:
-        return is_in_order<key_64>(order, before, keys);
+        return is_in_order<key_64>(order, keys);
     }
 }
 
-static uint64_t ordered_bits(unsigned width, struct key_order order, const void *key)
+/* A key as it is stored. */
+static uint64_t load_key(unsigned width, const unsigned char *key)
 {
-    uint64_t stored = 0;
-    memcpy(&stored, key, width);
-    return key_order_encode(order, 8 * width, stored);
+    uint64_t bits = 0;
+    switch (width) {
+    case 1:
+        return *key;
+    case 2:
+        memcpy(&bits, key, 2);
+        return bits;
+    case 4:
+        memcpy(&bits, key, 4);
+        return bits;
+    default:
+        memcpy(&bits, key, 8);
+        return bits;
+    }
 }
 
 /* Whether `b` goes before `a`. */
@@ -251,13 +277,13 @@ FOR_ALL_VECTORS static bool pairs_are_in_order(const void *memory)
 }
 
 /* A key as it is compared: a pair, or ordered bits without an index. */
-static struct key_index comparable(unsigned width, struct key_order order, const void *key)
+static struct key_index comparable(unsigned width, struct key_order order, const unsigned char *key)
 {
     struct key_index pair = {0, 0};
     if (width == sizeof pair)
         memcpy(&pair, key, sizeof pair);
     else
-        pair.key = ordered_bits(width, order, key);
+        pair.key = key_order_encode(order, 8 * width, load_key(width, key));
     return pair;
 }
 
@@ -275,7 +301,7 @@ static size_t find_in_keys(unsigned width, struct key_order order, struct key_in
 }
 
 /* Whether all words of a block are this one. */
-FOR_ALL_VECTORS static bool block_is_all(uint64_t word, const unsigned char *block)
+FOR_ALL_VECTORS static bool block_is_all_portably(uint64_t word, const unsigned char *block)
 {
     uint64_t wrong = 0;
     for (size_t at = 0; at < block_bytes; at += sizeof word) {
@@ -286,14 +312,56 @@ FOR_ALL_VECTORS static bool block_is_all(uint64_t word, const unsigned char *blo
     return wrong == 0;
 }
 
+static bool block_is_all(uint64_t word, const unsigned char *block)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        return check_equal_by_vectors(word, block);
+#endif
+    return block_is_all_portably(word, block);
+}
+
 /* Whether all keys of a block, of 8 bytes at most, are the same bits, as in nearly all blocks of
  * what is in order where there are few values. */
 static bool is_uniform(unsigned width, const unsigned char *block)
 {
-    uint64_t word;
-    memcpy(&word, block, sizeof word);
-    return memcmp(block, block + block_bytes - sizeof word, sizeof word) == 0 &&
+    const uint64_t word = load_key(sizeof word, block);
+    return load_key(sizeof word, block + block_bytes - sizeof word) == word &&
            memcmp(block, block + width, sizeof word - width) == 0 && block_is_all(word, block);
+}
+
+/* Looks at a block that goes one way in its bits: adds its hash, and says whether it does. */
+static bool look_at_run(unsigned width, bool falls, const unsigned char *block, uint64_t *hash)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        return check_run_by_vectors(width, falls, block, hash);
+#endif
+    *hash += hash_block(width, block);
+    return block_is_run(width, falls, block);
+}
+
+/* The same of any block of keys of 8 bytes at most, of which `before` are the ordered bits before
+ * it, and whether it is in order. */
+static bool look_at_keys(unsigned width, struct key_order order, uint64_t before,
+                         const unsigned char *block, uint64_t *hash)
+{
+    const unsigned bits = 8 * width;
+    const uint64_t first = load_key(width, block);
+    const uint64_t last = load_key(width, block + block_bytes - width);
+    const uint64_t first_ordered = key_order_encode(order, bits, first);
+    const bool may_be_in_order =
+        first_ordered >= before && key_order_encode(order, bits, last) >= first_ordered;
+    const bool is_mirrored = order.kind == KEY_FLOAT && first >> (bits - 1) != 0;
+    const bool falls = is_mirrored != (order.complement != 0);
+    const bool is_of_one_sign = !order.swap_bytes && (first ^ last) >> (bits - 1) == 0;
+    /* Ordered bits of one sign are the bits, or what they lack to a constant, but for one place
+     * where they wrap around. That is not between these two: so what is between them in the order
+     * is between them as it is stored, and goes the same way or the other. */
+    if (may_be_in_order && is_of_one_sign && (falls ? first >= last : first <= last))
+        return look_at_run(width, falls, block, hash);
+    *hash += hash_block(width, block);
+    return may_be_in_order && block_is_in_order(width, order, block);
 }
 
 /* Looks at a block while it is in the first cache: adds its hash, and says whether it is in order.
@@ -301,14 +369,14 @@ static bool is_uniform(unsigned width, const unsigned char *block)
 static bool look_at_block(unsigned width, struct key_order order, struct key_index before,
                           const unsigned char *block, uint64_t *hash)
 {
-    const struct key_index first = comparable(width, order, block);
-    if (width < sizeof first && is_uniform(width, block)) {
-        *hash += hash_width(width, block, width) * (block_bytes / width);
-        return !is_before(first, before);
+    if (width == sizeof before) {
+        *hash += hash_block(width, block);
+        return !is_before(comparable(width, order, block), before) && pairs_are_in_order(block);
     }
-    *hash += hash_block(width, block);
-    return width == sizeof first ? !is_before(first, before) && pairs_are_in_order(block)
-                                 : block_is_in_order(width, order, before.key, block);
+    if (!is_uniform(width, block))
+        return look_at_keys(width, order, before.key, block, hash);
+    *hash += hash_width(width, block, width) * (block_bytes / width);
+    return comparable(width, order, block).key >= before.key;
 }
 
 size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
@@ -318,7 +386,7 @@ size_t check_find_disorder(unsigned key_bytes, struct key_order order, const voi
     const size_t block = block_bytes / key_bytes;
     struct key_index before = {0, 0};
     if (previous)
-        before = comparable(key_bytes, order, previous);
+        before = comparable(key_bytes, order, static_cast<const unsigned char *>(previous));
     size_t found = count, i = 0;
     for (; count - i >= block; i += block) {
         const unsigned char *const first = memory + i * key_bytes;

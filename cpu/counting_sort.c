@@ -1,7 +1,7 @@
 /* counting_sort.c - see counting_sort.h.
  *
  *   keys --each part counts its own--> counts[part][value] --sum, in order--> ends[value]
- *        --each part writes an equal share of the places--> keys
+ *        --a piece of the places at a time, each part an equal share of it--> keys
  *
  * The values are counted as they are stored and put in order only when the counts are summed up, so
  * the long loops know nothing of orders.
@@ -16,6 +16,10 @@
 /* Tables that consecutive 8-bit keys count in by turns, so that runs of one value do not wait for
  * the counter that they have just written. */
 #define TURNS 4
+
+/* A piece is so much for each thread: when it is looked at for the proof and written out, it is in
+ * a cache. */
+#define PIECE_THREAD_BYTES ((size_t)1 << 20)
 
 /* So many of a word are written at once, wanted or not, as how often a loop runs is mispredicted.
  */
@@ -111,39 +115,42 @@ static void write_values(void *keys, size_t begin, size_t end, const size_t *end
     }
 }
 
-struct counting {
-    void *keys;
-    size_t count;
-    unsigned key_bytes;
-    struct key_order order;
-    size_t *counts; /* of each member */
-    size_t *ends;
-};
-
-static void count_and_write(const struct member *member, void *context)
+static size_t *ends_of(const struct counting_task *task)
 {
-    const struct counting *counting = context;
-    const unsigned key_bytes = counting->key_bytes;
-    const size_t begin = team_share_begin(counting->count, member->number, member->count);
-    const size_t end = team_share_begin(counting->count, member->number + 1, member->count);
-    size_t *own = counting->counts + member->number * value_count(key_bytes);
-    memset(own, 0, value_count(key_bytes) * sizeof *own);
-    if (key_bytes == 1)
-        count_bytes((const uint8_t *)counting->keys + begin, end - begin, own);
-    else
-        count_words((const uint16_t *)counting->keys + begin, end - begin, own);
-    team_meet(member);
-    if (member->number == 0)
-        sum_counts(counting->counts, counting->ends, key_bytes, counting->order, member->count);
-    team_meet(member);
-    write_values(counting->keys, begin, end, counting->ends, key_bytes, counting->order);
+    return (size_t *)task->workspace + task->threads * value_count(task->key_bytes);
 }
 
-void counting_sort(void *keys, size_t count, unsigned key_bytes, struct key_order order,
-                   unsigned threads, void *workspace)
+static void count_share(const struct member *member, void *context)
 {
-    size_t *counts = workspace;
-    struct counting counting = {keys,  count,  key_bytes,
-                                order, counts, counts + threads * value_count(key_bytes)};
-    team_run(threads, count_and_write, &counting);
+    const struct counting_task *const task = *(const struct counting_task *const *)context;
+    const size_t values = value_count(task->key_bytes);
+    const size_t begin = team_share_begin(task->count, member->number, member->count);
+    const size_t end = team_share_begin(task->count, member->number + 1, member->count);
+    size_t *const counts = task->workspace, *const own = counts + member->number * values;
+    memset(own, 0, values * sizeof *own);
+    if (task->key_bytes == 1)
+        count_bytes((const uint8_t *)task->keys + begin, end - begin, own);
+    else
+        count_words((const uint16_t *)task->keys + begin, end - begin, own);
+    team_meet(member);
+    if (member->number == 0)
+        sum_counts(counts, ends_of(task), task->key_bytes, task->order, member->count);
+}
+
+void counting_sort_count(const struct counting_task *task)
+{
+    team_run(task->threads, count_share, &task);
+}
+
+size_t counting_sort_write(const struct counting_task *task, size_t begin)
+{
+    const unsigned parts = task->threads;
+    const size_t piece = PIECE_THREAD_BYTES * parts / task->key_bytes;
+    const size_t left = task->count - begin, count = left < piece ? left : piece;
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++)
+        write_values(task->keys, begin + team_share_begin(count, i, parts),
+                     begin + team_share_begin(count, i + 1, parts), ends_of(task), task->key_bytes,
+                     task->order);
+    return begin + count;
 }

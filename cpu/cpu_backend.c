@@ -357,7 +357,7 @@ static size_t await_sorted(struct engine *engine, size_t known)
     const size_t sorted = radix_sort_await(engine->sorting, known);
     if (sorted == engine->count)
         end_sort(engine);
-    else /* one that ends later than it begins has as much scratch as items */
+    else if (engine->spec.item_bytes >= 4) /* then it has as much scratch as items */
         pages_drop(&engine->scratch, sorted * engine->spec.item_bytes);
     return sorted;
 }

@@ -391,7 +391,9 @@ static size_t sorting_begin(const struct radix_task *task)
 struct radix_sorting {
     struct radix_job job;
     struct team team;
-    bool is_over; /* all is sorted, and the team, if there was one, has ended */
+    struct counting_task counting; /* of keys that are counted, else without keys */
+    size_t written;                /* then: those in their place; there is no team */
+    bool is_over;                  /* all is sorted, and the team, if there was one, has ended */
 };
 
 /* What is behind the items in the scratch: the sorting, its progress, and the workspaces. */
@@ -450,8 +452,10 @@ struct radix_sorting *radix_sort_begin(const struct radix_task *task, void *item
                                               .count = task->count},
                                       .is_over = true};
     if (is_counted(task)) {
-        counting_sort(items, task->count, task->item_bytes, task->order, choose_threads(task),
-                      memory);
+        sorting->counting = (struct counting_task){
+            items, task->count, task->item_bytes, task->order, choose_threads(task), memory};
+        counting_sort_count(&sorting->counting);
+        sorting->is_over = task->count == 0;
     } else if (is_small(task)) {
         sort_small_input(&sorting->job);
     } else {
@@ -466,6 +470,11 @@ size_t radix_sort_await(struct radix_sorting *sorting, size_t known)
     struct radix_job *const job = &sorting->job;
     if (sorting->is_over)
         return job->count;
+    if (sorting->counting.keys) {
+        sorting->written = counting_sort_write(&sorting->counting, sorting->written);
+        sorting->is_over = sorting->written == job->count;
+        return sorting->written;
+    }
     const struct member first = {&sorting->team, 0, sorting->team.count};
     for (;;) {
         const size_t sorted = radix_progress_look(&job->progress);
@@ -478,7 +487,7 @@ size_t radix_sort_await(struct radix_sorting *sorting, size_t known)
 
 void radix_sort_end(struct radix_sorting *sorting)
 {
-    if (sorting->is_over)
+    if (sorting->is_over || sorting->counting.keys)
         return;
     atomic_store_explicit(&sorting->job.next, SIZE_MAX / 2, memory_order_relaxed);
     team_end(&sorting->team);

@@ -21,9 +21,9 @@ bool radix_sort_scratch_bytes(const struct radix_task *task, size_t *bytes);
 
 /* Begins to sort items[0..task->count), where they are: what is in order, from the first item on,
  * can be used while threads of its own sort the rest. items and scratch are aligned to a cache line
- * (64 bytes). The sorting is in the scratch; what of that stands as far from its beginning as items
- * that are in their place stand from theirs is not used any more. Can be called from inside a
- * parallel region. */
+ * (64 bytes). The sorting is in the scratch; of items of 4 bytes and more, what of that stands as
+ * far from its beginning as items that are in their place stand from theirs is not used any more.
+ * Can be called from inside a parallel region. */
 struct radix_sorting;
 struct radix_sorting *radix_sort_begin(const struct radix_task *task, void *items, void *scratch);
 

@@ -45,6 +45,11 @@ np.sort(np.concatenate(arrays)).tofile("many.sorted")
 keys = random.integers(0, 2**32, 9 << 20, dtype="<u4")
 keys.tofile("large.u32")
 np.sort(keys).tofile("large.sorted")
+# So many that they are counted and given by pieces.
+for name in "u1", "i2":
+    keys = random.integers(0, 100, 9 << 20).astype(name) - np.array(50, name)
+    np.save("counted." + name + ".npy", keys)
+    np.sort(keys).tofile("counted." + name + ".sorted")
 # The same where what comes first is not like the rest.
 halves = [random.integers(low, low + 2**20, 5 << 20, dtype="<u4") for low in (0, 3 * 2**30)]
 for i, half in enumerate(halves):
@@ -88,6 +93,10 @@ if [ "$stand_in" = no ] || [ "$test_size" = full ]; then
     ok_writes 'u32: parted as they come' large.sorted -- --verify large.u32
 fi
 if [ "$stand_in" = no ]; then
+    for name in u1 i2; do
+        ok_writes "${types[$name]}: counted, more than a piece" "counted.$name.sorted" -- \
+            --verify --parallel=2 --output-format=raw "counted.$name.npy"
+    done
     ok_writes 'u32: the same, nobody knows how many' large.sorted -- \
         --verify --type=u32 --format=raw - < <(cat large.u32)
     for arguments in --verify --parallel=1 --nan=error; do
@@ -153,6 +162,8 @@ if [ -x "$flips" ]; then
     done
     caught 'u32: before they are parted' read:3 large.u32
     caught 'u32: in a part of what was sorted' sort:3 large.u32
+    caught 'u8: in a piece of what was counted' sort:2 --parallel=2 counted.u1.npy
+    caught 'i16: in a piece of what was counted' sort:2 --parallel=2 counted.i2.npy
     caught 'f64: in a part on disk' spill -S 8M f8.npy
     caught 'f64: in the last part on disk' spill:2 -S 8M f8.npy
     caught 'f64: indices, in a part on disk' spill --argsort -S 8M f8.npy

@@ -39,8 +39,8 @@ static uint64_t sum_of(const unsigned char *keys, size_t count, unsigned width)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++)
-        sum += width == 1   ? (uint64_t)check_mix_byte(keys[i]) << 32
-               : width == 2 ? (uint64_t)check_mix_narrow((uint32_t)load(keys, i, width)) << 32
+        sum += width == 1   ? check_mix_byte(keys[i])
+               : width == 2 ? check_mix_word((uint16_t)load(keys, i, width))
                             : check_mix(load(keys, i, width));
     return sum;
 }
@@ -90,11 +90,55 @@ static void test_bytes(void **state)
     size_t count = 0;
     for (unsigned a = 0; a < 256; a++)
         for (unsigned b = a; b < 256; b++)
-            sums[count++] = check_mix_byte((uint8_t)a) + check_mix_byte((uint8_t)b);
+            sums[count++] =
+                (uint32_t)((check_mix_byte((uint8_t)a) + check_mix_byte((uint8_t)b)) >> 32);
     qsort(sums, COUNT, sizeof *sums, compare_sums);
     for (size_t i = 1; i < COUNT; i++)
         assert_int_not_equal(sums[i - 1], sums[i]);
     free(sums);
+}
+
+static uint64_t mix(uint64_t key, unsigned width)
+{
+    return width == 2 ? check_mix_word((uint16_t)key) : check_mix(key);
+}
+
+/* Two keys exchange a bit, or some, by which the sum of the two stays as it was; one or two bits of
+ * a key turn over. */
+static void test_exchanged_bits(void **state)
+{
+    (void)state;
+    for (unsigned width = 2; width <= 8; width *= 2) {
+        const uint64_t all = UINT64_MAX >> (64 - 8 * width);
+        for (size_t round = 0; round < 100000; round++) {
+            const uint64_t a = draw() & all, b = draw() & all, some = draw() & draw() & all;
+            const uint64_t high = 1ull << (8 * width - 1 - round % (8 * width));
+            const uint64_t masks[] = {high, some, all >> 4 * width};
+            for (size_t i = 0; i < 3; i++) {
+                const uint64_t moved = (a ^ b) & masks[i];
+                if (moved != 0 && moved != (a ^ b))
+                    assert_int_not_equal(mix(a, width) + mix(b, width),
+                                         mix(a ^ moved, width) + mix(b ^ moved, width));
+            }
+            assert_int_not_equal(mix(a, width), mix(a ^ high, width));
+            if ((high >> 7) != 0)
+                assert_int_not_equal(mix(a, width), mix(a ^ high ^ high >> 7, width));
+        }
+    }
+}
+
+/* A key of two bytes that becomes another one always shows: no two have the same hash. */
+static void test_words(void **state)
+{
+    (void)state;
+    enum { COUNT = 1 << 16 };
+    uint32_t *const hashes = malloc(COUNT * sizeof *hashes);
+    for (unsigned a = 0; a < COUNT; a++)
+        hashes[a] = (uint32_t)(check_mix_word((uint16_t)a) >> 32);
+    qsort(hashes, COUNT, sizeof *hashes, compare_sums);
+    for (size_t i = 1; i < COUNT; i++)
+        assert_int_not_equal(hashes[i - 1], hashes[i]);
+    free(hashes);
 }
 
 /* The same of pairs, and their order: by key, then by index. */
@@ -411,6 +455,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hash),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_exchanged_bits),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_equal_keys),
         cmocka_unit_test(test_pairs_of_equal_keys),

@@ -59,6 +59,12 @@ for words in --type=f64 --format=raw; do
         '^gpusort: numbers.f64.zst: named as zstd data, and is none: say --format=raw:plain to read it so$' -- \
         gpusort $words numbers.f64.zst -o "$target"
 done
+zstd -qc plain.txt.zst | tr '\050' '\051' >damaged.txt.zst
+refused 'lines whose first byte is damaged' \
+    '^gpusort: damaged.txt.zst: named as zstd data, and is none: say --format=text:plain to read it so$' -- \
+    gpusort -n damaged.txt.zst -o "$target"
+ok_output 'lines whose first byte is damaged: --format=text:plain' <(sort -n damaged.txt.zst) -- \
+    gpusort -n --format=text:plain damaged.txt.zst
 ok_prints 'numbers that are named as compressed and are not: --format=raw:plain' 'numbers!' -- \
     gpusort --no-zstd --format=raw:plain numbers.f64.zst
 
