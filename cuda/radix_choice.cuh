@@ -26,7 +26,8 @@ enum {
     RADIX_REPEATS = 8,        /* some values come often */
     RADIX_FEW_VALUES = 16,    /* and most keys share them */
     RADIX_ROUGHNESS_IS_KNOWN = 32,
-    RADIX_IS_ROUGH = 64
+    RADIX_IS_ROUGH = 64,
+    RADIX_SHARES_DO = 128 /* no few digits of items do, but a code of shares */
 };
 
 /* The advice, once `known` is. */
@@ -154,6 +155,17 @@ thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, uns
     totals->other_way = way;
 }
 
+/* What keys are left to that their models do not follow: their digits, or those of a code of
+ * shares. */
+template <typename K>
+__device__ __forceinline__ unsigned long long thread_digits_note(struct radix_totals *totals)
+{
+    if constexpr (RADIX_HAS_PLACES<K>)
+        if (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_SHARES_DO)
+            return RADIX_NOTE_SHARES;
+    return RADIX_NOTE_DIGITS;
+}
+
 /* True if so many digits, of all there are, tell nearly all keys apart, or a code does. */
 __device__ __forceinline__ bool thread_digits_do(const struct radix_digit_plan *plan, size_t count,
                                                  unsigned digits)
@@ -201,8 +213,10 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     if (is_in)
         crowd_key = key; /* that of any thread */
     __syncthreads();
+    const bool is_many = RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_DOUBT_LEAST;
     if (__syncthreads_or(is_in && key != crowd_key) && threadIdx.x == 0)
-        thread_leave_keys(whole, totals, RADIX_NOTE_DIGITS);
+        thread_leave_keys(whole, totals,
+                          is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(totals));
 }
 
 #endif

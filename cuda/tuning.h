@@ -245,6 +245,22 @@ constexpr unsigned RADIX_CODE_MEAN = 4;
 constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
 constexpr unsigned RADIX_REPEATS_COARSER = 8;
 
+/* Items by a code of shares (radix_shares.cuh): up to so many go by 3 digits of it, more by 4: 1e7
+ * pairs of `hot-digits` 0.74 and 0.78 ms, 1e8 both 6.75. From so many on they go so if the sample
+ * has told nothing of them: `hidden` 1e9 76.4 to 69.9 ms, but 1e8 6.6 to 7.1. The stand-in has
+ * fewer. Then the end of that sort: keys of a thread, of RADIX_MEND_THREADS, and blocks a
+ * multiprocessor: 1e8 6.40 ms with 3, 6.53 with 5, 6.59 with 4 of 10 keys, 6.62 with 8 of 4 (H200,
+ * 2026-11-22). */
+#ifdef __CUDACC__
+constexpr size_t RADIX_SHARES_SHORT_MOST = (size_t)1 << 26;
+constexpr size_t RADIX_SHARES_DOUBT_LEAST = (size_t)1 << 28;
+#else
+constexpr size_t RADIX_SHARES_SHORT_MOST = (size_t)1 << 15;
+constexpr size_t RADIX_SHARES_DOUBT_LEAST = (size_t)1 << 20;
+#endif
+constexpr unsigned RADIX_FETCH_KEYS = 8;
+constexpr unsigned RADIX_FETCH_BLOCKS = 3;
+
 /* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
  * at first; up to how many threads find keys in disorder if these are mended run by run; and the
  * part of all keys, one in so many, that runs left over may have. */

@@ -207,12 +207,12 @@ static bool check_choice(key_u128, size_t count, struct error *error)
 {
     const struct key_order order = key_order_identity();
     std::vector<key_u128> items = make_items<key_u128>(hot, order, count);
-    if (!check_sort(items, order, RADIX_NOTE_DIGITS, error) ||
-        !check_sort(make_items<key_u128>(hot_prefix, order, count), order, RADIX_NOTE_DIGITS,
+    if (!check_sort(items, order, RADIX_NOTE_SHARES, error) ||
+        !check_sort(make_items<key_u128>(hot_prefix, order, count), order, RADIX_NOTE_SHARES,
                     error))
         return false;
     std::swap(items[count / 2], items[count / 2 + 1]);
-    return check_sort(items, order, RADIX_NOTE_DIGITS, error);
+    return check_sort(items, order, RADIX_NOTE_SHARES, error);
 }
 
 /* ---- claims ---- */
