@@ -74,14 +74,16 @@ static bool check_digits(const std::vector<K> &items, const std::vector<K> &expe
 template <typename K>
 static bool check_counts(struct error *error)
 {
+    constexpr struct radix_keys_choice keys = RADIX_DIGIT_KEYS<K, false>;
     const size_t tile = RADIX_DIGIT_TILE<K>;
+    const size_t largest = RADIX_DIGIT_THREADS * (size_t)std::max(keys.usual, keys.other);
     const std::vector<struct key_order> orders = orders_of<K>();
     size_t number = 0;
     for (const size_t count :
          {(size_t)1, (size_t)2, tile - 1, tile, tile + 1, 4 * tile + 5, 8 * tile + 5})
         for (const struct shape &shape : shapes) {
             const struct way way = {orders[number % orders.size()], RADIX_DIGITS_AGAIN,
-                                    number / orders.size() % 3 * tile};
+                                    number / orders.size() % 3 * largest};
             const std::vector<K> items = make_items<K>(shape, way.order, count);
             if (!check_digits(items, sorted_copy(way.order, items), way, 0, error))
                 return error_set(error, "%s, portions of %zu", shape.name, way.portion);
