@@ -26,7 +26,8 @@ enum {
     RADIX_REPEATS = 8,        /* some values come often */
     RADIX_FEW_VALUES = 16,    /* and most keys share them */
     RADIX_ROUGHNESS_IS_KNOWN = 32,
-    RADIX_IS_ROUGH = 64
+    RADIX_IS_ROUGH = 64,
+    RADIX_SHARES_DO = 128 /* no few digits of items do, but a code of shares */
 };
 
 /* The advice, once `known` is. */
@@ -123,7 +124,7 @@ __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, 
         return false;
     if (thread_ask_advice(totals, RADIX_ROUGHNESS_IS_KNOWN) & RADIX_IS_ROUGH)
         return true;
-    return count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K)) &&
+    return count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K), count) &&
            (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0;
 }
 
@@ -152,6 +153,17 @@ thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, uns
     whole->keys[0] = 0;
     whole->tiles[RADIX_SEGMENTS] = 0;
     totals->other_way = way;
+}
+
+/* What keys are left to that their models do not follow: their digits, or those of a code of
+ * shares. */
+template <typename K>
+__device__ __forceinline__ unsigned long long thread_digits_note(struct radix_totals *totals)
+{
+    if constexpr (RADIX_HAS_PLACES<K>)
+        if (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_SHARES_DO)
+            return RADIX_NOTE_SHARES;
+    return RADIX_NOTE_DIGITS;
 }
 
 /* True if so many digits, of all there are, tell nearly all keys apart, or a code does. */
@@ -201,8 +213,10 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     if (is_in)
         crowd_key = key; /* that of any thread */
     __syncthreads();
+    const bool is_many = RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_DOUBT_LEAST;
     if (__syncthreads_or(is_in && key != crowd_key) && threadIdx.x == 0)
-        thread_leave_keys(whole, totals, RADIX_NOTE_DIGITS);
+        thread_leave_keys(whole, totals,
+                          is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(totals));
 }
 
 #endif

@@ -1,20 +1,22 @@
 /* radix_code.cuh - what keys of 8 bytes, and those of items, are sorted by in few digits: a code
  * that is never less for a greater key, and that nearly all keys have alone.
  *
- *   items --radix_code_kernel, a sample--> neighbours that a prefix would not part; a path, maybe
+ *   items --radix_code_kernel, a sample--> neighbours that a prefix would not part; a path, maybe,
+ *                                         or shares
  *
  * A prefix is such a code where keys are spread, over places of whatever density. Where they crowd,
  * and most of all around one place, the path to it, a code tells how far down a key follows: where
  * it leaves the path, to which side, and its bits from there on. It is a float, as it were, that
  * has its zero at the path's end. So numbers of all lengths, and those of which half agree in their
- * first bytes, take half of their digits.
+ * first bytes, take half of their digits. Items that neither parts may have a code of shares
+ * (radix_shares.cuh).
  */
 #ifndef CUDA_RADIX_CODE_CUH
 #define CUDA_RADIX_CODE_CUH
 
 #include "cuda/block_merge.cuh"
 #include "cuda/dynamic_shared.cuh"
-#include "cuda/radix_digit_plan.cuh"
+#include "cuda/radix_shares.cuh"
 #include "cuda/radix_tree.cuh"
 
 constexpr unsigned RADIX_CODE_SAMPLE = RADIX_CODE_THREADS * KEYS_PER_THREAD;
@@ -41,6 +43,7 @@ struct radix_code_shared {
     unsigned splits[RADIX_CODE_THREADS];
     struct radix_code_facts facts;
     uint64_t path;
+    uint32_t shares[RADIX_SHARES];
 };
 
 /* The sample's key of that number: one of each stride, not those that radix_learn.cuh takes. */
@@ -153,6 +156,14 @@ __device__ __forceinline__ void block_find_facts(const struct radix_code_row &ro
     block_add_facts(own, facts);
 }
 
+/* Bits that the sample is asked to leave out, of so many keys. */
+__device__ __forceinline__ struct radix_code_coarser radix_code_coarser_of(size_t count)
+{
+    /* Of fewer keys than the sample has, each may be there several times. */
+    const unsigned unique = radix_code_left_out(count);
+    return {unique, count < RADIX_CODE_SAMPLE ? unique : max(unique, RADIX_REPEATS_COARSER)};
+}
+
 /* How many neighbours differ that have one code of that path, for the whole block. Codes that keep
  * all bits behind the path's have none to leave out. */
 __device__ __forceinline__ unsigned block_count_collisions(const struct radix_code_row &row,
@@ -216,10 +227,60 @@ __device__ __forceinline__ uint64_t thread_find_path(const uint64_t *keys)
     }
 }
 
-/* Finds plan->collisions, and the code, that of a prefix or of a path. Where there are more keys
- * than the sample can tell of, or values that come often and make long runs, it is asked about
- * codes without their last bits. Returns how many keys of the sample have been there before. Of no
- * keys nothing is known. */
+/* How many neighbours of the sorted sample differ that have one code of the shares without so many
+ * bits, and those that are to be left out besides, for the whole block. */
+__device__ __forceinline__ unsigned block_count_shared(const struct radix_code_shared &shared,
+                                                       unsigned left_out,
+                                                       const struct radix_code_coarser &coarser)
+{
+    int all = 0;
+#pragma unroll 1 /* beside the search for other codes, which needs its registers */
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
+        const unsigned index = i * RADIX_CODE_THREADS + threadIdx.x;
+        const auto key_at = [&](unsigned at) {
+            return shared.keys[tile_slot<uint64_t>(min(at, RADIX_CODE_SAMPLE - 1))];
+        };
+        const uint64_t key = key_at(index), next = key_at(index + 1);
+        const bool is_repeated = (index > 0 && key_at(index - 1) == key) ||
+                                 (index + 2 < RADIX_CODE_SAMPLE && key_at(index + 2) == next);
+        const unsigned coarse = left_out + (is_repeated ? coarser.repeated : coarser.unique);
+        all += __syncthreads_count(key != next &&
+                                   thread_shares_code(shared.shares, key) >> coarse ==
+                                       thread_shares_code(shared.shares, next) >> coarse);
+    }
+    return static_cast<unsigned>(all);
+}
+
+/* Learns shares from the sorted sample: makes them the plan's code if they tell its keys apart, in
+ * as many digits as are sorted by. */
+__device__ __forceinline__ void block_find_shares(size_t count,
+                                                  const struct radix_code_coarser &coarser,
+                                                  struct radix_code_shared &shared,
+                                                  struct radix_digit_plan *plan)
+{
+    const unsigned left_out = (RADIX_CODE_DIGITS - radix_share_digits(count)) * RADIX_DIGIT_BITS;
+    for (unsigned i = threadIdx.x; i < RADIX_SHARES; i += RADIX_CODE_THREADS)
+        shared.shares[i] = 0;
+    __syncthreads();
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < RADIX_CODE_SAMPLE; i += RADIX_CODE_THREADS)
+        thread_count_digits<0, RADIX_DIGITS_MOST, 1>(shared.shares,
+                                                     shared.keys[tile_slot<uint64_t>(i)], 1);
+    __syncthreads();
+    block_make_shares(shared.shares, RADIX_CODE_SAMPLE);
+    __syncthreads();
+    if (block_count_shared(shared, left_out, coarser) > radix_collisions_most(count))
+        return;
+    for (unsigned i = threadIdx.x; i < RADIX_SHARES; i += RADIX_CODE_THREADS)
+        plan->shares[i] = shared.shares[i];
+    if (threadIdx.x == 0)
+        plan->code = {0, 0, 0, 1};
+}
+
+/* Finds plan->collisions, and the code, that of a prefix or of a path, or of items one of shares.
+ * Where there are more keys than the sample can tell of, or values that come often and make long
+ * runs, it is asked about codes without their last bits. Returns how many keys of the sample have
+ * been there before. Of no keys nothing is known. */
 template <typename K>
 __device__ __forceinline__ unsigned
 block_find_code(const K *__restrict__ items, size_t count, const struct key_order &encoding,
@@ -229,10 +290,7 @@ block_find_code(const K *__restrict__ items, size_t count, const struct key_orde
     if (count == 0)
         return 0;
     block_sort_sample(items, count, encoding, shared, row);
-    /* Of fewer keys than the sample has, each may be there several times. */
-    const unsigned unique = radix_code_left_out(count);
-    const struct radix_code_coarser coarser = {
-        unique, count < RADIX_CODE_SAMPLE ? unique : max(unique, RADIX_REPEATS_COARSER)};
+    const struct radix_code_coarser coarser = radix_code_coarser_of(count);
     block_find_facts(row, coarser, shared.facts);
     const unsigned most = radix_collisions_most(count);
     const unsigned repeats = static_cast<unsigned>(shared.facts.repeats);
@@ -241,7 +299,7 @@ block_find_code(const K *__restrict__ items, size_t count, const struct key_orde
     if (threadIdx.x == 0) {
         for (unsigned digit = 0; digit < RADIX_DIGITS_MOST; digit++)
             plan->collisions[digit] = thread_collisions(shared.facts, digit);
-        plan->code = {0, 0, 0};
+        plan->code = {};
     }
     if (is_prefix)
         return repeats;
@@ -250,8 +308,12 @@ block_find_code(const K *__restrict__ items, size_t count, const struct key_orde
     __syncthreads();
     const uint64_t path = shared.path;
     const unsigned collisions = block_count_collisions(row, path, coarser);
-    if (threadIdx.x == 0 && collisions <= most)
-        plan->code = {path, 0, 1};
+    if (collisions > most) {
+        if constexpr (RADIX_HAS_PLACES<K>)
+            block_find_shares(count, coarser, shared, plan);
+    } else if (threadIdx.x == 0) {
+        plan->code = {path, 0, 1, 0};
+    }
     return repeats;
 }
 
@@ -264,6 +326,23 @@ __global__ void __launch_bounds__(RADIX_CODE_THREADS)
     thread_wait_for_grid();
     block_find_code(items, whole->keys[0], encoding,
                     *reinterpret_cast<struct radix_code_shared *>(block_dynamic_shared()), plan);
+}
+
+/* Finds a code of shares, if it is not there, whatever other codes there are. One block. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_CODE_THREADS)
+    radix_shares_kernel(const K *__restrict__ items, const struct radix_segments *whole,
+                        struct key_order encoding, struct radix_digit_plan *plan)
+{
+    thread_wait_for_grid();
+    struct radix_code_shared &shared =
+        *reinterpret_cast<struct radix_code_shared *>(block_dynamic_shared());
+    struct radix_code_row row;
+    const size_t count = whole->keys[0];
+    if (count == 0 || plan->code.is_shares)
+        return;
+    block_sort_sample(items, count, encoding, shared, row);
+    block_find_shares(count, radix_code_coarser_of(count), shared, plan);
 }
 
 #endif

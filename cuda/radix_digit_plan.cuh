@@ -37,6 +37,7 @@ struct radix_code {
     uint64_t path;
     unsigned shift;
     unsigned is_path;
+    unsigned is_shares; /* plan->shares is there, for items whose prefix and path do not do */
 };
 
 /* The code of a key that leaves the path: above, the side of the path and the place of the bit
@@ -91,6 +92,7 @@ __device__ __forceinline__ unsigned radix_code_left_out(size_t count)
 /* What the passes do, and what is found on the way to them. */
 struct radix_digit_plan {
     uint64_t first_index; /* of items; stays for a sort of the same anew */
+    uint32_t shares[RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES]; /* see radix_shares.cuh */
     /* What radix_code.cuh finds; cleared where there is no code to be found. Neighbours in a sorted
      * sample that differ, but not in this digit or one above it. */
     unsigned collisions[RADIX_DIGITS_MOST];
@@ -102,9 +104,9 @@ struct radix_digit_plan {
     unsigned digits[RADIX_DIGITS_MOST]; /* of each pass */
     unsigned passes;
     unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
-    unsigned is_refused;                    /* not 0: indices are not what they are taken for */
-    unsigned mends;                         /* not 0: keys are sorted by the code alone */
-    radix_count open_keys;                  /* in the runs that mending lists */
+    unsigned is_refused;   /* not 0: indices are not what they are taken for, or there is no code */
+    unsigned mends;        /* not 0: keys are sorted by the code alone */
+    radix_count open_keys; /* in the runs that mending lists */
 };
 
 static_assert(offsetof(struct radix_digit_plan, counts) <= RADIX_DIGIT_KEPT_BYTES, "kept");

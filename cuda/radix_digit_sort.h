@@ -17,7 +17,9 @@ enum radix_digit_way {
     /* Of keys of 8 bytes and of items, where these are few, the first ones that tell nearly all
      * keys apart: runs that these leave are mended, and those that are too long listed as open. */
     RADIX_DIGITS_OF_CODE,
-    RADIX_DIGITS_AGAIN,       /* all, after that; items have the index of their place then */
+    RADIX_DIGITS_AGAIN, /* all, after that; items have the index of their place then */
+    /* Of items, by a code of shares (radix_shares.cuh), which is mended as that of a prefix is. */
+    RADIX_DIGITS_OF_SHARES,
     RADIX_DIGITS_ABOVE_INDEX, /* of keys of 8 bytes the upper half: the lower one does not fall from
                                  one key to the next, in the identical order */
 };
@@ -37,12 +39,15 @@ struct radix_digit_task {
 /* Starts to sort items of 4, 8 or 16 bytes; `scratch` is used. The index of items of 16 is their
  * place, but for a constant. If indices are not what they are taken for, all is left as it is, and
  * the kernels write RADIX_NOTE_REFUSED to the note. With a prefix, they write there how many runs
- * are open, which is all that is not in order then; or RADIX_NOTE_AGAIN if these are too many. */
+ * are open, which is all that is not in order then; or RADIX_NOTE_AGAIN if these are too many. So
+ * too with a code of shares; if the sample has none that parts its keys, the note is
+ * RADIX_NOTE_DIGITS, and all is left as it is. */
 bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_digit_task *task,
                       struct error *error);
 
-/* So many of that memory's first bytes nobody else uses: the code is there, and the first index. */
-constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256;
+/* So many of that memory's first bytes nobody else uses: the code is there, with its shares, and
+ * the first index. */
+constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256 + 8192;
 
 /* Bytes of that memory, for any portion. */
 size_t radix_digit_bytes(size_t count, unsigned item_bytes);

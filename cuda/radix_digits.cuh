@@ -25,10 +25,12 @@
 #include "cuda/dynamic_shared.cuh"
 #include "cuda/radix_digit_plan.cuh"
 
-template <typename K>
-constexpr unsigned RADIX_DIGIT_KEYS = radix_digit_keys(sizeof(K)); /* of a thread */
-template <typename K>
-constexpr unsigned RADIX_DIGIT_TILE = RADIX_DIGIT_THREADS *RADIX_DIGIT_KEYS<K>;
+/* Keys of a thread, and of a tile of the usual size. */
+template <typename K, bool HAS_INDICES>
+constexpr struct radix_keys_choice
+    RADIX_DIGIT_KEYS = radix_digit_keys(sizeof(K), HAS_INDICES && !RADIX_HAS_PLACES<K>);
+template <typename K, bool HAS_INDICES = false>
+constexpr unsigned RADIX_DIGIT_TILE = RADIX_DIGIT_THREADS *RADIX_DIGIT_KEYS<K, HAS_INDICES>.usual;
 constexpr unsigned RADIX_DIGIT_WARPS = RADIX_DIGIT_THREADS / THREADS_PER_WARP;
 static_assert(RADIX_DIGIT_THREADS >= RADIX_DIGIT_VALUES, "a thread for each value of a digit");
 
@@ -55,16 +57,18 @@ struct radix_digit_pass {
     struct key_order order;
 };
 
-/* Count: of 32 bits where all keys have places below 2^32, which takes fewer instructions. */
-template <typename K, typename Count>
+/* Of tiles with so many keys a thread. Count: of 32 bits where all keys have places below 2^32,
+ * which takes fewer instructions. */
+template <typename K, unsigned KEYS, typename Count>
 struct radix_digit_shared {
+    static constexpr unsigned tile_keys = RADIX_DIGIT_THREADS * KEYS;
     typedef typename radix_digit_word<K>::type word;
     union {
         /* Keys of a value that a warp has; then their first index in the tile. */
         unsigned warp_counts[RADIX_DIGIT_WARPS][RADIX_DIGIT_VALUES];
-        word words[RADIX_DIGIT_TILE<K>];
+        word words[tile_keys];
     };
-    uint32_t places[RADIX_HAS_PLACES<K> ? RADIX_DIGIT_TILE<K> : 1];
+    uint32_t places[RADIX_HAS_PLACES<K> ? tile_keys : 1];
     Count targets[RADIX_DIGIT_VALUES]; /* of a value's key: the target less its index here */
     unsigned warp_sums[THREADS_PER_WARP];
     unsigned tile;
@@ -96,23 +100,22 @@ struct radix_digit_tile {
     bool is_last; /* of the portion */
 };
 
-template <typename K>
+template <unsigned TILE, typename K>
 __device__ __forceinline__ struct radix_digit_tile
 thread_find_tile(const struct radix_digit_pass<K> &pass, unsigned tile)
 {
-    const unsigned number = tile - static_cast<unsigned>(pass.first / RADIX_DIGIT_TILE<K>);
-    const unsigned before = number * RADIX_DIGIT_TILE<K>, left = pass.keys - before;
-    return {number, min(left, RADIX_DIGIT_TILE<K>), pass.first + before,
-            left >= RADIX_DIGIT_TILE<K>, left <= RADIX_DIGIT_TILE<K>};
+    const unsigned number = tile - static_cast<unsigned>(pass.first / TILE);
+    const unsigned before = number * TILE, left = pass.keys - before;
+    return {number, min(left, TILE), pass.first + before, left >= TILE, left <= TILE};
 }
 
-/* The index in the tile of the thread's first key; the next one's is THREADS_PER_WARP behind. A
- * warp has neighbouring keys, its lanes one after the other, so that ranks go by the order of keys.
- */
-template <typename K>
+/* The index in the tile of the thread's first of so many keys; the next one's is THREADS_PER_WARP
+ * behind. A warp has neighbouring keys, its lanes one after the other, so that ranks go by the
+ * order of keys. */
+template <unsigned KEYS>
 __device__ __forceinline__ unsigned thread_first_index()
 {
-    return threadIdx.x / THREADS_PER_WARP * (THREADS_PER_WARP * RADIX_DIGIT_KEYS<K>)+thread_lane();
+    return threadIdx.x / THREADS_PER_WARP * (THREADS_PER_WARP * KEYS) + thread_lane();
 }
 
 /* Reads every STEP-th of the source's; behind the tile's end is any. */
@@ -140,7 +143,7 @@ __device__ __forceinline__ void thread_load_words(const struct radix_digit_side<
                                                   const struct radix_digit_tile &tile,
                                                   const struct key_order &order, W (&words)[N])
 {
-    const unsigned first_index = thread_first_index<K>();
+    const unsigned first_index = thread_first_index<N>();
     if (RADIX_HAS_PLACES<K> && source.is_items) /* the high half of an item is its second word */
         thread_load_steps<2>(source.words + 2 * tile.first + 1, first_index, tile, words);
     else
@@ -262,7 +265,7 @@ __device__ __forceinline__ void
 thread_load_places(const struct radix_digit_side<K> &source, const struct radix_digit_tile &tile,
                    bool is_again, uint64_t index_of_all, uint32_t (&places)[N])
 {
-    const unsigned first_index = thread_first_index<K>();
+    const unsigned first_index = thread_first_index<N>();
     if (source.is_items && is_again) {
         thread_load_steps<4>(reinterpret_cast<const uint32_t *>(source.items + tile.first),
                              first_index, tile, places);
@@ -299,14 +302,14 @@ block_find_targets(const struct radix_digit_pass<K> &pass, const struct radix_di
 }
 
 /* Writes the tile, which is in order of digits, by write(index in the tile, target). */
-template <typename K, typename Shared, typename Digit, typename Write>
+template <typename Shared, typename Digit, typename Write>
 __device__ __forceinline__ void block_write_tile(const Shared &shared, unsigned count,
                                                  const Digit &digit_of, const Write &write)
 {
 #pragma unroll
-    for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++) {
+    for (unsigned i = 0; i < Shared::tile_keys / RADIX_DIGIT_THREADS; i++) {
         const unsigned index = i * RADIX_DIGIT_THREADS + threadIdx.x;
-        const typename radix_digit_word<K>::type word = shared.words[index];
+        const auto word = shared.words[index];
         const auto place = shared.targets[digit_of(word)] + index;
         if (index < count)
             write(word, index, place);
@@ -324,27 +327,27 @@ block_write_words(const Shared &shared, const struct radix_digit_side<K> &target
     typedef decltype(shared.targets[0] + 0u) Place;
     if constexpr (RADIX_HAS_PLACES<K>) {
         if (target.is_items)
-            block_write_tile<K>(shared, tile.count, digit_of,
-                                [&](W word, unsigned index, Place place) {
-                                    target.items[place] = static_cast<K>(word) << 64 |
-                                                          (first_index + shared.places[index]);
-                                });
+            block_write_tile(shared, tile.count, digit_of,
+                             [&](W word, unsigned index, Place place) {
+                                 target.items[place] = static_cast<K>(word) << 64 |
+                                                       (first_index + shared.places[index]);
+                             });
         else
-            block_write_tile<K>(shared, tile.count, digit_of,
-                                [&](W word, unsigned index, Place place) {
-                                    target.words[place] = word;
-                                    target.places[place] = shared.places[index];
-                                });
+            block_write_tile(shared, tile.count, digit_of,
+                             [&](W word, unsigned index, Place place) {
+                                 target.words[place] = word;
+                                 target.places[place] = shared.places[index];
+                             });
     } else if (target.is_items && !key_order_is_identity(order)) {
-        block_write_tile<K>(shared, tile.count, digit_of, [&](W word, unsigned, Place place) {
+        block_write_tile(shared, tile.count, digit_of, [&](W word, unsigned, Place place) {
             target.words[place] = static_cast<W>(key_order_decode(order, 8 * sizeof(W), word));
         });
     } else if (tile.is_full) {
-        block_write_tile<K>(shared, RADIX_DIGIT_TILE<K>, digit_of,
-                            [&](W word, unsigned, Place place) { target.words[place] = word; });
+        block_write_tile(shared, Shared::tile_keys, digit_of,
+                         [&](W word, unsigned, Place place) { target.words[place] = word; });
     } else {
-        block_write_tile<K>(shared, tile.count, digit_of,
-                            [&](W word, unsigned, Place place) { target.words[place] = word; });
+        block_write_tile(shared, tile.count, digit_of,
+                         [&](W word, unsigned, Place place) { target.words[place] = word; });
     }
 }
 
@@ -363,9 +366,10 @@ __device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K
     for (unsigned i = thread_lane(); i < RADIX_DIGIT_VALUES; i += THREADS_PER_WARP)
         own_counts[i] = 0;
     __syncthreads();
-    const struct radix_digit_tile tile = thread_find_tile(pass, shared.tile);
-    typename radix_digit_word<K>::type words[RADIX_DIGIT_KEYS<K>];
-    unsigned ranks[RADIX_DIGIT_KEYS<K>];
+    const struct radix_digit_tile tile = thread_find_tile<Shared::tile_keys>(pass, shared.tile);
+    constexpr unsigned keys = Shared::tile_keys / RADIX_DIGIT_THREADS;
+    typename radix_digit_word<K>::type words[keys];
+    unsigned ranks[keys];
     thread_load_words(source, tile, pass.order, words);
     warp_rank_digits(words, digit_of, own_counts, ranks);
     __syncthreads();
@@ -373,18 +377,18 @@ __device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K
         block_sum_digits(shared.warp_counts, shared.warp_sums,
                          pass.states + tile.number * RADIX_DIGIT_VALUES + threadIdx.x);
 #pragma unroll
-    for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++)
+    for (unsigned i = 0; i < keys; i++)
         ranks[i] += own_counts[digit_of(words[i])];
     __syncthreads();
 #pragma unroll
-    for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++)
+    for (unsigned i = 0; i < keys; i++)
         shared.words[ranks[i]] = words[i];
     if constexpr (RADIX_HAS_PLACES<K>) {
-        uint32_t places[RADIX_DIGIT_KEYS<K>]; /* on their way while the block looks back */
+        uint32_t places[keys]; /* on their way while the block looks back */
         thread_load_places(source, tile, pass.is_again, plan->first_index, places);
         block_find_targets(pass, tile, own, plan->firsts[digit], shared.targets);
 #pragma unroll
-        for (unsigned i = 0; i < RADIX_DIGIT_KEYS<K>; i++)
+        for (unsigned i = 0; i < keys; i++)
             shared.places[ranks[i]] = places[i];
     } else {
         block_find_targets(pass, tile, own, plan->firsts[digit], shared.targets);
@@ -395,14 +399,14 @@ __device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K
 
 /* A pass over a portion; nothing, if the plan has fewer passes. A block a tile; a struct
  * radix_digit_shared of dynamic shared memory. */
-template <typename K, typename Count>
+template <typename K, unsigned KEYS, typename Count>
 __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     radix_digit_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
 {
     thread_wait_for_grid();
     typedef typename radix_digit_word<K>::type W;
-    struct radix_digit_shared<K, Count> &shared =
-        *reinterpret_cast<struct radix_digit_shared<K, Count> *>(block_dynamic_shared());
+    struct radix_digit_shared<K, KEYS, Count> &shared =
+        *reinterpret_cast<struct radix_digit_shared<K, KEYS, Count> *>(block_dynamic_shared());
     if (pass.index >= plan->passes)
         return;
     if (threadIdx.x == 0)

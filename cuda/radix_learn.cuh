@@ -217,7 +217,8 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
         if (threadIdx.x == 0)
             advice |=
                 (thread_digits_do(digits, count, RADIX_CODE_DIGITS) ? RADIX_FEW_DIGITS_DO : 0) |
-                (thread_digits_do(digits, count, RADIX_REPEATS_DIGITS) ? RADIX_MOST_DIGITS_DO : 0);
+                (thread_digits_do(digits, count, RADIX_REPEATS_DIGITS) ? RADIX_MOST_DIGITS_DO : 0) |
+                (digits->code.is_shares ? RADIX_SHARES_DO : 0);
     } else if (block_is_rough(items, count, encoding, shared.rough)) {
         advice |= RADIX_IS_ROUGH;
     }
@@ -276,8 +277,9 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
         block_grow_tree(tree, values, sample, wish.sample_bits, lookup, is_enough);
     if (CHOOSES && (!is_grown || block_repeats<K>(tree, totals))) {
         if (threadIdx.x == 0) {
-            thread_leave_keys(segments, totals, RADIX_NOTE_DIGITS);
-            note->count = RADIX_NOTE_DIGITS;
+            const unsigned long long way = thread_digits_note<K>(totals);
+            thread_leave_keys(segments, totals, way);
+            note->count = way;
             thread_tell_way(note, RADIX_WAY_OTHER);
         }
         return;

@@ -4,19 +4,15 @@
  *   items, in order of codes --radix_mend_kernel--> items, in order; runs that it leaves, listed
  *
  * All pairs of neighbours are looked at, and what is in order already is only read, however long a
- * run of equal keys is. Else a key's target is known from the keys of its run: those before it that
- * are greater, and those behind it that are less, move past it.
+ * run of equal keys is. Else keys go to their targets (radix_runs.cuh).
  *
  * A block mends the runs that begin in its tile, with what they have of the next one. No other
- * block writes there; one that reads what is being mended looks at its code alone, which stays. A
- * run that has more than RADIX_MEND_MOST keys, and is not in order, is left to another way, as the
- * work goes by the square of that: it is listed, unless there are so many that all keys are better
- * sorted anew, by all digits.
+ * block writes there; one that reads what is being mended looks at its code alone, which stays.
  */
 #ifndef CUDA_RADIX_MEND_CUH
 #define CUDA_RADIX_MEND_CUH
 
-#include "cuda/radix_digit_plan.cuh"
+#include "cuda/radix_runs.cuh"
 
 template <typename K>
 constexpr unsigned RADIX_MEND_KEYS = 64 / sizeof(K); /* of a thread */
@@ -29,19 +25,6 @@ template <typename K>
 constexpr unsigned RADIX_MEND_RUNS = RADIX_MEND_FALLS *RADIX_MEND_ROWS<K>;
 
 template <typename K>
-struct radix_mend_task {
-    K *items;
-    size_t count;
-    struct key_order order;
-    struct radix_digit_plan *plan;
-    unsigned *claims; /* cleared; a bit for RADIX_MEND_MOST keys: a run from there on is listed */
-    struct radix_open *open;
-    unsigned open_most;
-    struct radix_totals *totals;
-    struct sort_note *note;
-};
-
-template <typename K>
 __device__ __forceinline__ uint64_t thread_load_word(const struct radix_mend_task<K> &task,
                                                      size_t place)
 {
@@ -50,6 +33,30 @@ __device__ __forceinline__ uint64_t thread_load_word(const struct radix_mend_tas
     uint64_t words[1] = {static_cast<uint64_t>(task.items[place])};
     thread_encode_keys(task.order, words);
     return words[0];
+}
+
+/* Words of a tile, and of the next one, in shared memory; words[-1] is before the tile. */
+struct radix_mend_words {
+    uint64_t *words;
+    unsigned *falls; /* a bit for each word that is less than the one before it */
+    size_t first;    /* place of words[0] */
+    unsigned count;
+    struct radix_code code;
+};
+
+/* The code of a word of the tile, and that of an item at any place. */
+__device__ __forceinline__ uint64_t thread_tile_code(const struct radix_mend_words &tile,
+                                                     unsigned index)
+{
+    return thread_code(tile.code, tile.words[index]);
+}
+
+template <typename K>
+__device__ __forceinline__ uint64_t thread_place_code(const struct radix_mend_task<K> &task,
+                                                      const struct radix_mend_words &tile,
+                                                      size_t place)
+{
+    return thread_code(tile.code, thread_load_word(task, place));
 }
 
 /* True if both have one code. */
@@ -67,68 +74,6 @@ __device__ __forceinline__ bool thread_reaches(const struct radix_mend_task<K> &
 {
     return place < task.count && thread_is_run(code, thread_load_word(task, place), word);
 }
-
-/* The first place whose code is not less than the word's, or, behind it, greater. */
-template <typename K>
-__device__ __forceinline__ size_t thread_find_run(const struct radix_mend_task<K> &task,
-                                                  const struct radix_code &code, uint64_t word,
-                                                  bool is_behind)
-{
-    const uint64_t wanted = thread_code(code, word);
-    size_t from = 0, to = task.count;
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        const uint64_t found = thread_code(code, thread_load_word(task, middle));
-        if (found < wanted || (is_behind && found == wanted))
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
-/* So many keys are not worth sorting apart. */
-template <typename K>
-__device__ __forceinline__ bool thread_is_too_much(const struct radix_mend_task<K> &task)
-{
-    return atomicAdd(&task.plan->open_keys, radix_count{0}) > task.count / RADIX_MEND_OPEN_RARITY ||
-           atomicAdd(&task.totals->open, 0u) > task.open_most;
-}
-
-/* Lists the run of that word, if nobody has: it has more keys than a claim is for, so that no two
- * begin there. */
-template <typename K>
-__device__ __forceinline__ void thread_list_run(const struct radix_mend_task<K> &task,
-                                                const struct radix_code &code, uint64_t word)
-{
-    if (thread_is_too_much(task))
-        return;
-    const size_t first = thread_find_run(task, code, word, false);
-    const size_t claim = first / RADIX_MEND_MOST;
-    const unsigned bit = 1u << claim % 32;
-    if ((atomicOr(&task.claims[claim / 32], bit) & bit) != 0)
-        return;
-    const size_t count = thread_find_run(task, code, word, true) - first;
-    const unsigned number = atomicAdd(&task.totals->open, 1u);
-    if (number < task.open_most)
-        task.open[number] = {first, count};
-    atomicAdd(&task.plan->open_keys, static_cast<radix_count>(count));
-}
-
-/* Words of a tile, and of the next one, in shared memory; words[-1] is before the tile. */
-struct radix_mend_words {
-    uint64_t *words;
-    unsigned *falls; /* a bit for each word that is less than the one before it */
-    size_t first;    /* place of words[0] */
-    unsigned count;
-    struct radix_code code;
-};
-
-/* Some of the words: whole runs, or one. */
-struct radix_mend_part {
-    unsigned begin;
-    unsigned end;
-};
 
 /* Runs that are not in order. */
 template <typename K>
@@ -148,130 +93,6 @@ __device__ __forceinline__ unsigned block_count_run(const struct radix_mend_word
             __syncthreads_count(index < end && thread_is_run(tile.code, tile.words[index], word));
     }
     return static_cast<unsigned>(all);
-}
-
-/* Finds tile.falls of the part; returns how many threads have found any, which have up to
- * RADIX_MEND_ROWS each. Ends with a barrier. */
-template <typename K>
-__device__ __forceinline__ unsigned block_find_falls(const struct radix_mend_words &tile,
-                                                     const struct radix_mend_part &part)
-{
-    bool is_any = false;
-    for (unsigned index = threadIdx.x; index < RADIX_MEND_TILE<K> + RADIX_MEND_MOST;
-         index += RADIX_MEND_THREADS) {
-        const bool falls =
-            index > part.begin && index < part.end && tile.words[index] < tile.words[index - 1];
-        const unsigned mask = __ballot_sync(ALL_LANES, falls);
-        if (thread_lane() == 0)
-            tile.falls[index / THREADS_PER_WARP] = mask;
-        is_any = is_any || falls;
-    }
-    return static_cast<unsigned>(__syncthreads_count(is_any));
-}
-
-/* True if some of words[begin + 1..end) fall. */
-__device__ __forceinline__ bool thread_has_falls(const unsigned *falls, unsigned begin,
-                                                 unsigned end)
-{
-    unsigned any = 0;
-    for (unsigned i = begin + 1; i < end; i = (i | (THREADS_PER_WARP - 1)) + 1) {
-        const unsigned left = end - (i & ~(THREADS_PER_WARP - 1u));
-        const unsigned mask = ~0u << i % THREADS_PER_WARP;
-        any |=
-            falls[i / THREADS_PER_WARP] & mask & (left < THREADS_PER_WARP ? (1u << left) - 1 : ~0u);
-    }
-    return any != 0;
-}
-
-/* How many words next to that one have its code, of less than `most`: behind it, or before it. In
- * steps that double, as most runs are short, and then back by halves. */
-template <bool IS_FORWARD>
-__device__ __forceinline__ unsigned thread_run_reach(const struct radix_mend_words &tile,
-                                                     unsigned index, unsigned most)
-{
-    const uint64_t code = thread_code(tile.code, tile.words[index]);
-    const auto reaches = [&](unsigned by) {
-        return thread_code(tile.code, tile.words[IS_FORWARD ? index + by : index - by]) == code;
-    };
-    unsigned reach = 0, beyond = 1;
-    while (beyond < most && reaches(beyond)) {
-        reach = beyond;
-        beyond *= 2;
-    }
-    beyond = min(beyond, most);
-    while (reach + 1 < beyond) {
-        const unsigned middle = (reach + beyond) / 2;
-        if (reaches(middle))
-            reach = middle;
-        else
-            beyond = middle;
-    }
-    return reach;
-}
-
-/* The run of a word in the part; of one that is too long more than RADIX_MEND_MOST words. */
-__device__ __forceinline__ struct radix_mend_part
-thread_find_ends(const struct radix_mend_words &tile, const struct radix_mend_part &part,
-                 unsigned index)
-{
-    const unsigned before = min(index - part.begin, RADIX_MEND_MOST);
-    const unsigned behind = min(part.end - 1 - index, RADIX_MEND_MOST);
-    const struct radix_mend_part run = {
-        index - thread_run_reach<false>(tile, index, before + 1),
-        index + 1 + thread_run_reach<true>(tile, index, behind + 1),
-    };
-    return run;
-}
-
-/* Where the word goes in its run. */
-__device__ __forceinline__ unsigned
-thread_run_target(const uint64_t *words, const struct radix_mend_part &run, unsigned index)
-{
-    unsigned target = index;
-    for (unsigned i = run.begin; i < index; i++)
-        target -= words[i] > words[index] ? 1 : 0;
-    for (unsigned i = index + 1; i < run.end; i++)
-        target += words[i] < words[index] ? 1 : 0;
-    return target;
-}
-
-/* Where the word goes in a run of more than a few words. In one that is too long it stays, and the
- * first that falls lists it. */
-template <typename K>
-__device__ __forceinline__ unsigned
-thread_long_target(const struct radix_mend_task<K> &task, const struct radix_mend_words &tile,
-                   const struct radix_mend_part &part, unsigned index)
-{
-    const struct radix_mend_part run = thread_find_ends(tile, part, index);
-    if (!thread_has_falls(tile.falls, run.begin, run.end))
-        return index;
-    if (run.end - run.begin > RADIX_MEND_MOST) {
-        if (index > run.begin && thread_has_falls(tile.falls, index - 1, index + 1) &&
-            !thread_has_falls(tile.falls, run.begin, index))
-            thread_list_run(task, tile.code, tile.words[index]);
-        return index;
-    }
-    return thread_run_target(tile.words, run, index);
-}
-
-/* Where the word goes. Most runs are short: they are gone through from the word on. */
-template <typename K>
-__device__ __forceinline__ unsigned
-thread_mend_target(const struct radix_mend_task<K> &task, const struct radix_mend_words &tile,
-                   const struct radix_mend_part &part, unsigned index)
-{
-    const uint64_t *const words = tile.words;
-    const uint64_t word = words[index], code = thread_code(tile.code, word);
-    const unsigned first = index - min(index - part.begin, RADIX_MEND_SHORT);
-    const unsigned last = min(part.end, index + 1 + RADIX_MEND_SHORT);
-    unsigned begin = index, end = index + 1, target = index;
-    for (; begin > first && thread_code(tile.code, words[begin - 1]) == code; begin--)
-        target -= words[begin - 1] > word ? 1 : 0;
-    for (; end < last && thread_code(tile.code, words[end]) == code; end++)
-        target += words[end] < word ? 1 : 0;
-    const bool is_short =
-        (begin > first || first == part.begin) && (end < last || last == part.end);
-    return is_short ? target : thread_long_target(task, tile, part, index);
 }
 
 /* Writes the item of that word to its target; `index_bits` of an item come with it. */
@@ -337,7 +158,7 @@ block_list_runs(const struct radix_mend_task<K> &task, const struct radix_mend_w
             if (thread_has_falls(tile.falls, run.begin, index))
                 continue;
             if (run.end - run.begin > RADIX_MEND_MOST)
-                thread_list_run(task, tile.code, tile.words[index]);
+                thread_list_run(task, tile, thread_tile_code(tile, index));
             else
                 list.runs[atomicAdd(&list.count, 1u)] = run;
         }
@@ -385,7 +206,7 @@ __device__ __forceinline__ unsigned block_skip_run(const struct radix_mend_task<
         ((count == tile.count && goes_on) ||
          (end > RADIX_MEND_MOST &&
           thread_reaches(task, tile.code, word, end - 1 - RADIX_MEND_MOST))))
-        thread_list_run(task, tile.code, word);
+        thread_list_run(task, tile, thread_tile_code(tile, 0));
     return count;
 }
 
@@ -460,7 +281,7 @@ __device__ __forceinline__ void block_mend_tile(const struct radix_mend_task<K> 
         part.begin = block_skip_run(task, tile, goes_on);
     if (goes_on && part.begin < tile.count)
         part.end += block_follow_run(task, tile);
-    const unsigned falls = block_find_falls<K>(tile, part);
+    const unsigned falls = block_find_falls<RADIX_MEND_ROWS<K>>(tile, part);
     if (falls > RADIX_MEND_FALLS) {
         block_mend_part(task, tile, part);
     } else if (falls > 0) {
@@ -489,12 +310,8 @@ __global__ void __launch_bounds__(RADIX_MEND_THREADS, RADIX_MEND_BLOCKS)
             static_cast<unsigned>(min(task.count - tile.first, size_t{RADIX_MEND_TILE<K>}));
         block_mend_tile(task, tile, list);
     }
-    if (threadIdx.x > 0)
-        return;
-    __threadfence();
-    if (atomicAdd(&task.totals->blocks_done, 1u) == gridDim.x - 1)
-        task.note->count =
-            thread_is_too_much(task) ? RADIX_NOTE_AGAIN : atomicAdd(&task.totals->open, 0u);
+    if (threadIdx.x == 0)
+        thread_note_open(task);
 }
 
 #endif

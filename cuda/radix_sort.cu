@@ -14,9 +14,10 @@
  *
  * Few values are counted (radix_few.cuh). Where models are of little use (radix_choice.cuh), the
  * first one is not even made, the note says so, and the host starts the sort digit by digit
- * (radix_digits.cuh). If that refuses the keys, the note says so as well, and they are sorted by
- * models after all. Where there is that choice, the host starts no more than the first count before
- * it is told; the device is busy with that meanwhile.
+ * (radix_digits.cuh), or by the digits of a code of shares (radix_words.cuh). If that refuses the
+ * keys, the note says so as well, and they are sorted by models after all. Where there is that
+ * choice, the host starts no more than the first count before it is told; the device is busy with
+ * that meanwhile.
  *
  * 64-bit keys cross the memory 8 times: read to count, read and written to part, twice; read and
  * written to sort tiles. A least-digit-first radix sort by 8 bits crosses it 17 times.
@@ -348,9 +349,10 @@ static bool radix_start(const struct cuda_sort &sort, bool may_be_few, struct er
 template <typename K>
 static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct error *error)
 {
-    const enum radix_digit_way way = note == RADIX_NOTE_INDICES ? RADIX_DIGITS_ABOVE_INDEX
-                                     : note == RADIX_NOTE_AGAIN ? RADIX_DIGITS_AGAIN
-                                                                : RADIX_DIGITS_OF_CODE;
+    const enum radix_digit_way way = note == RADIX_NOTE_INDICES  ? RADIX_DIGITS_ABOVE_INDEX
+                                     : note == RADIX_NOTE_AGAIN  ? RADIX_DIGITS_AGAIN
+                                     : note == RADIX_NOTE_SHARES ? RADIX_DIGITS_OF_SHARES
+                                                                 : RADIX_DIGITS_OF_CODE;
     struct radix_run<K> run;
     if (note == RADIX_NOTE_MANY)
         return radix_start<K>(sort, false, error);

@@ -183,27 +183,38 @@ __host__ __device__ constexpr unsigned radix_dense_blocks(size_t item_bytes)
 }
 
 /* The sort digit by digit (radix_digits.cuh): threads of a block, keys that a thread holds in
- * registers, of items their keys, and blocks a multiprocessor: 64 registers, and 53 to 74 KiB of
- * shared memory a block (nvcc 13.0, sm_90). */
+ * registers, of items their keys, and blocks a multiprocessor: 64 registers, and 53 to 94 KiB of
+ * shared memory a block (nvcc 13.0, sm_90). The last turn of all blocks takes as long as any: so
+ * where another number of keys takes less than nine tenths of the turns' time, it is taken. Keys of
+ * 8 bytes with 13 and 15: 2,000,000 f64 of `hot-digits` 0.254 and 0.246 ms, 3,000,000 0.308 and
+ * 0.322. Keys of 4 bytes above an index with 15, 18 and 19: `hidden` 1e8 2.434, 2.372 and 2.358,
+ * but 3,000,000 of an organ pipe 0.158 with 15 and 0.177 with 18 (H200, 2026-11-22). */
 constexpr unsigned RADIX_DIGIT_THREADS = 512;
-__host__ __device__ constexpr unsigned radix_digit_keys(size_t item_bytes)
-{
-    return item_bytes <= 4 ? 20 : item_bytes == 8 ? 13 : 12;
-}
 constexpr unsigned RADIX_DIGIT_BLOCKS = 2;
+struct radix_keys_choice {
+    unsigned usual, other;
+};
+__host__ __device__ constexpr struct radix_keys_choice radix_digit_keys(size_t item_bytes,
+                                                                        bool is_above_index)
+{
+    return item_bytes <= 4  ? radix_keys_choice{20, 20}
+           : item_bytes > 8 ? radix_keys_choice{12, 12}
+           : is_above_index ? radix_keys_choice{19, 15}
+                            : radix_keys_choice{13, 15};
+}
 
 /* Tiles that a thread looks back at a time: each look is a wait for the L2 cache. With 1 in place
  * of 4, 1e8 doubles took 7.0 ms in place of 6.4; with 8, 6.4. */
 constexpr unsigned RADIX_LOOK_TILES = 4;
 
 /* The same where digits are counted first (radix_digits_early.cuh), and after how many of its keys
- * a thread looks: 2 tiles after every second key 1.87 ms for 1e8 f32, 4 after every fourth 1.89, 8
- * after every fifth 1.98, and 1.97 with counts that come of ranking. A warp whose first row has at
- * most so many digits asks for each which lanes have it: `few-distinct` 1.74 to 1.55 with 12 or 16,
- * 1.58 with 4, uniform even; all warps 3.31 (H200, 2026-11-22). */
-constexpr unsigned RADIX_EARLY_LOOK_TILES = 2;
-constexpr unsigned RADIX_EARLY_LOOK_KEYS = 2;
-constexpr unsigned RADIX_EARLY_FEW_DIGITS = 12;
+ * a thread looks: a tile after each key 1.760 ms for 1e8 f32, 2 after every second 1.791, 1 after
+ * every second 1.844. A warp whose first row has at most so many digits asks for each which lanes
+ * have it: u32+u32 `hidden` 2.49 for 2.52 with 12 and 2.62 with 20, f32 `few-distinct` even; all
+ * warps 3.31 for 1.77 (H200, 2026-11-22). */
+constexpr unsigned RADIX_EARLY_LOOK_TILES = 1;
+constexpr unsigned RADIX_EARLY_LOOK_KEYS = 1;
+constexpr unsigned RADIX_EARLY_FEW_DIGITS = 6;
 
 /* Keys that one launch of a pass takes: so many have room beside the state of a tile, in 30 bits.
  */
@@ -234,6 +245,22 @@ constexpr unsigned RADIX_CODE_MEAN = 4;
 constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
 constexpr unsigned RADIX_REPEATS_COARSER = 8;
 
+/* Items by a code of shares (radix_shares.cuh): up to so many go by 3 digits of it, more by 4: 1e7
+ * pairs of `hot-digits` 0.74 and 0.78 ms, 1e8 both 6.75. From so many on they go so if the sample
+ * has told nothing of them: `hidden` 1e9 76.4 to 69.9 ms, but 1e8 6.6 to 7.1. The stand-in has
+ * fewer. Then the end of that sort: keys of a thread, of RADIX_MEND_THREADS, and blocks a
+ * multiprocessor: 1e8 6.40 ms with 3, 6.53 with 5, 6.59 with 4 of 10 keys, 6.62 with 8 of 4 (H200,
+ * 2026-11-22). */
+#ifdef __CUDACC__
+constexpr size_t RADIX_SHARES_SHORT_MOST = (size_t)1 << 26;
+constexpr size_t RADIX_SHARES_DOUBT_LEAST = (size_t)1 << 28;
+#else
+constexpr size_t RADIX_SHARES_SHORT_MOST = (size_t)1 << 15;
+constexpr size_t RADIX_SHARES_DOUBT_LEAST = (size_t)1 << 20;
+#endif
+constexpr unsigned RADIX_FETCH_KEYS = 8;
+constexpr unsigned RADIX_FETCH_BLOCKS = 3;
+
 /* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
  * at first; up to how many threads find keys in disorder if these are mended run by run; and the
  * part of all keys, one in so many, that runs left over may have. */
@@ -257,17 +284,19 @@ constexpr size_t RADIX_LEARNED_SHORT_LEAST = (size_t)1 << 28; /* of 4 bytes */
  * a mean ratio of neighbouring gaps, as sixteenths of a logarithm: 2.0 for smooth densities, 2.4
  * for a dozen clusters, 3.5 to 4.4 where half of all keys agree in each byte; it is asked if any
  * cell wants a cut. Then levels of the tree: of items; and, if few digits do, of up to so many
- * keys, of 16 bytes and of 8. Then how many keys of the sample have been seen before, at the least;
- * of keys of 8 bytes, if so many cells want a cut, also in eighths of the sample at the most, and
- * below so many keys only if few digits do. */
+ * keys, of 16 bytes and of 8, and fewer levels of fewer keys: 2,000,000 pairs of `hot-3` 0.357 to
+ * 0.259 ms, f64 0.238 to 0.218. Then how many keys of the sample have been seen before, at the
+ * least; of keys of 8 bytes, if so many cells want a cut, also in eighths of the sample at the
+ * most, and below so many keys only if few digits do. */
 constexpr unsigned RADIX_SHORT_NODES_MOST = 4;
 constexpr unsigned RADIX_ROUGH_NODES = 1;
 constexpr unsigned RADIX_ROUGHNESS_MOST = 48;
 constexpr unsigned RADIX_ITEM_LEVELS = 8;
 constexpr size_t RADIX_DEEP_COUNT = (size_t)1 << 25;
-__host__ __device__ constexpr unsigned radix_deep_levels(size_t item_bytes)
+constexpr size_t RADIX_DEEP_LESS_COUNT = (size_t)1 << 22;
+__host__ __device__ constexpr unsigned radix_deep_levels(size_t item_bytes, size_t count)
 {
-    return item_bytes <= 8 ? 6 : 5;
+    return (item_bytes <= 8 ? 6 : 5) - (count <= RADIX_DEEP_LESS_COUNT ? 2 : 0);
 }
 constexpr unsigned RADIX_REPEATS_LEAST = 12;
 constexpr unsigned RADIX_REPEATS_MOST = 5 << (RADIX_CODE_SAMPLE_BITS - 3);

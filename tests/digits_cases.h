@@ -63,6 +63,7 @@ struct way {
     struct key_order order;
     enum radix_digit_way digits;
     size_t portion;
+    bool has_code = false;
 };
 
 static bool start_digits(const struct device_memory &memory, const struct way &way,
@@ -72,6 +73,7 @@ static bool start_digits(const struct device_memory &memory, const struct way &w
     task.way = way.digits;
     task.whole = memory.whole;
     task.memory = memory.sort.workspace;
+    task.has_code = way.has_code;
     task.portion = way.portion ? way.portion : RADIX_DIGIT_PORTION;
     task.totals = memory.totals;
     task.open = memory.open;

@@ -77,7 +77,8 @@ static bool check_counts(struct error *error)
     const size_t tile = RADIX_DIGIT_TILE<K>;
     const std::vector<struct key_order> orders = orders_of<K>();
     size_t number = 0;
-    for (const size_t count : {(size_t)1, (size_t)2, tile - 1, tile, tile + 1, 4 * tile + 5})
+    for (const size_t count :
+         {(size_t)1, (size_t)2, tile - 1, tile, tile + 1, 4 * tile + 5, 8 * tile + 5})
         for (const struct shape &shape : shapes) {
             const struct way way = {orders[number % orders.size()], RADIX_DIGITS_AGAIN,
                                     number / orders.size() % 3 * tile};
@@ -92,14 +93,21 @@ static bool check_counts(struct error *error)
 /* Keys of 8 bytes above an index; those whose low halves are none stay as they are. */
 static bool check_indices(struct error *error)
 {
-    const struct way way = {key_order_identity(), RADIX_DIGITS_ABOVE_INDEX, 0};
-    std::vector<uint64_t> items(20001);
-    for (size_t i = 0; i < items.size(); i++)
-        items[i] = shape_low_order(i, items.size());
-    if (!check_digits(items, sorted_copy(way.order, items), way, 0, error))
-        return false;
-    items[items.size() / 2] &= ~(uint64_t)UINT32_MAX;
-    return check_digits(items, items, way, RADIX_NOTE_REFUSED, error);
+    const size_t tile = RADIX_DIGIT_TILE<uint64_t, true>;
+    for (const size_t count :
+         {(size_t)1, (size_t)2, tile - 1, tile, tile + 1, 4 * tile + 5, 8 * tile})
+        for (const size_t portion : {(size_t)0, tile, 2 * tile}) {
+            const struct way way = {key_order_identity(), RADIX_DIGITS_ABOVE_INDEX, portion};
+            std::vector<uint64_t> items(count);
+            for (size_t i = 0; i < count; i++)
+                items[i] = shape_low_order(i, count);
+            if (!check_digits(items, sorted_copy(way.order, items), way, 0, error))
+                return error_set(error, "%zu items, portions of %zu", count, portion);
+            items[count / 2] &= ~(uint64_t)UINT32_MAX;
+            if (count > 2 && !check_digits(items, items, way, RADIX_NOTE_REFUSED, error))
+                return false;
+        }
+    return true;
 }
 
 /* Items whose index is not their place stay as they are. */
@@ -199,12 +207,12 @@ static bool check_choice(key_u128, size_t count, struct error *error)
 {
     const struct key_order order = key_order_identity();
     std::vector<key_u128> items = make_items<key_u128>(hot, order, count);
-    if (!check_sort(items, order, RADIX_NOTE_DIGITS, error) ||
-        !check_sort(make_items<key_u128>(hot_prefix, order, count), order, RADIX_NOTE_DIGITS,
+    if (!check_sort(items, order, RADIX_NOTE_SHARES, error) ||
+        !check_sort(make_items<key_u128>(hot_prefix, order, count), order, RADIX_NOTE_SHARES,
                     error))
         return false;
     std::swap(items[count / 2], items[count / 2 + 1]);
-    return check_sort(items, order, RADIX_NOTE_DIGITS, error);
+    return check_sort(items, order, RADIX_NOTE_SHARES, error);
 }
 
 /* ---- claims ---- */

@@ -8,6 +8,7 @@
  * What is expected is what std::sort makes of the items on the host. Runs that are left open are
  * sorted here; how many there are is part of what is expected.
  */
+#include "cuda/radix_fetch.cuh"
 #include "cuda/radix_mend.cuh"
 #include "tests/digits_cases.h"
 
@@ -183,27 +184,71 @@ static bool close_runs(const struct device_memory &memory, struct key_order orde
 /* Whatever the note says. */
 static const size_t noted_any = SIZE_MAX - 99;
 
+/* What a sort by a code is to do. */
+struct code_case {
+    size_t noted;
+    struct key_order order;
+    size_t portion;
+    bool has_path;          /* of a code that is none of shares */
+    const uint32_t *shares; /* RADIX_SHARES of them, or NULL: none are given */
+};
+
+/* Finishes a sort by a code as its note says. */
+template <typename K>
+static bool check_noted(const struct device_memory &memory, const std::vector<K> &items,
+                        const struct code_case &wanted, struct error *error)
+{
+    const size_t note = memory.sort.note->count;
+    const struct way again = {wanted.order, RADIX_DIGITS_AGAIN, wanted.portion, false};
+    if (note != wanted.noted && wanted.noted != noted_any)
+        return error_set(error, "the note is %zu", note);
+    if (note == RADIX_NOTE_AGAIN
+            ? !start_digits(memory, again, error) || !check(cudaDeviceSynchronize(), error)
+            : !close_runs<K>(memory, wanted.order, error))
+        return false;
+    return holds(memory.sort, sorted_copy(wanted.order, items), error);
+}
+
 /* Sorts by a code, that of a path or a prefix, and what that leaves as its note says. */
 template <typename K>
-static bool check_runs(const std::vector<K> &items, size_t noted, bool has_path,
-                       struct key_order order, size_t portion, struct error *error)
+static bool check_runs(const std::vector<K> &items, const struct code_case &wanted,
+                       struct error *error)
 {
     struct radix_digit_plan plan;
     struct device_memory memory;
     bool passed =
-        device_open(&memory, items, order, error) &&
-        start_digits(memory, {order, RADIX_DIGITS_OF_CODE, portion}, error) &&
+        device_open(&memory, items, wanted.order, error) &&
+        start_digits(memory, {wanted.order, RADIX_DIGITS_OF_CODE, wanted.portion, false}, error) &&
         check(cudaMemcpy(&plan, memory.sort.workspace, sizeof plan, cudaMemcpyDeviceToHost), error);
-    if (passed && (!plan.mends || (plan.code.is_path != 0) != has_path))
+    if (passed && (!plan.mends || (plan.code.is_path != 0) != wanted.has_path))
         passed = error_set(error, "%zu keys are sorted by another code", items.size());
-    if (passed && memory.sort.note->count != noted && noted != noted_any)
-        passed = error_set(error, "the note is %zu", memory.sort.note->count);
-    if (passed && memory.sort.note->count == RADIX_NOTE_AGAIN)
-        passed = start_digits(memory, {order, RADIX_DIGITS_AGAIN, portion}, error) &&
-                 check(cudaDeviceSynchronize(), error);
-    else if (passed)
-        passed = close_runs<K>(memory, order, error);
-    passed = passed && holds(memory.sort, sorted_copy(order, items), error);
+    passed = passed && check_noted(memory, items, wanted, error);
+    device_close(&memory);
+    return passed;
+}
+
+/* Puts shares where the sort looks for a code that has been found. */
+static bool give_shares(const struct device_memory &memory, const uint32_t *shares,
+                        struct error *error)
+{
+    struct radix_digit_plan *const plan = (struct radix_digit_plan *)memory.sort.workspace;
+    const struct radix_code code = {0, 0, 0, 1};
+    return check(cudaMemcpy(&plan->code, &code, sizeof code, cudaMemcpyHostToDevice), error) &&
+           check(cudaMemcpy(plan->shares, shares, sizeof plan->shares, cudaMemcpyHostToDevice),
+                 error);
+}
+
+/* The same by a code of shares, given ones or those that the sample has. */
+static bool check_shares(const std::vector<key_u128> &items, const struct code_case &wanted,
+                         struct error *error)
+{
+    struct device_memory memory;
+    const struct way way = {wanted.order, RADIX_DIGITS_OF_SHARES, wanted.portion,
+                            wanted.shares != NULL};
+    const bool passed = device_open(&memory, items, wanted.order, error) &&
+                        (!wanted.shares || give_shares(memory, wanted.shares, error)) &&
+                        start_digits(memory, way, error) && check(cudaDeviceSynchronize(), error) &&
+                        check_noted(memory, items, wanted, error);
     device_close(&memory);
     return passed;
 }
@@ -227,7 +272,7 @@ static bool check_mending(struct error *error)
             const struct key_order order = orders[number % orders.size()];
             const std::vector<K> items = make_runs_items<K>(keys, arrangement, order);
             struct error inner = {};
-            if (!check_runs(items, runs.noted, false, order, portion, &inner))
+            if (!check_runs(items, {runs.noted, order, portion, false, NULL}, &inner))
                 return error_set(error, "%s, %s: %s", runs.name, layout.name, inner.message);
             number++;
         }
@@ -282,9 +327,124 @@ static bool check_paths(struct error *error)
             const size_t portion = number % 3 ? 3 * tile : 0;
             const std::vector<K> items = make_items<K>(shape, order, count);
             struct error inner = {};
-            if (!check_runs(items, noted_any, true, order, portion, &inner))
+            if (!check_runs(items, {noted_any, order, portion, true, NULL}, &inner))
                 return error_set(error, "%s: %s", shape.name, inner.message);
             number++;
+        }
+    return true;
+}
+
+/* ---- by shares ---- */
+
+/* All values of a digit have the same share: the code is a prefix of the key. */
+static std::vector<uint32_t> even_shares()
+{
+    const uint32_t width = 1u << (RADIX_SHARE_BITS - RADIX_DIGIT_BITS);
+    std::vector<uint32_t> shares(RADIX_SHARES);
+    for (uint32_t i = 0; i < RADIX_SHARES; i++)
+        shares[i] = i % RADIX_DIGIT_VALUES * width << RADIX_SHARE_BITS | width;
+    return shares;
+}
+
+/* Shares at random; or one value of each digit, another one each time, has nearly all. */
+static std::vector<uint32_t> odd_shares(unsigned number)
+{
+    std::vector<uint32_t> shares(RADIX_SHARES);
+    uint32_t before = 0;
+    for (unsigned i = 0; i < RADIX_SHARES; i++) {
+        const unsigned value = i % RADIX_DIGIT_VALUES, digit = i / RADIX_DIGIT_VALUES;
+        const bool is_most = value == (29 * number + 83 * digit) % RADIX_DIGIT_VALUES;
+        const uint32_t most = is_most ? (1u << RADIX_SHARE_BITS) - RADIX_DIGIT_VALUES + 1 : 1;
+        const uint32_t width =
+            number % 2 == 0 ? most : 1 + (uint32_t)(random_bits(number * RADIX_SHARES + i) % 400);
+        before = value == 0 ? 0 : before;
+        shares[i] = before << RADIX_SHARE_BITS | width;
+        before += width;
+    }
+    return shares;
+}
+
+/* Of even shares, the first bytes are the code: as many as are sorted by. */
+static const struct layout share_layout = {"even shares", 24, [](uint64_t prefix, uint64_t rest) {
+                                               return prefix << 40 | rest * 0x10101;
+                                           }};
+
+static bool check_share_runs(struct error *error)
+{
+    const std::vector<uint32_t> shares = even_shares();
+    size_t number = 0;
+    for (const struct runs_case &runs : runs_cases)
+        for (int arrangement = 0; arrangement < ARRANGEMENTS; arrangement++, number++) {
+            const std::vector<uint64_t> keys = make_runs(runs, share_layout, RADIX_FETCH_TILE);
+            const bool is_odd = !runs.runs.empty() && runs.runs[0].values >= LAST_IS_LESS;
+            if (is_odd ? arrangement != ARRANGED_UP : arrangement == ARRANGED_UP)
+                continue;
+            const size_t portion = number % 2 ? 3 * RADIX_DIGIT_TILE<uint64_t> : 0;
+            const struct key_order order = key_order_identity();
+            const std::vector<key_u128> items =
+                make_runs_items<key_u128>(keys, (enum arrangement)arrangement, order);
+            struct error inner = {};
+            if (!check_shares(items, {runs.noted, order, portion, false, shares.data()}, &inner))
+                return error_set(error, "%s, arrangement %d: %s", runs.name, arrangement,
+                                 inner.message);
+        }
+    return true;
+}
+
+/* Each byte is the same in half of the keys. */
+static uint64_t shape_hot_bytes(size_t i, size_t)
+{
+    const uint64_t chosen = (random_bits(~i) & 0x0101010101010101u) * 0xff;
+    return (0x3a3a3a3a3a3a3a3au & chosen) | (random_bits(i) & ~chosen);
+}
+
+/* The first four bytes are one value, which a code takes for four. */
+static uint64_t shape_same_bytes(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return (bits >> 56) * 0x0101010100000000u | (bits & UINT32_MAX);
+}
+
+/* Shares of the sample do for bytes that go each by itself; else the keys stay as they are. */
+static bool check_learned_shares(struct error *error)
+{
+    const struct key_order order = key_order_identity();
+    for (const size_t count : {(size_t)9001, (size_t)40001}) {
+        const std::vector<key_u128> hot = make_items<key_u128>({"", shape_hot_bytes}, order, count);
+        std::vector<key_u128> stay = make_items<key_u128>({"", shape_same_bytes}, order, count);
+        struct device_memory memory;
+        if (!check_shares(hot, {0, order, 0, false, NULL}, error))
+            return error_set(error, "%zu items: hot bytes", count);
+        const bool passed =
+            device_open(&memory, stay, order, error) &&
+            start_digits(memory, {order, RADIX_DIGITS_OF_SHARES, 0, false}, error) &&
+            check(cudaDeviceSynchronize(), error) && holds(memory.sort, stay, error) &&
+            (memory.sort.note->count == RADIX_NOTE_DIGITS || error_set(error, "shares do"));
+        device_close(&memory);
+        if (!passed)
+            return false;
+    }
+    return true;
+}
+
+/* Whatever shares are given, a greater key has no lesser code. */
+static bool check_any_shares(struct error *error)
+{
+    static const struct shape others[] = {
+        {"random", shape_random}, {"two values", shape_two_values}, {"zipf", shape_zipf}};
+    const struct key_order order = key_order_identity();
+    const size_t tile = RADIX_FETCH_TILE;
+    std::vector<struct shape> all(path_shapes, path_shapes + std::size(path_shapes));
+    all.insert(all.end(), others, others + std::size(others));
+    unsigned number = 0;
+    for (const struct shape &shape : all)
+        for (const size_t count : {(size_t)1, tile, tile + 1, 5 * tile - 1, 20 * tile + 7}) {
+            const std::vector<uint32_t> odd = odd_shares(number++);
+            const std::vector<key_u128> items = make_items<key_u128>(shape, order, count);
+            const size_t portion = number % 3 ? 2 * RADIX_DIGIT_TILE<uint64_t> : 0;
+            struct error inner = {};
+            if (!check_shares(items, {noted_any, order, portion, false, odd.data()}, &inner))
+                return error_set(error, "%s, %zu: %s", shape.name, count, inner.message);
         }
     return true;
 }
@@ -306,15 +466,30 @@ static void check_width(size_t largest, struct tap_output *tap)
     tap_print(tap, check_paths<K>(&path_error), claims[1], sizeof(K), path_error);
 }
 
+static void check_code_of_shares(size_t largest, struct tap_output *tap)
+{
+    struct error run_error = {}, any_error = {}, own_error = {};
+    const char *const claims[] = {"runs of a code of shares", "by any shares", "by learned shares"};
+    if (largest < most_tiles * RADIX_FETCH_TILE) {
+        for (const char *const claim : claims)
+            tap_skip(tap, claim, sizeof(key_u128));
+        return;
+    }
+    tap_print(tap, check_share_runs(&run_error), claims[0], sizeof(key_u128), run_error);
+    tap_print(tap, check_any_shares(&any_error), claims[1], sizeof(key_u128), any_error);
+    tap_print(tap, check_learned_shares(&own_error), claims[2], sizeof(key_u128), own_error);
+}
+
 int main(int argc, char **argv)
 {
     size_t largest = SIZE_MAX;
     int status = 0;
     if (!tap_start(argc, argv, &largest, &status))
         return status;
-    printf("1..4\n");
+    printf("1..7\n");
     struct tap_output tap = {};
     check_width<uint64_t>(largest, &tap);
     check_width<key_u128>(largest, &tap);
+    check_code_of_shares(largest, &tap);
     return tap.failed ? 1 : 0;
 }
