@@ -60,7 +60,8 @@ libraries = $(OPENMP) -lzstd -lm $(LDLIBS)
 cli_sources := $(wildcard cli/*.c)
 host_sources := $(wildcard core/*.c core/*.cc formats/*.c formats/*.cc cpu/*.c cpu/*.cc)
 cuda_sources := $(wildcard cuda/*.cu)
-simt_sources := $(filter-out %_selftest.cc,$(wildcard tests/simt/*.cc))
+simt_selftest_sources := $(wildcard tests/simt/simt_selftest*.cc)
+simt_sources := $(filter-out $(simt_selftest_sources),$(wildcard tests/simt/*.cc))
 unit_sources := $(wildcard tests/unit_*.c)
 matrices := $(patsubst tests/%.cu,%,$(wildcard tests/*_matrix.cu))
 bench_sources := $(wildcard bench/*.c)
@@ -114,8 +115,7 @@ $(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/%_matrix.cu.o $(host_objects) $(simt
 $(BUILD)/simt/bench_sort: $(bench_objects) $(host_objects) $(simt_objects) \
 		$(call objects,$(BUILD)/simt,$(bench_cuda_sources) bench/no_peers.cu)
 	$(link) -o $@ $^ $(libraries)
-$(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,tests/simt/simt_selftest.cc) \
-		$(call objects,$(BUILD)/simt,$(simt_sources))
+$(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,$(simt_selftest_sources) $(simt_sources))
 	$(link) -o $@ $^ $(libraries)
 
 $(BUILD)/tests/many_runs: $(many_objects) $(host_objects) $(backend_objects)
@@ -217,7 +217,7 @@ $(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 
 # What runs at each barrier of the stand-in is not sanitized itself: it takes half of the time. It
 # tells the address sanitizer of the stacks.
-simt_switching := $(call objects,$(BUILD)/simt,tests/simt/simt_fiber.cc tests/simt/simt_launch.cc)
+simt_switching := $(patsubst %,$(BUILD)/simt/tests/simt/simt_%.cc.o,fiber launch death)
 $(simt_switching): SANITIZE_FLAGS = $(if $(findstring address,$(SANITIZE)),-DSIMT_ADDRESS_SANITIZER)
 
 .SECONDARY:

@@ -14,6 +14,7 @@
  */
 #include "bench/bench_options.h"
 #include "bench/bench_report.h"
+#include "bench/bench_shapes.h"
 #include "bench/cpu_peers.h"
 #include "core/auto_table.h"
 #include "core/clock.h"
@@ -62,55 +63,19 @@ struct timed {
 
 /* ---- data ---- */
 
-/* Vigna's splitmix64, as a function of the index. */
-static uint64_t random_bits(uint64_t index)
-{
-    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static double unit(uint64_t bits)
-{
-    return static_cast<double>(bits >> 11) * 0x1p-53;
-}
-
 /* x in [0, 1) of the shapes that make sense here; a negative number for the others. */
 static double shape_position(enum bench_shape_id shape, size_t i, size_t count)
 {
-    const double steps = static_cast<double>(count);
-    const uint64_t random = random_bits(i);
-    switch (shape) {
-    case BENCH_SHAPE_UNIFORM:
-        return unit(random);
-    case BENCH_SHAPE_SEEDS: { /* the product of two random numbers, dense around the middle */
-        const double product = (2 * unit(random) - 1) * unit(random_bits(random));
+    const uint64_t random = bench_random_bits(i);
+    /* The product of two random numbers, dense around the middle. */
+    if (shape == BENCH_SHAPE_SEEDS) {
+        const double product = (2 * bench_unit(random) - 1) * bench_unit(bench_random_bits(random));
         return (product + 1) / 2;
     }
-    case BENCH_SHAPE_SORTED:
-        return static_cast<double>(i) / steps;
-    case BENCH_SHAPE_REVERSED:
-        return static_cast<double>(count - 1 - i) / steps;
-    case BENCH_SHAPE_ALL_EQUAL:
-        return 0.7;
-    case BENCH_SHAPE_TWO_VALUES:
-        return random % 2 ? 0.75 : 0.25;
-    case BENCH_SHAPE_FEW:
-        return unit(random_bits(random % 1000));
-    case BENCH_SHAPE_ZIPF:
-        return unit(random_bits(~static_cast<uint64_t>(exp2(20 * unit(random)))));
-    case BENCH_SHAPE_ORGAN_PIPE:
-        return static_cast<double>(2 * std::min(i, count - 1 - i)) / steps;
-    case BENCH_SHAPE_SAWTOOTH:
-        return static_cast<double>(i % (count / 100 + 1)) / static_cast<double>(count / 100 + 1);
-    case BENCH_SHAPE_HALVES:
-        return unit(random >> 1 | static_cast<uint64_t>(i < count / 2) << 63);
-    case BENCH_SHAPE_CLUSTERS:
-        return 0.5 * unit(random_bits(random % 12)) + 1e-6 * unit(random);
-    default:
-        return -1;
-    }
+    /* The rank is 2^(20 u); its value lies anywhere. */
+    if (shape == BENCH_SHAPE_ZIPF)
+        return bench_unit(bench_random_bits(~static_cast<uint64_t>(exp2(20 * bench_unit(random)))));
+    return bench_shape_position(shape, i, count, random);
 }
 
 template <typename Key>

@@ -10,6 +10,7 @@
  */
 #include "bench/bench_data.h"
 
+#include "bench/bench_shapes.h"
 #include "core/backend.h"
 #include "core/key_order.h"
 #include "cuda/launch.cuh"
@@ -91,21 +92,6 @@ struct pairs_layout {
 
 /* ---- numbers ---- */
 
-/* Vigna's splitmix64, as a function of the index: any element alone, in any order. */
-__device__ static uint64_t thread_random_bits(uint64_t index)
-{
-    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-/* In [0, 1). */
-__device__ static double thread_unit(uint64_t bits)
-{
-    return static_cast<double>(bits >> 11) * 0x1p-53;
-}
-
 /* What a kernel must know to make item i. */
 struct recipe {
     enum bench_shape_id shape;
@@ -125,12 +111,6 @@ __device__ static double thread_seeds_number(uint64_t random)
     return (first * 2 / greatest - 1) * second + 0.0;
 }
 
-/* One of twelve places, and a millionth of the range around it. */
-__device__ static double thread_clustered(uint64_t random)
-{
-    return 0.5 * thread_unit(thread_random_bits(random % 12)) + 1e-6 * thread_unit(random);
-}
-
 /* Whether radix takes this key into its sample: one key of each stride, at a place that a hash of
  * the stride's number decides (cuda/radix_learn.cuh). */
 __device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
@@ -144,45 +124,26 @@ __device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
     return i % stride == (place ^ place >> 33) % stride;
 }
 
-/* x in [0, 1) of the shapes that are about where keys lie and how often they come. */
+/* x in [0, 1) of the shapes that are about where keys lie and how often they come; uniform for
+ * others. */
 __device__ static double thread_position(const struct recipe &recipe, size_t i, uint64_t random)
 {
-    const size_t count = recipe.count;
-    const double steps = static_cast<double>(count);
     switch (recipe.shape) {
     case BENCH_SHAPE_SEEDS:
         return (thread_seeds_number(random) * 0x1p-31 + 1) / 2;
-    case BENCH_SHAPE_SORTED:
-        return static_cast<double>(i) / steps;
-    case BENCH_SHAPE_REVERSED:
-        return static_cast<double>(count - 1 - i) / steps;
-    case BENCH_SHAPE_ALL_EQUAL:
-        return 0.7;
-    case BENCH_SHAPE_TWO_VALUES:
-        return random % 2 ? 0.75 : 0.25;
-    case BENCH_SHAPE_FEW:
-        return thread_unit(thread_random_bits(random % 1000));
-    case BENCH_SHAPE_CLUSTERS:
-        return thread_clustered(random);
     case BENCH_SHAPE_STRIDED:
-        return thread_unit(random) * (i % 64 ? 1 : 1e-6);
+        return bench_unit(random) * (i % 64 ? 1 : 1e-6);
     case BENCH_SHAPE_PERIODIC:
-        return thread_unit(random) * (i % 64 ? 1e-6 : 1);
+        return bench_unit(random) * (i % 64 ? 1e-6 : 1);
     case BENCH_SHAPE_HIDDEN:
-        return thread_unit(random) * (thread_is_sampled(recipe, i) ? 1 : 1e-6);
+        return bench_unit(random) * (thread_is_sampled(recipe, i) ? 1 : 1e-6);
     case BENCH_SHAPE_ZIPF: /* the rank is 2^(20 u); its value lies anywhere */
-        return thread_unit(thread_random_bits(
-            ~static_cast<uint64_t>(exp2f(static_cast<float>(20 * thread_unit(random))))));
-    case BENCH_SHAPE_ORGAN_PIPE:
-        return static_cast<double>(2 * min(i, count - 1 - i)) / steps;
-    case BENCH_SHAPE_SAWTOOTH: {
-        const size_t period = count / 100 + 1;
-        return static_cast<double>(i % period) / static_cast<double>(period);
+        return bench_unit(bench_random_bits(
+            ~static_cast<uint64_t>(exp2f(static_cast<float>(20 * bench_unit(random))))));
+    default: {
+        const double position = bench_shape_position(recipe.shape, i, recipe.count, random);
+        return position < 0 ? bench_unit(random) : position;
     }
-    case BENCH_SHAPE_HALVES:
-        return thread_unit(random >> 1 | static_cast<uint64_t>(i < count / 2) << 63);
-    default:
-        return thread_unit(random);
     }
 }
 
@@ -214,7 +175,7 @@ __device__ static uint64_t thread_hot_bytes(enum bench_shape_id shape, uint64_t 
     const uint64_t hot = 0x3a3a3a3a3a3a3a3au;
     if (shape == BENCH_SHAPE_HOT_DIGITS) {
         /* A random bit in each byte, spread over the byte. */
-        const uint64_t chosen = (thread_random_bits(random) & 0x0101010101010101u) * 0xff;
+        const uint64_t chosen = (bench_random_bits(random) & 0x0101010101010101u) * 0xff;
         return (hot & chosen) | (random & ~chosen);
     }
     const unsigned cold_bits = 64 - 8 * static_cast<unsigned>(shape - BENCH_SHAPE_HOT_1 + 1);
@@ -241,7 +202,7 @@ __device__ static uint64_t thread_float(const struct recipe &recipe, size_t i, u
         return thread_float_bits(recipe, random, 0);
     if (recipe.shape == BENCH_SHAPE_EXPONENTS) {
         const uint64_t finite = key_bits_mask(recipe.exponent_bits) - 1;
-        return thread_float_bits(recipe, random, 1 + thread_random_bits(random) % finite);
+        return thread_float_bits(recipe, random, 1 + bench_random_bits(random) % finite);
     }
     const double scale = recipe.exponent_bits < 8 ? 0x1p-16 : 1; /* f16 ends at 65504 */
     const double x = recipe.shape == BENCH_SHAPE_SEEDS ? thread_seeds_number(random) * scale
@@ -263,7 +224,7 @@ __device__ static uint64_t thread_unsigned(const struct recipe &recipe, size_t i
     case BENCH_SHAPE_DENORMALS:
         return random >> (64 - recipe.bits / 2);
     case BENCH_SHAPE_EXPONENTS:
-        return random >> (64 - recipe.bits) >> thread_random_bits(random) % recipe.bits;
+        return random >> (64 - recipe.bits) >> bench_random_bits(random) % recipe.bits;
     default:
         return static_cast<uint64_t>(thread_position(recipe, i, random) * 0x1p64) >>
                (64 - recipe.bits);
@@ -272,7 +233,7 @@ __device__ static uint64_t thread_unsigned(const struct recipe &recipe, size_t i
 
 __device__ static uint64_t thread_number(const struct recipe &recipe, size_t i)
 {
-    const uint64_t random = thread_random_bits(i);
+    const uint64_t random = bench_random_bits(i);
     if (recipe.kind == KEY_FLOAT)
         return thread_float(recipe, i, random);
     const uint64_t bits = thread_unsigned(recipe, i, random);
@@ -314,7 +275,7 @@ __global__ void digest_kernel(Layout layout, size_t count, struct key_order orde
     for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
          i += width) {
         const struct key_index item = layout.load(i);
-        const uint64_t hash = thread_random_bits(item.key ^ thread_random_bits(item.index));
+        const uint64_t hash = bench_random_bits(item.key ^ bench_random_bits(item.index));
         sum += hash;
         exclusive_or ^= hash;
         disorder += i > 0 && thread_is_disorder<Layout>(order, layout.load(i - 1), item);

@@ -52,7 +52,7 @@ ok_prints 'kernels of radix begin with a wait for the one in front' '' -- awk '
     kernel && /^{/ { getline; if (!/thread_wait_for_grid\(\);/) print kernel; kernel = "" }' \
     cuda/radix_*.cuh
 ok_prints 'no source is longer than 500 lines' '' -- bash -c \
-    'find cli core formats cpu cuda bench -type f | while read -r file; do
+    'find cli core formats cpu cuda bench tests/simt -type f | while read -r file; do
         [ "$(wc -l <"$file")" -le 500 ] || echo "$file"
     done'
 ok_prints 'no line ends in a blank' '' -- \

@@ -4,7 +4,7 @@
  *   g++ -std=c++17 -x c++ -Itests/simt -I. -Wno-unknown-pragmas -c cuda/FILE.cu
  *
  * (-Wno-unknown-pragmas for `#pragma unroll`; __CUDACC__ stays undefined.) Linked with
- * the sources beside it (all simt_*.cc but simt_selftest.cc), the "device" is host memory,
+ * the sources beside it (all simt_*.cc but simt_selftest*.cc), the "device" is host memory,
  * filled with 0xa5 so that what is read unwritten shows, and the kernels run on fibers; see
  * simt_device.h for what a kernel sees.
  *

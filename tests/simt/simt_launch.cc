@@ -17,24 +17,21 @@
  */
 #include "simt_launch.h"
 
+#include "simt_death.h"
 #include "simt_fiber.h"
+#include "simt_order.h"
+#include "simt_shared.h"
 #include "simt_symbols.h"
 
 #include <algorithm>
 #include <map>
 #include <new>
-#include <numeric>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <string>
 #include <time.h>
 #include <tuple>
-#include <vector>
-
-#if defined(SIMT_ADDRESS_SANITIZER)
-#    include <sanitizer/common_interface_defs.h>
-#endif
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -43,59 +40,9 @@ namespace
 {
 
 constexpr unsigned max_threads = 1024, lanes = 32, max_warps = max_threads / lanes;
-constexpr unsigned char poison = 0xa5;
 
 /* Yields in a row, with nothing else happening, after which a loop is taken to spin for ever. */
 constexpr unsigned max_yields = 1u << 22;
-
-/* ---- order ---- */
-
-enum order_kind { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
-
-/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016. */
-class random_source
-{
-  public:
-    void seed(uint64_t seed)
-    {
-        state_ = (seed + 1) * 0x9e3779b97f4a7c15u | 1;
-    }
-    /* Below n, which is at least 1. */
-    unsigned below(unsigned n)
-    {
-        state_ ^= state_ >> 12;
-        state_ ^= state_ << 25;
-        state_ ^= state_ >> 27;
-        return (unsigned)((state_ * 0x2545f4914f6cdd1du >> 32) * n >> 32);
-    }
-
-  private:
-    uint64_t state_ = 1;
-};
-
-struct order {
-    order_kind kind;
-    uint64_t seed;
-};
-
-struct order order_read()
-{
-    const char *text = getenv("SIMT_ORDER");
-    const std::string word = text == nullptr ? "random:1" : text;
-    char *end = nullptr;
-    if (word == "forward")
-        return {ORDER_FORWARD, 0};
-    if (word == "reverse")
-        return {ORDER_REVERSE, 0};
-    if (word.rfind("random:", 0) == 0 && word.size() > 7) {
-        const uint64_t seed = strtoull(word.c_str() + 7, &end, 10);
-        if (*end == '\0')
-            return {ORDER_RANDOM, seed};
-    }
-    fprintf(stderr, "simt: SIMT_ORDER is '%s', not forward, reverse or random:SEED\n",
-            word.c_str());
-    abort();
-}
 
 /* ---- the state of the block that runs ---- */
 
@@ -151,7 +98,7 @@ struct thread threads[max_threads];
 struct warp warps[max_warps];
 class ready_queue ready;
 class random_source dice;
-struct order order;
+struct simt_order order;
 uint64_t launches = 0;
 
 const struct simt_kernel *kernel = nullptr; /* NULL: none runs */
@@ -162,9 +109,6 @@ int barrier_result;
 void *dynamic_shared = nullptr;
 bool failure_told = false;
 unsigned thread_list[max_threads]; /* room for barrier_release and run_block to order them */
-#if !defined(SIMT_ADDRESS_SANITIZER)
-unsigned char signal_stack[64 * 1024];
-#endif
 
 /* ---- reports ---- */
 
@@ -194,37 +138,6 @@ void tell_death()
     failure_told = true;
     tell_place();
     fprintf(stderr, ": died here\n");
-}
-
-extern "C" void on_deadly_signal(int number)
-{
-    tell_death();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-/* Deadly signals are answered on a stack of their own: the fiber's may be what overflowed.
- * AddressSanitizer answers all but SIGABRT itself and then calls back; the undefined behaviour
- * sanitizer needs UBSAN_OPTIONS=abort_on_error=1 to get here. */
-void catch_death()
-{
-    static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-    size_t caught = sizeof(signals) / sizeof(signals[0]);
-#if defined(SIMT_ADDRESS_SANITIZER)
-    __sanitizer_set_death_callback(tell_death);
-    caught = 1;
-#else
-    stack_t stack = {};
-    stack.ss_sp = signal_stack;
-    stack.ss_size = sizeof(signal_stack);
-    sigaltstack(&stack, nullptr);
-#endif
-    for (size_t i = 0; i < caught; i++) {
-        struct sigaction action = {};
-        action.sa_handler = on_deadly_signal;
-        action.sa_flags = SA_ONSTACK | SA_RESETHAND;
-        sigaction(signals[i], &action, nullptr);
-    }
 }
 
 /* Who waits where, when nobody can run or a barrier is met in two places. */
@@ -314,7 +227,7 @@ void make_ready(unsigned *list, unsigned count, bool keep_place)
 void warp_shuffle(struct thread *lane, unsigned group)
 {
     simt_value values[lanes], absent;
-    memset(&absent, poison, sizeof(absent));
+    memset(&absent, simt_poison, sizeof(absent));
     for (unsigned rest = group; rest != 0; rest &= rest - 1) {
         const unsigned i = (unsigned)__builtin_ctz(rest);
         values[i] = lane[i].value;
@@ -454,99 +367,18 @@ void run_block()
     fiber_run(fiber_of(first));
 }
 
-/* ---- shared memory ---- */
-
-/* Keeps shared memory poisoned: before each block, what the block before it wrote is. Which
- * variables a kernel writes is looked up after its blocks 0, 1, 3, 7, ..., counted over all its
- * launches: to look at all the program's after each would cost more than most blocks. */
-class shared_poisoner
-{
-  public:
-    shared_poisoner()
-    {
-        for (const simt_variable &variable : variables_)
-            memset(variable.data, poison, variable.bytes);
-    }
-    void before_block(size_t dynamic_bytes)
-    {
-        if (last_ != nullptr)
-            for (const simt_variable *variable : last_->written)
-                memset(variable->data, poison, variable->bytes);
-        if (dynamic_bytes > 0)
-            memset(dynamic_shared, poison, dynamic_bytes);
-    }
-    void after_block(const void *function)
-    {
-        last_ = &kernels_[function];
-        last_->blocks_done++;
-        if ((last_->blocks_done & (last_->blocks_done - 1)) == 0)
-            find_written(&last_->written);
-    }
-
-  private:
-    struct kernel_blocks {
-        size_t blocks_done = 0;
-        std::vector<const simt_variable *> written;
-    };
-
-    static bool is_written(const simt_variable &variable)
-    {
-        return variable.bytes > 0 &&
-               (variable.data[0] != poison ||
-                memcmp(variable.data, variable.data + 1, variable.bytes - 1) != 0);
-    }
-    void find_written(std::vector<const simt_variable *> *written) const
-    {
-        for (const simt_variable &variable : variables_)
-            if (is_written(variable) &&
-                std::find(written->begin(), written->end(), &variable) == written->end())
-                written->push_back(&variable);
-    }
-
-    const std::vector<simt_variable> &variables_ = simt_shared_variables();
-    std::map<const void *, kernel_blocks> kernels_;
-    struct kernel_blocks *last_ = nullptr; /* the kernel of the block before */
-};
-
 /* ---- the grid ---- */
-
-/* Block i of the order, of `count`: the numbers start + i * stride mod count, which are all
- * different as stride and count have no common divisor. */
-class block_order
-{
-  public:
-    explicit block_order(uint64_t count) : count_(count)
-    {
-        if (order.kind == ORDER_REVERSE) {
-            start_ = count - 1;
-            stride_ = count - 1;
-        } else if (order.kind == ORDER_RANDOM) {
-            const unsigned limit = (unsigned)std::min<uint64_t>(count, 0xffffffffu);
-            start_ = dice.below(limit);
-            do
-                stride_ = 1 + dice.below(limit);
-            while (std::gcd(stride_, count) != 1);
-        }
-    }
-    uint64_t at(uint64_t i) const
-    {
-        return (uint64_t)((start_ + (unsigned __int128)i * stride_) % count_);
-    }
-
-  private:
-    uint64_t count_, start_ = 0, stride_ = 1;
-};
 
 void run_grid()
 {
     const uint64_t blocks = (uint64_t)gridDim.x * gridDim.y * gridDim.z;
-    const class block_order block_order(blocks);
+    const class block_order block_order(order, &dice, blocks);
     static class shared_poisoner shared_poisoner;
     for (uint64_t i = 0; i < blocks; i++) {
         const uint64_t block = block_order.at(i);
         blockIdx = {(unsigned)(block % gridDim.x), (unsigned)(block / gridDim.x % gridDim.y),
                     (unsigned)(block / gridDim.x / gridDim.y)};
-        shared_poisoner.before_block(kernel->dynamic_shared_bytes);
+        shared_poisoner.before_block(dynamic_shared, kernel->dynamic_shared_bytes);
         run_block();
         shared_poisoner.after_block(kernel->function);
     }
@@ -573,8 +405,8 @@ void trace_launch()
 void simt_run_kernel(const struct simt_kernel &kernel_to_run)
 {
     if (launches == 0)
-        catch_death();
-    order = order_read();
+        simt_catch_death(tell_death);
+    order = simt_order_read();
     dice.seed(order.seed + launches++ * 0x10001);
     /* Exact in length, so that AddressSanitizer sees what lies beyond. */
     if (kernel_to_run.dynamic_shared_bytes > 0 &&

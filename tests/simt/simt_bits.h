@@ -1,0 +1,180 @@
+/* simt_bits.h - CUDA's bit intrinsics, and its min and max, as plain C++. */
+#ifndef SIMT_BITS_H
+#define SIMT_BITS_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* ---- bits ---- */
+
+inline int __popc(unsigned x)
+{
+    return __builtin_popcount(x);
+}
+
+inline int __popcll(unsigned long long x)
+{
+    return __builtin_popcountll(x);
+}
+
+inline int __clz(int x)
+{
+    return x == 0 ? 32 : __builtin_clz((unsigned)x);
+}
+
+inline int __clzll(long long x)
+{
+    return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
+}
+
+inline int __ffs(int x)
+{
+    return __builtin_ffs(x);
+}
+
+inline int __ffsll(long long x)
+{
+    return __builtin_ffsll(x);
+}
+
+inline unsigned long long __brevll(unsigned long long x)
+{
+    x = (x & 0x5555555555555555u) << 1 | (x >> 1 & 0x5555555555555555u);
+    x = (x & 0x3333333333333333u) << 2 | (x >> 2 & 0x3333333333333333u);
+    x = (x & 0x0f0f0f0f0f0f0f0fu) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0fu);
+    return __builtin_bswap64(x);
+}
+
+inline unsigned __brev(unsigned x)
+{
+    return (unsigned)(__brevll(x) >> 32);
+}
+
+/* Nibble i of the selector names byte i of the result among the 8 bytes of high:low. */
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
+{
+    const uint64_t bytes = (uint64_t)high << 32 | low;
+    unsigned result = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned nibble = selector >> 4 * i & 15;
+        unsigned byte = (unsigned)(bytes >> 8 * (nibble & 7) & 0xff);
+        if (nibble & 8)
+            byte = byte & 0x80 ? 0xff : 0;
+        result |= byte << 8 * i;
+    }
+    return result;
+}
+
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum)
+{
+    for (unsigned shift = 0; shift < 32; shift += 8)
+        sum += (a >> shift & 0xff) * (b >> shift & 0xff);
+    return sum;
+}
+
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift)
+{
+    return (unsigned)(((uint64_t)high << 32 | low) << (shift & 31) >> 32);
+}
+
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
+{
+    return (unsigned)(((uint64_t)high << 32 | low) >> (shift & 31));
+}
+
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift)
+{
+    return (unsigned)(((uint64_t)high << 32 | low) << (shift < 32 ? shift : 32) >> 32);
+}
+
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift)
+{
+    return (unsigned)(((uint64_t)high << 32 | low) >> (shift < 32 ? shift : 32));
+}
+
+inline unsigned __umulhi(unsigned a, unsigned b)
+{
+    return (unsigned)((uint64_t)a * b >> 32);
+}
+
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+
+template <class To, class From>
+inline To simt_bit_cast(From from)
+{
+    static_assert(sizeof(To) == sizeof(From), "the same bits");
+    To to;
+    memcpy(&to, &from, sizeof(to));
+    return to;
+}
+
+inline unsigned __float_as_uint(float x)
+{
+    return simt_bit_cast<unsigned>(x);
+}
+
+inline int __float_as_int(float x)
+{
+    return simt_bit_cast<int>(x);
+}
+
+inline float __uint_as_float(unsigned x)
+{
+    return simt_bit_cast<float>(x);
+}
+
+inline float __int_as_float(int x)
+{
+    return simt_bit_cast<float>(x);
+}
+
+inline long long __double_as_longlong(double x)
+{
+    return simt_bit_cast<long long>(x);
+}
+
+inline double __longlong_as_double(long long x)
+{
+    return simt_bit_cast<double>(x);
+}
+
+/* ---- min and max, with CUDA's overloads for mixed signs ---- */
+
+#define SIMT_MIN_MAX(result, type_a, type_b)                                                       \
+    constexpr result min(type_a a, type_b b)                                                       \
+    {                                                                                              \
+        return (result)a < (result)b ? (result)a : (result)b;                                      \
+    }                                                                                              \
+    constexpr result max(type_a a, type_b b)                                                       \
+    {                                                                                              \
+        return (result)a > (result)b ? (result)a : (result)b;                                      \
+    }
+#define SIMT_MIN_MAX_INTEGER(type)                                                                 \
+    SIMT_MIN_MAX(type, type, type)                                                                 \
+    SIMT_MIN_MAX(unsigned type, unsigned type, unsigned type)                                      \
+    SIMT_MIN_MAX(unsigned type, type, unsigned type)                                               \
+    SIMT_MIN_MAX(unsigned type, unsigned type, type)
+SIMT_MIN_MAX_INTEGER(int)
+SIMT_MIN_MAX_INTEGER(long)
+SIMT_MIN_MAX_INTEGER(long long)
+#undef SIMT_MIN_MAX_INTEGER
+#undef SIMT_MIN_MAX
+
+/* A NaN loses, as in CUDA. */
+#define SIMT_MIN_MAX_FLOAT(type, suffix)                                                           \
+    inline type min(type a, type b)                                                                \
+    {                                                                                              \
+        return __builtin_fmin##suffix(a, b);                                                       \
+    }                                                                                              \
+    inline type max(type a, type b)                                                                \
+    {                                                                                              \
+        return __builtin_fmax##suffix(a, b);                                                       \
+    }
+SIMT_MIN_MAX_FLOAT(float, f)
+SIMT_MIN_MAX_FLOAT(double, )
+#undef SIMT_MIN_MAX_FLOAT
+
+#endif

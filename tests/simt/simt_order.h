@@ -1,0 +1,67 @@
+/* simt_order.h - the order in which threads and blocks run, as SIMT_ORDER asks for. */
+#ifndef SIMT_ORDER_H
+#define SIMT_ORDER_H
+
+#include <algorithm>
+#include <numeric>
+#include <stdint.h>
+
+enum order_kind { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
+
+/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016. */
+class random_source
+{
+  public:
+    void seed(uint64_t seed)
+    {
+        state_ = (seed + 1) * 0x9e3779b97f4a7c15u | 1;
+    }
+    /* Below n, which is at least 1. */
+    unsigned below(unsigned n)
+    {
+        state_ ^= state_ >> 12;
+        state_ ^= state_ << 25;
+        state_ ^= state_ >> 27;
+        return (unsigned)((state_ * 0x2545f4914f6cdd1du >> 32) * n >> 32);
+    }
+
+  private:
+    uint64_t state_ = 1;
+};
+
+struct simt_order {
+    order_kind kind;
+    uint64_t seed;
+};
+
+/* What SIMT_ORDER says, random:1 without it; ends the process if it is no order. */
+struct simt_order simt_order_read();
+
+/* Block i of the order, of `count`: the numbers start + i * stride mod count, which are all
+ * different as stride and count have no common divisor. */
+class block_order
+{
+  public:
+    block_order(struct simt_order order, class random_source *dice, uint64_t count) : count_(count)
+    {
+        if (order.kind == ORDER_REVERSE) {
+            start_ = count - 1;
+            stride_ = count - 1;
+        } else if (order.kind == ORDER_RANDOM) {
+            const unsigned limit = (unsigned)std::min<uint64_t>(count, 0xffffffffu);
+            start_ = dice->below(limit);
+            do
+                stride_ = 1 + dice->below(limit);
+            while (std::gcd(stride_, count) != 1);
+        }
+    }
+    uint64_t at(uint64_t i) const
+    {
+        return (uint64_t)((start_ + (unsigned __int128)i * stride_) % count_);
+    }
+
+  private:
+    uint64_t count_, start_ = 0, stride_ = 1;
+};
+
+#endif
