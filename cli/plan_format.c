@@ -169,7 +169,8 @@ static bool check_codec(const struct options *options, const char *path, struct 
         return true;
     if (!probe_source(source, &probe, error))
         return false;
-    return probe.bytes == 0 || (format == &format_text && is_printable(&probe)) ||
+    return probe.bytes == 0 ||
+           (format == &format_text && (options->order.zero_terminated || is_printable(&probe))) ||
            error_set(error,
                      "%s: named as %s data, and is none: say --format=%s:plain to read it so",
                      source_name(source), named->name, format->name);

@@ -101,7 +101,7 @@ static uint64_t hash_block(unsigned width, const void *keys)
 #ifdef HAVE_VECTOR_CODE
     if (width <= sizeof(uint64_t) && has_vector_units())
         return check_hash_by_vectors(width, keys);
-    if ((width == 4 || width == 8) && __builtin_cpu_supports("avx2"))
+    if ((width == 4 || width == 8) && has_avx2())
         return check_hash_by_avx2(width, keys);
 #endif
     return hash_block_portably(width, keys);

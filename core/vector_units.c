@@ -14,6 +14,11 @@ bool has_vector_units(void)
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
+bool has_avx2(void)
+{
+    return CPU_FEATURE_ACTIVE(AVX2);
+}
+
 #else
 
 bool has_vector_units(void)

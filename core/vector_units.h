@@ -23,6 +23,11 @@ extern "C" {
 /* True if the processor has AVX-512 (F, BW, DQ and VL) and BMI1 and 2, and the code here too. */
 bool has_vector_units(void);
 
+#ifdef HAVE_VECTOR_CODE
+/* True if it has AVX2, and that is not switched off in the same way. */
+bool has_avx2(void);
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,9 +9,10 @@
 /* The order of a range is looked at in blocks, so that threads soon learn of disorder elsewhere. */
 #define ORDER_BLOCK ((size_t)16 << 10)
 
-/* A member's keys that are worth a table: up to 2048 are counted in vain. The scratch for as many
- * has room for it. */
+/* A member's keys that are worth a table, for as many of which the scratch has room; and those that
+ * it counts before it looks whether another has given up. */
 #define TABLE_COUNT_MIN ((size_t)64 << 10)
+#define TABLE_STRETCH ((size_t)64 << 10)
 _Static_assert(sizeof(struct value_table) + CACHE_LINE_BYTES <= TABLE_COUNT_MIN * 4 &&
                    TABLE_COUNT_MIN <= VECTOR_ROOM_COUNT,
                "the scratch has room for a table of each member");
@@ -109,7 +110,22 @@ static bool merge_tables(const struct radix_job *job, struct radix_range range,
     return true;
 }
 
-/* The same of up to some thousand. */
+/* False if the member's keys, or another's, have too many values. */
+static bool count_in_table(struct radix_job *job, struct radix_range range,
+                           struct value_table *table, size_t begin, size_t end)
+{
+    bool counted = true;
+    value_table_clear(table);
+    for (size_t stop; counted && begin < end; begin = stop) {
+        stop = end - begin > TABLE_STRETCH ? begin + TABLE_STRETCH : end;
+        counted = !atomic_load_explicit(&job->has_many_values, memory_order_relaxed) &&
+                  value_table_count(table, job->width, range.from, begin, stop);
+    }
+    return counted;
+}
+
+/* The same of up to some thousand. What they are counted in vain for is lost: most, half of the
+ * time, if those of many values are the last ones. */
 static bool sort_by_table(struct radix_job *job, struct radix_range range,
                           struct radix_worker worker)
 {
@@ -118,8 +134,7 @@ static bool sort_by_table(struct radix_job *job, struct radix_range range,
         !value_table_suits(job->width, range.from, range.count))
         return false;
     const size_t begin = radix_own_begin(range, worker), end = radix_own_end(range, worker);
-    value_table_clear(own);
-    if (!value_table_count(own, job->width, range.from, begin, end))
+    if (!count_in_table(job, range, own, begin, end))
         atomic_store_explicit(&job->has_many_values, true, memory_order_relaxed);
     radix_workers_meet(worker);
     if (radix_worker_number(worker) == 0 &&

@@ -1,6 +1,7 @@
 /* radix_sort.c - see radix_sort.h.
  *
- *   items --sorted or reversed already, or of few values?--> done
+ *   items --sorted or reversed already, or of few values (radix_order.h)?--> done
+ *     | or of one byte, or many of two: counted, and given by pieces (counting_sort.h)
  *     | all threads: partition (radix_partition.h)
  *     v
  *   buckets in scratch --all threads together--> buckets that are too large for one thread

@@ -19,6 +19,10 @@
 #define BLOCK_COUNT ((size_t)512)
 #define NEW_MAX (BLOCK_COUNT * 5 / 8)
 
+/* Nor of keys whose value has no place in its own line: each of these is looked for place by place.
+ */
+#define STRAYS_MAX (BLOCK_COUNT / 8)
+
 /* A value that has no place in so many lines is one too many: keys might be made to share one. */
 #define PROBES_MAX 4
 
@@ -60,7 +64,7 @@ void value_table_clear(struct value_table *table)
     memset(table->lines, 0, sizeof table->lines);
     for (size_t i = 0; i < LINE_VALUES; i++)
         line_of_0->stored[i] = 1;
-    table->values = 0;
+    table->values = table->strays = 0;
 }
 
 /* Where there is a place for it; false if there is none. */
@@ -76,6 +80,7 @@ static bool add(struct value_table *table, uint64_t stored, uint64_t count)
             line->stored[i] = stored;
         }
         if (line->stored[i] == stored) {
+            table->strays += place >= LINE_VALUES ? count : 0;
             line->counts[i] += count;
             return true;
         }
@@ -133,10 +138,11 @@ bool value_table_count(struct value_table *table, unsigned width, const void *ke
 #endif
     const size_t first = begin;
     for (size_t stop; begin < end; begin = stop) {
-        const size_t before = table->values;
+        const size_t values = table->values, strays = table->strays;
         stop = end - begin > BLOCK_COUNT ? begin + BLOCK_COUNT : end;
         if (!adder(table, width, keys, begin, stop) ||
-            (begin > first && table->values - before > NEW_MAX))
+            (begin > first &&
+             (table->values - values > NEW_MAX || table->strays - strays > STRAYS_MAX)))
             return false;
     }
     return true;

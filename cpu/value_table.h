@@ -25,6 +25,7 @@ struct value_table {
         uint64_t stored[4], counts[4]; /* a count of 0: no value */
     } lines[1 << VALUE_TABLE_BITS];    /* aligned to cache lines */
     size_t values;
+    size_t strays; /* keys that are counted in another line than their own */
     struct key_index room[2][VALUE_TABLE_VALUES_MAX];
     const struct key_index
         *ends; /* after value_table_sort: the values in order, as .key their

@@ -109,11 +109,11 @@ static bool read_more(struct frame_stream *stream, struct error *error)
     return true;
 }
 
-static bool set_place(struct error *error, const char *name, uint64_t offset,
+static bool set_place(struct error *error, const char *name, uint64_t offset, bool is_first_frame,
                       const struct error *cause)
 {
     return error_set(error, "%s: compressed byte %" PRIu64 ": %s%s", name, offset, cause->message,
-                     offset <= HEADER_BYTES_MAX ? HOW_TO_READ_AS_IT_IS : "");
+                     is_first_frame && offset <= HEADER_BYTES_MAX ? HOW_TO_READ_AS_IT_IS : "");
 }
 
 /* One call of the decoder on what is buffered. */
@@ -126,7 +126,10 @@ static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out
         stream->codec->decode(stream->decoder, &in, out, &stream->frame_open, &cause);
     stream->offset += buffered(stream) - in.bytes;
     stream->begin = stream->end - in.bytes;
-    return decoded || set_place(error, stream->name, stream->offset, &cause);
+    if (!decoded)
+        return set_place(error, stream->name, stream->offset, !stream->has_frames, &cause);
+    stream->has_frames |= !stream->frame_open;
+    return true;
 }
 
 bool frame_stream_decode(struct frame_stream *stream, void *data, size_t bytes, size_t *got,
@@ -156,7 +159,7 @@ bool frame_stream_rewind(struct frame_stream *stream)
         return false;
     stream->codec->decoder_reset(stream->decoder);
     stream->offset = stream->begin = 0;
-    stream->frame_open = false;
+    stream->frame_open = stream->has_frames = false;
     return true;
 }
 
@@ -229,6 +232,7 @@ bool frame_stream_cut(struct frame_stream *stream, struct frame_batch *batch, bo
     add_frames(stream, &extent);
     batch->content_max = extent.content_max;
     *is_cut = hand_over(stream, extent.bytes, batch, error);
+    stream->has_frames |= *is_cut;
     return *is_cut;
 }
 
@@ -249,7 +253,8 @@ static bool explain_batch(const struct frame_stream *stream, const struct frame_
             break;
     }
     error_set(&cause, "corrupt %s data", stream->codec->name);
-    return set_place(error, stream->name, batch->offset + (batch->bytes - in.bytes), &cause);
+    return set_place(error, stream->name, batch->offset + (batch->bytes - in.bytes),
+                     batch->offset == 0, &cause);
 }
 
 bool frame_batch_decode(const struct frame_stream *stream, const struct frame_batch *batch,

@@ -30,6 +30,7 @@ struct frame_stream {
     size_t capacity, begin, end;
     uint64_t offset; /* of data[begin] in the file, or from where it began to be read */
     bool frame_open; /* the decoder is inside a frame */
+    bool has_frames; /* one has been decoded, or cut off */
     bool file_ended;
 };
 

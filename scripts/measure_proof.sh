@@ -54,7 +54,7 @@ prepare() {
 # cycles PROGRAM: all and those in user mode of a run, in 1e6.
 cycles() {
     rm -f out
-    perf stat -x, -e cycles:u,cycles:k -o counts "$1" "${arguments[@]}" -o out
+    perf stat -x, -e cycles:u,cycles:k -o counts "$1" --device=cpu "${arguments[@]}" -o out
     awk -F, '$3 == "cycles:u" { u = $1 } $3 == "cycles:k" { k = $1 } END { print (u + k) / 1e6, u / 1e6 }' counts
 }
 

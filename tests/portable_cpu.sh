@@ -80,5 +80,7 @@ sorts() {
 sorts 'as the machine is'
 export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F
 sorts 'without AVX-512'
+export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2
+sorts 'without AVX2'
 
 done_testing

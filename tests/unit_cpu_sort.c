@@ -542,6 +542,21 @@ static void words_around_those_that_are_counted(void **state)
         }
 }
 
+/* Each thread writes a MiB, and the next piece is begun when that one has been given. */
+static void pieces_of_keys_that_are_counted(void **state)
+{
+    (void)state;
+    const unsigned threads = 2;
+    for (size_t o = 0; o < ORDER_COUNT; o++)
+        for (size_t more = 0; more < 3 && orders[o].bytes <= 2; more++) {
+            const size_t piece = ((size_t)1 << 20) * threads / orders[o].bytes;
+            struct test_case c = make_case(&orders[o], &shapes[(o + more) % SHAPE_COUNT],
+                                           (more == 2 ? 2 * piece : piece - 1 + more) + more);
+            check_sort_by(&c, more == 1, threads);
+            free_case(&c);
+        }
+}
+
 /* Widths of 4 and 8 bytes have four orders each, so that each of them meets all shapes. */
 static void large_counts(void **state)
 {
@@ -766,6 +781,7 @@ int main(void)
         cmocka_unit_test(small_counts),
         cmocka_unit_test(counts_around_the_first_partition),
         cmocka_unit_test(words_around_those_that_are_counted),
+        cmocka_unit_test(pieces_of_keys_that_are_counted),
         cmocka_unit_test(large_counts),
         cmocka_unit_test(streams),
         cmocka_unit_test(streams_of_the_engine),
