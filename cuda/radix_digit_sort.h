@@ -30,7 +30,8 @@ struct radix_digit_task {
     const struct radix_segments *whole; /* on the device; empty: there is nothing to do */
     void *memory;                       /* on the device, aligned to 256 bytes */
     bool has_code;  /* found already (radix_code.cuh), in the first bytes of that memory */
-    size_t portion; /* keys a launch takes: RADIX_DIGIT_PORTION at the most, a tile at the least */
+    size_t portion; /* keys a launch takes: RADIX_DIGIT_PORTION at the most, the larger tile at the
+                       least */
     struct radix_totals *totals; /* on the device; open: runs listed */
     struct radix_open *open;     /* the list, with room for open_most */
     unsigned open_most;
