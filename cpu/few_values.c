@@ -2,6 +2,7 @@
 #include "cpu/few_values.h"
 
 #include "core/vector_units.h"
+#include "cpu/radix_item.h"
 
 #include <string.h>
 
@@ -10,13 +11,6 @@
 
 /* Keys that are compared with one value after the other while they are in the first cache. */
 #define BLOCK_COUNT ((size_t)1024)
-
-static uint64_t load_stored(unsigned width, const void *keys, size_t index)
-{
-    uint64_t stored = 0;
-    memcpy(&stored, (const unsigned char *)keys + index * width, width);
-    return stored;
-}
 
 /* False if there is no room for a new one. */
 static bool add_value(struct few_values *values, unsigned width, uint64_t stored,
@@ -47,7 +41,7 @@ bool few_values_find(struct few_values *values, unsigned width, const void *keys
     const size_t stretch = count / LOOKS;
     for (size_t look = 0; look < LOOKS; look++) {
         const size_t place = stretch * look + look * 61 % stretch;
-        if (!add_value(values, width, load_stored(width, keys, place), order))
+        if (!add_value(values, width, load_item(keys, place, width).key, order))
             return false;
     }
     return true;
@@ -114,16 +108,7 @@ static inline __attribute__((always_inline)) void write_values(const struct few_
 {
     for (unsigned v = 0; v < values->count && begin < end; v++) {
         const size_t stop = ends[v] < end ? ends[v] : end;
-        const uint64_t stored = values->stored[v];
-        if (width == 8) {
-#pragma omp simd
-            for (size_t i = begin; i < stop; i++)
-                ((uint64_t *)keys)[i] = stored;
-        } else {
-#pragma omp simd
-            for (size_t i = begin; i < stop; i++)
-                ((uint32_t *)keys)[i] = (uint32_t)stored;
-        }
+        fill_keys(keys, begin, stop, values->stored[v], width);
         begin = stop > begin ? stop : begin;
     }
 }

@@ -42,6 +42,21 @@ static inline __attribute__((always_inline)) void store_item(void *items, size_t
     }
 }
 
+/* keys[begin..end) = one key. Widths of 4 and 8. */
+static inline __attribute__((always_inline)) void fill_keys(void *keys, size_t begin, size_t end,
+                                                            uint64_t key, unsigned width)
+{
+    if (width == 8) {
+#pragma omp simd
+        for (size_t i = begin; i < end; i++)
+            ((uint64_t *)keys)[i] = key;
+    } else {
+#pragma omp simd
+        for (size_t i = begin; i < end; i++)
+            ((uint32_t *)keys)[i] = (uint32_t)key;
+    }
+}
+
 static inline __attribute__((always_inline)) unsigned key_bits(unsigned width)
 {
     return width == 16 ? 64 : 8 * width;

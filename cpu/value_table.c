@@ -2,6 +2,7 @@
 #include "cpu/value_table.h"
 
 #include "core/vector_units.h"
+#include "cpu/radix_item.h"
 #include "cpu/radix_kernels.h"
 
 #include <string.h>
@@ -35,13 +36,6 @@ INLINE size_t hash_value(uint64_t stored, unsigned bits)
     return (size_t)(stored * 0x9e3779b97f4a7c15u >> (64 - bits));
 }
 
-INLINE uint64_t load_stored(unsigned width, const void *keys, size_t index)
-{
-    uint64_t stored = 0;
-    memcpy(&stored, (const unsigned char *)keys + index * width, width);
-    return stored;
-}
-
 bool value_table_suits(unsigned width, const void *keys, size_t count)
 {
     uint64_t seen[(1 << LOOK_BITS) / 64] = {0};
@@ -49,7 +43,7 @@ bool value_table_suits(unsigned width, const void *keys, size_t count)
     unsigned repeats = 0;
     for (size_t look = 0; look < LOOKS; look++) {
         const size_t place = stretch * look + look * 61 % stretch;
-        const size_t bit = hash_value(load_stored(width, keys, place), LOOK_BITS);
+        const size_t bit = hash_value(load_item(keys, place, width).key, LOOK_BITS);
         repeats += seen[bit / 64] >> bit % 64 & 1;
         seen[bit / 64] |= (uint64_t)1 << bit % 64;
     }
@@ -96,7 +90,7 @@ static bool add_block(struct value_table *table, unsigned width, const void *key
                       size_t end)
 {
     for (size_t i = begin; i < end; i++)
-        if (!add(table, load_stored(width, keys, i), 1))
+        if (!add(table, load_item(keys, i, width).key, 1))
             return false;
     return true;
 }
@@ -107,7 +101,7 @@ VECTOR_INLINE bool vector_add_keys(struct value_table *table, unsigned width, co
                                    size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
-        const uint64_t stored = load_stored(width, keys, i);
+        const uint64_t stored = load_item(keys, i, width).key;
         struct value_line *const line = &table->lines[hash_value(stored, VALUE_TABLE_BITS)];
         const __m256i values = _mm256_loadu_si256((const __m256i *)line->stored);
         const unsigned equal =
@@ -184,16 +178,7 @@ INLINE void write_keys(const struct value_table *table, unsigned width, struct k
         ends++;
     for (; begin < end; ends++) {
         const size_t stop = ends->index < end ? ends->index : end;
-        const uint64_t stored = key_order_decode(order, 8 * width, ends->key);
-        if (width == 8) {
-#pragma omp simd
-            for (size_t i = begin; i < stop; i++)
-                ((uint64_t *)keys)[i] = stored;
-        } else {
-#pragma omp simd
-            for (size_t i = begin; i < stop; i++)
-                ((uint32_t *)keys)[i] = (uint32_t)stored;
-        }
+        fill_keys(keys, begin, stop, key_order_decode(order, 8 * width, ends->key), width);
         begin = stop;
     }
 }

@@ -7,8 +7,8 @@
 # turns, RUNS times each (default 7) after once that is not counted. What is counted is cycles of all
 # threads, in user and system mode, as threads that wait are not free to others: medians, in 1e6. PROGRAMS
 # (default: the two in build, or in BUILD) are what is measured, the first one being 100 %. SCALE (default 1)
-# divides the sizes. WORK (default a temporary directory in /dev/shm) needs 1 GB / SCALE. Needs perf(1), and
-# python3 with NumPy.
+# divides the sizes. WORK (default a temporary directory; better one in memory) needs 1 GB / SCALE. Needs
+# perf(1), and python3 with NumPy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- integers general spelled merge f64 u8 u16
@@ -16,7 +16,7 @@ build=$(realpath "${BUILD:-build}")
 read -ra programs <<<"${PROGRAMS:-$build/bench/gpusort_unproved $build/gpusort}"
 runs=${RUNS:-7}
 scale=${SCALE:-1}
-work=$(mktemp -d "${WORK:-/dev/shm}/gpusort-proof.XXXXXX")
+work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-proof.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 make_data=$PWD/scripts/measure_data.py
 python=python3
