@@ -92,12 +92,14 @@ constexpr unsigned RADIX_WAYS = 1u << RADIX_WAYS_BITS;
 
 /* The model: cells of the root and of a node as bits, and nodes; 8 bytes an entry, 16 KiB in all,
  * which each block keeps in shared memory. A cell with 2^-RADIX_HEAVY_BITS of the sample and
- * RADIX_HEAVY_LEAST keys is cut, and an uneven one with RADIX_UNEVEN_LEAST keys. */
+ * RADIX_HEAVY_LEAST keys is cut, and an uneven one with RADIX_UNEVEN_LEAST keys; one with
+ * 2^-RADIX_CROWD_BITS of it that no path parts is the crowd. */
 constexpr unsigned RADIX_ROOT_BITS = 10;
 constexpr unsigned RADIX_NODE_BITS = 5;
 constexpr unsigned RADIX_NODES = 32;
 constexpr unsigned RADIX_HEAVY_BITS = 5;
 constexpr unsigned RADIX_HEAVY_LEAST = 256;
+constexpr unsigned RADIX_CROWD_BITS = 2;
 constexpr unsigned RADIX_UNEVEN_LEAST = 32;
 
 /* Values that items (key above index) share and that have positions of their own, 32 bytes each,
@@ -193,14 +195,19 @@ constexpr unsigned RADIX_DIGIT_THREADS = 512;
 constexpr unsigned RADIX_DIGIT_BLOCKS = 2;
 struct radix_keys_choice {
     unsigned usual, other;
+    unsigned few; /* of radix_digit_few_most() keys in all, at the most */
 };
 __host__ __device__ constexpr struct radix_keys_choice radix_digit_keys(size_t item_bytes,
                                                                         bool is_above_index)
 {
-    return item_bytes <= 4  ? radix_keys_choice{20, 20}
-           : item_bytes > 8 ? radix_keys_choice{12, 12}
-           : is_above_index ? radix_keys_choice{19, 15}
-                            : radix_keys_choice{13, 15};
+    return item_bytes <= 4  ? radix_keys_choice{20, 20, 12}
+           : item_bytes > 8 ? radix_keys_choice{12, 12, 8}
+           : is_above_index ? radix_keys_choice{19, 15, 12}
+                            : radix_keys_choice{13, 15, 8};
+}
+__host__ __device__ constexpr size_t radix_digit_few_most(size_t item_bytes, bool is_above_index)
+{
+    return (size_t)1 << (item_bytes <= 4 || is_above_index ? 19 : 20);
 }
 
 /* Tiles that a thread looks back at a time: each look is a wait for the L2 cache. With 1 in place
@@ -274,42 +281,83 @@ static_assert(RADIX_MEND_MOST == RADIX_MEND_THREADS, "a whole row; a key of a ru
 constexpr size_t RADIX_MEND_OPEN_RARITY = 8;
 constexpr size_t RADIX_MEND_OPEN_MOST = 4096; /* as many rounds of models are short */
 
-/* Fewer keys than this are not worth a choice, which costs a wait if it is for digits. More than
- * 2^30 leave buckets too large for a tile after two partitions. */
-constexpr size_t RADIX_DIGIT_LEAST = (size_t)1 << 20;
+/* Fewer keys than this are not worth a choice, which costs a wait if it is for digits; of 4 bytes
+ * all are sorted by digits from there on, and of 8 those above an index. From radix_code_least() on
+ * a code is looked for: of fewer keys all digits take no longer than finding that half of them do.
+ * More than 2^30 leave buckets too large for a tile after two partitions. The stand-in has models
+ * for more keys. */
+#ifdef __CUDACC__
+__host__ __device__ constexpr size_t radix_digit_least(size_t item_bytes)
+{
+    return (size_t)1 << (item_bytes <= 4 ? 16 : 17);
+}
+__host__ __device__ constexpr size_t radix_code_least(size_t item_bytes)
+{
+    return (size_t)1 << (item_bytes <= 8 ? 22 : 20);
+}
+#else
+__host__ __device__ constexpr size_t radix_digit_least(size_t item_bytes)
+{
+    return (size_t)1 << (item_bytes <= 4 ? 20 : 18);
+}
+__host__ __device__ constexpr size_t radix_code_least(size_t)
+{
+    return (size_t)1 << 19;
+}
+#endif
 constexpr size_t RADIX_LEARNED_MOST = (size_t)1 << 30;
 constexpr size_t RADIX_LEARNED_SHORT_LEAST = (size_t)1 << 28; /* of 4 bytes */
 
 /* What makes the choice (radix_choice.cuh). Of 4 bytes: more cells that want a cut than this. Else
  * a mean ratio of neighbouring gaps, as sixteenths of a logarithm: 2.0 for smooth densities, 2.4
  * for a dozen clusters, 3.5 to 4.4 where half of all keys agree in each byte; it is asked if any
- * cell wants a cut. Then levels of the tree: of items; and, if few digits do, of up to so many
- * keys, of 16 bytes and of 8, and fewer levels of fewer keys: 2,000,000 pairs of `hot-3` 0.357 to
- * 0.259 ms, f64 0.238 to 0.218. Then how many keys of the sample have been seen before, at the
- * least; of keys of 8 bytes, if so many cells want a cut, also in eighths of the sample at the
- * most, and below so many keys only if few digits do. */
+ * cell wants a cut. */
 constexpr unsigned RADIX_SHORT_NODES_MOST = 4;
 constexpr unsigned RADIX_ROUGH_NODES = 1;
 constexpr unsigned RADIX_ROUGHNESS_MOST = 48;
+
+/* Where a code is looked for, levels of the tree: of items; and, if few digits do, of up to so many
+ * keys, of 16 bytes and of 8, and fewer levels of fewer items: 2,000,000 of `hot-3` 0.357 to 0.259
+ * ms. Of few items also so many cells that want a cut: 2,000,000 of `clusters` 0.321 to 0.274. Then
+ * how many keys of the sample have been seen before, at the least; of keys of 8 bytes, if so many
+ * cells want a cut, also in eighths of the sample at the most, and below so many keys only if few
+ * digits do. */
 constexpr unsigned RADIX_ITEM_LEVELS = 8;
 constexpr size_t RADIX_DEEP_COUNT = (size_t)1 << 25;
 constexpr size_t RADIX_DEEP_LESS_COUNT = (size_t)1 << 22;
 __host__ __device__ constexpr unsigned radix_deep_levels(size_t item_bytes, size_t count)
 {
-    return (item_bytes <= 8 ? 6 : 5) - (count <= RADIX_DEEP_LESS_COUNT ? 2 : 0);
+    return item_bytes <= 8 ? 6 : count > RADIX_DEEP_LESS_COUNT ? 5 : 3;
 }
+constexpr unsigned RADIX_WIDE_NODES = 32;
 constexpr unsigned RADIX_REPEATS_LEAST = 12;
 constexpr unsigned RADIX_REPEATS_MOST = 5 << (RADIX_CODE_SAMPLE_BITS - 3);
 constexpr unsigned RADIX_REPEATS_DIGITS = 6;
 constexpr unsigned RADIX_REPEATS_NODES = 32;
 
+/* Where none is looked for: more cells that want a cut than this, so many levels, or of items so
+ * many keys that a sample of 2^10 has seen before. 1,000,000 f64 of `zipf`, which want 20, 0.252 to
+ * 0.140 ms; of `few-distinct`, which want 10, 0.083 by models and 0.125 by digits. `hot-2` has 3
+ * levels and takes 0.107 and 0.150, `hot-3` to `hot-6`, with 5 to 9, 0.112 to 0.19 and 0.150 (H200,
+ * 2026-11-22). */
+__host__ __device__ constexpr unsigned radix_plain_nodes_most(size_t item_bytes)
+{
+    return item_bytes <= 8 ? 16 : 6;
+}
+constexpr unsigned RADIX_PLAIN_LEVELS = 4;
+constexpr unsigned RADIX_PLAIN_REPEATS = 4;
+
 /* So often the host looks for a note before it asks whether the kernels are still at work. */
 constexpr unsigned RADIX_HEAR_LOOKS = 4096;
 
 /* From so many keys on radix looks whether they are in order already. It costs two short kernels,
- * which do not show beside 3 ms, and saves nine tenths of the time. So many keys of a sample do all
- * blocks look at; blocks a multiprocessor, with 64 KiB of keys on their way. */
-constexpr size_t RADIX_ORDER_LEAST = (size_t)1 << 20;
+ * which do not show beside 3 ms, and saves nine tenths of the time; of 8 bytes it may find an index
+ * besides: 1,000,000 f64 take 0.086 to 0.090 ms, sorted ones 0.084 to 0.017. So many keys of a
+ * sample do all blocks look at; blocks a multiprocessor, with 64 KiB of keys on their way. */
+__host__ __device__ constexpr size_t radix_order_least(size_t item_bytes)
+{
+    return item_bytes == 8 ? radix_digit_least(item_bytes) : (size_t)1 << 20;
+}
 constexpr unsigned RADIX_ORDER_SAMPLE = 128;
 constexpr unsigned RADIX_ORDER_BLOCKS = 4;
 
