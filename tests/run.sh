@@ -128,6 +128,7 @@ add_gpu_tests() {
     add_test mending_matrix "$build/tests/mending_matrix"
     add_test counting_matrix "$build/tests/counting_matrix"
     add_test few_matrix "$build/tests/few_matrix"
+    add_test failed_matrix "$build/tests/failed_matrix"
     add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test memcheck few "$build/tests/few_matrix" 40000
