@@ -366,9 +366,12 @@ size_t radix_digit_bytes(size_t count, unsigned item_bytes)
                   "above an index tiles are larger");
     static_assert(radix_digit_keys(16, false).usual <= radix_digit_keys(8, true).other,
                   "so are those of words");
-    const unsigned least = count <= radix_digit_few_most(item_bytes, false)
-                               ? keys.few
-                               : std::min(keys.usual, keys.other);
-    return sizeof(struct radix_digit_plan) + 2 * states_bytes(std::min(count, RADIX_DIGIT_PORTION),
-                                                              size_t{RADIX_DIGIT_THREADS} * least);
+    static_assert(radix_digit_keys(8, false).few <= radix_digit_keys(8, true).few &&
+                      radix_digit_keys(16, false).few <= radix_digit_keys(8, true).few,
+                  "so are small ones");
+    const size_t few = std::min(count, radix_digit_few_most(item_bytes, false));
+    const size_t least = size_t{RADIX_DIGIT_THREADS} * std::min(keys.usual, keys.other);
+    return sizeof(struct radix_digit_plan) +
+           2 * std::max(states_bytes(std::min(count, RADIX_DIGIT_PORTION), least),
+                        states_bytes(few, size_t{RADIX_DIGIT_THREADS} * keys.few));
 }
