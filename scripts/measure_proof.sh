@@ -4,17 +4,19 @@
 #   scripts/measure_proof.sh [CASE...]     all of these, or some: integers general spelled merge f64 u8 u16
 #
 # gpusort and the same code that proves nothing (`make bench` builds build/bench/gpusort_unproved) run in
-# turns, RUNS times each (default 7) after once that is not counted. What is counted is cycles of all
-# threads, in user and system mode, as threads that wait are not free to others: medians, in 1e6. PROGRAMS
-# (default: the two in build, or in BUILD) are what is measured, the first one being 100 %. SCALE (default 1)
-# divides the sizes. WORK (default a temporary directory; better one in memory) needs 1 GB / SCALE. Needs
-# perf(1), and python3 with NumPy.
+# turns, each round in the other direction than the one before it, after one that is not counted. What is
+# counted is cycles of all threads, in user and system mode, as threads that wait are not free to others, and
+# time by the clock; what is said is what a program takes more than the first one in the same round: the median
+# of RUNS rounds (default 20), and its standard error. PROGRAMS (default: the two in build, or in BUILD) are
+# what is measured; the first one named twice shows what the noise is. SCALE (default 1) divides the sizes.
+# WORK (default a temporary directory; better one in memory) needs 1 GB / SCALE. Needs perf(1), and python3
+# with NumPy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- integers general spelled merge f64 u8 u16
 build=$(realpath "${BUILD:-build}")
 read -ra programs <<<"${PROGRAMS:-$build/bench/gpusort_unproved $build/gpusort}"
-runs=${RUNS:-7}
+runs=${RUNS:-20}
 scale=${SCALE:-1}
 work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-proof.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -51,34 +53,49 @@ prepare() {
     done
 }
 
-# cycles PROGRAM: all and those in user mode of a run, in 1e6.
-cycles() {
+# measure NUMBER: 1e6 cycles of a run of the program, those of them in user mode, and milliseconds.
+measure() {
     rm -f out
-    perf stat -x, -e cycles:u,cycles:k -o counts "$1" --device=cpu "${arguments[@]}" -o out
-    awk -F, '$3 == "cycles:u" { u = $1 } $3 == "cycles:k" { k = $1 } END { print (u + k) / 1e6, u / 1e6 }' counts
+    perf stat -x, -e cycles:u,cycles:k,duration_time -o counts \
+        "${programs[$1]}" --device=cpu "${arguments[@]}" -o out
+    awk -F, '{ of[$3] = $1 / 1e6 }
+        END { print of["cycles:u"] + of["cycles:k"], of["cycles:u"], of["duration_time"] }' counts
 }
 
-# median COLUMN FILE
-median() { cut -d' ' -f"$1" "$2" | sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
+# compare FILE...: the cells of a row, of the programs' runs.
+compare() {
+    "$python" - "$@" <<'END'
+import statistics, sys
+programs = [[[float(word) for word in line.split()] for line in open(name)] for name in sys.argv[1:]]
+for runs in programs:
+    print(end=f" {statistics.median(run[0] for run in runs):.0f} |")
+    for kind in range(3) if runs is not programs[0] else ():
+        more = [100 * (run[kind] / first[kind] - 1) for run, first in zip(runs, programs[0])]
+        median = statistics.median(more)
+        # of the median of what is normally distributed, from its median distance to it
+        error = 1.86 * statistics.median(abs(one - median) for one in more) / len(more) ** 0.5
+        print(end=f" {median:+.1f} ± {error:.1f} % |")
+END
+}
 
-printf '| input |%s\n|---|%s\n' "$(printf ' %s | more | of user mode |' "${programs[@]##*/}")" \
-    "$(printf -- '---|---|---|%.0s' "${programs[@]}")"
+names=("${programs[@]##*/}")
+printf '| input | %s |%s\n|---|---|%s\n' "${names[0]}" \
+    "$(printf ' %s | more | of user mode | of time |' "${names[@]:1}")" \
+    "$(printf -- '---|---|---|---|%.0s' "${names[@]:1}")"
 for case in "$@"; do
     prepare "$case"
     for i in "${!programs[@]}"; do
-        cycles "${programs[i]}" >/dev/null
+        measure "$i" >/dev/null
         : >"rows$i"
     done
+    turn=("${!programs[@]}")
     for ((run = 0; run < runs; run++)); do
-        for i in "${!programs[@]}"; do
-            cycles "${programs[i]}" >>"rows$i"
+        back=()
+        for i in "${turn[@]}"; do
+            measure "$i" >>"rows$i"
+            back=("$i" "${back[@]}")
         done
+        turn=("${back[@]}")
     done
-    printf '| %s |' "$case"
-    all=$(median 1 rows0) user=$(median 2 rows0)
-    for i in "${!programs[@]}"; do
-        awk "BEGIN { a = $(median 1 "rows$i"); u = $(median 2 "rows$i")
-            printf \" %.0f | %+.1f %% | %+.1f %% |\", a, 100 * (a / $all - 1), 100 * (u / $user - 1) }"
-    done
-    echo
+    printf '| %s |%s\n' "$case" "$(compare rows*)"
 done
