@@ -83,15 +83,18 @@ static bool add_up_counts(struct plan *plan, const struct reader *reader, struct
     return true;
 }
 
-/* An input that holds nothing and is not said to be anything: it agrees with every other. */
+/* An input that holds nothing and is not said to be anything, compressed neither: it agrees with
+ * every other. */
 static bool is_blank(const struct options *options, const char *path, struct source *source,
                      bool *blank, struct error *error)
 {
     const unsigned char *head;
     size_t bytes;
     const struct key_type *type;
+    size_t stem_length;
     *blank = false;
-    if (options->input_format || line_words_find(options) || format_find_by_name(path, &type))
+    if (options->input_format || line_words_find(options) || format_find_by_name(path, &type) ||
+        codec_find_by_name(path, &stem_length)->decode)
         return true;
     if (!source_peek(source, 1, &head, &bytes, error))
         return false;

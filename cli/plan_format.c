@@ -181,7 +181,8 @@ static bool check_lines(const struct options *options, const char *path, const s
 }
 
 /* Named as compressed, and not: what once was is damaged, or was so twice, and any bytes are raw
- * numbers, or lines. Text and .npy files show what they are. */
+ * numbers, or lines, and so are none: zstd(1) makes a frame of nothing. Text and .npy files show
+ * what they are. */
 static bool check_codec(const struct options *options, const char *path, struct source *source,
                         const struct format *format, struct error *error)
 {
@@ -193,8 +194,9 @@ static bool check_codec(const struct options *options, const char *path, struct 
         return true;
     if (!probe_source(source, &probe, error))
         return false;
-    return probe.bytes == 0 ||
-           (format == &format_text && (options->order.zero_terminated || is_printable(&probe))) ||
+    const bool is_text = format == &format_text && probe.bytes > 0 &&
+                         (options->order.zero_terminated || is_printable(&probe));
+    return is_text ||
            error_set(error,
                      "%s: named as %s data, and is none: say --format=%s:plain to read it so",
                      source_name(source), named->name, format->name);
