@@ -2,7 +2,8 @@
  *
  * With AVX-512 a line is loaded as it stood in its words, wherever they began: what is before it
  * and behind it is masked off. Lines in PAIR_WORDS words at most are summed two at a time, and what
- * is to be known of each is found for eight.
+ * is to be known of each is found for eight, and loaded from memory in steps that do not cross what
+ * was stored at once: a load that does waits until all of it has left for the cache.
  */
 #include "core/check_line.h"
 
@@ -62,10 +63,11 @@ VECTOR_INLINE __m512i add_lines(__m512i sum, const struct check_lines *lines, si
 }
 
 /* What is to be known of lines of few words: where the first word of each begins, which bytes from
- * there on are its own, and the factor's number; of all others, that no byte is. */
+ * there on are its own, and its factor's number; of all others, that no byte is. */
 struct short_lines {
-    uint64_t begins[CHECK_LINES_MAX], masks[CHECK_LINES_MAX];
-    uint64_t firsts[CHECK_LINES_MAX + LANES]; /* the last ones may be anything */
+    uint64_t begins[CHECK_LINES_MAX];
+    uint32_t masks[CHECK_LINES_MAX];
+    uint64_t firsts[CHECK_LINES_MAX];
 };
 
 /* Sets it for LANES lines from k on; false if one of them has more words. */
@@ -80,36 +82,41 @@ VECTOR_INLINE bool measure_lines(const struct check_lines *lines, size_t k,
     const __m512i all = _mm512_sub_epi64(_mm512_sllv_epi64(one, bytes), one);
     const bool is_short =
         _mm512_cmpgt_epu64_mask(bytes, _mm512_set1_epi64(8 * PAIR_WORDS - 7)) == 0;
-    const __m512i masks = _mm512_sllv_epi64(all, skipped);
+    const __m256i masks = _mm512_cvtepi64_epi32(_mm512_sllv_epi64(all, skipped));
     _mm512_storeu_si512(found->begins + k, _mm512_sub_epi64(begins, skipped));
-    _mm512_storeu_si512(found->masks + k, is_short ? masks : _mm512_setzero_si512());
+    _mm256_storeu_si256((void *)(found->masks + k), is_short ? masks : _mm256_setzero_si256());
     _mm512_storeu_si512(found->firsts + k, steps_of(_mm512_srli_epi64(places, 3)));
     return is_short;
 }
 
-/* The sum of the first lines, up to `count`, as far as they have few words. */
+/* The sum of the first lines, up to `count`, as far as they have few words. PAIR_WORDS words from
+ * where each begins can be read. */
 VECTOR_INLINE __m512i add_short_lines(__m512i sum, const struct short_lines *lines, size_t count,
                                       const unsigned char *text)
 {
-    const __m512i lanes = _mm512_set_epi64(1, 1, 1, 1, 0, 0, 0, 0);
     const __m512i steps = steps_of(_mm512_set_epi64(3, 2, 1, 0, 3, 2, 1, 0));
     for (size_t k = 0; k < count; k += 2) {
-        const __m256i a =
-            _mm256_maskz_loadu_epi8((__mmask32)lines->masks[k], text + lines->begins[k]);
-        const __m256i b =
-            _mm256_maskz_loadu_epi8((__mmask32)lines->masks[k + 1], text + lines->begins[k + 1]);
-        const __m512i words = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
-        const __m512i firsts = _mm512_loadu_si512(lines->firsts + k);
-        sum = add_words(sum, words, _mm512_permutexvar_epi64(lanes, firsts), steps);
+        uint64_t mask; /* of both lines */
+        memcpy(&mask, lines->masks + k, sizeof mask);
+        const __m256i a = _mm256_loadu_si256((const void *)(text + lines->begins[k]));
+        const __m256i b = _mm256_loadu_si256((const void *)(text + lines->begins[k + 1]));
+        const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+        const __m128i pair = _mm_loadu_si128((const void *)(lines->firsts + k));
+        const __m512d firsts = _mm512_castsi512_pd(_mm512_broadcast_i64x2(pair));
+        sum = add_words(sum, _mm512_maskz_mov_epi8(mask, both),
+                        _mm512_castpd_si512(_mm512_permute_pd(firsts, 0xf0)), steps);
     }
     return sum;
 }
 
 VECTOR_CODE static uint64_t sum_by_vectors(const struct check_lines *lines,
-                                           const unsigned char *text)
+                                           const unsigned char *text, size_t room)
 {
     const __m512i steps = steps_of(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
-    const size_t whole = lines->count - lines->count % LANES;
+    /* Whether the first words of all lines can be read, with what is around these. */
+    const bool has_room = lines->bounds[0] >= sizeof(uint64_t) &&
+                          room - lines->bounds[lines->count] >= PAIR_WORDS * sizeof(uint64_t);
+    const size_t whole = has_room ? lines->count - lines->count % LANES : 0;
     struct short_lines found;
     __m512i sum = _mm512_setzero_si512();
     for (size_t k = 0; k < whole; k += LANES)
@@ -165,6 +172,21 @@ VECTOR_CODE static size_t look_by_vectors(struct check_lines *lines, const struc
     }
     *found = (struct check_items){sum_lanes(sum), all_not_above, all_tied};
     return k;
+}
+
+/* Four items at a time. */
+VECTOR_CODE static bool keys_rise_by_vectors(const struct key_index *items, size_t count)
+{
+    const __mmask8 keys = 0xaa;
+    const size_t step = sizeof(__m512i) / sizeof *items;
+    unsigned wrong = 0;
+    size_t i = 1;
+    for (; count - i >= step; i += step)
+        wrong |= _mm512_mask_cmplt_epu64_mask(keys, _mm512_loadu_si512(items + i),
+                                              _mm512_loadu_si512(items + i - 1));
+    for (; i < count; i++)
+        wrong |= items[i].key < items[i - 1].key;
+    return wrong == 0;
 }
 
 /* LANES lines, as far as their first 8 bytes tell what they are. */
@@ -272,7 +294,7 @@ struct check_sum check_sum_lines(const struct check_lines *lines, const unsigned
     const size_t bytes = lines->bounds[lines->count] - lines->bounds[0];
 #ifdef HAVE_VECTOR_CODE
     if (has_vector_units())
-        return (struct check_sum){bytes, sum_by_vectors(lines, text)};
+        return (struct check_sum){bytes, sum_by_vectors(lines, text, room)};
 #endif
     return (struct check_sum){bytes, sum_one_by_one(lines, text, room)};
 }
@@ -297,6 +319,20 @@ struct check_items check_line_items(struct check_lines *lines, const struct key_
         lines->places[k] = line_offset(item);
     }
     return found;
+}
+
+bool check_keys_rise(const struct key_index *items, size_t count)
+{
+    bool falls = false;
+    if (count == 0)
+        return true;
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        return keys_rise_by_vectors(items, count);
+#endif
+    for (size_t i = 1; i < count; i++)
+        falls |= items[i].key < items[i - 1].key;
+    return !falls;
 }
 
 static bool are_same(const unsigned char *a, const unsigned char *b, size_t bytes)

@@ -90,6 +90,9 @@ struct check_items {
 struct check_items check_line_items(struct check_lines *lines, const struct key_index *items,
                                     uint64_t previous_key);
 
+/* Whether no item has a key that is less than that of the one before it. */
+bool check_keys_rise(const struct key_index *items, size_t count);
+
 /* Of those lines whose bits are set in `which`, of text[0..room), the ones of which it is not seen
  * at once that they may stand behind the line before them: because they are the same bytes, or, if
  * tied, go behind it as bytes; `reversed`: before it. The first stays. */

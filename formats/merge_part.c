@@ -97,14 +97,6 @@ static void sort_equal_keys(const struct merge_texts *texts, struct key_index *i
 
 /* ---- A part ---- */
 
-static bool are_keys_in_order(const struct key_index *items, size_t count)
-{
-    bool is_disordered = false;
-    for (size_t i = 1; i < count; i++)
-        is_disordered |= items[i].key < items[i - 1].key;
-    return !is_disordered;
-}
-
 /* Lines of one text are in order, and follow each other there. */
 static const struct key_index *merge_arrays(struct merge_part *part, size_t arrays,
                                             struct merge_scratch *scratch)
@@ -136,7 +128,7 @@ void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
     part->items = merge_arrays(part, arrays, scratch);
     part->first_item = part->items[0];
     part->last_item = part->items[part->count - 1];
-    part->is_disordered = !are_keys_in_order(part->items, part->count);
+    part->is_disordered = !check_keys_rise(part->items, part->count);
 }
 
 static void note_written(struct merge_part *part, struct key_index item)
