@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# The examples of README.md and of the manual page do what they say, as they are printed.
+. "$(dirname "$0")/lib.sh"
+need_numpy
+
+# The files that they name.
+"$numpy" -c 'import numpy as np
+rng, n = np.random.default_rng(1), 3000
+x = rng.standard_normal(n)
+for name in "data.bin", "huge.f64", "data.f64":
+    x.tofile(name)
+x.astype(">f8").tofile("measured.bin")
+rng.integers(-2**62, 2**62, n).tofile("events.dat")
+rng.integers(0, 2**32, n, dtype=np.uint32).tofile("ids.u32")
+for name in "scores", "monday", "tuesday", "names":
+    np.save(name, rng.standard_normal(n))
+for name in "prices.txt", "numbers.txt":
+    np.savetxt(name, x, "%.4f")
+for name in "ids.txt", "other_ids.txt", "new":
+    np.savetxt(name, rng.integers(0, 1000, n), "%d")
+for name in "all", "monday.log", "tuesday.log":
+    np.savetxt(name, np.sort(rng.integers(0, 1000, n)), "%d")
+np.savetxt("access.log", rng.integers(0, 1000, n), "%d GET /")
+np.savetxt("table.csv", rng.integers(0, 100, (n, 3)), "%d", ",", header="a,b,c", comments="")'
+zstd -q data.f64
+sort -n all new >all.sorted
+
+# The commands that they name.
+mkdir "$work/bin"
+ln -s "$GPUSORT" "$work/bin/gpusort"
+printf '#!/bin/sh\nexec cat data.bin\n' >"$work/bin/producer"
+printf '#!/bin/sh\nexec cat\n' >"$work/bin/less"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$numpy" >"$work/bin/python3"
+chmod +x "$work/bin/"{producer,less,python3}
+
+# run_examples COUNT: each line of standard input is a command, at least so many, which succeeds, and
+# says nothing on standard error unless it is asked to. A second GPU and a fast disk are not everywhere.
+run_examples() {
+    local count=0 command
+    while IFS= read -r command; do
+        count=$((count + 1))
+        case $command in *--device=gpu:1*) continue ;; esac
+        # shellcheck disable=SC2016 # expanded there
+        PATH=$work/bin:$PATH ok "$command" bash -c 'eval "$1" </dev/null 2>err || { cat err; exit 1; }
+            [ ! -s err ] || [[ $1 = *" -v "* ]] || { cat err; exit 1; }' - "${command//\/fast/.}"
+    done
+    ok "there are examples: $count" test "$count" -ge "$1"
+}
+run_examples 40 < <(sed -n '/^## Use/,/^### /s/^    \([^ #]\)/\1/p' "$tests_dir/../README.md")
+run_examples 12 < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh DIAG/s/^\.Dl \$ //p' "$tests_dir/../man/gpusort.1" | sed 's/\\&//g; s/\\-/-/g')
+
+ok 'a ranking orders another array' "$numpy" -c 'import numpy as np
+scores = np.load("scores.npy")[np.load("ranking.npy")]
+assert np.array_equal(scores, np.sort(scores)[::-1])'
+ok_same_bytes 'new lines in their places' all all.sorted
+
+done_testing
