@@ -53,12 +53,12 @@ static bool open_descriptor(int descriptor, bool is_named, const char *name,
 {
     const int flags = fcntl(descriptor, F_GETFL);
     output->is_given = true;
-    if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+        errno = EBADF; /* as write(2) would say */
+    else if (flags >= 0)
         output->file = descriptor_copy(descriptor);
-    else if (!is_named)
+    if (output->file < 0 && errno == EBADF && !is_named)
         output->file = descriptor_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    else
-        errno = EBADF;
     return output->file >= 0 || error_set_errno(error, "%s", name);
 }
 
