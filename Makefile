@@ -133,7 +133,7 @@ else
 bench:
 	@echo "bench_sort needs nvcc; make simt builds build/simt/bench_sort, which shows that it works"
 endif
-# gpusort that proves nothing, to measure what the proof costs (scripts/measure_proof.sh).
+# gpusort that proves nothing, to measure what the proof costs (scripts/measure_files.sh).
 summing_items := formats/lines_key.c formats/lines_write.c
 $(BUILD)/bench/gpusort_unproved: $(cli_objects) $(BUILD)/bench/unproved/without_proof.c.o \
 		$(call objects,$(BUILD)/bench/unproved,$(summing_items)) \

@@ -3,10 +3,12 @@
 
 #include "core/ending.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static bool is_trouble_now; /* static, because an exit handler takes no arguments */
@@ -20,8 +22,9 @@ static void end_process(void)
         _exit(EXIT_TROUBLE);
     }
     const bool pending = __fpending(stdout) > 0 || ferror(stdout);
+    errno = 0; /* an earlier write may have failed, of which nothing more is known */
     if (fclose(stdout) != 0 && pending) {
-        fputs("gpusort: standard output: write failed\n", stderr);
+        fprintf(stderr, "gpusort: standard output: %s\n", errno ? strerror(errno) : "write failed");
         _exit(EXIT_TROUBLE);
     }
 }

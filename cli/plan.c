@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
@@ -81,15 +83,18 @@ static bool add_up_counts(struct plan *plan, const struct reader *reader, struct
     return true;
 }
 
-/* An input that holds nothing and is not said to be anything: it agrees with every other. */
+/* An input that holds nothing and is not said to be anything, compressed neither: it agrees with
+ * every other. */
 static bool is_blank(const struct options *options, const char *path, struct source *source,
                      bool *blank, struct error *error)
 {
     const unsigned char *head;
     size_t bytes;
     const struct key_type *type;
+    size_t stem_length;
     *blank = false;
-    if (options->input_format || line_words_find(options) || format_find_by_name(path, &type))
+    if (options->input_format || line_words_find(options) || format_find_by_name(path, &type) ||
+        codec_find_by_name(path, &stem_length)->decode)
         return true;
     if (!source_peek(source, 1, &head, &bytes, error))
         return false;
@@ -135,6 +140,21 @@ static bool open_input(const struct options *options, const char *path, bool is_
     return agree_with_first(plan, format, reader, error) && add_up_counts(plan, reader, error);
 }
 
+/* All inputs are open at once: two that read one pipe would take its bytes in turns. The first has
+ * them all, and nothing is left for who names it again. */
+static bool is_read_already(const struct job *job, const char *path)
+{
+    struct stat status;
+    const bool is_standard_input = strcmp(path, "-") == 0;
+    if ((is_standard_input ? fstat(STDIN_FILENO, &status) : stat(path, &status)) != 0 ||
+        (S_ISREG(status.st_mode) && !is_standard_input))
+        return false;
+    for (size_t i = 0; i < job->reader_count; i++)
+        if (source_is_all_of(job->readers[i].source, path, &status))
+            return true;
+    return false;
+}
+
 /* How many files may be open: as many as the system allows. */
 static size_t raise_file_limit(void)
 {
@@ -155,6 +175,8 @@ static bool open_inputs(const struct options *options, struct plan *plan, struct
     if (!plan->job.readers)
         return error_set(error, "out of memory");
     for (size_t i = 0; i < options->input_count; i++) {
+        if (is_read_already(&plan->job, options->inputs[i]))
+            continue;
         if (!open_input(options, options->inputs[i], i + 1 == options->input_count, plan, error))
             return false;
         const size_t opened = plan->job.reader_count;
@@ -196,18 +218,20 @@ static bool is_type_unsaid(const struct options *options, const struct job *job)
 }
 
 /* What makes true what the name of the output says, or does as it is told. */
-static void suggest_words(const struct options *options, const struct job *job,
+static void suggest_words(const struct options *options, const struct plan *plan,
                           const struct key_type *named, char words[96])
 {
+    const struct job *const job = &plan->job;
+    const char *const raw_or = named == output_type(plan) ? "raw, or --output-format=" : "";
     const bool is_raw = job->output_format == &format_raw;
     const bool is_index = named->kind == KEY_UNSIGNED && named->bytes >= 4;
     if (options->index_type && is_raw && is_index)
-        snprintf(words, 96, "--argsort=%s or --output-format", named->name);
+        snprintf(words, 96, "--argsort=%s or --output-format=raw", named->name);
     else if (is_type_unsaid(options, job))
         snprintf(words, 96, "--type=%s%s", named->name,
                  is_raw ? "" : " --output-format=raw, or --output-format=text");
     else
-        snprintf(words, 96, "--output-format");
+        snprintf(words, 96, "--output-format=%s%s", raw_or, job->output_format->name);
 }
 
 /* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for. Who says a format
@@ -226,7 +250,7 @@ static bool check_output_name(const struct options *options, const struct plan *
     if (!named || (named == type && is_raw))
         return true;
     const bool is_text = job->output_format == &format_text;
-    suggest_words(options, job, named, words);
+    suggest_words(options, plan, named, words);
     return error_set(error, "%s: named as raw %s, but %s%s%s would be written: say %s",
                      options->output, named->name, job->output_format->name, is_text ? "" : " ",
                      is_text ? "" : type->name, words);

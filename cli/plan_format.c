@@ -7,6 +7,8 @@
 
 #include "cli/line_words.h"
 #include "formats/codec.h"
+#include "formats/file_name.h"
+#include "formats/line_error.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -22,17 +24,18 @@ struct probe {
     bool whole;
 };
 
-/* What numbers come wrapped in, and what unwraps it. */
+/* What numbers and lines come wrapped in, and what unwraps it. */
 static const struct wrapping {
     const char *name;
+    const char *extension;
     const char *magic;
     const char *remedy;
 } wrappings[] = {
-    {"gzip", "\x1f\x8b\x08", "gzip -dc"},
-    {"bzip2", "BZh", "bzip2 -dc"},
-    {"xz", "\3757zXZ", "xz -dc"},
-    {"LZ4", "\x04\x22\x4d\x18", "lz4 -dc"},
-    {"zip", "PK\x03\x04", "unzip, for .npz too"},
+    {"gzip", ".gz", "\x1f\x8b\x08", "gzip -dc"},
+    {"bzip2", ".bz2", "BZh", "bzip2 -dc"},
+    {"xz", ".xz", "\3757zXZ", "xz -dc"},
+    {"LZ4", ".lz4", "\x04\x22\x4d\x18", "lz4 -dc"},
+    {"zip", ".zip", "PK\x03\x04", "unzip, for .npz too"},
 };
 
 static bool probe_source(struct source *source, struct probe *probe, struct error *error)
@@ -46,7 +49,7 @@ static bool probe_source(struct source *source, struct probe *probe, struct erro
     return true;
 }
 
-/* NULL if it is none. */
+/* By the first bytes; NULL if it is none. */
 static const struct wrapping *find_wrapping(const struct probe *probe)
 {
     for (size_t i = 0; i < sizeof wrappings / sizeof wrappings[0]; i++) {
@@ -55,6 +58,22 @@ static const struct wrapping *find_wrapping(const struct probe *probe)
             return &wrappings[i];
     }
     return NULL;
+}
+
+static const struct wrapping *find_wrapping_by_name(const char *path)
+{
+    for (size_t i = 0; i < sizeof wrappings / sizeof wrappings[0]; i++)
+        if (file_name_has_extension(path, strlen(path), wrappings[i].extension))
+            return &wrappings[i];
+    return NULL;
+}
+
+static bool refuse_wrapping(const struct wrapping *wrapping, const char *name, const char *but_for,
+                            struct error *error)
+{
+    return error_set(error, "%s: this is %s data, to be unpacked first (%s)%s%s", name,
+                     wrapping->name, wrapping->remedy, but_for ? ": or else say --format=" : "",
+                     but_for ? but_for : "");
 }
 
 /* The bytes of the printable character, or white space, that begins so; 0: none does. */
@@ -91,7 +110,8 @@ static bool detect_by_content(const struct options *options, const struct probe 
     const bool is_text = format_text.recognises(probe->head, probe->bytes, probe->whole);
     /* A few raw numbers are printable by chance, but hardly with a line's end among them. */
     const bool may_be_text =
-        is_text || (is_printable(probe) && (!type || memchr(probe->head, '\n', probe->bytes)));
+        is_text || (!type && line_error_finds_mark(probe->head, probe->bytes)) ||
+        (is_printable(probe) && (!type || memchr(probe->head, '\n', probe->bytes)));
     if (may_be_text && type && (!is_text || type->bytes == 1))
         return error_set(error, "%s: this may be text or raw %s: say --format=text or --format=raw",
                          name, type->name);
@@ -101,9 +121,7 @@ static bool detect_by_content(const struct options *options, const struct probe 
         return true;
     }
     if (wrapping)
-        return error_set(error, "%s: this is %s data, to be unpacked first (%s)%s", name,
-                         wrapping->name, wrapping->remedy,
-                         type ? ": or else say --format=raw" : "");
+        return refuse_wrapping(wrapping, name, type ? "raw" : NULL, error);
     if (!type)
         return error_set(
             error, "%s: neither .npy nor text, nor named as raw data: say --type, or --format",
@@ -139,16 +157,22 @@ static bool detect_format(const struct options *options, const struct format *na
     return true;
 }
 
-/* Words for lines make text of everything, but not of what is binary numbers by its name and its
- * content: these would be cut up and lost. Who says that lines end with NUL knows what it is. */
-static bool check_lines(const struct options *options, const struct format *named,
+/* Words for lines make text of everything, but not of what is binary numbers, or compressed, by its
+ * name and its content: these would be cut up and lost. Who says that lines end with NUL knows what
+ * it is. */
+static bool check_lines(const struct options *options, const char *path, const struct format *named,
                         const char *line_word, struct source *source, struct error *error)
 {
     struct probe probe;
-    if (options->input_format || options->order.zero_terminated || !named || named == &format_text)
+    const struct wrapping *const wrapping = find_wrapping_by_name(path);
+    const bool is_suspect = wrapping || (named && named != &format_text);
+    if (options->input_format || options->order.zero_terminated || !is_suspect)
         return true;
     if (!probe_source(source, &probe, error))
         return false;
+    if (wrapping)
+        return find_wrapping(&probe) != wrapping ||
+               refuse_wrapping(wrapping, source_name(source), "text", error);
     return is_printable(&probe) ||
            error_set(error,
                      "%s: %s is for lines of text, and this is named as %s and is no text: leave "
@@ -157,7 +181,8 @@ static bool check_lines(const struct options *options, const struct format *name
 }
 
 /* Named as compressed, and not: what once was is damaged, or was so twice, and any bytes are raw
- * numbers, or lines. Text and .npy files show what they are. */
+ * numbers, or lines, and so are none: zstd(1) makes a frame of nothing. Text and .npy files show
+ * what they are. */
 static bool check_codec(const struct options *options, const char *path, struct source *source,
                         const struct format *format, struct error *error)
 {
@@ -169,8 +194,9 @@ static bool check_codec(const struct options *options, const char *path, struct 
         return true;
     if (!probe_source(source, &probe, error))
         return false;
-    return probe.bytes == 0 ||
-           (format == &format_text && (options->order.zero_terminated || is_printable(&probe))) ||
+    const bool is_text = format == &format_text && probe.bytes > 0 &&
+                         (options->order.zero_terminated || is_printable(&probe));
+    return is_text ||
            error_set(error,
                      "%s: named as %s data, and is none: say --format=%s:plain to read it so",
                      source_name(source), named->name, format->name);
@@ -183,7 +209,7 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
     const struct format *const named = format_find_by_name(path, &named_type);
     const char *const line_word = line_words_find(options);
     if (line_word) {
-        if (!check_lines(options, named, line_word, reader->source, error))
+        if (!check_lines(options, path, named, line_word, reader->source, error))
             return false;
         *format = &format_text;
         snprintf(reason, 256, "as %s says", line_word);

@@ -9,10 +9,12 @@
 /* The order of a range is looked at in blocks, so that threads soon learn of disorder elsewhere. */
 #define ORDER_BLOCK ((size_t)16 << 10)
 
-/* A member's keys that are worth a table, for as many of which the scratch has room; and those that
- * it counts before it looks whether another has given up. */
+/* A member's keys that are worth a table, for as many of which the scratch has room. It counts them
+ * in up to so many stretches, and so many keys of each, two blocks of value_table.c, before the
+ * others. */
 #define TABLE_COUNT_MIN ((size_t)64 << 10)
-#define TABLE_STRETCH ((size_t)64 << 10)
+#define STRETCHES_MAX ((size_t)128)
+#define LOOK_COUNT ((size_t)1 << 10)
 _Static_assert(sizeof(struct value_table) + CACHE_LINE_BYTES <= TABLE_COUNT_MIN * 4 &&
                    TABLE_COUNT_MIN <= VECTOR_ROOM_COUNT,
                "the scratch has room for a table of each member");
@@ -110,22 +112,29 @@ static bool merge_tables(const struct radix_job *job, struct radix_range range,
     return true;
 }
 
-/* False if the member's keys, or another's, have too many values. */
+/* False if the member's keys, or another's, have too many values: as soon as it knows that
+ * another's have. The last keys of each stretch are counted first, so that a hundredth of all keys
+ * which alone has many values is met before the rest is counted in vain. */
 static bool count_in_table(struct radix_job *job, struct radix_range range,
                            struct value_table *table, size_t begin, size_t end)
 {
+    const size_t count = end - begin, looks = count / LOOK_COUNT;
+    const size_t stretches = looks < STRETCHES_MAX ? looks : STRETCHES_MAX;
     bool counted = true;
     value_table_clear(table);
-    for (size_t stop; counted && begin < end; begin = stop) {
-        stop = end - begin > TABLE_STRETCH ? begin + TABLE_STRETCH : end;
+    for (size_t i = 0; counted && i < 2 * stretches; i++) {
+        const size_t stretch = i % stretches;
+        const size_t first = begin + count * stretch / stretches;
+        const size_t stop = begin + count * (stretch + 1) / stretches, look = stop - LOOK_COUNT;
         counted = !atomic_load_explicit(&job->has_many_values, memory_order_relaxed) &&
-                  value_table_count(table, job->width, range.from, begin, stop);
+                  (i < stretches ? value_table_count(table, job->width, range.from, look, stop)
+                                 : value_table_count(table, job->width, range.from, first, look));
     }
     return counted;
 }
 
-/* The same of up to some thousand. What they are counted in vain for is lost: most, half of the
- * time, if those of many values are the last ones. */
+/* The same of up to some thousand. What they are counted in vain for is lost: 128 Ki keys of each
+ * member's, if a hundredth of these has many values; of fewer, most, half of the time. */
 static bool sort_by_table(struct radix_job *job, struct radix_range range,
                           struct radix_worker worker)
 {

@@ -18,23 +18,24 @@ struct cuda_path {
 const struct cuda_path *cuda_path_find(const struct algorithm *algorithm);
 
 /* Sorts by the path, and waits until nothing is left over. Where the note says already what is, the
- * path goes on at once. */
+ * path goes on at once. After a failure, too, none of its kernels is on its way: they would write
+ * to the note of the next sort. */
 static inline bool cuda_path_sort(const struct cuda_path *path, const struct cuda_sort *sort,
                                   struct error *error)
 {
     bool is_done = false;
-    if (!path->sort(sort, error))
-        return false;
-    for (unsigned round = 1; !is_done; round++) {
-        if (!(path->finish && sort->note->is_heard) &&
-            !cuda_check(cudaStreamSynchronize(sort->stream), sort->device, "cudaStreamSynchronize",
-                        error))
-            return false;
+    bool is_well = path->sort(sort, error);
+    for (unsigned round = 1; is_well && !is_done; round++) {
+        is_well = (path->finish && sort->note->is_heard) ||
+                  cuda_check(cudaStreamSynchronize(sort->stream), sort->device,
+                             "cudaStreamSynchronize", error);
         is_done = true;
-        if (path->finish && !path->finish(sort, round, &is_done, error))
-            return false;
+        if (is_well && path->finish)
+            is_well = path->finish(sort, round, &is_done, error);
     }
-    return true;
+    if (!is_well)
+        (void)cudaStreamSynchronize(sort->stream);
+    return is_well;
 }
 
 #endif

@@ -18,6 +18,17 @@
  * items. Who is who goes by who begins first, so that nobody waits for a block that has not. */
 enum radix_learner { RADIX_FINDS_CODE, RADIX_FINDS_ROUGHNESS, RADIX_LEARNS, RADIX_LEARNERS };
 
+/* Of few keys nobody looks for a code: these are sorted by all digits, if by any. */
+__host__ __device__ __forceinline__ bool radix_has_code(size_t count, size_t item_bytes)
+{
+    return count >= radix_code_least(item_bytes);
+}
+
+__host__ __device__ __forceinline__ unsigned radix_first_learner(size_t count, size_t item_bytes)
+{
+    return radix_has_code(count, item_bytes) ? RADIX_FINDS_CODE : RADIX_FINDS_ROUGHNESS;
+}
+
 /* totals->advice: what they have found. */
 enum {
     RADIX_CODE_IS_KNOWN = 1,
@@ -85,13 +96,14 @@ thread_rough_key(const K *items, size_t count, const struct key_order &encoding)
     return thread_sample_key(keys[0]);
 }
 
-/* True, for the whole block, if gaps between neighbours of a sample differ more than chance makes
- * them differ, even those beside each other: their ratio is 2 to the power of 2 in the mean where
- * the density of keys changes slowly, whatever it is. */
+/* RADIX_IS_ROUGH, for the whole block, if gaps between neighbours of a sample differ more than
+ * chance makes them differ, even those beside each other: their ratio is 2 to the power of 2 in the
+ * mean where the density of keys changes slowly, whatever it is; and without a code RADIX_REPEATS.
+ */
 template <typename K>
-__device__ __forceinline__ bool block_is_rough(const K *items, size_t count,
-                                               const struct key_order &encoding,
-                                               struct radix_rough_shared<K> &shared)
+__device__ __forceinline__ unsigned block_ask_gaps(const K *items, size_t count,
+                                                   const struct key_order &encoding,
+                                                   struct radix_rough_shared<K> &shared)
 {
     const auto *const keys = shared.keys + threadIdx.x;
     shared.keys[threadIdx.x] = thread_rough_key(items, count, encoding);
@@ -104,8 +116,11 @@ __device__ __forceinline__ bool block_is_rough(const K *items, size_t count,
         atomicAdd(&shared.steps, 1u);
         atomicAdd(&shared.roughness, static_cast<unsigned>(16 * fabsf(log2f(high) - log2f(low))));
     }
-    __syncthreads();
-    return shared.roughness > RADIX_ROUGHNESS_MOST * shared.steps;
+    const bool is_repeated = threadIdx.x + 1 < LEARN_THREADS && keys[0] == keys[1];
+    const unsigned repeats = static_cast<unsigned>(__syncthreads_count(is_repeated));
+    const bool is_rough = shared.roughness > RADIX_ROUGHNESS_MOST * shared.steps;
+    const bool repeats_often = !radix_has_code(count, sizeof(K)) && repeats >= RADIX_PLAIN_REPEATS;
+    return (is_rough ? RADIX_IS_ROUGH : 0) | (repeats_often ? RADIX_REPEATS : 0);
 }
 
 /* True, for the whole block, if the tree tells, while it grows, that keys are better sorted by
@@ -116,15 +131,20 @@ __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, 
                                                  unsigned levels, struct radix_totals *totals)
 {
     const unsigned nodes = tree.nodes;
+    const bool has_code = radix_has_code(count, sizeof(K));
     if constexpr (sizeof(K) == sizeof(uint32_t))
         return nodes > RADIX_SHORT_NODES_MOST;
+    if (!has_code && (nodes > radix_plain_nodes_most(sizeof(K)) || levels >= RADIX_PLAIN_LEVELS))
+        return true;
+    if (RADIX_HAS_VALUES<K> && count <= RADIX_DEEP_LESS_COUNT && nodes >= RADIX_WIDE_NODES)
+        return true;
     if (RADIX_HAS_VALUES<K> && levels >= RADIX_ITEM_LEVELS)
         return true;
     if (nodes < RADIX_ROUGH_NODES)
         return false;
     if (thread_ask_advice(totals, RADIX_ROUGHNESS_IS_KNOWN) & RADIX_IS_ROUGH)
         return true;
-    return count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K), count) &&
+    return has_code && count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K), count) &&
            (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0;
 }
 
@@ -132,18 +152,52 @@ __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, 
  * binned twice, and so are those of keys of 8 bytes, but for those of so few values that these have
  * buckets of their own. The tree has grown. */
 template <typename K>
-__device__ __forceinline__ bool block_repeats(const struct radix_tree &tree,
+__device__ __forceinline__ bool block_repeats(const struct radix_tree &tree, size_t count,
                                               struct radix_totals *totals)
 {
     if constexpr (sizeof(K) == sizeof(uint32_t))
         return false;
-    if (!RADIX_HAS_VALUES<K> && tree.nodes < RADIX_REPEATS_NODES)
+    const bool has_code = radix_has_code(count, sizeof(K));
+    if (!RADIX_HAS_VALUES<K> && (!has_code || tree.nodes < RADIX_REPEATS_NODES))
         return false;
-    const unsigned advice = thread_ask_advice(totals, RADIX_CODE_IS_KNOWN);
+    const unsigned advice =
+        thread_ask_advice(totals, has_code ? RADIX_CODE_IS_KNOWN : RADIX_ROUGHNESS_IS_KNOWN);
     if (RADIX_HAS_VALUES<K>)
         return (advice & RADIX_REPEATS) != 0;
     constexpr unsigned wanted = RADIX_REPEATS | RADIX_MOST_DIGITS_DO;
     return (advice & (wanted | RADIX_FEW_VALUES)) == wanted;
+}
+
+/* True, for the whole block, if the keys of the tree's crowd are better left to digits: they
+ * differ, though their paths tell nothing more of them, and would all have one bucket. The tree has
+ * grown.
+ */
+template <typename K>
+__device__ __forceinline__ bool
+block_leaves_crowd(const struct radix_tree &tree, const struct radix_sample<K> &sample,
+                   const struct radix_wish &wish, const struct radix_lookup<K> &lookup,
+                   struct radix_totals *totals)
+{
+    __shared__ typename radix_path<K>::bits crowd_key;
+    const bool has_code = radix_has_code(wish.count, sizeof(K));
+    const bool may_leave = wish.count <= RADIX_DEEP_COUNT && !(RADIX_HAS_VALUES<K> && has_code);
+    if (tree.crowd == RADIX_ENTRIES || !may_leave || sizeof(K) == sizeof(uint32_t))
+        return false;
+    bool is_in[1u << RADIX_OWN_BITS<K>], differs = false;
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        is_in[i] =
+            i < sample.rows && thread_sample_cell(sample, lookup, i, tree.crowd) == tree.crowd;
+        if (is_in[i])
+            crowd_key = thread_sample_key(sample.keys[i]); /* that of any thread */
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++)
+        differs = differs || (is_in[i] && thread_sample_key(sample.keys[i]) != crowd_key);
+    return __syncthreads_or(differs) &&
+           (!has_code ||
+            (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0);
 }
 
 /* Leaves the keys to another way, and nothing to do for the kernels that follow. */
@@ -158,10 +212,12 @@ thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, uns
 /* What keys are left to that their models do not follow: their digits, or those of a code of
  * shares. */
 template <typename K>
-__device__ __forceinline__ unsigned long long thread_digits_note(struct radix_totals *totals)
+__device__ __forceinline__ unsigned long long thread_digits_note(size_t count,
+                                                                 struct radix_totals *totals)
 {
     if constexpr (RADIX_HAS_PLACES<K>)
-        if (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_SHARES_DO)
+        if (radix_has_code(count, sizeof(K)) &&
+            (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_SHARES_DO) != 0)
             return RADIX_NOTE_SHARES;
     return RADIX_NOTE_DIGITS;
 }
@@ -216,7 +272,7 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     const bool is_many = RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_DOUBT_LEAST;
     if (__syncthreads_or(is_in && key != crowd_key) && threadIdx.x == 0)
         thread_leave_keys(whole, totals,
-                          is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(totals));
+                          is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(count, totals));
 }
 
 #endif

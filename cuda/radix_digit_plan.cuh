@@ -337,32 +337,56 @@ __device__ __forceinline__ void thread_choose_prefix(struct radix_digit_plan *pl
     }
 }
 
+/* Finds where each value of a digit begins; true if all keys share one. A warp. */
+__device__ __forceinline__ bool warp_begin_digit(struct radix_digit_plan *plan, unsigned digit,
+                                                 radix_count count)
+{
+    constexpr unsigned values = RADIX_DIGIT_VALUES / THREADS_PER_WARP; /* of a lane */
+    const radix_count *const counts = plan->counts[digit] + thread_lane() * values;
+    radix_count *const firsts = plan->firsts[digit][0] + thread_lane() * values;
+    radix_count own[values], sum = 0;
+    bool is_shared = false;
+#pragma unroll
+    for (unsigned i = 0; i < values; i++) {
+        own[i] = counts[i];
+        sum += own[i];
+        is_shared = is_shared || own[i] == count;
+    }
+    radix_count before = warp_inclusive_scan(sum) - sum;
+#pragma unroll
+    for (unsigned i = 0; i < values; i++) {
+        firsts[i] = before;
+        before += own[i];
+    }
+    return __any_sync(ALL_LANES, is_shared);
+}
+
 /* Makes the plan; if it `mends`, a prefix may do. If it is refused there are no passes, and the
- * note says so. One block, a thread for each value of a digit. */
+ * note says so. One block, a warp for each digit. */
+constexpr unsigned RADIX_PLAN_THREADS = RADIX_DIGITS_MOST * THREADS_PER_WARP;
 template <typename K, bool HAS_INDICES>
-__global__ void __launch_bounds__(RADIX_DIGIT_VALUES)
+__global__ void __launch_bounds__(RADIX_PLAN_THREADS)
     radix_digit_plan_kernel(const K *items, const struct radix_segments *whole, bool mends,
                             struct radix_digit_plan *plan, struct sort_note *note)
 {
     thread_wait_for_grid();
-    __shared__ radix_count sums[THREADS_PER_WARP];
+    __shared__ bool is_live[RADIX_DIGITS_MOST];
+    const unsigned own = threadIdx.x / THREADS_PER_WARP;
     const radix_count count = whole->keys[0];
     const bool is_refused = plan->is_refused != 0;
     const bool is_path = plan->code.is_path != 0, is_any = count > 0 && !is_refused;
     const unsigned end = !is_any ? 0 : is_path ? RADIX_CODE_DIGITS : RADIX_DIGITS<K>;
-    unsigned passes = 0;
-    for (unsigned digit = RADIX_FIRST_DIGIT<K, HAS_INDICES>; digit < end; digit++) {
-        radix_count all = 0;
-        const radix_count own = plan->counts[digit][threadIdx.x];
-        plan->firsts[digit][0][threadIdx.x] =
-            block_exclusive_scan<RADIX_DIGIT_VALUES>(own, sums, &all);
-        const bool is_shared = __syncthreads_or(own == count);
-        if (!is_shared && threadIdx.x == 0)
-            plan->digits[passes] = digit;
-        passes += is_shared ? 0 : 1;
-    }
+    const bool has_digit = own + 1 > RADIX_FIRST_DIGIT<K, HAS_INDICES> && own < end;
+    const bool is_done = has_digit && !warp_begin_digit(plan, own, count);
+    if (thread_lane() == 0)
+        is_live[own] = is_done;
+    __syncthreads();
     if (threadIdx.x > 0)
         return;
+    unsigned passes = 0;
+    for (unsigned digit = 0; digit < RADIX_DIGITS_MOST; digit++)
+        if (is_live[digit])
+            plan->digits[passes++] = digit;
     plan->passes = passes;
     if (RADIX_HAS_PLACES<K> && HAS_INDICES)
         plan->first_index = static_cast<uint64_t>(items[0]);

@@ -42,9 +42,14 @@ static size_t turns_keys(const struct launch_site &site, size_t count, size_t ke
 }
 
 /* Keys of a tile. */
-static size_t choose_tile(const struct launch_site &site, size_t count,
-                          const struct radix_keys_choice &keys)
+template <typename K, bool HAS_INDICES>
+static size_t choose_tile(const struct launch_site &site, const struct radix_digit_task &task,
+                          size_t count)
 {
+    constexpr bool is_above_index = HAS_INDICES && !RADIX_HAS_PLACES<K>;
+    constexpr struct radix_keys_choice keys = RADIX_DIGIT_KEYS<K, HAS_INDICES>;
+    if (count <= radix_digit_few_most(sizeof(K), is_above_index) && !task.has_large_tiles)
+        return size_t{RADIX_DIGIT_THREADS} * keys.few;
     const bool is_usual =
         10 * turns_keys(site, count, keys.other) >= 9 * turns_keys(site, count, keys.usual);
     return size_t{RADIX_DIGIT_THREADS} * (is_usual ? keys.usual : keys.other);
@@ -60,7 +65,7 @@ static bool prepare_run(const struct cuda_sort &sort, const struct radix_digit_t
     if (!launch_site_find(sort.device, sort.stream, &site, error) ||
         !launch_can_be_early(radix_digit_copy_kernel<K>, sort.device, &site.is_early, error))
         return false;
-    const size_t tile = choose_tile(site, sort.count, RADIX_DIGIT_KEYS<K, HAS_INDICES>);
+    const size_t tile = choose_tile<K, HAS_INDICES>(site, task, sort.count);
     const size_t whole_tiles = task.portion / tile * tile;
     const size_t bytes = states_bytes(std::min(sort.count, whole_tiles), tile);
     *run = {sort, task, plan, tile, {states, states + bytes / sizeof *states}, whole_tiles, site};
@@ -107,7 +112,7 @@ static bool make_plan(const struct digit_run<K> &run, struct error *error)
                                    RADIX_DIGIT_COLUMN_BYTES<K, HAS_INDICES>),
                          error, radix_digit_count_kernel<K, HAS_INDICES>, items, whole,
                          run.sort.order, run.plan) &&
-           launch_kernel(launch_at(run.site, "radix_digit_plan_kernel", 1, RADIX_DIGIT_VALUES),
+           launch_kernel(launch_at(run.site, "radix_digit_plan_kernel", 1, RADIX_PLAN_THREADS),
                          error, radix_digit_plan_kernel<K, HAS_INDICES>, items, whole,
                          may_mend(run), run.plan, run.sort.note);
 }
@@ -133,8 +138,11 @@ static bool launch_pass(const struct digit_run<K> &run, const struct radix_digit
                         struct error *error)
 {
     constexpr struct radix_keys_choice keys = RADIX_DIGIT_KEYS<K, HAS_INDICES>;
-    return run.tile == size_t{RADIX_DIGIT_THREADS} * keys.usual
+    const size_t tile_keys = run.tile / RADIX_DIGIT_THREADS;
+    return tile_keys == keys.usual
                ? launch_tiles<K, HAS_INDICES, keys.usual, Count>(run, pass, error)
+           : tile_keys == keys.few
+               ? launch_tiles<K, HAS_INDICES, keys.few, Count>(run, pass, error)
                : launch_tiles<K, HAS_INDICES, keys.other, Count>(run, pass, error);
 }
 
@@ -280,7 +288,7 @@ static bool make_words(const struct digit_run<uint64_t> &run, const struct words
                                    sizeof(struct radix_words_shared<DIGITS>)),
                          error, radix_words_kernel<DIGITS>, items, whole, run.plan, memory.keys,
                          memory.words) &&
-           launch_kernel(launch_at(run.site, "radix_words_plan_kernel", 1, RADIX_DIGIT_VALUES),
+           launch_kernel(launch_at(run.site, "radix_words_plan_kernel", 1, RADIX_PLAN_THREADS),
                          error, radix_words_plan_kernel<DIGITS>, items, whole, run.plan,
                          run.sort.note);
 }
@@ -358,7 +366,12 @@ size_t radix_digit_bytes(size_t count, unsigned item_bytes)
                   "above an index tiles are larger");
     static_assert(radix_digit_keys(16, false).usual <= radix_digit_keys(8, true).other,
                   "so are those of words");
+    static_assert(radix_digit_keys(8, false).few <= radix_digit_keys(8, true).few &&
+                      radix_digit_keys(16, false).few <= radix_digit_keys(8, true).few,
+                  "so are small ones");
+    const size_t few = std::min(count, radix_digit_few_most(item_bytes, false));
+    const size_t least = size_t{RADIX_DIGIT_THREADS} * std::min(keys.usual, keys.other);
     return sizeof(struct radix_digit_plan) +
-           2 * states_bytes(std::min(count, RADIX_DIGIT_PORTION),
-                            RADIX_DIGIT_THREADS * std::min(keys.usual, keys.other));
+           2 * std::max(states_bytes(std::min(count, RADIX_DIGIT_PORTION), least),
+                        states_bytes(few, size_t{RADIX_DIGIT_THREADS} * keys.few));
 }

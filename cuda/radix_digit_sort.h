@@ -17,7 +17,8 @@ enum radix_digit_way {
     /* Of keys of 8 bytes and of items, where these are few, the first ones that tell nearly all
      * keys apart: runs that these leave are mended, and those that are too long listed as open. */
     RADIX_DIGITS_OF_CODE,
-    RADIX_DIGITS_AGAIN, /* all, after that; items have the index of their place then */
+    RADIX_DIGITS_ALL,
+    RADIX_DIGITS_AGAIN, /* all, after RADIX_DIGITS_OF_CODE; items do not lie in their places then */
     /* Of items, by a code of shares (radix_shares.cuh), which is mended as that of a prefix is. */
     RADIX_DIGITS_OF_SHARES,
     RADIX_DIGITS_ABOVE_INDEX, /* of keys of 8 bytes the upper half: the lower one does not fall from
@@ -32,6 +33,7 @@ struct radix_digit_task {
     bool has_code;  /* found already (radix_code.cuh), in the first bytes of that memory */
     size_t portion; /* keys a launch takes: RADIX_DIGIT_PORTION at the most, the larger tile at the
                        least */
+    bool has_large_tiles;        /* for tests: however few keys there are */
     struct radix_totals *totals; /* on the device; open: runs listed */
     struct radix_open *open;     /* the list, with room for open_most */
     unsigned open_most;

@@ -160,6 +160,7 @@ __device__ __forceinline__ void block_clear_tree(struct radix_tree &tree, unsign
     }
     if (threadIdx.x == 0) {
         tree.nodes = 0;
+        tree.crowd = RADIX_ENTRIES;
         tree.root_cells = 1u << root_bits;
     }
 }
@@ -203,7 +204,7 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
     __shared__ unsigned learner;
     const size_t count = totals->count;
     if (threadIdx.x == 0)
-        learner = atomicAdd(&totals->learners, 1u);
+        learner = atomicAdd(&totals->learners, 1u) + radix_first_learner(count, sizeof(K));
     __syncthreads();
     if (learner == RADIX_LEARNS)
         return false;
@@ -219,8 +220,8 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
                 (thread_digits_do(digits, count, RADIX_CODE_DIGITS) ? RADIX_FEW_DIGITS_DO : 0) |
                 (thread_digits_do(digits, count, RADIX_REPEATS_DIGITS) ? RADIX_MOST_DIGITS_DO : 0) |
                 (digits->code.is_shares ? RADIX_SHARES_DO : 0);
-    } else if (block_is_rough(items, count, encoding, shared.rough)) {
-        advice |= RADIX_IS_ROUGH;
+    } else {
+        advice |= block_ask_gaps(items, count, encoding, shared.rough);
     }
     if (threadIdx.x == 0)
         atomicOr(&totals->advice, advice);
@@ -275,9 +276,10 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     };
     const bool is_grown =
         block_grow_tree(tree, values, sample, wish.sample_bits, lookup, is_enough);
-    if (CHOOSES && (!is_grown || block_repeats<K>(tree, totals))) {
+    if (CHOOSES && (!is_grown || block_repeats<K>(tree, count, totals) ||
+                    block_leaves_crowd(tree, sample, wish, lookup, totals))) {
         if (threadIdx.x == 0) {
-            const unsigned long long way = thread_digits_note<K>(totals);
+            const unsigned long long way = thread_digits_note<K>(count, totals);
             thread_leave_keys(segments, totals, way);
             note->count = way;
             thread_tell_way(note, RADIX_WAY_OTHER);

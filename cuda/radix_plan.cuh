@@ -61,7 +61,7 @@ static struct radix_plan radix_plan_make(size_t count, size_t tile_size)
  * places of items have 32 bits. */
 static bool radix_may_be_digits(size_t count, unsigned item_bytes)
 {
-    return count >= RADIX_DIGIT_LEAST && (item_bytes <= 8 || count <= UINT32_MAX);
+    return count >= radix_digit_least(item_bytes) && (item_bytes <= 8 || count <= UINT32_MAX);
 }
 
 /* True if they are, whatever the keys: where two partitions leave buckets too large for a tile, and

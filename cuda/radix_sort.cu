@@ -69,15 +69,16 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
     const bool has_learners = step.chooses && RADIX_HAS_CODE<K>;
-    return launch_kernel(
-               launch_at(run.site, "radix_learn_kernel",
-                         has_learners ? size_t{RADIX_LEARNERS} : step.segment_count, LEARN_THREADS,
-                         has_learners ? sizeof(union radix_learners_shared<K>)
-                                      : sizeof(struct radix_learn_shared<K>)),
-               error, step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
-               step.source, step.segments, step.bucket_keys, step.root_rarity_bits, step.encoding,
-               run.work.models, step.counts, run.work.totals,
-               static_cast<struct radix_digit_plan *>(run.work.digits), run.sort.note) &&
+    const size_t learners = RADIX_LEARNERS - radix_first_learner(run.sort.count, sizeof(K));
+    return launch_kernel(launch_at(run.site, "radix_learn_kernel",
+                                   has_learners ? learners : step.segment_count, LEARN_THREADS,
+                                   has_learners ? sizeof(union radix_learners_shared<K>)
+                                                : sizeof(struct radix_learn_shared<K>)),
+                         error,
+                         step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
+                         step.source, step.segments, step.bucket_keys, step.root_rarity_bits,
+                         step.encoding, run.work.models, step.counts, run.work.totals,
+                         static_cast<struct radix_digit_plan *>(run.work.digits), run.sort.note) &&
            launch_kernel(launch_at(run.site, "radix_count_kernel",
                                    launch_resident(run.site, RADIX_COUNT_BLOCKS, tiles),
                                    RADIX_PARTITION_THREADS),
@@ -104,7 +105,7 @@ template <typename K>
 static bool radix_doubt_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
                              struct error *error)
 {
-    if (!step.chooses)
+    if (!step.chooses || !radix_has_code(run.sort.count, sizeof(K)))
         return true;
     return launch_kernel(launch_at(run.site, "radix_doubt_kernel", 1, RADIX_WAYS), error,
                          radix_doubt_kernel<K>, step.source, step.segments,
@@ -255,8 +256,8 @@ struct radix_doubts {
 
 /* Makes the whole array one segment, or an empty one if no key is out of place, or it is left to
  * digits or to be counted: looked at where that is small beside the sort. */
-static_assert(RADIX_ORDER_LEAST >= RADIX_DIGIT_LEAST, "what is looked at may be left to digits");
-static_assert(RADIX_FEW_LEAST >= RADIX_ORDER_LEAST, "one kernel looks");
+static_assert(radix_order_least(8) >= radix_digit_least(8), "indices are left to digits");
+static_assert(RADIX_FEW_LEAST >= radix_order_least(4), "one kernel looks");
 template <typename K>
 static bool radix_start_whole(const struct radix_run<K> &run, const struct radix_doubts &doubts,
                               struct error *error)
@@ -264,7 +265,7 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
     const size_t count = run.sort.count;
     K *const items = static_cast<K *>(run.sort.items);
     const size_t pieces = std::min<size_t>(radix_order_pieces<K>(count), RADIX_ORDER_ANSWERS);
-    const size_t lookers = doubts.may_be_ordered && count >= RADIX_ORDER_LEAST
+    const size_t lookers = doubts.may_be_ordered && count >= radix_order_least(sizeof(K))
                                ? launch_resident(run.site, RADIX_ORDER_BLOCKS, pieces)
                                : 0;
     const bool is_for_few =
@@ -352,7 +353,9 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
     const enum radix_digit_way way = note == RADIX_NOTE_INDICES  ? RADIX_DIGITS_ABOVE_INDEX
                                      : note == RADIX_NOTE_AGAIN  ? RADIX_DIGITS_AGAIN
                                      : note == RADIX_NOTE_SHARES ? RADIX_DIGITS_OF_SHARES
-                                                                 : RADIX_DIGITS_OF_CODE;
+                                     : sort.count < radix_code_least(sizeof(K))
+                                         ? RADIX_DIGITS_ALL
+                                         : RADIX_DIGITS_OF_CODE;
     struct radix_run<K> run;
     if (note == RADIX_NOTE_MANY)
         return radix_start<K>(sort, false, error);

@@ -96,6 +96,7 @@ struct radix_tree {
     unsigned levels[RADIX_LEVELS + 1]; /* nodes above each level below the root */
     unsigned level_count;
     unsigned nodes; /* asked for; may be more than there are */
+    unsigned crowd; /* a cell with a quarter of the sample whose keys' paths are one; or none */
     unsigned root_cells;
     unsigned last_cell; /* of the root, at the end of the range */
     uint32_t last_top;  /* of a path in it, at most */
@@ -341,12 +342,18 @@ __device__ __forceinline__ bool thread_wants_cut(const struct radix_tree &tree, 
     return 4 * squares > static_cast<uint64_t>(weight) * (weight + 25);
 }
 
-/* Cuts cells among first_cell..end_cell, all of one level, while there are nodes. */
+/* Cuts cells among first_cell..end_cell, all of one level, while there are nodes; finds the crowd.
+ */
 __device__ __forceinline__ void block_cut(struct radix_tree &tree, unsigned sample_bits,
                                           unsigned first_cell, unsigned end_cell)
 {
     for (unsigned cell = first_cell + threadIdx.x; cell < end_cell; cell += LEARN_THREADS) {
-        if (thread_has_one_value(tree, cell) || !thread_wants_cut(tree, cell, sample_bits))
+        if (thread_has_one_value(tree, cell)) {
+            if (thread_cell_weight(tree, cell) >> (sample_bits - RADIX_CROWD_BITS) > 0)
+                atomicMin(&tree.crowd, cell);
+            continue;
+        }
+        if (!thread_wants_cut(tree, cell, sample_bits))
             continue;
         const unsigned node = atomicAdd(&tree.nodes, 1u);
         if (node >= RADIX_NODES)

@@ -80,23 +80,20 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
 }
 
 /* Makes the plan of that many passes, or of none: if there is no code, or indices are not what they
- * are taken for; the note says so. One block, a thread for each value of a digit. */
+ * are taken for; the note says so. One block, a warp for each digit. */
 template <unsigned DIGITS>
-__global__ void __launch_bounds__(RADIX_DIGIT_VALUES)
+__global__ void __launch_bounds__(RADIX_PLAN_THREADS)
     radix_words_plan_kernel(const key_u128 *items, const struct radix_segments *whole,
                             struct radix_digit_plan *plan, struct sort_note *note)
 {
     thread_wait_for_grid();
-    __shared__ radix_count sums[THREADS_PER_WARP];
+    const unsigned own = threadIdx.x / THREADS_PER_WARP;
     const bool has_code = plan->code.is_shares != 0, is_refused = plan->is_refused != 0;
-    for (unsigned i = 0; i < DIGITS; i++) {
-        const unsigned digit = RADIX_WORD_FIRST_DIGIT + i;
-        radix_count all = 0;
-        plan->firsts[digit][0][threadIdx.x] =
-            block_exclusive_scan<RADIX_DIGIT_VALUES>(plan->counts[digit][threadIdx.x], sums, &all);
-        __syncthreads();
-        if (threadIdx.x == 0)
-            plan->digits[i] = digit;
+    if (own < DIGITS) {
+        const unsigned digit = RADIX_WORD_FIRST_DIGIT + own;
+        (void)warp_begin_digit(plan, digit, 0);
+        if (thread_lane() == 0)
+            plan->digits[own] = digit;
     }
     if (threadIdx.x > 0 || whole->keys[0] == 0)
         return;

@@ -172,6 +172,8 @@ bool input_file_begin(struct input_file *input, int file, struct error *error)
         errno = EISDIR;
         return error_set_errno(error, "%s", input->name);
     }
+    input->device = status.st_dev;
+    input->inode = status.st_ino;
     input->is_pipe = S_ISFIFO(status.st_mode);
     descriptor_widen_pipe(input->file);
     if (!S_ISREG(status.st_mode))
@@ -182,8 +184,6 @@ bool input_file_begin(struct input_file *input, int file, struct error *error)
         return error_set_errno(error, "%s", input->name);
     input->offset = (uint64_t)offset;
     input->bytes = (uint64_t)status.st_size;
-    input->device = status.st_dev;
-    input->inode = status.st_ino;
     input->is_sized = status.st_size > 0; /* the files of /proc claim 0 and hold more */
     return true;
 }

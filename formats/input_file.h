@@ -20,7 +20,7 @@ struct input_file {
     int own_pipe[2];  /* the ends to read from and to write to; 0: not opened */
     bool is_sized;    /* a regular file whose size is known */
     bool is_parked;   /* `file` is open only while it is read */
-    dev_t device;     /* with the inode: which file it is, of a regular one */
+    dev_t device;     /* with the inode: which file it is */
     ino_t inode;
     uint64_t bytes;  /* its size, or where the run ends */
     uint64_t offset; /* where the next read from it starts */

@@ -51,6 +51,11 @@ static const struct mark *find_mark(const char *line, size_t bytes)
     return NULL;
 }
 
+bool line_error_finds_mark(const void *text, size_t bytes)
+{
+    return find_mark(text, bytes) != NULL;
+}
+
 bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
                     size_t bytes, enum number_status status, const struct key_type *type)
 {

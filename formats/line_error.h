@@ -14,4 +14,7 @@
 bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
                     size_t bytes, enum number_status status, const struct key_type *type);
 
+/* Whether text begins so with a byte order mark, which line_error_set then names. */
+bool line_error_finds_mark(const void *text, size_t bytes);
+
 #endif

@@ -227,12 +227,18 @@ static bool read_exactly(struct source *source, void *data, size_t bytes, struct
 static bool read_prefix(struct source *source, size_t *bytes, struct error *error)
 {
     unsigned char prefix[PREFIX_BYTES], length[4] = {0};
+    const unsigned char *head;
+    size_t head_bytes;
+    if (!source_peek(source, MAGIC_BYTES, &head, &head_bytes, error))
+        return false;
+    if (memcmp(head, MAGIC, head_bytes < MAGIC_BYTES ? head_bytes : MAGIC_BYTES) != 0)
+        return error_set(error,
+                         "%s: not a NumPy file: it does not start with \\x93NUMPY (--format says "
+                         "what it is)",
+                         source_name(source));
     if (!read_exactly(source, prefix, sizeof prefix, error))
         return false;
     const unsigned major = prefix[MAGIC_BYTES], minor = prefix[MAGIC_BYTES + 1];
-    if (memcmp(prefix, MAGIC, MAGIC_BYTES) != 0)
-        return error_set(error, "%s: not a NumPy file: it does not start with \\x93NUMPY",
-                         source_name(source));
     if (major < 1 || major > 3 || minor != 0)
         return error_set(error,
                          "%s: version %u.%u of NumPy's format is not known; 1.0, 2.0 and "

@@ -45,16 +45,20 @@ static bool copy_ownership(int file, const struct stat *replaced)
     return fchmod(file, mode) == 0;
 }
 
-/* Standard output, or another descriptor that is open already: shares its offset. */
-static bool open_descriptor(int descriptor, const char *name, struct output_file *output,
-                            struct error *error)
+/* Standard output, or another descriptor that is open already: shares its offset. A standard output
+ * that is closed does no harm to an output of no bytes, as in sort(1): what stands in for it
+ * refuses the first write(2) as it would itself. */
+static bool open_descriptor(int descriptor, bool is_named, const char *name,
+                            struct output_file *output, struct error *error)
 {
     const int flags = fcntl(descriptor, F_GETFL);
-    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
-        errno = EBADF; /* as write(2) would say */
-    else if (flags >= 0)
-        output->file = descriptor_copy(descriptor);
     output->is_given = true;
+    if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+        output->file = descriptor_copy(descriptor);
+    else if (!is_named)
+        output->file = descriptor_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    else
+        errno = EBADF;
     return output->file >= 0 || error_set_errno(error, "%s", name);
 }
 
@@ -104,8 +108,9 @@ bool output_file_open(const char *path, const char *name, struct output_file *ou
 {
     *output = (struct output_file){.file = -1, .writers = 1};
     const int descriptor = path ? output_path_descriptor(path) : STDOUT_FILENO;
-    const bool opened = descriptor >= 0 ? open_descriptor(descriptor, name, output, error)
-                                        : open_path(path, name, output, error);
+    const bool opened = descriptor >= 0
+                            ? open_descriptor(descriptor, path != NULL, name, output, error)
+                            : open_path(path, name, output, error);
     if (opened)
         descriptor_widen_pipe(output->file);
     else

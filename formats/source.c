@@ -225,18 +225,22 @@ bool source_open(const char *path, unsigned threads, struct source **out, struct
     return source_open_as(path, NULL, threads, out, error);
 }
 
+static bool is_standard_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 bool source_open_as(const char *path, const struct codec *codec, unsigned threads,
                     struct source **out, struct error *error)
 {
-    const bool is_standard_input = strcmp(path, "-") == 0;
     const char *const name = *path ? path : "''"; /* quoted, to be seen */
     *out = NULL;
     struct source *const source =
-        source_create(is_standard_input ? "standard input" : name, threads, error);
+        source_create(is_standard_input(path) ? "standard input" : name, threads, error);
     if (!source)
         return false;
-    source->is_standard_input = is_standard_input;
-    const int file = is_standard_input
+    source->is_standard_input = is_standard_input(path);
+    const int file = source->is_standard_input
                          ? descriptor_copy(STDIN_FILENO)
                          : descriptor_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
     return begin(source, file, codec, out, error);
@@ -258,6 +262,14 @@ bool source_is_file(const struct source *source, int file)
     struct stat status;
     return fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
            status.st_dev == source->input.device && status.st_ino == source->input.inode;
+}
+
+bool source_is_all_of(const struct source *source, const char *path, const struct stat *status)
+{
+    const bool has_places = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
+    const bool is_same_file =
+        status->st_dev == source->input.device && status->st_ino == source->input.inode;
+    return (source->is_standard_input && is_standard_input(path)) || (is_same_file && !has_places);
 }
 
 void source_park(struct source *source)

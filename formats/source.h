@@ -16,6 +16,7 @@
 
 struct source;
 struct codec;
+struct stat;
 
 #define SIZE_UNKNOWN UINT64_MAX
 
@@ -45,6 +46,10 @@ const struct codec *source_codec(const struct source *source);
 
 /* Whether it is a regular file, and the one that is open there. */
 bool source_is_file(const struct source *source, int file);
+
+/* Whether nothing is left at path, a file of that status, once the source is read: both are
+ * standard input, or one pipe, socket or terminal. */
+bool source_is_all_of(const struct source *source, const char *path, const struct stat *status);
 
 /* From now on the file is open only while it is read, for more inputs than a process may have open;
  * if it is not the same file any more when it is opened again, reading fails. Only plain regular

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # measure_files.sh - file to file, beside what everyone has: the tables of docs/performance.md.
 #
-#   scripts/measure_files.sh [PART...]     all parts, or some of: keys pipes zstd memory text lines small
+#   scripts/measure_files.sh [PART...]     some of these, or all but the last one
 #
 #   keys    raw numbers of 80 MB to 16 GB, and cp
 #   pipes   numbers through pipes, and cat through two of them
@@ -10,17 +10,26 @@
 #   text    lines by the hundred million, and cp
 #   lines   20 million lines in every order, and sort(1) once; -c and -m
 #   small   whole runs of few numbers, and sort(1) and cat
+#   proof   what it costs that every run proves its output, of CASES (default integers general spelled merge
+#           f64 u8 u16)
 #
 # Each line is the median of RUNS (default 5) runs of each command, in turns, after one that is not
 # counted. GPUSORT (default ./gpusort) is measured on what --device=auto takes, or as OPTIONS says.
 # SCALE (default 1) divides the sizes: 10 for a machine of two cores. WORK (default a temporary
-# directory) needs room for 50 GB / SCALE. Needs python3 with NumPy.
+# directory) needs room for 50 GB / SCALE, for the proof 1 GB. Needs python3 with NumPy.
+#
+# For the proof gpusort and the same code that proves nothing (`make bench` builds gpusort_unproved) run in
+# turns, each round in the other direction than the one before it, after one that is not counted. What is
+# counted is cycles of all threads, in user and system mode, as threads that wait are not free to others, and
+# time by the clock; what is said is what a program takes more than the first one in the same round: the median
+# of RUNS rounds (default 20), and its standard error. PROGRAMS (default: build/bench/gpusort_unproved and
+# GPUSORT) are what is measured; the first one named twice shows what the noise is. Needs perf(1) too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- keys pipes zstd memory text lines small
 for part in "$@"; do
     case $part in
-    keys | pipes | zstd | memory | text | lines | small) ;;
+    keys | pipes | zstd | memory | text | lines | small | proof) ;;
     *)
         echo "$0: no part '$part'" >&2
         exit 2
@@ -31,6 +40,8 @@ runs=${RUNS:-5}
 scale=${SCALE:-1}
 gpusort=$(realpath "${GPUSORT:-./gpusort}")
 read -ra options <<<"${OPTIONS:-}"
+read -ra cases <<<"${CASES:-integers general spelled merge f64 u8 u16}"
+read -ra programs <<<"${PROGRAMS:-$PWD/build/bench/gpusort_unproved $gpusort}"
 work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/gpusort-measure.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 make_data=$PWD/scripts/measure_data.py
@@ -176,6 +187,87 @@ measure_small() {
         "$python" "$make_data" f64 $count in
         row "$count doubles, ten times, cat" 'for i in 1 2 3 4 5 6 7 8 9 10; do cat in >out; done' \
             'for i in 1 2 3 4 5 6 7 8 9 10; do gpusort --type=f64 in -o out; done'
+    done
+}
+
+# prepare_case CASE: makes its input, and sets `arguments`.
+prepare_case() {
+    local part
+    rm -f part*
+    case $1 in
+    integers) arguments=(-n in) ;;
+    general | spelled) arguments=(-g in) ;;
+    merge) arguments=(-m -n part{0..9}) ;;
+    f64) arguments=(--type=f64 --format=raw in) ;;
+    u8 | u16) arguments=(--type="$1" --format=raw in) ;;
+    *)
+        echo "$0: no case '$1'" >&2
+        exit 2
+        ;;
+    esac
+    case $1 in
+    u8 | u16) head -c "$((200000000 / scale))" /dev/urandom >in ;;
+    f64) data f64 50000000 ;;
+    merge) data integers 10000000 ;;
+    *) data "$1" 10000000 ;;
+    esac
+    [ "$1" = merge ] || return 0
+    for part in {0..9}; do
+        awk "NR % 10 == $part" in | "${programs[0]}" -n >"part$part"
+    done
+}
+
+# counted NUMBER: 1e6 cycles of a run of the program, those of them in user mode, and milliseconds.
+counted() {
+    rm -f out
+    perf stat -x, -e cycles:u,cycles:k,duration_time -o counts \
+        "${programs[$1]}" --device=cpu "${arguments[@]}" -o out
+    awk -F, '{ of[$3] = $1 / 1e6 }
+        END { print of["cycles:u"] + of["cycles:k"], of["cycles:u"], of["duration_time"] }' counts
+}
+
+# compare_rounds FILE...: the cells of a row, of the programs' runs.
+compare_rounds() {
+    "$python" - "$@" <<'END'
+import statistics, sys
+programs = [[[float(word) for word in line.split()] for line in open(name)] for name in sys.argv[1:]]
+for runs in programs:
+    print(end=f" {statistics.median(run[0] for run in runs):.0f} |")
+    for kind in range(3) if runs is not programs[0] else ():
+        more = [100 * (run[kind] / first[kind] - 1) for run, first in zip(runs, programs[0])]
+        median = statistics.median(more)
+        # of the median of what is normally distributed, from its median distance to it
+        error = 1.86 * statistics.median(abs(one - median) for one in more) / len(more) ** 0.5
+        print(end=f" {median:+.1f} ± {error:.1f} % |")
+END
+}
+
+# proof_row CASE: a line of the table.
+proof_row() {
+    local round i turn=("${!programs[@]}") back
+    prepare_case "$1"
+    for i in "${turn[@]}"; do
+        counted "$i" >/dev/null
+        : >"rows$i"
+    done
+    for ((round = 0; round < ${RUNS:-20}; round++)); do
+        back=()
+        for i in "${turn[@]}"; do
+            counted "$i" >>"rows$i"
+            back=("$i" "${back[@]}")
+        done
+        turn=("${back[@]}")
+    done
+    echo "| $1 |$(compare_rounds rows*)"
+}
+
+measure_proof() {
+    local case names=("${programs[@]##*/}")
+    printf '\n| input | %s |%s\n|---|---|%s\n' "${names[0]}" \
+        "$(printf ' %s | more | of user mode | of time |' "${names[@]:1}")" \
+        "$(printf -- '---|---|---|---|%.0s' "${names[@]:1}")"
+    for case in "${cases[@]}"; do
+        proof_row "$case"
     done
 }
 

@@ -248,7 +248,7 @@ refused 'u32 for the 2^32 numbers that a header in a pipe claims' 'argsort=u32 c
     "$GPUSORT" - --argsort=u32 --output-format=raw -o "$target" \
     < <(cat claims.npy)
 refused 'a name that says another type' \
-    'named as raw u32, but raw u64 would be written: say --argsort=u32 or --output-format' -- \
+    'named as raw u32, but raw u64 would be written: say --argsort=u32 or --output-format=raw$' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.u32"
 refused 'the name of the input, which says another type' 'named as raw f64, but raw u64' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.f64"

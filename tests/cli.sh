@@ -32,7 +32,7 @@ else
         gpusort --device=gpu missing
 fi
 for option in --help --usage --version --list; do
-    ok_fails_with "$option to a full device fails" 2 '^gpusort: .*standard output|No space' -- \
+    ok_fails_with "$option to a full device fails" 2 '^gpusort: standard output: No space left on device$' -- \
         bash -c 'exec "$0" "$1" >/dev/full' "$GPUSORT" $option
     ok "$option does not write to standard error" \
         bash -c '[ -z "$("$0" "$1" 2>&1 >/dev/null)" ]' "$GPUSORT" $option

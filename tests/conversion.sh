@@ -86,7 +86,7 @@ ok 'an output called .txt is text' gpusort three.npy -o by_name.txt
 ok_prints 'an output called .txt is text' '-2000\n1.5\n3\n' -- cat by_name.txt
 
 head -c 64 f64.in.raw >eight.f64
-refused 'doubles in an output called .u32' 'out.u32: named as raw u32.* f64.*--output-format' -- \
+refused 'doubles in an output called .u32' 'out.u32: named as raw u32.* f64.*say --output-format=raw$' -- \
     gpusort eight.f64 -o "$target_dir/out.u32"
 refused 'lines in an output called .u32.zst' 'out.u32.zst: named as raw u32.*--output-format' -- \
     gpusort three -o "$target_dir/out.u32.zst"
@@ -94,6 +94,9 @@ printf '2\n1\n' >two
 refused 'text in an output called .u32' \
     'out.u32: .* but text would be written: say --type=u32 --output-format=raw, or --output-format=text$' -- \
     gpusort two -o "$target_dir/out.u32"
+refused 'text of the type that the output is called after' \
+    'out.u32: .* but text would be written: say --output-format=raw, or --output-format=text$' -- \
+    gpusort --type=u32 two -o "$target_dir/out.u32"
 refused 'doubles for want of a type in an output called .u32' \
     'out.u32: named as raw u32, but raw f64 would be written: say --type=u32$' -- \
     gpusort --output-format=raw two -o "$target_dir/out.u32"

@@ -64,6 +64,7 @@ struct way {
     enum radix_digit_way digits;
     size_t portion;
     bool has_code = false;
+    bool has_large_tiles = true;
 };
 
 static bool start_digits(const struct device_memory &memory, const struct way &way,
@@ -78,6 +79,7 @@ static bool start_digits(const struct device_memory &memory, const struct way &w
     task.totals = memory.totals;
     task.open = memory.open;
     task.open_most = open_most;
+    task.has_large_tiles = way.has_large_tiles;
     return radix_digit_sort(&memory.sort, &task, error);
 }
 

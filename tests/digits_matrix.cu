@@ -2,8 +2,8 @@
  * x portion; items that cannot go this way; and which keys radix sends there.
  *
  *   digits_matrix [LARGEST]
- *     prints TAP, a line for each width and claim; exits 1 on a mismatch. Arrays of more items than
- *     LARGEST are left out of the claims about the sort as a whole.
+ *     prints TAP, a line for each width and claim; exits 1 on a mismatch. With 0 for LARGEST the
+ *     claims about the sort as a whole are left out.
  *
  * What is expected is what std::sort makes of the items on the host. Which way radix went shows in
  * the note that it leaves.
@@ -82,8 +82,9 @@ static bool check_counts(struct error *error)
     for (const size_t count :
          {(size_t)1, (size_t)2, tile - 1, tile, tile + 1, 4 * tile + 5, 8 * tile + 5})
         for (const struct shape &shape : shapes) {
-            const struct way way = {orders[number % orders.size()], RADIX_DIGITS_AGAIN,
-                                    number / orders.size() % 3 * largest};
+            const struct way way = {orders[number % orders.size()],
+                                    number % 3 ? RADIX_DIGITS_AGAIN : RADIX_DIGITS_ALL,
+                                    number / orders.size() % 3 * largest, false, number % 2 == 0};
             const std::vector<K> items = make_items<K>(shape, way.order, count);
             if (!check_digits(items, sorted_copy(way.order, items), way, 0, error))
                 return error_set(error, "%s, portions of %zu", shape.name, way.portion);
@@ -98,8 +99,10 @@ static bool check_indices(struct error *error)
     const size_t tile = RADIX_DIGIT_TILE<uint64_t, true>;
     for (const size_t count :
          {(size_t)1, (size_t)2, tile - 1, tile, tile + 1, 4 * tile + 5, 8 * tile})
-        for (const size_t portion : {(size_t)0, tile, 2 * tile}) {
-            const struct way way = {key_order_identity(), RADIX_DIGITS_ABOVE_INDEX, portion};
+        for (unsigned kind = 0; kind < 6; kind++) {
+            const size_t portion = kind / 2 * tile;
+            const struct way way = {key_order_identity(), RADIX_DIGITS_ABOVE_INDEX, portion, false,
+                                    kind % 2 == 0};
             std::vector<uint64_t> items(count);
             for (size_t i = 0; i < count; i++)
                 items[i] = shape_low_order(i, count);
@@ -181,6 +184,14 @@ static uint64_t shape_hot_prefix(size_t i, size_t n)
 
 static const struct shape hot_prefix = {"hot prefix", shape_hot_prefix};
 static const struct shape hot = {"hot digits", shape_hot_digits};
+/* Half of the keys differ in their last byte alone. */
+static uint64_t shape_crowd(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return bits & 0x100 ? 0x3a3a3a3a3a3a3a00u | (bits & 0xff) : random_bits(i + 7);
+}
+
+static const struct shape crowd = {"crowd", shape_crowd};
 static const struct shape low_order = {"low half in order", shape_low_order};
 
 /* Of 4 bytes, so few keys go digit by digit at once. */
@@ -200,6 +211,8 @@ static bool check_choice(uint64_t, size_t count, struct error *error)
     return check_sort(make_items<uint64_t>(hot, order, count), order, RADIX_NOTE_DIGITS, error) &&
            check_sort(make_items<uint64_t>(hot_prefix, turned, count), turned, RADIX_NOTE_DIGITS,
                       error) &&
+           check_sort(make_items<uint64_t>(crowd, turned, count), turned, RADIX_NOTE_DIGITS,
+                      error) &&
            check_sort(items, order, RADIX_NOTE_INDICES, error) &&
            check_sort(items, turned, 0, error);
 }
@@ -208,13 +221,23 @@ static bool check_choice(uint64_t, size_t count, struct error *error)
 static bool check_choice(key_u128, size_t count, struct error *error)
 {
     const struct key_order order = key_order_identity();
+    const bool has_code = count >= radix_code_least(sizeof(key_u128));
+    const size_t noted = has_code ? RADIX_NOTE_SHARES : RADIX_NOTE_DIGITS;
     std::vector<key_u128> items = make_items<key_u128>(hot, order, count);
-    if (!check_sort(items, order, RADIX_NOTE_SHARES, error) ||
-        !check_sort(make_items<key_u128>(hot_prefix, order, count), order, RADIX_NOTE_SHARES,
-                    error))
+    if (!check_sort(items, order, noted, error) ||
+        !check_sort(make_items<key_u128>(hot_prefix, order, count), order, noted, error))
         return false;
     std::swap(items[count / 2], items[count / 2 + 1]);
-    return check_sort(items, order, RADIX_NOTE_SHARES, error);
+    return check_sort(items, order, noted, error);
+}
+
+/* So few keys, and so many that a code is looked for. */
+template <typename K>
+static bool check_choices(struct error *error)
+{
+    const size_t code_least = radix_code_least(sizeof(K));
+    return check_choice(K{0}, radix_digit_least(sizeof(K)) + 1, error) &&
+           (sizeof(K) == sizeof(uint32_t) || check_choice(K{0}, code_least + 1, error));
 }
 
 /* ---- claims ---- */
@@ -224,16 +247,15 @@ static void check_width(size_t largest, struct tap_output *tap)
 {
     struct error digit_error = {}, choice_error = {};
     tap_print(tap, check_counts<K>(&digit_error), "sorted digit by digit", sizeof(K), digit_error);
-    if (largest > RADIX_DIGIT_LEAST)
-        tap_print(tap, check_choice(K{0}, RADIX_DIGIT_LEAST + 1, &choice_error), "radix chooses",
-                  sizeof(K), choice_error);
+    if (largest > 0)
+        tap_print(tap, check_choices<K>(&choice_error), "radix chooses", sizeof(K), choice_error);
     else
         tap_skip(tap, "radix chooses", sizeof(K));
 }
 
 int main(int argc, char **argv)
 {
-    size_t largest = RADIX_DIGIT_LEAST + 1;
+    size_t largest = SIZE_MAX;
     int status = 0;
     if (!tap_start(argc, argv, &largest, &status))
         return status;
@@ -244,7 +266,7 @@ int main(int argc, char **argv)
     check_width<uint64_t>(largest, &tap);
     tap_print(&tap, check_indices(&index_error), "keys above an index", 8, index_error);
     const char *const one_value = "one value, however often it comes";
-    if (largest > RADIX_DIGIT_LEAST)
+    if (largest > 0)
         tap_print(&tap, check_many_equal(&equal_error), one_value, 8, equal_error);
     else
         tap_skip(&tap, one_value, 8);

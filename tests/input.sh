@@ -170,6 +170,12 @@ refused 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- \
 ok_prints 'text is found by its content' '1\n2\n' -- gpusort plain
 cp plain named.txt
 ok_prints 'text is found by its name' '1\n2\n' -- gpusort named.txt
+printf '3\n1\n' | iconv -f UTF-8 -t UTF-16 >wide
+refused 'UTF-16 is named, whatever the file is called' '^gpusort: wide:1: this is UTF-16' -- \
+    gpusort wide -o "$target"
+cp plain plain.npy
+refused 'text that is named as npy' '^gpusort: plain.npy: not a NumPy file: .*--format' -- \
+    gpusort plain.npy -o "$target"
 printf 'abc\n' >words.txt
 refused 'words' 'words.txt:1: ' -- gpusort words.txt -o "$target"
 for name in UTF-8 UTF-16LE UTF-16BE; do
@@ -189,6 +195,17 @@ ok_prints 'no FILE is standard input' '1\n2\n' -- gpusort <plain
 ok_prints '- is standard input' '1\n2\n' -- gpusort - <plain
 ok_prints '--input=FILE is FILE' '1\n1\n2\n2\n' -- gpusort --input=plain plain
 ok_prints 'standard input beside a file' '1\n1\n2\n2\n' -- gpusort plain - <plain
+seq 20000 | shuf --random-source=<(yes) >long # more than is looked at beforehand
+sort -n long >long.sorted
+ok_output 'standard input named twice is read once, a file' long.sorted -- gpusort -n - - <long
+ok_output 'standard input named twice is read once, a pipe' long.sorted -- \
+    gpusort -n - /dev/null - < <(cat long)
+mkfifo pipe
+cat long >pipe &
+ok_output 'a pipe named twice is read once' long.sorted -- gpusort -n pipe pipe
+wait $!
+ok_output 'a file as standard input and by name is read twice' <(sort -n long long) -- \
+    gpusort -n long - <long
 ok_prints 'standard input is read from where it stands' '1\n2\n' -- \
     bash -c '{ read -r; exec "$0"; } < <(printf "skipped\n2\n1\n")' "$GPUSORT"
 printf 'skipped\n2\n1\n' >offset

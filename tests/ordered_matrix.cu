@@ -5,7 +5,7 @@
  *     prints TAP, a line for each width and claim; exits 1 on a mismatch. Arrays of more items than
  *     LARGEST are left out of the claims about the sort as a whole.
  *
- * The two kernels are told arrays of any count, where radix_sort looks from RADIX_ORDER_LEAST on.
+ * The two kernels are told arrays of any count, where radix_sort looks from radix_order_least() on.
  * What they are to find is what std::is_sorted finds on the host. That a whole sort has seen the
  * order shows in the scratch array, which it then leaves alone.
  */
@@ -257,7 +257,7 @@ template <typename K>
 static bool check_sort(const std::vector<K> &items, struct key_order order, size_t tile_size,
                        struct error *error)
 {
-    const bool is_seen = items.size() >= RADIX_ORDER_LEAST && is_in_order(order, items);
+    const bool is_seen = items.size() >= radix_order_least(sizeof(K)) && is_in_order(order, items);
     bool is_untouched = false;
     struct cuda_sort sort;
     bool passed = sort_open(&sort, items.size(), sizeof(K), tile_size, untouched, error) &&
@@ -278,10 +278,12 @@ static bool check_sorts(struct error *error)
 {
     const struct key_order order = orders_of<K>().back();
     for (const struct shape &shape : shapes)
-        if (!check_sort(make_items<K>(shape, order, RADIX_ORDER_LEAST), order, 4096, error) ||
-            !check_sort(make_items<K>(shape, order, RADIX_ORDER_LEAST + 1), order, 256, error))
+        if (!check_sort(make_items<K>(shape, order, radix_order_least(sizeof(K))), order, 4096,
+                        error) ||
+            !check_sort(make_items<K>(shape, order, radix_order_least(sizeof(K)) + 1), order, 256,
+                        error))
             return false;
-    std::vector<K> items = make_items<K>(shapes[0], order, RADIX_ORDER_LEAST);
+    std::vector<K> items = make_items<K>(shapes[0], order, radix_order_least(sizeof(K)));
     items[items.size() - 2] = own_item<K>(order, 0);
     return check_sort(items, order, 4096, error);
 }
@@ -300,7 +302,7 @@ static void check_width(size_t largest, struct tap_output *tap)
     tap_print(tap, finds_order, "what is in order is sorted at once", sizeof(K), order_error);
     tap_print(tap, finds_places, "one key out of place is seen", sizeof(K), place_error);
     const char *const leaves_scratch = "a sort leaves scratch alone if it can";
-    if (largest > RADIX_ORDER_LEAST)
+    if (largest > radix_order_least(sizeof(K)))
         tap_print(tap, check_sorts<K>(&sort_error), leaves_scratch, sizeof(K), sort_error);
     else
         tap_skip(tap, leaves_scratch, sizeof(K));
@@ -308,7 +310,7 @@ static void check_width(size_t largest, struct tap_output *tap)
 
 int main(int argc, char **argv)
 {
-    size_t largest = RADIX_ORDER_LEAST + 1;
+    size_t largest = SIZE_MAX;
     int status = 0;
     if (!tap_start(argc, argv, &largest, &status))
         return status;

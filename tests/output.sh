@@ -132,8 +132,22 @@ refused '/dev/full with text' '/dev/full: No space left on device' -- \
     gpusort shuffled -o /dev/full
 refused 'a full standard output' 'standard output: No space left on device' -- \
     bash -c 'exec "$0" reversed.u64 >/dev/full' "$GPUSORT"
-refused 'a closed standard output' 'standard output: ' -- \
+# What sort(1) refuses is refused, and what it does not mind is done: an output of no bytes.
+for closed in '>&-' '1</dev/null'; do
+    for input in /dev/null shuffled; do
+        name="an output of $input with $closed"
+        if bash -c "exec sort -n $input $closed" 2>/dev/null; then
+            ok "$name" bash -c "exec \"\$0\" --format=text $input $closed" "$GPUSORT"
+        else
+            refused "$name" 'standard output: Bad file descriptor' -- \
+                bash -c "exec \"\$0\" $input $closed" "$GPUSORT"
+        fi
+    done
+done
+refused 'a closed standard output for binary data' 'standard output: Bad file descriptor' -- \
     bash -c 'exec "$0" reversed.u64 >&-' "$GPUSORT"
+refused 'a closed standard output by its name' '/dev/stdout: Bad file descriptor' -- \
+    bash -c 'exec "$0" -o /dev/stdout /dev/null >&-' "$GPUSORT"
 refused 'a missing directory' 'missing/out: No such file or directory' -- \
     gpusort reversed.u64 -o missing/out
 refused 'a file where none can be made' '/proc/version: (cannot create a file beside it|Permission denied)' -- \

@@ -120,14 +120,14 @@ static void tap_print(struct tap_output *tap, bool passed, const char *claim, si
 }
 
 /* For a claim about more items than are to be sorted. */
-static void tap_skip(struct tap_output *tap, const char *claim, size_t item_bytes)
+static inline void tap_skip(struct tap_output *tap, const char *claim, size_t item_bytes)
 {
     printf("ok %zu - %s, items of %zu bytes # SKIP small arrays only\n", ++tap->number, claim,
            item_bytes);
 }
 
 /* Reads the words [LARGEST]; false: nothing is to be run, and the process ends with *status. */
-static bool tap_start(int argc, char **argv, size_t *largest, int *status)
+static inline bool tap_start(int argc, char **argv, size_t *largest, int *status)
 {
     char *end = NULL;
     if (argc > 1)

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
 for_the_stand_in=(argsort cli completions device external faults input pipes proof soak stats text_device top)
-for_any_device=(fuzz sort_cases)
+for_any_device=(fuzz sort_cases_numbers sort_cases_keys sort_cases_lines)
 
 # full_or_small FULL SMALL: the one for this build.
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
@@ -84,7 +84,7 @@ add_tests() {
     done
     for test in tests/*.sh; do
         name=$(basename "$test" .sh)
-        case $name in lib | run) continue ;; esac
+        case $name in lib* | run) continue ;; esac
         add_test "$name" "GPUSORT=$build/gpusort" bash "$test"
     done
     if [ -x "$build/simt/gpusort" ]; then
@@ -112,7 +112,7 @@ add_sanitizer_test() {
 # Each path and each type by itself, so that all processors have something to do. The shell tests
 # leave tile sizes to device_matrix, and start CUDA once where they can.
 add_gpu_tests() {
-    local path type tool server="GPUSORT_SERVER=$build/tests/many_runs"
+    local path type tool cases server="GPUSORT_SERVER=$build/tests/many_runs"
     for path in $(gpu_paths "$build/gpusort"); do
         add_test "device_matrix-$path" "$build/tests/device_matrix" 1700001 "$path"
         for tool in memcheck racecheck; do
@@ -128,6 +128,7 @@ add_gpu_tests() {
     add_test mending_matrix "$build/tests/mending_matrix"
     add_test counting_matrix "$build/tests/counting_matrix"
     add_test few_matrix "$build/tests/few_matrix"
+    add_test failed_matrix "$build/tests/failed_matrix"
     add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test memcheck few "$build/tests/few_matrix" 40000
@@ -146,7 +147,9 @@ add_gpu_tests() {
     done
     add_test text_device "GPUSORT=$build/gpusort" "$server" bash tests/text_device.sh
     add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults.sh
-    add_test sort_cases "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu bash tests/sort_cases.sh
+    for cases in sort_cases_numbers sort_cases_keys sort_cases_lines; do
+        add_test $cases "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu bash tests/$cases.sh
+    done
     add_test stats "GPUSORT=$build/gpusort" bash tests/stats.sh
     add_test soak "GPUSORT=$build/gpusort" SOAK_RUNS=30 SOAK_LARGEST=3e8 SOAK_JOBS=4 bash tests/soak.sh
     add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=10000 bash tests/fuzz.sh

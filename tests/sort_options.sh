@@ -296,6 +296,15 @@ done
 # ---- lines are text ------------------------------------------------------------------------------
 
 printf '2\n1\n' >two.u32
+gzip <two >two.gz
+cp two.gz two.log
+cp two words.gz
+ok_fails_with 'lines that are gzip data by name and bytes' 2 \
+    '^gpusort: two.gz: this is gzip data, to be unpacked first \(gzip -dc\): or else say --format=text$' -- \
+    gpusort -n two.gz
+ok_output '--format=text sorts its bytes' <(sort -n two.gz) -- gpusort --format=text -n two.gz
+ok_output 'gzip data that is not named so is lines' <(sort -n two.gz) -- gpusort -n two.log
+ok_prints 'lines that are named as gzip data' '1\n2\n' -- gpusort -n words.gz
 printf '\377\0\1b\n' >bytes
 printf 'b\0a\0' >names.bin
 ok_prints '-z makes it text, whatever its name and bytes' 'a\0b\0' -- gpusort -zk1 names.bin

@@ -184,6 +184,17 @@ ok_output 'raw, compressed and not, have the same bytes' <(gpusort numbers.u32) 
 : >nothing
 ok 'an empty output is compressed' gpusort --format=text nothing -o nothing.zst
 ok_output 'an empty output, compressed, is a frame of nothing' nothing -- zstd -dc nothing.zst
+for stem in none none.f64; do
+    : >$stem.zst
+    for words in '' -n --type=f64; do
+        # shellcheck disable=SC2086 # words
+        refused "an empty file that is named as zstd data, $words" \
+            "^gpusort: $stem.zst: named as zstd data, and is none: " -- gpusort $words $stem.zst -o "$target"
+    done
+done
+refused 'one beside another input' '^gpusort: none.zst: named as zstd data' -- \
+    gpusort plain.txt.zst none.zst -o "$target"
+ok_prints 'one that is said to be plain' '' -- gpusort --format=text:plain none.zst
 ok_writes 'a frame of nothing is an empty input' nothing -- --format=text --no-zstd nothing.zst
 
 size=$(stat -c %s lines.zst)

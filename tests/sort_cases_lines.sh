@@ -1,0 +1,250 @@
+#!/usr/bin/env bash
+# The text orders of lines, a rule at a time: those that are equal, the last resort, where a line ends,
+# several inputs, --header, -c and -m.
+. "$(dirname "$0")/lib_sort_cases.sh"
+
+# ---- -s, -u --------------------------------------------------------------------------------------
+
+sorts '-s: -n' '1 b\n1 a\n01 c\n0\n' '0\n1 b\n1 a\n01 c\n' -n -s
+sorts '-s: -r does not turn equal lines' '1 b\n1 a\n2\n' '2\n1 b\n1 a\n' -n -s -r
+sorts '-s: -h' '1K b\n1k a\n1\n' '1\n1K b\n1k a\n' -h -s
+sorts '-s: -g' '1.0\n1\n1e0\n0\n' '0\n1.0\n1\n1e0\n' -g -s
+sorts '-u: -n: the first of equal ones is kept' '1.0\n1\n01\n0\n-0\nx\n' '1.0\n0\n' -n -u -r
+sorts '-u: -n: what is no number is 0' 'x\n0\n\n-0\n1\n01\n' 'x\n1\n' -n -u
+sorts '-u: -g' '1.0\n0x1\n1\n1e0\n2\nabc\nx\n' 'abc\n1.0\n2\n' -g -u
+sorts '-u: -g: 2^64 and the next are one' '18446744073709551617\n18446744073709551616\n1\n' \
+    '1\n18446744073709551617\n' -g -u
+sorts '-u: -h' '1K\n1k\n1.0K\n1024\n0\n0K\n' '0\n1024\n1K\n' -h -u
+sorts '-u: bytes' 'b\na\nb\na\n' 'a\nb\n' -u -k1
+sorts '-u: bytes that differ late' 'abcdefghij1\nabcdefghij2\nabcdefghij1\n' 'abcdefghij1\nabcdefghij2\n' -u -k1
+sorts '-u: NULs at the end count' 'a\na\x00\na\x00\x00\na\n' 'a\na\x00\na\x00\x00\n' -u -k1
+sorts '-u: -r keeps the first too' '1.0\n1\n2\n2.0\n' '2\n1.0\n' -n -u -r
+sorts '-u: a key alone decides' 'x 1\ny 1\nz 2\nw 2\n' 'x 1\nz 2\n' -u -k2n
+sorts '-u: two keys' 'a 1 x\na 1 y\na 2 z\nb 1 w\nb 01 v\n' 'a 1 x\na 2 z\nb 1 w\n' -u -k1,1 -k2,2n
+sorts '-u: an empty key: one line is left' 'b\na\nc\n' 'b\n' -u -k5n
+sorts '-u: all lines equal' '7\n7\n7\n7\n' '7\n' -n -u
+sorts '-u: -s changes nothing' '1.0\n1\n0\n' '0\n1.0\n' -n -u -s
+sorts '-u: empty lines' '\n\n\n' '\n' -n -u
+sorts '-u: a missing last newline' '1\n2\n2' '1\n2\n' -n -u
+sorts '-u: over lines of different length' '00000000000000000000000001\n1\n1.000000000000000000\n' \
+    '00000000000000000000000001\n' -n -u
+
+# Numbers that differ behind what fits into a word, each many times: more than a simple sort takes.
+# in_thirds PREFIX SUFFIX: $mixed are lines of three values in turn, $parted the same value by value,
+# and $firsts the first of each.
+in_thirds() {
+    local i value line
+    mixed='' parted='' firsts=''
+    for i in {10..99}; do mixed+="$1$((3 + i % 3))$2 $((109 - i))\n"; done
+    for value in 3 4 5; do
+        line=''
+        for i in {99..10}; do [ $((3 + i % 3)) -ne $value ] || line="$1$value$2 $((109 - i))\n$line"; done
+        parted+=$line firsts+=${line%%\\n*}\\n
+    done
+}
+in_thirds 1234567890123456789012 ''
+sorts 'many equal ones: -n -s' "$mixed" "$parted" -n -s
+sorts 'many equal ones: -n -u' "$mixed" "$firsts" -n -u
+sorts 'many equal ones: -n' "$mixed" = -n
+sorts 'many equal ones: -n -r' "$mixed" = -n -r
+sorts 'many equal ones: a key, -s' "$mixed" "$parted" -k1,1n -s
+sorts 'many equal ones: bytes, -s' "$mixed" "$parted" -k1,1 -s
+sorts 'many equal ones: two keys' "$mixed" = -k1,1n -k2n
+in_thirds 1234567890123456789012 K
+sorts 'many equal ones: -h -s' "$mixed" "$parted" -h -s
+sorts 'many equal ones: -h -u' "$mixed" "$firsts" -h -u
+sorts 'many equal ones: -h' "$mixed" = -h
+in_thirds 1844674407370955161 ''
+sorts 'many equal ones: -g -s' "$mixed" "$parted" -g -s
+sorts 'many equal ones: -g -u' "$mixed" "$firsts" -g -u
+sorts 'many equal ones: -g -r' "$mixed" = -g -r
+
+# ---- the last resort -----------------------------------------------------------------------------
+
+sorts 'last resort: bytes of the whole line' 'b 1\na 1\n' 'a 1\nb 1\n' -k2n
+sorts 'last resort: it sees what is before the key' 'z 1 a\na 1 z\n' 'a 1 z\nz 1 a\n' -k2,2n
+sorts 'last resort: unsigned bytes' '1\xff\n1a\n1\x80\n1\x00\n' '1\x00\n1a\n1\x80\n1\xff\n' -n
+sorts 'last resort: a prefix first' '1aa\n1a\n1\n' '1\n1a\n1aa\n' -n
+sorts 'last resort: turned' '1aa\n1a\n1\n2\n' '2\n1aa\n1a\n1\n' -n -r
+sorts 'last resort: lines that differ in one byte of many' "0$(repeat 100 y)b\n0$(repeat 100 y)a\n" \
+    "0$(repeat 100 y)a\n0$(repeat 100 y)b\n" -n
+sorts 'last resort: lines that are the same' '1 a\n1 a\n1 a\n' '1 a\n1 a\n1 a\n' -n
+sorts 'last resort: NULs behind a number' '1\x00b\n1\x00a\n1\n1\x00\n' '1\n1\x00\n1\x00a\n1\x00b\n' -n
+sorts 'last resort: blanks before a number' '1\n 1\n  1\n\t1\n' '\t1\n  1\n 1\n1\n' -n
+
+# ---- lines ---------------------------------------------------------------------------------------
+
+for order in -n -g -h -k1 -k2n '-n -s' '-n -u' -z\ -n; do
+    # shellcheck disable=SC2086 # two words
+    sorts "no input, $order" '' '' $order
+done
+sorts 'one empty line' '\n' '\n' -n
+sorts 'empty lines' '\n\n1\n\n-1\n' '-1\n\n\n\n1\n' -n
+sorts 'empty lines, -g' '\n\n1\n\n-1\n' '\n\n\n-1\n1\n' -g
+sorts 'one line' '1\n' '1\n' -n
+sorts 'one line without a newline' '1' '1\n' -n
+sorts 'a missing last newline' '2\n1' '1\n2\n' -n
+sorts 'a missing last newline behind bytes' 'b\na' 'a\nb\n' -k1
+sorts 'a missing last newline behind a NUL' 'b\na\x00' 'a\x00\nb\n' -k1
+sorts 'CR LF' '10\r\n9\r\n1\r\n' '1\r\n9\r\n10\r\n' -n
+sorts 'CR LF, the last one missing' '10\r\n9\r\n1' '1\n9\r\n10\r\n' -n
+sorts 'CR LF behind a suffix' '1M\r\n2K\r\n' '2K\r\n1M\r\n' -h
+sorts 'NUL ends a number' '1\x005\n14\n2\n' '1\x005\n2\n14\n' -n
+sorts 'NUL ends a number, -g' '1\x00e5\n14\n2\n' '1\x00e5\n2\n14\n' -g
+sorts 'NUL ends a number, -h' '1\x00K\n14\n2\n1K\n' '1\x00K\n2\n14\n1K\n' -h
+sorts 'NUL before a number' '\x005\n1\n-1\n' '-1\n\x005\n1\n' -n
+sorts 'NUL before a number, -g' '\x005\n1\n-1\n' '\x005\n-1\n1\n' -g
+sorts 'NUL between fields is no blank' 'a\x002\nb 1\n' 'a\x002\nb 1\n' -k2n
+sorts '0xFF before a number' '\xff5\n1\n-1\n' '-1\n\xff5\n1\n' -n
+sorts '0xA0 is no blank' '\xa05\n1\n-1\n' '-1\n\xa05\n1\n' -n
+sorts 'digits of another script are none' '\xd9\xa1\n0\n1\n' '0\n\xd9\xa1\n1\n' -n
+sorts 'a byte order mark is no number' '\xef\xbb\xbf5\n1\n-1\n' '-1\n\xef\xbb\xbf5\n1\n' -n
+
+sorts '-z: lines end with NUL' '10\x009\x001\x00' '1\x009\x0010\x00' -z -n
+sorts '-z: a missing last NUL' '10\x009' '9\x0010\x00' -z -n
+sorts '-z: newlines are bytes' 'b\n\x00a\nz\x00a\x00' 'a\x00a\nz\x00b\n\x00' -z -k1
+sorts '-z: a newline is a blank before a number' '\n5\x00 \n\t4\x001\x00' '1\x00 \n\t4\x00\n5\x00' -z -n
+sorts '-z: a newline is a blank before a number, -g' '\n5\x00 \n\t4\x001\x00' '1\x00 \n\t4\x00\n5\x00' -z -g
+sorts '-z: a newline is a blank before a number, -h' '\n5\x00 \n\t4K\x001\x00' '1\x00\n5\x00 \n\t4K\x00' -z -h
+sorts '-z: a newline parts fields' 'a\n2\x00b\n1\x00' 'b\n1\x00a\n2\x00' -z -k2n
+sorts '-z: a newline ends a number' '1\n5\x0014\x002\x00' '1\n5\x002\x0014\x00' -z -n
+sorts '-z: a newline at the end of the data' '2\x001\n' '1\n\x002\x00' -z -n
+sorts '-z: empty lines' '\x00\x001\x00-1\x00' '-1\x00\x00\x001\x00' -z -n
+sorts '-z: -u' '1\x0001\x001\n\x00' '1\x00' -z -n -u
+sorts '-z: -s' '1\n\x0001\x001\x000\x00' '0\x001\n\x0001\x001\x00' -z -n -s
+sorts '-z: -r' '1\x002\x0001\x00' '2\x001\x0001\x00' -z -n -r
+sorts '-z: NUL as the separator never stands in a line' 'b 1\x00a 2\x00' 'a 2\x00b 1\x00' -z -t '\0' -k1
+
+# ---- the order of gpusort's own: -g, but strict --------------------------------------------------
+
+strict='1e3\n-5\n0x10\n7\n7.0\n-inf\n1e-400\n'
+sorts_so 'no order is named: as -g' "$strict" '-inf\n-5\n1e-400\n7\n7.0\n0x10\n1e3\n' --format=text
+sorts_so 'no order is named: -r' "$strict" '1e3\n0x10\n7.0\n7\n1e-400\n-5\n-inf\n' --format=text -r
+sorts_so 'no order is named: -s' '7.0\n7\n1\n' '1\n7.0\n7\n' --format=text -s
+sorts_so 'no order is named: -u' '7.0\n7\n1\n' '1\n7.0\n' --format=text -u
+sorts_so 'no order is named: -z' '7.0\x007\x001\x00' '1\x007\x007.0\x00' --format=text -z
+
+# ---- several inputs ------------------------------------------------------------------------------
+
+given a '3\n1\n'
+given b '2\n10'
+given c ''
+given d '02\n1.0\n'
+gives 'several files' '1\n1.0\n02\n2\n3\n10\n' -n a b c d
+gives 'several files, equal lines in the order of the files' '1\n1.0\n2\n02\n3\n10\n' -n -s a b c d
+gives 'several files, the other way round' '1.0\n1\n02\n2\n3\n10\n' -n -s d c b a
+gives 'several files, the first of equal lines is kept' '1.0\n02\n3\n10\n' -n -u d a b
+gives 'a file twice' '1\n1\n3\n3\n' -n a a
+gives 'empty files' '' -n c c c
+gives 'a missing newline between files' '1\n2\n3\n10\n' -n b a
+gives 'options behind the files' '1\n3\n' a -n
+gives 'files behind --' '1\n3\n' -n -- a
+given '-1' '5\n4\n'
+gives 'a file whose name looks like an option' '4\n5\n' -n -- -1
+gives 'a file without a newline before an empty one' '2\n10\n' -n b c
+sort -n a b >expected
+ok_output 'standard input among files' expected -- gpusort -n a - <b
+
+given names 'a\x00b\x00'
+gives '--files0-from' '1\n2\n3\n10\n' -n --files0-from=names
+given names 'd\x00c\x00a'
+gives '--files0-from: the last NUL may be missing' '1.0\n1\n02\n3\n' -n -s --files0-from=names
+given 'with
+newline' '8\n7\n'
+given names 'with\nnewline\x00a\x00'
+gives '--files0-from: names with newlines' '1\n3\n7\n8\n' -n --files0-from=names
+
+# ---- --header ------------------------------------------------------------------------------------
+
+sorts_so '--header: the first line stays' 'size\n10\n9\n' 'size\n9\n10\n' --header=1 -n
+sorts_so '--header: two lines stay' 'z\ny\n10\n9\n' 'z\ny\n9\n10\n' --header=2 -n
+sorts_so '--header=0 is none' 'z\n1\n-1\n' '-1\nz\n1\n' --header=0 -n
+sorts_so '--header: fewer lines than that' 'z\ny' 'z\ny\n' --header=5 -n
+sorts_so '--header: no lines' '' '' --header=1 -n
+sorts_so '--header: with keys' 'name,size\nb,1\na,2\nc,0\n' 'name,size\nc,0\nb,1\na,2\n' \
+    --header=1 -t, -k2n
+sorts_so '--header: with -r' 'h\n1\n2\n' 'h\n2\n1\n' --header=1 -n -r
+sorts_so '--header: with -u, the header is no line of the data' '1\n1\n01\n2\n' '1\n1\n2\n' \
+    --header=1 -n -u
+sorts_so '--header: with -z' 'h\x002\x001\x00' 'h\x001\x002\x00' --header=1 -z -n
+sorts_so '--header: a last line without a newline' 'h\n2\n1' 'h\n1\n2\n' --header=1 -n
+given t1 'h\n3\n1\n'
+given t2 'h\n2\n0'
+by_sort=no gives '--header: each file has the same, and it is kept once' 'h\n0\n1\n2\n3\n' \
+    --header=1 -n t1 t2
+
+# ---- -c and -C -----------------------------------------------------------------------------------
+
+unset GPUSORT_DEVICE # with -c and -m nothing is sorted, and a device is refused
+
+in_order '-n: in order' '-1\n\n0\n1\n9\n10\n' -n
+in_order 'no lines' '' -n
+in_order 'one line' '1\n' -n
+in_order 'equal lines' '1\n1\n1\n' -n
+in_order 'bytes' 'A\na\nab\n\xff\n' -k1
+in_order 'keys' 'b 1\na 2\na 10\n' -k2n
+in_order '-r' '10\n9\n1\n' -n -r
+in_order '-s: equal keys in any order' '1 b\n1 a\n' -n -s
+in_order '-u: all different' '1\n2\n10\n' -n -u
+in_order '-z' '1\x009\x0010\x00' -z -n
+in_order 'a missing last newline' '1\n2' -n
+in_order '-g' 'x\n-inf\n0\n0x1\n1e1\n' -g
+in_order '-h' '-1K\n0K\n1\n1K\n1M\n' -h
+disorder '-n: a disorder' '1\n10\n9\n' '3:9\n' -n
+disorder '-n: the first disorder is named' '2\n1\n3\n0\n' '2:1\n' -n
+disorder 'the last resort counts' '1 b\n1 a\n' '2:1 a\n' -n
+disorder 'the last resort counts, turned by -r' '1 a\n1 b\n' '2:1 b\n' -n -r
+disorder '-u: equal lines' '1\n1\n' '2:1\n' -n -u
+disorder '-u: equal keys' '1\n2\n02\n3\n' '3:02\n' -n -u
+disorder 'bytes' 'b\na\n' '2:a\n' -k1
+disorder '-r' '1\n2\n' '2:2\n' -n -r
+disorder '-g' '1\nx\n' '2:x\n' -g
+disorder '-h' '1M\n1023K\n' '2:1023K\n' -h
+disorder 'two keys' 'a 1\na 2\na 01\nb 0\n' '3:a 01\n' -k1,1 -k2n
+disorder 'an empty line' '1\n\n' '2:\n' -n
+disorder 'a missing last newline' '2\n1' '2:1\n' -n
+disorder 'a line with a NUL' '2\n1\x00x\n' '2:1\x00x\n' -n
+disorder '-z' '10\x009\x00' '2:9\x00' -z -n
+disorder '-t' 'a,2\nb,1\n' '2:b,1\n' -t, -k2n
+
+# ---- -m ------------------------------------------------------------------------------------------
+
+given m1 '1\n4\n10\n'
+given m2 '2\n4.0\n'
+given m3 '0\n04\n11'
+gives '-m: two files' '1\n2\n4\n4.0\n10\n' -m -n m1 m2
+gives '-m: three files' '0\n1\n2\n04\n4\n4.0\n10\n11\n' -m -n m1 m2 m3
+gives '-m -s: equal lines in the order of the files' '0\n1\n2\n4.0\n4\n04\n10\n11\n' -m -n -s m2 m1 m3
+gives '-m -u: the first of equal lines is kept' '0\n1\n2\n4.0\n10\n11\n' -m -n -u m2 m1 m3
+gives '-m: one file' '1\n4\n10\n' -m -n m1
+gives '-m: empty files' '1\n4\n10\n' -m -n c m1 c
+gives '-m: nothing but empty files' '' -m -n c c
+gives '-m: a file twice' '1\n1\n4\n4\n10\n10\n' -m -n m1 m1
+gives '-m -u: a file twice' '1\n4\n10\n' -m -n -u m1 m1
+given r1 '10\n4\n1\n'
+given r2 '4.0\n2\n'
+gives '-m -r' '10\n4.0\n4\n2\n1\n' -m -n -r r1 r2
+given k1 'b 1\na 2\n'
+given k2 'c 1\nz 1\na 3\n'
+gives '-m: by a key' 'b 1\nc 1\nz 1\na 2\na 3\n' -m -k2n k1 k2
+given z1 '1\x004\x00'
+given z2 '2\x003'
+gives '-m -z' '1\x002\x003\x004\x00' -m -z -n z1 z2
+given u1 '1\n1\n01\n2\n'
+gives '-m -u: equal lines within a file' '1\n2\n' -m -n -u u1
+given b1 'a\nc\n'
+given b2 'b\n\xff\n'
+gives '-m: bytes' 'a\nb\nc\n\xff\n' -m -k1 b1 b2
+given h1 '-1M\n1\n1M\n'
+given h2 '-2\n0K\n2K\n'
+gives '-m -h' '-1M\n-2\n0K\n1\n2K\n1M\n' -m -h h1 h2
+given g1 'x\n-inf\n1e3\n'
+given g2 'a\n0x10\n'
+gives '-m -g' 'a\nx\n-inf\n0x10\n1e3\n' -m -g g1 g2
+for i in {10..40}; do given "many.$i" "$i\n$((i + 5)).5\n$((i * 2))\n"; done
+gives '-m: 31 files' = -m -n many.*
+gives '-m -u: 31 files' = -m -n -u many.*
+given names 'm1\x00m2\x00'
+gives '-m --files0-from' '1\n2\n4\n4.0\n10\n' -m -n --files0-from=names
+
+done_testing

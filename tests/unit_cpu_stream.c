@@ -1,0 +1,168 @@
+/* unit_cpu_stream.c - keys that are partitioned as they come (cpu/radix_stream.h), against qsort:
+ * every shape in every order (tests/cpu_cases.h), among them those that do not suit it and are
+ * undone.
+ */
+#include "cpu/radix_stream.h"
+#include "tests/cpu_cases.h"
+
+/* Sorts in an array, of which the items are there. */
+static void check_undone(const struct test_case *c, unsigned char *items)
+{
+    const struct test_case again = {c->wanted, c->order, c->shape, c->count, items, c->expected};
+    check_team(&again, 2);
+}
+
+/* All that the stream gives, where two pieces are held before the first is taken back. Returns how
+ * many keys. */
+static size_t compare_given(struct radix_stream *stream, const struct test_case *c)
+{
+    const size_t width = c->wanted->bytes;
+    size_t done = 0, held = 0, count;
+    void *keys = NULL;
+    for (;;) {
+        radix_stream_give(stream, &keys, &count);
+        if (count == 0)
+            return done;
+        assert_true(count <= c->count - done);
+        if (memcmp(keys, c->expected + done * width, count * width) != 0)
+            fail_msg("%zu keys of %s, %s, as a stream: not as qsort has them", c->count,
+                     c->wanted->type, c->shape->name);
+        done += count;
+        if (held > 0)
+            radix_stream_take_back(stream, held);
+        held = count;
+    }
+}
+
+/* Keys that more threads than the stream has show to its tap. */
+static void show(struct tap *tap, const unsigned char *keys, size_t bytes, unsigned threads)
+{
+    const size_t piece = 1024 * tap->unit_bytes;
+#pragma omp parallel for num_threads(threads + 1) schedule(dynamic)
+    for (size_t begin = 0; begin < bytes; begin += piece)
+        tap_see(tap, keys + begin, bytes - begin < piece ? bytes - begin : piece);
+}
+
+/* Puts the keys by pieces, each second one through the tap, if there is one; false if they do not
+ * suit. */
+static bool put_all(struct radix_stream *stream, const struct test_case *c, size_t piece,
+                    unsigned threads, size_t *put)
+{
+    const size_t width = c->wanted->bytes;
+    struct tap *const tap = radix_stream_tap(stream);
+    struct error error = {0};
+    bool suits = true;
+    for (*put = 0; suits && *put < c->count;) {
+        const size_t left = c->count - *put, count = left < piece ? left : piece;
+        const unsigned char *const keys = c->input + *put * width;
+        if (tap && *put / piece % 2 == 1) {
+            show(tap, keys, count * width, threads);
+            suits = radix_stream_suits(stream);
+        } else {
+            assert_true(radix_stream_put(stream, keys, count, &suits, &error));
+        }
+        *put += count;
+        assert_int_equal(radix_stream_count(stream), *put);
+    }
+    return suits;
+}
+
+/* Learns from the first keys, or from each hundredth. */
+static struct radix_stream *open_stream(const struct radix_task *task, const struct test_case *c,
+                                        size_t piece, bool is_of_all)
+{
+    const size_t width = c->wanted->bytes, count = is_of_all ? c->count / 100 : piece;
+    struct radix_stream *stream = NULL;
+    struct error error = {0};
+    unsigned char *const keys = allocate(count * width);
+    for (size_t i = 0; i < count; i++)
+        memcpy(keys + i * width, c->input + (is_of_all ? 100 * i : i) * width, width);
+    const struct radix_example example = {keys, count, is_of_all};
+    const struct radix_example first = {c->input, piece, false};
+    if (!radix_stream_open(task, &example, &stream, &error))
+        assert_true(is_of_all && radix_stream_open(task, &first, &stream, &error));
+    assert_false(error.is_set);
+    free(keys);
+    return stream;
+}
+
+/* Returns whether it was sorted as a stream: else as an array of what was undone. */
+static bool check_stream(const struct test_case *c, bool known, unsigned threads)
+{
+    const size_t width = c->wanted->bytes;
+    const struct radix_task task = {.item_bytes = c->wanted->bytes,
+                                    .order = c->order,
+                                    .count = known ? c->count : SIZE_MAX,
+                                    .threads = threads};
+    size_t put, piece = c->count / 7 + 1;
+    struct radix_stream *const stream = open_stream(&task, c, piece, known && threads > 1);
+    unsigned char *const undone = allocate(c->count * width);
+    void *const ring = allocate(radix_stream_chunk(threads));
+    bool suits = put_all(stream, c, piece, threads, &put);
+    if (suits)
+        radix_stream_sort(stream, ring, &suits);
+    if (suits) {
+        assert_int_equal(compare_given(stream, c), c->count);
+    } else {
+        radix_stream_undo(stream, undone);
+        memcpy(undone + put * width, c->input + put * width, (c->count - put) * width);
+        check_undone(c, undone);
+    }
+    radix_stream_close(stream);
+    free(undone);
+    free(ring);
+    return suits;
+}
+
+static void streams(void **state)
+{
+    (void)state;
+    static const unsigned threads[] = {1, 2, 3, 7};
+    size_t sorted = 0, undone = 0;
+    for (size_t o = 0; o < ORDER_COUNT; o++)
+        for (size_t s = 0; s < SHAPE_COUNT; s++) {
+            if (orders[o].bytes != 4 && orders[o].bytes != 8)
+                continue;
+            struct test_case c = make_case(&orders[o], &shapes[s], 300007);
+            for (size_t t = 0; t < 4; t++)
+                ++*(check_stream(&c, (o + s + t) % 2 == 0, threads[t]) ? &sorted : &undone);
+            free_case(&c);
+        }
+    assert_true(sorted > 100);
+    assert_true(undone > 100);
+}
+
+/* Ended before all is given. */
+static void a_stream_that_is_dropped(void **state)
+{
+    (void)state;
+    struct test_case c = make_case(&orders[11], &shapes[0], 300007);
+    const struct radix_task task = {
+        .item_bytes = c.wanted->bytes, .order = c.order, .count = c.count, .threads = 3};
+    void *const ring = allocate(radix_stream_chunk(3)), *keys;
+    for (int given = 0; given < 3; given++) {
+        struct radix_stream *const stream = open_stream(&task, &c, c.count, false);
+        struct error error = {0};
+        bool suits;
+        size_t count;
+        assert_true(radix_stream_put(stream, c.input, c.count, &suits, &error));
+        assert_true(suits);
+        if (given > 0)
+            radix_stream_sort(stream, ring, &suits);
+        if (given > 1)
+            radix_stream_give(stream, &keys, &count);
+        radix_stream_close(stream);
+    }
+    radix_stream_close(NULL);
+    free(ring);
+    free_case(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streams),
+        cmocka_unit_test(a_stream_that_is_dropped),
+    };
+    return cmocka_run_group_tests_name("cpu stream", tests, NULL, NULL);
+}
