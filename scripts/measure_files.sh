@@ -18,8 +18,9 @@
 # SCALE (default 1) divides the sizes: 10 for a machine of two cores. WORK (default a temporary
 # directory) needs room for 50 GB / SCALE, for the proof 1 GB. Needs python3 with NumPy.
 #
-# For the proof gpusort and the same code that proves nothing (`make bench` builds gpusort_unproved) run in
-# turns, each round in the other direction than the one before it, after one that is not counted. What is
+# For the proof gpusort and the same code that proves nothing (`make bench` builds gpusort_unproved) are built
+# with CFLAGS and CXXFLAGS of '-O2 -g -falign-functions=64', as else where functions come to lie in the two is
+# worth 1 %. They run in turns, each round in the other direction than the one before it, after one that is not counted. What is
 # counted is cycles of all threads, in user and system mode, as threads that wait are not free to others, and
 # time by the clock; what is said is what a program takes more than the first one in the same round: the median
 # of RUNS rounds (default 20), and its standard error. PROGRAMS (default: build/bench/gpusort_unproved and
