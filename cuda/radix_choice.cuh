@@ -125,7 +125,8 @@ __device__ __forceinline__ unsigned block_ask_gaps(const K *items, size_t count,
 
 /* True, for the whole block, if the tree tells, while it grows, that keys are better sorted by
  * digits: they crowd at all scales, so that the models of buckets fail, or the tree is deep, and
- * few digits do. `levels`: of the tree so far, with those that are cut. Begins after a barrier. */
+ * few digits do; without a code, it is deep or wide. `levels`: of the tree so far, with those that
+ * are cut. Begins after a barrier. */
 template <typename K>
 __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, size_t count,
                                                  unsigned levels, struct radix_totals *totals)

@@ -369,6 +369,9 @@ size_t radix_digit_bytes(size_t count, unsigned item_bytes)
     static_assert(radix_digit_keys(8, false).few <= radix_digit_keys(8, true).few &&
                       radix_digit_keys(16, false).few <= radix_digit_keys(8, true).few,
                   "so are small ones");
+    static_assert(radix_digit_few_most(8, true) <= radix_digit_few_most(8, false) &&
+                      radix_digit_few_most(8, true) <= radix_digit_few_most(16, false),
+                  "and no more keys have these");
     const size_t few = std::min(count, radix_digit_few_most(item_bytes, false));
     const size_t least = size_t{RADIX_DIGIT_THREADS} * std::min(keys.usual, keys.other);
     return sizeof(struct radix_digit_plan) +

@@ -17,7 +17,7 @@ enum radix_digit_way {
     /* Of keys of 8 bytes and of items, where these are few, the first ones that tell nearly all
      * keys apart: runs that these leave are mended, and those that are too long listed as open. */
     RADIX_DIGITS_OF_CODE,
-    RADIX_DIGITS_ALL,
+    RADIX_DIGITS_ALL,   /* that are not the same in all keys */
     RADIX_DIGITS_AGAIN, /* all, after RADIX_DIGITS_OF_CODE; items do not lie in their places then */
     /* Of items, by a code of shares (radix_shares.cuh), which is mended as that of a prefix is. */
     RADIX_DIGITS_OF_SHARES,

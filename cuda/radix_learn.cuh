@@ -231,8 +231,8 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
 /* Makes the model of each segment, and clears the segment's counts. A block for each segment; a
  * struct radix_learn_shared of dynamic shared memory. If it CHOOSES, the segment is the whole
  * array, and keys that are better sorted digit by digit are not learned: it is made empty, and the
- * totals say why. Of 8 bytes and of items there are RADIX_LEARNERS blocks then, and a
- * union radix_learners_shared. */
+ * totals say why. Of 8 bytes and of items there are RADIX_LEARNERS blocks then, from
+ * radix_first_learner() on, and a union radix_learners_shared. */
 template <typename K, bool CHOOSES>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, struct radix_segments *segments, size_t bucket_keys,

@@ -256,7 +256,6 @@ struct radix_doubts {
 
 /* Makes the whole array one segment, or an empty one if no key is out of place, or it is left to
  * digits or to be counted: looked at where that is small beside the sort. */
-static_assert(radix_order_least(8) >= radix_digit_least(8), "indices are left to digits");
 static_assert(RADIX_FEW_LEAST >= radix_order_least(4), "one kernel looks");
 template <typename K>
 static bool radix_start_whole(const struct radix_run<K> &run, const struct radix_doubts &doubts,
@@ -282,8 +281,8 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
                          run.sort.note);
 }
 
-/* Sorts digit by digit, unless the whole is an empty segment. If it has been chosen, the code has
- * been found. */
+/* Sorts digit by digit, unless the whole is an empty segment. If it has been chosen, the code that
+ * the way asks for has been found. */
 template <typename K>
 static bool radix_start_digits(const struct radix_run<K> &run, enum radix_digit_way way,
                                bool is_chosen, struct error *error)

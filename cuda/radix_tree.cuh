@@ -342,14 +342,14 @@ __device__ __forceinline__ bool thread_wants_cut(const struct radix_tree &tree, 
     return 4 * squares > static_cast<uint64_t>(weight) * (weight + 25);
 }
 
-/* Cuts cells among first_cell..end_cell, all of one level, while there are nodes; finds the crowd.
- */
+/* Cuts cells among first_cell..end_cell, all of one level, while there are nodes; finds the crowd,
+ * the first one if there are several. */
 __device__ __forceinline__ void block_cut(struct radix_tree &tree, unsigned sample_bits,
                                           unsigned first_cell, unsigned end_cell)
 {
     for (unsigned cell = first_cell + threadIdx.x; cell < end_cell; cell += LEARN_THREADS) {
         if (thread_has_one_value(tree, cell)) {
-            if (thread_cell_weight(tree, cell) >> (sample_bits - RADIX_CROWD_BITS) > 0)
+            if (thread_cell_weight(tree, cell) << RADIX_CROWD_BITS >> sample_bits > 0)
                 atomicMin(&tree.crowd, cell);
             continue;
         }

@@ -18,7 +18,8 @@ constexpr unsigned RADIX_WAYS = 1u << RADIX_WAYS_BITS;
 /* The model: cells of the root and of a node as bits, and nodes; 8 bytes an entry, 16 KiB in all,
  * which each block keeps in shared memory. A cell with 2^-RADIX_HEAVY_BITS of the sample and
  * RADIX_HEAVY_LEAST keys is cut, and an uneven one with RADIX_UNEVEN_LEAST keys; one with
- * 2^-RADIX_CROWD_BITS of it that no path parts is the crowd. */
+ * 2^-RADIX_CROWD_BITS of it, half of what half of all keys have, that no path parts is the crowd.
+ */
 constexpr unsigned RADIX_ROOT_BITS = 10;
 constexpr unsigned RADIX_NODE_BITS = 5;
 constexpr unsigned RADIX_NODES = 32;
@@ -115,7 +116,9 @@ __host__ __device__ constexpr unsigned radix_dense_blocks(size_t item_bytes)
  * where another number of keys takes less than nine tenths of the turns' time, it is taken. Keys of
  * 8 bytes with 13 and 15: 2,000,000 f64 of `hot-digits` 0.254 and 0.246 ms, 3,000,000 0.308 and
  * 0.322. Keys of 4 bytes above an index with 15, 18 and 19: `hidden` 1e8 2.434, 2.372 and 2.358,
- * but 3,000,000 of an organ pipe 0.158 with 15 and 0.177 with 18 (H200, 2026-11-22). */
+ * but 3,000,000 of an organ pipe 0.158 with 15 and 0.177 with 18. Of few keys in all: 500,000 f32
+ * of `hot-digits` 0.051 ms with 8, 0.045 with 12, 0.047 with 20; 1,000,000 f64 0.150 with 6, 0.138
+ * with 8; 500,000 pairs 0.136, 0.126 (H200, 2026-11-22). */
 constexpr unsigned RADIX_DIGIT_THREADS = 512;
 constexpr unsigned RADIX_DIGIT_BLOCKS = 2;
 struct radix_keys_choice {
@@ -208,8 +211,9 @@ constexpr size_t RADIX_MEND_OPEN_MOST = 4096; /* as many rounds of models are sh
 
 /* Fewer keys than this are not worth a choice, which costs a wait if it is for digits; of 4 bytes
  * all are sorted by digits from there on, and of 8 those above an index. From radix_code_least() on
- * a code is looked for: of fewer keys all digits take no longer than finding that half of them do
- * (3,000,000 f64 of `hidden` 0.28 ms in place of 0.50, 2,000,000 of `hot-digits` 0.24 for 0.20).
+ * a code is looked for: of fewer keys all digits take no longer than finding that half of them do.
+ * 2,000,000 f64 of `hot-digits` 0.20 ms without and 0.24 with one, `hot-3` 0.22 and 0.21; 3,000,000
+ * of `hidden` 0.50 and 0.28, of `hot-3` 0.33 and 0.29 (H200, 2026-11-22).
  * More than 2^30 leave buckets too large for a tile after two partitions. The stand-in has models
  * for more keys. */
 #ifdef __CUDACC__

@@ -175,6 +175,8 @@ static std::vector<size_t> matrix_counts(const struct selection &selection)
                                   511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 100003};
     for (size_t power = 4096; power <= (size_t)1 << 24; power *= power < 65536 ? 4 : 16)
         counts.insert(counts.end(), {power - 1, power + 1});
+    if (largest > (size_t)1 << 20)
+        counts.push_back(60001); /* of 4 bytes: models are for fewer than 65,536, on a device */
     if (selection.is_quick)
         counts = {1, 257, 4099, 70001};
     counts.erase(std::remove_if(counts.begin(), counts.end(),

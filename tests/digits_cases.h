@@ -29,10 +29,10 @@ static constexpr unsigned open_most = 8;
 
 template <typename K>
 static bool device_open(struct device_memory *memory, const std::vector<K> &items,
-                        struct key_order order, struct error *error)
+                        struct key_order order, struct error *error, size_t tile_size = 4096)
 {
     *memory = {};
-    if (!sort_open(&memory->sort, items.size(), sizeof(K), 4096, 0, error) ||
+    if (!sort_open(&memory->sort, items.size(), sizeof(K), tile_size, 0, error) ||
         !check(cudaMalloc(&memory->whole, sizeof *memory->whole), error) ||
         !check(cudaMalloc(&memory->totals, sizeof *memory->totals), error) ||
         !check(cudaMemset(memory->totals, 0, sizeof *memory->totals), error) ||

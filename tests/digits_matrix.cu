@@ -83,8 +83,9 @@ static bool check_counts(struct error *error)
          {(size_t)1, (size_t)2, tile - 1, tile, tile + 1, 4 * tile + 5, 8 * tile + 5})
         for (const struct shape &shape : shapes) {
             const struct way way = {orders[number % orders.size()],
-                                    number % 3 ? RADIX_DIGITS_AGAIN : RADIX_DIGITS_ALL,
-                                    number / orders.size() % 3 * largest, false, number % 2 == 0};
+                                    number / 9 % 2 ? RADIX_DIGITS_AGAIN : RADIX_DIGITS_ALL,
+                                    number / orders.size() % 3 * largest, false,
+                                    (number + number / 10) % 2 == 0};
             const std::vector<K> items = make_items<K>(shape, way.order, count);
             if (!check_digits(items, sorted_copy(way.order, items), way, 0, error))
                 return error_set(error, "%s, portions of %zu", shape.name, way.portion);
@@ -147,16 +148,23 @@ static bool check_many_equal(struct error *error)
 
 /* ---- the sort as a whole ---- */
 
+/* What is chosen of so many items, with tiles of that size. */
+struct choice {
+    size_t count;
+    size_t tile_size;
+};
+
 /* Sorts, with the note after the first kernels expected to be `noted`, and three rounds at the
  * most: digits, refused, models. What is heard early is not waited for, as the engine does it; of
- * indices that is sure to be. */
+ * indices that is sure to be. Of 4 bytes no kernel says how to go on, as models would. */
 template <typename K>
-static bool check_sort(const std::vector<K> &items, struct key_order order, size_t noted,
-                       struct error *error)
+static bool check_sort(const std::vector<K> &items, struct key_order order, size_t tile_size,
+                       size_t noted, struct error *error)
 {
     struct device_memory memory;
     bool is_done = false, is_noted = false;
-    bool passed = device_open(&memory, items, order, error) && radix_sort(&memory.sort, error);
+    bool passed =
+        device_open(&memory, items, order, error, tile_size) && radix_sort(&memory.sort, error);
     for (unsigned round = 1; passed && !is_done; round++) {
         const struct sort_note note = *memory.sort.note;
         passed = note.is_heard || check(cudaStreamSynchronize(memory.sort.stream), error);
@@ -165,6 +173,8 @@ static bool check_sort(const std::vector<K> &items, struct key_order order, size
                              : memory.sort.note->count != RADIX_NOTE_INDICES;
         if (round == 1 && noted == RADIX_NOTE_INDICES)
             is_noted = is_noted && note.is_heard;
+        if (round == 1 && sizeof(K) == sizeof(uint32_t))
+            is_noted = is_noted && memory.sort.note->way == 0;
         is_noted = is_noted && (noted == 0 || round <= 3);
         passed = passed && radix_finish(&memory.sort, round, &is_done, error);
     }
@@ -195,49 +205,55 @@ static const struct shape crowd = {"crowd", shape_crowd};
 static const struct shape low_order = {"low half in order", shape_low_order};
 
 /* Of 4 bytes, so few keys go digit by digit at once. */
-static bool check_choice(uint32_t, size_t count, struct error *error)
+static bool check_choice(uint32_t, const struct choice &choice, struct error *error)
 {
     const struct key_order order = key_order_identity();
-    return check_sort(make_items<uint32_t>(shapes[0], order, count), order, 0, error);
+    return check_sort(make_items<uint32_t>(shapes[0], order, choice.count), order, choice.tile_size,
+                      0, error);
 }
 
 /* Low halves are indices in the identical order alone. */
-static bool check_choice(uint64_t, size_t count, struct error *error)
+static bool check_choice(uint64_t, const struct choice &choice, struct error *error)
 {
     const struct key_order order = key_order_identity();
     const struct key_order turned =
         key_order_make(&key_types[KEY_TYPE_u64], ENDIAN_LITTLE, NAN_GREATEST, true);
-    const std::vector<uint64_t> items = make_items<uint64_t>(low_order, order, count);
-    return check_sort(make_items<uint64_t>(hot, order, count), order, RADIX_NOTE_DIGITS, error) &&
-           check_sort(make_items<uint64_t>(hot_prefix, turned, count), turned, RADIX_NOTE_DIGITS,
-                      error) &&
-           check_sort(make_items<uint64_t>(crowd, turned, count), turned, RADIX_NOTE_DIGITS,
-                      error) &&
-           check_sort(items, order, RADIX_NOTE_INDICES, error) &&
-           check_sort(items, turned, 0, error);
+    const auto check = [&](const struct shape &shape, struct key_order way, size_t noted) {
+        return check_sort(make_items<uint64_t>(shape, way, choice.count), way, choice.tile_size,
+                          noted, error);
+    };
+    const std::vector<uint64_t> items = make_items<uint64_t>(low_order, order, choice.count);
+    return check(hot, order, RADIX_NOTE_DIGITS) && check(hot_prefix, turned, RADIX_NOTE_DIGITS) &&
+           check(crowd, turned, RADIX_NOTE_DIGITS) && check(low_order, order, RADIX_NOTE_INDICES) &&
+           check_sort(items, turned, choice.tile_size, 0, error);
 }
 
 /* Items that are refused are sorted all the same. */
-static bool check_choice(key_u128, size_t count, struct error *error)
+static bool check_choice(key_u128, const struct choice &choice, struct error *error)
 {
     const struct key_order order = key_order_identity();
-    const bool has_code = count >= radix_code_least(sizeof(key_u128));
+    const bool has_code = choice.count >= radix_code_least(sizeof(key_u128));
     const size_t noted = has_code ? RADIX_NOTE_SHARES : RADIX_NOTE_DIGITS;
-    std::vector<key_u128> items = make_items<key_u128>(hot, order, count);
-    if (!check_sort(items, order, noted, error) ||
-        !check_sort(make_items<key_u128>(hot_prefix, order, count), order, noted, error))
+    const std::vector<key_u128> prefix = make_items<key_u128>(hot_prefix, order, choice.count);
+    std::vector<key_u128> items = make_items<key_u128>(hot, order, choice.count);
+    if (!check_sort(items, order, choice.tile_size, noted, error) ||
+        !check_sort(prefix, order, choice.tile_size, noted, error))
         return false;
-    std::swap(items[count / 2], items[count / 2 + 1]);
-    return check_sort(items, order, noted, error);
+    std::swap(items[choice.count / 2], items[choice.count / 2 + 1]);
+    return check_sort(items, order, choice.tile_size, noted, error);
 }
 
-/* So few keys, and so many that a code is looked for. */
+/* So few keys, with one partition and, of small tiles, with two; and so many that a code is looked
+ * for. */
 template <typename K>
 static bool check_choices(struct error *error)
 {
-    const size_t code_least = radix_code_least(sizeof(K));
-    return check_choice(K{0}, radix_digit_least(sizeof(K)) + 1, error) &&
-           (sizeof(K) == sizeof(uint32_t) || check_choice(K{0}, code_least + 1, error));
+    const size_t least = radix_digit_least(sizeof(K)) + 1;
+    const size_t code_least = radix_code_least(sizeof(K)) + 1;
+    if (!check_choice(K{0}, {least, 4096}, error))
+        return false;
+    return sizeof(K) == sizeof(uint32_t) || (check_choice(K{0}, {least, 256}, error) &&
+                                             check_choice(K{0}, {code_least, 4096}, error));
 }
 
 /* ---- claims ---- */
