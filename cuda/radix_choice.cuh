@@ -179,26 +179,26 @@ block_leaves_crowd(const struct radix_tree &tree, const struct radix_sample<K> &
                    const struct radix_wish &wish, const struct radix_lookup<K> &lookup,
                    struct radix_totals *totals)
 {
-    __shared__ typename radix_path<K>::bits crowd_key;
+    __shared__ unsigned long long least, most; /* of its keys */
     const bool has_code = radix_has_code(wish.count, sizeof(K));
     const bool may_leave = wish.count <= RADIX_DEEP_COUNT && !(RADIX_HAS_VALUES<K> && has_code);
     if (tree.crowd == RADIX_ENTRIES || !may_leave || sizeof(K) == sizeof(uint32_t))
         return false;
-    bool is_in[1u << RADIX_OWN_BITS<K>], differs = false;
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        is_in[i] =
-            i < sample.rows && thread_sample_cell(sample, lookup, i, tree.crowd) == tree.crowd;
-        if (is_in[i])
-            crowd_key = thread_sample_key(sample.keys[i]); /* that of any thread */
+    if (threadIdx.x == 0) {
+        least = UINT64_MAX;
+        most = 0;
     }
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++)
-        differs = differs || (is_in[i] && thread_sample_key(sample.keys[i]) != crowd_key);
-    return __syncthreads_or(differs) &&
-           (!has_code ||
-            (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0);
+        if (i < sample.rows && thread_sample_cell(sample, lookup, i, tree.crowd) == tree.crowd) {
+            const unsigned long long key = thread_sample_key(sample.keys[i]);
+            atomicMin(&least, key);
+            atomicMax(&most, key);
+        }
+    __syncthreads();
+    return least != most && (!has_code || (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) &
+                                           RADIX_FEW_DIGITS_DO) != 0);
 }
 
 /* Leaves the keys to another way, and nothing to do for the kernels that follow. */
@@ -241,18 +241,20 @@ __global__ void __launch_bounds__(RADIX_WAYS)
                        const radix_count *counts, struct radix_totals *totals)
 {
     thread_wait_for_grid();
-    typedef typename radix_path<K>::bits bits;
     __shared__ struct radix_model<K> shared;
-    __shared__ unsigned crowd; /* the bucket */
-    __shared__ bits crowd_key; /* one of its keys */
+    __shared__ unsigned crowd;                 /* the bucket */
+    __shared__ unsigned long long least, most; /* of its keys */
     const size_t count = whole->keys[0];
     if (count == 0)
         return;
     if (sizeof(K) == sizeof(uint64_t) &&
         (count > RADIX_DEEP_COUNT || (totals->advice & RADIX_FEW_DIGITS_DO) == 0))
         return;
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         crowd = RADIX_WAYS;
+        least = UINT64_MAX;
+        most = 0;
+    }
     __syncthreads();
     if (counts[threadIdx.x] > count / 2)
         crowd = threadIdx.x;
@@ -265,13 +267,14 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     uint32_t positions[1];
     thread_encode_keys(encoding, keys);
     thread_radix_positions(thread_lookup(shared), keys, positions);
-    const bool is_in = positions[0] >> RADIX_FRACTION_BITS == crowd;
-    const bits key = thread_sample_key(keys[0]);
-    if (is_in)
-        crowd_key = key; /* that of any thread */
+    if (positions[0] >> RADIX_FRACTION_BITS == crowd) {
+        const unsigned long long key = thread_sample_key(keys[0]);
+        atomicMin(&least, key);
+        atomicMax(&most, key);
+    }
     __syncthreads();
     const bool is_many = RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_DOUBT_LEAST;
-    if (__syncthreads_or(is_in && key != crowd_key) && threadIdx.x == 0)
+    if (least < most && threadIdx.x == 0)
         thread_leave_keys(whole, totals,
                           is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(count, totals));
 }
