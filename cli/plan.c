@@ -12,6 +12,7 @@
 #include "cli/plan_memory.h"
 #include "core/clock.h"
 #include "formats/codec.h"
+#include "formats/output_path.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -140,19 +141,24 @@ static bool open_input(const struct options *options, const char *path, bool is_
     return agree_with_first(plan, format, reader, error) && add_up_counts(plan, reader, error);
 }
 
-/* All inputs are open at once: two that read one pipe would take its bytes in turns. The first has
- * them all, and nothing is left for who names it again. */
-static bool is_read_already(const struct job *job, const char *path)
+/* All inputs are open at once: two that read one pipe would take its bytes in turns. Of one that is
+ * open already the first has them all, and nothing is left for who names it again. One that is
+ * opened by its name may have another writer then, whom nobody would hear: it is refused. */
+static bool look_for_pipe(const struct job *job, const char *path, bool *is_read,
+                          struct error *error)
 {
     struct stat status;
     const bool is_standard_input = strcmp(path, "-") == 0;
+    *is_read = false;
     if ((is_standard_input ? fstat(STDIN_FILENO, &status) : stat(path, &status)) != 0 ||
         (S_ISREG(status.st_mode) && !is_standard_input))
-        return false;
-    for (size_t i = 0; i < job->reader_count; i++)
-        if (source_is_all_of(job->readers[i].source, path, &status))
-            return true;
-    return false;
+        return true;
+    for (size_t i = 0; i < job->reader_count && !*is_read; i++)
+        *is_read = source_is_all_of(job->readers[i].source, path, &status);
+    const bool is_open =
+        is_standard_input || strcmp(path, "/dev/stdin") == 0 || output_path_descriptor(path) >= 0;
+    return !*is_read || is_open ||
+           error_set(error, "%s: a named pipe can be read once only, and is named twice", path);
 }
 
 /* How many files may be open: as many as the system allows. */
@@ -175,7 +181,10 @@ static bool open_inputs(const struct options *options, struct plan *plan, struct
     if (!plan->job.readers)
         return error_set(error, "out of memory");
     for (size_t i = 0; i < options->input_count; i++) {
-        if (is_read_already(&plan->job, options->inputs[i]))
+        bool is_read;
+        if (!look_for_pipe(&plan->job, options->inputs[i], &is_read, error))
+            return false;
+        if (is_read)
             continue;
         if (!open_input(options, options->inputs[i], i + 1 == options->input_count, plan, error))
             return false;

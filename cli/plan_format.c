@@ -32,10 +32,12 @@ static const struct wrapping {
     const char *remedy;
 } wrappings[] = {
     {"gzip", ".gz", "\x1f\x8b\x08", "gzip -dc"},
+    {"gzip", ".tgz", "\x1f\x8b\x08", "gzip -dc"},
     {"bzip2", ".bz2", "BZh", "bzip2 -dc"},
     {"xz", ".xz", "\3757zXZ", "xz -dc"},
     {"LZ4", ".lz4", "\x04\x22\x4d\x18", "lz4 -dc"},
     {"zip", ".zip", "PK\x03\x04", "unzip, for .npz too"},
+    {"zip", ".npz", "PK\x03\x04", "unzip, for .npz too"},
 };
 
 static bool probe_source(struct source *source, struct probe *probe, struct error *error)
@@ -49,14 +51,18 @@ static bool probe_source(struct source *source, struct probe *probe, struct erro
     return true;
 }
 
+static bool begins_wrapped(const struct probe *probe, const struct wrapping *wrapping)
+{
+    const size_t length = strlen(wrapping->magic);
+    return probe->bytes >= length && memcmp(probe->head, wrapping->magic, length) == 0;
+}
+
 /* By the first bytes; NULL if it is none. */
 static const struct wrapping *find_wrapping(const struct probe *probe)
 {
-    for (size_t i = 0; i < sizeof wrappings / sizeof wrappings[0]; i++) {
-        const size_t length = strlen(wrappings[i].magic);
-        if (probe->bytes >= length && memcmp(probe->head, wrappings[i].magic, length) == 0)
+    for (size_t i = 0; i < sizeof wrappings / sizeof wrappings[0]; i++)
+        if (begins_wrapped(probe, &wrappings[i]))
             return &wrappings[i];
-    }
     return NULL;
 }
 
@@ -171,7 +177,7 @@ static bool check_lines(const struct options *options, const char *path, const s
     if (!probe_source(source, &probe, error))
         return false;
     if (wrapping)
-        return find_wrapping(&probe) != wrapping ||
+        return !begins_wrapped(&probe, wrapping) ||
                refuse_wrapping(wrapping, source_name(source), "text", error);
     return is_printable(&probe) ||
            error_set(error,

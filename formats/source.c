@@ -266,10 +266,10 @@ bool source_is_file(const struct source *source, int file)
 
 bool source_is_all_of(const struct source *source, const char *path, const struct stat *status)
 {
-    const bool has_places = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
+    const bool is_pipe = S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode);
     const bool is_same_file =
         status->st_dev == source->input.device && status->st_ino == source->input.inode;
-    return (source->is_standard_input && is_standard_input(path)) || (is_same_file && !has_places);
+    return (source->is_standard_input && is_standard_input(path)) || (is_same_file && is_pipe);
 }
 
 void source_park(struct source *source)

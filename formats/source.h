@@ -48,7 +48,7 @@ const struct codec *source_codec(const struct source *source);
 bool source_is_file(const struct source *source, int file);
 
 /* Whether nothing is left at path, a file of that status, once the source is read: both are
- * standard input, or one pipe, socket or terminal. */
+ * standard input, or one pipe or socket. */
 bool source_is_all_of(const struct source *source, const char *path, const struct stat *status);
 
 /* From now on the file is open only while it is read, for more inputs than a process may have open;

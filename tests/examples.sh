@@ -2,6 +2,7 @@
 # The examples of README.md and of the manual page do what they say, as they are printed.
 . "$(dirname "$0")/lib.sh"
 need_numpy
+command -v zstd >/dev/null || skip_all 'no zstd(1)'
 
 # The files that they name.
 "$numpy" -c 'import numpy as np

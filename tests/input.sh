@@ -200,10 +200,17 @@ sort -n long >long.sorted
 ok_output 'standard input named twice is read once, a file' long.sorted -- gpusort -n - - <long
 ok_output 'standard input named twice is read once, a pipe' long.sorted -- \
     gpusort -n - /dev/null - < <(cat long)
+ok_output 'a pipe that is open and named twice is read once' long.sorted -- \
+    gpusort -n /dev/fd/9 /dev/fd/9 9< <(cat long)
 mkfifo pipe
-cat long >pipe &
-ok_output 'a pipe named twice is read once' long.sorted -- gpusort -n pipe pipe
-wait $!
+ln -s pipe link
+for second in pipe link; do # its second writer would not be heard
+    timeout 60 cat long >pipe 2>/dev/null &
+    refused "a named pipe that is named twice is refused, $second" \
+        "$second: a named pipe can be read once only, and is named twice" -- \
+        timeout 60 "$GPUSORT" -n pipe "$second" -o "$target"
+    wait $! || :
+done
 ok_output 'a file as standard input and by name is read twice' <(sort -n long long) -- \
     gpusort -n long - <long
 ok_prints 'standard input is read from where it stands' '1\n2\n' -- \

@@ -302,6 +302,9 @@ cp two words.gz
 ok_fails_with 'lines that are gzip data by name and bytes' 2 \
     '^gpusort: two.gz: this is gzip data, to be unpacked first \(gzip -dc\): or else say --format=text$' -- \
     gpusort -n two.gz
+cp two.gz two.tgz
+ok_fails_with 'the same with another ending' 2 \
+    '^gpusort: two.tgz: this is gzip data, to be unpacked first' -- gpusort -n two.tgz
 ok_output '--format=text sorts its bytes' <(sort -n two.gz) -- gpusort --format=text -n two.gz
 ok_output 'gzip data that is not named so is lines' <(sort -n two.gz) -- gpusort -n two.log
 ok_prints 'lines that are named as gzip data' '1\n2\n' -- gpusort -n words.gz

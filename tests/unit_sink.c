@@ -338,11 +338,25 @@ static void test_standard_output_is_shared(void **state)
     unlink("out");
 }
 
+/* Nothing at all may be written to what is closed, but no byte less. */
+static void assert_refuses_bytes(const char *path)
+{
+    struct error error = {0};
+    write_sink(path, "");
+    struct sink *sink = open_sink(path);
+    const bool is_written = sink_write(sink, "1", 1, &error);
+    if (!is_written)
+        sink_discard(sink);
+    assert_false(is_written && sink_commit(sink, &error));
+    assert_string_equal(error.message, "standard output: Bad file descriptor");
+}
+
 static void open_standard_output(void)
 {
-    assert_not_opened(NULL, "standard output: Bad file descriptor");
+    assert_refuses_bytes(NULL);
+    assert_not_opened("/dev/stdout", "/dev/stdout: Bad file descriptor");
     close(STDOUT_FILENO);
-    assert_not_opened("-", "standard output: Bad file descriptor");
+    assert_refuses_bytes("-");
     put_file("out", "", 0);
     struct sink *sink = open_sink("out"); /* must not become standard output */
     assert_int_equal(fcntl(STDOUT_FILENO, F_GETFD), -1);
