@@ -352,9 +352,8 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
     const enum radix_digit_way way = note == RADIX_NOTE_INDICES  ? RADIX_DIGITS_ABOVE_INDEX
                                      : note == RADIX_NOTE_AGAIN  ? RADIX_DIGITS_AGAIN
                                      : note == RADIX_NOTE_SHARES ? RADIX_DIGITS_OF_SHARES
-                                     : sort.count < radix_code_least(sizeof(K))
-                                         ? RADIX_DIGITS_ALL
-                                         : RADIX_DIGITS_OF_CODE;
+                                     : radix_has_code(sort.count, sizeof(K)) ? RADIX_DIGITS_OF_CODE
+                                                                             : RADIX_DIGITS_ALL;
     struct radix_run<K> run;
     if (note == RADIX_NOTE_MANY)
         return radix_start<K>(sort, false, error);
