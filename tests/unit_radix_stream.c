@@ -4,6 +4,7 @@
 #include "core/key_types.h"
 #include "cpu/radix_model.h"
 #include "cpu/radix_stream.h"
+#include "tests/random_next.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,14 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t x = *state += 0x9e3779b97f4a7c15u; /* splitmix64 */
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -31,8 +24,8 @@ static int compare_keys(const void *a, const void *b)
 /* Keys of so many bits; the greater the crowding, the more of them are small. */
 static uint64_t crowded_key(unsigned bits, unsigned crowding, uint64_t *random)
 {
-    const uint64_t key = next_random(random) >> (64 - bits);
-    return crowding == 0 ? key : key >> next_random(random) % crowding;
+    const uint64_t key = random_next(random) >> (64 - bits);
+    return crowding == 0 ? key : key >> random_next(random) % crowding;
 }
 
 static void check_key(const struct radix_model *model, const struct radix_fine *fine, uint64_t key)
@@ -161,7 +154,7 @@ static void check_dense(size_t number, size_t values, unsigned threads)
     const uint64_t mask = key_bits_mask(8 * type->bytes);
     uint64_t random = values;
     for (size_t i = 0; i < COUNT; i++) {
-        const uint64_t any = next_random(&random);
+        const uint64_t any = random_next(&random);
         ordered[i] = any % 1000 == 0 ? any & mask : mask / 2 - 4096 + any % values;
     }
     decode(&task, ordered, keys);

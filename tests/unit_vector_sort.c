@@ -6,6 +6,7 @@
 #include "core/vector_units.h"
 #include "cpu/radix_sort.h"
 #include "cpu/vector_sort.h"
+#include "tests/random_next.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,14 +25,6 @@
 /* For so many of the largest items, and what a sort needs besides. */
 #define ROOM_BYTES ((COUNT_MAX + GUARD_COUNT) * 16 / 64 * 64 + ((size_t)64 << 20))
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t x = *state += 0x9e3779b97f4a7c15u; /* splitmix64 */
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 static int compare_u64(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -45,20 +38,20 @@ typedef void fill_keys(uint64_t *keys, size_t count, uint64_t *random);
 static void fill_random(uint64_t *keys, size_t count, uint64_t *random)
 {
     for (size_t i = 0; i < count; i++)
-        keys[i] = next_random(random);
+        keys[i] = random_next(random);
 }
 
 static void fill_few(uint64_t *keys, size_t count, uint64_t *random)
 {
     for (size_t i = 0; i < count; i++)
-        keys[i] = next_random(random) % 17 * 0x0f0f0f0f0f0f0f0fu;
+        keys[i] = random_next(random) % 17 * 0x0f0f0f0f0f0f0f0fu;
 }
 
 /* Half of the keys have the greatest value there is, and a quarter the least. */
 static void fill_ends(uint64_t *keys, size_t count, uint64_t *random)
 {
     for (size_t i = 0; i < count; i++) {
-        const uint64_t x = next_random(random);
+        const uint64_t x = random_next(random);
         keys[i] = x % 2 ? UINT64_MAX : x % 4 ? 0 : x;
     }
 }
@@ -67,8 +60,8 @@ static void fill_ends(uint64_t *keys, size_t count, uint64_t *random)
 static void fill_uneven(uint64_t *keys, size_t count, uint64_t *random)
 {
     for (size_t i = 0; i < count; i++) {
-        const unsigned zeros = (unsigned)__builtin_ctzll(next_random(random) | 1ull << 40);
-        keys[i] = next_random(random) >> zeros;
+        const unsigned zeros = (unsigned)__builtin_ctzll(random_next(random) | 1ull << 40);
+        keys[i] = random_next(random) >> zeros;
     }
 }
 
@@ -88,7 +81,7 @@ static void fill_misleading(uint64_t *keys, size_t count, uint64_t *random)
     uint64_t next = 0;
     assert_non_null(left);
     for (size_t i = 0; i < count; i++) {
-        keys[i] = next_random(random) | large;
+        keys[i] = random_next(random) | large;
         left[i] = i;
     }
     for (size_t rest = count, cut = 0; rest > 100 && cut < 50; cut++) {
@@ -113,14 +106,14 @@ static void fill_misleading(uint64_t *keys, size_t count, uint64_t *random)
 static void fill_hundreds(uint64_t *keys, size_t count, uint64_t *random)
 {
     for (size_t i = 0; i < count; i++)
-        keys[i] = next_random(random) % 700 * 0x0123456789abcdefu;
+        keys[i] = random_next(random) % 700 * 0x0123456789abcdefu;
 }
 
 /* All but one key in a thousand are equal: most looks see no other. */
 static void fill_nearly_equal(uint64_t *keys, size_t count, uint64_t *random)
 {
     for (size_t i = 0; i < count; i++) {
-        const uint64_t x = next_random(random);
+        const uint64_t x = random_next(random);
         keys[i] = x % 1000 ? 1ull << 62 : x;
     }
 }
