@@ -37,12 +37,13 @@ chmod +x "$work/bin/"{producer,less,python3}
 # run_examples COUNT: each line of standard input is a command, at least so many, which succeeds, and
 # says nothing on standard error unless it is asked to. A second GPU and a fast disk are not everywhere.
 run_examples() {
-    local count=0 command
+    local count=0 command pipes
     while IFS= read -r command; do
         count=$((count + 1))
         case $command in *--device=gpu:1*) continue ;; esac
+        case $command in *'| head'*) pipes=+o ;; *) pipes=-o ;; esac # what is before head may be cut off
         # shellcheck disable=SC2016 # expanded there
-        PATH=$work/bin:$PATH ok "$command" bash -c 'eval "$1" </dev/null 2>err || { cat err; exit 1; }
+        PATH=$work/bin:$PATH ok "$command" bash $pipes pipefail -c 'eval "$1" </dev/null 2>err || { cat err; exit 1; }
             [ ! -s err ] || [[ $1 = *" -v "* ]] || { cat err; exit 1; }' - "${command//\/fast/.}"
     done
     ok "there are examples: $count" test "$count" -ge "$1"
