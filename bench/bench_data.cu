@@ -121,7 +121,7 @@ __device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
     uint64_t place = i / stride + recipe.count;
     place = (place ^ place >> 33) * 0xff51afd7ed558ccdu;
     place = (place ^ place >> 33) * 0xc4ceb9fe1a85ec53u;
-    return i % stride == (place ^ place >> 33) % stride;
+    return i % stride == __umul64hi(place ^ place >> 33, stride);
 }
 
 /* x in [0, 1) of the shapes that are about where keys lie and how often they come; uniform for

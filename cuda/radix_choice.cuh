@@ -15,18 +15,14 @@
 #include <math.h>
 
 /* Blocks beside the one that learns, which meanwhile find what it asks, of keys of 8 bytes and of
- * items. Who is who goes by who begins first, so that nobody waits for a block that has not. */
-enum radix_learner { RADIX_FINDS_CODE, RADIX_FINDS_ROUGHNESS, RADIX_LEARNS, RADIX_LEARNERS };
+ * items: one looks for a code, or of few keys many count their digits. Who is who goes by who
+ * begins last, so that nobody waits for a block that has not begun. */
+enum radix_learner { RADIX_LEARNS, RADIX_FINDS_ROUGHNESS, RADIX_FINDS_CODE, RADIX_LEARNERS };
 
 /* Of few keys nobody looks for a code: these are sorted by all digits, if by any. */
 __host__ __device__ __forceinline__ bool radix_has_code(size_t count, size_t item_bytes)
 {
     return count >= radix_code_least(item_bytes);
-}
-
-__host__ __device__ __forceinline__ unsigned radix_first_learner(size_t count, size_t item_bytes)
-{
-    return radix_has_code(count, item_bytes) ? RADIX_FINDS_CODE : RADIX_FINDS_ROUGHNESS;
 }
 
 /* totals->advice: what they have found. */
@@ -38,16 +34,24 @@ enum {
     RADIX_FEW_VALUES = 16,    /* and most keys share them */
     RADIX_ROUGHNESS_IS_KNOWN = 32,
     RADIX_IS_ROUGH = 64,
-    RADIX_SHARES_DO = 128 /* no few digits of items do, but a code of shares */
+    RADIX_SHARES_DO = 128, /* no few digits of items do, but a code of shares */
+    RADIX_COUNTS_ARE_KNOWN = 256,
+    RADIX_IS_DEEP = 512,    /* many keys share their first digits, and others do not */
+    RADIX_IS_MISLED = 1024, /* the sample has other digits than all keys */
 };
 
-/* The advice, once `known` is. */
-__device__ __forceinline__ unsigned thread_ask_advice(struct radix_totals *totals, unsigned known)
+/* Where the advice comes, and what of it a thread has heard. */
+struct radix_advice {
+    const volatile unsigned *given;
+    unsigned heard;
+};
+
+/* The advice, once all of `known` is. */
+__device__ __forceinline__ unsigned thread_ask_advice(struct radix_advice &advice, unsigned known)
 {
-    const volatile unsigned *const advice = &totals->advice;
-    while ((*advice & known) == 0) {
-    }
-    return *advice;
+    while ((advice.heard & known) != known)
+        advice.heard = *advice.given;
+    return advice.heard;
 }
 
 /* What finding the roughness takes. */
@@ -90,7 +94,7 @@ __device__ __forceinline__ typename radix_path<K>::bits
 thread_rough_key(const K *items, size_t count, const struct key_order &encoding)
 {
     const size_t stride = count / LEARN_THREADS;
-    const size_t within = stride > 0 ? thread_scramble(threadIdx.x + count) % stride : 0;
+    const size_t within = thread_scramble_below(threadIdx.x + count, stride);
     K keys[1] = {items[min(threadIdx.x * stride + within, count - 1)]};
     thread_encode_keys(encoding, keys);
     return thread_sample_key(keys[0]);
@@ -123,13 +127,85 @@ __device__ __forceinline__ unsigned block_ask_gaps(const K *items, size_t count,
     return (is_rough ? RADIX_IS_ROUGH : 0) | (repeats_often ? RADIX_REPEATS : 0);
 }
 
+/* What finding it by the digits of few keys takes. */
+template <typename K>
+struct radix_counting_shared {
+    struct radix_digit_counters<K, RADIX_HAS_PLACES<K>> all;
+    unsigned sample[RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES];
+};
+
+/* RADIX_IS_DEEP and RADIX_IS_MISLED, for the whole block, by the digits of all keys and those of
+ * the learner's sample. */
+template <typename K>
+__device__ __forceinline__ unsigned
+block_ask_counts(const K *items, size_t count, const struct key_order &encoding,
+                 const struct radix_digit_plan *plan, unsigned *sample_counts)
+{
+    __shared__ unsigned one, hot; /* digits that all keys share, or many: a bit each */
+    if (threadIdx.x == 0)
+        one = hot = 0;
+    for (unsigned row = threadIdx.x; row < RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES;
+         row += LEARN_THREADS)
+        sample_counts[row] = 0;
+    __syncthreads();
+    const struct radix_wish wish = thread_make_wish(count, count, RADIX_SAMPLE_BITS_MOST<K>, 0);
+    const unsigned size = 1u << wish.sample_bits;
+    for (unsigned number = threadIdx.x; number < size; number += LEARN_THREADS) {
+        K keys[1] = {thread_sample_item(items, wish, number)};
+        thread_encode_keys(encoding, keys);
+        thread_count_digits<0, RADIX_DIGITS_MOST, 1>(sample_counts, thread_item_word(keys[0]), 1);
+    }
+    __syncthreads();
+    const volatile radix_count *const counts = &plan->counts[0][0];
+    const float scale = static_cast<float>(count) / static_cast<float>(size);
+    bool is_misled = false;
+    for (unsigned row = threadIdx.x; row < RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES;
+         row += LEARN_THREADS) {
+        const radix_count all = counts[row];
+        const float expected = scale * static_cast<float>(sample_counts[row]);
+        is_misled = is_misled || fabsf(static_cast<float>(all) - expected) * RADIX_MISLED_RARITY >
+                                     static_cast<float>(count);
+        if (all > 0 && all * RADIX_HOT_RARITY >= count)
+            atomicOr(all == count ? &one : &hot, 1u << row / RADIX_DIGIT_VALUES);
+    }
+    is_misled = __syncthreads_or(is_misled);
+    unsigned depth = 0; /* from the first digit that tells keys apart */
+    for (unsigned digit = RADIX_DIGITS_MOST; digit-- > 0 && ((one | hot) >> digit & 1) != 0;)
+        depth += hot >> digit & 1;
+    return (depth >= radix_deep_digits(sizeof(K)) ? RADIX_IS_DEEP : 0) |
+           (is_misled ? RADIX_IS_MISLED : 0);
+}
+
+/* Counts the block's share of the digits of all keys, and returns the advice of all blocks that do
+ * so, if this is the last one of them; else 0. */
+template <typename K>
+__device__ __forceinline__ unsigned
+block_advise_counts(const K *items, const struct key_order &encoding, unsigned block,
+                    unsigned blocks, struct radix_counting_shared<K> &shared,
+                    struct radix_totals *totals, struct radix_digit_plan *plan)
+{
+    __shared__ bool is_last;
+    const size_t count = totals->count;
+    block_count_digits<K, RADIX_HAS_PLACES<K>>(items, count, encoding, block, blocks, shared.all,
+                                               plan);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        is_last = atomicAdd(&totals->counted, 1u) + 1 == blocks;
+    __syncthreads();
+    if (!is_last)
+        return 0;
+    __threadfence();
+    return RADIX_COUNTS_ARE_KNOWN | block_ask_counts(items, count, encoding, plan, shared.sample);
+}
+
 /* True, for the whole block, if the tree tells, while it grows, that keys are better sorted by
  * digits: they crowd at all scales, so that the models of buckets fail, or the tree is deep, and
  * few digits do; without a code, it is deep or wide. `levels`: of the tree so far, with those that
  * are cut. Begins after a barrier. */
 template <typename K>
 __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, size_t count,
-                                                 unsigned levels, struct radix_totals *totals)
+                                                 unsigned levels, struct radix_advice &advice)
 {
     const unsigned nodes = tree.nodes;
     const bool has_code = radix_has_code(count, sizeof(K));
@@ -143,10 +219,13 @@ __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, 
         return true;
     if (nodes < RADIX_ROUGH_NODES)
         return false;
-    if (thread_ask_advice(totals, RADIX_ROUGHNESS_IS_KNOWN) & RADIX_IS_ROUGH)
+    if (!has_code)
+        return (thread_ask_advice(advice, RADIX_ROUGHNESS_IS_KNOWN | RADIX_COUNTS_ARE_KNOWN) &
+                (RADIX_IS_ROUGH | RADIX_IS_DEEP)) != 0;
+    if (thread_ask_advice(advice, RADIX_ROUGHNESS_IS_KNOWN) & RADIX_IS_ROUGH)
         return true;
-    return has_code && count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K), count) &&
-           (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0;
+    return count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K), count) &&
+           (thread_ask_advice(advice, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0;
 }
 
 /* True if so many keys share values that models are worse than digits: tiles of such items are
@@ -154,19 +233,28 @@ __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, 
  * buckets of their own. The tree has grown. */
 template <typename K>
 __device__ __forceinline__ bool block_repeats(const struct radix_tree &tree, size_t count,
-                                              struct radix_totals *totals)
+                                              struct radix_advice &advice)
 {
     if constexpr (sizeof(K) == sizeof(uint32_t))
         return false;
     const bool has_code = radix_has_code(count, sizeof(K));
     if (!RADIX_HAS_VALUES<K> && (!has_code || tree.nodes < RADIX_REPEATS_NODES))
         return false;
-    const unsigned advice =
-        thread_ask_advice(totals, has_code ? RADIX_CODE_IS_KNOWN : RADIX_ROUGHNESS_IS_KNOWN);
+    const unsigned heard =
+        thread_ask_advice(advice, has_code ? RADIX_CODE_IS_KNOWN : RADIX_ROUGHNESS_IS_KNOWN);
     if (RADIX_HAS_VALUES<K>)
-        return (advice & RADIX_REPEATS) != 0;
+        return (heard & RADIX_REPEATS) != 0;
     constexpr unsigned wanted = RADIX_REPEATS | RADIX_MOST_DIGITS_DO;
-    return (advice & (wanted | RADIX_FEW_VALUES)) == wanted;
+    return (heard & (wanted | RADIX_FEW_VALUES)) == wanted;
+}
+
+/* True if all keys have other digits than the sample, which the tree is made of. */
+template <typename K>
+__device__ __forceinline__ bool block_is_misled(size_t count, struct radix_advice &advice)
+{
+    if (sizeof(K) == sizeof(uint32_t) || radix_has_code(count, sizeof(K)))
+        return false;
+    return (thread_ask_advice(advice, RADIX_COUNTS_ARE_KNOWN) & RADIX_IS_MISLED) != 0;
 }
 
 /* True, for the whole block, if the keys of the tree's crowd are better left to digits: they
@@ -176,8 +264,8 @@ __device__ __forceinline__ bool block_repeats(const struct radix_tree &tree, siz
 template <typename K>
 __device__ __forceinline__ bool
 block_leaves_crowd(const struct radix_tree &tree, const struct radix_sample<K> &sample,
-                   const struct radix_wish &wish, const struct radix_lookup<K> &lookup,
-                   struct radix_totals *totals)
+                   const struct radix_cells<K> &cells, const struct radix_wish &wish,
+                   const struct radix_lookup<K> &lookup, struct radix_advice &advice)
 {
     __shared__ unsigned long long least, most; /* of its keys */
     const bool has_code = radix_has_code(wish.count, sizeof(K));
@@ -191,13 +279,13 @@ block_leaves_crowd(const struct radix_tree &tree, const struct radix_sample<K> &
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++)
-        if (i < sample.rows && thread_sample_cell(sample, lookup, i, tree.crowd) == tree.crowd) {
+        if (i < sample.rows && thread_sample_cell(cells, sample, lookup, i) == tree.crowd) {
             const unsigned long long key = thread_sample_key(sample.keys[i]);
             atomicMin(&least, key);
             atomicMax(&most, key);
         }
     __syncthreads();
-    return least != most && (!has_code || (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) &
+    return least != most && (!has_code || (thread_ask_advice(advice, RADIX_CODE_IS_KNOWN) &
                                            RADIX_FEW_DIGITS_DO) != 0);
 }
 
@@ -214,11 +302,11 @@ thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, uns
  * shares. */
 template <typename K>
 __device__ __forceinline__ unsigned long long thread_digits_note(size_t count,
-                                                                 struct radix_totals *totals)
+                                                                 struct radix_advice &advice)
 {
     if constexpr (RADIX_HAS_PLACES<K>)
         if (radix_has_code(count, sizeof(K)) &&
-            (thread_ask_advice(totals, RADIX_CODE_IS_KNOWN) & RADIX_SHARES_DO) != 0)
+            (thread_ask_advice(advice, RADIX_CODE_IS_KNOWN) & RADIX_SHARES_DO) != 0)
             return RADIX_NOTE_SHARES;
     return RADIX_NOTE_DIGITS;
 }
@@ -263,7 +351,7 @@ __global__ void __launch_bounds__(RADIX_WAYS)
         return;
     block_load_model<K, RADIX_WAYS>(model, shared);
     __syncthreads();
-    K keys[1] = {source[thread_scramble(threadIdx.x) % count]};
+    K keys[1] = {source[thread_scramble_below(threadIdx.x, count)]};
     uint32_t positions[1];
     thread_encode_keys(encoding, keys);
     thread_radix_positions(thread_lookup(shared), keys, positions);
@@ -273,10 +361,11 @@ __global__ void __launch_bounds__(RADIX_WAYS)
         atomicMax(&most, key);
     }
     __syncthreads();
+    struct radix_advice advice = {&totals->advice, 0};
     const bool is_many = RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_DOUBT_LEAST;
     if (least < most && threadIdx.x == 0)
         thread_leave_keys(whole, totals,
-                          is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(count, totals));
+                          is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(count, advice));
 }
 
 #endif

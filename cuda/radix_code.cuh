@@ -55,7 +55,7 @@ __device__ __forceinline__ uint64_t thread_code_sample(const K *items, size_t co
     const double share = static_cast<double>(count) / RADIX_CODE_SAMPLE;
     const size_t first = static_cast<size_t>(share * number);
     const size_t stride = count >> RADIX_CODE_SAMPLE_BITS;
-    const size_t place = stride > 0 ? first + thread_scramble(number) % stride : first;
+    const size_t place = first + thread_scramble_below(number, stride);
     K keys[1] = {items[min(place, count - 1)]};
     thread_encode_keys(encoding, keys);
     return thread_item_word(keys[0]);

@@ -90,26 +90,40 @@ __device__ __forceinline__ unsigned radix_code_left_out(size_t count)
 }
 
 /* What the passes do, and what is found on the way to them. */
-struct radix_digit_plan {
+struct alignas(16) radix_digit_plan {
     uint64_t first_index; /* of items; stays for a sort of the same anew */
     uint32_t shares[RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES]; /* see radix_shares.cuh */
     /* What radix_code.cuh finds; cleared where there is no code to be found. Neighbours in a sorted
      * sample that differ, but not in this digit or one above it. */
     unsigned collisions[RADIX_DIGITS_MOST];
     struct radix_code code;
-    /* From here on cleared. */
+    /* What is counted; cleared before that. */
+    unsigned is_refused; /* not 0: indices are not what they are taken for */
     radix_count counts[RADIX_DIGITS_MOST][RADIX_DIGIT_VALUES];
+    /* From here on the plan's kernel makes it. */
     /* Index of the first key of a value, for portions of even and of odd number. */
     radix_count firsts[RADIX_DIGITS_MOST][2][RADIX_DIGIT_VALUES];
     unsigned digits[RADIX_DIGITS_MOST]; /* of each pass */
     unsigned passes;
     unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
-    unsigned is_refused;   /* not 0: indices are not what they are taken for, or there is no code */
-    unsigned mends;        /* not 0: keys are sorted by the code alone */
-    radix_count open_keys; /* in the runs that mending lists */
+    unsigned mends;                         /* not 0: keys are sorted by the code alone */
+    radix_count open_keys;                  /* in the runs that mending lists */
 };
 
-static_assert(offsetof(struct radix_digit_plan, counts) <= RADIX_DIGIT_KEPT_BYTES, "kept");
+static_assert(offsetof(struct radix_digit_plan, firsts) <= RADIX_DIGIT_KEPT_BYTES, "kept");
+
+/* Clears what is counted, of no code. */
+template <unsigned THREADS>
+__device__ __forceinline__ void block_clear_counts(struct radix_digit_plan *plan)
+{
+    radix_count *const counts = &plan->counts[0][0];
+    for (unsigned row = threadIdx.x; row < RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES; row += THREADS)
+        counts[row] = 0;
+    if (threadIdx.x == 0) {
+        plan->code = {};
+        plan->is_refused = 0;
+    }
+}
 
 template <typename W>
 __device__ __forceinline__ unsigned thread_digit(W word, unsigned shift)
@@ -132,10 +146,6 @@ template <typename K, bool HAS_INDICES>
 constexpr unsigned RADIX_DIGIT_COLUMNS = radix_digit_columns(RADIX_COUNTED_DIGITS<K, HAS_INDICES>);
 template <typename K, bool HAS_INDICES>
 constexpr unsigned RADIX_DIGIT_ROWS = RADIX_COUNTED_DIGITS<K, HAS_INDICES> *RADIX_DIGIT_VALUES;
-template <typename K, bool HAS_INDICES>
-constexpr size_t RADIX_DIGIT_COLUMN_BYTES = RADIX_DIGIT_ROWS<K, HAS_INDICES> *
-                                                RADIX_DIGIT_COLUMNS<K, HAS_INDICES> *
-                                            sizeof(unsigned);
 
 /* Counts DIGITS digits of a key, from the first one on, n times in the thread's column. */
 template <unsigned FIRST, unsigned DIGITS, unsigned COLUMNS, typename W>
@@ -278,27 +288,33 @@ __device__ __forceinline__ void thread_count_keys(unsigned *columns, const struc
                             of_value>(columns, thread_item_word(keys[i]), n);
 }
 
-/* plan->counts, which are 0, and whether indices are not what they are taken for, which shows soon.
- * An empty segment of all says that nothing is to be done. Any number of blocks;
- * RADIX_DIGIT_COLUMN_BYTES of dynamic shared memory; the items are aligned to 16 bytes. */
+/* Counters of a block. */
 template <typename K, bool HAS_INDICES>
-__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_BLOCKS)
-    radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,
-                             struct key_order encoding, struct radix_digit_plan *plan)
+struct radix_digit_counters {
+    unsigned of_rows[RADIX_DIGIT_ROWS<K, HAS_INDICES> * RADIX_DIGIT_COLUMNS<K, HAS_INDICES>];
+};
+
+/* Adds what the block counts of the items to plan->counts: every blocks-th piece of them, from its
+ * own on, the last ones first. Says in the plan if indices are not what they are taken for, which
+ * shows soon. */
+template <typename K, bool HAS_INDICES>
+__device__ __forceinline__ void
+block_count_digits(const K *__restrict__ items, size_t count, const struct key_order &encoding,
+                   unsigned block, unsigned blocks,
+                   struct radix_digit_counters<K, HAS_INDICES> &shared,
+                   struct radix_digit_plan *plan)
 {
-    thread_wait_for_grid();
     constexpr unsigned rows = RADIX_DIGIT_ROWS<K, HAS_INDICES>;
     constexpr unsigned of_value = RADIX_DIGIT_COLUMNS<K, HAS_INDICES>;
     constexpr unsigned piece = RADIX_COUNT_PIECE<K>;
-    unsigned *const columns = reinterpret_cast<unsigned *>(block_dynamic_shared());
-    const size_t count = whole->keys[0];
+    unsigned *const columns = shared.of_rows;
     const struct radix_code code = plan->code;
     for (unsigned i = threadIdx.x; i < rows * of_value; i += RADIX_DIGIT_COUNT_THREADS)
         columns[i] = 0;
     __syncthreads();
     bool is_ordered = true;
     const size_t pieces = (count + piece - 1) / piece;
-    for (size_t done = blockIdx.x; done < pieces; done += gridDim.x) {
+    for (size_t done = block; done < pieces; done += blocks) {
         const size_t first = (pieces - 1 - done) * piece; /* the first ones stay in the L2 cache */
         const unsigned left = static_cast<unsigned>(min(count - first, size_t{piece}));
         K keys[RADIX_COUNT_KEYS<K>];
@@ -317,6 +333,20 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
     block_give_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, rows, of_value>(columns, plan);
     if (!is_ordered)
         plan->is_refused = 1;
+}
+
+/* The same by any number of blocks; an empty segment of all says that nothing is to be done. A
+ * struct radix_digit_counters of dynamic shared memory; the items are aligned to 16 bytes. */
+template <typename K, bool HAS_INDICES>
+__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_BLOCKS)
+    radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,
+                             struct key_order encoding, struct radix_digit_plan *plan)
+{
+    thread_wait_for_grid();
+    block_count_digits<K, HAS_INDICES>(
+        items, whole->keys[0], encoding, blockIdx.x, gridDim.x,
+        *reinterpret_cast<struct radix_digit_counters<K, HAS_INDICES> *>(block_dynamic_shared()),
+        plan);
 }
 
 /* Leaves the last digits out if the sample has few keys that those before do not part: as few
@@ -361,16 +391,48 @@ __device__ __forceinline__ bool warp_begin_digit(struct radix_digit_plan *plan, 
     return __any_sync(ALL_LANES, is_shared);
 }
 
-/* Makes the plan; if it `mends`, a prefix may do. If it is refused there are no passes, and the
- * note says so. One block, a warp for each digit. */
+/* What a plan's kernel clears: the state of each tile of the first pass; each pass clears those of
+ * the next one. */
+struct radix_clear_task {
+    uint4 *words;
+    size_t count;
+};
 constexpr unsigned RADIX_PLAN_THREADS = RADIX_DIGITS_MOST * THREADS_PER_WARP;
+
+/* The first block makes the plan, which has no pass yet; all others clear, and are done. True for
+ * the first one. */
+__device__ __forceinline__ bool block_starts_plan(struct radix_digit_plan *plan,
+                                                  const struct radix_clear_task &clear)
+{
+    if (blockIdx.x == 0) {
+        if (threadIdx.x < RADIX_DIGITS_MOST)
+            plan->next_tiles[threadIdx.x] = 0;
+        if (threadIdx.x == 0) {
+            plan->passes = plan->mends = 0;
+            plan->open_keys = 0;
+        }
+        __syncthreads();
+        return true;
+    }
+    const size_t stride = size_t{gridDim.x - 1} * RADIX_PLAN_THREADS;
+    for (size_t i = size_t{blockIdx.x - 1} * RADIX_PLAN_THREADS + threadIdx.x; i < clear.count;
+         i += stride)
+        clear.words[i] = {0, 0, 0, 0};
+    return false;
+}
+
+/* Makes the plan; if it `mends`, a prefix may do. If it is refused there are no passes, and the
+ * note says so. One block, a warp for each digit; any number besides to clear. */
 template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
-    radix_digit_plan_kernel(const K *items, const struct radix_segments *whole, bool mends,
+    radix_digit_plan_kernel(struct radix_clear_task clear, const K *items,
+                            const struct radix_segments *whole, bool mends,
                             struct radix_digit_plan *plan, struct sort_note *note)
 {
     thread_wait_for_grid();
     __shared__ bool is_live[RADIX_DIGITS_MOST];
+    if (!block_starts_plan(plan, clear))
+        return;
     const unsigned own = threadIdx.x / THREADS_PER_WARP;
     const radix_count count = whole->keys[0];
     const bool is_refused = plan->is_refused != 0;

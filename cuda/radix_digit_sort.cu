@@ -91,30 +91,54 @@ static bool look_for_code(const struct digit_run<K> &run, struct error *error)
     return true;
 }
 
-/* Behind the plan are the states: cleared with it, and then each by the pass before. Where there
- * are several portions, of different sizes, they are cleared for each. */
+/* Clears what is counted, and if no code is kept what is found of one. */
+template <typename K>
+static bool clear_counts(const struct digit_run<K> &run, bool keeps_code, struct error *error)
+{
+    const size_t first = keeps_code ? offsetof(struct radix_digit_plan, is_refused)
+                                    : offsetof(struct radix_digit_plan, collisions);
+    return clear(run, reinterpret_cast<unsigned char *>(run.plan) + first,
+                 offsetof(struct radix_digit_plan, firsts) - first, error);
+}
+
+/* Behind the plan are the states: those of the first pass are cleared with it, those of others by
+ * the pass before. Where there are several portions, of different sizes, they are cleared for each.
+ */
+template <typename K, typename... Parameters, typename... Arguments>
+static bool launch_plan(const struct digit_run<K> &run, struct error *error, const char *name,
+                        void (*kernel)(Parameters...), Arguments &&...arguments)
+{
+    const bool is_one = run.sort.count <= run.portion;
+    const struct radix_clear_task states = {
+        reinterpret_cast<uint4 *>(run.states[0]),
+        is_one ? states_bytes(run.sort.count, run.tile) / sizeof(uint4) : 0};
+    const size_t clearing = launch_resident(run.site, RADIX_COPY_BLOCKS,
+                                            launch_blocks(states.count, RADIX_PLAN_THREADS));
+    return launch_kernel(launch_at(run.site, name, 1 + clearing, RADIX_PLAN_THREADS), error, kernel,
+                         states, std::forward<Arguments>(arguments)...);
+}
+
+template <typename K, bool HAS_INDICES>
+static bool count_digits(const struct digit_run<K> &run, struct error *error)
+{
+    const size_t blocks = launch_resident(run.site, RADIX_DIGIT_COUNT_BLOCKS,
+                                          launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
+    return clear_counts(run, may_mend(run), error) && look_for_code(run, error) &&
+           launch_kernel(
+               launch_at(run.site, "radix_digit_count_kernel", blocks, RADIX_DIGIT_COUNT_THREADS,
+                         sizeof(struct radix_digit_counters<K, HAS_INDICES>)),
+               error, radix_digit_count_kernel<K, HAS_INDICES>,
+               static_cast<const K *>(run.sort.items), run.task.whole, run.sort.order, run.plan);
+}
+
 template <typename K, bool HAS_INDICES>
 static bool make_plan(const struct digit_run<K> &run, struct error *error)
 {
-    const bool is_one = run.sort.count <= run.portion;
-    const size_t kept = may_mend(run) ? offsetof(struct radix_digit_plan, counts)
-                                      : offsetof(struct radix_digit_plan, collisions);
-    const size_t bytes =
-        sizeof *run.plan - kept + (is_one ? 2 * states_bytes(run.sort.count, run.tile) : 0);
-    const struct radix_segments *const whole = run.task.whole;
-    const size_t blocks = launch_resident(run.site, RADIX_DIGIT_COUNT_BLOCKS,
-                                          launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
-    const K *const items = static_cast<const K *>(run.sort.items);
-    return clear(run, reinterpret_cast<unsigned char *>(run.plan) + kept, bytes, error) &&
-           look_for_code(run, error) &&
-           launch_kernel(launch_at(run.site, "radix_digit_count_kernel", blocks,
-                                   RADIX_DIGIT_COUNT_THREADS,
-                                   RADIX_DIGIT_COLUMN_BYTES<K, HAS_INDICES>),
-                         error, radix_digit_count_kernel<K, HAS_INDICES>, items, whole,
-                         run.sort.order, run.plan) &&
-           launch_kernel(launch_at(run.site, "radix_digit_plan_kernel", 1, RADIX_PLAN_THREADS),
-                         error, radix_digit_plan_kernel<K, HAS_INDICES>, items, whole,
-                         may_mend(run), run.plan, run.sort.note);
+    return (run.task.has_counts || count_digits<K, HAS_INDICES>(run, error)) &&
+           launch_plan(run, error, "radix_digit_plan_kernel",
+                       radix_digit_plan_kernel<K, HAS_INDICES>,
+                       static_cast<const K *>(run.sort.items), run.task.whole, may_mend(run),
+                       run.plan, run.sort.note);
 }
 
 template <typename K, bool HAS_INDICES, unsigned KEYS, typename Count>
@@ -270,15 +294,10 @@ static bool make_words(const struct digit_run<uint64_t> &run, const struct words
 {
     const struct radix_segments *const whole = run.task.whole;
     const key_u128 *const items = static_cast<const key_u128 *>(run.sort.items);
-    const size_t kept = run.task.has_code ? offsetof(struct radix_digit_plan, counts)
-                                          : offsetof(struct radix_digit_plan, collisions);
-    const size_t states =
-        run.sort.count <= run.portion ? 2 * states_bytes(run.sort.count, run.tile) : 0;
     const size_t blocks =
         launch_resident(run.site, RADIX_DIGIT_COUNT_BLOCKS,
                         launch_blocks(run.sort.count, RADIX_COUNT_PIECE<key_u128>));
-    return clear(run, reinterpret_cast<unsigned char *>(run.plan) + kept,
-                 sizeof *run.plan - kept + states, error) &&
+    return clear_counts(run, run.task.has_code, error) &&
            launch_kernel(launch_at(run.site, "radix_shares_kernel", 1, RADIX_CODE_THREADS,
                                    sizeof(struct radix_code_shared)),
                          error, radix_shares_kernel<key_u128>, items, whole, run.sort.order,
@@ -288,9 +307,8 @@ static bool make_words(const struct digit_run<uint64_t> &run, const struct words
                                    sizeof(struct radix_words_shared<DIGITS>)),
                          error, radix_words_kernel<DIGITS>, items, whole, run.plan, memory.keys,
                          memory.words) &&
-           launch_kernel(launch_at(run.site, "radix_words_plan_kernel", 1, RADIX_PLAN_THREADS),
-                         error, radix_words_plan_kernel<DIGITS>, items, whole, run.plan,
-                         run.sort.note);
+           launch_plan(run, error, "radix_words_plan_kernel", radix_words_plan_kernel<DIGITS>,
+                       items, whole, run.plan, run.sort.note);
 }
 
 /* A pass reads one side and writes the other, which is which by its number. */

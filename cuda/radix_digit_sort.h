@@ -30,9 +30,10 @@ struct radix_digit_task {
     enum radix_digit_way way;
     const struct radix_segments *whole; /* on the device; empty: there is nothing to do */
     void *memory;                       /* on the device, aligned to 256 bytes */
-    bool has_code;  /* found already (radix_code.cuh), in the first bytes of that memory */
-    size_t portion; /* keys a launch takes: RADIX_DIGIT_PORTION at the most, the larger tile at the
-                       least */
+    bool has_code;   /* found already (radix_code.cuh), in the first bytes of that memory */
+    bool has_counts; /* of RADIX_DIGITS_ALL: counted already, there too */
+    size_t portion;  /* keys a launch takes: RADIX_DIGIT_PORTION at the most, the larger tile at the
+                        least */
     bool has_large_tiles;        /* for tests: however few keys there are */
     struct radix_totals *totals; /* on the device; open: runs listed */
     struct radix_open *open;     /* the list, with room for open_most */
@@ -48,9 +49,9 @@ struct radix_digit_task {
 bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_digit_task *task,
                       struct error *error);
 
-/* So many of that memory's first bytes nobody else uses: the code is there, with its shares, and
- * the first index. */
-constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256 + 8192;
+/* So many of that memory's first bytes nobody else uses: the code is there, with its shares, the
+ * first index, and how often each digit comes. */
+constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256 + 8192 + 16384;
 
 /* Bytes of that memory, for any portion. */
 size_t radix_digit_bytes(size_t count, unsigned item_bytes);

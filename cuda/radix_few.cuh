@@ -120,7 +120,7 @@ template <typename K>
 __device__ __forceinline__ K thread_few_sample(const K *items, size_t count, unsigned number)
 {
     const size_t stride = count >> RADIX_FEW_SAMPLE_BITS;
-    return items[number * stride + ((thread_scramble(~number) >> 32) * stride >> 32)];
+    return items[number * stride + thread_scramble_below(~number, stride)];
 }
 
 /* Counts the sample; false, for the whole block, if it has too many values. */

@@ -144,9 +144,10 @@ __device__ __forceinline__ void block_place_nodes(struct radix_tree &tree,
 template <typename K>
 struct radix_learn_shared {
     struct radix_tree tree;
-    K warp_keys[THREADS_PER_WARP];
+    struct radix_ends<K> warp_ends[THREADS_PER_WARP];
     uint32_t warp_sums[THREADS_PER_WARP];
     struct radix_values<K> values;
+    struct radix_cells<K> cells;
 };
 
 __device__ __forceinline__ void block_clear_tree(struct radix_tree &tree, unsigned root_bits)
@@ -184,7 +185,8 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree,
     return end;
 }
 
-static_assert(LEARN_THREADS == RADIX_CODE_THREADS, "blocks of one kernel");
+static_assert(LEARN_THREADS == RADIX_CODE_THREADS && LEARN_THREADS == RADIX_DIGIT_COUNT_THREADS,
+              "blocks of one kernel");
 
 /* What learning blocks have in shared memory where there is a choice. */
 template <typename K>
@@ -192,6 +194,7 @@ union radix_learners_shared {
     struct radix_learn_shared<K> learn;
     struct radix_rough_shared<K> rough;
     struct radix_code_shared code;
+    struct radix_counting_shared<K> counting;
 };
 
 /* Finds something for the block that learns; false if this is the one. */
@@ -204,14 +207,19 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
     __shared__ unsigned learner;
     const size_t count = totals->count;
     if (threadIdx.x == 0)
-        learner = atomicAdd(&totals->learners, 1u) + radix_first_learner(count, sizeof(K));
+        learner = gridDim.x - 1 - atomicAdd(&totals->learners, 1u);
     __syncthreads();
     if (learner == RADIX_LEARNS)
         return false;
     if (count == 0)
         return true;
-    unsigned advice = RADIX_ROUGHNESS_IS_KNOWN;
-    if (learner == RADIX_FINDS_CODE) {
+    unsigned advice = 0;
+    if (learner == RADIX_FINDS_ROUGHNESS) {
+        advice = RADIX_ROUGHNESS_IS_KNOWN | block_ask_gaps(items, count, encoding, shared.rough);
+    } else if (!radix_has_code(count, sizeof(K))) {
+        advice = block_advise_counts(items, encoding, learner - RADIX_FINDS_CODE,
+                                     gridDim.x - RADIX_FINDS_CODE, shared.counting, totals, digits);
+    } else {
         const unsigned repeats = block_find_code(items, count, encoding, shared.code, digits);
         advice = RADIX_CODE_IS_KNOWN | (repeats >= RADIX_REPEATS_LEAST ? RADIX_REPEATS : 0) |
                  (repeats >= RADIX_REPEATS_MOST ? RADIX_FEW_VALUES : 0);
@@ -220,8 +228,6 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
                 (thread_digits_do(digits, count, RADIX_CODE_DIGITS) ? RADIX_FEW_DIGITS_DO : 0) |
                 (thread_digits_do(digits, count, RADIX_REPEATS_DIGITS) ? RADIX_MOST_DIGITS_DO : 0) |
                 (digits->code.is_shares ? RADIX_SHARES_DO : 0);
-    } else {
-        advice |= block_ask_gaps(items, count, encoding, shared.rough);
     }
     if (threadIdx.x == 0)
         atomicOr(&totals->advice, advice);
@@ -231,8 +237,8 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
 /* Makes the model of each segment, and clears the segment's counts. A block for each segment; a
  * struct radix_learn_shared of dynamic shared memory. If it CHOOSES, the segment is the whole
  * array, and keys that are better sorted digit by digit are not learned: it is made empty, and the
- * totals say why. Of 8 bytes and of items there are RADIX_LEARNERS blocks then, from
- * radix_first_learner() on, and a union radix_learners_shared. */
+ * totals say why. Of 8 bytes and of items there are RADIX_LEARNERS blocks then, or without a code
+ * any number more, and a union radix_learners_shared. */
 template <typename K, bool CHOOSES>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, struct radix_segments *segments, size_t bucket_keys,
@@ -266,20 +272,22 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += LEARN_THREADS)
         counts[static_cast<size_t>(segment) * RADIX_WAYS + i] = 0;
     const struct radix_lookup<K> lookup =
-        block_find_range(sample, wish, tree.entries, shared.warp_keys);
+        block_find_range(sample, wish, tree.entries, shared.warp_ends);
     if (threadIdx.x == 0)
         thread_set_last_cell(tree, lookup);
     if constexpr (RADIX_HAS_VALUES<K>)
         block_note_sample(values, sample, lookup);
+    struct radix_advice advice = {&totals->advice, 0};
     const auto is_enough = [&](unsigned levels) {
-        return CHOOSES && block_is_crowded<K>(tree, count, levels, totals);
+        return CHOOSES && block_is_crowded<K>(tree, count, levels, advice);
     };
     const bool is_grown =
-        block_grow_tree(tree, values, sample, wish.sample_bits, lookup, is_enough);
-    if (CHOOSES && (!is_grown || block_repeats<K>(tree, count, totals) ||
-                    block_leaves_crowd(tree, sample, wish, lookup, totals))) {
+        block_grow_tree(tree, values, sample, shared.cells, wish.sample_bits, lookup, is_enough);
+    if (CHOOSES &&
+        (!is_grown || block_repeats<K>(tree, count, advice) || block_is_misled<K>(count, advice) ||
+         block_leaves_crowd(tree, sample, shared.cells, wish, lookup, advice))) {
         if (threadIdx.x == 0) {
-            const unsigned long long way = thread_digits_note<K>(count, totals);
+            const unsigned long long way = thread_digits_note<K>(count, advice);
             thread_leave_keys(segments, totals, way);
             note->count = way;
             thread_tell_way(note, RADIX_WAY_OTHER);
@@ -290,7 +298,7 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
         thread_tell_way(note, RADIX_WAY_MODELS);
     block_share_positions(tree, values, wish);
     if constexpr (RADIX_HAS_VALUES<K>)
-        block_widen_values(values, sample, lookup);
+        block_widen_values(values, sample, shared.cells, lookup);
     const uint32_t end = block_place_cells(tree, values, shared.warp_sums);
     struct radix_model<K> *const model = &models[segment];
     const unsigned tree_end = radix_tree_end(tree);

@@ -72,6 +72,14 @@ static bool radix_wants_digits(size_t count, unsigned item_bytes)
            (count > RADIX_LEARNED_MOST || (item_bytes <= 4 && count < RADIX_LEARNED_SHORT_LEAST));
 }
 
+/* True if their digits are counted while a model is learned, as many are left to these. */
+template <typename K>
+static bool radix_counts_early(size_t count)
+{
+    return RADIX_HAS_CODE<K> && radix_may_be_digits(count, sizeof(K)) &&
+           count < radix_code_least(sizeof(K));
+}
+
 /* ---- workspace ---- */
 
 /* Ranges that fit no tile. */
@@ -132,7 +140,8 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     work.whole = workspace_take<struct radix_segments>(memory, &used, 1);
     work.open = workspace_take<struct radix_open>(memory, &used, ranges);
     const size_t digits_first = used;
-    work.digits = workspace_take<unsigned char>(memory, &used, RADIX_DIGIT_KEPT_BYTES);
+    const size_t kept = radix_may_be_digits(count, sizeof(K)) ? RADIX_DIGIT_KEPT_BYTES : 0;
+    work.digits = workspace_take<unsigned char>(memory, &used, kept);
     const size_t digits_end =
         digits_first +
         (radix_may_be_digits(count, sizeof(K)) ? radix_digit_bytes(count, sizeof(K)) : 0);

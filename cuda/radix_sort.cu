@@ -62,6 +62,16 @@ struct radix_step {
     bool chooses;        /* the keys may be left to the sort digit by digit */
 };
 
+/* Blocks of the kernel that learns where there is a choice: all begin at once. */
+template <typename K>
+static size_t radix_learner_blocks(const struct radix_run<K> &run)
+{
+    if (!radix_counts_early<K>(run.sort.count))
+        return RADIX_LEARNERS;
+    const size_t pieces = launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>);
+    return std::clamp<size_t>(run.site.multiprocessors, RADIX_LEARNERS, RADIX_FINDS_CODE + pieces);
+}
+
 /* Learns the models of the segments and counts the keys of their buckets. */
 template <typename K>
 static bool radix_count_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
@@ -69,7 +79,7 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
     const bool has_learners = step.chooses && RADIX_HAS_CODE<K>;
-    const size_t learners = RADIX_LEARNERS - radix_first_learner(run.sort.count, sizeof(K));
+    const size_t learners = radix_learner_blocks<K>(run);
     return launch_kernel(launch_at(run.site, "radix_learn_kernel",
                                    has_learners ? learners : step.segment_count, LEARN_THREADS,
                                    has_learners ? sizeof(union radix_learners_shared<K>)
@@ -269,6 +279,7 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
                                : 0;
     const bool is_for_few =
         RADIX_HAS_FEW<K> && doubts.may_be_few && lookers > 0 && count >= RADIX_FEW_LEAST;
+    const bool counts_early = doubts.may_be_ordered && radix_counts_early<K>(count);
     const struct radix_look look = {run.work.answers, static_cast<unsigned>(lookers), is_for_few};
     return launch_kernel(launch_at(run.site, "radix_order_kernel", lookers + (is_for_few ? 1 : 0),
                                    RADIX_ORDER_THREADS),
@@ -278,6 +289,8 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
                                    RADIX_ORDER_THREADS),
                          error, radix_whole_kernel<K>, items, count, look,
                          !radix_wants_digits(count, sizeof(K)), run.work.whole, run.work.totals,
+                         counts_early ? static_cast<struct radix_digit_plan *>(run.work.digits)
+                                      : NULL,
                          run.sort.note);
 }
 
@@ -290,6 +303,7 @@ static bool radix_start_digits(const struct radix_run<K> &run, enum radix_digit_
     struct radix_digit_task task = {};
     task.way = way;
     task.has_code = is_chosen;
+    task.has_counts = way == RADIX_DIGITS_ALL && radix_counts_early<K>(run.sort.count);
     task.whole = run.work.whole;
     task.memory = run.work.digits;
     task.portion = RADIX_DIGIT_PORTION;

@@ -59,23 +59,31 @@ struct radix_sample {
     unsigned rows;  /* the most that a thread of the block has */
 };
 
-/* Each stride of the segment gives one key, at a place that has nothing to do with its number. */
+/* The key of that number in the sample: each stride of the segment gives one, at a place that has
+ * nothing to do with its number. */
+template <typename K>
+__device__ __forceinline__ K thread_sample_item(const K *segment, const struct radix_wish &wish,
+                                                size_t number)
+{
+    const size_t stride = wish.count >> wish.sample_bits;
+    return segment[number * stride + thread_scramble_below(number + wish.count, stride)];
+}
+
 template <typename K>
 __device__ __forceinline__ void block_sample(const K *segment, const struct radix_wish &wish,
                                              const struct key_order &encoding,
                                              struct radix_sample<K> &sample)
 {
     const unsigned size = 1u << wish.sample_bits;
-    const size_t stride = wish.count >> wish.sample_bits;
     sample.count = threadIdx.x < size ? (size - threadIdx.x - 1) / LEARN_THREADS + 1 : 0;
     sample.rows = (size + LEARN_THREADS - 1) / LEARN_THREADS;
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
         if (i >= sample.rows)
             break;
-        const size_t index = i * LEARN_THREADS + threadIdx.x;
-        const size_t within = thread_scramble(index + wish.count) % stride;
-        sample.keys[i] = i < sample.count ? segment[index * stride + within] : K{0};
+        sample.keys[i] = i < sample.count
+                             ? thread_sample_item(segment, wish, i * LEARN_THREADS + threadIdx.x)
+                             : K{0};
     }
     thread_encode_keys(encoding, sample.keys);
 }
@@ -118,19 +126,27 @@ __device__ __forceinline__ unsigned radix_tree_end(const struct radix_tree &tree
     return radix_tree_cell(tree, radix_tree_nodes(tree));
 }
 
-/* The least `key` of all threads; `warp_keys` is shared, has room for 32, and is free again. */
 template <typename K>
-__device__ __forceinline__ K block_least(K key, K *warp_keys)
-{
-    const K least = warp_least<THREADS_PER_WARP>(key);
-    if (thread_lane() == 0)
-        warp_keys[threadIdx.x / THREADS_PER_WARP] = least;
-    __syncthreads();
+struct radix_ends {
+    K least;
+    K greatest;
+};
+
+/* The ends of those of all threads. A barrier. */
+template <typename K>
+__device__ __forceinline__ struct radix_ends<K> block_find_ends(struct radix_ends<K> own,
+                                                                struct radix_ends<K> *warp_ends) {
+    const auto warp_ends_of = [](const struct radix_ends<K> &ends) {
+        const K least = warp_least<THREADS_PER_WARP>(ends.least);
+        const K past = warp_least<THREADS_PER_WARP>(static_cast<K>(~ends.greatest));
+        return radix_ends<K>{least, static_cast<K>(~past)};
+    };
     constexpr unsigned warps = LEARN_THREADS / THREADS_PER_WARP;
-    const K of_all = warp_least<THREADS_PER_WARP>(thread_lane() < warps ? warp_keys[thread_lane()]
-                                                                        : key_infinity<K>());
+    own = warp_ends_of(own);
+    if (thread_lane() == 0)
+        warp_ends[threadIdx.x / THREADS_PER_WARP] = own;
     __syncthreads();
-    return of_all;
+    return warp_ends_of(warp_ends[thread_lane() % warps]);
 }
 
 /* The range of the sample, and a margin for the keys just outside: of n even keys, n / sample size
@@ -171,17 +187,21 @@ thread_sample_path(const struct radix_lookup<K> &lookup, K key)
 template <typename K>
 __device__ __forceinline__ struct radix_lookup<K>
 block_find_range(const struct radix_sample<K> &sample, const struct radix_wish &wish,
-                 const struct radix_entry *entries, K *warp_keys) {
-    K least = key_infinity<K>(), greatest = 0;
+                 const struct radix_entry *entries, struct radix_ends<K> *warp_ends) {
+    struct radix_ends<K> own = {
+        key_infinity<K>(), 0
+    };
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        if (i >= sample.rows)
+            break;
         const K key = sample.keys[i];
-        least = i < sample.count && key < least ? key : least;
-        greatest = i < sample.count && key > greatest ? key : greatest;
+        own.least = i < sample.count && key < own.least ? key : own.least;
+        own.greatest = i < sample.count && key > own.greatest ? key : own.greatest;
     }
-    least = block_least(least, warp_keys);
-    greatest = static_cast<K>(~block_least(static_cast<K>(~greatest), warp_keys));
-    const struct radix_bounds<K> bounds = thread_make_bounds(least, greatest, wish.sample_bits);
+    const struct radix_ends<K> ends = block_find_ends(own, warp_ends);
+    const struct radix_bounds<K> bounds =
+        thread_make_bounds(ends.least, ends.greatest, wish.sample_bits);
     const struct radix_lookup<K> lookup = {
         bounds, thread_leading_zeros(bounds.range), 0, wish.root_bits, entries
     };
@@ -209,18 +229,60 @@ __device__ __forceinline__ void thread_widen(struct radix_tree &tree, unsigned c
         atomicMax(&tree.most[cell], top);
 }
 
-/* The cell that item i of the sample ends in, if it is one from `first_cell` on; else
- * RADIX_ENTRIES.
- */
+/* The cell that each item of the sample has come to, in shared memory, as items are gone through
+ * three times a level; RADIX_ENTRIES where there is none. Keys of 8 bytes find theirs anew: there
+ * would be no room on devices with 99 KiB a block. */
 template <typename K>
-__device__ __forceinline__ unsigned thread_sample_cell(const struct radix_sample<K> &sample,
-                                                       const struct radix_lookup<K> &lookup,
-                                                       unsigned i, unsigned first_cell)
+struct radix_cells {
+    uint16_t of_items[RADIX_HAS_VALUES<K> ? 1u << RADIX_OWN_BITS<K> : 1][LEARN_THREADS];
+};
+
+template <typename K>
+__device__ __forceinline__ unsigned
+thread_sample_cell(const struct radix_cells<K> &cells, const struct radix_sample<K> &sample,
+                   const struct radix_lookup<K> &lookup, unsigned i)
 {
-    typename radix_path<K>::bits rest;
-    const unsigned cell =
-        thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest);
-    return i < sample.count && cell >= first_cell ? cell : RADIX_ENTRIES;
+    if constexpr (RADIX_HAS_VALUES<K>) {
+        return cells.of_items[i][threadIdx.x];
+    } else {
+        typename radix_path<K>::bits rest;
+        return i < sample.count
+                   ? thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest)
+                   : RADIX_ENTRIES;
+    }
+}
+
+/* The path behind its first so many bits. */
+template <typename Bits>
+__device__ __forceinline__ Bits thread_path_rest(Bits path, unsigned bits)
+{
+    return bits < 8 * sizeof(Bits) ? static_cast<Bits>(path << bits) : 0;
+}
+
+/* Brings the items of the sample to their cells of the root; or, behind so many bits of their
+ * paths, from cells that are cut to those of their nodes. */
+template <typename K>
+__device__ __forceinline__ void block_descend(struct radix_cells<K> &cells,
+                                              const struct radix_sample<K> &sample,
+                                              const struct radix_lookup<K> &lookup, unsigned bits)
+{
+#pragma unroll
+    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
+        if (i >= sample.rows)
+            break;
+        const auto path = thread_sample_path(lookup, sample.keys[i]);
+        unsigned cell = RADIX_ENTRIES;
+        if (bits > 0)
+            cell = cells.of_items[i][threadIdx.x];
+        else if (i < sample.count)
+            cell = static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - lookup.root_bits));
+        const uint32_t first = bits > 0 && cell < RADIX_ENTRIES ? lookup.entries[cell].first : 0;
+        if (first & RADIX_CUT)
+            cell = (first & ~RADIX_CUT) +
+                   static_cast<unsigned>(thread_path_rest(path, bits) >>
+                                         (RADIX_PATH_BITS<K> - RADIX_NODE_BITS));
+        cells.of_items[i][threadIdx.x] = static_cast<uint16_t>(cell);
+    }
 }
 
 /* Notes the keys of the sample. Begins after a barrier and ends with one. */
@@ -244,14 +306,15 @@ __device__ __forceinline__ void block_note_sample(struct radix_values<K> &values
 template <typename K>
 __device__ __forceinline__ void
 block_find_candidates(struct radix_values<K> &values, const struct radix_sample<K> &sample,
-                      const struct radix_lookup<K> &lookup, unsigned first_cell)
+                      const struct radix_cells<K> &cells, const struct radix_lookup<K> &lookup,
+                      unsigned first_cell)
 {
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
         if (i >= sample.rows)
             break;
-        const unsigned cell = thread_sample_cell(sample, lookup, i, first_cell);
-        if (cell < RADIX_ENTRIES)
+        const unsigned cell = thread_sample_cell(cells, sample, lookup, i);
+        if (cell >= first_cell && cell < RADIX_ENTRIES)
             thread_propose_key(values, cell, i * LEARN_THREADS + threadIdx.x, sample.keys[i]);
     }
     __syncthreads();
@@ -259,8 +322,8 @@ block_find_candidates(struct radix_values<K> &values, const struct radix_sample<
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
         if (i >= sample.rows)
             break;
-        const unsigned cell = thread_sample_cell(sample, lookup, i, first_cell);
-        if (cell < RADIX_ENTRIES)
+        const unsigned cell = thread_sample_cell(cells, sample, lookup, i);
+        if (cell >= first_cell && cell < RADIX_ENTRIES)
             thread_publish_key(values, cell, i * LEARN_THREADS + threadIdx.x, sample.keys[i]);
     }
     __syncthreads();
@@ -268,38 +331,38 @@ block_find_candidates(struct radix_values<K> &values, const struct radix_sample<
 
 /* Finds the ranges of the indices of the values. Begins and ends with a barrier. */
 template <typename K>
-__device__ __forceinline__ void block_widen_values(struct radix_values<K> &values,
-                                                   const struct radix_sample<K> &sample,
-                                                   const struct radix_lookup<K> &lookup)
+__device__ __forceinline__ void
+block_widen_values(struct radix_values<K> &values, const struct radix_sample<K> &sample,
+                   const struct radix_cells<K> &cells, const struct radix_lookup<K> &lookup)
 {
     __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
         if (i >= sample.rows)
             break;
-        const unsigned cell = thread_sample_cell(sample, lookup, i, 0);
+        const unsigned cell = thread_sample_cell(cells, sample, lookup, i);
         if (cell < RADIX_ENTRIES)
             thread_widen_value(values, cell, sample.keys[i]);
     }
     __syncthreads();
 }
 
-/* Counts the sample's keys that end in cells from `first_cell` on. */
+/* Counts the sample's keys that are in cells from `first_cell` on, behind so many bits of their
+ * paths. */
 template <typename K>
-__device__ __forceinline__ void block_weigh(struct radix_tree &tree, struct radix_values<K> &values,
-                                            const struct radix_sample<K> &sample,
-                                            const struct radix_lookup<K> &lookup,
-                                            unsigned first_cell)
+__device__ __forceinline__ void
+block_weigh(struct radix_tree &tree, struct radix_values<K> &values,
+            const struct radix_sample<K> &sample, const struct radix_cells<K> &cells,
+            const struct radix_lookup<K> &lookup, unsigned first_cell, unsigned bits)
 {
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
         if (i >= sample.rows)
             break;
-        typename radix_path<K>::bits rest;
-        const unsigned cell =
-            thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest);
-        const uint32_t top = thread_path_top(rest);
-        bool counted = i < sample.count && cell >= first_cell;
+        const unsigned cell = thread_sample_cell(cells, sample, lookup, i);
+        const uint32_t top =
+            thread_path_top(thread_path_rest(thread_sample_path(lookup, sample.keys[i]), bits));
+        bool counted = cell >= first_cell && cell < RADIX_ENTRIES;
         if constexpr (RADIX_HAS_VALUES<K>) {
             const bool is_value = counted && thread_is_candidate(values, cell, sample.keys[i]);
             warp_count(values.counts, cell, is_value, warp_is_crowded(cell));
@@ -368,18 +431,21 @@ __device__ __forceinline__ void block_cut(struct radix_tree &tree, unsigned samp
 template <typename K, typename Enough>
 __device__ __forceinline__ bool
 block_grow_tree(struct radix_tree &tree, struct radix_values<K> &values,
-                const struct radix_sample<K> &sample, unsigned sample_bits,
-                const struct radix_lookup<K> &lookup, const Enough &is_enough)
+                const struct radix_sample<K> &sample, struct radix_cells<K> &cells,
+                unsigned sample_bits, const struct radix_lookup<K> &lookup, const Enough &is_enough)
 {
     unsigned first_cell = 0, end_cell = tree.root_cells, level = 0;
     for (; first_cell < end_cell; level++) {
-        if constexpr (RADIX_HAS_VALUES<K>)
-            block_find_candidates(values, sample, lookup, first_cell);
-        block_weigh(tree, values, sample, lookup, first_cell);
+        const unsigned bits = lookup.root_bits + RADIX_NODE_BITS * level; /* of a path, so far */
+        if constexpr (RADIX_HAS_VALUES<K>) {
+            block_descend(cells, sample, lookup, level > 0 ? bits - RADIX_NODE_BITS : 0);
+            block_find_candidates(values, sample, cells, lookup, first_cell);
+        }
+        block_weigh(tree, values, sample, cells, lookup, first_cell, bits);
         if (threadIdx.x == 0)
             tree.levels[level] = radix_tree_nodes(tree);
         __syncthreads();
-        if (lookup.root_bits + RADIX_NODE_BITS * (level + 1) <= RADIX_PATH_BITS<K>)
+        if (bits + RADIX_NODE_BITS <= RADIX_PATH_BITS<K>)
             block_cut(tree, sample_bits, first_cell, end_cell);
         __syncthreads();
         first_cell = end_cell;

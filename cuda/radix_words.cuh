@@ -80,13 +80,17 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
 }
 
 /* Makes the plan of that many passes, or of none: if there is no code, or indices are not what they
- * are taken for; the note says so. One block, a warp for each digit. */
+ * are taken for; the note says so. One block, a warp for each digit; any number besides to clear.
+ */
 template <unsigned DIGITS>
 __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
-    radix_words_plan_kernel(const key_u128 *items, const struct radix_segments *whole,
-                            struct radix_digit_plan *plan, struct sort_note *note)
+    radix_words_plan_kernel(struct radix_clear_task clear, const key_u128 *items,
+                            const struct radix_segments *whole, struct radix_digit_plan *plan,
+                            struct sort_note *note)
 {
     thread_wait_for_grid();
+    if (!block_starts_plan(plan, clear))
+        return;
     const unsigned own = threadIdx.x / THREADS_PER_WARP;
     const bool has_code = plan->code.is_shares != 0, is_refused = plan->is_refused != 0;
     if (own < DIGITS) {

@@ -16,4 +16,11 @@ __device__ __forceinline__ uint64_t thread_scramble(uint64_t i)
     return i ^ i >> 33;
 }
 
+/* A number below `limit`; 0, if there is none. A product: to divide takes a hundred instructions.
+ */
+__device__ __forceinline__ uint64_t thread_scramble_below(uint64_t i, uint64_t limit)
+{
+    return __umul64hi(thread_scramble(i), limit);
+}
+
 #endif

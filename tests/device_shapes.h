@@ -67,7 +67,8 @@ static uint64_t shape_hidden(size_t i, size_t n)
     uint64_t place = sample + n;
     place = (place ^ place >> 33) * 0xff51afd7ed558ccdu;
     place = (place ^ place >> 33) * 0xc4ceb9fe1a85ec53u;
-    place = (place ^ place >> 33) % stride;
+    place =
+        static_cast<uint64_t>(static_cast<unsigned __int128>(place ^ place >> 33) * stride >> 64);
     return i % stride == place ? random_bits(i) : ((uint64_t)5 << 60) + random_bits(i) % 1000003;
 }
 
