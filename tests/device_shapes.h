@@ -57,21 +57,6 @@ static uint64_t shape_mostly_dense(size_t i, size_t)
     return i % 24 ? ((uint64_t)3 << 60) + random_bits(i) % 65521 : random_bits(i);
 }
 
-/* A path that takes a sample from places that a seed decides sees equal keys only, or none of the
- * ones that are equal; the places are those of cuda/radix_learn.cuh with 2^12 keys. */
-static uint64_t shape_hidden(size_t i, size_t n)
-{
-    const size_t stride = n >> 12, sample = stride ? i / stride : 0;
-    if (stride == 0 || sample >= (size_t)1 << 12)
-        return random_bits(i);
-    uint64_t place = sample + n;
-    place = (place ^ place >> 33) * 0xff51afd7ed558ccdu;
-    place = (place ^ place >> 33) * 0xc4ceb9fe1a85ec53u;
-    place =
-        static_cast<uint64_t>(static_cast<unsigned __int128>(place ^ place >> 33) * stride >> 64);
-    return i % stride == place ? random_bits(i) : ((uint64_t)5 << 60) + random_bits(i) % 1000003;
-}
-
 /* Values at even distances, each too often for two to share a tile of a path that parts by bounds
  * at even distances too: every other part is empty. The last one is too often for any tile. */
 static uint64_t shape_even_values(size_t i, size_t n)

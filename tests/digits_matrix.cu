@@ -202,6 +202,8 @@ static uint64_t shape_crowd(size_t i, size_t)
 }
 
 static const struct shape crowd = {"crowd", shape_crowd};
+/* The sample tells nothing of most keys, which are close together. */
+static const struct shape hidden = {"hidden", shape_hidden};
 static const struct shape low_order = {"low half in order", shape_low_order};
 
 /* Of 4 bytes, so few keys go digit by digit at once. */
@@ -222,8 +224,10 @@ static bool check_choice(uint64_t, const struct choice &choice, struct error *er
         return check_sort(make_items<uint64_t>(shape, way, choice.count), way, choice.tile_size,
                           noted, error);
     };
+    const bool has_code = choice.count >= radix_code_least(sizeof(uint64_t));
     const std::vector<uint64_t> items = make_items<uint64_t>(low_order, order, choice.count);
-    return check(hot, order, RADIX_NOTE_DIGITS) && check(hot_prefix, turned, RADIX_NOTE_DIGITS) &&
+    return (has_code || check(hidden, order, RADIX_NOTE_DIGITS)) &&
+           check(hot, order, RADIX_NOTE_DIGITS) && check(hot_prefix, turned, RADIX_NOTE_DIGITS) &&
            check(crowd, turned, RADIX_NOTE_DIGITS) && check(low_order, order, RADIX_NOTE_INDICES) &&
            check_sort(items, turned, choice.tile_size, 0, error);
 }
@@ -236,6 +240,9 @@ static bool check_choice(key_u128, const struct choice &choice, struct error *er
     const size_t noted = has_code ? RADIX_NOTE_SHARES : RADIX_NOTE_DIGITS;
     const std::vector<key_u128> prefix = make_items<key_u128>(hot_prefix, order, choice.count);
     std::vector<key_u128> items = make_items<key_u128>(hot, order, choice.count);
+    if (!has_code && !check_sort(make_items<key_u128>(hidden, order, choice.count), order,
+                                 choice.tile_size, noted, error))
+        return false;
     if (!check_sort(items, order, choice.tile_size, noted, error) ||
         !check_sort(prefix, order, choice.tile_size, noted, error))
         return false;

@@ -56,4 +56,19 @@ static inline uint64_t shape_exponents(size_t i, size_t)
     return bits >> bits % 64;
 }
 
+/* A path that takes a sample from places that a seed decides sees equal keys only, or none of the
+ * ones that are equal; the places are those of cuda/radix_learn.cuh with 2^12 keys. */
+static inline uint64_t shape_hidden(size_t i, size_t n)
+{
+    const size_t stride = n >> 12, sample = stride ? i / stride : 0;
+    if (stride == 0 || sample >= (size_t)1 << 12)
+        return random_bits(i);
+    uint64_t place = sample + n;
+    place = (place ^ place >> 33) * 0xff51afd7ed558ccdu;
+    place = (place ^ place >> 33) * 0xc4ceb9fe1a85ec53u;
+    place =
+        static_cast<uint64_t>(static_cast<unsigned __int128>(place ^ place >> 33) * stride >> 64);
+    return i % stride == place ? random_bits(i) : ((uint64_t)5 << 60) + random_bits(i) % 1000003;
+}
+
 #endif
