@@ -3,9 +3,9 @@
  * A round: inputs are read, and items made of their lines; the least of the last lines of inputs
  * that go on is the bound, behind which unread lines may belong; everything up to it is merged.
  *
- * Where an input is not in order there is no such bound. From then on a round takes the least of
- * the next lines of all inputs, one after the other, and ends when what is in memory of one is used
- * up.
+ * Last is the last one with an item, where an input is not in order (merge_texts.h). What is read
+ * next of it may go before the bound, if that line is the bound; but then it goes before all that
+ * is left, as if the input began there.
  */
 #include "formats/lines_merge.h"
 
@@ -91,11 +91,9 @@ static size_t choose_part_bytes(const struct lines_merge *merge)
 static bool run_round(struct merger *merger, struct sink *sink, struct error *error)
 {
     const struct lines_merge *const merge = merger->merge;
-    const bool is_disordered = merger->inputs.is_disordered;
     for (size_t i = 0; i < merge->count; i++)
         merger->goes_on[i] = merge_input_goes_on(&merger->inputs.inputs[i]);
-    if (!is_disordered)
-        cut_at_bound(merger);
+    cut_at_bound(merger);
     struct merge_round round = {
         .texts = merger->inputs.texts,
         .threads = merge->threads,
@@ -107,8 +105,7 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
     };
     if (merger->has_last)
         (void)line_rank(merge->order, merger->last_text, merger->last_length, &round.last);
-    const bool ok = is_disordered ? merge_round_run_disordered(&round, merger->goes_on, sink, error)
-                                  : merge_round_run(&round, sink, error);
+    const bool ok = merge_round_run(&round, sink, error);
     merger->last_key = round.last_key;
     check_sum_add(&merger->passed, round.passed);
     if (ok && round.is_disordered)

@@ -94,7 +94,7 @@ struct piece {
     size_t input;
     size_t begin, end;
     size_t count;    /* of these lines */
-    size_t first;    /* item that the first of them gets */
+    size_t first;    /* item that the first of them gets, before those that follow one go */
     size_t text_end; /* of the last line */
     size_t bad_item; /* the first line that is not a number; SIZE_MAX if none */
     bool is_disordered;
@@ -232,11 +232,33 @@ static bool refuse_line(const struct merge_inputs *inputs, const struct piece *p
     const struct line_block *const block = &input->block;
     const size_t offset = piece->text_end;
     return line_error_set(error, source_name(block->source),
-                          inputs->lines_before + input->lines + piece->bad_item -
-                              input->item_count + 1,
+                          inputs->lines_before + input->lines + piece->bad_item - piece->first + 1,
                           block->text + offset,
                           line_run_length(inputs->texts.order, block->text, block->bytes, offset),
                           NUMBER_MALFORMED, NULL);
+}
+
+/* Puts the items of the piece behind those of the input, without those of lines that follow
+ * another. Where all before are merged, nothing is in the way of what comes next. */
+static void append_items(const struct merge_inputs *inputs, struct merge_input *input,
+                         const struct piece *piece)
+{
+    const struct key_index *const items = input->items + piece->first;
+    struct key_index *const end = input->items + input->item_count; /* at most there */
+    const bool goes_on = piece->first == 0 || inputs->are_sorted ||
+                         merge_item_compare(&inputs->texts, end[-1], items[0]) <= 0;
+    if (goes_on && !piece->is_disordered) {
+        memmove(end, items, piece->count * sizeof *items);
+        input->item_count += piece->count;
+        return;
+    }
+    for (size_t i = 0; i < piece->count; i++) {
+        struct key_index *const last = input->items + input->item_count - 1;
+        if (input->item_count > 0 && merge_item_compare(&inputs->texts, *last, items[i]) > 0)
+            last->index |= MERGE_LENGTH_MAX << 1;
+        else
+            input->items[input->item_count++] = items[i];
+    }
 }
 
 /* Takes in what was made of the pieces, in the order of the text. */
@@ -250,11 +272,7 @@ static bool note_pieces(struct merge_inputs *inputs, const struct piece *pieces,
             return refuse_line(inputs, piece, error);
         if (piece->count == 0)
             continue;
-        if (!inputs->are_sorted && input->item_count > 0) /* the border between two pieces */
-            inputs->is_disordered |=
-                has_disorder(&inputs->texts, input->items + input->item_count - 1, 2);
-        inputs->is_disordered |= piece->is_disordered;
-        input->item_count += piece->count;
+        append_items(inputs, input, piece);
         input->lines += piece->count;
         inputs->lines += piece->count;
         inputs->bytes += piece->text_end - input->seen;

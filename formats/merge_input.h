@@ -2,7 +2,8 @@
  * lines (merge_texts.h).
  *
  *   source -> line_block: whole lines -> items of them, as many as there is room for
- *     -> the caller merges some -> these are dropped, and more is read
+ *     -> those of lines that follow another go -> the caller merges some -> these are dropped, and
+ *     more is read
  *
  * Items are made once, by several threads: a line is looked for and its key is read here alone.
  */
@@ -22,8 +23,8 @@ struct merge_input {
     struct key_index *items;  /* owned */
     size_t item_room;         /* at least 1 */
     size_t item_count, begin; /* items[begin..item_count) are not yet merged */
-    size_t seen;              /* the lines of block.text[0..seen) have items, or are merged */
-    uint64_t lines;           /* that had items, in the whole source */
+    size_t seen;              /* the lines of block.text[0..seen) are looked at, or merged */
+    uint64_t lines;           /* that were looked at, in the whole source */
 };
 
 struct merge_inputs {
@@ -32,8 +33,7 @@ struct merge_inputs {
     unsigned threads;
     uint64_t lines_before; /* of each source, read already: for the numbers of lines in messages */
     bool are_sorted;       /* known to be; not looked at then */
-    bool is_disordered;    /* out: a line was to go before the one that it follows */
-    uint64_t lines, bytes; /* out: that had items, of all sources */
+    uint64_t lines, bytes; /* out: that were looked at, of all sources */
 };
 
 /* Has room for some bytes of text and items of the input, two thirds of it for items. */
@@ -41,7 +41,7 @@ bool merge_input_open(struct merge_input *input, struct source *source, char ter
                       size_t bytes, struct error *error);
 void merge_input_close(struct merge_input *input);
 
-/* Whether the source has lines behind those that have items. */
+/* Whether the source has lines behind those that were looked at. */
 static inline bool merge_input_goes_on(const struct merge_input *input)
 {
     return !input->block.ended || input->seen < input->block.bytes;

@@ -97,7 +97,7 @@ static void sort_equal_keys(const struct merge_texts *texts, struct key_index *i
 
 /* ---- A part ---- */
 
-/* Lines of one text are in order, and follow each other there. */
+/* Lines of one text stand behind each other there. */
 static const struct key_index *merge_arrays(struct merge_part *part, size_t arrays,
                                             struct merge_scratch *scratch)
 {
@@ -115,7 +115,7 @@ void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
 {
     size_t arrays = 0;
     part->texts = texts;
-    part->count = part->next = 0;
+    part->count = part->next = part->passed_bytes = 0;
     for (size_t i = 0; i < texts->count; i++) {
         if (begins[i] == ends[i])
             continue;
@@ -131,39 +131,66 @@ void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
     part->is_disordered = !check_keys_rise(part->items, part->count);
 }
 
-static void note_written(struct merge_part *part, struct key_index item)
+/* ---- Lines on their way out ---- */
+
+/* What goes out next as a whole: of a unique order a line, as the next one may be left out, else a
+ * line and those that follow it, which has no rank then. */
+static inline struct ranked_line next_line(const struct merge_part *part)
+{
+    const struct merge_texts *const texts = part->texts;
+    const struct key_index item = part->items[part->next];
+    struct ranked_line line;
+    if (!texts->order->unique)
+        return (struct ranked_line){.text = merge_item_line(texts, item),
+                                    .length = merge_item_bytes(texts, item) - 1};
+    if (part->passed_bytes == 0)
+        return merge_item_ranked(texts, item);
+    const char *const text = merge_item_line(texts, item) + part->passed_bytes;
+    const char *const end = rawmemchr(text, texts->order->terminator);
+    (void)line_rank(texts->order, text, (size_t)(end - text), &line);
+    return line;
+}
+
+static inline uint64_t next_place(const struct merge_part *part)
+{
+    return merge_item_place(part->texts, part->items[part->next]) + part->passed_bytes;
+}
+
+static inline void step_over(struct merge_part *part, const struct ranked_line *line)
+{
+    if (part->texts->order->unique) {
+        part->passed_bytes += line->length + 1;
+        if (part->passed_bytes < merge_item_bytes(part->texts, part->items[part->next]))
+            return;
+        part->passed_bytes = 0;
+    }
+    part->next++;
+}
+
+static inline void note_written(struct merge_part *part, const struct ranked_line *line)
 {
     part->has_written = true;
     if (!part->texts->order->unique)
         return;
-    part->last = merge_item_ranked(part->texts, item);
+    part->last = *line;
     part->has_last = true;
 }
 
-/* The next line is written from where it is, or left out. */
-static void pass_line(struct merge_part *part, struct ranked_line line)
+/* The line is written from where it is, or left out. */
+static void pass_line(struct merge_part *part, const struct ranked_line *line)
 {
-    const uint64_t place = merge_item_place(part->texts, part->items[part->next++]);
-    part->passed.count += line.length + 1;
-    part->passed.hash += check_sum_line(place, (const unsigned char *)line.text, line.length + 1,
-                                        LINE_BLOCK_SLACK_BYTES);
+    part->passed.count += line->length + 1;
+    part->passed.hash += check_sum_line(next_place(part), (const unsigned char *)line->text,
+                                        line->length + 1, LINE_BLOCK_SLACK_BYTES);
+    step_over(part, line);
 }
 
-/* Passes by lines that are left out of the output. */
-static void skip_duplicates(struct merge_part *part)
+static bool is_duplicate(const struct merge_part *part, const struct ranked_line *line)
 {
-    while (part->has_last && part->next < part->count) {
-        const struct key_index item = part->items[part->next];
-        if (item.key != part->last.rank)
-            break;
-        const struct ranked_line line = merge_item_ranked(part->texts, item);
-        if (line_rank_compare_equal(part->texts->order, &part->last, &line) != 0)
-            break;
-        pass_line(part, line);
-    }
+    return part->has_last && line_rank_compare(part->texts->order, &part->last, line) == 0;
 }
 
-/* Copies lines that follow each other in a text. */
+/* Copies lines that stand behind each other in a text. */
 static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t room)
 {
     const struct merge_texts *const texts = part->texts;
@@ -173,7 +200,7 @@ static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t 
     const size_t text = merge_item_text(texts->text_shift, item);
     const size_t begin = merge_item_offset(texts->text_shift, item);
     const size_t first = (size_t)(part->items - texts->texts[text].items);
-    size_t fitting = part->next, end = part->count; /* lines up to `fitting` fit */
+    size_t fitting = part->next, end = part->count; /* items up to `fitting` fit */
     if (merge_text_offset(texts, text, first + end) - begin <= room)
         fitting = end;
     while (end - fitting > 1) {
@@ -198,26 +225,25 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
 {
     const struct merge_texts *const texts = part->texts;
     size_t bytes = gathered->bounds[0];
-    while (gathered->count < CHECK_LINES_MAX) {
-        if (texts->order->unique)
-            skip_duplicates(part);
-        if (part->next == part->count)
-            break;
-        const struct key_index item = part->items[part->next];
+    while (gathered->count < CHECK_LINES_MAX && part->next < part->count) {
         if (part->count - part->next > LINES_AHEAD)
             __builtin_prefetch(merge_item_line(texts, part->items[part->next + LINES_AHEAD]));
-        const char *const line = merge_item_line(texts, item);
-        const size_t size = merge_item_length(texts, item) + 1, left = room - bytes;
+        const struct ranked_line line = next_line(part);
+        if (texts->order->unique && is_duplicate(part, &line)) {
+            pass_line(part, &line);
+            continue;
+        }
+        const size_t size = line.length + 1, left = room - bytes;
         if (size > left)
             break;
         if (size <= COPY_BYTES && left >= COPY_BYTES)
-            memcpy(buffer + bytes, line, COPY_BYTES);
+            memcpy(buffer + bytes, line.text, COPY_BYTES);
         else
-            memcpy(buffer + bytes, line, size);
-        note_written(part, item);
+            memcpy(buffer + bytes, line.text, size);
+        note_written(part, &line);
         bytes += size;
-        check_lines_add(gathered, bytes, merge_item_place(texts, item));
-        part->next++;
+        check_lines_add(gathered, bytes, next_place(part));
+        step_over(part, &line);
     }
     return bytes;
 }
@@ -240,9 +266,8 @@ size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t ro
 
 struct ranked_line merge_part_take(struct merge_part *part)
 {
-    const struct key_index item = part->items[part->next];
-    const struct ranked_line line = merge_item_ranked(part->texts, item);
-    note_written(part, item);
-    pass_line(part, line);
+    const struct ranked_line line = next_line(part);
+    note_written(part, &line);
+    pass_line(part, &line);
     return line;
 }

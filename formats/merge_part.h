@@ -35,6 +35,7 @@ struct merge_part {
     const struct merge_texts *texts;
     const struct key_index *items; /* in the scratch */
     size_t count, next;
+    size_t passed_bytes;                    /* of the next item's lines, of a unique order */
     struct key_index first_item, last_item; /* if there are any */
     bool is_block;                          /* they are of one text, and all are written */
     struct ranked_line last;                /* the last line that went out, of a unique order */
@@ -54,7 +55,8 @@ void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
  * Of a unique order only lines whose keys are not those of the one before. */
 size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t room);
 
-/* The next line, terminator included, which is noted as written. There is one. */
+/* The next line and those that go out with it, terminators included, which are noted as written.
+ * There is one. */
 struct ranked_line merge_part_take(struct merge_part *part);
 
 static inline bool merge_part_is_done(const struct merge_part *part)

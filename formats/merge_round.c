@@ -12,6 +12,7 @@ struct merging {
     struct merge_part *parts;
     size_t *cuts; /* as merge_cut_evenly makes them */
     size_t part_count;
+    size_t first_part; /* that has items */
 };
 
 static size_t make_part(const void *context, size_t index, unsigned char *buffer, size_t *bytes)
@@ -21,7 +22,7 @@ static size_t make_part(const void *context, size_t index, unsigned char *buffer
     const size_t *const begins = merging->cuts + index * round->texts.count;
     struct merge_part *const part = &merging->parts[index];
     part->last = round->last;
-    part->has_last = round->has_last;
+    part->has_last = round->has_last && index <= merging->first_part;
     merge_part_start(part, &round->texts, begins, begins + round->texts.count,
                      &round->scratches[omp_get_thread_num()]);
     *bytes = merge_part_fill(part, buffer, SINK_BUFFER_BYTES);
@@ -112,8 +113,8 @@ static bool allocate(struct merging *merging, struct error *error)
            error_set(error, "no memory to merge %zu inputs", texts->count);
 }
 
-/* Room for the largest part, for each thread. */
-static bool reserve_scratches(const struct merging *merging, struct error *error)
+/* Room for the largest part, for each thread. Sees which is the first that has items. */
+static bool reserve_scratches(struct merging *merging, struct error *error)
 {
     const struct merge_round *const round = merging->round;
     const size_t count = round->texts.count;
@@ -123,6 +124,7 @@ static bool reserve_scratches(const struct merging *merging, struct error *error
         size_t items = 0;
         for (size_t i = 0; i < count; i++)
             items += ends[i] - begins[i];
+        merging->first_part += most == 0 && items == 0;
         most = items > most ? items : most;
     }
     for (size_t i = 0; i < round->threads && i < merging->part_count; i++)

@@ -24,7 +24,7 @@ struct merge_round {
     struct ranked_line last;
     bool has_last;
     uint64_t last_key;       /* in and out: of the last line of the round before; 0 at first */
-    bool is_disordered;      /* out: of texts in order, lines that are not */
+    bool is_disordered;      /* out: items that are not in order */
     struct check_sum passed; /* out: the lines written, and those that were left out, each at its
                                 place in its source */
 };
@@ -32,10 +32,5 @@ struct merge_round {
 /* Writes the merged lines; of a unique order, those whose keys are not equal to those of the line
  * written before. */
 bool merge_round_run(struct merge_round *round, struct sink *sink, struct error *error);
-
-/* The same of texts that need not be in order: the next line is the least of their first ones,
- * until a text i is used up whose goes_on[i] is true. */
-bool merge_round_run_disordered(struct merge_round *round, const bool *goes_on, struct sink *sink,
-                                struct error *error);
 
 #endif

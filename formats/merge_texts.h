@@ -4,6 +4,10 @@
  * line is of, where it starts there, how long it is if it is short, and whether its key is not
  * exact. So the items of a text are in the order in which the lines stand, and of equal keys those
  * of the first text go first.
+ *
+ * Lines that go before one above them in their text have no item: they follow that line. A merge
+ * that takes the least of the next lines of all texts, as sort -m, takes them right behind it, as
+ * none of the others goes before it. So the items of any text are in order.
  */
 #ifndef FORMATS_MERGE_TEXTS_H
 #define FORMATS_MERGE_TEXTS_H
@@ -16,16 +20,17 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The length in an item; the greatest one stands for itself and for all that are greater. */
+/* The length in an item; the greatest one stands for itself, for all that are greater, and for any
+ * of a line that others follow. */
 #define MERGE_LENGTH_BITS 10
 #define MERGE_LENGTH_MAX (((size_t)1 << MERGE_LENGTH_BITS) - 1)
 
-/* Lines of a text that are in order; borrowed. */
+/* Lines of a text; borrowed. */
 struct merge_text {
     const char *text;              /* LINE_BLOCK_SLACK_BYTES behind it can be read */
-    const struct key_index *items; /* of all its lines */
+    const struct key_index *items; /* of all its lines, but those that follow another */
     size_t begin, end;             /* items that are to be merged */
-    size_t item_count;             /* of all its lines, so that `end` may be followed by others */
+    size_t item_count;             /* of all items, so that `end` may be followed by others */
     size_t bytes;                  /* of all its lines */
     uint64_t place;                /* of `text` in its source */
 };
@@ -95,7 +100,7 @@ static inline size_t merge_item_length(const struct merge_texts *texts, struct k
     if (kept < MERGE_LENGTH_MAX)
         return kept;
     const char *const line = merge_item_line(texts, item);
-    return (size_t)((const char *)rawmemchr(line + kept, texts->order->terminator) - line);
+    return (size_t)((const char *)rawmemchr(line, texts->order->terminator) - line);
 }
 
 static inline struct ranked_line merge_item_ranked(const struct merge_texts *texts,
@@ -120,6 +125,24 @@ static inline size_t merge_text_offset(const struct merge_texts *texts, size_t t
 {
     const struct merge_text *const t = &texts->texts[text];
     return k < t->item_count ? merge_item_offset(texts->text_shift, t->items[k]) : t->bytes;
+}
+
+/* Bytes of the line and of those that follow it. */
+static inline size_t merge_item_bytes(const struct merge_texts *texts, struct key_index item)
+{
+    const size_t kept = item.index >> 1 & MERGE_LENGTH_MAX;
+    if (kept < MERGE_LENGTH_MAX)
+        return kept + 1;
+    const size_t text = merge_item_text(texts->text_shift, item);
+    size_t begin = 0, end = texts->texts[text].item_count; /* the next item is in [begin, end] */
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (texts->texts[text].items[middle].index <= item.index)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return merge_text_offset(texts, text, end) - merge_item_offset(texts->text_shift, item);
 }
 
 /* Bytes of the lines that are to be merged. */

@@ -100,6 +100,14 @@ mkdir many
 seq 1200 | awk '{ name = "many/" NR; print $1 % 7 "\n" $1 >name; close(name) }'
 ok_merges '1200 inputs' -n many/*
 
+# sort(1) merges 16 of them at a time, and the rest of a line's input may follow it far behind.
+mkdir apart
+cat plain.? plain.? plain.? | shuf --random-source=plain.1 | split -n l/40 - apart/
+for options in -n '-n -u' '-k1 -r'; do
+    read -ra words <<<"$options"
+    ok_merges "40 inputs that are not sorted, $options" "${words[@]}" apart/*
+done
+
 sort -n -m many/* >expected
 ok_output 'more inputs than files that may be open' expected -- \
     bash -c 'ulimit -n 64; "$0" -n -m "$@"' "$GPUSORT" many/*
