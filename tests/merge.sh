@@ -102,7 +102,8 @@ ok_merges '1200 inputs' -n many/*
 
 # sort(1) merges 16 of them at a time, and the rest of a line's input may follow it far behind.
 mkdir apart
-cat plain.? plain.? plain.? | shuf --random-source=plain.1 | split -n l/40 - apart/
+cat plain.? >all
+split -n l/40 all apart/
 for options in -n '-n -u' '-k1 -r'; do
     read -ra words <<<"$options"
     ok_merges "40 inputs that are not sorted, $options" "${words[@]}" apart/*
