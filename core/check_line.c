@@ -3,7 +3,8 @@
  * With AVX-512 a line is loaded as it stood in its words, wherever they began: what is before it
  * and behind it is masked off. Lines in PAIR_WORDS words at most are summed two at a time, and what
  * is to be known of each is found for eight, and loaded from memory in steps that do not cross what
- * was stored at once: a load that does waits until all of it has left for the cache.
+ * was stored at once: a load that does waits until all of it has left for the cache. With AVX2 a
+ * line is summed by itself, in the same way.
  */
 #include "core/check_line.h"
 
@@ -275,6 +276,56 @@ VECTOR_CODE static uint64_t open_by_vectors(const struct check_lines *lines, uin
     return open;
 }
 
+/* ---- AVX2 ---- */
+
+/* Ones for `bytes` bytes from byte `skipped` on, zeros around them. */
+AVX2_INLINE __m256i mask_of_bytes(size_t skipped, size_t bytes)
+{
+    static const unsigned char ones[32 + 32 + 32] = {
+        [32] = 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255,        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    };
+    const __m256i from = _mm256_loadu_si256((const void *)(ones + 32 - skipped));
+    const __m256i up_to = _mm256_loadu_si256((const void *)(ones + 64 - skipped - bytes));
+    return _mm256_and_si256(from, up_to);
+}
+
+/* Each line by 32 bytes from where its words began. The products are of 32 bits: what is to be
+ * shifted is added up by itself; and the upper half of a factor is that of the number of steps. */
+AVX2_CODE static uint64_t sum_by_avx2(const struct check_lines *lines, const unsigned char *text)
+{
+    const __m256i one = _mm256_set1_epi64x(1);
+    const __m256i steps =
+        _mm256_set_epi64x((long long)(3 * CHECK_TEXT_STEP), (long long)(2 * CHECK_TEXT_STEP),
+                          (long long)CHECK_TEXT_STEP, 0);
+    __m256i low = _mm256_setzero_si256(), crossed = low;
+    uint64_t lows[4], crosses[4], sum = 0;
+    const unsigned char *at = text + lines->bounds[0];
+    for (size_t k = 0; k < lines->count; k++) {
+        uint64_t place = lines->places[k];
+        for (const unsigned char *const end = text + lines->bounds[k + 1]; at < end;) {
+            const size_t skipped = place % 8, left = (size_t)(end - at);
+            const size_t bytes = left < sizeof low - skipped ? left : sizeof low - skipped;
+            const __m256i words = _mm256_and_si256(_mm256_loadu_si256((const void *)(at - skipped)),
+                                                   mask_of_bytes(skipped, bytes));
+            const __m256i first = _mm256_set1_epi64x((long long)(place / 8 * CHECK_TEXT_STEP));
+            const __m256i x = _mm256_add_epi64(first, steps), high = _mm256_srli_epi64(x, 32);
+            const __m256i factors = _mm256_or_si256(_mm256_xor_si256(x, high), one);
+            low = _mm256_add_epi64(low, _mm256_mul_epu32(words, factors));
+            crossed = _mm256_add_epi64(crossed, _mm256_mul_epu32(words, high));
+            crossed =
+                _mm256_add_epi64(crossed, _mm256_mul_epu32(_mm256_srli_epi64(words, 32), factors));
+            at += bytes;
+            place += bytes;
+        }
+    }
+    _mm256_storeu_si256((void *)lows, low);
+    _mm256_storeu_si256((void *)crosses, crossed);
+    for (size_t i = 0; i < 4; i++)
+        sum += lows[i] + (crosses[i] << 32);
+    return sum;
+}
+
 #endif
 
 static uint64_t sum_one_by_one(const struct check_lines *lines, const unsigned char *text,
@@ -295,6 +346,8 @@ struct check_sum check_sum_lines(const struct check_lines *lines, const unsigned
 #ifdef HAVE_VECTOR_CODE
     if (has_vector_units())
         return (struct check_sum){bytes, sum_by_vectors(lines, text, room)};
+    if (has_avx2() && lines->bounds[0] >= 8 && room - lines->bounds[lines->count] >= 32)
+        return (struct check_sum){bytes, sum_by_avx2(lines, text)};
 #endif
     return (struct check_sum){bytes, sum_one_by_one(lines, text, room)};
 }

@@ -223,9 +223,6 @@ VECTOR_CODE bool check_equal_by_vectors(uint64_t word, const void *block)
 
 /* ---- AVX2 ---- */
 
-#    define AVX2_CODE __attribute__((target("avx2")))
-#    define AVX2_INLINE static inline __attribute__((always_inline, target("avx2")))
-
 AVX2_INLINE __m256i multiply(__m256i a, uint64_t factor)
 {
     const __m256i low = _mm256_set1_epi64x(static_cast<long long>(factor));

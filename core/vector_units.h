@@ -46,6 +46,8 @@ bool has_avx2(void);
 #    define VECTOR_CODE __attribute__((VECTOR_TARGET))
 #    define VECTOR_MEMBER inline __attribute__((always_inline, VECTOR_TARGET))
 #    define VECTOR_INLINE static inline __attribute__((always_inline, VECTOR_TARGET))
+#    define AVX2_CODE __attribute__((target("avx2")))
+#    define AVX2_INLINE static inline __attribute__((always_inline, target("avx2")))
 
 #endif
 #endif

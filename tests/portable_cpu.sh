@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need_numpy
 
+sums=$(dirname "$GPUSORT")/tests/unit_check
 count=$(full_or_small 400003 70001)
 "$numpy" - "$count" <<'PYTHON'
 import sys
@@ -65,6 +66,11 @@ sorts() {
     done
     ok_writes "$units: lines" lines.up -- --device=cpu -n lines
     ok_writes "$units: merged lines" lines.twice -- -m -n lines.up lines.up
+    if [ -x "$sums" ]; then
+        ok "$units: the sums of the proof" "$sums"
+    else
+        skip "$units: the sums of the proof" "no $sums (make check builds it)"
+    fi
     if grep -Eq '__(asan|tsan|ubsan)' "$GPUSORT"; then
         skip "$units: bins within bins, with little stack" 'sanitizers take more'
         skip "$units: buckets within buckets, with little stack" 'sanitizers take more'
