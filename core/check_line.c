@@ -326,6 +326,38 @@ AVX2_CODE static uint64_t sum_by_avx2(const struct check_lines *lines, const uns
     return sum;
 }
 
+/* Those of `which` of which it is not told, as by open_by_vectors, of lines of up to 32 bytes. */
+AVX2_CODE static uint64_t open_by_avx2(const struct check_lines *lines, uint64_t which,
+                                       uint64_t tied, bool reversed, const unsigned char *text,
+                                       size_t room)
+{
+    uint64_t open = 0;
+    for (; which != 0; which &= which - 1) {
+        const uint64_t bit = which & -which;
+        const size_t *const line = lines->bounds + __builtin_ctzll(which);
+        const size_t *const second = line - reversed, *const first = line - !reversed;
+        const size_t first_bytes = first[1] - first[0] - 1;
+        const size_t second_bytes = second[1] - second[0] - 1;
+        const size_t shared = first_bytes < second_bytes ? first_bytes : second_bytes;
+        if (room - line[0] < sizeof(__m256i) || (first_bytes | second_bytes) >= sizeof(__m256i)) {
+            open |= bit;
+            continue;
+        }
+        const __m256i a = _mm256_loadu_si256((const void *)(text + first[0]));
+        const __m256i b = _mm256_loadu_si256((const void *)(text + second[0]));
+        const __m256i greater = _mm256_max_epu8(a, b);
+        const uint32_t mask = ((uint32_t)1 << shared) - 1;
+        const uint32_t less = mask & ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(greater, a));
+        const uint32_t more = mask & ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(greater, b));
+        const bool is_like = (less | more) == 0;
+        const bool is_same = is_like & (first_bytes == second_bytes);
+        const bool rises =
+            ((less & -less) - 1 < (more & -more) - 1) | (is_like & (first_bytes < second_bytes));
+        open |= is_same | (rises & ((tied & bit) != 0)) ? 0 : bit;
+    }
+    return open;
+}
+
 #endif
 
 static uint64_t sum_one_by_one(const struct check_lines *lines, const unsigned char *text,
@@ -406,6 +438,8 @@ uint64_t check_lines_open(const struct check_lines *lines, uint64_t which, uint6
         which = open_by_heads(lines, which & ~open, tied, reversed, text, room);
         return open | open_by_vectors(lines, which, tied, reversed, text);
     }
+    if (has_avx2())
+        which = open_by_avx2(lines, which & ~open, tied, reversed, text, room);
 #endif
     for (which &= ~open; which != 0; which &= which - 1) {
         const size_t *const bounds = lines->bounds + __builtin_ctzll(which);
