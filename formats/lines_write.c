@@ -137,8 +137,8 @@ static void copy_by_words(const struct gather *gather, size_t first, size_t most
 #ifdef HAVE_VECTOR_CODE
 
 /* The same, 32 bytes at a time: so nearly all lines end in the first step, which is foreseen. */
-VECTOR_CODE static void copy_by_vectors(const struct gather *gather, size_t first, size_t most,
-                                        unsigned char *buffer, struct check_lines *gathered)
+AVX2_CODE static void copy_by_vectors(const struct gather *gather, size_t first, size_t most,
+                                      unsigned char *buffer, struct check_lines *gathered)
 {
     const char *const text = gather->lines->text;
     const char terminator = gather->lines->order->terminator;
@@ -155,7 +155,7 @@ VECTOR_CODE static void copy_by_vectors(const struct gather *gather, size_t firs
         for (; found == 0 && SINK_BUFFER_BYTES - end >= step; line += step, end += step) {
             const __m256i bytes = _mm256_loadu_si256((const void *)line);
             _mm256_storeu_si256((void *)(buffer + end), bytes);
-            found = _mm256_cmpeq_epi8_mask(bytes, terminators);
+            found = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, terminators));
         }
         if (found != 0) {
             end += (size_t)__builtin_ctz(found) + 1 - step;
@@ -175,7 +175,7 @@ VECTOR_CODE static void copy_by_vectors(const struct gather *gather, size_t firs
 static line_copier *line_copier_of_machine(void)
 {
 #ifdef HAVE_VECTOR_CODE
-    if (has_vector_units())
+    if (has_avx2())
         return copy_by_vectors;
 #endif
     return copy_by_words;
