@@ -246,6 +246,13 @@ gpu_problem() {
         sed -nE 's/^gpusort: (--device=gpu: |(this build has no GPU))/\2/p'
 }
 
+# The devices that a test goes through: cpu, and gpu where there is one. The program with the stand-in
+# leaves cpu to the same test of the other one.
+list_devices() {
+    case $GPUSORT in */simt/*) ;; *) echo cpu ;; esac
+    [ -n "$(gpu_problem)" ] || echo gpu
+}
+
 # The paths that --list names for a device, each as --algorithm takes it: PATH, and PATH:TILE for
 # every tile size, unless TEST_TILES=no.
 list_paths() {

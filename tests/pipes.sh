@@ -7,8 +7,7 @@ need_numpy
 
 has_gpu=yes
 [ -z "$(gpu_problem)" ] || has_gpu=no
-devices=(cpu)
-[ $has_gpu = no ] || devices+=(gpu)
+mapfile -t devices < <(list_devices)
 
 # slowly FILE: a third of it, a rest, and what is left.
 slowly() {

@@ -23,7 +23,11 @@ small_arrays() {
         fi
     done
 }
-small_arrays cpu "$(full_or_small 3000 500)"
-[ -n "$(gpu_problem)" ] || small_arrays gpu "$(full_or_small 1000 100)"
+for device in $(list_devices); do
+    case $device in
+    cpu) small_arrays cpu "$(full_or_small 3000 500)" ;;
+    gpu) small_arrays gpu "$(full_or_small 1000 100)" ;;
+    esac
+done
 
 done_testing

@@ -5,8 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need_numpy
 data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
-devices=(cpu)
-[ -n "$(gpu_problem)" ] || devices+=(gpu)
+mapfile -t devices < <(list_devices)
 
 # Above the numbers that are sorted all, on either device, and around half of them.
 count=20011
@@ -156,7 +155,7 @@ for device in "${devices[@]}"; do
             --argsort --nan=$rule -r "${on[@]}"
     done
 done
-if [ "${#devices[@]}" -gt 1 ]; then
+if [[ ${devices[*]} == *gpu ]]; then
     expect 1000 8 "$indices.u64"
     for path in $(list_paths gpu); do
         ok_writes "$path: the first indices" first -- --argsort --top=1000 --device=gpu -a "$path" \
@@ -197,7 +196,7 @@ for device in "${devices[@]}"; do
 done
 
 # Nearly half of what comes takes more room to select than to sort in place.
-if [ "${#devices[@]}" -gt 1 ]; then
+if [[ ${devices[*]} == *gpu ]]; then
     head -c 3234000 large >half
     "$numpy" -c 'import numpy as np; np.sort(np.fromfile("half", "<u8"))[:199999].tofile("first")'
     ok_output 'gpu: a selection that the device has no room for' first -- \

@@ -138,11 +138,10 @@ void swap_stacks(struct fiber *from, struct fiber *to)
 
 /* Lays the stack out as if run_rounds had been called and had switched away before its first
  * instruction. */
-void prepare_stack(struct fiber *fiber, size_t colour)
+void prepare_stack(struct fiber *fiber)
 {
-    const size_t usable = fiber->stack_size - colour * stack_colour_bytes / 16 * 16;
 #if defined(SIMT_ASSEMBLY)
-    void **top = (void **)((char *)const_cast<void *>(fiber->stack_bottom) + usable);
+    void **top = (void **)((char *)const_cast<void *>(fiber->stack_bottom) + fiber->stack_size);
     *--top = nullptr; /* where run_rounds would return to: a backtrace ends here */
     *--top = (void *)run_rounds;
     for (int i = 0; i < 6; i++)
@@ -152,7 +151,7 @@ void prepare_stack(struct fiber *fiber, size_t colour)
     if (getcontext(&fiber->context) != 0)
         fail("simt: getcontext");
     fiber->context.uc_stack.ss_sp = const_cast<void *>(fiber->stack_bottom);
-    fiber->context.uc_stack.ss_size = usable;
+    fiber->context.uc_stack.ss_size = fiber->stack_size;
     fiber->context.uc_link = nullptr;
     makecontext(&fiber->context, run_rounds, 0);
 #endif
@@ -167,13 +166,15 @@ struct fiber *fiber_make(fiber_body body)
         fail("simt: no memory for the stack of a thread");
     if (mprotect(map, page, PROT_NONE) != 0)
         fail("simt: no guard page for the stack of a thread");
-    /* The fiber itself lies behind the top of its stack. */
+    /* The fiber itself lies behind the top of its stack, and is as often read as that. */
     constexpr size_t own_bytes = (sizeof(struct fiber) + 63) / 64 * 64;
-    struct fiber *fiber = new (map + page + stack_bytes - own_bytes) struct fiber();
+    const size_t size =
+        stack_bytes - own_bytes - fibers_made++ % stack_colours * stack_colour_bytes;
+    struct fiber *fiber = new (map + page + size) struct fiber();
     fiber->stack_bottom = map + page;
-    fiber->stack_size = stack_bytes - own_bytes;
+    fiber->stack_size = size;
     fiber->body = body;
-    prepare_stack(fiber, fibers_made++ % stack_colours);
+    prepare_stack(fiber);
     return fiber;
 }
 
@@ -198,6 +199,15 @@ struct fiber *fiber_take(fiber_body body)
 struct fiber *fiber_current()
 {
     return current;
+}
+
+void fiber_expect(const struct fiber *later, const struct fiber *sooner)
+{
+    __builtin_prefetch(later);
+#if defined(SIMT_ASSEMBLY)
+    __builtin_prefetch(sooner->stack_pointer);
+    __builtin_prefetch((const char *)sooner->stack_pointer + 64);
+#endif
 }
 
 void fiber_run(struct fiber *first)

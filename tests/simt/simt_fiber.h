@@ -19,6 +19,10 @@ struct fiber *fiber_take(fiber_body body);
 /* The fiber that runs; NULL outside of fiber_run. */
 struct fiber *fiber_current();
 
+/* Begins to read what a switch to each of them will need; the stack of sooner, which was later a
+ * few switches ago. */
+void fiber_expect(const struct fiber *later, const struct fiber *sooner);
+
 /* Runs `first` and what it switches to, until one calls fiber_return. */
 void fiber_run(struct fiber *first);
 

@@ -39,7 +39,7 @@ dim3 blockDim, gridDim;
 namespace
 {
 
-constexpr unsigned max_threads = 1024, lanes = 32, max_warps = max_threads / lanes;
+constexpr unsigned max_threads = simt_threads_most, lanes = 32, max_warps = max_threads / lanes;
 
 /* Yields in a row, with nothing else happening, after which a loop is taken to spin for ever. */
 constexpr unsigned max_yields = 1u << 22;
@@ -61,37 +61,6 @@ struct thread {
 
 struct warp {
     unsigned living, waiting; /* lanes */
-};
-
-/* The threads that can run, in the order in which they will: a ring, as each is in it once. */
-class ready_queue
-{
-  public:
-    bool is_empty() const
-    {
-        return count_ == 0;
-    }
-    void push_back(unsigned thread)
-    {
-        ring_[(first_ + count_++) % max_threads] = (uint16_t)thread;
-    }
-    void push_front(unsigned thread)
-    {
-        first_ = (first_ + max_threads - 1) % max_threads;
-        ring_[first_] = (uint16_t)thread;
-        count_++;
-    }
-    unsigned pop_front()
-    {
-        const unsigned thread = ring_[first_];
-        first_ = (first_ + 1) % max_threads;
-        count_--;
-        return thread;
-    }
-
-  private:
-    unsigned first_ = 0, count_ = 0;
-    uint16_t ring_[max_threads];
 };
 
 struct thread threads[max_threads];
@@ -191,10 +160,21 @@ unsigned next_ready()
     return ready.pop_front();
 }
 
+/* The stacks of a block are more than the first cache has room for: those of the threads to come
+ * are asked for in time, which takes a seventh of device_matrix's. */
+void expect_others()
+{
+    const struct fiber *const later = threads[ready.peek(8)].fiber;
+    const struct fiber *const sooner = threads[ready.peek(4)].fiber;
+    if (later != nullptr && sooner != nullptr)
+        fiber_expect(later, sooner);
+}
+
 /* Called by a thread that waits, or is in the queue; returns when its turn has come. */
 void run_others()
 {
     const unsigned next = next_ready();
+    expect_others();
     set_running(next);
     fiber_switch(fiber_of(next));
 }
@@ -277,14 +257,12 @@ void warp_answer(struct thread *lane, unsigned group)
     }
 }
 
-/* Lets the living lanes of mask go on if all of them wait with that mask. */
-void warp_release(unsigned warp, unsigned mask)
+/* Lets the lanes of group, which all wait, go on if they do so with that mask. */
+__attribute__((noinline)) void warp_release_group(unsigned warp, unsigned mask, unsigned group)
 {
-    const unsigned first_thread = warp * lanes, group = mask & warps[warp].living;
+    const unsigned first_thread = warp * lanes;
     struct thread *lane = threads + first_thread;
     unsigned list[lanes], count = 0;
-    if (group == 0 || (warps[warp].waiting & group) != group)
-        return;
     const struct thread &leader = lane[__builtin_ctz(group)];
     for (unsigned rest = group; rest != 0; rest &= rest - 1) {
         const struct thread &thread = lane[__builtin_ctz(rest)];
@@ -297,6 +275,14 @@ void warp_release(unsigned warp, unsigned mask)
     warp_answer(lane, group);
     warps[warp].waiting &= ~group;
     make_ready(list, count, true);
+}
+
+/* Lets the living lanes of mask go on if all of them wait with that mask. */
+inline void warp_release(unsigned warp, unsigned mask)
+{
+    const unsigned group = mask & warps[warp].living;
+    if (group != 0 && (warps[warp].waiting & group) == group)
+        warp_release_group(warp, mask, group);
 }
 
 /* A lane that ends may be the last one that the others wait for. */
@@ -317,7 +303,8 @@ void barrier_release()
 {
     for (unsigned t = 0; t < thread_count; t++) {
         if (threads[t].site.line != threads[0].site.line ||
-            strcmp(threads[t].site.file, threads[0].site.file) != 0)
+            (threads[t].site.file != threads[0].site.file &&
+             strcmp(threads[t].site.file, threads[0].site.file) != 0))
             fail_divergent("divergent barrier");
         thread_list[t] = t;
     }

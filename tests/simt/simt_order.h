@@ -6,6 +6,9 @@
 #include <numeric>
 #include <stdint.h>
 
+/* Threads of a block. */
+constexpr unsigned simt_threads_most = 1024;
+
 enum order_kind { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
 
 /* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016. */
@@ -62,6 +65,42 @@ class block_order
 
   private:
     uint64_t count_, start_ = 0, stride_ = 1;
+};
+
+/* The threads that can run, in the order in which they will: a ring, as each is in it once. */
+class ready_queue
+{
+  public:
+    bool is_empty() const
+    {
+        return count_ == 0;
+    }
+    void push_back(unsigned thread)
+    {
+        ring_[(first_ + count_++) % simt_threads_most] = (uint16_t)thread;
+    }
+    void push_front(unsigned thread)
+    {
+        first_ = (first_ + simt_threads_most - 1) % simt_threads_most;
+        ring_[first_] = (uint16_t)thread;
+        count_++;
+    }
+    /* The one that comes behind so many others; any one if there are fewer. */
+    unsigned peek(unsigned others) const
+    {
+        return ring_[(first_ + others) % simt_threads_most];
+    }
+    unsigned pop_front()
+    {
+        const unsigned thread = ring_[first_];
+        first_ = (first_ + 1) % simt_threads_most;
+        count_--;
+        return thread;
+    }
+
+  private:
+    unsigned first_ = 0, count_ = 0;
+    uint16_t ring_[simt_threads_most] = {};
 };
 
 #endif
