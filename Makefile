@@ -2,7 +2,7 @@
 #
 #   make            build ./gpusort (with the GPU paths when nvcc is found; CUDA=0 leaves them out)
 #   make check      build and run the tests
-#   make check-gpu  build and run the tests that a GPU is for: 8 minutes on 16 cores
+#   make check-gpu  build and run the tests that a GPU is for: 8 minutes or more on 16 cores
 #   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
 #   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB, and
 #                   bench_cpu, which times the CPU's sort beside VQSort and TBB where they are there

@@ -127,7 +127,7 @@ __device__ __forceinline__ unsigned block_ask_gaps(const K *items, size_t count,
     return (is_rough ? RADIX_IS_ROUGH : 0) | (repeats_often ? RADIX_REPEATS : 0);
 }
 
-/* What finding it by the digits of few keys takes. */
+/* What a block that counts digits has in shared memory. */
 template <typename K>
 struct radix_counting_shared {
     struct radix_digit_counters<K, RADIX_HAS_PLACES<K>> all;
