@@ -189,6 +189,8 @@ class Runner:
         if case.header:
             inputs = [header + text for text in data]
         expected = self.run_one(SORT, words_of_sort(case), case, data)
+        if not isinstance(expected.status, int):  # once in 10^5 rounds a machine let it hang
+            expected = self.run_one(SORT, words_of_sort(case), case, data)
         expected = expected._replace(output=expected_output(case, header, data, expected.output))
         if case.packing:
             inputs = [compress_oddly(random.Random(case.packing + i), text) for i, text in enumerate(inputs)]
