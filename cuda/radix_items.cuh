@@ -20,10 +20,10 @@
 constexpr unsigned RADIX_PLACE_BITS = 13;
 static_assert(RADIX_TILE_ROOM <= 1u << RADIX_PLACE_BITS, "a word has room for a place");
 
-/* The bits of a position that are kept, so that a rank has room above it. */
-constexpr unsigned RADIX_POSITION_BITS = 28;
-static_assert(radix_bin_limit(sizeof(key_u128)) < 1u << (32 - RADIX_POSITION_BITS),
-              "the rank of a bin that is not full has room");
+/* The bits of a position that are kept, so that the rank in a bin that a warp sorts has room above
+ * it. */
+constexpr unsigned RADIX_POSITION_BITS = 24;
+static_assert(RADIX_SPAN_MOST <= 1u << (32 - RADIX_POSITION_BITS), "a rank has room");
 
 /* Of the items that a thread writes, so many wait in shared memory and the others in registers. */
 constexpr unsigned RADIX_STAGED_ITEMS = 8;
@@ -129,6 +129,19 @@ __device__ __forceinline__ unsigned thread_word_place(uint64_t word)
 __device__ __forceinline__ unsigned thread_word_position(uint64_t word)
 {
     return static_cast<unsigned>(word >> RADIX_PLACE_BITS);
+}
+
+/* Sorts the words of full bins; false if more of them share a position than a bin has that is not
+ * full, as those are compared one by one. Begins after a barrier and ends with one. */
+__device__ __forceinline__ bool block_settle_words(struct radix_item_shared &shared, unsigned count)
+{
+    constexpr unsigned limit = radix_bin_limit(sizeof(key_u128));
+    block_sort_full_bins(shared.bins, count, sizeof(key_u128), shared.words);
+    bool is_crowded = false;
+    for (unsigned i = threadIdx.x + limit; i < count; i += RADIX_TILE_THREADS)
+        is_crowded |= thread_word_position(shared.words[tile_slot<uint64_t>(i)]) ==
+                      thread_word_position(shared.words[tile_slot<uint64_t>(i - limit)]);
+    return !__syncthreads_or(is_crowded);
 }
 
 /* Lists the places that the sorted words of a window have. Returns a bit for each word that has the
@@ -242,12 +255,17 @@ __device__ __forceinline__ bool block_sort_items(struct radix_item_shared &share
     unsigned found[RADIX_TILE_KEYS];
     const unsigned shift = thread_position_shift(pack.bins);
     const bool own_full = block_find_items(shared, source, pack, shift, found);
-    if (block_scan_bins(shared.bins, shared.warp_sums, own_full)) {
+    const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
+    bool is_left = is_full && !block_has_few_full(shared.bins, pack.count, sizeof(key_u128));
+    if (!is_left) {
+        block_place_words(shared, pack, shift, found);
+        is_left = is_full && !block_settle_words(shared, pack.count);
+    }
+    if (is_left) {
         block_clear_bins(shared.bins);
         __syncthreads();
         return false;
     }
-    block_place_words(shared, pack, shift, found);
     if (!block_sort_bins(shared.bins, shared.words, pack.count, RADIX_TILE_ROUNDS))
         return false;
     block_list_places(shared, source, pack.count);

@@ -12,10 +12,11 @@
  * sort windows of 2 W neighbours, and then those that lie between, sorts the tile: what is on the
  * wrong side of a place is within W of it on either side, and one window holds it all. Equal keys
  * need no moves, however many share a bin. Where a few bins are fuller, the windows are sorted
- * a few times more. Items (key above index) of a full bin mostly share a key, and get bins by their
- * indices (radix_refine.cuh). Where the model is wrong at so small a scale (a value a thousand
- * times among others, say), splitters from the tile make the bins anew, with a bin for each
- * splitter's equals; and if that does not help either, a network sorts the tile.
+ * a few times more; and of few full bins each is sorted by a warp before. Items (key above index)
+ * of a full bin mostly share a key, and get bins by their indices (radix_refine.cuh). Where the
+ * model is wrong at so small a scale (a value a thousand times among others, say), splitters from
+ * the tile make the bins anew, with a bin for each splitter's equals; and if that does not help
+ * either, a network sorts the tile.
  */
 #ifndef CUDA_RADIX_TILES_CUH
 #define CUDA_RADIX_TILES_CUH
@@ -35,6 +36,8 @@ struct radix_move {
 static_assert(RADIX_TILE_BINS <= 1u << RADIX_RANK_SHIFT, "a place has room for a bin");
 static_assert(RADIX_TILE_ROOM <= 1u << RADIX_RANK_SHIFT, "a place has room for a rank");
 static_assert(RADIX_THREAD_BINS % 4 == 0, "bins are scanned by fours");
+
+constexpr unsigned RADIX_TILE_WARPS = RADIX_TILE_THREADS / THREADS_PER_WARP;
 
 /* Windows of a tile begin at multiples of 8, then half a window further. */
 constexpr unsigned RADIX_WINDOW = KEYS_PER_THREAD;
@@ -223,6 +226,70 @@ __device__ __attribute__((noinline)) void block_network_sort(K *tile, unsigned c
         }
 }
 
+/* True if few bins are full, about one for each warp, and none has more keys than a warp sorts in a
+ * while. Begins and ends with a barrier. */
+__device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigned count,
+                                                   size_t item_bytes)
+{
+    bool has_full = false, has_more = false;
+    for (unsigned bin = threadIdx.x; bin < RADIX_TILE_BINS; bin += RADIX_TILE_THREADS) {
+        const unsigned own = radix_span_count(thread_bin_span(bins, 0, bin, count));
+        has_full |= own > radix_bin_limit(item_bytes);
+        has_more |= own > RADIX_SPAN_MOST;
+    }
+    const int full = __syncthreads_count(has_full);
+    return !__syncthreads_or(has_more) && full <= static_cast<int>(RADIX_TILE_WARPS);
+}
+
+/* The network of block_network_sort over a span of the tile, by a warp, unless its keys are equal.
+ * In registers it takes as long, and the kernel has fewer left for all else. */
+template <typename K>
+__device__ __forceinline__ void warp_sort_span(K *tile, const struct radix_bin_span &span)
+{
+    const unsigned count = radix_span_count(span);
+    bool differs = false;
+    for (unsigned i = thread_lane(); i < count; i += THREADS_PER_WARP)
+        differs |= tile[tile_slot<K>(span.begin + i)] != tile[tile_slot<K>(span.begin)];
+    if (!__any_sync(ALL_LANES, differs))
+        return;
+    for (unsigned run = 1; run < count; run *= 2)
+        for (unsigned stride = run; stride > 0; stride /= 2) {
+            for (unsigned pair = thread_lane();; pair += THREADS_PER_WARP) {
+                const unsigned i = 2 * (pair & ~(stride - 1)) | (pair & (stride - 1));
+                const unsigned partner = stride == run ? i ^ (2 * run - 1) : i ^ stride;
+                if (i >= count)
+                    break;
+                if (partner < count)
+                    thread_compare_exchange(tile[tile_slot<K>(span.begin + i)],
+                                            tile[tile_slot<K>(span.begin + partner)]);
+            }
+            __syncwarp();
+        }
+}
+
+/* Sorts what each full bin of the tile holds, by a warp; bins side by side, which are full together
+ * as a rule, go to different warps. Begins after a barrier and ends with one. Not inlined, so that
+ * what few tiles need takes no registers from what all do. */
+template <typename K>
+__device__ __attribute__((noinline)) void block_sort_full_bins(const unsigned *bins, unsigned count,
+                                                               size_t item_bytes, K *tile)
+{
+    constexpr unsigned rows = RADIX_TILE_BINS / THREADS_PER_WARP;
+    for (unsigned row = threadIdx.x / THREADS_PER_WARP; row < rows; row += RADIX_TILE_WARPS) {
+        const unsigned bin = thread_lane() * rows + (row ^ thread_lane());
+        const struct radix_bin_span own = thread_bin_span(bins, 0, bin, count);
+        unsigned full =
+            __ballot_sync(ALL_LANES, radix_span_count(own) > radix_bin_limit(item_bytes));
+        for (; full != 0; full &= full - 1) {
+            const int lane = __ffs(static_cast<int>(full)) - 1;
+            const struct radix_bin_span span = {__shfl_sync(ALL_LANES, own.begin, lane),
+                                                __shfl_sync(ALL_LANES, own.end, lane)};
+            warp_sort_span(tile, span);
+        }
+    }
+    __syncthreads();
+}
+
 /* Takes keys of the tile at even distances for splitters. Begins after a barrier and ends with one.
  * Not inlined, so that what few tiles need takes no registers from what all do. */
 template <typename K>
@@ -282,8 +349,12 @@ __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &sha
         block_place_keys(source, pack.count, shared.bins, places, shared.keys);
         if constexpr (sizeof(K) > sizeof(uint64_t))
             is_full = block_refine_tile(shared, source, pack.count, is_full && !is_split, places);
-        if (block_sort_bins(shared.bins, shared.keys, pack.count,
-                            is_full && !is_split ? 1 : RADIX_TILE_ROUNDS))
+        const bool is_few =
+            is_full && !is_split && block_has_few_full(shared.bins, pack.count, sizeof(K));
+        if (is_few)
+            block_sort_full_bins(shared.bins, pack.count, sizeof(K), shared.keys);
+        const bool is_open = is_full && !is_few && !is_split;
+        if (block_sort_bins(shared.bins, shared.keys, pack.count, is_open ? 1 : RADIX_TILE_ROUNDS))
             return;
         if (is_split)
             break;
