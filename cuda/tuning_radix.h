@@ -81,8 +81,8 @@ __host__ __device__ constexpr unsigned radix_bin_limit(size_t item_bytes)
 }
 constexpr unsigned RADIX_TILE_ROUNDS = 8;
 
-/* A full bin of so many keys at most is sorted by a warp, if few are full: with 512 of them it takes
- * 30 us. */
+/* A full bin of so many keys at most is sorted by a warp, if few are full: with 512 of them it
+ * takes 30 us. */
 constexpr unsigned RADIX_SPAN_MOST = 128;
 
 /* A tile of items with a full bin, as keys that repeat make it, gets finer bins so often at most:
