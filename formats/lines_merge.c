@@ -9,7 +9,7 @@
  */
 #include "formats/lines_merge.h"
 
-#include "formats/merge_cut.h"
+#include "formats/merge_bound.h"
 #include "formats/merge_input.h"
 #include "formats/merge_round.h"
 
@@ -33,36 +33,14 @@
 struct merger {
     struct lines_merge *merge;
     struct merge_inputs inputs;
+    struct merge_bound bound;
     struct merge_scratch *scratches; /* of each thread */
-    bool *goes_on;                   /* the input has more than what is in memory */
     char *last_text;                 /* of a unique order: a copy of the last line written */
     size_t last_length;
     bool has_last;
     uint64_t last_key;       /* of the last line of rounds that were in order */
     struct check_sum passed; /* lines of all rounds, written or left out */
 };
-
-/* Cuts the texts behind the bound, if there is one. */
-static void cut_at_bound(struct merger *merger)
-{
-    struct merge_texts *const texts = &merger->inputs.texts;
-    struct splitter bound;
-    bool has_bound = false;
-    for (size_t i = 0; i < texts->count; i++) {
-        if (!merger->goes_on[i])
-            continue;
-        const size_t place = texts->texts[i].end - 1;
-        const struct splitter last = {texts->texts[i].items[place], i, place};
-        if (!has_bound || merge_item_compare(texts, last.item, bound.item) < 0)
-            bound = last;
-        has_bound = true;
-    }
-    if (!has_bound)
-        return;
-#pragma omp parallel for schedule(static) num_threads((int)merger->merge->threads)
-    for (size_t i = 0; i < texts->count; i++)
-        texts->texts[i].end = merge_cut_find_behind(texts, i, texts->texts[i].begin, &bound);
-}
 
 static bool keep_last_line(struct merger *merger, const struct merge_round *round,
                            struct error *error)
@@ -79,11 +57,11 @@ static bool keep_last_line(struct merger *merger, const struct merge_round *roun
     return true;
 }
 
-static size_t choose_part_bytes(const struct lines_merge *merge)
+static size_t choose_part_bytes(const struct merger *merger)
 {
-    if (merge->part_bytes > 0)
-        return merge->part_bytes;
-    size_t bytes = PART_BYTES_PER_INPUT * merge->count;
+    if (merger->merge->part_bytes > 0)
+        return merger->merge->part_bytes;
+    size_t bytes = PART_BYTES_PER_INPUT * merger->inputs.texts.active_count;
     bytes = bytes > PART_BYTES ? bytes : PART_BYTES;
     return bytes < PART_BYTES_MAX ? bytes : PART_BYTES_MAX;
 }
@@ -91,14 +69,11 @@ static size_t choose_part_bytes(const struct lines_merge *merge)
 static bool run_round(struct merger *merger, struct sink *sink, struct error *error)
 {
     const struct lines_merge *const merge = merger->merge;
-    for (size_t i = 0; i < merge->count; i++)
-        merger->goes_on[i] = merge_input_goes_on(&merger->inputs.inputs[i]);
-    cut_at_bound(merger);
     struct merge_round round = {
         .texts = merger->inputs.texts,
         .threads = merge->threads,
         .scratches = merger->scratches,
-        .part_bytes = choose_part_bytes(merge),
+        .part_bytes = choose_part_bytes(merger),
         .has_last = merger->has_last,
         /* An input's disorder is not seen where all of it was merged before it was read on. */
         .last_key = merge->are_sorted ? merger->last_key : 0,
@@ -113,12 +88,17 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
     return ok && (!merge->order->unique || keep_last_line(merger, &round, error));
 }
 
-static bool is_at_end(const struct merger *merger)
+/* Reads on, and finds what can be merged then; *found is false at the end. */
+static bool begin_round(struct merger *merger, bool *found, struct error *error)
 {
-    for (size_t i = 0; i < merger->merge->count; i++)
-        if (merge_input_goes_on(&merger->inputs.inputs[i]) ||
-            merger->inputs.texts.texts[i].begin < merger->inputs.inputs[i].item_count)
-            return false;
+    struct merge_texts *const texts = &merger->inputs.texts;
+    if (!merge_inputs_refill(&merger->inputs, error))
+        return false;
+    for (size_t k = 0; k < texts->active_count; k++) {
+        const size_t i = texts->active[k];
+        merge_bound_note(&merger->bound, texts, i, merge_input_goes_on(&merger->inputs.inputs[i]));
+    }
+    *found = merge_bound_find(&merger->bound, texts, merger->inputs.useful_threads);
     return true;
 }
 
@@ -128,17 +108,21 @@ static bool open_inputs(struct merger *merger, struct error *error)
     struct merge_inputs *const inputs = &merger->inputs;
     inputs->inputs = calloc(merge->count, sizeof *inputs->inputs);
     inputs->texts.texts = calloc(merge->count, sizeof *inputs->texts.texts);
-    merger->goes_on = calloc(merge->count, sizeof *merger->goes_on);
+    inputs->texts.active = calloc(merge->count, sizeof *inputs->texts.active);
     merger->scratches = calloc(merge->threads, sizeof *merger->scratches);
-    if (!inputs->inputs || !inputs->texts.texts || !merger->goes_on || !merger->scratches)
+    if (!inputs->inputs || !inputs->texts.texts || !inputs->texts.active || !merger->scratches)
         return error_set(error, "no memory to merge %zu inputs", merge->count);
+    if (!merge_bound_open(&merger->bound, merge->count, error))
+        return false;
     const size_t least = merge->memory_bytes > 0 ? 1 : LINES_MERGE_INPUT_BYTES;
     size_t bytes = (merge->memory_bytes > 0 ? merge->memory_bytes : MEMORY_BYTES) / merge->count;
     bytes = bytes > least ? bytes : least;
-    for (size_t i = 0; i < merge->count; i++)
+    for (size_t i = 0; i < merge->count; i++) {
+        inputs->texts.active[i] = i;
         if (!merge_input_open(&inputs->inputs[i], merge->sources[i], merge->order->terminator,
                               bytes, error))
             return false;
+    }
     return true;
 }
 
@@ -152,7 +136,8 @@ static void close_inputs(struct merger *merger)
     free(merger->scratches);
     free(inputs->inputs);
     free(inputs->texts.texts);
-    free(merger->goes_on);
+    free(inputs->texts.active);
+    merge_bound_close(&merger->bound);
     free(merger->last_text);
 }
 
@@ -168,18 +153,22 @@ static bool check_passed(const struct merger *merger, struct sink *sink, struct 
 
 bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error *error)
 {
-    bool ok = false;
+    bool ok = false, found;
     struct merger merger = {
         .merge = merge,
-        .inputs = {.texts = {merge->order, NULL, merge->count, merge_text_shift(merge->count)},
+        .inputs = {.texts = {.order = merge->order,
+                             .count = merge->count,
+                             .active_count = merge->count,
+                             .text_shift = merge_text_shift(merge->count)},
                    .threads = merge->threads,
                    .lines_before = merge->lines_before,
                    .are_sorted = merge->are_sorted},
     };
     TRY(open_inputs(&merger, error));
-    while (!is_at_end(&merger)) {
-        TRY(merge_inputs_refill(&merger.inputs, error));
+    TRY(begin_round(&merger, &found, error));
+    while (found) {
         TRY(run_round(&merger, sink, error));
+        TRY(begin_round(&merger, &found, error));
     }
     merge->lines = merger.inputs.lines;
     merge->bytes = merger.inputs.bytes;

@@ -79,17 +79,18 @@ static size_t find_item(const struct merge_texts *texts, size_t i, size_t offset
     return begin;
 }
 
-/* Lines at even distances in all texts, as if these stood behind each other: `count` of them, each
- * once. Returns how many are in samples. */
+/* Lines at even distances in all active texts, as if these stood behind each other: `count` of
+ * them, each once. Returns how many are in samples. */
 static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
                            struct sample *samples, size_t count)
 {
-    size_t i = 0, before = 0; /* bytes of the texts before text i */
+    size_t active = 0, before = 0; /* bytes of the active texts before this one */
     size_t taken = 0;
     for (size_t k = 0; k < count; k++) {
         const size_t at = total_bytes / count * k + total_bytes % count * k / count;
-        while (at - before >= merge_text_bytes(texts, i))
-            before += merge_text_bytes(texts, i++);
+        while (at - before >= merge_text_bytes(texts, texts->active[active]))
+            before += merge_text_bytes(texts, texts->active[active++]);
+        const size_t i = texts->active[active];
         const size_t offset = merge_text_offset(texts, i, texts->texts[i].begin) + (at - before);
         const size_t place = find_item(texts, i, offset);
         if (taken > 0 && samples[taken - 1].splitter.text == i &&
@@ -119,14 +120,14 @@ static void cut_at_splitters(const struct merge_texts *texts,
                              const struct splitter *const *splitters, size_t parts, size_t *cuts,
                              unsigned threads)
 {
-    const size_t count = texts->count;
+    const size_t count = texts->active_count;
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
-    for (size_t i = 0; i < count; i++) {
-        size_t cut = cuts[i];
+    for (size_t k = 0; k < count; k++) {
+        size_t cut = cuts[k];
         for (size_t part = 1; part < parts; part++) {
             if (part == 1 || splitters[part] != splitters[part - 1])
-                cut = find_before(texts, i, cut, splitters[part]);
-            cuts[part * count + i] = cut;
+                cut = find_before(texts, texts->active[k], cut, splitters[part]);
+            cuts[part * count + k] = cut;
         }
     }
 }
@@ -134,11 +135,12 @@ static void cut_at_splitters(const struct merge_texts *texts,
 bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cuts, unsigned threads,
                       struct error *error)
 {
-    const size_t count = texts->count;
+    const size_t count = texts->active_count;
     size_t total_bytes = 0;
-    for (size_t i = 0; i < count; i++) {
-        cuts[i] = texts->texts[i].begin;
-        cuts[parts * count + i] = texts->texts[i].end;
+    for (size_t k = 0; k < count; k++) {
+        const size_t i = texts->active[k];
+        cuts[k] = texts->texts[i].begin;
+        cuts[parts * count + k] = texts->texts[i].end;
         total_bytes += merge_text_bytes(texts, i);
     }
     if (parts == 1 || total_bytes == 0)

@@ -27,9 +27,9 @@ struct splitter {
 size_t merge_cut_find_behind(const struct merge_texts *texts, size_t i, size_t begin,
                              const struct splitter *splitter);
 
-/* Cuts the texts into parts of about as many bytes: part p is the items [cuts[p * count + i],
- * cuts[(p + 1) * count + i]) of text i. cuts has (parts + 1) * count elements; parts is at least 1.
- */
+/* Cuts the active texts into parts of about as many bytes: part p is the items [cuts[p * count +
+ * k], cuts[(p + 1) * count + k]) of active text k, of `count`. cuts has (parts + 1) * count
+ * elements; parts is at least 1. */
 bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cuts, unsigned threads,
                       struct error *error);
 

@@ -54,6 +54,20 @@ static void move_items(const struct merge_inputs *inputs, struct merge_input *in
     input->seen -= drop;
 }
 
+/* Text whose items a thread makes at a time: little, as an input that is alone in its turn has few
+ * megabytes in memory, which are to keep all threads busy. */
+#define PIECE_BYTES ((size_t)128 << 10)
+
+/* Of many inputs, few of which are active, there is too little to do to wake others for it. */
+static unsigned count_useful_threads(const struct merge_inputs *inputs)
+{
+    size_t bytes = 0;
+    for (size_t k = 0; k < inputs->texts.active_count; k++)
+        bytes += inputs->inputs[inputs->texts.active[k]].block.capacity;
+    const size_t pieces = bytes / PIECE_BYTES + 1;
+    return pieces < inputs->threads ? (unsigned)pieces : inputs->threads;
+}
+
 /* Reads, if half of the text's room is free, and makes room for items. */
 static bool refill_text(const struct merge_inputs *inputs, struct merge_input *input,
                         struct error *error)
@@ -68,11 +82,11 @@ static bool refill_text(const struct merge_inputs *inputs, struct merge_input *i
 static bool refill_texts(struct merge_inputs *inputs, struct error *error)
 {
     bool ok = true;
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->threads)
-    for (size_t i = 0; i < inputs->texts.count; i++) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->useful_threads)
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        struct merge_input *const input = &inputs->inputs[inputs->texts.active[k]];
         struct error cause = {0};
-        if (is_wanting_items(&inputs->inputs[i]) &&
-            !refill_text(inputs, &inputs->inputs[i], &cause)) {
+        if (is_wanting_items(input) && !refill_text(inputs, input, &cause)) {
 #pragma omp critical(merge_inputs_refill_text)
             {
                 error_merge(error, &cause);
@@ -84,10 +98,6 @@ static bool refill_texts(struct merge_inputs *inputs, struct error *error)
 }
 
 /* ---- Items ---- */
-
-/* Text whose items a thread makes at a time: little, as an input that is alone in its turn has few
- * megabytes in memory, which are to keep all threads busy. */
-#define PIECE_BYTES ((size_t)128 << 10)
 
 /* The lines of an input that end in [begin, end) of its block. */
 struct piece {
@@ -103,8 +113,8 @@ struct piece {
 static size_t count_pieces(const struct merge_inputs *inputs)
 {
     size_t pieces = 0;
-    for (size_t i = 0; i < inputs->texts.count; i++) {
-        const struct merge_input *const input = &inputs->inputs[i];
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const struct merge_input *const input = &inputs->inputs[inputs->texts.active[k]];
         const size_t bytes = is_wanting_items(input) ? input->block.bytes - input->seen : 0;
         pieces += bytes / PIECE_BYTES + (bytes % PIECE_BYTES != 0);
     }
@@ -113,7 +123,8 @@ static size_t count_pieces(const struct merge_inputs *inputs)
 
 static void plan_pieces(const struct merge_inputs *inputs, struct piece *piece)
 {
-    for (size_t i = 0; i < inputs->texts.count; i++) {
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const size_t i = inputs->texts.active[k];
         const struct merge_input *const input = &inputs->inputs[i];
         const size_t end = is_wanting_items(input) ? input->block.bytes : 0;
         for (size_t at = input->seen; at < end; at += PIECE_BYTES) {
@@ -127,7 +138,7 @@ static void plan_pieces(const struct merge_inputs *inputs, struct piece *piece)
 
 static void count_lines(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
 {
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->threads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->useful_threads)
     for (size_t i = 0; i < count; i++) {
         const struct line_block *const block = &inputs->inputs[pieces[i].input].block;
         pieces[i].count = bytes_count(block->text + pieces[i].begin,
@@ -215,7 +226,7 @@ static bool has_disorder(const struct merge_texts *texts, const struct key_index
 static void make_all_items(const struct item_maker *maker, struct piece *pieces, size_t count)
 {
     const struct merge_inputs *const inputs = maker->inputs;
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->threads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->useful_threads)
     for (size_t i = 0; i < count; i++) {
         struct piece *const piece = &pieces[i];
         make_items(maker, piece);
@@ -283,8 +294,8 @@ static bool note_pieces(struct merge_inputs *inputs, const struct piece *pieces,
 
 static bool check_offsets(const struct merge_inputs *inputs, struct error *error)
 {
-    for (size_t i = 0; i < inputs->texts.count; i++) {
-        const struct line_block *const block = &inputs->inputs[i].block;
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const struct line_block *const block = &inputs->inputs[inputs->texts.active[k]].block;
         if (block->bytes > merge_offset_max(inputs->texts.text_shift))
             return error_set(error,
                              "%s: lines of %zu bytes are too long to be merged with %zu inputs",
@@ -314,13 +325,16 @@ static bool make_pieces(struct merge_inputs *inputs, struct error *error)
 
 static void take_what_is_merged(struct merge_inputs *inputs)
 {
-    for (size_t i = 0; i < inputs->texts.count; i++)
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const size_t i = inputs->texts.active[k];
         inputs->inputs[i].begin = inputs->texts.texts[i].begin;
+    }
 }
 
 static void show_texts(struct merge_inputs *inputs)
 {
-    for (size_t i = 0; i < inputs->texts.count; i++) {
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const size_t i = inputs->texts.active[k];
         const struct merge_input *const input = &inputs->inputs[i];
         inputs->texts.texts[i] = (struct merge_text){
             input->block.text, input->items, input->begin,      input->item_count,
@@ -331,6 +345,7 @@ static void show_texts(struct merge_inputs *inputs)
 bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error)
 {
     take_what_is_merged(inputs);
+    inputs->useful_threads = count_useful_threads(inputs);
     if (!refill_texts(inputs, error) || !check_offsets(inputs, error))
         return false;
     show_texts(inputs); /* lines are compared where they are now */

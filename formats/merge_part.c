@@ -116,11 +116,12 @@ void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
     size_t arrays = 0;
     part->texts = texts;
     part->count = part->next = part->passed_bytes = 0;
-    for (size_t i = 0; i < texts->count; i++) {
-        if (begins[i] == ends[i])
+    for (size_t k = 0; k < texts->active_count; k++) {
+        if (begins[k] == ends[k])
             continue;
-        const size_t count = ends[i] - begins[i];
-        scratch->arrays[arrays++] = (struct item_array){texts->texts[i].items + begins[i], count};
+        const size_t count = ends[k] - begins[k];
+        const struct key_index *const items = texts->texts[texts->active[k]].items;
+        scratch->arrays[arrays++] = (struct item_array){items + begins[k], count};
         part->count += count;
     }
     if (arrays == 0)

@@ -46,8 +46,8 @@ struct merge_part {
                                 place in its source */
 };
 
-/* Merges items [begins[i], ends[i]) of all texts. The scratch has room, and is the part's until its
- * last line is out. `last` and `has_last` are set before. */
+/* Merges items [begins[k], ends[k]) of all active texts. The scratch has room, and is the part's
+ * until its last line is out. `last` and `has_last` are set before. */
 void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
                       const size_t *begins, const size_t *ends, struct merge_scratch *scratch);
 

@@ -19,11 +19,11 @@ static size_t make_part(const void *context, size_t index, unsigned char *buffer
 {
     const struct merging *const merging = context;
     const struct merge_round *const round = merging->round;
-    const size_t *const begins = merging->cuts + index * round->texts.count;
+    const size_t *const begins = merging->cuts + index * round->texts.active_count;
     struct merge_part *const part = &merging->parts[index];
     part->last = round->last;
     part->has_last = round->has_last && index <= merging->first_part;
-    merge_part_start(part, &round->texts, begins, begins + round->texts.count,
+    merge_part_start(part, &round->texts, begins, begins + round->texts.active_count,
                      &round->scratches[omp_get_thread_num()]);
     *bytes = merge_part_fill(part, buffer, SINK_BUFFER_BYTES);
     return 0; /* the part itself knows where to go on */
@@ -84,8 +84,10 @@ static void join_parts(struct merge_round *round, const struct merging *merging)
 /* Moves the texts' begins and the last line along. */
 static void end_round(struct merge_round *round, const struct merging *merging)
 {
-    for (size_t i = 0; i < round->texts.count; i++)
-        round->texts.texts[i].begin = round->texts.texts[i].end;
+    for (size_t k = 0; k < round->texts.active_count; k++) {
+        struct merge_text *const text = &round->texts.texts[round->texts.active[k]];
+        text->begin = text->end;
+    }
     for (size_t i = merging->part_count; i-- > 0;) {
         if (merging->parts[i].has_written) {
             round->last = merging->parts[i].last;
@@ -99,13 +101,14 @@ static bool allocate(struct merging *merging, struct error *error)
 {
     const struct merge_texts *const texts = &merging->round->texts;
     size_t total_bytes = 0, cells;
-    for (size_t i = 0; i < texts->count; i++) {
+    for (size_t k = 0; k < texts->active_count; k++) {
+        const size_t i = texts->active[k];
         const struct merge_text *const text = &texts->texts[i];
         total_bytes += merge_text_bytes(texts, i) + (text->end - text->begin) * sizeof *text->items;
     }
     merging->part_count = total_bytes / merging->round->part_bytes;
     merging->part_count += merging->part_count == 0;
-    if (!__builtin_mul_overflow(merging->part_count + 1, texts->count, &cells)) {
+    if (!__builtin_mul_overflow(merging->part_count + 1, texts->active_count, &cells)) {
         merging->parts = calloc(merging->part_count, sizeof *merging->parts);
         merging->cuts = calloc(cells, sizeof *merging->cuts);
     }
@@ -117,7 +120,7 @@ static bool allocate(struct merging *merging, struct error *error)
 static bool reserve_scratches(struct merging *merging, struct error *error)
 {
     const struct merge_round *const round = merging->round;
-    const size_t count = round->texts.count;
+    const size_t count = round->texts.active_count;
     size_t most = 0;
     for (size_t part = 0; part < merging->part_count; part++) {
         const size_t *const begins = merging->cuts + part * count, *const ends = begins + count;
