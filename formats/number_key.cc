@@ -92,6 +92,12 @@ inline bool read_exponent(const char *begin, const char *p, const char *end, int
 /* What a text is read for: to be one number and nothing else, or to start with one. */
 enum class reading { whole, prefix };
 
+/* Where to stop reading digits from p on: behind more than count, however many there are. */
+inline const char *digits_limit(const char *p, const char *end)
+{
+    return end - p > 24 ? p + 24 : end;
+}
+
 /* The common spellings, of at most 19 digits; false for all others, be they numbers or not. */
 template <reading mode>
 inline bool read_decimal(const char *text, size_t length, struct decimal *decimal)
@@ -108,11 +114,11 @@ inline bool read_decimal(const char *text, size_t length, struct decimal *decima
     p += (*p == '-') | (*p == '+');
     uint64_t mantissa = 0;
     const char *const whole = p;
-    p = digits_read(begin, p, end, &mantissa);
+    p = digits_read(begin, p, digits_limit(p, end), &mantissa);
     ptrdiff_t digits = p - whole, places = 0;
     if (p < end && *p == '.') {
         const char *const fraction = ++p;
-        p = digits_read(begin, p, end, &mantissa);
+        p = digits_read(begin, p, digits_limit(p, end), &mantissa);
         places = p - fraction;
         digits += places;
     }

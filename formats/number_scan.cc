@@ -1,6 +1,8 @@
 /* number_scan.cc - see number_scan.h. */
 #include "formats/number_scan.h"
 
+#include "formats/number_digits.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -62,26 +64,35 @@ int64_t digit_place(const char *digit, const char *point)
     return digit < point ? point - digit - 1 : point - digit;
 }
 
+/* Sees which of the digits [run, end) are not 0. */
+void note_digits(struct number_scan *scan, const char *run, const char *end)
+{
+    const char *const first = std::find_if(run, end, [](char c) { return c != '0'; });
+    if (first == end)
+        return;
+    while (end[-1] == '0')
+        --end;
+    scan->first = scan->first == nullptr ? first : scan->first;
+    scan->last = end - 1;
+}
+
 /* Reads the digits and the point from *position on; false when there is no digit. Leaves the
  * exponent, in digits, of the last one that is not 0. */
 bool scan_digits(struct number_scan *scan, unsigned base, const char **position)
 {
-    const char *p = *position, *point = nullptr;
+    const char *const begin = *position;
+    const char *p = begin, *point = nullptr;
     bool any = false;
     scan->first = scan->last = nullptr;
-    for (; p < scan->end; ++p) {
-        if (*p == '.' && point == nullptr) {
-            point = p;
-            continue;
-        }
-        const unsigned digit = digit_value(*p);
-        if (digit >= base)
+    for (;;) {
+        const char *const run = p;
+        p = base == 10 ? digits_end(begin, p, scan->end)
+                       : std::find_if(p, scan->end, [](char c) { return digit_value(c) >= 16; });
+        any |= p > run;
+        note_digits(scan, run, p);
+        if (p == scan->end || *p != '.' || point != nullptr)
             break;
-        any = true;
-        if (digit != 0) {
-            scan->first = scan->first == nullptr ? p : scan->first;
-            scan->last = p;
-        }
+        point = p++;
     }
     *position = p;
     point = point == nullptr ? p : point;
