@@ -108,6 +108,10 @@ bool merge_bound_find(struct merge_bound *bound, struct merge_texts *texts, unsi
         return true;
     }
     const struct splitter least = last_of(texts, last);
+    if (last == first && least.place == texts->texts[first].begin) {
+        texts->active[texts->active_count++] = first; /* which no other need be compared with */
+        return true;
+    }
     list_texts(bound->firsts, texts, &least, 1, NONE);
 #pragma omp parallel for schedule(static) num_threads((int)threads)
     for (size_t k = 0; k < texts->active_count; k++) {

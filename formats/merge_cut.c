@@ -7,13 +7,13 @@
 /* Samples a part: the parts' sizes are then within a quarter of each other, mostly. */
 #define SAMPLES_PER_PART ((size_t)16)
 
-/* Behind which item, from `begin` on, those that go before the splitter end, or with_equal those
- * that do not go behind it. */
-static size_t count_before(const struct merge_texts *texts, size_t i, size_t begin,
+/* Behind which item of [begin, end) those that go before the splitter end, or with_equal those that
+ * do not go behind it. */
+static size_t count_before(const struct merge_texts *texts, size_t i, size_t begin, size_t end,
                            struct key_index splitter, bool with_equal)
 {
     const struct merge_text *const text = &texts->texts[i];
-    size_t end = text->end, step = 1;
+    size_t step = 1;
     /* Steps of twice the size until one is too far, as cuts of a text follow each other; then
      * halves. */
     while (begin < end) {
@@ -30,28 +30,32 @@ static size_t count_before(const struct merge_texts *texts, size_t i, size_t beg
     return begin;
 }
 
-/* Where text i is to be cut, from item `begin` on, so that what goes before the splitter is before
+/* Where text i is to be cut in items [begin, end), so that what goes before the splitter is before
  * the cut: with a unique order lines with smaller keys, else equal lines of earlier texts too. */
-static size_t find_before(const struct merge_texts *texts, size_t i, size_t begin,
+static size_t find_before(const struct merge_texts *texts, size_t i, size_t begin, size_t end,
                           const struct splitter *splitter)
 {
     if (texts->order->unique)
-        return count_before(texts, i, begin, splitter->item, false);
-    return i == splitter->text ? splitter->place
-                               : count_before(texts, i, begin, splitter->item, i < splitter->text);
+        return count_before(texts, i, begin, end, splitter->item, false);
+    return i == splitter->text
+               ? splitter->place
+               : count_before(texts, i, begin, end, splitter->item, i < splitter->text);
 }
 
 size_t merge_cut_find_behind(const struct merge_texts *texts, size_t i, size_t begin,
                              const struct splitter *splitter)
 {
     return i == splitter->text ? splitter->place + 1
-                               : count_before(texts, i, begin, splitter->item, i < splitter->text);
+                               : count_before(texts, i, begin, texts->texts[i].end, splitter->item,
+                                              i < splitter->text);
 }
 
 /* A line, and how many samples fell on it: a long line is compared once, not once for each. */
 struct sample {
     struct splitter splitter;
     size_t weight;
+    size_t active;             /* the number of its text among the active ones */
+    const struct sample *next; /* of its text, once all are sorted; NULL: none */
 };
 
 static int compare_samples(const void *a, const void *b, void *texts)
@@ -98,35 +102,61 @@ static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
             samples[taken - 1].weight++;
             continue;
         }
-        samples[taken++] = (struct sample){{texts->texts[i].items[place], i, place}, 1};
+        samples[taken++] =
+            (struct sample){{texts->texts[i].items[place], i, place}, 1, active, NULL};
     }
     return taken;
 }
 
-/* The samples' places [1, parts) of equal weight, from sorted samples. */
-static void choose_splitters(const struct sample *samples, size_t parts,
-                             const struct splitter **splitters)
+/* The samples' places [1, parts) of equal weight, from sorted samples; with a unique order the
+ * first of those with equal keys, so that all samples before it go before it. */
+static void choose_splitters(const struct merge_texts *texts, const struct sample *samples,
+                             size_t parts, const struct sample **splitters)
 {
     size_t k = 0, behind = samples[0].weight; /* weight of the samples up to samples[k] */
+    splitters[0] = samples;
     for (size_t part = 1; part < parts; part++) {
         while (behind <= part * SAMPLES_PER_PART)
             behind += samples[++k].weight;
-        splitters[part] = &samples[k].splitter;
+        const struct sample *first = &samples[k];
+        while (texts->order->unique && first > splitters[part - 1] &&
+               merge_item_compare(texts, first[-1].splitter.item, first->splitter.item) == 0)
+            first--;
+        splitters[part] = first;
     }
 }
 
-/* The cuts at the splitters; at one that comes again, they are the same. */
-static void cut_at_splitters(const struct merge_texts *texts,
-                             const struct splitter *const *splitters, size_t parts, size_t *cuts,
+/* Links the samples of each text; returns the first ones. */
+static const struct sample **link_samples(const struct merge_texts *texts, struct sample *samples,
+                                          size_t count)
+{
+    const struct sample **const firsts = calloc(texts->active_count, sizeof *firsts);
+    while (firsts && count-- > 0) {
+        samples[count].next = firsts[samples[count].active];
+        firsts[samples[count].active] = &samples[count];
+    }
+    return firsts;
+}
+
+/* The cuts at the splitters; at one that comes again, they are the same. Between which samples of a
+ * text a splitter belongs is known: long lines are all samples, and are not compared again. */
+static void cut_at_splitters(const struct merge_texts *texts, const struct sample *const *splitters,
+                             size_t parts, const struct sample *const *firsts, size_t *cuts,
                              unsigned threads)
 {
     const size_t count = texts->active_count;
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
     for (size_t k = 0; k < count; k++) {
+        const size_t i = texts->active[k];
+        const struct sample *sample = firsts[k]; /* the first one not before the splitter */
         size_t cut = cuts[k];
         for (size_t part = 1; part < parts; part++) {
+            for (; sample && sample < splitters[part]; sample = sample->next)
+                cut = sample->splitter.place + 1;
             if (part == 1 || splitters[part] != splitters[part - 1])
-                cut = find_before(texts, texts->active[k], cut, splitters[part]);
+                cut = find_before(texts, i, cut,
+                                  sample ? sample->splitter.place : texts->texts[i].end,
+                                  &splitters[part]->splitter);
             cuts[part * count + k] = cut;
         }
     }
@@ -147,14 +177,18 @@ bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cut
         return true;
     const size_t sample_count = parts * SAMPLES_PER_PART;
     struct sample *const samples = calloc(sample_count, sizeof *samples);
-    const struct splitter **const splitters = calloc(parts, sizeof *splitters);
-    const bool has_memory = samples && splitters;
-    if (has_memory) {
+    const struct sample **const splitters = calloc(parts, sizeof *splitters);
+    const struct sample **firsts = NULL;
+    if (samples && splitters) {
         const size_t taken = take_samples(texts, total_bytes, samples, sample_count);
         qsort_r(samples, taken, sizeof *samples, compare_samples, (void *)texts);
-        choose_splitters(samples, parts, splitters);
-        cut_at_splitters(texts, splitters, parts, cuts, threads);
+        choose_splitters(texts, samples, parts, splitters);
+        firsts = link_samples(texts, samples, taken);
     }
+    const bool has_memory = firsts != NULL;
+    if (has_memory)
+        cut_at_splitters(texts, splitters, parts, firsts, cuts, threads);
+    free(firsts);
     free(splitters);
     free(samples);
     return has_memory || error_set(error, "no memory to cut the inputs into parts");

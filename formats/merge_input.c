@@ -103,10 +103,10 @@ static bool refill_texts(struct merge_inputs *inputs, struct error *error)
 struct piece {
     size_t input;
     size_t begin, end;
-    size_t count;    /* of these lines */
-    size_t first;    /* item that the first of them gets, before those that follow one go */
-    size_t text_end; /* of the last line */
-    size_t bad_item; /* the first line that is not a number; SIZE_MAX if none */
+    size_t count; /* of these lines */
+    size_t first; /* item that the first of them gets, before those that follow one go */
+    size_t text_begin, text_end; /* of the lines; where the next one begins if there are none */
+    size_t bad_item;             /* the first line that is not a number; SIZE_MAX if none */
     bool is_disordered;
 };
 
@@ -141,12 +141,16 @@ static void count_lines(const struct merge_inputs *inputs, struct piece *pieces,
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->useful_threads)
     for (size_t i = 0; i < count; i++) {
         const struct line_block *const block = &inputs->inputs[pieces[i].input].block;
-        pieces[i].count = bytes_count(block->text + pieces[i].begin,
-                                      pieces[i].end - pieces[i].begin, block->terminator);
+        const char *const text = block->text + pieces[i].begin;
+        const size_t bytes = pieces[i].end - pieces[i].begin;
+        pieces[i].count = bytes_count(text, bytes, block->terminator);
+        if (pieces[i].count > 0)
+            pieces[i].text_end =
+                (size_t)((char *)memrchr(text, block->terminator, bytes) - block->text) + 1;
     }
 }
 
-/* Gives the lines their places among the items, as many as there is room for. */
+/* Gives the lines their places in the text, and among the items, as many as there is room for. */
 static void place_lines(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -156,17 +160,11 @@ static void place_lines(const struct merge_inputs *inputs, struct piece *pieces,
             is_first ? input->item_count : pieces[i - 1].first + pieces[i - 1].count;
         const size_t room = input->item_room - first;
         pieces[i].first = first;
+        pieces[i].text_begin = is_first ? input->seen : pieces[i - 1].text_end;
+        if (pieces[i].count == 0)
+            pieces[i].text_end = pieces[i].text_begin;
         pieces[i].count = pieces[i].count < room ? pieces[i].count : room;
     }
-}
-
-/* Where the first line starts that ends in the piece. */
-static size_t first_line(const struct merge_input *input, const struct piece *piece)
-{
-    const char *const text = input->block.text;
-    const char *const found =
-        memrchr(text + input->seen, input->block.terminator, piece->begin - input->seen);
-    return found ? (size_t)(found - text) + 1 : input->seen;
 }
 
 /* What each piece's items are made and looked at with. */
@@ -183,12 +181,11 @@ static void make_items(const struct item_maker *maker, struct piece *piece)
     const struct merge_input *const input = &inputs->inputs[piece->input];
     const char *const text = input->block.text;
     struct key_index *const items = input->items + piece->first;
-    if (piece->count == 0)
-        return;
-    size_t offset = first_line(input, piece);
+    size_t offset = piece->text_begin, from = piece->begin; /* the first line ends behind that */
     for (size_t k = 0; k < piece->count; k++) {
         const char *const line = text + offset;
-        const char *const end = memchr(line, input->block.terminator, input->block.bytes - offset);
+        const char *const end =
+            memchr(text + from, input->block.terminator, input->block.bytes - from);
         const size_t length = (size_t)(end - line);
         uint64_t rank = 0;
         bool is_exact = false;
@@ -200,6 +197,7 @@ static void make_items(const struct item_maker *maker, struct piece *piece)
         items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length, is_exact,
                               rank ^ maker->complement);
         offset += length + 1;
+        from = offset;
     }
     piece->text_end = offset;
 }
@@ -266,7 +264,7 @@ static void append_items(const struct merge_inputs *inputs, struct merge_input *
     for (size_t i = 0; i < piece->count; i++) {
         struct key_index *const last = input->items + input->item_count - 1;
         if (input->item_count > 0 && merge_item_compare(&inputs->texts, *last, items[i]) > 0)
-            last->index |= MERGE_LENGTH_MAX << 1;
+            last->index |= MERGE_IS_FOLLOWED;
         else
             input->items[input->item_count++] = items[i];
     }

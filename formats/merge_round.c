@@ -100,13 +100,16 @@ static void end_round(struct merge_round *round, const struct merging *merging)
 static bool allocate(struct merging *merging, struct error *error)
 {
     const struct merge_texts *const texts = &merging->round->texts;
-    size_t total_bytes = 0, cells;
+    size_t total_bytes = 0, items = 0, cells;
     for (size_t k = 0; k < texts->active_count; k++) {
         const size_t i = texts->active[k];
         const struct merge_text *const text = &texts->texts[i];
-        total_bytes += merge_text_bytes(texts, i) + (text->end - text->begin) * sizeof *text->items;
+        total_bytes += merge_text_bytes(texts, i);
+        items += text->end - text->begin;
     }
+    total_bytes += items * sizeof *texts->texts->items;
     merging->part_count = total_bytes / merging->round->part_bytes;
+    merging->part_count = merging->part_count < items ? merging->part_count : items;
     merging->part_count += merging->part_count == 0;
     if (!__builtin_mul_overflow(merging->part_count + 1, texts->active_count, &cells)) {
         merging->parts = calloc(merging->part_count, sizeof *merging->parts);

@@ -1,9 +1,9 @@
 /* merge_texts.h - what is merged: the lines of several texts in memory, an item for each.
  *
  * An item's key is the rank of its line (line_rank.h). Its index says, from the top: which text the
- * line is of, where it starts there, how long it is if it is short, and whether its key is not
- * exact. So the items of a text are in the order in which the lines stand, and of equal keys those
- * of the first text go first.
+ * line is of, where it starts there, about how long it is, whether others follow it, and whether
+ * its key is not exact. So the items of a text are in the order in which the lines stand, and of
+ * equal keys those of the first text go first.
  *
  * Lines that go before one above them in their text have no item: they follow that line. A merge
  * that takes the least of the next lines of all texts, as sort -m, takes them right behind it, as
@@ -20,10 +20,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The length in an item; the greatest one stands for itself, for all that are greater, and for any
- * of a line that others follow. */
-#define MERGE_LENGTH_BITS 10
-#define MERGE_LENGTH_MAX (((size_t)1 << MERGE_LENGTH_BITS) - 1)
+/* The length in an item: its first 8 bits, and how many threes of bits are left out behind them. So
+ * the end of a long line is looked for in the last 32nd of it, and not at all of a short one. */
+#define MERGE_LENGTH_BITS 8
+#define MERGE_THREES_BITS 4
+
+#define MERGE_IS_FOLLOWED ((uint64_t)1 << 1)
+#define MERGE_LENGTH_SHIFT 2
+#define MERGE_OFFSET_SHIFT (MERGE_LENGTH_SHIFT + MERGE_THREES_BITS + MERGE_LENGTH_BITS)
 
 /* Lines of a text; borrowed. */
 struct merge_text {
@@ -54,17 +58,19 @@ static inline unsigned merge_text_shift(size_t count)
 /* The greatest place that a line can start at. */
 static inline size_t merge_offset_max(unsigned text_shift)
 {
-    return ((size_t)1 << (text_shift - MERGE_LENGTH_BITS - 1)) - 1;
+    return ((size_t)1 << (text_shift - MERGE_OFFSET_SHIFT)) - 1;
 }
 
 static inline struct key_index merge_item(unsigned text_shift, size_t text, size_t offset,
                                           size_t length, bool is_exact, uint64_t rank)
 {
-    const size_t kept = length < MERGE_LENGTH_MAX ? length : MERGE_LENGTH_MAX;
-    return (struct key_index){(uint64_t)text << text_shift |
-                                  (uint64_t)offset << (MERGE_LENGTH_BITS + 1) | kept << 1 |
-                                  !is_exact,
-                              rank};
+    uint64_t threes = 0;
+    for (; length >> MERGE_LENGTH_BITS != 0; length >>= 3)
+        threes++;
+    return (struct key_index){
+        (uint64_t)text << text_shift | (uint64_t)offset << MERGE_OFFSET_SHIFT |
+            (length << MERGE_THREES_BITS | threes) << MERGE_LENGTH_SHIFT | !is_exact,
+        rank};
 }
 
 static inline size_t merge_item_text(unsigned text_shift, struct key_index item)
@@ -74,7 +80,7 @@ static inline size_t merge_item_text(unsigned text_shift, struct key_index item)
 
 static inline size_t merge_item_offset(unsigned text_shift, struct key_index item)
 {
-    return (item.index & (((uint64_t)1 << text_shift) - 1)) >> (MERGE_LENGTH_BITS + 1);
+    return (item.index & (((uint64_t)1 << text_shift) - 1)) >> MERGE_OFFSET_SHIFT;
 }
 
 static inline bool merge_item_is_exact(struct key_index item)
@@ -99,11 +105,14 @@ static inline uint64_t merge_item_place(const struct merge_texts *texts, struct 
 /* The length of that line, without the terminator. */
 static inline size_t merge_item_length(const struct merge_texts *texts, struct key_index item)
 {
-    const size_t kept = item.index >> 1 & MERGE_LENGTH_MAX;
-    if (kept < MERGE_LENGTH_MAX)
-        return kept;
+    const uint64_t threes = item.index >> MERGE_LENGTH_SHIFT & ((1 << MERGE_THREES_BITS) - 1);
+    const uint64_t first_bits =
+        item.index >> (MERGE_LENGTH_SHIFT + MERGE_THREES_BITS) & ((1 << MERGE_LENGTH_BITS) - 1);
+    if (threes == 0)
+        return first_bits;
     const char *const line = merge_item_line(texts, item);
-    return (size_t)((const char *)rawmemchr(line, texts->order->terminator) - line);
+    const char *const near_end = line + (first_bits << 3 * threes);
+    return (size_t)((const char *)rawmemchr(near_end, texts->order->terminator) - line);
 }
 
 static inline struct ranked_line merge_item_ranked(const struct merge_texts *texts,
@@ -133,9 +142,8 @@ static inline size_t merge_text_offset(const struct merge_texts *texts, size_t t
 /* Bytes of the line and of those that follow it. */
 static inline size_t merge_item_bytes(const struct merge_texts *texts, struct key_index item)
 {
-    const size_t kept = item.index >> 1 & MERGE_LENGTH_MAX;
-    if (kept < MERGE_LENGTH_MAX)
-        return kept + 1;
+    if ((item.index & MERGE_IS_FOLLOWED) == 0)
+        return merge_item_length(texts, item) + 1;
     const size_t text = merge_item_text(texts->text_shift, item);
     size_t begin = 0, end = texts->texts[text].item_count; /* the next item is in [begin, end] */
     while (begin < end) {

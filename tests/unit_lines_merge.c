@@ -20,7 +20,7 @@ static void make_file(const char *name, size_t lines, uint64_t *seed)
         const uint64_t random = random_next(seed);
         const int value = (int)(random >> 32) % 40;
         if (random % 50 == 0)
-            fprintf(file, "%d%0*d\n", value, (int)(random >> 8 & 1023), 0);
+            fprintf(file, "%d%0*d\n", value, (int)(random >> 8 & 4095), 0);
         else if (random % 50 == 1)
             fputc('\n', file);
         else
