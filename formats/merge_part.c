@@ -177,8 +177,8 @@ static inline void note_written(struct merge_part *part, const struct ranked_lin
     part->has_last = true;
 }
 
-/* The line is written from where it is, or left out. */
-static void pass_line(struct merge_part *part, const struct ranked_line *line)
+/* The line is left out. */
+static void leave_out(struct merge_part *part, const struct ranked_line *line)
 {
     part->passed.count += line->length + 1;
     part->passed.hash += check_sum_line(next_place(part), (const unsigned char *)line->text,
@@ -231,7 +231,7 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
             __builtin_prefetch(merge_item_line(texts, part->items[part->next + LINES_AHEAD]));
         const struct ranked_line line = next_line(part);
         if (texts->order->unique && is_duplicate(part, &line)) {
-            pass_line(part, &line);
+            leave_out(part, &line);
             continue;
         }
         const size_t size = line.length + 1, left = room - bytes;
@@ -265,10 +265,11 @@ size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t ro
     return bytes;
 }
 
-struct ranked_line merge_part_take(struct merge_part *part)
+struct ranked_line merge_part_take(struct merge_part *part, uint64_t *place)
 {
     const struct ranked_line line = next_line(part);
+    *place = next_place(part);
     note_written(part, &line);
-    pass_line(part, &line);
+    step_over(part, &line);
     return line;
 }

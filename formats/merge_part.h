@@ -55,9 +55,9 @@ void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
  * Of a unique order only lines whose keys are not those of the one before. */
 size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t room);
 
-/* The next line and those that go out with it, terminators included, which are noted as written.
- * There is one. */
-struct ranked_line merge_part_take(struct merge_part *part);
+/* The next line and those that go out with it, terminators included, which are noted as written,
+ * but for the caller to sum up as they stand from `place` on. There is one. */
+struct ranked_line merge_part_take(struct merge_part *part, uint64_t *place);
 
 static inline bool merge_part_is_done(const struct merge_part *part)
 {

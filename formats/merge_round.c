@@ -1,6 +1,7 @@
 /* merge_round.c - see merge_round.h. */
 #include "formats/merge_round.h"
 
+#include "core/check.h"
 #include "formats/merge_cut.h"
 #include "formats/piece_writer.h"
 
@@ -29,7 +30,20 @@ static size_t make_part(const void *context, size_t index, unsigned char *buffer
     return 0; /* the part itself knows where to go on */
 }
 
-/* A line that fits no buffer is written from where it is. The thread is the one that made the part,
+/* A line that fits no buffer is written from where it is, and summed up by those who write it. */
+static bool write_line(struct merge_part *part, struct sink *sink, struct error *error)
+{
+    uint64_t place;
+    struct text_check passed;
+    const struct ranked_line line = merge_part_take(part, &place);
+    text_check_start(&passed);
+    text_check_begin_chunk(&passed, line.text, place);
+    const bool written = sink_write_seen(sink, line.text, line.length + 1, &passed.tap, error);
+    check_sum_add(&part->passed, passed.sum);
+    return written;
+}
+
+/* What fits no buffer with the lines before it. The thread is the one that made the part,
  * and has made no other since. */
 static bool write_rest(const void *context, size_t index, size_t position, struct sink *sink,
                        struct error *error)
@@ -46,8 +60,7 @@ static bool write_rest(const void *context, size_t index, size_t position, struc
         if (bytes > 0) {
             written = sink_write(sink, buffer, bytes, error);
         } else if (!merge_part_is_done(part)) {
-            const struct ranked_line line = merge_part_take(part);
-            written = sink_write(sink, line.text, line.length + 1, error);
+            written = write_line(part, sink, error);
         }
     }
     free(buffer);
