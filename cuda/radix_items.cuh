@@ -7,8 +7,9 @@
  *
  * A word is a few bytes where an item has 16: so two blocks share a multiprocessor, and the windows
  * take a fraction of the time. The model's positions are some hundred times finer than its keys as
- * a rule, so that few items share one; these are compared in full. A pack in which many crowd into
- * a bin is left for radix_tiles.cuh.
+ * a rule, so that few items share one; these are compared in full. Few full bins
+ * are sorted by a warp each; a pack with many, or with many equal keys in one, is left for
+ * radix_tiles.cuh.
  */
 #ifndef CUDA_RADIX_ITEMS_CUH
 #define CUDA_RADIX_ITEMS_CUH
