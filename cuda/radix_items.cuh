@@ -7,9 +7,8 @@
  *
  * A word is a few bytes where an item has 16: so two blocks share a multiprocessor, and the windows
  * take a fraction of the time. The model's positions are some hundred times finer than its keys as
- * a rule, so that few items share one; these are compared in full. Few full bins
- * are sorted by a warp each; a pack with many, or with many equal keys in one, is left for
- * radix_tiles.cuh.
+ * a rule, so that few items share one; these are compared in full. Few full bins are sorted by a
+ * warp each; a pack with many, or with many items of one position, is left for radix_tiles.cuh.
  */
 #ifndef CUDA_RADIX_ITEMS_CUH
 #define CUDA_RADIX_ITEMS_CUH
@@ -133,7 +132,8 @@ __device__ __forceinline__ unsigned thread_word_position(uint64_t word)
 }
 
 /* Sorts the words of full bins; false if more of them share a position than a bin has that is not
- * full, as those are compared one by one. Begins after a barrier and ends with one. */
+ * full, as those are compared one by one. So many are of a full bin, and side by side once it is
+ * sorted. Begins after a barrier and ends with one. */
 __device__ __forceinline__ bool block_settle_words(struct radix_item_shared &shared, unsigned count)
 {
     constexpr unsigned limit = radix_bin_limit(sizeof(key_u128));
@@ -174,7 +174,7 @@ __device__ __forceinline__ unsigned thread_list_places(struct radix_item_shared 
 }
 
 /* Lists an item anew whose word is at `index` among the sorted ones and has the position of others:
- * they are in one bin, and so they are few. */
+ * of one position there are no more than a bin has that is not full (block_settle_words). */
 __device__ __forceinline__ void thread_list_by_item(struct radix_item_shared &shared,
                                                     unsigned index, unsigned count,
                                                     const key_u128 *source)
@@ -276,7 +276,7 @@ __device__ __forceinline__ bool block_sort_items(struct radix_item_shared &share
 
 /* Sorts the packs from move.source to move.target; those that it cannot sort go to left[]. Any
  * number of blocks; a struct radix_item_shared of dynamic shared memory. */
-__global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_ITEM_BLOCKS)
+static __global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_ITEM_BLOCKS)
     radix_items_kernel(struct radix_move<key_u128> move, const struct radix_model<key_u128> *models,
                        struct radix_totals *totals, const struct radix_pack *packs,
                        struct radix_pack *left)

@@ -54,8 +54,8 @@ static bool check(cudaError_t status, struct error *error)
 
 /* Room for a sort of `count` items, whose scratch is all `scratch_byte`. What was made is freed by
  * sort_close, also after an error. */
-static bool sort_open(struct cuda_sort *sort, size_t count, unsigned item_bytes, size_t tile_size,
-                      int scratch_byte, struct error *error)
+static inline bool sort_open(struct cuda_sort *sort, size_t count, unsigned item_bytes,
+                             size_t tile_size, int scratch_byte, struct error *error)
 {
     const size_t bytes = count * item_bytes;
     *sort = {};
@@ -72,7 +72,7 @@ static bool sort_open(struct cuda_sort *sort, size_t count, unsigned item_bytes,
            check(cudaMallocHost((void **)&sort->note, sizeof *sort->note), error);
 }
 
-static void sort_close(struct cuda_sort *sort)
+static inline void sort_close(struct cuda_sort *sort)
 {
     (void)cudaFreeHost(sort->note);
     (void)cudaFree(sort->workspace);

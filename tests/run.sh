@@ -126,6 +126,7 @@ add_gpu_tests() {
     add_test ordered_matrix "$build/tests/ordered_matrix"
     add_test digits_matrix "$build/tests/digits_matrix"
     add_test mending_matrix "$build/tests/mending_matrix"
+    add_test tiles_matrix "$build/tests/tiles_matrix"
     add_test counting_matrix "$build/tests/counting_matrix"
     add_test few_matrix "$build/tests/few_matrix"
     add_test failed_matrix "$build/tests/failed_matrix"
@@ -136,6 +137,8 @@ add_gpu_tests() {
     add_sanitizer_test racecheck digits "$build/tests/digits_matrix" 0
     add_sanitizer_test memcheck mending "$build/tests/mending_matrix"
     add_sanitizer_test racecheck mending "$build/tests/mending_matrix"
+    add_sanitizer_test memcheck tiles "$build/tests/tiles_matrix"
+    add_sanitizer_test racecheck tiles "$build/tests/tiles_matrix"
     add_test top_matrix "$build/tests/top_matrix" 300007
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_test runs_matrix "$build/tests/runs_matrix"
