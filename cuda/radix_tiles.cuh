@@ -226,8 +226,9 @@ __device__ __attribute__((noinline)) void block_network_sort(K *tile, unsigned c
         }
 }
 
-/* True if few bins are full, about one for each warp, and none has more keys than a warp sorts in a
- * while. Begins and ends with a barrier. */
+/* True if few bins are full, and none has more keys than a warp sorts in a while. Few: no more
+ * threads look at a full one than there are warps; those side by side, which are full together as a
+ * rule, have a thread each. Begins after a barrier and ends with one. */
 __device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigned count,
                                                    size_t item_bytes)
 {
@@ -252,6 +253,7 @@ __device__ __forceinline__ void warp_sort_span(K *tile, const struct radix_bin_s
         differs |= tile[tile_slot<K>(span.begin + i)] != tile[tile_slot<K>(span.begin)];
     if (!__any_sync(ALL_LANES, differs))
         return;
+    __syncwarp(); /* all have read: a vote orders no memory */
     for (unsigned run = 1; run < count; run *= 2)
         for (unsigned stride = run; stride > 0; stride /= 2) {
             for (unsigned pair = thread_lane();; pair += THREADS_PER_WARP) {
@@ -267,14 +269,16 @@ __device__ __forceinline__ void warp_sort_span(K *tile, const struct radix_bin_s
         }
 }
 
-/* Sorts what each full bin of the tile holds, by a warp; bins side by side, which are full together
- * as a rule, go to different warps. Begins after a barrier and ends with one. Not inlined, so that
- * what few tiles need takes no registers from what all do. */
+/* Sorts what each full bin of the tile holds, by a warp; bins side by side go to different warps.
+ * A lane looks at bins of its own stretch, in an order by which the lanes read from different
+ * banks. Begins after a barrier and ends with one. Not inlined, so that what few tiles need takes
+ * no registers from what all do. */
 template <typename K>
 __device__ __attribute__((noinline)) void block_sort_full_bins(const unsigned *bins, unsigned count,
                                                                size_t item_bytes, K *tile)
 {
     constexpr unsigned rows = RADIX_TILE_BINS / THREADS_PER_WARP;
+    static_assert(rows % THREADS_PER_WARP == 0, "each lane has each of its bins once");
     for (unsigned row = threadIdx.x / THREADS_PER_WARP; row < rows; row += RADIX_TILE_WARPS) {
         const unsigned bin = thread_lane() * rows + (row ^ thread_lane());
         const struct radix_bin_span own = thread_bin_span(bins, 0, bin, count);
@@ -336,8 +340,8 @@ __device__ __forceinline__ bool block_refine_tile(struct radix_tile_shared<K> &s
 }
 
 /* Sorts the pack into shared memory. Begins and ends with bins that are clear, and with a barrier
- * between. A full bin of the model's has equal keys, which one round shows, or is better split at
- * once. */
+ * between. Where more of the model's bins are full than warps sort in a while, they have equal
+ * keys, which one round shows, or are better split at once. */
 template <typename K>
 __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &shared,
                                                 const K *source, const struct radix_pack &pack)
@@ -349,12 +353,12 @@ __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &sha
         block_place_keys(source, pack.count, shared.bins, places, shared.keys);
         if constexpr (sizeof(K) > sizeof(uint64_t))
             is_full = block_refine_tile(shared, source, pack.count, is_full && !is_split, places);
-        const bool is_few =
-            is_full && !is_split && block_has_few_full(shared.bins, pack.count, sizeof(K));
-        if (is_few)
+        bool has_many = is_full && !is_split;
+        if (has_many && block_has_few_full(shared.bins, pack.count, sizeof(K))) {
             block_sort_full_bins(shared.bins, pack.count, sizeof(K), shared.keys);
-        const bool is_open = is_full && !is_few && !is_split;
-        if (block_sort_bins(shared.bins, shared.keys, pack.count, is_open ? 1 : RADIX_TILE_ROUNDS))
+            has_many = false;
+        }
+        if (block_sort_bins(shared.bins, shared.keys, pack.count, has_many ? 1 : RADIX_TILE_ROUNDS))
             return;
         if (is_split)
             break;
