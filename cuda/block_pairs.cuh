@@ -19,6 +19,22 @@ __device__ __forceinline__ unsigned thread_output_row(const struct paired_runs &
     return pair.first + (is_descending ? pair.count - ROW<K> - diagonal : diagonal);
 }
 
+/* Sorts the thread's keys into its row of the tile; every other row descends. */
+template <typename K>
+__device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
+{
+    constexpr unsigned half = ROW<K> / 2;
+    thread_sort<0, half>(keys);
+    thread_sort<half, half>(keys);
+#pragma unroll
+    for (unsigned i = 0; i < half / 2; i++) {
+        const K kept = keys[half + i];
+        keys[half + i] = keys[ROW<K> - 1 - i];
+        keys[ROW<K> - 1 - i] = kept;
+    }
+    thread_row_merge(keys, threadIdx.x % 2 == 1, tile, threadIdx.x * ROW<K>);
+}
+
 /* Merges pairs that each lie within the keys of one warp. `pair` is the thread's; `diagonal` counts
  * from the start of its pair and grows by a row from thread to thread. All threads of the warp call
  * it, after a barrier; it ends with one of the warp. */

@@ -12,12 +12,13 @@
  * and are not one value stay open, and their number is noted; the host starts one more round for
  * all of them together: the same partition and tiles, each bucket with a model of its own.
  *
- * Few values are counted (radix_few.cuh). Where models are of little use (radix_choice.cuh), the
- * first one is not even made, the note says so, and the host starts the sort digit by digit
- * (radix_digits.cuh), or by the digits of a code of shares (radix_words.cuh). If that refuses the
- * keys, the note says so as well, and they are sorted by models after all. Where there is that
- * choice, the host starts no more than the first count before it is told; the device is busy with
- * that meanwhile.
+ * Up to some million keys go by the splitters of a sample (sample_sort.cu), or if it misleads as
+ * all others do. Few values are counted (radix_few.cuh). Where models are of little use
+ * (radix_choice.cuh), the first one is not even made, the note says so, and the host starts the
+ * sort digit by digit (radix_digits.cuh), or by the digits of a code of shares (radix_words.cuh).
+ * If that refuses the keys, the note says so as well, and they are sorted by models after all.
+ * Where there is that choice, the host starts no more than the first count before it is told; the
+ * device is busy with that meanwhile.
  *
  * 64-bit keys cross the memory 8 times: read to count, read and written to part, twice; read and
  * written to sort tiles. A least-digit-first radix sort by 8 bits crosses it 17 times.
@@ -262,6 +263,7 @@ static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run
 struct radix_doubts {
     bool may_be_ordered;
     bool may_be_few; /* their values */
+    bool is_sampled; /* if they rise and fall, whatever else they do */
 };
 
 /* Makes the whole array one segment, or an empty one if no key is out of place, or it is left to
@@ -279,7 +281,8 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
                                : 0;
     const bool is_for_few =
         RADIX_HAS_FEW<K> && doubts.may_be_few && lookers > 0 && count >= RADIX_FEW_LEAST;
-    const bool counts_early = doubts.may_be_ordered && radix_counts_early<K>(count);
+    const bool counts_early =
+        doubts.may_be_ordered && !doubts.is_sampled && radix_counts_early<K>(count);
     const struct radix_look look = {run.work.answers, static_cast<unsigned>(lookers), is_for_few};
     return launch_kernel(launch_at(run.site, "radix_order_kernel", lookers + (is_for_few ? 1 : 0),
                                    RADIX_ORDER_THREADS),
@@ -288,7 +291,9 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
            launch_kernel(launch_at(run.site, "radix_whole_kernel", std::max<size_t>(lookers, 1),
                                    RADIX_ORDER_THREADS),
                          error, radix_whole_kernel<K>, items, count, look,
-                         !radix_wants_digits(count, sizeof(K)), run.work.whole, run.work.totals,
+                         (!doubts.is_sampled || count > RADIX_SAMPLED_INDEX_MOST) &&
+                             !radix_wants_digits(count, sizeof(K)),
+                         run.work.whole, run.work.totals,
                          counts_early ? static_cast<struct radix_digit_plan *>(run.work.digits)
                                       : NULL,
                          run.sort.note);
@@ -348,12 +353,21 @@ static bool radix_start_learned(const struct radix_run<K> &run, bool chooses, st
 }
 
 template <typename K>
-static bool radix_start(const struct cuda_sort &sort, bool may_be_few, struct error *error)
+static bool radix_start(const struct cuda_sort &sort, bool may_be_few, bool may_sample,
+                        struct error *error)
 {
+    const bool samples = may_sample && sample_sort_takes(sort.count, sizeof(K));
+    const bool looks = !samples || sort.count >= radix_order_least(sizeof(K));
     struct radix_run<K> run;
     sort.note->way = 0;
-    if (!radix_prepare(sort, &run, error) || !radix_start_whole(run, {true, may_be_few}, error))
+    if (!radix_prepare(sort, &run, error) ||
+        (looks && !radix_start_whole(run, {true, may_be_few, samples}, error)))
         return false;
+    if (samples) {
+        const struct sample_task task = {run.work.digits, looks ? &run.work.totals->count : NULL,
+                                         sample_seed(), RADIX_NOTE_MISLED};
+        return sample_sort(&sort, &task, error);
+    }
     if (radix_wants_digits(sort.count, sizeof(K)))
         return radix_start_digits(run, RADIX_DIGITS_OF_CODE, false, error);
     return radix_start_learned(run, radix_may_be_digits(sort.count, sizeof(K)), error);
@@ -369,13 +383,13 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
                                      : radix_has_code(sort.count, sizeof(K)) ? RADIX_DIGITS_OF_CODE
                                                                              : RADIX_DIGITS_ALL;
     struct radix_run<K> run;
-    if (note == RADIX_NOTE_MANY)
-        return radix_start<K>(sort, false, error);
+    if (note == RADIX_NOTE_MANY || note == RADIX_NOTE_MISLED)
+        return radix_start<K>(sort, false, false, error);
     if (!radix_prepare(sort, &run, error))
         return false;
     if (note == RADIX_NOTE_FEW)
         return radix_few_sort(&sort, run.work.digits, error);
-    if (!radix_start_whole(run, {false, false}, error))
+    if (!radix_start_whole(run, {false, false, false}, error))
         return false;
     return note == RADIX_NOTE_REFUSED ? radix_start_learned(run, false, error)
                                       : radix_start_digits(run, way, true, error);
@@ -429,11 +443,11 @@ bool radix_sort(const struct cuda_sort *sort, struct error *error)
     case 2:
         return counting_sort(sort, SIZE_MAX, error);
     case 4:
-        return radix_start<uint32_t>(*sort, true, error);
+        return radix_start<uint32_t>(*sort, true, true, error);
     case 8:
-        return radix_start<uint64_t>(*sort, true, error);
+        return radix_start<uint64_t>(*sort, true, true, error);
     case 16:
-        return radix_start<key_u128>(*sort, true, error);
+        return radix_start<key_u128>(*sort, true, true, error);
     default:
         return error_set(error, "device %u: no path sorts items of %u bytes", sort->device,
                          sort->item_bytes);

@@ -56,22 +56,6 @@ __device__ __forceinline__ void thread_load_tile_keys(const struct tile_sort_job
             keys[i] = key_infinity<K>();
 }
 
-/* Sorts the thread's keys into its row of the tile; every other row descends. */
-template <typename K>
-__device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
-{
-    constexpr unsigned half = ROW<K> / 2;
-    thread_sort<0, half>(keys);
-    thread_sort<half, half>(keys);
-#pragma unroll
-    for (unsigned i = 0; i < half / 2; i++) {
-        const K kept = keys[half + i];
-        keys[half + i] = keys[ROW<K> - 1 - i];
-        keys[ROW<K> - 1 - i] = kept;
-    }
-    thread_row_merge(keys, threadIdx.x % 2 == 1, tile, threadIdx.x * ROW<K>);
-}
-
 /* source -> target, which may be the source: sorted tiles. A block for one or several; a struct
  * tile_sort_shared of dynamic shared memory. */
 template <typename K>

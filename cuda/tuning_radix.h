@@ -293,6 +293,10 @@ __host__ __device__ constexpr unsigned radix_deep_digits(size_t item_bytes)
 }
 constexpr unsigned RADIX_MISLED_RARITY = 4;
 
+/* Up to so many keys of 8 bytes are sorted by a sample (sample_sort.h) even if their low half is an
+ * index. */
+constexpr size_t RADIX_SAMPLED_INDEX_MOST = (size_t)1 << 19;
+
 /* So often the host looks for a note before it asks whether the kernels are still at work. */
 constexpr unsigned RADIX_HEAR_LOOKS = 4096;
 

@@ -168,6 +168,16 @@ static void check_array(const struct array_facts &facts, const std::vector<K> &i
     }
 }
 
+/* Items of 8 and 16 bytes that radix sorts by models on a device, where fewer go by a sample: of
+ * these all shapes are taken there. */
+static const size_t models_count = ((size_t)1 << 21) + 5;
+
+static bool is_for_models(const struct selection &selection, size_t count, size_t item_bytes)
+{
+    return count == models_count && item_bytes >= 8 && selection.path &&
+           strcmp(selection.path, "radix") == 0;
+}
+
 static std::vector<size_t> matrix_counts(const struct selection &selection)
 {
     const size_t largest = selection.largest;
@@ -175,8 +185,8 @@ static std::vector<size_t> matrix_counts(const struct selection &selection)
                                   511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 100003};
     for (size_t power = 4096; power <= (size_t)1 << 24; power *= power < 65536 ? 4 : 16)
         counts.insert(counts.end(), {power - 1, power + 1});
-    if (largest > (size_t)1 << 20)
-        counts.push_back(60001); /* of 4 bytes: models are for fewer than 65,536, on a device */
+    if (largest >= models_count)
+        counts.push_back(models_count);
     if (selection.is_quick)
         counts = {1, 257, 4099, 70001};
     counts.erase(std::remove_if(counts.begin(), counts.end(),
@@ -190,8 +200,8 @@ static void check_shapes(const struct selection &selection, struct tally *tallie
 {
     for (const size_t count : matrix_counts(selection))
         for (const struct shape &shape : shapes) {
-            if (count > shape.largest || count < shape.least ||
-                (selection.is_quick && !is_quick_shape(shape)))
+            if ((count > shape.largest && !is_for_models(selection, count, sizeof(K))) ||
+                count < shape.least || (selection.is_quick && !is_quick_shape(shape)))
                 continue;
             std::vector<K> items(count);
             for (size_t i = 0; i < count; i++)

@@ -250,13 +250,13 @@ static bool check_choice(key_u128, const struct choice &choice, struct error *er
     return check_sort(items, order, choice.tile_size, noted, error);
 }
 
-/* So few keys, with one partition and, of small tiles, with two; and so many that a code is looked
- * for. */
+/* So few keys that go by no sample, with one partition and, of small tiles, with two; and so many
+ * that a code is looked for. */
 template <typename K>
 static bool check_choices(struct error *error)
 {
-    const size_t least = radix_digit_least(sizeof(K)) + 1;
-    const size_t code_least = radix_code_least(sizeof(K)) + 1;
+    const size_t least = std::max(radix_digit_least(sizeof(K)), sample_sort_most(sizeof(K))) + 1;
+    const size_t code_least = std::max(radix_code_least(sizeof(K)) + 1, least);
     if (!check_choice(K{0}, {least, 4096}, error))
         return false;
     return sizeof(K) == sizeof(uint32_t) || (check_choice(K{0}, {least, 256}, error) &&

@@ -56,6 +56,14 @@ static inline uint64_t shape_exponents(size_t i, size_t)
     return bits >> bits % 64;
 }
 
+/* What thread_scramble_below of cuda/thread_scramble.cuh makes of i, for the host. */
+static inline uint64_t scrambled_below(uint64_t i, uint64_t limit)
+{
+    i = (i ^ i >> 33) * 0xff51afd7ed558ccdu;
+    i = (i ^ i >> 33) * 0xc4ceb9fe1a85ec53u;
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(i ^ i >> 33) * limit >> 64);
+}
+
 /* A path that takes a sample from places that a seed decides sees equal keys only, or none of the
  * ones that are equal; the places are those of cuda/radix_learn.cuh with 2^12 keys. */
 static inline uint64_t shape_hidden(size_t i, size_t n)
@@ -63,11 +71,7 @@ static inline uint64_t shape_hidden(size_t i, size_t n)
     const size_t stride = n >> 12, sample = stride ? i / stride : 0;
     if (stride == 0 || sample >= (size_t)1 << 12)
         return random_bits(i);
-    uint64_t place = sample + n;
-    place = (place ^ place >> 33) * 0xff51afd7ed558ccdu;
-    place = (place ^ place >> 33) * 0xc4ceb9fe1a85ec53u;
-    place =
-        static_cast<uint64_t>(static_cast<unsigned __int128>(place ^ place >> 33) * stride >> 64);
+    const uint64_t place = scrambled_below(sample + n, stride);
     return i % stride == place ? random_bits(i) : ((uint64_t)5 << 60) + random_bits(i) % 1000003;
 }
 

@@ -36,6 +36,7 @@ matrix_largest() {
     case $1 in
     ordered_matrix | digits_matrix) full_or_small 1048577 0 ;; # whole sorts take a while
     few_matrix) full_or_small 2097153 20000 ;; # radix counts few values from 2^21 keys on, there
+    sample_matrix) full_or_small 300007 20000 ;;
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
     top_matrix) full_or_small 20011 8193 ;;
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
@@ -114,7 +115,7 @@ add_sanitizer_test() {
 add_gpu_tests() {
     local path type tool cases server="GPUSORT_SERVER=$build/tests/many_runs"
     for path in $(gpu_paths "$build/gpusort"); do
-        add_test "device_matrix-$path" "$build/tests/device_matrix" 1700001 "$path"
+        add_test "device_matrix-$path" "$build/tests/device_matrix" 2200001 "$path"
         for tool in memcheck racecheck; do
             add_sanitizer_test $tool "$path" \
                 "$build/tests/device_matrix" --quick "$(path_largest "$path")" "$path"
@@ -129,6 +130,7 @@ add_gpu_tests() {
     add_test tiles_matrix "$build/tests/tiles_matrix"
     add_test counting_matrix "$build/tests/counting_matrix"
     add_test few_matrix "$build/tests/few_matrix"
+    add_test sample_matrix "$build/tests/sample_matrix"
     add_test failed_matrix "$build/tests/failed_matrix"
     add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
@@ -139,6 +141,8 @@ add_gpu_tests() {
     add_sanitizer_test racecheck mending "$build/tests/mending_matrix"
     add_sanitizer_test memcheck tiles "$build/tests/tiles_matrix"
     add_sanitizer_test racecheck tiles "$build/tests/tiles_matrix"
+    add_sanitizer_test memcheck sample "$build/tests/sample_matrix" 20000
+    add_sanitizer_test racecheck sample "$build/tests/sample_matrix" 20000
     add_test top_matrix "$build/tests/top_matrix" 300007
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_test runs_matrix "$build/tests/runs_matrix"

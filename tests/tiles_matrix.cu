@@ -111,10 +111,10 @@ static void make_packs(unsigned position_bits, struct packs<K> *packs)
     }
 }
 
+/* Positions 0 .. 2 half - 1, by the top bits of the keys. */
 template <typename K>
-static void make_model(unsigned position_bits, struct radix_model<K> *model)
+static void make_model(uint32_t half, struct radix_model<K> *model)
 {
-    const uint32_t half = (uint32_t)1 << (position_bits - 1);
     model->bounds.range = std::numeric_limits<decltype(model->bounds.range)>::max();
     model->root_bits = 1;
     model->entry_count = 2;
@@ -185,7 +185,7 @@ static bool memory_open(struct memory<K> *memory, const struct packs<K> &packs,
 {
     std::vector<struct radix_model<K>> model(1);
     std::vector<struct radix_totals> totals(1);
-    make_model(position_bits, &model[0]);
+    make_model((uint32_t)1 << (position_bits - 1), &model[0]);
     totals[0].packs = (unsigned)packs.list.size();
     return upload(packs.items, &memory->source, error) &&
            upload(std::vector<K>(packs.items.size(), 0x5c), &memory->target, error) &&
