@@ -18,24 +18,23 @@ const struct device_class device_classes[] = {
 };
 const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
 
-/* gpu-large: an H200, ms of segmented-merge at its best tile and of radix. 2026-11-20, f64: 1e4
- * 0.018 0.055; 65,536 0.033 0.061; 1e5 0.118 0.060; 1e6 0.253 0.087; 1e9 64 30; u32 alike.
- * 2026-11-22: u8 4,096 0.0095 0.0096, 8,192 0.0135 0.0124; u16 32,768 0.021 0.023, 65,536 0.030
- * 0.023; key and index 65,536 0.053 0.063, 131,072 0.190 0.066. The other paths are slower, but for
- * bitonic up to 1024 keys of 4 bytes and less: 0.0051 for 0.0059. `scripts/auto_table.py ROWS.json`
- * prints the rows of a class from a measurement of all widths. No other GPU was measured: `gpu` has
- * nearly the same rows, but for 16-byte items, for which radix takes 154 KiB, and `gpu-small` those
- * that it has room for: tiles of segmented-merge take 66 KiB with 16-byte items.
+/* gpu-large: an H200, us of segmented-merge at its best tile and of radix. 2026-11-23, f64: 16,384
+ * 19.3 24.6; 32,768 25.0 25.8; 49,152 28.9 23.9; f32 16,384 17.0 21.0; 32,768 20.8 21.8;
+ * 49,152 24.1 19.9; key and index 16,384 25.7 31.7; 32,768 32.1 30.2; 49,152 49.2 30.5. 2026-11-22:
+ * u8 4,096 9.5 9.6; 8,192 13.5 12.4; u16 32,768 21 23; 65,536 30 23. The other paths are slower,
+ * but for bitonic up to 1024 keys of 4 bytes and less: 0.0051 for 0.0059. `scripts/auto_table.py
+ * ROWS.json` prints the rows of a class from a measurement of all widths. No other GPU was
+ * measured: `gpu` has nearly the same rows, but for 16-byte items, for which radix takes 154 KiB,
+ * and `gpu-small` those that it has room for: tiles of segmented-merge take 66 KiB with 16-byte
+ * items.
  */
 const struct auto_row auto_rows[] = {
-    {"gpu-large", 16, (size_t)1 << 16, "segmented-merge", 1024},
+    {"gpu-large", 16, (size_t)1 << 15, "segmented-merge", 2048},
     {"gpu-large", 0, 2048, "segmented-merge", 2048},
     {"gpu-large", 0, 4096, "segmented-merge", 4096},
     {"gpu-large", 1, SIZE_MAX, "radix", 4096},
     {"gpu-large", 0, (size_t)1 << 14, "segmented-merge", 2048},
-    {"gpu-large", 2, (size_t)1 << 15, "segmented-merge", 4096},
-    {"gpu-large", 2, SIZE_MAX, "radix", 4096},
-    {"gpu-large", 0, (size_t)1 << 16, "segmented-merge", 4096},
+    {"gpu-large", 0, (size_t)1 << 15, "segmented-merge", 4096},
     {"gpu-large", 0, SIZE_MAX, "radix", 4096},
     {"gpu", 0, (size_t)1 << 16, "segmented-merge", 2048},
     {"gpu", 16, SIZE_MAX, "segmented-merge", 2048},
