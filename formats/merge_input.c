@@ -261,12 +261,18 @@ static void append_items(const struct merge_inputs *inputs, struct merge_input *
         input->item_count += piece->count;
         return;
     }
+    /* The line that others follow is measured once: it may be long, and they may be many. */
+    struct ranked_line last = {0};
+    if (input->item_count > 0)
+        last = merge_item_ranked(&inputs->texts, end[-1]);
     for (size_t i = 0; i < piece->count; i++) {
-        struct key_index *const last = input->items + input->item_count - 1;
-        if (input->item_count > 0 && merge_item_compare(&inputs->texts, *last, items[i]) > 0)
-            last->index |= MERGE_IS_FOLLOWED;
-        else
-            input->items[input->item_count++] = items[i];
+        const struct ranked_line line = merge_item_ranked(&inputs->texts, items[i]);
+        if (input->item_count > 0 && line_rank_compare(inputs->texts.order, &last, &line) > 0) {
+            input->items[input->item_count - 1].index |= MERGE_IS_FOLLOWED;
+            continue;
+        }
+        input->items[input->item_count++] = items[i];
+        last = line;
     }
 }
 
