@@ -23,6 +23,7 @@ void merge_bound_close(struct merge_bound *bound)
     free(bound->lasts);
 }
 
+/* Above a node that is UNKNOWN all are: the way up ends at the first one. */
 static void set_text(size_t *nodes, size_t count, size_t i, bool takes_part)
 {
     nodes[count + i] = takes_part ? i : NONE;

@@ -31,7 +31,7 @@ struct merge_inputs {
     struct merge_input *inputs;
     struct merge_texts texts; /* what is in memory of them, and not yet merged */
     unsigned threads;
-    unsigned useful_threads; /* out: of these, for what is active */
+    unsigned useful_threads; /* out: as many of them as what is active keeps busy */
     uint64_t lines_before; /* of each source, read already: for the numbers of lines in messages */
     bool are_sorted;       /* known to be; not looked at then */
     uint64_t lines, bytes; /* out: that were looked at, of all sources */
@@ -50,8 +50,8 @@ static inline bool merge_input_goes_on(const struct merge_input *input)
 
 /* Drops what the active texts say is merged, and reads and makes items of them where half of the
  * room is free. Then every input that goes on has an item, and these texts are all that there is of
- * them. All are active at first. A line that is
- * not the number that LINE_STRICT wants is an error naming file and line. */
+ * them. All are active at first. A line that is not the number that LINE_STRICT wants is an error
+ * naming file and line. */
 bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error);
 
 #endif

@@ -43,8 +43,7 @@ struct merge_texts {
     const struct line_order *order;
     struct merge_text *texts;
     size_t count;
-    size_t *active; /* texts that have lines to be merged now, in any order: not looked at are all
-                       others */
+    size_t *active; /* texts with lines to be merged now, in any order; no others are looked at */
     size_t active_count;
     unsigned text_shift; /* the bits of an index below the number of its text */
 };

@@ -92,7 +92,7 @@ inline bool read_exponent(const char *begin, const char *p, const char *end, int
 /* What a text is read for: to be one number and nothing else, or to start with one. */
 enum class reading { whole, prefix };
 
-/* Where to stop reading digits from p on: behind more than count, however many there are. */
+/* Where digits from p on are read no further: more than the 19 of a decimal are seen by then. */
 inline const char *digits_limit(const char *p, const char *end)
 {
     return end - p > 24 ? p + 24 : end;
