@@ -22,7 +22,7 @@ const size_t device_class_count = sizeof device_classes / sizeof *device_classes
  * 19.3 24.6; 32,768 25.0 25.8; 49,152 28.9 23.9; f32 16,384 17.0 21.0; 32,768 20.8 21.8;
  * 49,152 24.1 19.9; key and index 16,384 25.7 31.7; 32,768 32.1 30.2; 49,152 49.2 30.5. 2026-11-22:
  * u8 4,096 9.5 9.6; 8,192 13.5 12.4; u16 32,768 21 23; 65,536 30 23. The other paths are slower,
- * but for bitonic up to 1024 keys of 4 bytes and less: 0.0051 for 0.0059. `scripts/auto_table.py
+ * but for bitonic up to 1024 keys of 4 bytes and less: 5.1 for 5.9. `scripts/auto_table.py
  * ROWS.json` prints the rows of a class from a measurement of all widths. No other GPU was
  * measured: `gpu` has nearly the same rows, but for 16-byte items, for which radix takes 154 KiB,
  * and `gpu-small` those that it has room for: tiles of segmented-merge take 66 KiB with 16-byte
