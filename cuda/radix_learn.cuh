@@ -295,7 +295,7 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
         return;
     }
     if (CHOOSES && threadIdx.x == 0)
-        thread_tell_way(note, RADIX_WAY_MODELS);
+        thread_tell_way(note, RADIX_WAY_ON);
     block_share_positions(tree, values, wish);
     if constexpr (RADIX_HAS_VALUES<K>)
         block_widen_values(values, sample, shared.cells, lookup);

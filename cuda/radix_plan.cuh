@@ -158,7 +158,8 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     if (RADIX_HAS_VALUES<K>)
         work.left_packs = workspace_take<struct radix_pack>(memory, &used, packs);
     work.ranges = workspace_take<struct radix_range<K>>(memory, &used, ranges);
-    const size_t sample_end = digits_first + sample_sort_bytes(count, sizeof(K));
+    const size_t sampled = std::min(count, sample_sort_most(sizeof(K)));
+    const size_t sample_end = digits_first + sample_sort_bytes(sampled, sizeof(K));
     work.bytes = std::max({used, digits_end, few_end, sample_end});
     return work;
 }

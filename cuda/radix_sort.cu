@@ -262,8 +262,9 @@ static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run
 /* What is not known of the keys yet. */
 struct radix_doubts {
     bool may_be_ordered;
-    bool may_be_few; /* their values */
-    bool is_sampled; /* if they rise and fall, whatever else they do */
+    bool may_be_few;     /* their values */
+    bool is_sampled;     /* if they rise and fall, whatever else they do */
+    bool may_be_indices; /* below, so that digits do */
 };
 
 /* Makes the whole array one segment, or an empty one if no key is out of place, or it is left to
@@ -290,10 +291,8 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
                          run.sort.order, look) &&
            launch_kernel(launch_at(run.site, "radix_whole_kernel", std::max<size_t>(lookers, 1),
                                    RADIX_ORDER_THREADS),
-                         error, radix_whole_kernel<K>, items, count, look,
-                         (!doubts.is_sampled || count > RADIX_SAMPLED_INDEX_MOST) &&
-                             !radix_wants_digits(count, sizeof(K)),
-                         run.work.whole, run.work.totals,
+                         error, radix_whole_kernel<K>, items, count, look, doubts.may_be_indices,
+                         doubts.is_sampled, run.work.whole, run.work.totals,
                          counts_early ? static_cast<struct radix_digit_plan *>(run.work.digits)
                                       : NULL,
                          run.sort.note);
@@ -358,11 +357,19 @@ static bool radix_start(const struct cuda_sort &sort, bool may_be_few, bool may_
 {
     const bool samples = may_sample && sample_sort_takes(sort.count, sizeof(K));
     const bool looks = !samples || sort.count >= radix_order_least(sizeof(K));
+    const bool may_be_indices = sizeof(K) == sizeof(uint64_t) &&
+                                key_order_is_identity(sort.order) &&
+                                (samples ? looks && sort.count > RADIX_SAMPLED_INDEX_MOST
+                                         : !radix_wants_digits(sort.count, sizeof(K)));
     struct radix_run<K> run;
+    bool goes_on = true;
     sort.note->way = 0;
     if (!radix_prepare(sort, &run, error) ||
-        (looks && !radix_start_whole(run, {true, may_be_few, samples}, error)))
+        (looks && !radix_start_whole(run, {true, may_be_few, samples, may_be_indices}, error)) ||
+        !radix_hear_way(run, samples && may_be_indices, &goes_on, error))
         return false;
+    if (!goes_on)
+        return true;
     if (samples) {
         const struct sample_task task = {run.work.digits, looks ? &run.work.totals->count : NULL,
                                          sample_seed(), RADIX_NOTE_MISLED};
@@ -389,7 +396,7 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
         return false;
     if (note == RADIX_NOTE_FEW)
         return radix_few_sort(&sort, run.work.digits, error);
-    if (!radix_start_whole(run, {false, false, false}, error))
+    if (!radix_start_whole(run, {false, false, false, false}, error))
         return false;
     return note == RADIX_NOTE_REFUSED ? radix_start_learned(run, false, error)
                                       : radix_start_digits(run, way, true, error);

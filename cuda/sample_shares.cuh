@@ -2,7 +2,8 @@
  * the share: so nothing is counted before it is moved, and no block waits for another.
  *
  *   items --sample_part_kernel--> scratch: each share in order of buckets, encoded;
- *                                 where in its share each bucket begins; keys of each bucket in all
+ *                                 where each bucket begins in its share; the sums of that over all
+ *                                 shares are where the buckets begin in the end
  */
 #ifndef CUDA_SAMPLE_SHARES_CUH
 #define CUDA_SAMPLE_SHARES_CUH
@@ -23,8 +24,27 @@ struct sample_part_shared {
     unsigned warp_sums[THREADS_PER_WARP];
 };
 
-/* The buckets of the thread's keys, of which the first one stands at `first` among the items. */
+/* Whether a splitter is equal to a neighbour. In order, every other splitter is a leaf of the tree:
+ * what is before and behind it stands on its way up, where that last turned right, and left. */
 template <typename K, unsigned KEYS>
+__device__ __forceinline__ bool thread_sees_ties(const struct sample_part_shared<K, KEYS> &shared,
+                                                 unsigned ways_bits)
+{
+    bool is_tie = false;
+    for (unsigned i = threadIdx.x; i < 1u << ways_bits >> 1; i += SAMPLE_PART_THREADS) {
+        const unsigned leaf = i + (1u << ways_bits >> 1);
+        const unsigned before = leaf >> __ffs(static_cast<int>(leaf));
+        const unsigned behind = leaf >> __ffs(static_cast<int>(~leaf));
+        const K key = shared.tree.keys[leaf];
+        is_tie |= (before > 0 && shared.tree.keys[before] == key) ||
+                  (behind > 0 && shared.tree.keys[behind] == key);
+    }
+    return is_tie;
+}
+
+/* The buckets of the thread's keys, of which the first one stands at `first` among the items. Where
+ * no two splitters are equal, one look at a place is enough. */
+template <bool HAS_TIES, typename K, unsigned KEYS>
 __device__ __forceinline__ void
 thread_find_buckets(const struct sample_part_shared<K, KEYS> &shared, unsigned ways_bits,
                     const K (&keys)[KEYS], unsigned first, unsigned (&buckets)[KEYS])
@@ -38,41 +58,43 @@ thread_find_buckets(const struct sample_part_shared<K, KEYS> &shared, unsigned w
         for (unsigned i = 0; i < KEYS; i++) {
             const K splitter = shared.tree.keys[buckets[i]];
             bool is_behind = splitter < keys[i];
-            if (splitter == keys[i])
+            if (HAS_TIES && splitter == keys[i])
                 is_behind = shared.tree.places[buckets[i]] <= first + i * SAMPLE_PART_THREADS;
             buckets[i] = 2 * buckets[i] + (is_behind ? 1 : 0);
         }
 #pragma unroll
-    for (unsigned i = 0; i < KEYS; i++)
+    for (unsigned i = 0; i < KEYS; i++) {
+        const unsigned next = buckets[i] >> __ffs(static_cast<int>(~buckets[i]));
         buckets[i] -= 1u << ways_bits;
+        if (!HAS_TIES && next > 0 && shared.tree.keys[next] == keys[i] &&
+            shared.tree.places[next] <= first + i * SAMPLE_PART_THREADS)
+            buckets[i]++;
+    }
 }
 
-/* counts -> where each bucket begins in the share, which is noted; the totals grow. */
+/* counts -> where each bucket begins in the share. Begins and ends with a barrier. */
 template <typename K, unsigned KEYS>
-__device__ __forceinline__ void block_place_buckets(const struct sample_job<K> &job,
+__device__ __forceinline__ void block_place_buckets(unsigned ways_bits,
                                                     struct sample_part_shared<K, KEYS> *shared)
 {
     constexpr unsigned own_most = SAMPLE_WAYS / SAMPLE_PART_THREADS;
-    const unsigned own_ways = (1u << job.ways_bits) / SAMPLE_PART_THREADS;
+    const unsigned own_ways = (1u << ways_bits) / SAMPLE_PART_THREADS;
     const unsigned first = threadIdx.x * own_ways;
     unsigned counts[own_most], sum = 0, total = 0;
+    __syncthreads();
 #pragma unroll
     for (unsigned i = 0; i < own_most; i++) {
         counts[i] = i < own_ways ? shared->counts[first + i] : 0;
         sum += counts[i];
-        if (counts[i] > 0)
-            atomicAdd(&job.work.totals[first + i], counts[i]);
     }
     unsigned begin = block_exclusive_scan<SAMPLE_PART_THREADS>(sum, shared->warp_sums, &total);
-    uint16_t *const begins = job.work.begins + (static_cast<size_t>(blockIdx.x) << job.ways_bits);
 #pragma unroll
     for (unsigned i = 0; i < own_most; i++) {
-        if (i < own_ways) {
+        if (i < own_ways)
             shared->counts[first + i] = begin;
-            begins[first + i] = static_cast<uint16_t>(begin);
-        }
         begin += counts[i];
     }
+    __syncthreads();
 }
 
 /* A block a share; a struct sample_part_shared of dynamic shared memory. */
@@ -100,16 +122,23 @@ __global__ void __launch_bounds__(SAMPLE_PART_THREADS, SAMPLE_PART_BLOCKS)
     thread_encode_keys(job.order, keys);
     __syncthreads();
     unsigned buckets[KEYS];
-    thread_find_buckets<K, KEYS>(*shared, job.ways_bits, keys, start + threadIdx.x, buckets);
+    if (__syncthreads_or(thread_sees_ties(*shared, job.ways_bits)))
+        thread_find_buckets<true>(*shared, job.ways_bits, keys, start + threadIdx.x, buckets);
+    else
+        thread_find_buckets<false>(*shared, job.ways_bits, keys, start + threadIdx.x, buckets);
 #pragma unroll
     for (unsigned i = 0; i < KEYS; i++) {
         const bool is_key = i * SAMPLE_PART_THREADS + threadIdx.x < count;
         const unsigned rank = is_key ? atomicAdd(&shared->counts[buckets[i]], 1u) : 0;
         buckets[i] |= rank << SAMPLE_WAYS_BITS_MOST;
     }
-    __syncthreads();
-    block_place_buckets(job, shared);
-    __syncthreads();
+    block_place_buckets(job.ways_bits, shared);
+    uint16_t *const begins = job.work.begins + (static_cast<size_t>(blockIdx.x) << job.ways_bits);
+    for (unsigned i = threadIdx.x; i < 1u << job.ways_bits; i += SAMPLE_PART_THREADS) {
+        begins[i] = static_cast<uint16_t>(shared->counts[i]);
+        if (shared->counts[i] > 0)
+            atomicAdd(&job.work.starts[i], shared->counts[i]);
+    }
 #pragma unroll
     for (unsigned i = 0; i < KEYS; i++)
         if (i * SAMPLE_PART_THREADS + threadIdx.x < count)

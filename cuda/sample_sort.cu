@@ -37,7 +37,7 @@ static struct sample_workspace<K> sample_workspace_lay(size_t count, size_t shar
     work.groups.places = static_cast<unsigned *>(take(keys * sizeof(unsigned)));
     work.splitters.keys = static_cast<K *>(take(ways * sizeof(K)));
     work.splitters.places = static_cast<unsigned *>(take(ways * sizeof(unsigned)));
-    work.totals = static_cast<unsigned *>(take(ways * sizeof(unsigned)));
+    work.starts = static_cast<unsigned *>(take(ways * sizeof(unsigned)));
     work.begins = static_cast<uint16_t *>(take(shares * ways * sizeof(uint16_t)));
     work.bytes = used;
     return work;
@@ -65,13 +65,17 @@ static bool sample_start_part(const struct launch_site &site, const struct sampl
 }
 
 template <typename K, unsigned SAMPLE_BITS>
-static bool sample_start_rank(const struct launch_site &site, const struct sample_job<K> &job,
-                              struct error *error)
+static bool sample_start_splitters(const struct launch_site &site, const struct sample_job<K> &job,
+                                   struct error *error)
 {
-    constexpr unsigned groups = (1u << SAMPLE_BITS) / SAMPLE_GROUP / SAMPLE_RANK_WARPS;
-    return launch_kernel(launch_at(site, "sample_rank_kernel",
-                                   (1u << SAMPLE_BITS) / THREADS_PER_WARP, SAMPLE_RANK_THREADS),
-                         error, sample_rank_kernel<K, groups>, job);
+    constexpr unsigned keys = 1u << SAMPLE_BITS;
+    return launch_kernel(launch_at(site, "sample_group_kernel",
+                                   keys / SAMPLE_GROUP_THREADS * SAMPLE_GROUP_LANES,
+                                   SAMPLE_GROUP_THREADS),
+                         error, sample_group_kernel<K, SAMPLE_BITS>, job) &&
+           launch_kernel(
+               launch_at(site, "sample_rank_kernel", keys / THREADS_PER_WARP, SAMPLE_RANK_THREADS),
+               error, sample_rank_kernel<K, SAMPLE_BITS>, job);
 }
 
 template <typename K>
@@ -79,9 +83,15 @@ static bool sample_start(const struct cuda_sort &sort, const struct sample_task 
                          struct error *error)
 {
     constexpr unsigned most = sample_part_keys_most(sizeof(K));
+    constexpr size_t room = (size_t)SAMPLE_SHARES_MOST * SAMPLE_PART_THREADS * most;
+    static_assert(sample_sort_most(sizeof(K)) <= room && SAMPLE_SHARES_FEW <= SAMPLE_SHARES_MOST,
+                  "blocks of tiles have room for all shares");
+    static_assert(SAMPLE_PART_THREADS * most <= UINT16_MAX, "places in a share have 16 bits");
+    static_assert(SAMPLE_SORT_LEAST >> sample_bits(SAMPLE_SORT_LEAST) > 0,
+                  "the sample has a key of each stretch");
     struct launch_site site = {};
     if (!launch_site_find(sort.device, sort.stream, &site, error) ||
-        !launch_can_be_early(sample_group_kernel<K>, sort.device, &site.is_early, error))
+        !launch_can_be_early(sample_tile_kernel<K>, sort.device, &site.is_early, error))
         return false;
     const unsigned keys = sample_part_keys<K>(sort.count, site.multiprocessors);
     struct sample_job<K> job;
@@ -91,20 +101,16 @@ static bool sample_start(const struct cuda_sort &sort, const struct sample_task 
     job.order = sort.order;
     job.seed = task.seed;
     job.count = static_cast<unsigned>(sort.count);
-    job.sample_bits = sample_bits(sort.count);
     job.ways_bits = sample_ways_bits(sort.count);
     job.share = keys * SAMPLE_PART_THREADS;
     job.shares = static_cast<unsigned>(launch_blocks(sort.count, job.share));
     job.work = sample_workspace_lay<K>(sort.count, job.shares, task.memory);
     const size_t tiles = launch_resident(site, sample_tile_blocks(sizeof(K)),
                                          launch_blocks(sort.count, SAMPLE_TILE_LEAST));
-    return launch_kernel(launch_at(site, "sample_group_kernel",
-                                   (SAMPLE_GROUP_BLOCKS << job.sample_bits) / SAMPLE_GROUP,
-                                   SAMPLE_GROUP_THREADS),
-                         error, sample_group_kernel<K>, job) &&
-           (job.sample_bits == SAMPLE_BITS_MOST
-                ? sample_start_rank<K, SAMPLE_BITS_MOST>(site, job, error)
-                : sample_start_rank<K, SAMPLE_BITS_MOST - 1>(site, job, error)) &&
+    const unsigned bits = sample_bits(sort.count);
+    return (bits == 13   ? sample_start_splitters<K, 13>(site, job, error)
+            : bits == 14 ? sample_start_splitters<K, 14>(site, job, error)
+                         : sample_start_splitters<K, 15>(site, job, error)) &&
            (keys == most       ? sample_start_part<K, most>(site, job, error)
             : keys == most / 2 ? sample_start_part<K, most / 2>(site, job, error)
                                : sample_start_part<K, most / 4>(site, job, error)) &&
@@ -152,8 +158,7 @@ static size_t sample_width_bytes(size_t count)
 
 size_t sample_sort_bytes(size_t count, unsigned item_bytes)
 {
-    const size_t most = std::min(count, sample_sort_most(item_bytes));
-    return item_bytes == 4   ? sample_width_bytes<uint32_t>(most)
-           : item_bytes == 8 ? sample_width_bytes<uint64_t>(most)
-                             : sample_width_bytes<key_u128>(most);
+    return item_bytes == 4   ? sample_width_bytes<uint32_t>(count)
+           : item_bytes == 8 ? sample_width_bytes<uint64_t>(count)
+                             : sample_width_bytes<key_u128>(count);
 }

@@ -23,8 +23,10 @@ uint64_t sample_seed(void);
 /* True if so many items of so many bytes are to be sorted so. */
 bool sample_sort_takes(size_t count, unsigned item_bytes);
 
-/* Starts to sort items of 4, 8 or 16 bytes, if sample_sort_takes() them. If the sample has misled,
- * as one in 3,000 does with 2^21 keys and next to none with fewer, they stay as they are. */
+/* Starts to sort items of 4, 8 or 16 bytes, SAMPLE_SORT_LEAST at the least. If the sample has
+ * misled, as one in some thousands does with 2^21 keys and next to none with fewer, they stay as
+ * they are.
+ */
 bool sample_sort(const struct cuda_sort *sort, const struct sample_task *task, struct error *error);
 
 /* Does not fall as the count grows. */

@@ -15,9 +15,7 @@
 #include "cuda/thread_key.cuh"
 #include "cuda/thread_scramble.cuh"
 
-/* At most: */
-constexpr unsigned SAMPLE_KEYS = 1u << SAMPLE_BITS_MOST;
-constexpr unsigned SAMPLE_WAYS = 1u << SAMPLE_WAYS_BITS_MOST;
+constexpr unsigned SAMPLE_WAYS = 1u << SAMPLE_WAYS_BITS_MOST; /* at the most */
 
 /* Keys with their places among the items: of equal ones the first goes first. */
 template <typename K>
@@ -28,9 +26,9 @@ struct sample_list {
 
 template <typename K>
 struct sample_workspace {
-    struct sample_list<K> groups;    /* SAMPLE_KEYS */
+    struct sample_list<K> groups;    /* the sample */
     struct sample_list<K> splitters; /* as a tree from 1 on: below node i are 2i and 2i + 1 */
-    unsigned *totals;                /* keys of each bucket */
+    unsigned *starts;                /* of the buckets, among all keys */
     uint16_t *begins;                /* of the buckets of each share */
     size_t bytes;
 };
@@ -44,7 +42,6 @@ struct sample_job {
     struct key_order order;
     uint64_t seed; /* of the places of the sample */
     unsigned count;
-    unsigned sample_bits;
     unsigned ways_bits; /* buckets */
     unsigned share;     /* keys of a block that parts; of the last one fewer */
     unsigned shares;
@@ -84,36 +81,35 @@ __device__ __forceinline__ unsigned sample_place(unsigned count, unsigned sample
 }
 
 constexpr unsigned SAMPLE_GROUP_LANES = 8; /* threads that rank a key, each among some others */
-constexpr unsigned SAMPLE_GROUP_BLOCKS =   /* of a group */
-    SAMPLE_GROUP * SAMPLE_GROUP_LANES / SAMPLE_GROUP_THREADS;
 
 /* One key of each stretch of the items, at a place that looks like chance, sorted by groups. All
- * blocks of a group have it, and each ranks a part of it. Clears the totals. */
-template <typename K>
+ * blocks of a group have it, and each ranks a part of it. Clears the starts. */
+template <typename K, unsigned SAMPLE_BITS>
 __global__ void __launch_bounds__(SAMPLE_GROUP_THREADS)
     sample_group_kernel(struct sample_job<K> job)
 {
-    __shared__ K keys[SAMPLE_GROUP];
-    __shared__ unsigned places[SAMPLE_GROUP];
+    constexpr unsigned group_keys = sample_group(SAMPLE_BITS);
+    constexpr unsigned group_blocks = group_keys * SAMPLE_GROUP_LANES / SAMPLE_GROUP_THREADS;
+    __shared__ K keys[group_keys];
+    __shared__ unsigned places[group_keys];
     thread_wait_for_grid();
     const unsigned thread = blockIdx.x * SAMPLE_GROUP_THREADS + threadIdx.x;
-    const unsigned group = blockIdx.x / SAMPLE_GROUP_BLOCKS * SAMPLE_GROUP;
+    const unsigned group = blockIdx.x / group_blocks * group_keys;
     if (thread < 1u << job.ways_bits)
-        job.work.totals[thread] = 0;
-    if (threadIdx.x < SAMPLE_GROUP) {
-        const unsigned place =
-            sample_place(job.count, job.sample_bits, job.seed, group + threadIdx.x);
+        job.work.starts[thread] = 0;
+    if (threadIdx.x < group_keys) {
+        const unsigned place = sample_place(job.count, SAMPLE_BITS, job.seed, group + threadIdx.x);
         K key[1] = {job.items[place]};
         thread_encode_keys(job.order, key);
         keys[threadIdx.x] = key[0];
         places[threadIdx.x] = place;
     }
     __syncthreads();
-    const unsigned own = thread / SAMPLE_GROUP_LANES % SAMPLE_GROUP;
+    const unsigned own = thread / SAMPLE_GROUP_LANES % group_keys;
     const K key = keys[own];
     unsigned rank = 0;
 #pragma unroll 8
-    for (unsigned i = threadIdx.x % SAMPLE_GROUP_LANES; i < SAMPLE_GROUP; i += SAMPLE_GROUP_LANES)
+    for (unsigned i = threadIdx.x % SAMPLE_GROUP_LANES; i < group_keys; i += SAMPLE_GROUP_LANES)
         rank += keys[i] < key || (keys[i] == key && i < own) ? 1 : 0;
     rank = lanes_sum<SAMPLE_GROUP_LANES>(rank);
     if (threadIdx.x % SAMPLE_GROUP_LANES == 0) {
@@ -129,44 +125,45 @@ __device__ __forceinline__ unsigned sample_tree_node(unsigned number, unsigned w
     return (1u << (ways_bits - 1 - zeros)) + (number >> (zeros + 1));
 }
 
-constexpr unsigned SAMPLE_RANK_WARPS = SAMPLE_RANK_THREADS / THREADS_PER_WARP;
-
 /* The rank of each key in all groups; those that are splitters go to the tree. A block has as many
  * neighbours of a group as a warp has lanes, and each warp ranks all of them in some groups: what
- * its lanes read is close together. GROUPS: of a warp. Groups ascend with their places, so that
- * equal keys of groups before go first. */
-template <typename K, unsigned GROUPS>
+ * its lanes read is close together. Groups ascend with their places, so that equal keys of groups
+ * before go first. */
+template <typename K, unsigned SAMPLE_BITS>
 __global__ void __launch_bounds__(SAMPLE_RANK_THREADS) sample_rank_kernel(struct sample_job<K> job)
 {
+    constexpr unsigned group_keys = sample_group(SAMPLE_BITS);
+    constexpr unsigned warps = SAMPLE_RANK_THREADS / THREADS_PER_WARP;
+    constexpr unsigned groups = (1u << SAMPLE_BITS) / group_keys / warps; /* of a warp */
     __shared__ unsigned sums[THREADS_PER_WARP];
     thread_wait_for_grid();
     if (!sample_has_work(job))
         return;
     const unsigned own = blockIdx.x * THREADS_PER_WARP + thread_lane();
-    const unsigned group = threadIdx.x / THREADS_PER_WARP * GROUPS;
+    const unsigned group = threadIdx.x / THREADS_PER_WARP * groups;
     const K key = job.work.groups.keys[own];
     const auto is_before = [&](unsigned i, unsigned rank) {
-        const unsigned index = (group + i) * SAMPLE_GROUP + rank;
+        const unsigned index = (group + i) * group_keys + rank;
         const K other = job.work.groups.keys[index];
         return other < key || (other == key && index < own);
     };
-    unsigned ranks[GROUPS] = {}, sum = 0;
+    unsigned ranks[groups] = {}, sum = 0;
     if (threadIdx.x < THREADS_PER_WARP)
         sums[threadIdx.x] = 0;
     __syncthreads();
 #pragma unroll
-    for (unsigned step = SAMPLE_GROUP / 2; step > 0; step /= 2)
+    for (unsigned step = group_keys / 2; step > 0; step /= 2)
 #pragma unroll
-        for (unsigned i = 0; i < GROUPS; i++)
+        for (unsigned i = 0; i < groups; i++)
             if (is_before(i, ranks[i] + step - 1))
                 ranks[i] += step;
 #pragma unroll
-    for (unsigned i = 0; i < GROUPS; i++)
+    for (unsigned i = 0; i < groups; i++)
         sum += ranks[i] + (is_before(i, ranks[i]) ? 1 : 0);
     atomicAdd(&sums[thread_lane()], sum);
     __syncthreads();
     const unsigned rank = sums[thread_lane()];
-    const unsigned rarity_bits = job.sample_bits - job.ways_bits, number = rank >> rarity_bits;
+    const unsigned rarity_bits = SAMPLE_BITS - job.ways_bits, number = rank >> rarity_bits;
     if (threadIdx.x < THREADS_PER_WARP && number > 0 && rank == number << rarity_bits) {
         const unsigned node = sample_tree_node(number, job.ways_bits);
         job.work.splitters.keys[node] = key;

@@ -1,9 +1,9 @@
 /* sample_tiles.cuh - neighbouring buckets become a tile, which a block fetches from all shares and
  * sorts.
  *
- *   scratch, begins and totals --sample_tile_kernel--> items, sorted and decoded
+ *   scratch, begins and starts --sample_tile_kernel--> items, sorted and decoded
  *
- * Every block finds out by itself where each bucket starts, and so which tiles there are.
+ * Every block finds out by itself which tiles there are.
  */
 #ifndef CUDA_SAMPLE_TILES_CUH
 #define CUDA_SAMPLE_TILES_CUH
@@ -17,67 +17,94 @@
 template <typename K>
 constexpr unsigned SAMPLE_TILE_THREADS = SAMPLE_TILE_KEYS / ROW<K>;
 
+/* Neighbouring buckets of so many keys, which go to the items from `start` on. */
+struct sample_tile {
+    unsigned start;
+    uint16_t count;
+    uint16_t first_bucket;
+    uint16_t end_bucket;
+};
+
 template <typename K>
 struct sample_tile_shared {
-    K keys[SAMPLE_TILE_KEYS];
+    union {
+        struct {
+            unsigned starts[SAMPLE_WAYS + 1];       /* of the buckets, among all keys */
+            uint16_t firsts[SAMPLE_TILES_MOST + 1]; /* buckets of the tiles */
+        } plan;
+        K keys[SAMPLE_TILE_KEYS];
+    };
     unsigned splits[SAMPLE_TILE_THREADS<K>];
-    unsigned starts[SAMPLE_WAYS + 1];     /* of the buckets, among all keys */
+    struct sample_tile own[SAMPLE_OWN_TILES_MOST];
     uint16_t froms[SAMPLE_SHARES_MOST];   /* where the tile's piece of each share is there */
     uint16_t tos[SAMPLE_SHARES_MOST + 1]; /* and in the tile */
     uint16_t longs[SAMPLE_TILE_KEYS / SAMPLE_PIECE_SHORT]; /* shares of the pieces that are long */
     unsigned long_count;
     unsigned warp_sums[THREADS_PER_WARP];
-    unsigned greatest; /* bucket */
 };
 
-/* Where each bucket starts, and how many keys the greatest one has. Ends with a barrier. */
-template <typename K>
-__device__ __forceinline__ void block_find_starts(const struct sample_job<K> &job,
-                                                  struct sample_tile_shared<K> *shared)
+/* The tile that a bucket is part of: of so many equal ones, that in which its middle lies.
+ * `tiles_per_half` is for half a key. */
+__device__ __forceinline__ unsigned sample_tile_of(const unsigned *starts, unsigned bucket,
+                                                   float tiles_per_half, unsigned tiles)
 {
-    constexpr unsigned threads = SAMPLE_TILE_THREADS<K>, own_most = SAMPLE_WAYS / threads;
-    const unsigned own_ways = (1u << job.ways_bits) / threads, first = threadIdx.x * own_ways;
-    unsigned counts[own_most], sum = 0, most = 0, total = 0;
-    if (threadIdx.x == 0)
-        shared->greatest = 0;
-#pragma unroll
-    for (unsigned i = 0; i < own_most; i++) {
-        counts[i] = i < own_ways ? job.work.totals[first + i] : 0;
-        sum += counts[i];
-        most = max(most, counts[i]);
-    }
-#pragma unroll
-    for (int distance = 1; distance < static_cast<int>(THREADS_PER_WARP); distance *= 2)
-        most = max(most, __shfl_xor_sync(ALL_LANES, most, distance));
-    unsigned start = block_exclusive_scan<threads>(sum, shared->warp_sums, &total);
-    if (thread_lane() == 0)
-        atomicMax(&shared->greatest, most);
-#pragma unroll
-    for (unsigned i = 0; i < own_most; i++) {
-        if (i < own_ways)
-            shared->starts[first + i] = start;
-        start += counts[i];
-    }
-    if (threadIdx.x == 0)
-        shared->starts[1u << job.ways_bits] = total;
+    const float halves = static_cast<float>(starts[bucket] + starts[bucket + 1]);
+    return min(static_cast<unsigned>(halves * tiles_per_half), tiles - 1);
+}
+
+/* Makes so many tiles; whether all of them have room. Begins and ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ bool block_try_tiles(const struct sample_job<K> &job, unsigned tiles,
+                                                struct sample_tile_shared<K> *shared)
+{
+    constexpr unsigned threads = SAMPLE_TILE_THREADS<K>;
+    const unsigned ways = 1u << job.ways_bits;
+    const float scale = static_cast<float>(tiles) / static_cast<float>(2 * job.count);
+    unsigned *const starts = shared->plan.starts;
+    uint16_t *const firsts = shared->plan.firsts;
     __syncthreads();
+    for (unsigned i = threadIdx.x; i <= ways; i += threads) {
+        const unsigned from = i > 0 ? sample_tile_of(starts, i - 1, scale, tiles) + 1 : 0;
+        const unsigned to = i < ways ? sample_tile_of(starts, i, scale, tiles) : tiles;
+        for (unsigned tile = from; tile <= to; tile++)
+            firsts[tile] = static_cast<uint16_t>(i);
+    }
+    __syncthreads();
+    bool has_room = true;
+    for (unsigned tile = threadIdx.x; tile < tiles; tile += threads)
+        has_room &= starts[firsts[tile + 1]] - starts[firsts[tile]] <= SAMPLE_TILE_KEYS;
+    return !__syncthreads_or(!has_room);
 }
 
-/* The first bucket that starts at `place` or behind. */
-__device__ __forceinline__ unsigned sample_bucket_from(const unsigned *starts, unsigned ways_bits,
-                                                       unsigned place)
-{
-    unsigned bucket = 0;
-    for (unsigned step = 1u << ways_bits >> 1; step > 0; step /= 2)
-        if (starts[bucket + step - 1] < place)
-            bucket += step;
-    return bucket + (starts[bucket] < place ? 1 : 0);
-}
-
-/* Finds the pieces of buckets first .. last - 1 of all shares. Ends with a barrier. */
+/* Makes tiles of the buckets, as many for each block, and as few as have room. Finds the block's
+ * own ones, and returns how many they are; 0 if buckets are too large. Ends with a barrier. */
 template <typename K>
-__device__ __forceinline__ void block_find_pieces(const struct sample_job<K> &job, unsigned first,
-                                                  unsigned last,
+__device__ __forceinline__ unsigned block_find_tiles(const struct sample_job<K> &job,
+                                                     struct sample_tile_shared<K> *shared)
+{
+    const unsigned ways = 1u << job.ways_bits, least = SAMPLE_TILE_AIM * gridDim.x;
+    const unsigned most = min(SAMPLE_TILES_MOST / gridDim.x, SAMPLE_OWN_TILES_MOST);
+    for (unsigned i = threadIdx.x; i <= ways; i += SAMPLE_TILE_THREADS<K>)
+        shared->plan.starts[i] = i < ways ? job.work.starts[i] : job.count;
+    static_assert(SAMPLE_OWN_TILES_MOST <= SAMPLE_TILE_THREADS<K>, "a thread finds each");
+    unsigned own = (job.count + least - 1) / least;
+    while (own <= most && !block_try_tiles(job, own * gridDim.x, shared))
+        own++;
+    if (threadIdx.x < own && own <= most) {
+        const unsigned tile = threadIdx.x * gridDim.x + blockIdx.x;
+        const uint16_t first = shared->plan.firsts[tile], end = shared->plan.firsts[tile + 1];
+        const unsigned start = shared->plan.starts[first];
+        const uint16_t count = static_cast<uint16_t>(shared->plan.starts[end] - start);
+        shared->own[threadIdx.x] = {start, count, first, end};
+    }
+    __syncthreads();
+    return own <= most ? own : 0;
+}
+
+/* Finds the tile's pieces of all shares. Ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ void block_find_pieces(const struct sample_job<K> &job,
+                                                  const struct sample_tile &tile,
                                                   struct sample_tile_shared<K> *shared)
 {
     constexpr unsigned threads = SAMPLE_TILE_THREADS<K>;
@@ -88,9 +115,10 @@ __device__ __forceinline__ void block_find_pieces(const struct sample_job<K> &jo
         if (share < job.shares) {
             const uint16_t *const begins =
                 job.work.begins + (static_cast<size_t>(share) << job.ways_bits);
-            from = begins[first];
-            end = last >> job.ways_bits == 0 ? begins[last]
-                                             : min(job.share, job.count - share * job.share);
+            from = begins[tile.first_bucket];
+            end = tile.end_bucket >> job.ways_bits == 0
+                      ? begins[tile.end_bucket]
+                      : min(job.share, job.count - share * job.share);
         }
         const unsigned to =
             before + block_exclusive_scan<threads>(end - from, shared->warp_sums, &sum);
@@ -187,9 +215,8 @@ __device__ __forceinline__ void block_sort_rows(unsigned rows, struct sample_til
     __syncthreads();
 }
 
-/* Buckets that start within the same `aim` keys make a tile: it has fewer than aim keys, and those
- * of one bucket more. All blocks have as many tiles. If a bucket is too large for that, nothing is
- * done, and the note is `misled`. A struct sample_tile_shared of dynamic shared memory. */
+/* If buckets are too large, nothing is done, and the note is `misled`. A struct sample_tile_shared
+ * of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(SAMPLE_TILE_THREADS<K>, sample_tile_blocks(sizeof(K)))
     sample_tile_kernel(struct sample_job<K> job, size_t misled, struct sort_note *note)
@@ -198,26 +225,19 @@ __global__ void __launch_bounds__(SAMPLE_TILE_THREADS<K>, sample_tile_blocks(siz
     thread_wait_for_grid();
     if (!sample_has_work(job))
         return;
-    block_find_starts(job, shared);
-    if (shared->greatest > SAMPLE_BUCKET_MOST) {
-        if (blockIdx.x == 0 && threadIdx.x == 0)
-            note->count = misled;
-        return;
-    }
-    const unsigned most = (SAMPLE_TILE_KEYS - shared->greatest + 1) * gridDim.x;
-    const unsigned tiles = (job.count + most - 1) / most * gridDim.x;
-    const unsigned aim = (job.count + tiles - 1) / tiles;
-    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        const unsigned first = sample_bucket_from(shared->starts, job.ways_bits, tile * aim);
-        const unsigned last = sample_bucket_from(shared->starts, job.ways_bits, (tile + 1) * aim);
-        const unsigned start = shared->starts[first], count = shared->starts[last] - start;
-        if (count == 0)
+    const unsigned own = block_find_tiles(job, shared);
+    if (own == 0 && blockIdx.x == 0 && threadIdx.x == 0)
+        note->count = misled;
+    for (unsigned i = 0; i < own; i++) {
+        const struct sample_tile tile = shared->own[i];
+        if (tile.count == 0) /* behind the last bucket, shares have none that begins */
             continue;
-        const unsigned rows = (count + ROW<K> - 1) / ROW<K>;
-        block_find_pieces(job, first, last, shared);
-        block_fetch_pieces(job, count, rows * ROW<K>, shared);
+        const unsigned rows = (tile.count + ROW<K> - 1) / ROW<K>;
+        block_find_pieces(job, tile, shared);
+        block_fetch_pieces(job, tile.count, rows * ROW<K>, shared);
         block_sort_rows(rows, shared);
-        block_store_tile(shared->keys, SAMPLE_TILE_THREADS<K>, job.items + start, count, job.order);
+        block_store_tile(shared->keys, SAMPLE_TILE_THREADS<K>, job.items + tile.start, tile.count,
+                         job.order);
         __syncthreads();
     }
 }

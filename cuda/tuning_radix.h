@@ -219,7 +219,7 @@ constexpr size_t RADIX_MEND_OPEN_MOST = 4096; /* as many rounds of models are sh
  * 2,000,000 f64 of `hot-digits` 0.20 ms without and 0.24 with one, `hot-3` 0.22 and 0.21; 3,000,000
  * of `hidden` 0.50 and 0.28, of `hot-3` 0.33 and 0.29 (H200, 2026-11-22).
  * More than 2^30 leave buckets too large for a tile after two partitions. The stand-in has models
- * for more keys. */
+ * for more keys of 4 bytes, and looks for a code sooner. */
 #ifdef __CUDACC__
 __host__ __device__ constexpr size_t radix_digit_least(size_t item_bytes)
 {
@@ -232,11 +232,11 @@ __host__ __device__ constexpr size_t radix_code_least(size_t item_bytes)
 #else
 __host__ __device__ constexpr size_t radix_digit_least(size_t item_bytes)
 {
-    return (size_t)1 << (item_bytes <= 4 ? 20 : 18);
+    return (size_t)1 << (item_bytes <= 4 ? 20 : 17);
 }
 __host__ __device__ constexpr size_t radix_code_least(size_t)
 {
-    return (size_t)1 << 19;
+    return (size_t)1 << 18;
 }
 #endif
 constexpr size_t RADIX_LEARNED_MOST = (size_t)1 << 30;
@@ -294,8 +294,13 @@ __host__ __device__ constexpr unsigned radix_deep_digits(size_t item_bytes)
 constexpr unsigned RADIX_MISLED_RARITY = 4;
 
 /* Up to so many keys of 8 bytes are sorted by a sample (sample_sort.h) even if their low half is an
- * index. */
-constexpr size_t RADIX_SAMPLED_INDEX_MOST = (size_t)1 << 19;
+ * index: 1,000,000 take 63 us so and 74 by the digits above, 1,500,000 93 and 94, and of two values
+ * 93 and 67 (H200, 2026-11-23). */
+#ifdef __CUDACC__
+constexpr size_t RADIX_SAMPLED_INDEX_MOST = (size_t)1 << 20;
+#else
+constexpr size_t RADIX_SAMPLED_INDEX_MOST = (size_t)1 << 15;
+#endif
 
 /* So often the host looks for a note before it asks whether the kernels are still at work. */
 constexpr unsigned RADIX_HEAR_LOOKS = 4096;
@@ -323,7 +328,7 @@ constexpr unsigned RADIX_ORDER_BLOCKS = 4;
 #ifdef __CUDACC__
 constexpr size_t RADIX_FEW_LEAST = (size_t)1 << 25;
 #else
-constexpr size_t RADIX_FEW_LEAST = (size_t)1 << 21;
+constexpr size_t RADIX_FEW_LEAST = (size_t)1 << 20;
 #endif
 constexpr unsigned RADIX_FEW_SAMPLE_BITS = 13;
 constexpr unsigned RADIX_FEW_SAMPLE_SLOTS = 2048;
