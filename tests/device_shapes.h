@@ -1,5 +1,6 @@
 /* device_shapes.h - the shapes of the arrays of device_matrix.cu, beside those of key_shapes.h;
- * among them what misleads paths that learn from a sample, or part by digits.
+ * among them what misleads paths that learn from a sample, or part by digits; and what their items
+ * carry.
  */
 #ifndef TESTS_DEVICE_SHAPES_H
 #define TESTS_DEVICE_SHAPES_H
@@ -132,6 +133,9 @@ static uint64_t shape_slope(size_t i, size_t)
     return ((bits & 0xffff) * (bits >> 16 & 0xffff) >> 10) << SHIFT;
 }
 
+/* From so many items on, more is done than for fewer: shapes that are to mislead begin here. */
+static const size_t large = 60000;
+
 struct shape {
     const char *name;
     uint64_t (*key)(size_t i, size_t n);
@@ -150,39 +154,39 @@ static const struct shape shapes[] = {
     {"two values", shape_two_values, 5000, 0},
     {"organ pipe", shape_organ_pipe, some, 0},
     {"one out of place", shape_one_out_of_place, 5000, 0},
-    {"sawtooth", shape_sawtooth, some, 60000},
-    {"halves disjoint", shape_halves_disjoint, some, 60000},
-    {"few distinct", shape_few_distinct, some, 60000},
-    {"zipf", shape_zipf, some, 60000},
-    {"exponents", shape_exponents, some, 60000},
-    {"hot bucket", shape_hot_bucket, some, 60000},
-    {"clusters", shape_clusters, (1 << 20) + 1, 60000},
-    {"mostly dense", shape_mostly_dense, some, 60000},
-    {"hidden from a sample", shape_hidden, some, 60000},
-    {"even values", shape_even_values, some, 60000},
-    {"hot byte 1", shape_hot_bytes<1>, some, 60000},
-    {"hot bytes 1 to 2", shape_hot_bytes<2>, some, 60000},
-    {"hot bytes 1 to 3", shape_hot_bytes<3>, some, 60000},
-    {"hot bytes 1 to 4", shape_hot_bytes<4>, some, 60000},
-    {"hot bytes 1 to 5", shape_hot_bytes<5>, some, 60000},
-    {"hot bytes 1 to 6", shape_hot_bytes<6>, some, 60000},
-    {"hot bytes 1 to 7", shape_hot_bytes<7>, some, 60000},
-    {"a hot value in each byte", shape_hot_digits, some, 60000},
-    {"two ends", shape_ends, some, 60000},
-    {"strided", shape_strided, some, 60000},
-    {"periodic", shape_periodic, some, 60000},
-    {"300,007 values of 8 bytes", shape_low_values<300007, 0>, some, 60000},
-    {"300,007 values of 4 bytes", shape_low_values<300007, 32>, (1 << 20) + 1, 60000},
-    {"5,000,011 values of 8 bytes", shape_low_values<5000011, 0>, some, 60000},
-    {"5,000,011 values of 4 bytes", shape_low_values<5000011, 32>, (1 << 20) + 1, 60000},
-    {"300,007 greatest of 8 bytes", shape_high_values<300007, 0>, some, 60000},
-    {"300,007 greatest of 4 bytes", shape_high_values<300007, 32>, some, 60000},
-    {"5,000,011 greatest of 8 bytes", shape_high_values<5000011, 0>, some, 60000},
-    {"5,000,011 greatest of 4 bytes", shape_high_values<5000011, 32>, some, 60000},
-    {"comb of 8 bytes", shape_comb<0>, some, 60000},
-    {"comb of 4 bytes", shape_comb<32>, some, 60000},
-    {"slope of 8 bytes", shape_slope<0>, some, 60000},
-    {"slope of 4 bytes", shape_slope<32>, some, 60000},
+    {"sawtooth", shape_sawtooth, some, large},
+    {"halves disjoint", shape_halves_disjoint, some, large},
+    {"few distinct", shape_few_distinct, some, large},
+    {"zipf", shape_zipf, some, large},
+    {"exponents", shape_exponents, some, large},
+    {"hot bucket", shape_hot_bucket, some, large},
+    {"clusters", shape_clusters, (1 << 20) + 1, large},
+    {"mostly dense", shape_mostly_dense, some, large},
+    {"hidden from a sample", shape_hidden, some, large},
+    {"even values", shape_even_values, some, large},
+    {"hot byte 1", shape_hot_bytes<1>, some, large},
+    {"hot bytes 1 to 2", shape_hot_bytes<2>, some, large},
+    {"hot bytes 1 to 3", shape_hot_bytes<3>, some, large},
+    {"hot bytes 1 to 4", shape_hot_bytes<4>, some, large},
+    {"hot bytes 1 to 5", shape_hot_bytes<5>, some, large},
+    {"hot bytes 1 to 6", shape_hot_bytes<6>, some, large},
+    {"hot bytes 1 to 7", shape_hot_bytes<7>, some, large},
+    {"a hot value in each byte", shape_hot_digits, some, large},
+    {"two ends", shape_ends, some, large},
+    {"strided", shape_strided, some, large},
+    {"periodic", shape_periodic, some, large},
+    {"300,007 values of 8 bytes", shape_low_values<300007, 0>, some, large},
+    {"300,007 values of 4 bytes", shape_low_values<300007, 32>, (1 << 20) + 1, large},
+    {"5,000,011 values of 8 bytes", shape_low_values<5000011, 0>, some, large},
+    {"5,000,011 values of 4 bytes", shape_low_values<5000011, 32>, (1 << 20) + 1, large},
+    {"300,007 greatest of 8 bytes", shape_high_values<300007, 0>, some, large},
+    {"300,007 greatest of 4 bytes", shape_high_values<300007, 32>, some, large},
+    {"5,000,011 greatest of 8 bytes", shape_high_values<5000011, 0>, some, large},
+    {"5,000,011 greatest of 4 bytes", shape_high_values<5000011, 32>, some, large},
+    {"comb of 8 bytes", shape_comb<0>, some, large},
+    {"comb of 4 bytes", shape_comb<32>, some, large},
+    {"slope of 8 bytes", shape_slope<0>, some, large},
+    {"slope of 4 bytes", shape_slope<32>, some, large},
 };
 
 /* What of it --quick takes. */
@@ -191,5 +195,48 @@ static bool is_quick_shape(const struct shape &shape)
     return shape.key == shape_random || shape.key == shape_all_equal ||
            shape.key == shape_hot_bytes<2> || shape.key == shape_periodic;
 }
+
+/* What an item carries beside its key: as a rule its place, and anything else is sorted too. */
+struct payload {
+    const char *name;
+    uint64_t (*index)(size_t i, size_t n);
+};
+
+static uint64_t payload_place(size_t i, size_t)
+{
+    return i;
+}
+
+static uint64_t payload_reversed(size_t i, size_t n)
+{
+    return n - 1 - i;
+}
+
+static uint64_t payload_high(size_t i, size_t)
+{
+    return (uint64_t)i << 35 | 1;
+}
+
+static uint64_t payload_one(size_t, size_t)
+{
+    return UINT64_MAX;
+}
+
+static uint64_t payload_few(size_t i, size_t)
+{
+    return random_bits(i + 1) % 3 << 40;
+}
+
+/* Crowded at one end, with the other far away. */
+static uint64_t payload_skewed(size_t i, size_t)
+{
+    return random_bits(i + 1) >> random_bits(i) % 64;
+}
+
+static const struct payload payloads[] = {
+    {"place", payload_place},      {"place from the end", payload_reversed},
+    {"high place", payload_high},  {"one payload", payload_one},
+    {"few payloads", payload_few}, {"skewed payload", payload_skewed},
+};
 
 #endif

@@ -35,8 +35,8 @@ path_largest() {
 matrix_largest() {
     case $1 in
     ordered_matrix | digits_matrix) full_or_small 1048577 0 ;; # whole sorts take a while
-    few_matrix) full_or_small 2097153 20000 ;; # radix counts few values from 2^21 keys on, there
-    sample_matrix) full_or_small 300007 20000 ;;
+    few_matrix) full_or_small 1048577 20000 ;; # radix counts few values from 2^20 keys on, there
+    sample_matrix) full_or_small 2700001 20000 ;; # from 2^21 + 2^19 on its samples are the largest
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
     top_matrix) full_or_small 20011 8193 ;;
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
@@ -115,7 +115,7 @@ add_sanitizer_test() {
 add_gpu_tests() {
     local path type tool cases server="GPUSORT_SERVER=$build/tests/many_runs"
     for path in $(gpu_paths "$build/gpusort"); do
-        add_test "device_matrix-$path" "$build/tests/device_matrix" 2200001 "$path"
+        add_test "device_matrix-$path" "$build/tests/device_matrix" 4200001 "$path"
         for tool in memcheck racecheck; do
             add_sanitizer_test $tool "$path" \
                 "$build/tests/device_matrix" --quick "$(path_largest "$path")" "$path"
