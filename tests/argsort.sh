@@ -212,9 +212,11 @@ if [ -z "$problem" ]; then
     for type in u8 f16 f32 f64; do data "$type" 3001; done
     for path in $(list_paths gpu); do
         for type in u8 f16 f32 f64; do
+            if [[ $path == *:* && $type =~ u8|f16 ]]; then continue; fi
             ok_writes "$path: $type" $type.3001.up.u64 -- --argsort --device=gpu -a "$path" \
                 --format=raw --type=$type $type.3001.little.in.raw
         done
+        if [[ $path == *:* ]]; then continue; fi # its tiles know items of 8 and of 16 bytes
         ok_writes "$path: f64 downwards" f64.3001.down.npy -- \
             --argsort --device=gpu -a "$path" -r f64.3001.little.in.npy
         ok_output "$path: f32 from a pipe" f32.3001.down.u64 -- \

@@ -6,8 +6,8 @@
 command -v python3 >/dev/null || skip_all 'no Python'
 
 device=${GPUSORT_DEVICE:-}
-processes=$(full_or_small 300 60)
-rounds=${FUZZ_ROUNDS:-$(full_or_small 6000 1000)}
+processes=$(full_or_small 150 60)
+rounds=${FUZZ_ROUNDS:-$(full_or_small 3000 1000)}
 seed=${FUZZ_SEED:-1}
 fuzz() {
     GPUSORT=$GPUSORT python3 "$tests_dir/fuzz_sort.py" ${device:+"--device=$device"} "$@"
