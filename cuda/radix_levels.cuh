@@ -27,7 +27,7 @@ constexpr unsigned long long RADIX_NOTE_MISLED = SIZE_MAX - 7; /* not by a sampl
 constexpr unsigned long long RADIX_NOTE_LEAST = RADIX_NOTE_MISLED;
 
 /* How the sort goes on, as a note says. */
-constexpr size_t RADIX_WAY_ON = 1; /* as it began */
+constexpr size_t RADIX_WAY_ON = 1;    /* as it began */
 constexpr size_t RADIX_WAY_OTHER = 2; /* as the note's count says: with 0 all is in order */
 
 /* Tells the host, once the note's count is written. */
