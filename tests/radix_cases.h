@@ -126,7 +126,7 @@ static inline void tap_skip(struct tap_output *tap, const char *claim, size_t it
            item_bytes);
 }
 
-/* Reads the words [LARGEST]; false: nothing is to be run, and the process ends with *status. */
+/* Reads the words [NUMBER]; false: nothing is to be run, and the process ends with *status. */
 static inline bool tap_start(int argc, char **argv, size_t *largest, int *status)
 {
     char *end = NULL;
@@ -135,7 +135,7 @@ static inline bool tap_start(int argc, char **argv, size_t *largest, int *status
     *status = argc > 2 || (argc > 1 && (*argv[1] < '0' || *argv[1] > '9' || *end)) ? 2 : 0;
     int devices = 0;
     if (*status)
-        fprintf(stderr, "usage: %s [LARGEST]\n", argv[0]);
+        fprintf(stderr, "usage: %s [NUMBER]\n", argv[0]);
     else if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
         printf("1..0 # SKIP no GPU\n");
     return devices > 0;

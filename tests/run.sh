@@ -138,9 +138,9 @@ add_gpu_tests() {
     add_sanitizer_test memcheck digits "$build/tests/digits_matrix" 0
     add_sanitizer_test racecheck digits "$build/tests/digits_matrix" 0
     add_sanitizer_test memcheck mending "$build/tests/mending_matrix"
-    add_sanitizer_test racecheck mending "$build/tests/mending_matrix"
+    add_sanitizer_test racecheck mending "$build/tests/mending_matrix" 7
     add_sanitizer_test memcheck tiles "$build/tests/tiles_matrix"
-    add_sanitizer_test racecheck tiles "$build/tests/tiles_matrix"
+    add_sanitizer_test racecheck tiles "$build/tests/tiles_matrix" 17
     add_sanitizer_test memcheck sample "$build/tests/sample_matrix" 20000
     add_sanitizer_test racecheck sample "$build/tests/sample_matrix" 20000
     add_test top_matrix "$build/tests/top_matrix" 300007

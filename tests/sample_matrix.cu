@@ -137,7 +137,7 @@ static bool check_shapes(size_t largest, struct error *error)
     for (const size_t count : counts)
         for (const struct shape &shape : shapes) {
             const struct key_order order = orders[number++ % orders.size()];
-            if (count > largest || number % (count < 200000 ? 1 : count < 2000000 ? 4 : 10) != 0)
+            if (count > largest || number % (count < 200000 ? 1 : 10) != 0)
                 continue;
             const std::vector<K> items = make_items<K>(shape, order, count, number % 2 == 0);
             if (!check_sampled(items, sorted_items(order, items), order, number, 0, error))
