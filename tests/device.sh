@@ -94,6 +94,7 @@ ok_output 'from a pipe, which does not say how much will come' "f64.$large.littl
 
 refused 'a device number that there is not' 'no device 1000' -- \
     gpusort --device=gpu:1000 --format=raw --type=f64 -o "$target" f64.1.little.in.raw
+GPUSORT_SERVER= # which knows nothing of the environment of what follows
 # What CUDA is shown of several devices. (Only the stand-in can have them, and tells.)
 if grep -q SIMT_FAIL "$GPUSORT"; then
     # shows COUNT VISIBLE: the first device is all that is started.
@@ -122,13 +123,13 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
         'device 0 has compute capability 7.5; this program was built for 9.0 and newer' -- \
         env SIMT_CAPABILITY=75 "$GPUSORT" --device=gpu --format=raw --type=f64 -o "$target" \
         f64.3001.little.in.raw
-    # 16-byte items: a tile of radix has 154 KiB.
+    # 16-byte items: a tile of radix has 154 KiB, if there are more than go by a sample.
+    for type in u8 i16 f32 f64; do keys $type 70001; done
     refused 'a path that the device has too little shared memory for' \
         'bytes of shared memory, and the device has 101376; choose another path' -- \
         env SIMT_SHARED_BYTES=101376 "$GPUSORT" --device=gpu -a radix --argsort --format=raw \
-        --type=f64 -o "$target" "f64.$large.little.in.raw"
+        --type=f64 -o "$target" f64.70001.little.in.raw
     # What auto chooses has room: as of devices of compute capability 8.6 and 7.5.
-    for type in u8 i16 f32 f64; do keys $type 70001; done
     gpusort --device=cpu --argsort --format=raw --type=f64 -o indices f64.70001.little.in.raw
     for bytes in 101376 65536; do
         export SIMT_SHARED_BYTES=$bytes

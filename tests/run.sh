@@ -38,6 +38,8 @@ matrix_largest() {
     few_matrix) full_or_small 1048577 20000 ;; # radix counts few values from 2^20 keys on, there
     sample_matrix) full_or_small 2700001 20000 ;; # from 2^21 + 2^19 on its samples are the largest
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
+    mending_matrix) full_or_small 1 4 ;; # of its arrays, each so-manieth
+    tiles_matrix) full_or_small 1 5 ;;
     top_matrix) full_or_small 20011 8193 ;;
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
     runs_matrix) full_or_small 3100 1025 ;;
@@ -66,7 +68,7 @@ add_test() {
 }
 
 add_tests() {
-    local program test name path largest
+    local program test name path largest server
     for program in "$build"/tests/unit_* "$build"/simt/simt_selftest; do
         if [ -f "$program" ] && [ -x "$program" ]; then
             add_test "$(basename "$program")" CMOCKA_MESSAGE_OUTPUT=TAP "$program"
@@ -89,8 +91,12 @@ add_tests() {
         add_test "$name" "GPUSORT=$build/gpusort" bash "$test"
     done
     if [ -x "$build/simt/gpusort" ]; then
+        # It is slow: the matrices have its large arrays.
         for name in "${for_the_stand_in[@]}"; do
-            add_test "$name-simt" "GPUSORT=$build/simt/gpusort" bash "tests/$name.sh"
+            server=
+            case $name in device) server=$build/simt/many_runs ;; esac
+            add_test "$name-simt" TEST_SIZE=small "GPUSORT=$build/simt/gpusort" \
+                "GPUSORT_SERVER=$server" bash "tests/$name.sh"
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \

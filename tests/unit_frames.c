@@ -158,8 +158,8 @@ static void test_damage_is_told_alike(void **state)
         put_file("in", frames.packed, is_cut ? at : frames.packed_bytes);
         frames.packed[at] ^= is_cut ? 0 : 0x55;
         const struct error one = reading_error(1);
-        for (size_t j = 1; j < THREAD_COUNTS; j++)
-            assert_string_equal(reading_error(thread_counts[j]).message, one.message);
+        const unsigned threads = thread_counts[1 + i % (THREAD_COUNTS - 1)];
+        assert_string_equal(reading_error(threads).message, one.message);
         refused += one.is_set;
     }
     assert_true(refused > 2 * frames.packed_bytes - 50);

@@ -5,6 +5,7 @@ What that is comes from sort(1), zstd(1), or a line of Python.
 
 import array
 import dataclasses
+import functools
 import os
 import random
 import shutil
@@ -47,7 +48,7 @@ def zstd1(words, data):
 def numbers(count, seed):
     """`count` numbers of 64 bits, a tenth of them equal to another."""
     chance = random.Random(seed)
-    made = [chance.getrandbits(64) for _ in range(count)]
+    made = array.array("Q", chance.randbytes(8 * count))
     for _ in range(count // 10):
         made[chance.randrange(count)] = made[chance.randrange(count)]
     return made
@@ -55,6 +56,13 @@ def numbers(count, seed):
 
 def raw(values):
     return array.array("Q", values).tobytes()
+
+
+@functools.cache
+def large_numbers():
+    """What is sorted, and what it becomes."""
+    values = numbers(LARGE, 5)
+    return raw(values), raw(sorted(values))
 
 
 def npy(values):
@@ -155,27 +163,27 @@ def large_line_jobs():
 
 def mapped_jobs():
     """Of more than 16 MiB: read by several threads, written by several through a mapping."""
-    values = numbers(LARGE, 5)
+    given, expected = large_numbers()
     shared = "/dev/shm" if os.path.isdir("/dev/shm") else None  # files there can be mapped
     words = ["--format=raw", "--type=u64", "--parallel=4", "in"]
     functions = ("pread", "pwrite", "lseek", "fstat", "fstatfs", "fallocate", "mmap", "munmap",
                  "mprotect", "madvise", "ftruncate", "open", "close", "close_output", "rename",
                  "pthread_create", "omp_thread", "malloc")
     for to_file in False, True:
-        yield Job(f"a mapped {'standard ' * to_file}output", words, {"in": raw(values)},
-                  raw(sorted(values)), directory=shared, to_pipe=to_file, to_file=to_file,
+        yield Job(f"a mapped {'standard ' * to_file}output", words, {"in": given},
+                  expected, directory=shared, to_pipe=to_file, to_file=to_file,
                   functions=functions)
 
 
 def large_zstd_jobs():
-    values = numbers(LARGE, 5)
-    expected = raw(sorted(values))
-    frames = b"".join(zstd1([], raw(values[part::6])) for part in range(6))
+    given, expected = large_numbers()
+    part = LARGE // 6 * 8 + 8
+    frames = b"".join(zstd1(["-1"], given[at:at + part]) for at in range(0, len(given), part))
     words = ["--format=raw", "--type=u64", "--parallel=4", "in"]
     yield Job("a large zstd input", words, {"in": frames}, expected,
               functions=("read", "pread", "malloc", "calloc", "realloc", "pthread_create",
                          "eventfd", "close"))
-    yield Job("a large zstd output", ["--zstd=1", *words], {"in": raw(values)}, expected,
+    yield Job("a large zstd output", ["--zstd=1", *words], {"in": given}, expected,
               is_zstd=True, functions=("write", "malloc", "calloc", "pthread_create"))
 
 
