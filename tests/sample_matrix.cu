@@ -150,7 +150,8 @@ template <typename K>
 static bool check_hidden(struct error *error)
 {
     const struct key_order order = orders_of<K>().back();
-    for (const size_t count : {(size_t)2 * SAMPLE_SORT_LEAST + 3, (size_t)60001}) {
+    for (const size_t count : {SAMPLE_SORT_LEAST + SAMPLE_TILE_KEYS + 500, /* just too many */
+                               2 * SAMPLE_SORT_LEAST + 3, (size_t)60001}) {
         const std::vector<K> items = make_items<K>(hidden, order, count, false);
         const std::vector<K> expected = sorted_items(order, items);
         if (!check_sampled(items, items, order, 0, RADIX_NOTE_MISLED, error) ||
