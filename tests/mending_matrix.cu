@@ -3,8 +3,7 @@
  *
  *   mending_matrix [EVERY]
  *     prints TAP, a line for each width and code; exits 1 on a mismatch. Of the arrays of a claim
- *     each EVERY-th, 1 or more, is sorted: for tools under which kernels take a hundred times as
- * long.
+ *     each EVERY-th (1 or more) is sorted: a few for tools under which kernels take long.
  *
  * What is expected is what std::sort makes of the items on the host. Runs that are left open are
  * sorted here; how many there are is part of what is expected.
