@@ -37,19 +37,22 @@ __device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
 
 /* Merges pairs that each lie within the keys of one warp. `pair` is the thread's; `diagonal` counts
  * from the start of its pair and grows by a row from thread to thread. All threads of the warp call
- * it, after a barrier; it ends with one of the warp. */
+ * it, after a barrier; it ends with one of the warp. Those without a row of the tile say so. */
 template <typename K>
 __device__ __forceinline__ void warp_merge_pairs(K *tile, const struct paired_runs &pair,
-                                                 unsigned diagonal, bool is_descending)
+                                                 unsigned diagonal, bool is_descending,
+                                                 bool has_row = true)
 {
-    const unsigned split = thread_pair_split(tile, pair, diagonal);
+    const unsigned split = has_row ? thread_pair_split(tile, pair, diagonal) : 0;
     const unsigned neighbour = __shfl_down_sync(0xffffffffu, split, 1);
     const bool is_last = diagonal + ROW<K> == pair.count;
     K keys[ROW<K>];
-    thread_pair_load(tile, pair, diagonal, split, is_last ? pair.a_count : neighbour, keys);
+    if (has_row)
+        thread_pair_load(tile, pair, diagonal, split, is_last ? pair.a_count : neighbour, keys);
     __syncwarp();
-    thread_row_merge(keys, is_descending, tile,
-                     thread_output_row<K>(pair, diagonal, is_descending));
+    if (has_row)
+        thread_row_merge(keys, is_descending, tile,
+                         thread_output_row<K>(pair, diagonal, is_descending));
     __syncwarp();
 }
 
@@ -58,18 +61,20 @@ __device__ __forceinline__ void warp_merge_pairs(K *tile, const struct paired_ru
 template <typename K>
 __device__ __forceinline__ void block_merge_pairs(K *tile, unsigned *splits,
                                                   const struct paired_runs &pair, unsigned diagonal,
-                                                  bool is_descending)
+                                                  bool is_descending, bool has_row = true)
 {
-    const unsigned split = thread_pair_split(tile, pair, diagonal);
+    const unsigned split = has_row ? thread_pair_split(tile, pair, diagonal) : 0;
     splits[threadIdx.x] = split;
     __syncthreads();
     const bool is_last = diagonal + ROW<K> == pair.count;
-    const unsigned next_split = is_last ? pair.a_count : splits[threadIdx.x + 1];
     K keys[ROW<K>];
-    thread_pair_load(tile, pair, diagonal, split, next_split, keys);
+    if (has_row)
+        thread_pair_load(tile, pair, diagonal, split,
+                         is_last ? pair.a_count : splits[threadIdx.x + 1], keys);
     __syncthreads();
-    thread_row_merge(keys, is_descending, tile,
-                     thread_output_row<K>(pair, diagonal, is_descending));
+    if (has_row)
+        thread_row_merge(keys, is_descending, tile,
+                         thread_output_row<K>(pair, diagonal, is_descending));
 }
 
 /* Writes the first `count` keys of the tile, decoded; the tile has ROW<K> keys for each of the

@@ -15,15 +15,9 @@
 #include <math.h>
 
 /* Blocks beside the one that learns, which meanwhile find what it asks, of keys of 8 bytes and of
- * items: one looks for a code, or of few keys many count their digits. Who is who goes by who
- * begins last, so that nobody waits for a block that has not begun. */
+ * items. Who is who goes by who begins last, so that nobody waits for a block that has not begun.
+ */
 enum radix_learner { RADIX_LEARNS, RADIX_FINDS_ROUGHNESS, RADIX_FINDS_CODE, RADIX_LEARNERS };
-
-/* Of few keys nobody looks for a code: these are sorted by all digits, if by any. */
-__host__ __device__ __forceinline__ bool radix_has_code(size_t count, size_t item_bytes)
-{
-    return count >= radix_code_least(item_bytes);
-}
 
 /* totals->advice: what they have found. */
 enum {
@@ -35,9 +29,6 @@ enum {
     RADIX_ROUGHNESS_IS_KNOWN = 32,
     RADIX_IS_ROUGH = 64,
     RADIX_SHARES_DO = 128, /* no few digits of items do, but a code of shares */
-    RADIX_COUNTS_ARE_KNOWN = 256,
-    RADIX_IS_DEEP = 512,    /* many keys share their first digits, and others do not */
-    RADIX_IS_MISLED = 1024, /* the sample has other digits than all keys */
 };
 
 /* Where the advice comes, and what of it a thread has heard. */
@@ -102,8 +93,7 @@ thread_rough_key(const K *items, size_t count, const struct key_order &encoding)
 
 /* RADIX_IS_ROUGH, for the whole block, if gaps between neighbours of a sample differ more than
  * chance makes them differ, even those beside each other: their ratio is 2 to the power of 2 in the
- * mean where the density of keys changes slowly, whatever it is; and without a code RADIX_REPEATS.
- */
+ * mean where the density of keys changes slowly, whatever it is. */
 template <typename K>
 __device__ __forceinline__ unsigned block_ask_gaps(const K *items, size_t count,
                                                    const struct key_order &encoding,
@@ -120,108 +110,26 @@ __device__ __forceinline__ unsigned block_ask_gaps(const K *items, size_t count,
         atomicAdd(&shared.steps, 1u);
         atomicAdd(&shared.roughness, static_cast<unsigned>(16 * fabsf(log2f(high) - log2f(low))));
     }
-    const bool is_repeated = threadIdx.x + 1 < LEARN_THREADS && keys[0] == keys[1];
-    const unsigned repeats = static_cast<unsigned>(__syncthreads_count(is_repeated));
-    const bool is_rough = shared.roughness > RADIX_ROUGHNESS_MOST * shared.steps;
-    const bool repeats_often = !radix_has_code(count, sizeof(K)) && repeats >= RADIX_PLAIN_REPEATS;
-    return (is_rough ? RADIX_IS_ROUGH : 0) | (repeats_often ? RADIX_REPEATS : 0);
-}
-
-/* What a block that counts digits has in shared memory. */
-template <typename K>
-struct radix_counting_shared {
-    struct radix_digit_counters<K, RADIX_HAS_PLACES<K>> all;
-    unsigned sample[RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES];
-};
-
-/* RADIX_IS_DEEP and RADIX_IS_MISLED, for the whole block, by the digits of all keys and those of
- * the learner's sample. */
-template <typename K>
-__device__ __forceinline__ unsigned
-block_ask_counts(const K *items, size_t count, const struct key_order &encoding,
-                 const struct radix_digit_plan *plan, unsigned *sample_counts)
-{
-    __shared__ unsigned one, hot; /* digits that all keys share, or many: a bit each */
-    if (threadIdx.x == 0)
-        one = hot = 0;
-    for (unsigned row = threadIdx.x; row < RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES;
-         row += LEARN_THREADS)
-        sample_counts[row] = 0;
     __syncthreads();
-    const struct radix_wish wish = thread_make_wish(count, count, RADIX_SAMPLE_BITS_MOST<K>, 0);
-    const unsigned size = 1u << wish.sample_bits;
-    for (unsigned number = threadIdx.x; number < size; number += LEARN_THREADS) {
-        K keys[1] = {thread_sample_item(items, wish, number)};
-        thread_encode_keys(encoding, keys);
-        thread_count_digits<0, RADIX_DIGITS_MOST, 1>(sample_counts, thread_item_word(keys[0]), 1);
-    }
-    __syncthreads();
-    const volatile radix_count *const counts = &plan->counts[0][0];
-    const float scale = static_cast<float>(count) / static_cast<float>(size);
-    bool is_misled = false;
-    for (unsigned row = threadIdx.x; row < RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES;
-         row += LEARN_THREADS) {
-        const radix_count all = counts[row];
-        const float expected = scale * static_cast<float>(sample_counts[row]);
-        is_misled = is_misled || fabsf(static_cast<float>(all) - expected) * RADIX_MISLED_RARITY >
-                                     static_cast<float>(count);
-        if (all > 0 && all * RADIX_HOT_RARITY >= count)
-            atomicOr(all == count ? &one : &hot, 1u << row / RADIX_DIGIT_VALUES);
-    }
-    is_misled = __syncthreads_or(is_misled);
-    unsigned depth = 0; /* from the first digit that tells keys apart */
-    for (unsigned digit = RADIX_DIGITS_MOST; digit-- > 0 && ((one | hot) >> digit & 1) != 0;)
-        depth += hot >> digit & 1;
-    return (depth >= radix_deep_digits(sizeof(K)) ? RADIX_IS_DEEP : 0) |
-           (is_misled ? RADIX_IS_MISLED : 0);
-}
-
-/* Counts the block's share of the digits of all keys, and returns the advice of all blocks that do
- * so, if this is the last one of them; else 0. */
-template <typename K>
-__device__ __forceinline__ unsigned
-block_advise_counts(const K *items, const struct key_order &encoding, unsigned block,
-                    unsigned blocks, struct radix_counting_shared<K> &shared,
-                    struct radix_totals *totals, struct radix_digit_plan *plan)
-{
-    __shared__ bool is_last;
-    const size_t count = totals->count;
-    block_count_digits<K, RADIX_HAS_PLACES<K>>(items, count, encoding, block, blocks, shared.all,
-                                               plan);
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0)
-        is_last = atomicAdd(&totals->counted, 1u) + 1 == blocks;
-    __syncthreads();
-    if (!is_last)
-        return 0;
-    __threadfence();
-    return RADIX_COUNTS_ARE_KNOWN | block_ask_counts(items, count, encoding, plan, shared.sample);
+    return shared.roughness > RADIX_ROUGHNESS_MOST * shared.steps ? RADIX_IS_ROUGH : 0;
 }
 
 /* True, for the whole block, if the tree tells, while it grows, that keys are better sorted by
  * digits: they crowd at all scales, so that the models of buckets fail, or the tree is deep, and
- * few digits do; without a code, it is deep or wide. `levels`: of the tree so far, with those that
- * are cut. Begins after a barrier. */
+ * few digits do. `levels`: of the tree so far, with those that are cut. Begins after a barrier. */
 template <typename K>
 __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, size_t count,
                                                  unsigned levels, struct radix_advice &advice)
 {
     const unsigned nodes = tree.nodes;
-    const bool has_code = radix_has_code(count, sizeof(K));
     if constexpr (sizeof(K) == sizeof(uint32_t))
         return nodes > RADIX_SHORT_NODES_MOST;
-    if (!has_code && (nodes > radix_plain_nodes_most(sizeof(K)) || levels >= RADIX_PLAIN_LEVELS))
-        return true;
     if (RADIX_HAS_VALUES<K> && count <= RADIX_DEEP_LESS_COUNT && nodes >= RADIX_WIDE_NODES)
         return true;
     if (RADIX_HAS_VALUES<K> && levels >= RADIX_ITEM_LEVELS)
         return true;
     if (nodes < RADIX_ROUGH_NODES)
         return false;
-    if (!has_code)
-        return (thread_ask_advice(advice, RADIX_ROUGHNESS_IS_KNOWN | RADIX_COUNTS_ARE_KNOWN) &
-                (RADIX_IS_ROUGH | RADIX_IS_DEEP)) != 0;
     if (thread_ask_advice(advice, RADIX_ROUGHNESS_IS_KNOWN) & RADIX_IS_ROUGH)
         return true;
     return count <= RADIX_DEEP_COUNT && levels >= radix_deep_levels(sizeof(K), count) &&
@@ -232,29 +140,18 @@ __device__ __forceinline__ bool block_is_crowded(const struct radix_tree &tree, 
  * binned twice, and so are those of keys of 8 bytes, but for those of so few values that these have
  * buckets of their own. The tree has grown. */
 template <typename K>
-__device__ __forceinline__ bool block_repeats(const struct radix_tree &tree, size_t count,
+__device__ __forceinline__ bool block_repeats(const struct radix_tree &tree,
                                               struct radix_advice &advice)
 {
     if constexpr (sizeof(K) == sizeof(uint32_t))
         return false;
-    const bool has_code = radix_has_code(count, sizeof(K));
-    if (!RADIX_HAS_VALUES<K> && (!has_code || tree.nodes < RADIX_REPEATS_NODES))
+    if (!RADIX_HAS_VALUES<K> && tree.nodes < RADIX_REPEATS_NODES)
         return false;
-    const unsigned heard =
-        thread_ask_advice(advice, has_code ? RADIX_CODE_IS_KNOWN : RADIX_ROUGHNESS_IS_KNOWN);
+    const unsigned heard = thread_ask_advice(advice, RADIX_CODE_IS_KNOWN);
     if (RADIX_HAS_VALUES<K>)
         return (heard & RADIX_REPEATS) != 0;
     constexpr unsigned wanted = RADIX_REPEATS | RADIX_MOST_DIGITS_DO;
     return (heard & (wanted | RADIX_FEW_VALUES)) == wanted;
-}
-
-/* True if all keys have other digits than the sample, which the tree is made of. */
-template <typename K>
-__device__ __forceinline__ bool block_is_misled(size_t count, struct radix_advice &advice)
-{
-    if (sizeof(K) == sizeof(uint32_t) || radix_has_code(count, sizeof(K)))
-        return false;
-    return (thread_ask_advice(advice, RADIX_COUNTS_ARE_KNOWN) & RADIX_IS_MISLED) != 0;
 }
 
 /* True, for the whole block, if the keys of the tree's crowd are better left to digits: they
@@ -268,9 +165,8 @@ block_leaves_crowd(const struct radix_tree &tree, const struct radix_sample<K> &
                    const struct radix_lookup<K> &lookup, struct radix_advice &advice)
 {
     __shared__ unsigned long long least, most; /* of its keys */
-    const bool has_code = radix_has_code(wish.count, sizeof(K));
-    const bool may_leave = wish.count <= RADIX_DEEP_COUNT && !(RADIX_HAS_VALUES<K> && has_code);
-    if (tree.crowd == RADIX_ENTRIES || !may_leave || sizeof(K) == sizeof(uint32_t))
+    if (sizeof(K) != sizeof(uint64_t) || wish.count > RADIX_DEEP_COUNT ||
+        tree.crowd == RADIX_ENTRIES)
         return false;
     if (threadIdx.x == 0) {
         least = UINT64_MAX;
@@ -285,8 +181,8 @@ block_leaves_crowd(const struct radix_tree &tree, const struct radix_sample<K> &
             atomicMax(&most, key);
         }
     __syncthreads();
-    return least != most && (!has_code || (thread_ask_advice(advice, RADIX_CODE_IS_KNOWN) &
-                                           RADIX_FEW_DIGITS_DO) != 0);
+    return least != most &&
+           (thread_ask_advice(advice, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0;
 }
 
 /* Leaves the keys to another way, and nothing to do for the kernels that follow. */
@@ -301,12 +197,10 @@ thread_leave_keys(struct radix_segments *whole, struct radix_totals *totals, uns
 /* What keys are left to that their models do not follow: their digits, or those of a code of
  * shares. */
 template <typename K>
-__device__ __forceinline__ unsigned long long thread_digits_note(size_t count,
-                                                                 struct radix_advice &advice)
+__device__ __forceinline__ unsigned long long thread_digits_note(struct radix_advice &advice)
 {
     if constexpr (RADIX_HAS_PLACES<K>)
-        if (radix_has_code(count, sizeof(K)) &&
-            (thread_ask_advice(advice, RADIX_CODE_IS_KNOWN) & RADIX_SHARES_DO) != 0)
+        if ((thread_ask_advice(advice, RADIX_CODE_IS_KNOWN) & RADIX_SHARES_DO) != 0)
             return RADIX_NOTE_SHARES;
     return RADIX_NOTE_DIGITS;
 }
@@ -365,7 +259,7 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     const bool is_many = RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_DOUBT_LEAST;
     if (least < most && threadIdx.x == 0)
         thread_leave_keys(whole, totals,
-                          is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(count, advice));
+                          is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(advice));
 }
 
 #endif

@@ -110,20 +110,7 @@ struct alignas(16) radix_digit_plan {
     radix_count open_keys;                  /* in the runs that mending lists */
 };
 
-static_assert(offsetof(struct radix_digit_plan, firsts) <= RADIX_DIGIT_KEPT_BYTES, "kept");
-
-/* Clears what is counted, of no code. */
-template <unsigned THREADS>
-__device__ __forceinline__ void block_clear_counts(struct radix_digit_plan *plan)
-{
-    radix_count *const counts = &plan->counts[0][0];
-    for (unsigned row = threadIdx.x; row < RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES; row += THREADS)
-        counts[row] = 0;
-    if (threadIdx.x == 0) {
-        plan->code = {};
-        plan->is_refused = 0;
-    }
-}
+static_assert(offsetof(struct radix_digit_plan, is_refused) <= RADIX_DIGIT_KEPT_BYTES, "kept");
 
 template <typename W>
 __device__ __forceinline__ unsigned thread_digit(W word, unsigned shift)
@@ -294,27 +281,29 @@ struct radix_digit_counters {
     unsigned of_rows[RADIX_DIGIT_ROWS<K, HAS_INDICES> * RADIX_DIGIT_COLUMNS<K, HAS_INDICES>];
 };
 
-/* Adds what the block counts of the items to plan->counts: every blocks-th piece of them, from its
- * own on, the last ones first. Says in the plan if indices are not what they are taken for, which
- * shows soon. */
+/* Counts the digits of all keys to plan->counts, any number of blocks, the last keys first; an
+ * empty segment of all says that nothing is to be done. Says in the plan if indices are not what
+ * they are taken for, which shows soon. A struct radix_digit_counters of dynamic shared memory; the
+ * items are aligned to 16 bytes. */
 template <typename K, bool HAS_INDICES>
-__device__ __forceinline__ void
-block_count_digits(const K *__restrict__ items, size_t count, const struct key_order &encoding,
-                   unsigned block, unsigned blocks,
-                   struct radix_digit_counters<K, HAS_INDICES> &shared,
-                   struct radix_digit_plan *plan)
+__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_BLOCKS)
+    radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,
+                             struct key_order encoding, struct radix_digit_plan *plan)
 {
+    thread_wait_for_grid();
     constexpr unsigned rows = RADIX_DIGIT_ROWS<K, HAS_INDICES>;
     constexpr unsigned of_value = RADIX_DIGIT_COLUMNS<K, HAS_INDICES>;
     constexpr unsigned piece = RADIX_COUNT_PIECE<K>;
-    unsigned *const columns = shared.of_rows;
+    using counters = struct radix_digit_counters<K, HAS_INDICES>;
+    unsigned *const columns = reinterpret_cast<counters *>(block_dynamic_shared())->of_rows;
     const struct radix_code code = plan->code;
+    const size_t count = whole->keys[0];
     for (unsigned i = threadIdx.x; i < rows * of_value; i += RADIX_DIGIT_COUNT_THREADS)
         columns[i] = 0;
     __syncthreads();
     bool is_ordered = true;
     const size_t pieces = (count + piece - 1) / piece;
-    for (size_t done = block; done < pieces; done += blocks) {
+    for (size_t done = blockIdx.x; done < pieces; done += gridDim.x) {
         const size_t first = (pieces - 1 - done) * piece; /* the first ones stay in the L2 cache */
         const unsigned left = static_cast<unsigned>(min(count - first, size_t{piece}));
         K keys[RADIX_COUNT_KEYS<K>];
@@ -333,20 +322,6 @@ block_count_digits(const K *__restrict__ items, size_t count, const struct key_o
     block_give_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, rows, of_value>(columns, plan);
     if (!is_ordered)
         plan->is_refused = 1;
-}
-
-/* The same by any number of blocks; an empty segment of all says that nothing is to be done. A
- * struct radix_digit_counters of dynamic shared memory; the items are aligned to 16 bytes. */
-template <typename K, bool HAS_INDICES>
-__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_BLOCKS)
-    radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,
-                             struct key_order encoding, struct radix_digit_plan *plan)
-{
-    thread_wait_for_grid();
-    block_count_digits<K, HAS_INDICES>(
-        items, whole->keys[0], encoding, blockIdx.x, gridDim.x,
-        *reinterpret_cast<struct radix_digit_counters<K, HAS_INDICES> *>(block_dynamic_shared()),
-        plan);
 }
 
 /* Leaves the last digits out if the sample has few keys that those before do not part: as few

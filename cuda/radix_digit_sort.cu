@@ -134,7 +134,7 @@ static bool count_digits(const struct digit_run<K> &run, struct error *error)
 template <typename K, bool HAS_INDICES>
 static bool make_plan(const struct digit_run<K> &run, struct error *error)
 {
-    return (run.task.has_counts || count_digits<K, HAS_INDICES>(run, error)) &&
+    return count_digits<K, HAS_INDICES>(run, error) &&
            launch_plan(run, error, "radix_digit_plan_kernel",
                        radix_digit_plan_kernel<K, HAS_INDICES>,
                        static_cast<const K *>(run.sort.items), run.task.whole, may_mend(run),

@@ -17,8 +17,8 @@ enum radix_digit_way {
     /* Of keys of 8 bytes and of items, where these are few, the first ones that tell nearly all
      * keys apart: runs that these leave are mended, and those that are too long listed as open. */
     RADIX_DIGITS_OF_CODE,
-    RADIX_DIGITS_ALL,   /* that are not the same in all keys */
-    RADIX_DIGITS_AGAIN, /* all, after RADIX_DIGITS_OF_CODE; items do not lie in their places then */
+    RADIX_DIGITS_AGAIN, /* all that are not the same in all keys, after RADIX_DIGITS_OF_CODE; items
+                           do not lie in their places then */
     /* Of items, by a code of shares (radix_shares.cuh), which is mended as that of a prefix is. */
     RADIX_DIGITS_OF_SHARES,
     RADIX_DIGITS_ABOVE_INDEX, /* of keys of 8 bytes the upper half: the lower one does not fall from
@@ -30,9 +30,8 @@ struct radix_digit_task {
     enum radix_digit_way way;
     const struct radix_segments *whole; /* on the device; empty: there is nothing to do */
     void *memory;                       /* on the device, aligned to 256 bytes */
-    bool has_code;   /* found already (radix_code.cuh), in the first bytes of that memory */
-    bool has_counts; /* of RADIX_DIGITS_ALL: counted already, there too */
-    size_t portion;  /* keys a launch takes: RADIX_DIGIT_PORTION at the most, the larger tile at the
+    bool has_code;  /* found already (radix_code.cuh), in the first bytes of that memory */
+    size_t portion; /* keys a launch takes: RADIX_DIGIT_PORTION at the most, the larger tile at the
                         least */
     bool has_large_tiles;        /* for tests: however few keys there are */
     struct radix_totals *totals; /* on the device; open: runs listed */
@@ -49,9 +48,9 @@ struct radix_digit_task {
 bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_digit_task *task,
                       struct error *error);
 
-/* So many of that memory's first bytes nobody else uses: the code is there, with its shares, the
- * first index, and how often each digit comes. */
-constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256 + 8192 + 16384;
+/* So many of that memory's first bytes nobody else uses: the code is there, with its shares, and
+ * the first index. */
+constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256 + 8192;
 
 /* Bytes of that memory, for any portion. */
 size_t radix_digit_bytes(size_t count, unsigned item_bytes);

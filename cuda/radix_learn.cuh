@@ -185,8 +185,7 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree,
     return end;
 }
 
-static_assert(LEARN_THREADS == RADIX_CODE_THREADS && LEARN_THREADS == RADIX_DIGIT_COUNT_THREADS,
-              "blocks of one kernel");
+static_assert(LEARN_THREADS == RADIX_CODE_THREADS, "blocks of one kernel");
 
 /* What learning blocks have in shared memory where there is a choice. */
 template <typename K>
@@ -194,7 +193,6 @@ union radix_learners_shared {
     struct radix_learn_shared<K> learn;
     struct radix_rough_shared<K> rough;
     struct radix_code_shared code;
-    struct radix_counting_shared<K> counting;
 };
 
 /* Finds something for the block that learns; false if this is the one. */
@@ -216,9 +214,6 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
     unsigned advice = 0;
     if (learner == RADIX_FINDS_ROUGHNESS) {
         advice = RADIX_ROUGHNESS_IS_KNOWN | block_ask_gaps(items, count, encoding, shared.rough);
-    } else if (!radix_has_code(count, sizeof(K))) {
-        advice = block_advise_counts(items, encoding, learner - RADIX_FINDS_CODE,
-                                     gridDim.x - RADIX_FINDS_CODE, shared.counting, totals, digits);
     } else {
         const unsigned repeats = block_find_code(items, count, encoding, shared.code, digits);
         advice = RADIX_CODE_IS_KNOWN | (repeats >= RADIX_REPEATS_LEAST ? RADIX_REPEATS : 0) |
@@ -237,8 +232,8 @@ __device__ __forceinline__ bool block_advises(const K *items, const struct key_o
 /* Makes the model of each segment, and clears the segment's counts. A block for each segment; a
  * struct radix_learn_shared of dynamic shared memory. If it CHOOSES, the segment is the whole
  * array, and keys that are better sorted digit by digit are not learned: it is made empty, and the
- * totals say why. Of 8 bytes and of items there are RADIX_LEARNERS blocks then, or without a code
- * any number more, and a union radix_learners_shared. */
+ * totals say why. Of 8 bytes and of items there are RADIX_LEARNERS blocks then, and a union
+ * radix_learners_shared. */
 template <typename K, bool CHOOSES>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, struct radix_segments *segments, size_t bucket_keys,
@@ -283,11 +278,10 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     };
     const bool is_grown =
         block_grow_tree(tree, values, sample, shared.cells, wish.sample_bits, lookup, is_enough);
-    if (CHOOSES &&
-        (!is_grown || block_repeats<K>(tree, count, advice) || block_is_misled<K>(count, advice) ||
-         block_leaves_crowd(tree, sample, shared.cells, wish, lookup, advice))) {
+    if (CHOOSES && (!is_grown || block_repeats<K>(tree, advice) ||
+                    block_leaves_crowd(tree, sample, shared.cells, wish, lookup, advice))) {
         if (threadIdx.x == 0) {
-            const unsigned long long way = thread_digits_note<K>(count, advice);
+            const unsigned long long way = thread_digits_note<K>(advice);
             thread_leave_keys(segments, totals, way);
             note->count = way;
             thread_tell_way(note, RADIX_WAY_OTHER);

@@ -90,7 +90,6 @@ struct radix_totals {
     unsigned open;
     unsigned blocks_done; /* of the kernel that goes through the ranges */
     unsigned learners;    /* blocks that have begun, where there is a choice */
-    unsigned counted;     /* those of them that have counted digits */
     unsigned advice;      /* what they have found for each other (radix_choice.cuh) */
     /* A note, if keys are better sorted in another way, and nothing is done; else 0. */
     unsigned long long other_way;

@@ -24,7 +24,6 @@
 #ifndef CUDA_RADIX_ORDERED_CUH
 #define CUDA_RADIX_ORDERED_CUH
 
-#include "cuda/radix_digit_plan.cuh"
 #include "cuda/radix_few.cuh"
 #include "cuda/radix_levels.cuh"
 
@@ -183,13 +182,13 @@ __device__ __forceinline__ void block_turn_round(K *items, size_t count)
 
 /* Makes the whole array one segment, or an empty one if it is in order, for which it may have to be
  * turned round, or if it goes another way, which the note says then: that of few values, or if it
- * has the choice that of indices; and clears the totals, and a plan's counts, if it is not NULL.
+ * has the choice that of indices; and clears the totals.
  * If it `tells`, it also says so if it is a segment. Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_ORDER_THREADS)
     radix_whole_kernel(K *items, size_t count, struct radix_look look, bool has_choice, bool tells,
                        struct radix_segments *whole, struct radix_totals *totals,
-                       struct radix_digit_plan *digits, struct sort_note *note)
+                       struct sort_note *note)
 {
     thread_wait_for_grid();
     __shared__ unsigned warp_sums[THREADS_PER_WARP];
@@ -206,8 +205,6 @@ __global__ void __launch_bounds__(RADIX_ORDER_THREADS)
                                                                     : 0;
         const bool is_segment = threadIdx.x == 0 && seen == RADIX_DISORDER && other_way == 0;
         block_set_segments<K>(whole, 0, is_segment ? count : 0, warp_sums);
-        if (digits)
-            block_clear_counts<RADIX_ORDER_THREADS>(digits);
         if (threadIdx.x == 0) {
             *totals = {};
             totals->count = whole->keys[0];

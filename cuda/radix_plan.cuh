@@ -73,14 +73,6 @@ static bool radix_wants_digits(size_t count, unsigned item_bytes)
            (count > RADIX_LEARNED_MOST || (item_bytes <= 4 && count < RADIX_LEARNED_SHORT_LEAST));
 }
 
-/* True if their digits are counted while a model is learned, as many are left to these. */
-template <typename K>
-static bool radix_counts_early(size_t count)
-{
-    return RADIX_HAS_CODE<K> && radix_may_be_digits(count, sizeof(K)) &&
-           count < radix_code_least(sizeof(K));
-}
-
 /* ---- workspace ---- */
 
 /* Ranges that fit no tile. */

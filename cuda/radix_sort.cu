@@ -63,16 +63,6 @@ struct radix_step {
     bool chooses;        /* the keys may be left to the sort digit by digit */
 };
 
-/* Blocks of the kernel that learns where there is a choice: all begin at once. */
-template <typename K>
-static size_t radix_learner_blocks(const struct radix_run<K> &run)
-{
-    if (!radix_counts_early<K>(run.sort.count))
-        return RADIX_LEARNERS;
-    const size_t pieces = launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>);
-    return std::clamp<size_t>(run.site.multiprocessors, RADIX_LEARNERS, RADIX_FINDS_CODE + pieces);
-}
-
 /* Learns the models of the segments and counts the keys of their buckets. */
 template <typename K>
 static bool radix_count_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
@@ -80,16 +70,15 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
     const bool has_learners = step.chooses && RADIX_HAS_CODE<K>;
-    const size_t learners = radix_learner_blocks<K>(run);
-    return launch_kernel(launch_at(run.site, "radix_learn_kernel",
-                                   has_learners ? learners : step.segment_count, LEARN_THREADS,
-                                   has_learners ? sizeof(union radix_learners_shared<K>)
-                                                : sizeof(struct radix_learn_shared<K>)),
-                         error,
-                         step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
-                         step.source, step.segments, step.bucket_keys, step.root_rarity_bits,
-                         step.encoding, run.work.models, step.counts, run.work.totals,
-                         static_cast<struct radix_digit_plan *>(run.work.digits), run.sort.note) &&
+    return launch_kernel(
+               launch_at(run.site, "radix_learn_kernel",
+                         has_learners ? size_t{RADIX_LEARNERS} : step.segment_count, LEARN_THREADS,
+                         has_learners ? sizeof(union radix_learners_shared<K>)
+                                      : sizeof(struct radix_learn_shared<K>)),
+               error, step.chooses ? radix_learn_kernel<K, true> : radix_learn_kernel<K, false>,
+               step.source, step.segments, step.bucket_keys, step.root_rarity_bits, step.encoding,
+               run.work.models, step.counts, run.work.totals,
+               static_cast<struct radix_digit_plan *>(run.work.digits), run.sort.note) &&
            launch_kernel(launch_at(run.site, "radix_count_kernel",
                                    launch_resident(run.site, RADIX_COUNT_BLOCKS, tiles),
                                    RADIX_PARTITION_THREADS),
@@ -116,7 +105,7 @@ template <typename K>
 static bool radix_doubt_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
                              struct error *error)
 {
-    if (!step.chooses || !radix_has_code(run.sort.count, sizeof(K)))
+    if (!step.chooses)
         return true;
     return launch_kernel(launch_at(run.site, "radix_doubt_kernel", 1, RADIX_WAYS), error,
                          radix_doubt_kernel<K>, step.source, step.segments,
@@ -282,8 +271,6 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
                                : 0;
     const bool is_for_few =
         RADIX_HAS_FEW<K> && doubts.may_be_few && lookers > 0 && count >= RADIX_FEW_LEAST;
-    const bool counts_early =
-        doubts.may_be_ordered && !doubts.is_sampled && radix_counts_early<K>(count);
     const struct radix_look look = {run.work.answers, static_cast<unsigned>(lookers), is_for_few};
     return launch_kernel(launch_at(run.site, "radix_order_kernel", lookers + (is_for_few ? 1 : 0),
                                    RADIX_ORDER_THREADS),
@@ -292,10 +279,7 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
            launch_kernel(launch_at(run.site, "radix_whole_kernel", std::max<size_t>(lookers, 1),
                                    RADIX_ORDER_THREADS),
                          error, radix_whole_kernel<K>, items, count, look, doubts.may_be_indices,
-                         doubts.is_sampled, run.work.whole, run.work.totals,
-                         counts_early ? static_cast<struct radix_digit_plan *>(run.work.digits)
-                                      : NULL,
-                         run.sort.note);
+                         doubts.is_sampled, run.work.whole, run.work.totals, run.sort.note);
 }
 
 /* Sorts digit by digit, unless the whole is an empty segment. If it has been chosen, the code that
@@ -307,7 +291,6 @@ static bool radix_start_digits(const struct radix_run<K> &run, enum radix_digit_
     struct radix_digit_task task = {};
     task.way = way;
     task.has_code = is_chosen;
-    task.has_counts = way == RADIX_DIGITS_ALL && radix_counts_early<K>(run.sort.count);
     task.whole = run.work.whole;
     task.memory = run.work.digits;
     task.portion = RADIX_DIGIT_PORTION;
@@ -387,8 +370,7 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
     const enum radix_digit_way way = note == RADIX_NOTE_INDICES  ? RADIX_DIGITS_ABOVE_INDEX
                                      : note == RADIX_NOTE_AGAIN  ? RADIX_DIGITS_AGAIN
                                      : note == RADIX_NOTE_SHARES ? RADIX_DIGITS_OF_SHARES
-                                     : radix_has_code(sort.count, sizeof(K)) ? RADIX_DIGITS_OF_CODE
-                                                                             : RADIX_DIGITS_ALL;
+                                                                 : RADIX_DIGITS_OF_CODE;
     struct radix_run<K> run;
     if (note == RADIX_NOTE_MANY || note == RADIX_NOTE_MISLED)
         return radix_start<K>(sort, false, false, error);

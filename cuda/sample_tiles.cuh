@@ -181,36 +181,27 @@ __device__ __forceinline__ void block_fetch_pieces(const struct sample_job<K> &j
 template <typename K>
 __device__ __forceinline__ void block_sort_rows(unsigned rows, struct sample_tile_shared<K> *shared)
 {
-    const bool is_row = threadIdx.x < rows;
+    const bool has_row = threadIdx.x < rows;
     const unsigned row = threadIdx.x * ROW<K>, room = rows * ROW<K>;
     K keys[ROW<K>];
-    if (is_row)
+    if (has_row)
 #pragma unroll
         for (unsigned i = 0; i < ROW<K>; i++)
             keys[i] = shared->keys[i * rows + threadIdx.x];
     __syncthreads();
-    if (is_row)
+    if (has_row)
         thread_sort_row(keys, shared->keys);
     __syncwarp();
     for (unsigned run = ROW<K>; run < room; run *= 2) {
-        const bool is_of_warp = 2 * run <= KEYS_OF_WARP<K>;
         const unsigned start = row & ~(2 * run - 1), diagonal = row - start, left = room - start;
         const struct paired_runs pair = {start, min(2 * run, left), min(run, left)};
-        const bool is_descending = (row & (2 * run)) != 0 && 2 * run < room;
-        unsigned split = 0;
-        if (is_row)
-            shared->splits[threadIdx.x] = split = thread_pair_split(shared->keys, pair, diagonal);
-        is_of_warp ? __syncwarp() : __syncthreads();
-        if (is_row)
-            thread_pair_load(shared->keys, pair, diagonal, split,
-                             diagonal + ROW<K> == pair.count ? pair.a_count
-                                                             : shared->splits[threadIdx.x + 1],
-                             keys);
-        is_of_warp ? __syncwarp() : __syncthreads();
-        if (is_row)
-            thread_row_merge(keys, is_descending, shared->keys,
-                             thread_output_row<K>(pair, diagonal, is_descending));
-        2 * run < KEYS_OF_WARP<K> ? __syncwarp() : __syncthreads();
+        const bool is_descending = (row & (2 * run)) != 0; /* to face the run before it */
+        if (2 * run <= KEYS_OF_WARP<K>)
+            warp_merge_pairs(shared->keys, pair, diagonal, is_descending, has_row);
+        else
+            block_merge_pairs(shared->keys, shared->splits, pair, diagonal, is_descending, has_row);
+        if (2 * run >= KEYS_OF_WARP<K>)
+            __syncthreads();
     }
     __syncthreads();
 }

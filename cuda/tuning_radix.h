@@ -214,29 +214,18 @@ constexpr size_t RADIX_MEND_OPEN_RARITY = 8;
 constexpr size_t RADIX_MEND_OPEN_MOST = 4096; /* as many rounds of models are short */
 
 /* Fewer keys than this are not worth a choice, which costs a wait if it is for digits; of 4 bytes
- * all are sorted by digits from there on, and of 8 those above an index. From radix_code_least() on
- * a code is looked for: of fewer keys all digits take no longer than finding that half of them do.
- * 2,000,000 f64 of `hot-digits` 0.20 ms without and 0.24 with one, `hot-3` 0.22 and 0.21; 3,000,000
- * of `hidden` 0.50 and 0.28, of `hot-3` 0.33 and 0.29 (H200, 2026-11-22).
+ * all are sorted by digits from there on, and of 8 those above an index.
  * More than 2^30 leave buckets too large for a tile after two partitions. The stand-in has models
- * for more keys of 4 bytes, and looks for a code sooner. */
+ * for more keys of 4 bytes. */
 #ifdef __CUDACC__
 __host__ __device__ constexpr size_t radix_digit_least(size_t item_bytes)
 {
     return (size_t)1 << (item_bytes <= 4 ? 16 : 17);
 }
-__host__ __device__ constexpr size_t radix_code_least(size_t item_bytes)
-{
-    return (size_t)1 << (item_bytes <= 8 ? 21 : 20);
-}
 #else
 __host__ __device__ constexpr size_t radix_digit_least(size_t item_bytes)
 {
     return (size_t)1 << (item_bytes <= 4 ? 20 : 17);
-}
-__host__ __device__ constexpr size_t radix_code_least(size_t)
-{
-    return (size_t)1 << 18;
 }
 #endif
 constexpr size_t RADIX_LEARNED_MOST = (size_t)1 << 30;
@@ -268,30 +257,6 @@ constexpr unsigned RADIX_REPEATS_LEAST = 12;
 constexpr unsigned RADIX_REPEATS_MOST = 5 << (RADIX_CODE_SAMPLE_BITS - 3);
 constexpr unsigned RADIX_REPEATS_DIGITS = 6;
 constexpr unsigned RADIX_REPEATS_NODES = 32;
-
-/* Where none is looked for: more cells that want a cut than this, so many levels, or of items so
- * many keys that a sample of 2^10 has seen before. 1,000,000 f64 of `zipf`, which want 20, 0.252 to
- * 0.140 ms; of `few-distinct`, which want 10, 0.083 by models and 0.125 by digits. `hot-2` has 3
- * levels and takes 0.107 and 0.150, `hot-3` to `hot-6`, with 5 to 9, 0.112 to 0.19 and 0.150 (H200,
- * 2026-11-22). */
-__host__ __device__ constexpr unsigned radix_plain_nodes_most(size_t item_bytes)
-{
-    return item_bytes <= 8 ? 16 : 6;
-}
-constexpr unsigned RADIX_PLAIN_LEVELS = 4;
-constexpr unsigned RADIX_PLAIN_REPEATS = 4;
-
-/* There all digits are counted meanwhile. A value that one key in so many has makes a digit hot; so
- * many hot digits before any other are deep, and to be left to digits if the tree would have to be
- * deep as well: of f64 `hot-3`, and not `hot-2`, which takes 0.105 ms by models and 0.13 by digits;
- * of items also `periodic`. The sample misleads if it is off by one key in so many in any value of
- * a digit, as `hidden` makes it be (1,000,000, H200, 2026-11-23). */
-constexpr unsigned RADIX_HOT_RARITY = 3;
-__host__ __device__ constexpr unsigned radix_deep_digits(size_t item_bytes)
-{
-    return item_bytes <= 8 ? 3 : 2;
-}
-constexpr unsigned RADIX_MISLED_RARITY = 4;
 
 /* Up to so many keys of 8 bytes are sorted by a sample (sample_sort.h) even if their low half is an
  * index: 1,000,000 take 63 us so and 74 by the digits above, 1,500,000 93 and 94, and of two values
