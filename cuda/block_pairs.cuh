@@ -35,43 +35,26 @@ __device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
     thread_row_merge(keys, threadIdx.x % 2 == 1, tile, threadIdx.x * ROW<K>);
 }
 
-/* Merges pairs that each lie within the keys of one warp. `pair` is the thread's; `diagonal` counts
- * from the start of its pair and grows by a row from thread to thread. All threads of the warp call
- * it, after a barrier; it ends with one of the warp. Those without a row of the tile say so. */
+/* Merges pairs, a row of the output a thread. `pair` is the thread's; `diagonal` counts from the
+ * start of its pair and grows by a row from thread to thread. All threads of the block call it,
+ * those too that have no row, after a barrier, and it ends without one; `splits` has a word a
+ * thread. Barriers of a warp do if it `is_of_warp`: each pair lies within the keys of one. In
+ * `keys` the thread's row passes through; they are the caller's, as the compiler spills them if
+ * they begin undefined. */
 template <typename K>
-__device__ __forceinline__ void warp_merge_pairs(K *tile, const struct paired_runs &pair,
-                                                 unsigned diagonal, bool is_descending,
-                                                 bool has_row = true)
+__device__ __forceinline__ void
+block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, unsigned diagonal,
+                  bool is_descending, bool is_of_warp, bool has_row, K (&keys)[ROW<K>])
 {
-    const unsigned split = has_row ? thread_pair_split(tile, pair, diagonal) : 0;
-    const unsigned neighbour = __shfl_down_sync(0xffffffffu, split, 1);
     const bool is_last = diagonal + ROW<K> == pair.count;
-    K keys[ROW<K>];
+    unsigned split = 0;
     if (has_row)
-        thread_pair_load(tile, pair, diagonal, split, is_last ? pair.a_count : neighbour, keys);
-    __syncwarp();
-    if (has_row)
-        thread_row_merge(keys, is_descending, tile,
-                         thread_output_row<K>(pair, diagonal, is_descending));
-    __syncwarp();
-}
-
-/* The same for pairs of any size. All threads of the block call it, after a barrier, and it ends
- * without one; `splits` has a word a thread. */
-template <typename K>
-__device__ __forceinline__ void block_merge_pairs(K *tile, unsigned *splits,
-                                                  const struct paired_runs &pair, unsigned diagonal,
-                                                  bool is_descending, bool has_row = true)
-{
-    const unsigned split = has_row ? thread_pair_split(tile, pair, diagonal) : 0;
-    splits[threadIdx.x] = split;
-    __syncthreads();
-    const bool is_last = diagonal + ROW<K> == pair.count;
-    K keys[ROW<K>];
+        splits[threadIdx.x] = split = thread_pair_split(tile, pair, diagonal);
+    is_of_warp ? __syncwarp() : __syncthreads();
     if (has_row)
         thread_pair_load(tile, pair, diagonal, split,
                          is_last ? pair.a_count : splits[threadIdx.x + 1], keys);
-    __syncthreads();
+    is_of_warp ? __syncwarp() : __syncthreads();
     if (has_row)
         thread_row_merge(keys, is_descending, tile,
                          thread_output_row<K>(pair, diagonal, is_descending));

@@ -196,12 +196,9 @@ __device__ __forceinline__ void block_sort_rows(unsigned rows, struct sample_til
         const unsigned start = row & ~(2 * run - 1), diagonal = row - start, left = room - start;
         const struct paired_runs pair = {start, min(2 * run, left), min(run, left)};
         const bool is_descending = (row & (2 * run)) != 0; /* to face the run before it */
-        if (2 * run <= KEYS_OF_WARP<K>)
-            warp_merge_pairs(shared->keys, pair, diagonal, is_descending, has_row);
-        else
-            block_merge_pairs(shared->keys, shared->splits, pair, diagonal, is_descending, has_row);
-        if (2 * run >= KEYS_OF_WARP<K>)
-            __syncthreads();
+        block_merge_pairs(shared->keys, shared->splits, pair, diagonal, is_descending,
+                          2 * run <= KEYS_OF_WARP<K>, has_row, keys);
+        2 * run < KEYS_OF_WARP<K> ? __syncwarp() : __syncthreads();
     }
     __syncthreads();
 }

@@ -217,7 +217,9 @@ __device__ __forceinline__ void block_merge_level(unsigned level, bool is_last,
                                        : shared->pairs[(2 * index + 1) << (level - 1)];
     const struct paired_runs pair = {first, shared->pairs[(index + 1) << level] - first,
                                      middle - first};
-    block_merge_pairs(shared->keys, shared->splits, pair, row - first, index % 2 == 1 && !is_last);
+    K keys[ROW<K>];
+    block_merge_pairs(shared->keys, shared->splits, pair, row - first, index % 2 == 1 && !is_last,
+                      false, true, keys);
     __syncthreads();
 }
 

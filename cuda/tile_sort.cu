@@ -77,12 +77,9 @@ __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(
         const struct paired_runs pair = {start, 2 * run, run};
         /* Each second run descends, to face the one before it; tiles do not. */
         const bool is_descending = (row & (2 * run)) != 0 && 2 * run < job.tile_size;
-        if (2 * run <= KEYS_OF_WARP<K>)
-            warp_merge_pairs(shared->keys, pair, row - start, is_descending);
-        else
-            block_merge_pairs(shared->keys, shared->splits, pair, row - start, is_descending);
-        if (2 * run >= KEYS_OF_WARP<K>)
-            __syncthreads();
+        block_merge_pairs(shared->keys, shared->splits, pair, row - start, is_descending,
+                          2 * run <= KEYS_OF_WARP<K>, true, keys);
+        2 * run < KEYS_OF_WARP<K> ? __syncwarp() : __syncthreads();
     }
     __syncthreads();
     block_store_tile(shared->keys, blockDim.x, job.target + first, count, job.decoding);
