@@ -11,23 +11,77 @@
 #include "cuda/dynamic_shared.cuh"
 #include "cuda/sample_splitters.cuh"
 
+/* The upper half of a key, or of one of 4 bytes all of it: the search goes by it alone, in half the
+ * reads of shared memory, where it tells all splitters apart. */
+template <typename K>
+struct sample_halves {
+    using half = uint32_t;
+    static constexpr unsigned bits = sizeof(K) == sizeof(uint32_t) ? 0 : 32; /* of the lower one */
+};
+template <>
+struct sample_halves<key_u128> {
+    using half = uint64_t;
+    static constexpr unsigned bits = 64;
+};
+template <typename K>
+using sample_half = typename sample_halves<K>::half;
+
+template <typename K>
+__device__ __forceinline__ sample_half<K> thread_upper(K key)
+{
+    return static_cast<sample_half<K>>(key >> sample_halves<K>::bits);
+}
+
+/* The splitters, from 1 on (sample_splitters.cuh). */
+template <typename K>
+struct sample_tree {
+    sample_half<K> uppers[SAMPLE_WAYS];
+    sample_half<K> lowers[sample_halves<K>::bits > 0 ? SAMPLE_WAYS : 1];
+    unsigned places[SAMPLE_WAYS];
+};
+
+template <typename K>
+__device__ __forceinline__ void thread_plant_splitter(struct sample_tree<K> &tree, unsigned node,
+                                                      K key, unsigned place)
+{
+    tree.uppers[node] = thread_upper(key);
+    if constexpr (sample_halves<K>::bits > 0)
+        tree.lowers[node] = static_cast<sample_half<K>>(key);
+    tree.places[node] = place;
+}
+
+/* Whether a key, which stands at `place` among the items, goes behind the splitter of that node. Of
+ * items the upper half is all of the key, and seldom that of a splitter: so the lower one is read
+ * only then. */
+template <typename K>
+__device__ __forceinline__ bool thread_goes_behind(const struct sample_tree<K> &tree, unsigned node,
+                                                   K key, unsigned place)
+{
+    K splitter = tree.uppers[node];
+    if (sizeof(K) == sizeof(key_u128) && splitter != thread_upper(key))
+        return splitter < thread_upper(key);
+    if constexpr (sample_halves<K>::bits > 0)
+        splitter = splitter << sample_halves<K>::bits | tree.lowers[node];
+    if (splitter == key)
+        return tree.places[node] <= place;
+    return splitter < key;
+}
+
 template <typename K, unsigned KEYS>
 struct sample_part_shared {
     union {
-        struct {
-            K keys[SAMPLE_WAYS];
-            unsigned places[SAMPLE_WAYS];
-        } tree;
+        struct sample_tree<K> tree;
         K share[SAMPLE_PART_THREADS * KEYS];
     };
     unsigned counts[SAMPLE_WAYS]; /* of each bucket, then where it begins */
     unsigned warp_sums[THREADS_PER_WARP];
 };
 
-/* Whether a splitter is equal to a neighbour. In order, every other splitter is a leaf of the tree:
- * what is before and behind it stands on its way up, where that last turned right, and left. */
-template <typename K, unsigned KEYS>
-__device__ __forceinline__ bool thread_sees_ties(const struct sample_part_shared<K, KEYS> &shared,
+/* Whether a splitter has the upper half of a neighbour. In order, every other splitter is a leaf of
+ * the tree: what is before and behind it stands on its way up, where that last turned right, and
+ * left. */
+template <typename K>
+__device__ __forceinline__ bool thread_sees_ties(const struct sample_tree<K> &tree,
                                                  unsigned ways_bits)
 {
     bool is_tie = false;
@@ -35,19 +89,19 @@ __device__ __forceinline__ bool thread_sees_ties(const struct sample_part_shared
         const unsigned leaf = i + (1u << ways_bits >> 1);
         const unsigned before = leaf >> __ffs(static_cast<int>(leaf));
         const unsigned behind = leaf >> __ffs(static_cast<int>(~leaf));
-        const K key = shared.tree.keys[leaf];
-        is_tie |= (before > 0 && shared.tree.keys[before] == key) ||
-                  (behind > 0 && shared.tree.keys[behind] == key);
+        const auto upper = tree.uppers[leaf];
+        is_tie |= (before > 0 && tree.uppers[before] == upper) ||
+                  (behind > 0 && tree.uppers[behind] == upper);
     }
     return is_tie;
 }
 
 /* The buckets of the thread's keys, of which the first one stands at `first` among the items. Where
- * no two splitters are equal, one look at a place is enough. */
+ * no two splitters have one upper half, one look at a lower one is enough. */
 template <bool HAS_TIES, typename K, unsigned KEYS>
-__device__ __forceinline__ void
-thread_find_buckets(const struct sample_part_shared<K, KEYS> &shared, unsigned ways_bits,
-                    const K (&keys)[KEYS], unsigned first, unsigned (&buckets)[KEYS])
+__device__ __forceinline__ void thread_find_buckets(const struct sample_tree<K> &tree,
+                                                    unsigned ways_bits, const K (&keys)[KEYS],
+                                                    unsigned first, unsigned (&buckets)[KEYS])
 {
 #pragma unroll
     for (unsigned i = 0; i < KEYS; i++)
@@ -56,18 +110,17 @@ thread_find_buckets(const struct sample_part_shared<K, KEYS> &shared, unsigned w
     for (unsigned level = 0; level < ways_bits; level++)
 #pragma unroll
         for (unsigned i = 0; i < KEYS; i++) {
-            const K splitter = shared.tree.keys[buckets[i]];
-            bool is_behind = splitter < keys[i];
-            if (HAS_TIES && splitter == keys[i])
-                is_behind = shared.tree.places[buckets[i]] <= first + i * SAMPLE_PART_THREADS;
+            const bool is_behind = HAS_TIES ? thread_goes_behind(tree, buckets[i], keys[i],
+                                                                 first + i * SAMPLE_PART_THREADS)
+                                            : tree.uppers[buckets[i]] < thread_upper(keys[i]);
             buckets[i] = 2 * buckets[i] + (is_behind ? 1 : 0);
         }
 #pragma unroll
     for (unsigned i = 0; i < KEYS; i++) {
         const unsigned next = buckets[i] >> __ffs(static_cast<int>(~buckets[i]));
         buckets[i] -= 1u << ways_bits;
-        if (!HAS_TIES && next > 0 && shared.tree.keys[next] == keys[i] &&
-            shared.tree.places[next] <= first + i * SAMPLE_PART_THREADS)
+        if (!HAS_TIES && next > 0 && tree.uppers[next] == thread_upper(keys[i]) &&
+            thread_goes_behind(tree, next, keys[i], first + i * SAMPLE_PART_THREADS))
             buckets[i]++;
     }
 }
@@ -116,16 +169,16 @@ __global__ void __launch_bounds__(SAMPLE_PART_THREADS, SAMPLE_PART_BLOCKS)
     }
     for (unsigned i = threadIdx.x; i < 1u << job.ways_bits; i += SAMPLE_PART_THREADS) {
         shared->counts[i] = 0;
-        shared->tree.keys[i] = job.work.splitters.keys[i];
-        shared->tree.places[i] = job.work.splitters.places[i];
+        thread_plant_splitter(shared->tree, i, job.work.splitters.keys[i],
+                              job.work.splitters.places[i]);
     }
     thread_encode_keys(job.order, keys);
     __syncthreads();
     unsigned buckets[KEYS];
-    if (__syncthreads_or(thread_sees_ties(*shared, job.ways_bits)))
-        thread_find_buckets<true>(*shared, job.ways_bits, keys, start + threadIdx.x, buckets);
+    if (__syncthreads_or(thread_sees_ties(shared->tree, job.ways_bits)))
+        thread_find_buckets<true>(shared->tree, job.ways_bits, keys, start + threadIdx.x, buckets);
     else
-        thread_find_buckets<false>(*shared, job.ways_bits, keys, start + threadIdx.x, buckets);
+        thread_find_buckets<false>(shared->tree, job.ways_bits, keys, start + threadIdx.x, buckets);
 #pragma unroll
     for (unsigned i = 0; i < KEYS; i++) {
         const bool is_key = i * SAMPLE_PART_THREADS + threadIdx.x < count;
