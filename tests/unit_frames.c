@@ -41,7 +41,7 @@ static void assert_reads_pipe(const struct frames *frames, unsigned threads)
     unsigned char *found = malloc(frames->content_bytes + 16);
     assert_int_equal(read_all("-", threads, found, frames->content_bytes + 16, 3 * MIB, &error),
                      frames->content_bytes);
-    assert_memory_equal(found, frames->content, frames->content_bytes);
+    assert_true(memcmp(found, frames->content, frames->content_bytes) == 0);
     pthread_join(thread, NULL);
     restore(STDIN_FILENO, saved);
     free(found);
@@ -60,7 +60,7 @@ static void assert_reads(const struct frames *frames)
                                           pieces[j], &error);
             assert_string_equal(error.message, "");
             assert_int_equal(bytes, frames->content_bytes);
-            assert_memory_equal(found, frames->content, bytes);
+            assert_true(memcmp(found, frames->content, bytes) == 0);
         }
         assert_reads_pipe(frames, thread_counts[i]);
     }
@@ -79,7 +79,7 @@ static void test_frames_of_every_kind(void **state)
             add_skippable(&frames, i);
             add_frame(&frames, 1 + i * 700001, make);
         }
-        add_frame(&frames, 40 * MIB, make); /* too large to be kept whole */
+        add_frame(&frames, 33 * MIB, make); /* too large to be kept whole */
         add_frame(&frames, 1, make);
         add_skippable(&frames, 200);
         assert_reads(&frames);
@@ -146,10 +146,10 @@ static void test_damage_is_told_alike(void **state)
 {
     (void)state;
     struct frames frames = {0};
-    add_frame(&frames, 300, SIZED);
+    add_frame(&frames, 100, SIZED);
     add_skippable(&frames, 5);
-    add_frame(&frames, 2500, FLUSHED);
-    add_frame(&frames, 400, UNSIZED);
+    add_frame(&frames, 1050, FLUSHED); /* two blocks */
+    add_frame(&frames, 120, UNSIZED);
     add_frame(&frames, 0, SIZED);
     size_t refused = 0;
     for (size_t i = 4; i < 2 * frames.packed_bytes; i++) {

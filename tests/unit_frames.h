@@ -17,7 +17,19 @@ static const unsigned thread_counts[] = {1, 2, 7};
 struct frames {
     unsigned char *packed, *content;
     size_t packed_bytes, content_bytes;
+    size_t packed_room, content_room;
 };
+
+/* Makes room for `more` bytes behind those that there are, and for as much again: the sanitizers'
+ * realloc copies each time. */
+static inline void make_room(unsigned char **data, size_t bytes, size_t more, size_t *room)
+{
+    if (bytes + more <= *room)
+        return;
+    *room = 2 * (bytes + more);
+    *data = realloc(*data, *room);
+    assert_non_null(*data);
+}
 
 /* How a frame is made. */
 enum make { SIZED, UNSIZED, FLUSHED };
@@ -32,8 +44,8 @@ static inline void add_frame(struct frames *frames, size_t bytes, enum make make
             source[i] = (unsigned char)(1 + (random_next(&random) & 0x3f));
     ZSTD_CCtx *context = ZSTD_createCCtx();
     const size_t room = ZSTD_compressBound(bytes) + bytes / 100 + 100;
-    frames->packed = realloc(frames->packed, frames->packed_bytes + room);
-    frames->content = realloc(frames->content, frames->content_bytes + bytes + 1);
+    make_room(&frames->packed, frames->packed_bytes, room, &frames->packed_room);
+    make_room(&frames->content, frames->content_bytes, bytes + 1, &frames->content_room);
     const unsigned char *data = source + random_next(&random) % (sizeof source - bytes + 1);
     memcpy(frames->content + frames->content_bytes, data, bytes);
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1);
@@ -65,7 +77,7 @@ static inline void add_skippable(struct frames *frames, size_t bytes)
                                      (unsigned char)(bytes >> 8),
                                      (unsigned char)(bytes >> 16),
                                      (unsigned char)(bytes >> 24)};
-    frames->packed = realloc(frames->packed, frames->packed_bytes + 8 + bytes);
+    make_room(&frames->packed, frames->packed_bytes, 8 + bytes, &frames->packed_room);
     memcpy(frames->packed + frames->packed_bytes, header, 8);
     memset(frames->packed + frames->packed_bytes + 8, 'x', bytes);
     frames->packed_bytes += 8 + bytes;
