@@ -155,46 +155,51 @@ static size_t select_items(const struct test_case *c, const unsigned char *items
     return kept;
 }
 
-static void check_case(const struct test_case *c)
+static void check_case(const struct test_case *c, const unsigned char *items,
+                       const struct placed *expected)
 {
-    unsigned char *items = malloc(c->count * c->width + 1);
     unsigned char *room = malloc(2 * c->count * c->width + 1);
-    assert_non_null(items);
     assert_non_null(room);
-    for (size_t i = 0; i < c->count; i++)
-        make_item(c, i, items + i * c->width);
     const size_t kept = select_items(c, items, room);
     const size_t wanted = c->top < c->count ? c->top : c->count;
     if (kept < wanted)
         fail_msg("%zu kept, of %zu wanted", kept, wanted);
-    struct placed *expected = sort_stably(c, items, c->count);
     struct placed *got = sort_stably(c, room, kept);
     for (size_t i = 0; i < wanted; i++)
         if (memcmp(expected[i].item, got[i].item, c->width) != 0)
             fail_msg("width %u, %zu items, chunks of %zu, %u threads: item %zu of the first %zu",
                      c->width, c->count, c->chunk, c->threads, i, c->top);
     free(got);
-    free(expected);
     free(room);
+}
+
+static void check_tops(struct test_case c, size_t shape)
+{
+    static const size_t tops[] = {0, 1, 2, 1000, 33000, COUNT_MAX / 2, COUNT_MAX, SIZE_MAX};
+    unsigned char *items = malloc(c.count * c.width + 1);
+    assert_non_null(items);
+    for (size_t i = 0; i < c.count; i++)
+        make_item(&c, i, items + i * c.width);
+    struct placed *expected = sort_stably(&c, items, c.count);
+    for (size_t k = 0; k < sizeof tops / sizeof *tops; k++) {
+        c.top = tops[k];
+        c.chunk = k % 2 ? 5003 : 70000;
+        c.threads = 1 + (unsigned)(shape + k) % 3;
+        check_case(&c, items, expected);
+    }
+    free(expected);
     free(items);
 }
 
 static void check_width(unsigned width, struct key_order order)
 {
     static const size_t counts[] = {0, 1, 2, 20011, COUNT_MAX};
-    static const size_t tops[] = {0, 1, 2, 1000, 33000, COUNT_MAX / 2, COUNT_MAX, SIZE_MAX};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
-            for (size_t k = 0; k < sizeof tops / sizeof *tops; k++) {
-                const struct test_case c = {.width = width,
-                                            .order = order,
-                                            .shape = shapes[s],
-                                            .count = counts[n],
-                                            .top = tops[k],
-                                            .chunk = k % 2 ? 5003 : 70000,
-                                            .threads = 1 + (unsigned)(s + k) % 3};
-                check_case(&c);
-            }
+            check_tops(
+                (struct test_case){
+                    .width = width, .order = order, .shape = shapes[s], .count = counts[n]},
+                s);
 }
 
 static void check_type(enum key_type_id type, enum key_endian endian, bool descending)
