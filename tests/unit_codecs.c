@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
-enum { SMALL = 1000, LARGE = 40 << 20 };
+enum { SMALL = 300, LARGE = 40 << 20 };
 
 static const unsigned thread_counts[] = {1, 2, 7};
 #define THREAD_COUNTS (sizeof thread_counts / sizeof thread_counts[0])
