@@ -140,7 +140,8 @@ static int compare_key_index(const void *a, const void *b)
 struct arrays {
     uint64_t *keys;
     struct key_index *sorted;
-    unsigned char *items, *room, *other, *expected; /* with a guard each */
+    unsigned char *input, *expected;
+    unsigned char *items, *room, *other; /* with a guard each */
 };
 
 static void store_item(unsigned char *items, unsigned width, size_t i, struct key_index item)
@@ -163,13 +164,18 @@ static void make_case(struct arrays *a, unsigned width, struct key_order order,
     for (size_t i = 0; i < count; i++)
         a->sorted[i] = (struct key_index){i, a->keys[i] >> (64 - bits)};
     for (size_t i = 0; i < count; i++)
-        store_item(a->items, width, i,
+        store_item(a->input, width, i,
                    (struct key_index){i, key_order_decode(order, bits, a->sorted[i].key)});
     qsort(a->sorted, count, sizeof *a->sorted, compare_key_index);
     for (size_t i = 0; i < count; i++)
         store_item(a->expected, width, i,
                    (struct key_index){a->sorted[i].index,
                                       key_order_decode(order, bits, a->sorted[i].key)});
+}
+
+static void fill_items(struct arrays *a, unsigned width, size_t count)
+{
+    memcpy(a->items, a->input, count * width);
     unsigned char *const guarded[] = {a->items, a->room, a->other};
     for (size_t i = 0; i < 3; i++)
         memset(guarded[i] + count * width, 0xa5, GUARD_COUNT * width);
@@ -184,16 +190,16 @@ static void check_guard(const unsigned char *items, unsigned width, size_t count
 static struct arrays make_arrays(void)
 {
     struct arrays a = {.keys = malloc(COUNT_MAX * 8), .sorted = malloc(COUNT_MAX * 16)};
-    unsigned char **const arrays[] = {&a.items, &a.room, &a.other, &a.expected};
+    unsigned char **const arrays[] = {&a.input, &a.expected, &a.items, &a.room, &a.other};
     assert_true(a.keys && a.sorted);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 5; i++)
         assert_non_null(*arrays[i] = aligned_alloc(64, ROOM_BYTES));
     return a;
 }
 
 static void free_arrays(struct arrays *a)
 {
-    void *const arrays[] = {a->keys, a->sorted, a->items, a->room, a->other, a->expected};
+    void *const arrays[] = {a->keys, a->sorted, a->input, a->expected, a->items, a->room, a->other};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
 }
@@ -202,9 +208,10 @@ static void check_counts(unsigned width, struct key_order order, const size_t *c
 {
     struct arrays a = make_arrays();
     for (size_t shape = 0; shape < SHAPE_COUNT; shape++)
-        for (const size_t *count = counts; *count; count++)
+        for (const size_t *count = counts; *count; count++) {
+            make_case(&a, width, order, &shapes[shape], *count);
             for (unsigned place = 0; place < 3; place++) {
-                make_case(&a, width, order, &shapes[shape], *count);
+                fill_items(&a, width, *count);
                 unsigned char *const to = place == 0 ? a.items : place == 1 ? a.room : a.other;
                 vector_sort(width, a.items, a.room, *count, to, order, order);
                 if (memcmp(to, a.expected, *count * width) != 0)
@@ -214,6 +221,7 @@ static void check_counts(unsigned width, struct key_order order, const size_t *c
                 check_guard(a.room, width, *count);
                 check_guard(a.other, width, *count);
             }
+        }
     free_arrays(&a);
 }
 
@@ -225,7 +233,8 @@ static void check_in_place(unsigned width, struct key_order order, const size_t 
         for (const size_t *count = counts; *count; count++) {
             const size_t room = *count < VECTOR_ROOM_COUNT ? *count : VECTOR_ROOM_COUNT;
             make_case(&a, width, order, &shapes[shape], *count);
-            memset(a.room, 0xa5, ROOM_BYTES);
+            fill_items(&a, width, *count);
+            memset(a.room, 0xa5, (VECTOR_ROOM_COUNT + GUARD_COUNT) * width);
             vector_sort_in_place(width, a.items, *count, a.room, order, order);
             if (memcmp(a.items, a.expected, *count * width) != 0)
                 fail_msg("%zu keys of %u bytes, %s, in place: not as qsort has them", *count, width,
@@ -319,12 +328,13 @@ static void sorts_by_teams(void **state)
     (void)state;
     struct arrays a = make_arrays();
     const struct key_order orders[] = {order_of("f32"), order_of("f64"), key_order_identity()};
-    for (unsigned threads = 1; threads <= 6; threads++)
-        for (size_t shape = 0; shape < SHAPE_COUNT; shape++)
-            for (unsigned i = 0; i < 3; i++) {
+    for (size_t shape = 0; shape < SHAPE_COUNT; shape++)
+        for (unsigned i = 0; i < 3; i++) {
+            make_case(&a, 4u << i, orders[i], &shapes[shape], COUNT_MAX);
+            for (unsigned threads = 1; threads <= 6; threads++) {
                 const struct radix_task task = {4u << i, orders[i], COUNT_MAX, threads};
                 size_t bytes = 0, sorted = 0;
-                make_case(&a, task.item_bytes, task.order, &shapes[shape], task.count);
+                fill_items(&a, task.item_bytes, task.count);
                 assert_true(radix_sort_scratch_bytes(&task, &bytes) && bytes <= ROOM_BYTES);
                 struct radix_sorting *const sorting = radix_sort_begin(&task, a.items, a.room);
                 while (sorted < task.count)
@@ -335,6 +345,7 @@ static void sorts_by_teams(void **state)
                              task.item_bytes, shapes[shape].name);
                 check_guard(a.items, task.item_bytes, task.count);
             }
+        }
     free_arrays(&a);
 }
 
