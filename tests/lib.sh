@@ -25,14 +25,15 @@ failures=0
 
 # GPUSORT_DEVICE: what --device says where a test leaves it open. GPUSORT_SERVER: build/tests/many_runs,
 # which starts CUDA once for all runs (and empties the files that they write to); what ends it is run
-# by a process of its own, and so is what a subshell runs, which has not the server's files.
+# by a process of its own, and so is what a subshell runs, which has not the server's files, and what
+# names files that are open here.
 gpusort() {
     local status='' command=(gpusort ${GPUSORT_DEVICE:+"--device=$GPUSORT_DEVICE"} "$@")
-    if [ -n "${GPUSORT_SERVER:-}" ] && [ "$BASH_SUBSHELL" -eq 0 ]; then
+    if [ -n "${GPUSORT_SERVER:-}" ] && [ "$BASH_SUBSHELL" -eq 0 ] && [[ $* != */dev/fd/* ]]; then
         [ -n "${server_PID:-}" ] || start_server
         exec 7<&0 8>&1 9>&2 # the files of printf and read are others
         printf '%s\0' "/proc/$$/fd/"{7,8,9} ${#command[@]} "${command[@]}" >&"${server[1]}"
-        read -r status <&"${server[0]}" || wait "${server_PID:-}" || true
+        read -r status <&"${server[0]}" || end_server
         exec 7<&- 8>&- 9>&-
     fi
     if [ -z "$status" ]; then
@@ -41,7 +42,16 @@ gpusort() {
     fi
     return "$status"
 }
-start_server() { coproc server { exec -a gpusort "$GPUSORT_SERVER" 2>/dev/null; }; }
+start_server() {
+    coproc server { exec -a gpusort "$GPUSORT_SERVER" 2>"$work/log/server"; }
+    server_process=$server_PID # which goes when the server ends
+}
+# Its status is kept if it has found leaks: 4 at the end of its input, or what LeakSanitizer makes it.
+end_server() {
+    local status=0
+    wait "$server_process" || status=$?
+    case $status in 4 | 23) server_leaks=yes ;; esac
+}
 [ -z "${GPUSORT_SERVER:-}" ] || GPUSORT_SERVER=$(realpath "$GPUSORT_SERVER")
 
 # full_or_small FULL SMALL: the one that fits the build under test.
@@ -75,6 +85,12 @@ skip_all() {
 }
 
 done_testing() {
+    if [ -n "${server_PID:-}" ]; then
+        local input=${server[1]}
+        exec {input}>&-
+        end_server
+    fi
+    [ -z "${server_leaks:-}" ] || fail 'the runs of one process leave no memory behind' "$work/log/server"
     echo "1..$claims"
     [ "$failures" -eq 0 ]
 }

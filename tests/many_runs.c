@@ -7,7 +7,9 @@
  *   standard output   per run: its exit status, in decimal, and a newline
  *
  * A run that ends the process (--help, words that are no options) ends this one too: nothing else
- * does but the end of the input, and errors of the driver's, with status 3.
+ * does but the end of the input, and errors of the driver's, with status 3. At the end of the input a
+ * sanitized build looks for leaks of all runs, tells of them on its own standard error, and ends with
+ * status 4.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,7 +18,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 4096, DRIVER_ERROR = 3, PIPE_BYTES_MAX = 65536 };
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#else
+static int __lsan_do_recoverable_leak_check(void)
+{
+    return 0;
+}
+#endif
+
+enum { WORDS_MAX = 4096, DRIVER_ERROR = 3, LEAK = 4, PIPE_BYTES_MAX = 65536 };
 
 /* cli/main.c's main. */
 int gpusort_main(int argc, char **argv);
@@ -125,13 +136,16 @@ int main(void)
 {
     static struct request request;
     const int answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    const int errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
     request.file = fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), "r");
-    if (answers < 0 || !request.file)
+    if (answers < 0 || errors < 0 || !request.file)
         end_by_driver_error("many_runs");
     while (read_request(&request)) {
         if (dprintf(answers, "%d\n", run_request(&request)) < 0)
             break;
         free_request(&request);
     }
-    _exit(EXIT_SUCCESS); /* not what gpusort does when it ends */
+    move_file(errors, STDERR_FILENO);
+    /* Not what gpusort does when it ends. */
+    _exit(__lsan_do_recoverable_leak_check() ? LEAK : EXIT_SUCCESS);
 }

@@ -9,7 +9,7 @@
 #
 # Shell tests run with $BUILD/gpusort. Those that have to do with devices run once more with
 # $BUILD/simt/gpusort, whose "gpu" is a stand-in on the CPU; those that leave the device open are
-# told to take it.
+# told to take it. Where processes start slowly, all runs of a test are one's (many_runs.c).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
@@ -88,24 +88,22 @@ add_tests() {
     for test in tests/*.sh; do
         name=$(basename "$test" .sh)
         case $name in lib* | run) continue ;; esac
-        add_test "$name" "GPUSORT=$build/gpusort" bash "$test"
+        # Sanitized programs start slowly: one for all runs, as the other build has one for each.
+        server=$(full_or_small '' "$build/tests/many_runs")
+        case $name in stats) server= ;; esac # what it sees of a run is of its process
+        add_test "$name" "GPUSORT=$build/gpusort" "GPUSORT_SERVER=$server" bash "$test"
     done
     if [ -x "$build/simt/gpusort" ]; then
-        # It is slow: the matrices have its large arrays. A process for all runs has no leaks looked
-        # for, so a sanitized build has it in device.sh alone.
+        # It is slow: the matrices have its large arrays.
         for name in "${for_the_stand_in[@]}"; do
-            server=
-            case $name in
-            device) server=$build/simt/many_runs ;;
-            argsort | proof | text_device) server=$(full_or_small "$build/simt/many_runs" '') ;;
-            esac
+            case $name in stats) server= ;; *) server=$build/simt/many_runs ;; esac
             add_test "$name-simt" TEST_SIZE=small "GPUSORT=$build/simt/gpusort" \
                 "GPUSORT_SERVER=$server" bash "tests/$name.sh"
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
-                "GPUSORT_SERVER=$(full_or_small "$build/simt/many_runs" '')" \
-                "FUZZ_ROUNDS=$(full_or_small 1500 300)" bash "tests/$name.sh"
+                "GPUSORT_SERVER=$build/simt/many_runs" "FUZZ_ROUNDS=$(full_or_small 1500 300)" \
+                bash "tests/$name.sh"
         done
     fi
 }
