@@ -247,6 +247,39 @@ static inline void *allocate(size_t bytes)
     return memory;
 }
 
+/* Ordered bits, as they come and as qsort has them, once that was asked for. */
+struct case_keys {
+    const struct shape *shape;
+    size_t count;
+    unsigned bits;
+    uint64_t *keys, *sorted;
+};
+
+/* Those of the last case too, if it was the same but for the order. */
+static inline struct case_keys *make_keys(const struct shape *shape, size_t count, unsigned bits)
+{
+    static struct case_keys last;
+    if (last.shape == shape && last.count == count && last.bits == bits)
+        return &last;
+    uint64_t random = count;
+    free(last.keys);
+    free(last.sorted);
+    last = (struct case_keys){shape, count, bits, allocate(count * sizeof(uint64_t)), NULL};
+    for (size_t i = 0; i < count; i++)
+        last.keys[i] = shape->key(i, count, bits, &random) & key_bits_mask(bits);
+    return &last;
+}
+
+static inline const uint64_t *sort_keys(struct case_keys *keys)
+{
+    const size_t bytes = keys->count * sizeof(uint64_t);
+    if (!keys->sorted) {
+        keys->sorted = memcpy(allocate(bytes), keys->keys, bytes);
+        qsort(keys->sorted, keys->count, sizeof(uint64_t), compare_u64);
+    }
+    return keys->sorted;
+}
+
 static inline struct test_case make_case(const struct wanted_order *wanted,
                                          const struct shape *shape, size_t count)
 {
@@ -257,21 +290,17 @@ static inline struct test_case make_case(const struct wanted_order *wanted,
                           .input = allocate(count * wanted->bytes),
                           .expected = allocate(count * wanted->bytes)};
     const unsigned bits = wanted->bytes == 16 ? 64 : 8 * wanted->bytes;
-    uint64_t random = count, *keys = allocate(count * sizeof *keys);
-    for (size_t i = 0; i < count; i++)
-        keys[i] = shape->key(i, count, bits, &random) & key_bits_mask(bits);
+    struct case_keys *const keys = make_keys(shape, count, bits);
     if (wanted->bytes == 16) {
         struct key_index *items = (struct key_index *)(void *)c.input;
         for (size_t i = 0; i < count; i++)
-            items[i] = (struct key_index){i, keys[i]};
+            items[i] = (struct key_index){i, keys->keys[i]};
         memcpy(c.expected, c.input, count * sizeof *items);
         qsort(c.expected, count, sizeof *items, compare_key_index);
     } else {
-        store_keys(&c, keys, c.input);
-        qsort(keys, count, sizeof *keys, compare_u64);
-        store_keys(&c, keys, c.expected);
+        store_keys(&c, keys->keys, c.input);
+        store_keys(&c, sort_keys(keys), c.expected);
     }
-    free(keys);
     return c;
 }
 

@@ -299,9 +299,13 @@ static bool check_spellings(const struct matrix_order &row, const struct spellin
     return passed;
 }
 
-/* Texts whose lines stand at odd places of the tiles. */
-static bool check_edges(const struct matrix_order &row, size_t *claims)
+/* Texts whose lines stand at odd places of the tiles; orders take turns with them, if texts are to
+ * have few lines. */
+constexpr size_t FEW_LINES = 100000;
+
+static bool check_edges(const struct matrix_order &row, size_t lines, size_t *claims)
 {
+    const size_t turns = lines < FEW_LINES ? 3 : 1;
     const char end = row.terminator;
     size_t flagged = 0;
     bool passed = true;
@@ -322,8 +326,8 @@ static bool check_edges(const struct matrix_order &row, size_t *claims)
         texts.push_back(std::string(bytes, ' ') + "inf" + end);
     }
     texts.push_back(long_line + end + end + long_line + ".5" + end);
-    for (const std::string &text : texts)
-        passed = check_text(row, text, 3 + text.size() / 100, &flagged) && passed;
+    for (size_t i = (size_t)(&row - orders) % turns; i < texts.size(); i += turns)
+        passed = check_text(row, texts[i], 3 + texts[i].size() / 100, &flagged) && passed;
     print_claim(passed, claims, row.name, "edges of tiles");
     return passed;
 }
@@ -336,7 +340,7 @@ static int run_matrix(size_t lines)
     for (const struct matrix_order &row : orders) {
         for (size_t i = 0; i < spelling_count; i++)
             passed = check_spellings(row, spellings[i], lines, &claims) && passed;
-        passed = check_edges(row, &claims) && passed;
+        passed = check_edges(row, lines, &claims) && passed;
     }
     return passed ? 0 : 1;
 }

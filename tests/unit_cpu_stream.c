@@ -119,17 +119,18 @@ static void streams(void **state)
     (void)state;
     static const unsigned threads[] = {1, 2, 3, 7};
     size_t sorted = 0, undone = 0;
-    for (size_t o = 0; o < ORDER_COUNT; o++)
-        for (size_t s = 0; s < SHAPE_COUNT; s++) {
+    for (size_t s = 0; s < SHAPE_COUNT; s++)
+        for (size_t o = 0; o < ORDER_COUNT; o++) {
             if (orders[o].bytes != 4 && orders[o].bytes != 8)
                 continue;
             struct test_case c = make_case(&orders[o], &shapes[s], 300007);
-            for (size_t t = 0; t < 4; t++)
-                ++*(check_stream(&c, (o + s + t) % 2 == 0, threads[t]) ? &sorted : &undone);
+            for (size_t t = (o + s) % 2; t < 4; t += 2)
+                ++*(check_stream(&c, (o / 2 + s / 2 + t / 2) % 2 == 0, threads[t]) ? &sorted
+                                                                                   : &undone);
             free_case(&c);
         }
-    assert_true(sorted > 100);
-    assert_true(undone > 100);
+    assert_true(sorted > 50);
+    assert_true(undone > 50);
 }
 
 /* Ended before all is given. */
