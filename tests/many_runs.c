@@ -7,9 +7,9 @@
  *   standard output   per run: its exit status, in decimal, and a newline
  *
  * A run that ends the process (--help, words that are no options) ends this one too: nothing else
- * does but the end of the input, and errors of the driver's, with status 3. At the end of the input a
- * sanitized build looks for leaks of all runs, tells of them on its own standard error, and ends with
- * status 4.
+ * does but the end of the input, and errors of the driver's, with status 3. At the end of the input
+ * a sanitized build looks for leaks of all runs, tells of them on its own standard error, and ends
+ * with status 4.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
+#    include <sanitizer/lsan_interface.h>
 #else
 static int __lsan_do_recoverable_leak_check(void)
 {
