@@ -205,6 +205,15 @@ __device__ __forceinline__ unsigned long long thread_digits_note(struct radix_ad
     return RADIX_NOTE_DIGITS;
 }
 
+/* The same of keys of which the sample has told nothing, nor of any code then. */
+template <typename K>
+__device__ __forceinline__ unsigned long long thread_doubt_note(size_t count,
+                                                                struct radix_advice &advice)
+{
+    return RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_DOUBT_LEAST ? RADIX_NOTE_SHARES
+                                                                    : thread_digits_note<K>(advice);
+}
+
 /* True if so many digits, of all there are, tell nearly all keys apart, or a code does. */
 __device__ __forceinline__ bool thread_digits_do(const struct radix_digit_plan *plan, size_t count,
                                                  unsigned digits)
@@ -213,9 +222,70 @@ __device__ __forceinline__ bool thread_digits_do(const struct radix_digit_plan *
            plan->collisions[RADIX_DIGITS_MOST - digits] <= radix_collisions_most(count);
 }
 
-/* Leaves keys to their digits of which the sample has told nothing: more than half of them, of
- * several values, are in one bucket; those of 8 bytes only if they are not too many, and few digits
- * do. One block. */
+/* A key for each thread that has nothing to do with the sample. */
+template <typename K>
+__device__ __forceinline__ K thread_second_key(const K *items, size_t count,
+                                               const struct key_order &encoding)
+{
+    K keys[1] = {items[thread_scramble_below(threadIdx.x, count)]};
+    thread_encode_keys(encoding, keys);
+    return keys[0];
+}
+
+/* What the sample of keys of this width, and so many, may be asked: of 8 bytes only if they are not
+ * too many, and few digits do. */
+template <typename K>
+__device__ __forceinline__ bool thread_may_doubt(size_t count, struct radix_advice &advice)
+{
+    if (sizeof(K) != sizeof(uint64_t))
+        return true;
+    return count <= RADIX_DEEP_COUNT &&
+           (thread_ask_advice(advice, RADIX_CODE_IS_KNOWN) & RADIX_FEW_DIGITS_DO) != 0;
+}
+
+/* The cell of the root that a key would be in. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_root_cell(const struct radix_lookup<K> &lookup, K key)
+{
+    return static_cast<unsigned>(thread_sample_path(lookup, key) >>
+                                 (RADIX_PATH_BITS<K> - lookup.root_bits));
+}
+
+/* True, for the whole block, if the sample has misled: half of a second one, of several values, is
+ * in one cell of the root, which the first had no reason to cut. `cell`: of the thread's second
+ * key. The tree has grown; its weights are not in use yet. */
+template <typename K>
+__device__ __forceinline__ bool
+block_is_misled(struct radix_tree &tree, unsigned cell, const K *items, size_t count,
+                const struct key_order &encoding, struct radix_advice &advice)
+{
+    __shared__ unsigned crowd;
+    __shared__ unsigned long long least, most; /* of its keys */
+    if (threadIdx.x < tree.root_cells)
+        tree.weights[threadIdx.x] = 0;
+    if (threadIdx.x == 0) {
+        crowd = RADIX_ENTRIES;
+        least = UINT64_MAX;
+        most = 0;
+    }
+    __syncthreads();
+    atomicAdd(&tree.weights[cell], 1u);
+    __syncthreads();
+    if (threadIdx.x < tree.root_cells && tree.weights[threadIdx.x] > LEARN_THREADS / 2 &&
+        (tree.entries[threadIdx.x].first & RADIX_CUT) == 0)
+        crowd = threadIdx.x;
+    __syncthreads();
+    if (crowd == cell) {
+        const unsigned long long key = thread_sample_key(thread_second_key(items, count, encoding));
+        atomicMin(&least, key);
+        atomicMax(&most, key);
+    }
+    __syncthreads();
+    return least < most && thread_may_doubt<K>(count, advice);
+}
+
+/* Leaves keys to their digits of which the samples have told nothing: more than half of them, of
+ * several values, are in one bucket. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
     radix_doubt_kernel(const K *source, struct radix_segments *whole,
@@ -229,8 +299,8 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     const size_t count = whole->keys[0];
     if (count == 0)
         return;
-    if (sizeof(K) == sizeof(uint64_t) &&
-        (count > RADIX_DEEP_COUNT || (totals->advice & RADIX_FEW_DIGITS_DO) == 0))
+    struct radix_advice advice = {&totals->advice, 0};
+    if (!thread_may_doubt<K>(count, advice))
         return;
     if (threadIdx.x == 0) {
         crowd = RADIX_WAYS;
@@ -245,9 +315,8 @@ __global__ void __launch_bounds__(RADIX_WAYS)
         return;
     block_load_model<K, RADIX_WAYS>(model, shared);
     __syncthreads();
-    K keys[1] = {source[thread_scramble_below(threadIdx.x, count)]};
+    const K keys[1] = {thread_second_key(source, count, encoding)};
     uint32_t positions[1];
-    thread_encode_keys(encoding, keys);
     thread_radix_positions(thread_lookup(shared), keys, positions);
     if (positions[0] >> RADIX_FRACTION_BITS == crowd) {
         const unsigned long long key = thread_sample_key(keys[0]);
@@ -255,11 +324,8 @@ __global__ void __launch_bounds__(RADIX_WAYS)
         atomicMax(&most, key);
     }
     __syncthreads();
-    struct radix_advice advice = {&totals->advice, 0};
-    const bool is_many = RADIX_HAS_PLACES<K> && count >= RADIX_SHARES_DOUBT_LEAST;
     if (least < most && threadIdx.x == 0)
-        thread_leave_keys(whole, totals,
-                          is_many ? RADIX_NOTE_SHARES : thread_digits_note<K>(advice));
+        thread_leave_keys(whole, totals, thread_doubt_note<K>(count, advice));
 }
 
 #endif

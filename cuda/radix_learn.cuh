@@ -261,6 +261,8 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
         thread_make_wish(count, bucket_keys, RADIX_SAMPLE_BITS_MOST<K>, root_rarity_bits);
     struct radix_sample<K> sample;
     block_sample(source + segments->first[segment], wish, encoding, sample);
+    constexpr bool doubts = CHOOSES && RADIX_HAS_CODE<K>;
+    const K second = doubts ? thread_second_key(source, count, encoding) : K{0};
     block_clear_tree(tree, wish.root_bits);
     if constexpr (RADIX_HAS_VALUES<K>)
         block_clear_values(values, LEARN_THREADS);
@@ -268,6 +270,7 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
         counts[static_cast<size_t>(segment) * RADIX_WAYS + i] = 0;
     const struct radix_lookup<K> lookup =
         block_find_range(sample, wish, tree.entries, shared.warp_ends);
+    const unsigned second_cell = doubts ? thread_root_cell(lookup, second) : 0;
     if (threadIdx.x == 0)
         thread_set_last_cell(tree, lookup);
     if constexpr (RADIX_HAS_VALUES<K>)
@@ -278,10 +281,13 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     };
     const bool is_grown =
         block_grow_tree(tree, values, sample, shared.cells, wish.sample_bits, lookup, is_enough);
-    if (CHOOSES && (!is_grown || block_repeats<K>(tree, advice) ||
-                    block_leaves_crowd(tree, sample, shared.cells, wish, lookup, advice))) {
+    const bool leaves =
+        CHOOSES && (!is_grown || block_repeats<K>(tree, advice) ||
+                    block_leaves_crowd(tree, sample, shared.cells, wish, lookup, advice));
+    if (leaves || (doubts && block_is_misled(tree, second_cell, source, count, encoding, advice))) {
         if (threadIdx.x == 0) {
-            const unsigned long long way = thread_digits_note<K>(advice);
+            const unsigned long long way =
+                leaves ? thread_digits_note<K>(advice) : thread_doubt_note<K>(count, advice);
             thread_leave_keys(segments, totals, way);
             note->count = way;
             thread_tell_way(note, RADIX_WAY_OTHER);

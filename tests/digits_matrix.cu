@@ -206,6 +206,20 @@ static const struct shape crowd = {"crowd", shape_crowd};
 static const struct shape hidden = {"hidden", shape_hidden};
 static const struct shape low_order = {"low half in order", shape_low_order};
 
+/* The same of both samples (thread_second_key in cuda/radix_choice.cuh), of keys in the identical
+ * order; of items the key is above. */
+template <typename K>
+static std::vector<K> make_hidden_twice(size_t count)
+{
+    std::vector<K> items = make_items<K>(hidden, key_order_identity(), count);
+    constexpr unsigned key_shift = 8 * (sizeof(K) - sizeof(uint64_t));
+    for (size_t i = 0; i < RADIX_ROOT_CELLS; i++) {
+        K &item = items[scrambled_below(i, count)];
+        item ^= (item >> key_shift ^ random_bits(i)) << key_shift;
+    }
+    return items;
+}
+
 /* Of 4 bytes, so few keys go digit by digit at once. */
 static bool check_choice(uint32_t, const struct choice &choice, struct error *error)
 {
@@ -215,7 +229,7 @@ static bool check_choice(uint32_t, const struct choice &choice, struct error *er
 }
 
 /* Low halves are indices in the identical order alone. Before a single partition, as large tiles
- * have it, nobody looks whether the sample has misled. */
+ * have it, nobody counts keys to see whether both samples have misled. */
 static bool check_choice(uint64_t, const struct choice &choice, struct error *error)
 {
     const struct key_order order = key_order_identity();
@@ -226,8 +240,11 @@ static bool check_choice(uint64_t, const struct choice &choice, struct error *er
                           noted, error);
     };
     const std::vector<uint64_t> items = make_items<uint64_t>(low_order, order, choice.count);
-    return (choice.tile_size > 256 || check(hidden, order, RADIX_NOTE_DIGITS)) &&
-           check(hot, order, RADIX_NOTE_DIGITS) && check(hot_prefix, turned, RADIX_NOTE_DIGITS) &&
+    const std::vector<uint64_t> twice = make_hidden_twice<uint64_t>(choice.count);
+    return (choice.tile_size > 256 ||
+            check_sort(twice, order, choice.tile_size, RADIX_NOTE_DIGITS, error)) &&
+           check(hidden, order, RADIX_NOTE_DIGITS) && check(hot, order, RADIX_NOTE_DIGITS) &&
+           check(hot_prefix, turned, RADIX_NOTE_DIGITS) &&
            check(crowd, turned, RADIX_NOTE_DIGITS) && check(low_order, order, RADIX_NOTE_INDICES) &&
            check_sort(items, turned, choice.tile_size, 0, error);
 }
@@ -238,9 +255,11 @@ static bool check_choice(key_u128, const struct choice &choice, struct error *er
     const struct key_order order = key_order_identity();
     const size_t noted = RADIX_NOTE_SHARES;
     const std::vector<key_u128> concealed = make_items<key_u128>(hidden, order, choice.count);
+    const std::vector<key_u128> twice = make_hidden_twice<key_u128>(choice.count);
     const std::vector<key_u128> prefix = make_items<key_u128>(hot_prefix, order, choice.count);
     std::vector<key_u128> items = make_items<key_u128>(hot, order, choice.count);
     if (!check_sort(concealed, order, choice.tile_size, RADIX_NOTE_DIGITS, error) ||
+        !check_sort(twice, order, choice.tile_size, RADIX_NOTE_DIGITS, error) ||
         !check_sort(items, order, choice.tile_size, noted, error) ||
         !check_sort(prefix, order, choice.tile_size, noted, error))
         return false;
