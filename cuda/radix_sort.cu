@@ -63,12 +63,34 @@ struct radix_step {
     bool chooses;        /* the keys may be left to the sort digit by digit */
 };
 
-/* Learns the models of the segments and counts the keys of their buckets. */
+/* Where keys have a choice: waits until the first kernels have said whether they go on by models.
+ * If something went wrong there, they say nothing, and end. */
 template <typename K>
-static bool radix_count_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
-                             struct error *error)
+static bool radix_hear_way(const struct radix_run<K> &run, bool chooses, bool *goes_on,
+                           struct error *error)
 {
-    const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
+    struct sort_note *const note = run.sort.note;
+    const auto hear = [=] { return __atomic_load_n(&note->way, __ATOMIC_ACQUIRE); };
+    cudaError_t status = cudaErrorNotReady;
+    if (!chooses)
+        return true;
+    while (hear() == 0 && status == cudaErrorNotReady) {
+        for (unsigned looks = 0; hear() == 0 && looks < RADIX_HEAR_LOOKS; looks++) {
+        }
+        if (hear() == 0)
+            status = cudaStreamQuery(run.sort.stream);
+    }
+    *goes_on = hear() != RADIX_WAY_OTHER;
+    note->is_heard = !*goes_on && note->count != 0;
+    return status == cudaErrorNotReady ||
+           cuda_check(status, run.sort.device, "cudaStreamQuery", error);
+}
+
+/* Learns the models of the segments; where keys have a choice, says whether they go on by them. */
+template <typename K>
+static bool radix_learn_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                             bool *goes_on, struct error *error)
+{
     const bool has_learners = step.chooses && RADIX_HAS_CODE<K>;
     return launch_kernel(
                launch_at(run.site, "radix_learn_kernel",
@@ -79,12 +101,20 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
                step.source, step.segments, step.bucket_keys, step.root_rarity_bits, step.encoding,
                run.work.models, step.counts, run.work.totals,
                static_cast<struct radix_digit_plan *>(run.work.digits), run.sort.note) &&
-           launch_kernel(launch_at(run.site, "radix_count_kernel",
-                                   launch_resident(run.site, RADIX_COUNT_BLOCKS, tiles),
-                                   RADIX_PARTITION_THREADS),
-                         error, radix_count_kernel<K>, step.source, step.segments,
-                         static_cast<const struct radix_model<K> *>(run.work.models), step.encoding,
-                         step.counts);
+           radix_hear_way(run, step.chooses, goes_on, error);
+}
+
+/* Counts the keys of their buckets. */
+template <typename K>
+static bool radix_count_step(const struct radix_run<K> &run, const struct radix_step<K> &step,
+                             struct error *error)
+{
+    const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
+    return launch_kernel(
+        launch_at(run.site, "radix_count_kernel",
+                  launch_resident(run.site, RADIX_COUNT_BLOCKS, tiles), RADIX_PARTITION_THREADS),
+        error, radix_count_kernel<K>, step.source, step.segments,
+        static_cast<const struct radix_model<K> *>(run.work.models), step.encoding, step.counts);
 }
 
 template <typename K>
@@ -113,29 +143,6 @@ static bool radix_doubt_step(const struct radix_run<K> &run, const struct radix_
                          static_cast<const radix_count *>(step.counts), run.work.totals);
 }
 
-/* Where keys have a choice: waits until the first kernels have said whether they go on by models.
- * If something went wrong there, they say nothing, and end. */
-template <typename K>
-static bool radix_hear_way(const struct radix_run<K> &run, bool chooses, bool *goes_on,
-                           struct error *error)
-{
-    struct sort_note *const note = run.sort.note;
-    const auto hear = [=] { return __atomic_load_n(&note->way, __ATOMIC_ACQUIRE); };
-    cudaError_t status = cudaErrorNotReady;
-    if (!chooses)
-        return true;
-    while (hear() == 0 && status == cudaErrorNotReady) {
-        for (unsigned looks = 0; hear() == 0 && looks < RADIX_HEAR_LOOKS; looks++) {
-        }
-        if (hear() == 0)
-            status = cudaStreamQuery(run.sort.stream);
-    }
-    *goes_on = hear() != RADIX_WAY_OTHER;
-    note->is_heard = !*goes_on && note->count != 0;
-    return status == cudaErrorNotReady ||
-           cuda_check(status, run.sort.device, "cudaStreamQuery", error);
-}
-
 /* items -> scratch; the buckets become segments. */
 template <typename K>
 static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, bool *goes_on,
@@ -146,11 +153,13 @@ static bool radix_first_partition(const struct radix_run<K> &run, bool chooses, 
             1, run.plan.first_bucket_keys,
             RADIX_FIRST_ROOT_RARITY_BITS, run.sort.order, run.work.first_counts, chooses
     };
-    return radix_count_step(run, step, error) && radix_doubt_step(run, step, error) &&
-           launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
-                         radix_scan_kernel<K>, step.segments, step.counts, run.work.segments) &&
-           radix_hear_way(run, chooses, goes_on, error) &&
-           (!*goes_on || radix_partition_step(run, step, error));
+    if (!radix_learn_step(run, step, goes_on, error))
+        return false;
+    return !*goes_on ||
+           (radix_count_step(run, step, error) && radix_doubt_step(run, step, error) &&
+            launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
+                          radix_scan_kernel<K>, step.segments, step.counts, run.work.segments) &&
+            radix_partition_step(run, step, error));
 }
 
 /* source -> items: the packs of few values; those that it leaves join the others. */
@@ -328,10 +337,11 @@ static bool radix_start_learned(const struct radix_run<K> &run, bool chooses, st
         if (!goes_on)
             return true;
     }
-    if (!radix_count_step(run, step, error) || !radix_hear_way(run, step.chooses, &goes_on, error))
+    if (!radix_learn_step(run, step, &goes_on, error))
         return false;
-    return !goes_on || (radix_sort_counted(run, step, error) &&
-                        radix_finish_ranges<K>(run, step.target, error));
+    return !goes_on ||
+           (radix_count_step(run, step, error) && radix_sort_counted(run, step, error) &&
+            radix_finish_ranges<K>(run, step.target, error));
 }
 
 template <typename K>
@@ -399,6 +409,7 @@ static bool radix_start_round(const struct cuda_sort &sort, size_t count, struct
             static_cast<K *>(sort.scratch), run.work.segments, run.plan.segments,
             run.plan.bucket_keys, RADIX_LAST_ROOT_RARITY_BITS, sort.order, run.work.counts, false
     };
+    bool goes_on = true; /* as there is no choice */
     for (size_t first = 0; first < count; first += run.plan.segments) {
         const size_t segments = std::min<size_t>(count - first, run.plan.segments);
         if (!launch_kernel(launch_at(run.site, "radix_reopen_kernel", 1, RADIX_SEGMENTS), error,
@@ -406,7 +417,8 @@ static bool radix_start_round(const struct cuda_sort &sort, size_t count, struct
                            static_cast<const struct radix_open *>(run.work.open + first),
                            static_cast<unsigned>(segments), first == 0, run.work.segments,
                            run.work.totals) ||
-            !radix_count_step(run, step, error) || !radix_sort_counted(run, step, error))
+            !radix_learn_step(run, step, &goes_on, error) || !radix_count_step(run, step, error) ||
+            !radix_sort_counted(run, step, error))
             return false;
     }
     return radix_finish_ranges<K>(run, step.target, error);
