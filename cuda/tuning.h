@@ -133,8 +133,7 @@ __host__ __device__ constexpr unsigned sample_tile_blocks(size_t item_bytes)
 
 /* From so many items on, which is a key of the sample each, and up to so many, radix sorts so.
  * Above it digits and models are faster as a rule, and a bucket may have no room: 3,000,000 pairs
- * of u64 and u32 take 304 us so and 254 by models, but `hidden` 303 and 338. The stand-in has other
- * ways for more. */
+ * of u64 and u32 take 304 us so and 254 by models. The stand-in has other ways for more. */
 constexpr size_t SAMPLE_SORT_LEAST = (size_t)1 << 13;
 __host__ __device__ constexpr size_t sample_sort_most(size_t item_bytes)
 {
