@@ -214,9 +214,7 @@ run_scripts() {
 
 rm -rf "$results"
 mkdir -p "$results"
-where=
 if [ "${1:-}" = --gpu ]; then
-    where=$1
     shift
     add_gpu_tests
 else
@@ -234,19 +232,17 @@ for script in "${scripts[@]}"; do
         exit 2
     fi
 done
-# Shell tests go first, as they take the longest. But a GPU's driver lets one process at a time make
-# a context or allocate: there those that start gpusort again and again come behind those that are one
-# process, which they would hold up.
-shells=() programs=() run_status=0
+# The driver lets one process at a time make a context or allocate. So tests that start gpusort again
+# and again, and a GPU each time, come behind those that are one process, which they would hold up.
+starting=() others=()
 for script in "${scripts[@]}"; do
-    if grep -q 'bash tests/' "$script"; then shells+=("$script"); else programs+=("$script"); fi
+    if grep -q 'bash tests/' "$script"; then starting+=("$script"); else others+=("$script"); fi
 done
-if [ -z "$where" ] || [ ${#shells[@]} -eq 0 ] || [ ${#programs[@]} -eq 0 ]; then
-    run_scripts "${shells[@]}" "${programs[@]}" || run_status=$?
-else
-    run_scripts "${programs[@]}" || run_status=$?
-    run_scripts "${shells[@]}" || run_status=$?
-fi
+run_status=0
+for group in others starting; do
+    declare -n members=$group
+    [ ${#members[@]} -eq 0 ] || run_scripts "${members[@]}" || run_status=$?
+done
 
 passed=0 failed=0 skipped=0
 for script in "${scripts[@]}"; do
