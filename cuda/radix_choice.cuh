@@ -222,7 +222,7 @@ __device__ __forceinline__ bool thread_digits_do(const struct radix_digit_plan *
            plan->collisions[RADIX_DIGITS_MOST - digits] <= radix_collisions_most(count);
 }
 
-/* A key for each thread that has nothing to do with the sample. */
+/* The thread's key of a second sample, taken at other places. */
 template <typename K>
 __device__ __forceinline__ K thread_second_key(const K *items, size_t count,
                                                const struct key_order &encoding)
@@ -232,8 +232,8 @@ __device__ __forceinline__ K thread_second_key(const K *items, size_t count,
     return keys[0];
 }
 
-/* What the sample of keys of this width, and so many, may be asked: of 8 bytes only if they are not
- * too many, and few digits do. */
+/* True if so many keys are left to their digits where the sample has misled: those of 8 bytes only
+ * if they are not too many, and few digits do. */
 template <typename K>
 __device__ __forceinline__ bool thread_may_doubt(size_t count, struct radix_advice &advice)
 {
@@ -251,9 +251,9 @@ __device__ __forceinline__ unsigned thread_root_cell(const struct radix_lookup<K
                                  (RADIX_PATH_BITS<K> - lookup.root_bits));
 }
 
-/* True, for the whole block, if the sample has misled: half of a second one, of several values, is
- * in one cell of the root, which the first had no reason to cut. `cell`: of the thread's second
- * key. The tree has grown; its weights are not in use yet. */
+/* True, for the whole block, if the sample has misled: more than half of a second one, of several
+ * values, is in one cell of the root, which the first had no reason to cut. `cell`: of the thread's
+ * second key. The tree has grown; it counts them in its weights, which are not in use yet. */
 template <typename K>
 __device__ __forceinline__ bool
 block_is_misled(struct radix_tree &tree, unsigned cell, const K *items, size_t count,
