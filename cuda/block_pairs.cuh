@@ -61,15 +61,16 @@ block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, uns
 }
 
 /* Writes the first `count` keys of the tile, decoded; the tile has ROW<K> keys for each of the
- * block's `threads`. */
-template <typename K>
-__device__ __forceinline__ void block_store_tile(const K *tile, unsigned threads, K *target,
-                                                 unsigned count, const struct key_order &decoding)
+ * block's `threads`, without the bits that are `common` to all. */
+template <typename K, typename T>
+__device__ __forceinline__ void block_store_tile(const T *tile, K common, unsigned threads,
+                                                 K *target, unsigned count,
+                                                 const struct key_order &decoding)
 {
     K keys[ROW<K>];
 #pragma unroll
     for (unsigned i = 0; i < ROW<K>; i++)
-        keys[i] = tile[i * threads + threadIdx.x];
+        keys[i] = common | tile[i * threads + threadIdx.x];
     thread_decode_keys(decoding, keys);
 #pragma unroll
     for (unsigned i = 0; i < ROW<K>; i++)

@@ -11,27 +11,6 @@
 #include "cuda/dynamic_shared.cuh"
 #include "cuda/sample_splitters.cuh"
 
-/* The upper half of a key, or of one of 4 bytes all of it: the search goes by it alone, in half the
- * reads of shared memory, where it tells all splitters apart. */
-template <typename K>
-struct sample_halves {
-    using half = uint32_t;
-    static constexpr unsigned bits = sizeof(K) == sizeof(uint32_t) ? 0 : 32; /* of the lower one */
-};
-template <>
-struct sample_halves<key_u128> {
-    using half = uint64_t;
-    static constexpr unsigned bits = 64;
-};
-template <typename K>
-using sample_half = typename sample_halves<K>::half;
-
-template <typename K>
-__device__ __forceinline__ sample_half<K> thread_upper(K key)
-{
-    return static_cast<sample_half<K>>(key >> sample_halves<K>::bits);
-}
-
 /* The splitters, from 1 on (sample_splitters.cuh). */
 template <typename K>
 struct sample_tree {

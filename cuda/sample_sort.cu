@@ -3,8 +3,8 @@
  *   items --sample_splitters.cuh--> splitters --sample_shares.cuh--> scratch, parted by shares
  *         --sample_tiles.cuh--> items, sorted
  *
- * Keys are read twice and written twice, and nothing goes by what they look like: of equal ones the
- * splitters know the places, so that those that come often are parted as well. Buckets are as even
+ * Keys are read twice and written twice, whatever they look like: of equal ones the splitters know
+ * the places, so that those that come often are parted as well. Buckets are as even
  * as the sample is large. If one has far more keys than chance explains, nothing is done.
  *
  * Sources: W. Frazer, A. McKellar, "Samplesort", Journal of the ACM 1970; the search tree of P.

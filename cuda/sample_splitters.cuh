@@ -80,6 +80,27 @@ __device__ __forceinline__ unsigned sample_place(unsigned count, unsigned sample
     return first + static_cast<unsigned>(thread_scramble_below(seed + index, keys));
 }
 
+/* The upper half of a key, or of one of 4 bytes all of it: where it tells keys apart, it is looked
+ * at alone, in half the reads of shared memory; where all are the same, the lower one is. */
+template <typename K>
+struct sample_halves {
+    using half = uint32_t;
+    static constexpr unsigned bits = sizeof(K) == sizeof(uint32_t) ? 0 : 32; /* of the lower one */
+};
+template <>
+struct sample_halves<key_u128> {
+    using half = uint64_t;
+    static constexpr unsigned bits = 64;
+};
+template <typename K>
+using sample_half = typename sample_halves<K>::half;
+
+template <typename K>
+__device__ __forceinline__ sample_half<K> thread_upper(K key)
+{
+    return static_cast<sample_half<K>>(key >> sample_halves<K>::bits);
+}
+
 constexpr unsigned SAMPLE_GROUP_LANES = 8; /* threads that rank a key, each among some others */
 
 /* One key of each stretch of the items, at a place that looks like chance, sorted by groups. All

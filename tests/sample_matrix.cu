@@ -26,6 +26,18 @@ static uint64_t shape_greatest(size_t i, size_t)
     return i % 8 ? random_bits(i) : UINT64_MAX;
 }
 
+/* Keys of 8 bytes that are told apart by their lower halves alone. */
+static uint64_t shape_small(size_t i, size_t)
+{
+    return random_bits(i) % 1000000;
+}
+
+/* The same, with the greatest of these. */
+static uint64_t shape_small_greatest(size_t i, size_t)
+{
+    return i % 8 ? random_bits(i) >> 32 : UINT32_MAX;
+}
+
 /* The keys that the sample takes with seed 0 are random, and all others next to each other. */
 static uint64_t shape_hidden_here(size_t i, size_t n)
 {
@@ -36,12 +48,19 @@ static uint64_t shape_hidden_here(size_t i, size_t n)
     return is_taken ? random_bits(i) : ((uint64_t)0x55550000 << 32) + random_bits(i) % 1000;
 }
 
+/* As many as share no factor with the turns that orders and large counts are taken in. */
 static const struct shape shapes[] = {
-    {"random", shape_random},         {"sorted", shape_sorted},
-    {"reversed", shape_reversed},     {"all equal", shape_all_equal},
-    {"two values", shape_two_values}, {"zipf", shape_zipf},
-    {"exponents", shape_exponents},   {"steps", shape_steps},
+    {"random", shape_random},
+    {"sorted", shape_sorted},
+    {"reversed", shape_reversed},
+    {"all equal", shape_all_equal},
+    {"two values", shape_two_values},
+    {"zipf", shape_zipf},
+    {"exponents", shape_exponents},
+    {"steps", shape_steps},
     {"the greatest", shape_greatest},
+    {"small", shape_small},
+    {"small, the greatest", shape_small_greatest},
 };
 
 static const struct shape hidden = {"hidden", shape_hidden_here};
