@@ -3,6 +3,7 @@
 # On the stand-in, so what is shown is that it works, and not how long a sort takes; or, as $BENCH, on
 # a GPU.
 . "$(dirname "$0")/lib.sh"
+[ "$test_size" = full ] || skip_all 'tested with the full build'
 bench=${BENCH:-$(dirname "$GPUSORT")/simt/bench_sort}
 GPUSORT=${BENCH:+$GPUSORT}
 GPUSORT=${GPUSORT:-$(dirname "$bench")/gpusort}
@@ -13,15 +14,15 @@ need_numpy
 quick=(--runs=1 --least-ms=0)
 
 ok 'every path sorts every type' "$bench" --types=all --shapes=uniform,seeds \
-    --sizes="1,$(full_or_small 2100 300)" --no-peers "${quick[@]}" --batch=1 --json=rows.json
+    --sizes=1,2100 --no-peers "${quick[@]}" --batch=1 --json=rows.json
 ok 'every shape of each kind of type is sorted' "$bench" --types=f64,f16,i32,u8,u32+u32 --shapes=all \
     --sizes=1000 --paths=segmented-merge "${quick[@]}" --batch=1
-ok 'shapes that are made to mislead radix are sorted' "$bench" --types="$(full_or_small f64,u32 f64)" \
-    --shapes=all --sizes="$(full_or_small 30001 5001)" --paths=radix "${quick[@]}" --batch=1
-ok 'every tile size sorts' "$bench" --types=f64,u64+u64 --sizes="$(full_or_small 4100 1100)" \
+ok 'shapes that are made to mislead radix are sorted' "$bench" --types=f64,u32 \
+    --shapes=all --sizes=30001 --paths=radix "${quick[@]}" --batch=1
+ok 'every tile size sorts' "$bench" --types=f64,u64+u64 --sizes=4100 \
     --tiles "${quick[@]}" --batch=1
 ok 'every sort of a batch is checked' "$bench" --types=f64 --shapes=uniform,zipf \
-    --sizes="$(full_or_small 5000 1000)" "${quick[@]}" --batch=3 --json=batch.json
+    --sizes=5000 "${quick[@]}" --batch=3 --json=batch.json
 cpu=$(dirname "$bench")/../bench/bench_cpu
 if [ -x "$cpu" ]; then
     ok 'the sorts of the CPU sort every type' "$cpu" --types=all --shapes=uniform,zipf --sizes=1,3000 \
