@@ -27,7 +27,7 @@ path_largest() {
     case $1 in
     radix) full_or_small 100003 5000 ;;
     segmented-merge) full_or_small 65537 1100 ;; # from here on it merges more than two runs at a time
-    column*) full_or_small 2049 1100 ;; # its variants differ inside a tile alone
+    column*) full_or_small 2049 520 ;; # its variants differ inside a tile alone
     *) full_or_small 5000 1100 ;;
     esac
 }

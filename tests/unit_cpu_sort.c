@@ -1,5 +1,5 @@
-/* unit_cpu_sort.c - the CPU's sort, through struct backend as the pipeline uses it, against qsort:
- * every shape in every order, by any number of threads (tests/cpu_cases.h).
+/* unit_cpu_sort.c - the CPU's sort, through struct backend as the pipeline uses it, against sorts
+ * of a few lines: every shape in every order, by any number of threads (tests/cpu_cases.h).
  */
 #include "tests/cpu_cases.h"
 
@@ -35,7 +35,7 @@ static void compare_output(struct engine *engine, const struct test_case *c, con
             break;
         assert_true(chunk.count <= c->count - done);
         if (memcmp(chunk.items, c->expected + done * width, chunk.count * width) != 0)
-            fail_msg("%zu items of %s, %s, %s: not as qsort has them", c->count, c->wanted->type,
+            fail_msg("%zu items of %s, %s, %s: not in order", c->count, c->wanted->type,
                      c->shape->name, how);
         done += chunk.count;
         assert_true(backends[0]->keys->take_back(engine, chunk, &error));

@@ -1,6 +1,6 @@
-/* unit_cpu_stream.c - keys that are partitioned as they come (cpu/radix_stream.h), against qsort:
- * every shape in every order (tests/cpu_cases.h), among them those that do not suit it and are
- * undone.
+/* unit_cpu_stream.c - keys that are partitioned as they come (cpu/radix_stream.h), against sorts of
+ * a few lines: every shape in every order (tests/cpu_cases.h), among them those that do not suit it
+ * and are undone.
  */
 #include "cpu/radix_stream.h"
 #include "tests/cpu_cases.h"
@@ -25,8 +25,8 @@ static size_t compare_given(struct radix_stream *stream, const struct test_case 
             return done;
         assert_true(count <= c->count - done);
         if (memcmp(keys, c->expected + done * width, count * width) != 0)
-            fail_msg("%zu keys of %s, %s, as a stream: not as qsort has them", c->count,
-                     c->wanted->type, c->shape->name);
+            fail_msg("%zu keys of %s, %s, as a stream: not in order", c->count, c->wanted->type,
+                     c->shape->name);
         done += count;
         if (held > 0)
             radix_stream_take_back(stream, held);
