@@ -63,9 +63,9 @@ block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, uns
 /* Writes the first `count` keys of the tile, decoded; the tile has ROW<K> keys for each of the
  * block's `threads`, without the bits that are `common` to all. */
 template <typename K, typename T>
-__device__ __forceinline__ void block_store_tile(const T *tile, K common, unsigned threads,
-                                                 K *target, unsigned count,
-                                                 const struct key_order &decoding)
+__device__ __forceinline__ void block_store_tile(const T *tile, unsigned threads, K *target,
+                                                 unsigned count, const struct key_order &decoding,
+                                                 K common = K{0})
 {
     K keys[ROW<K>];
 #pragma unroll

@@ -4,8 +4,8 @@
  *         --sample_tiles.cuh--> items, sorted
  *
  * Keys are read twice and written twice, whatever they look like: of equal ones the splitters know
- * the places, so that those that come often are parted as well. Buckets are as even
- * as the sample is large. If one has far more keys than chance explains, nothing is done.
+ * the places, so that those that come often are parted as well. Buckets are as even as the sample
+ * is large. If one has far more keys than chance explains, nothing is done.
  *
  * Sources: W. Frazer, A. McKellar, "Samplesort", Journal of the ACM 1970; the search tree of P.
  * Sanders, S. Winkel, "Super Scalar Sample Sort", ESA 2004; on a GPU first N. Leischner, V. Osipov,

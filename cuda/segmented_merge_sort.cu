@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
     __syncthreads();
     for (unsigned level = 0; level < list.ways_bits; level++)
         block_merge_level(level, level + 1 == list.ways_bits, shared);
-    block_store_tile(shared->keys, K{0}, MERGE_THREADS<K>, target + part.group + part.rank,
+    block_store_tile(shared->keys, MERGE_THREADS<K>, target + part.group + part.rank,
                      part.left < cut.part_keys ? static_cast<unsigned>(part.left) : cut.part_keys,
                      decoding);
 }

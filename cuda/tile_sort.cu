@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(
         2 * run < KEYS_OF_WARP<K> ? __syncwarp() : __syncthreads();
     }
     __syncthreads();
-    block_store_tile(shared->keys, K{0}, blockDim.x, job.target + first, count, job.decoding);
+    block_store_tile(shared->keys, blockDim.x, job.target + first, count, job.decoding);
 }
 
 /* A block takes as many tiles as it has room for; in a small array one, so that more
