@@ -208,7 +208,8 @@ static inline struct key_order make_order(const struct wanted_order *wanted)
 
 /* ---- The reference ---- */
 
-/* Sorts by one byte after the other, the lowest first: in a fifth of the time of qsort. */
+/* Sorts by one byte after the other, the lowest first: qsort took three quarters of the time of
+ * unit_cpu_sort. */
 static inline void sort_by_bytes(uint64_t *keys, uint64_t *spare, size_t count)
 {
     for (unsigned shift = 0; shift < 64; shift += 8) {

@@ -103,7 +103,7 @@ add_tests() {
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
-                "GPUSORT_SERVER=$build/simt/many_runs" "FUZZ_ROUNDS=$(full_or_small 1500 600)" \
+                "GPUSORT_SERVER=$build/simt/many_runs" FUZZ_ROUNDS=600 \
                 bash "tests/$name.sh"
         done
     fi

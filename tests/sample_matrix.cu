@@ -26,7 +26,7 @@ static uint64_t shape_greatest(size_t i, size_t)
     return i % 8 ? random_bits(i) : UINT64_MAX;
 }
 
-/* Keys of 8 bytes that are told apart by their lower halves alone. */
+/* Of keys of 8 bytes, the lower halves alone tell: splitters have one upper half. */
 static uint64_t shape_small(size_t i, size_t)
 {
     return random_bits(i) % 1000000;
