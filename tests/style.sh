@@ -15,7 +15,14 @@ ok 'includes run one way' scripts/check_includes.sh
 # written.
 checked 'shellcheck finds nothing in the scripts' \
     shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh completions/*.sh .ci/run
-checked 'mandoc finds nothing in the manual page' mandoc -Tlint -Wwarning man/gpusort.1
+checked 'mandoc finds nothing in the manual page, not even a long line' mandoc -Tlint -Wstyle man/gpusort.1
+if command -v groff >/dev/null; then
+    ok_prints 'groff warns of nothing in it' '' -- groff -mandoc -ww -rLL=80n -Tutf8 -z man/gpusort.1
+else
+    skip 'groff warns of nothing in it' 'no groff'
+fi
+ok 'the foot of the manual page has the version' \
+    grep -qxF ".Os $("$GPUSORT" --version | sed -n 1p | cut -d ' ' -f 1,2)" man/gpusort.1
 "$GPUSORT" --help | grep -oE -e '--[a-z][a-z0-9-]+' | sort -u >"$work/options"
 ok_prints 'the manual page has every long option' '' -- \
     bash -c 'while read -r option; do
