@@ -14,8 +14,7 @@
  */
 static const char units[] = "KMGTPEZYRQ", small_units[] = "kmgt";
 
-/* The power of 1024 that the letter stands for; 0: none. */
-static unsigned unit_power(char letter)
+unsigned memory_words_unit_power(char letter)
 {
     const char *const unit = letter ? strchr(units, letter) : NULL;
     const char *const small = letter ? strchr(small_units, letter) : NULL;
@@ -50,7 +49,7 @@ bool memory_words_set_size(struct memory_size *size, const char *option, const c
         bytes = strtoull(begin, &end, 10);
     bool fits = errno == 0;
     const bool is_number = end > begin;
-    if (!is_number && unit_power(*begin) == 0)
+    if (!is_number && memory_words_unit_power(*begin) == 0)
         return error_set(error, "invalid %s argument %s", option, quote_word(word, &quoted));
     if (!is_number)
         bytes = 1;
@@ -58,8 +57,8 @@ bool memory_words_set_size(struct memory_size *size, const char *option, const c
         fits = fits && multiply(&bytes, 1);
     else if (is_number && strcmp(end, "%") == 0)
         fits = fits && take_percent(bytes, &bytes);
-    else if (unit_power(*end) > 0 && !end[1])
-        fits = multiply(&bytes, unit_power(*end)) && fits;
+    else if (memory_words_unit_power(*end) > 0 && !end[1])
+        fits = multiply(&bytes, memory_words_unit_power(*end)) && fits;
     else if (strcmp(end, "b") != 0)
         return error_set(error, "invalid suffix in %s argument %s", option,
                          quote_word(word, &quoted));

@@ -26,6 +26,10 @@ struct memory_words {
 bool memory_words_set_size(struct memory_size *size, const char *option, const char *word,
                            struct error *error);
 
+/* The power of 1024 (or of 1000) that the letter of a unit stands for: 1 for K, 2 for M, and so on.
+ * 0 if the letter is no unit. */
+unsigned memory_words_unit_power(char letter);
+
 bool memory_words_add_directory(struct memory_words *words, const char *directory,
                                 struct error *error);
 

@@ -1,6 +1,7 @@
 /* option_words.c - see option_words.h. */
 #include "cli/option_words.h"
 
+#include "cli/memory_words.h"
 #include "cli/quote.h"
 #include "cli/word_list.h"
 #include "core/key_types.h"
@@ -8,6 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,24 +72,84 @@ bool option_words_set_nan(const char *word, struct options *options, struct erro
 
 bool option_words_set_argsort(const char *word, struct options *options, struct error *error)
 {
-    static const enum key_type_id types[] = {KEY_TYPE_u64, KEY_TYPE_u32};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (!word || strcmp(word, key_types[types[i]].name) == 0) {
-            options->index_type = &key_types[types[i]];
-            return true;
-        }
-    return error_set(error, "unknown type of indices '%s': it is u32 or u64", word);
+    enum key_endian endian = ENDIAN_LITTLE;
+    const struct key_type *const type =
+        word ? key_type_find(word, strlen(word), &endian) : &key_types[KEY_TYPE_u64];
+    if (!type || type->kind == KEY_FLOAT || type->bytes < 4)
+        return error_set(error, "unknown type of indices '%s': it is u32, u64, i32 or i64", word);
+    if (endian == ENDIAN_BIG)
+        return error_set(error,
+                         "--argsort=%s: for big-endian indices, say --argsort=%s --endian=big",
+                         word, type->name);
+    options->index_type = type;
+    return true;
+}
+
+/* The value of an exponent or of a unit after a count: base^power. */
+struct scale {
+    unsigned long base, power;
+};
+
+/* Reads what may follow the digits of a count: an exponent (e6), or one of head(1)'s units (K or
+ * KiB, kB). False if the text is neither. */
+static bool parse_scale(const char *text, struct scale *scale)
+{
+    *scale = (struct scale){.base = 10};
+    if ((*text == 'e' || *text == 'E') && strspn(text + 1, "+0123456789") > 0) {
+        text += text[1] == '+' ? 2 : 1;
+        char *end = (char *)text;
+        if (text[0] >= '0' && text[0] <= '9')
+            scale->power = strtoul(text, &end, 10);
+        return end > text && *end == '\0';
+    }
+    const unsigned power = memory_words_unit_power(*text);
+    const bool is_decimal = power > 0 && strcmp(text + 1, "B") == 0;
+    *scale = (struct scale){is_decimal ? 1000 : 1024, power};
+    return *text == '\0' || is_decimal ||
+           (power > 0 && (text[1] == '\0' || strcmp(text + 1, "iB") == 0));
+}
+
+static bool multiply(unsigned long *value, struct scale scale)
+{
+    for (; scale.power > 0 && *value > 0; scale.power--)
+        if (__builtin_mul_overflow(*value, scale.base, value))
+            return false;
+    return true;
+}
+
+/* Reads a whole number: digits, perhaps with a fraction, and an exponent or a unit. */
+static bool read_count(const char *word, unsigned long *count)
+{
+    const size_t whole_digits = strspn(word, "0123456789");
+    const char *const fraction = word + whole_digits + (word[whole_digits] == '.');
+    size_t fraction_digits = word[whole_digits] == '.' ? strspn(fraction, "0123456789") : 0;
+    char digits[64];
+    struct scale scale;
+    if (whole_digits == 0 || (word[whole_digits] == '.' && fraction_digits == 0) ||
+        !parse_scale(fraction + fraction_digits, &scale) ||
+        whole_digits + fraction_digits >= sizeof digits)
+        return false;
+    snprintf(digits, sizeof digits, "%.*s%.*s", (int)whole_digits, word, (int)fraction_digits,
+             fraction);
+    for (; scale.base == 10 && scale.power > 0 && fraction_digits > 0; fraction_digits--)
+        scale.power--;
+    errno = 0;
+    *count = strtoul(digits, NULL, 10);
+    if (errno || !multiply(count, scale))
+        return false;
+    for (; fraction_digits > 0; fraction_digits--, *count /= 10)
+        if (*count % 10 != 0)
+            return false;
+    return true;
 }
 
 static bool parse_count(const char *word, const char *what, unsigned long least, unsigned long most,
                         unsigned long *count, struct error *error)
 {
-    char *end;
-    errno = 0;
-    *count = strtoul(word, &end, 10);
-    if (word[0] < '0' || word[0] > '9' || *end || errno || *count < least || *count > most)
-        return error_set(error, "invalid %s '%s': it is a number from %lu to %lu", what, word,
-                         least, most);
+    if (!read_count(word, count) || *count < least || *count > most)
+        return error_set(
+            error, "invalid %s '%s': it is a whole number from %lu to %lu, as 5000, 5e3 or 5K",
+            what, word, least, most);
     return true;
 }
 

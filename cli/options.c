@@ -74,10 +74,11 @@ static const struct argp_option option_table[] = {
     {"nan", KEY_NAN, "RULE", 0,
      "NaNs in binary data go first or last, or are an error (default: they are greatest)", 0},
     {"argsort", KEY_ARGSORT, "TYPE", OPTION_ARG_OPTIONAL,
-     "Write where each number stood in the input, from 0, instead of the number, as u32 or u64 "
+     "Write the sorted order as indices (0-based) instead of the numbers, as u32, u64, i32 or i64 "
      "(default u64); equal numbers in the order of the input",
      0},
-    {"top", KEY_TOP, "K", 0, "Write only the first K in the wanted order, sorted", 0},
+    {"top", KEY_TOP, "K", 0,
+     "Write only the first K in the wanted order, sorted (K may be written as 5000, 5e3 or 5K)", 0},
     {NULL, 0, NULL, 0, "Order of lines, as LC_ALL=C sort has it:", 4},
     {"general-numeric-sort", 'g', NULL, 0, "By the number that strtold(3) reads, NaN first", 0},
     {"numeric-sort", 'n', NULL, 0, "By the decimal number, exact at any length", 0},

@@ -233,7 +233,7 @@ static void suggest_words(const struct options *options, const struct plan *plan
     const struct job *const job = &plan->job;
     const char *const raw_or = named == output_type(plan) ? "raw, or --output-format=" : "";
     const bool is_raw = job->output_format == &format_raw;
-    const bool is_index = named->kind == KEY_UNSIGNED && named->bytes >= 4;
+    const bool is_index = named->kind != KEY_FLOAT && named->bytes >= 4;
     if (options->index_type && is_raw && is_index)
         snprintf(words, 96, "--argsort=%s or --output-format=raw", named->name);
     else if (is_type_unsaid(options, job))

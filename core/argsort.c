@@ -39,11 +39,14 @@ void argsort_set_key_index(struct argsort *argsort)
 
 bool argsort_check_count(const struct argsort *argsort, size_t count, struct error *error)
 {
-    if (argsort->index_type->bytes == sizeof(uint32_t) && count > UINT32_MAX)
+    const struct key_type *const type = argsort->index_type;
+    const bool is_signed = type->kind == KEY_SIGNED;
+    if (type->bytes == sizeof(uint32_t) && count > (is_signed ? INT32_MAX : UINT32_MAX))
         return error_set(error,
-                         "--argsort=u32 counts up to %" PRIu32 " numbers, and there are more: say "
-                         "--argsort=u64",
-                         UINT32_MAX);
+                         "--argsort=%s counts up to %" PRIu32 " numbers, and there are more: say "
+                         "--argsort=%s",
+                         type->name, is_signed ? (uint32_t)INT32_MAX : UINT32_MAX,
+                         is_signed ? "i64" : "u64");
     if (count > 0 && (uint64_t)(count - 1) > key_bits_mask(argsort->index_bits))
         return error_set(error, "--argsort counts up to 2^%u of these numbers, and there are more",
                          argsort->index_bits);

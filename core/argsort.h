@@ -23,7 +23,7 @@
 
 /* How items are made, and how indices are written. */
 struct argsort {
-    const struct key_type *index_type; /* u32 or u64; NULL: nobody asked for indices */
+    const struct key_type *index_type; /* an integer of 4 or 8 bytes; NULL: no --argsort */
     enum key_endian index_endian;
     unsigned item_bytes; /* 8: key << index_bits | index; 16: struct key_index */
     unsigned index_bits;

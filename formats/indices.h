@@ -2,8 +2,8 @@
  *
  *   items --all threads, a piece each--> buffers of the sink, in order
  *
- * The numbers of the format's header, u32 or u64, are made straight into the sink's buffers, text
- * too, so that no array of indices is ever there.
+ * Indices, binary or text, are written straight into the sink's buffers, so no array of indices is
+ * ever in memory.
  */
 #ifndef FORMATS_INDICES_H
 #define FORMATS_INDICES_H

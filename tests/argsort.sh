@@ -88,6 +88,7 @@ ok_writes 'indices run on from input to input' f64.1000.up.u64 -- --argsort firs
 ok_output 'and through standard input' f64.1000.up.u64 -- \
     gpusort --argsort --format=raw --type=f64 first.f64 - < <(cat second.f64)
 cp f64.1000.little.in.raw place.f64
+cp place.f64 place.in.f64
 ok 'the output may be an input' gpusort --argsort place.f64 -o place.f64 --output-format=raw
 ok_same_bytes 'and has the indices then' place.f64 f64.1000.up.u64
 ok_writes 'one thread' "f64.$large.down.u64" -- \
@@ -99,6 +100,35 @@ ok_writes 'a byte order in the header alone is not for indices' f64.1000.up.u64 
 ok 'a name that says the type of the indices' \
     gpusort --argsort=u32 --format=raw --type=f64 f64.1000.little.in.raw -o named.u32
 ok_same_bytes 'and what is in it' named.u32 f64.1000.up.u32
+# NumPy's own argsort gives int64; its names are taken too.
+for pair in i64:i64 int64:i64 '<i8:i64' i32:i32 int32:i32 u32:u32 uint32:u32 uint64:u64 '=u4:u32'; do
+    word=${pair%:*} type=${pair#*:}
+    "$numpy" -c "
+import numpy as np
+order = np.fromfile('f64.1000.up.u64', '<u8').astype(np.dtype('<${type:0:1}$(bytes_of_type "$type")'))
+order.tofile('expected.raw')
+order.byteswap().tofile('expected.big')
+np.save('expected.npy', order)
+np.savetxt('expected.txt', order, fmt='%d')"
+    ok_writes "--argsort=$word, raw" expected.raw -- --argsort="$word" place.in.f64
+    ok_writes "--argsort=$word, npy" expected.npy -- --argsort="$word" --output-format=npy place.in.f64
+    ok_writes "--argsort=$word, text" expected.txt -- --argsort="$word" --output-format=text place.in.f64
+    ok_writes "--argsort=$word, big-endian" expected.big -- \
+        --argsort="$word" --format=raw --type='>f8' f64.1000.big.in.raw
+done
+ok 'indices as np.argsort writes them, by their name' gpusort --argsort=i64 place.in.f64 -o named.i64
+ok_same_bytes 'are in the file of that name' named.i64 <("$numpy" -c "
+import numpy as np, sys
+x = np.fromfile('place.in.f64')
+sys.stdout.buffer.write(np.argsort(x, kind='stable').tobytes())")
+refused 'a name of another type of indices says which to ask for' 'say --argsort=i32 or ' -- \
+    gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i32"
+refused 'big-endian indices are asked for by --endian' 'say --argsort=i64 --endian=big$' -- \
+    gpusort --argsort='>i8' place.in.f64 -o "$target"
+for word in i16 u8 f64 float64 intp '' I64; do
+    refused "--argsort=$word" "^gpusort: unknown type of indices '$word': it is u32, u64, i32 or i64" -- \
+        gpusort --argsort="$word" place.in.f64 -o "$target"
+done
 ok_says '--explain tells of indices' 'output .*raw u32 indices' -- \
     gpusort --argsort=u32 --explain first.f64
 printf '3\nnan\n-0\n1\nnan\n0\n' >numbers
@@ -234,8 +264,6 @@ fi
 
 # ---- what is refused -----------------------------------------------------------------------------
 
-refused 'a type that is not one of indices' "unknown type of indices 'f64': it is u32 or u64" -- \
-    gpusort --argsort=f64 first.f64 -o "$target"
 truncate -s 4294967296 many.u8
 refused 'u32 for 2^32 numbers' 'argsort=u32 counts up to 4294967295 numbers' -- \
     gpusort --argsort=u32 many.u8 -o "$target"

@@ -108,7 +108,7 @@ unknown --type=F64 "unknown type 'F64'"
 unknown --format=csv "unknown format 'csv'"
 unknown --output-format=csv "unknown format 'csv'"
 unknown --endian=middle "unknown byte order 'middle'"
-unknown --argsort=i64 "unknown type of indices 'i64'"
+unknown --argsort=i16 "unknown type of indices 'i16'"
 unknown --nan=middle "unknown NaN rule 'middle'"
 unknown --algorithm=bogosort "unknown algorithm 'bogosort'"
 unknown --algorithm=:256 "unknown algorithm ''"
@@ -119,6 +119,7 @@ unknown --device=gpu:x "invalid device number 'x'"
 unknown --device=gpu:-1 "invalid device number '-1'"
 for path in $(list_paths cpu | grep -v :); do
     unknown --algorithm="$path:3" 'tile'
+    unknown --algorithm="$path:1.5" "invalid tile size '1.5': it is a whole number"
 done
 
 ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option .*--bogus" -- gpusort --bogus

@@ -393,7 +393,12 @@ seq -f 'this is line %.0f' 300000 >long
 { cat long; echo 1; } >long_header
 ok_prints 'a header of megabytes' '' -- \
     bash -c '"$0" --header=300000 long_header | head -n 300000 | cmp - long' "$GPUSORT"
-for lines in -1 x ''; do
+{ seq -f 'title %.0f' 1024; seq 9 -1 1; } >long_header
+{ seq -f 'title %.0f' 1024; seq 9; } >expected
+for lines in 1K 1KiB 1.024e3; do
+    ok_output "--header=$lines" expected -- gpusort --header=$lines long_header
+done
+for lines in -1 x '' 1.5 1e-1; do
     refused "--header=$lines" "^gpusort: invalid number of lines '$lines'" -- \
         gpusort --header=$lines two -o "$target"
 done

@@ -244,7 +244,20 @@ fi
 
 # Words.
 head -c 80 "$f64.in.raw" >few.f64
-for word in '' -1 1k 1.5 x 18446744073709551616; do
+# As head(1) counts, whose units these are, and as printf(1) reads powers of ten.
+seq 3000 | shuf | tee counted | sort -g >counted.sorted
+for word in 1K 1k 1KiB 1kB 1KB 2K 1M 1E 15EiB 7 0; do
+    head -n "$word" counted.sorted >expected
+    ok_output "--top=$word is what head -n $word leaves" expected -- gpusort --top=$word counted
+done
+for word in 1e3 1E3 1e+3 1.5e3 1.234e3 0.5e1 2.0e0 9.5e18 0e99; do
+    head -n "$(printf %.0f "$word")" counted.sorted >expected
+    ok_output "--top=$word" expected -- gpusort --top=$word counted
+done
+head -n 1536 counted.sorted >expected
+ok_output '--top=1.5K is 1.5 times 1024' expected -- gpusort --top=1.5K counted
+for word in '' -1 +1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e 1e+ e3 1e3K 1Kb 1b 1KI K 1_000 1,000 0x10 x \
+    18446744073709551616 2e19 1e99999999999999999999 16E; do
     refused "--top='$word' is no number" 'invalid number of items' -- \
         gpusort --top="$word" -o "$target" few.f64
 done

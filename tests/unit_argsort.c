@@ -45,7 +45,7 @@ static void an_item_is_packed_where_it_fits(void **state)
     assert_int_equal(make(KEY_TYPE_u64, ENDIAN_LITTLE, false, 1).item_bytes, 16);
 }
 
-static void u32_counts_up_to_its_greatest(void **state)
+static void narrow_indices_count_up_to_their_greatest(void **state)
 {
     (void)state;
     struct argsort argsort = make(KEY_TYPE_f64, ENDIAN_LITTLE, false, COUNT_UNKNOWN);
@@ -57,6 +57,15 @@ static void u32_counts_up_to_its_greatest(void **state)
     assert_true(error.is_set);
     argsort.index_type = &key_types[KEY_TYPE_u64];
     assert_true(argsort_check_count(&argsort, SIZE_MAX, &error));
+    argsort.index_type = &key_types[KEY_TYPE_i64];
+    assert_true(argsort_check_count(&argsort, SIZE_MAX, &error));
+    argsort.index_type = &key_types[KEY_TYPE_i32];
+    assert_true(argsort_check_count(&argsort, INT32_MAX, &error));
+    error = (struct error){0};
+    assert_false(argsort_check_count(&argsort, (size_t)INT32_MAX + 1, &error));
+    assert_string_equal(error.message,
+                        "--argsort=i32 counts up to 2147483647 numbers, and there are "
+                        "more: say --argsort=i64");
 }
 
 static void an_item_counts_up_to_its_spare_bits(void **state)
@@ -146,7 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_item_is_packed_where_it_fits),
-        cmocka_unit_test(u32_counts_up_to_its_greatest),
+        cmocka_unit_test(narrow_indices_count_up_to_their_greatest),
         cmocka_unit_test(an_item_counts_up_to_its_spare_bits),
         cmocka_unit_test(equal_is_what_compares_equal),
         cmocka_unit_test(an_index_comes_back),
