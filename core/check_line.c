@@ -440,6 +440,8 @@ uint64_t check_lines_open(const struct check_lines *lines, uint64_t which, uint6
     }
     if (has_avx2())
         which = open_by_avx2(lines, which & ~open, tied, reversed, text, room);
+#else
+    (void)tied, (void)reversed; /* used only by vectors, which leave fewer lines open */
 #endif
     for (which &= ~open; which != 0; which &= which - 1) {
         const size_t *const bounds = lines->bounds + __builtin_ctzll(which);

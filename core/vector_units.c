@@ -3,20 +3,27 @@
 
 #ifdef HAVE_VECTOR_CODE
 
-#    include <sys/platform/x86.h>
+/* glibc knows what a user has switched off, and can be asked since version 2.33. Not for all units,
+ * as its macro shifts a 1 into the sign of an int for VL. */
+#    if __has_include(<sys/platform/x86.h>)
+#        include <sys/platform/x86.h>
+#        define HAS_AVX512F CPU_FEATURE_ACTIVE(AVX512F)
+#        define HAS_AVX2 CPU_FEATURE_ACTIVE(AVX2)
+#    else
+#        define HAS_AVX512F __builtin_cpu_supports("avx512f")
+#        define HAS_AVX2 __builtin_cpu_supports("avx2")
+#    endif
 
-/* The C library is asked for what a user may have switched off; not for all, as its macro shifts a
- * 1 into the sign of an int for VL. */
 bool has_vector_units(void)
 {
-    return CPU_FEATURE_ACTIVE(AVX512F) && __builtin_cpu_supports("avx512bw") &&
+    return HAS_AVX512F && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
 bool has_avx2(void)
 {
-    return CPU_FEATURE_ACTIVE(AVX2);
+    return HAS_AVX2;
 }
 
 #else

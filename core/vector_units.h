@@ -2,18 +2,17 @@
  *
  * Code for these instructions stands in functions marked VECTOR_CODE, which the compiler makes for
  * such a machine whatever it makes the rest for; has_vector_units() is asked before any is called.
- * Without them everything is done by the portable code beside it. glibc is asked rather than the
- * processor, so that GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F switches to the portable code.
+ * Without them everything is done by the portable code beside it. From version 2.33 on, glibc is
+ * asked rather than the processor, so that GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F switches to the
+ * portable code.
  */
 #ifndef CORE_VECTOR_UNITS_H
 #define CORE_VECTOR_UNITS_H
 
 #include <stdbool.h>
 
-#if defined __x86_64__ && defined __has_include
-#    if __has_include(<sys/platform/x86.h>)
-#        define HAVE_VECTOR_CODE
-#    endif
+#ifdef __x86_64__
+#    define HAVE_VECTOR_CODE
 #endif
 
 #ifdef __cplusplus

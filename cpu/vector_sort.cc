@@ -438,6 +438,10 @@ void vector_sort_in_place(unsigned, void *, size_t, void *, struct key_order, st
 {
 }
 
+void vector_sort_words(void *, size_t, void *, struct key_order)
+{
+}
+
 void vector_encode_items(unsigned, void *, size_t, struct key_order)
 {
 }
