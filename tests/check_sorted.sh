@@ -144,7 +144,7 @@ done
 # ---- what is refused -----------------------------------------------------------------------------
 
 { cat in && echo x && echo 1; } >words
-ok_fails_with 'a line that is no number' 2 "^gpusort: words:$((lines + 1)): 'x' is not a number: -g, -n" \
+ok_fails_with 'a line that is no number' 2 "^gpusort: words:$((lines + 1)): 'x' is not a number: -g would " \
     -- gpusort -c words
 printf '2\n1\nx\n' >words
 ok_fails_with 'disorder before it' 1 '^gpusort: words:2: disorder: 1$' -- gpusort -c words

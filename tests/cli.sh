@@ -131,6 +131,68 @@ ok_fails_with 'a usage error has a hint' 2 '^Try .*--help' -- gpusort --bogus
 refused '-o twice' 'multiple output files' -- gpusort two -o "$target" -o other
 ok_prints '-o twice, the same' '1\n2\n' -- bash -c '"$0" two -o out -o out && cat out' "$GPUSORT"
 
+# ---- lines that are no numbers -------------------------------------------------------------------
+
+# hints TEXT REGEX: what is said of a first line that is TEXT (printf %b escapes) matches, and what
+# the message has -g read of it is what sort(1) reads: one of two equal lines is left by -u.
+hints() {
+    local name=$1 regex=$2 said as
+    printf %b "$1" >hinted
+    said=$(gpusort hinted 2>&1 >/dev/null) || true
+    {
+        [[ $said =~ $regex ]] || echo "$regex does not match: $said"
+        case $said in
+        *"-g would read only '"*)
+            as=${said#*-g would read only \'}
+            as=${as%%\' of it*} ;;
+        *'-g would read no number in it'*) as=x ;;
+        *) echo "it does not say what -g reads: $said" ;;
+        esac
+        [ "$({ cat hinted; printf '\n%s\n' "$as"; } | sort -g -u | wc -l)" -eq 1 ] || echo "-g does not read: $as"
+        [ "$({ cat hinted; printf '\n%s\n' "$as"; } | "$GPUSORT" -g -u | wc -l)" -eq 1 ] ||
+            echo "gpusort -g does not read: $as"
+    } >"$work/log/problems" 2>&1
+    pass_unless_said "'$name' is not a number: $regex" "$work/log/problems"
+}
+
+for title in price '"price"' 'id,price' '# prices' 'Gr\xc3\xb6\xc3\x9fe' _x "'a b'" 'GPU time' infant index 'x1 2'; do
+    hints "$title" '--header sets a title line apart'
+done
+for number in 1,234 -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,"; done
+for number in 1,5 -0,5 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \."; done
+for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; points .*tr -d \. "; done
+for number in 1.5D+03 2d5 -1.D0 .5Q1; do hints "$number" 'exponent has to be written with E'; done
+for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
+for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 192.168.0.1; do hints "$number" "read only '[0-9.]+' of it$"; done
+for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
+for number in '$5' '-$5' '$1,234'; do hints "$number" 'no number in it, .*tr -d .\$'; done
+for number in 5K 1.5GiB 2M; do hints $number "read only '[0-9.]+' of it; -h sorts"; done
+for number in 2024-01-31 2024/01/31 '2024-01-31 12:30' 12:30 12:30:15.5; do
+    hints "$number" "read only '[0-9]+' of it; -k1 sorts such (dates|times)"
+done
+for line in '1 2' 1,2,3 '1;2' '1\t2' '1|2' '1, 2'; do hints "$line" "read only '1' of it; columns are for -t and -k$"; done
+hints '\xe2\x88\x925' 'no number in it, .*U\+2212'
+hints '\xef\xbc\x95' 'no number in it, .*full-width'
+hints '5\xc2\xa0000' "read only '5' of it; it has a no-break space"
+for line in NA null None nil n/a '"NA"' - . '(5)' '?'; do hints "$line" ': -g would read no number in it, and sort it below all'; done
+for line in '' '  '; do
+    ok_fails_with "'$line' is an empty line" 2 ':2: empty line, not a number: -g would read no number in it, and sort' -- \
+        bash -c 'printf "1\n%s\n2\n" "$1" | "$0"' "$GPUSORT" "$line"
+done
+ok_prints 'a second line is no title' '' -- \
+    bash -c 'printf "1\nprice\n" | "$0" 2>&1 | grep -e --header; exit 0' "$GPUSORT"
+printf 'price\n3\n1\n' >titled
+ok_prints 'what the hint says is done' 'price\n1\n3\n' -- gpusort --header titled
+printf '%s\n' 1534 1.5D+03 '"7"' >spelled
+ok_prints 'so is what it says of numbers' '7\n1.5E+03\n1534\n' -- \
+    bash -c "tr DdQq E <spelled | tr -d \\\"\\' | \"\$0\"" "$GPUSORT"
+for line in 'price:a title line has to be removed .tail -n .2.$' '1_0:underscores' '1.5D3:the exponent has to be written with E' \
+    '5kg:what follows the number has to be removed$' '1,234:commas that group digits have to be removed .tr -d ,.$'; do
+    printf '%s\n' "${line%%:*}" >hinted
+    refused "read as numbers: ${line%%:*}" "is not a number: ${line#*:}" -- \
+        gpusort --format=text --type=f64 hinted -o "$target"
+done
+
 problem=$(gpu_problem) || true
 if [ -n "$problem" ]; then
     refused '--device=gpu without one is refused with the reason' 'GPU|CUDA|driver|device' -- \

@@ -233,7 +233,7 @@ fi
 { cat fields; seq 3000; echo x; seq 3000; } | sed 's/ .*//' >words
 sed -i '/[^0-9x]/d; s/^$/1/' words
 bad=$(grep -n x words | head -n 1 | cut -d: -f1)
-refused 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number: -g, -n" \
+refused 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number: -g would " \
     -- gpusort -S 1b words -o "$target"
 refused 'the numbers of lines' '^gpusort: --argsort needs all lines in memory' \
     -- gpusort -S 100K -n --argsort lines -o "$target"

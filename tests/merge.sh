@@ -167,7 +167,7 @@ rm even odd self
 # ---- what is refused -----------------------------------------------------------------------------
 
 printf '1\n2\nx\n' >words
-refused 'a line that is no number, by name' "^gpusort: words:3: 'x' is not a number: -g, -n" \
+refused 'a line that is no number, by name' "^gpusort: words:3: 'x' is not a number: -g would " \
     -- gpusort -m in.1 words -o target
 refused 'a missing input' 'gpusort: .*missing.*No such file' -- gpusort -m -n in.1 missing -o target
 

@@ -95,7 +95,7 @@ ok_prints 'text has a line for each object of JSON' "$(sed 's/$/\\n/' groups | t
 ok_fails_with 'a form that is none' 2 "invalid argument 'xml' for '--stats': it is text or json" -- \
     gpusort --stats=xml data.f64
 ok_prints 'a run that fails prints its error alone' \
-    "gpusort: standard input:2: 'x' is not a number: -g, -n, -h and -k take any line\n" -- \
+    "gpusort: standard input:2: 'x' is not a number: -g would read no number in it, and sort it below all numbers; -k1 sorts lines by their bytes\n" -- \
     bash -c 'printf "1\nx\n" | "$0" --stats 2>&1 || true' "$GPUSORT"
 ok_fails_with '-c: the figures of what is out of order' 1 '^gpusort: data +lines 1, 4 bytes' -- \
     bash -c 'printf "2\n1\n" | "$0" -c --stats' "$GPUSORT"
@@ -241,7 +241,7 @@ shows() { grep -Eq "^${cr}gpusort: [^$cr]*(${cr}gpusort: [^$cr]*|$cr *)*$cr +$cr
 ok 'a slow run shows on a terminal how far it is, and takes the line away' shows '' shown
 ok_prints 'and sorts' '1\n2\n' -- cat shown.out
 ok 'an error stands on a line of its own' \
-    shows "gpusort: standard input:2: 'x' is not a number: -g, -n, -h and -k take any line$cr" failed
+    shows "gpusort: standard input:2: 'x' is not a number: -g would read no number in it, and sort it below all numbers; -k1 sorts lines by their bytes$cr" failed
 ok 'a signal that ends the run takes the line away too' shows '' killed
 ok_prints 'and ends it as it should' '143\n' -- cat killed.status
 ok 'what -v prints does so too' shows "gpusort: input .*" <(head -n 1 verbose)
