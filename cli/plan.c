@@ -11,6 +11,7 @@
 #include "cli/plan_format.h"
 #include "cli/plan_memory.h"
 #include "core/clock.h"
+#include "core/host_files.h"
 #include "formats/codec.h"
 #include "formats/output_path.h"
 
@@ -353,12 +354,18 @@ static bool choose_order(const struct options *options, struct plan *plan, struc
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* More threads than a few for each processor only cost memory and time. */
-static unsigned choose_threads(const struct options *options)
+/* More threads than a few for each processor only cost memory and time. By default there is one for
+ * each processor of the process's affinity, but no more than its quota allows for: threads that
+ * have used it up wait for the next period, and others wait for them. */
+static unsigned choose_threads(const struct options *options, unsigned processors)
 {
     const unsigned most = 64 + 4 * (unsigned)omp_get_num_procs();
-    return min_unsigned(options->threads ? options->threads : (unsigned)omp_get_max_threads(),
-                        most);
+    const char *const variable = getenv("OMP_NUM_THREADS");
+    const bool is_said = variable && *variable;
+    const unsigned threads = (unsigned)omp_get_max_threads();
+    if (options->threads)
+        return min_unsigned(options->threads, most);
+    return min_unsigned(is_said ? threads : min_unsigned(threads, processors), most);
 }
 
 /* Less input than this is not worth a thread: 1,000 lines take 0.5 ms by one thread and 1.0 by two,
@@ -383,7 +390,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
     memset(plan, 0, sizeof *plan);
-    set_threads(plan, choose_threads(options));
+    plan->processors = min_unsigned((unsigned)omp_get_num_procs(), control_groups_processors());
+    set_threads(plan, choose_threads(options, plan->processors));
     plan->job.action = options->check != CHECK_NO ? JOB_CHECK
                        : options->merge           ? JOB_MERGE
                                                   : JOB_SORT;

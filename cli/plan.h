@@ -11,6 +11,7 @@
 
 struct plan {
     struct job job;
+    unsigned processors;                     /* that the process may use at a time */
     struct device_facts device;              /* of job.backend */
     const struct device_class *device_class; /* of the device */
     const struct auto_row *row; /* its path and tile are for what the user leaves open */

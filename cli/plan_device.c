@@ -10,7 +10,6 @@
 
 #include "core/memory_limits.h"
 
-#include <omp.h>
 #include <stdio.h>
 
 /* What is read while a GPU starts, at most: in 0.3 s a pipe gives 1 GB, and frames that are decoded
@@ -96,8 +95,7 @@ static bool is_text_for_gpu(const struct plan *plan)
 static struct auto_estimate estimate_bytes(const struct plan *plan, uint64_t bytes)
 {
     const struct sort_spec *sort = &plan->job.sort;
-    const unsigned processors = (unsigned)omp_get_num_procs();
-    const unsigned threads = sort->threads < processors ? sort->threads : processors;
+    const unsigned threads = sort->threads < plan->processors ? sort->threads : plan->processors;
     return is_text_for_gpu(plan)
                ? auto_estimate_lines(bytes, threads)
                : auto_estimate_make(sort->item_bytes, bytes / sort->item_bytes, threads);

@@ -1,9 +1,8 @@
 /* memory_limits.c - see memory_limits.h. */
 #include "core/memory_limits.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
+#include "core/host_files.h"
+
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,25 +14,6 @@
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
-}
-
-/* The number that a file of /proc or /sys/fs/cgroup holds, behind `name` if there is one, times
- * `unit`; SIZE_MAX if there is none, or "max". */
-static size_t read_bytes(const char *path, const char *name, size_t unit)
-{
-    FILE *const file = fopen(path, "r");
-    char line[256];
-    size_t bytes = SIZE_MAX;
-    if (!file)
-        return bytes;
-    while (bytes == SIZE_MAX && fgets(line, sizeof line, file)) {
-        unsigned long long number;
-        if (strncmp(line, name, strlen(name)) == 0 &&
-            sscanf(line + strlen(name), "%llu", &number) == 1 && number < SIZE_MAX / unit)
-            bytes = (size_t)number * unit;
-    }
-    (void)fclose(file);
-    return bytes;
 }
 
 static size_t physical_bytes(int name)
@@ -50,83 +30,58 @@ static size_t resource_limit(int resource)
                : SIZE_MAX;
 }
 
-/* Where the two versions of control groups (cgroups) say what a group may have and has. */
+/* Where the two versions of control groups keep what a group may have and has. */
 static const struct group_files {
-    const char *mark; /* before the group's path in a line of /proc/self/cgroup */
-    const char *root;
-    const char *limit, *used;
-    const char *cache[2]; /* what of `used` is of files and can be freed, in memory.stat */
+    const char *limits[2]; /* NULL: there is one */
+    const char *used;
+    const char *cache[2]; /* lines of memory.stat: of `used`, what is of files and can be freed */
 } group_files[] = {
-    {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file ", "active_file "}},
-    {":memory:",
-     "/sys/fs/cgroup/memory",
-     "memory.limit_in_bytes",
+    {{"memory.limit_in_bytes", NULL},
      "memory.usage_in_bytes",
      {"total_inactive_file ", "total_active_file "}},
+    {{"memory.max", "memory.high"}, "memory.current", {"inactive_file ", "active_file "}},
 };
 
-/* What a file of the group holds; SIZE_MAX if it does not say. */
-static size_t read_group(const struct group_files *files, const char *group, const char *file,
-                         const char *name)
-{
-    char path[PATH_MAX + 256];
-    snprintf(path, sizeof path, "%s%s/%s", files->root, group, file);
-    return read_bytes(path, name, 1);
-}
+/* What groups may have, or still have. */
+struct group_memory {
+    bool is_left;
+    size_t bytes;
+};
 
-/* What the group may still have, or may have at all; SIZE_MAX: it has no limit. */
-static size_t group_bytes(const struct group_files *files, const char *group, bool is_left)
+/* Lowers the bytes to those of the group. */
+static void take_group(const struct control_group *group, void *context)
 {
-    const size_t limit = read_group(files, group, files->limit, "");
-    if (limit >= physical_bytes(_SC_PHYS_PAGES))
-        return SIZE_MAX; /* as version 1 says that there is none */
-    if (!is_left)
-        return limit;
-    size_t used = read_group(files, group, files->used, "");
-    for (size_t i = 0; i < sizeof files->cache / sizeof files->cache[0]; i++) {
-        const size_t cache = read_group(files, group, "memory.stat", files->cache[i]);
-        used -= cache == SIZE_MAX ? 0 : smaller(used, cache);
+    struct group_memory *const memory = context;
+    const struct group_files *const files = &group_files[group->version - 1];
+    size_t limit = control_group_number(group, files->limits[0], "");
+    if (files->limits[1])
+        limit = smaller(limit, control_group_number(group, files->limits[1], ""));
+    if (limit == SIZE_MAX || limit >= physical_bytes(_SC_PHYS_PAGES))
+        return; /* version 1 has a huge number for no limit */
+    if (memory->is_left) {
+        size_t used = control_group_number(group, files->used, "");
+        for (size_t i = 0; i < sizeof files->cache / sizeof files->cache[0]; i++) {
+            const size_t cache = control_group_number(group, "memory.stat", files->cache[i]);
+            used -= cache == SIZE_MAX ? 0 : smaller(used, cache);
+        }
+        limit -= smaller(limit, used);
     }
-    return limit - smaller(limit, used);
+    memory->bytes = smaller(memory->bytes, limit);
 }
 
-/* The path of the process's group, which must have room for PATH_MAX bytes; "" if it has none. */
-static void find_group(const struct group_files *files, char *group)
-{
-    char line[PATH_MAX];
-    FILE *const file = fopen("/proc/self/cgroup", "r");
-    const char *found = NULL;
-    while (file && !found && fgets(line, sizeof line, file))
-        found = strstr(line, files->mark);
-    if (file)
-        (void)fclose(file);
-    snprintf(group, PATH_MAX, "%s", found ? found + strlen(files->mark) : "");
-    group[strcspn(group, "\n")] = '\0';
-}
-
-/* What the process's groups, and those that they are in, may have: in all, or still. A container
- * sees its own group as the root. */
+/* What the process's groups, and those that they are in, may have: in all, or still. */
 static size_t container_bytes(bool is_left)
 {
-    size_t bytes = SIZE_MAX;
-    for (size_t i = 0; i < sizeof group_files / sizeof group_files[0]; i++) {
-        char group[PATH_MAX], *slash;
-        find_group(&group_files[i], group);
-        do {
-            bytes = smaller(bytes, group_bytes(&group_files[i], group, is_left));
-            slash = strrchr(group, '/');
-            if (slash)
-                *slash = '\0';
-        } while (slash);
-    }
-    return bytes;
+    struct group_memory memory = {is_left, SIZE_MAX};
+    control_groups_visit("memory", take_group, &memory);
+    return memory.bytes;
 }
 
 size_t memory_available(void)
 {
-    size_t bytes = read_bytes("/proc/meminfo", "MemAvailable:", 1024);
-    if (bytes == SIZE_MAX)
-        bytes = physical_bytes(_SC_AVPHYS_PAGES);
+    const size_t kilobytes = host_file_number("/proc/meminfo", "MemAvailable:");
+    size_t bytes =
+        kilobytes <= SIZE_MAX / 1024 ? kilobytes * 1024 : physical_bytes(_SC_AVPHYS_PAGES);
     bytes = smaller(bytes, container_bytes(true));
     bytes = smaller(bytes, resource_limit(RLIMIT_DATA));
     return smaller(bytes, resource_limit(RLIMIT_AS));
