@@ -6,6 +6,7 @@
 #include "cli/word_list.h"
 #include "core/key_types.h"
 #include "formats/codec.h"
+#include "formats/zstd_codec.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -209,6 +210,16 @@ bool option_words_set_zstd(const char *word, struct options *options, struct err
         return false;
     options->compression = COMPRESSION_ON;
     options->compression_level = (int)level;
+    return true;
+}
+
+bool option_words_set_long(const char *word, struct options *options, struct error *error)
+{
+    unsigned long window_log = ZSTD_WINDOW_LOG_DEFAULT;
+    if (word && !parse_count(word, "zstd window", ZSTD_WINDOW_LOG_LEAST, ZSTD_WINDOW_LOG_MOST,
+                             &window_log, error))
+        return false;
+    options->window_log = (unsigned)window_log;
     return true;
 }
 

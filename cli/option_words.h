@@ -2,7 +2,7 @@
  * order_words.h's, those of memory memory_words.h's.
  *
  * Each sets in *options what the word says, or fails with what the option takes. A word may be NULL
- * where the option's argument is optional: zstd, stats, argsort, check, header.
+ * where the option's argument is optional: zstd, long, stats, argsort, check, header.
  */
 #ifndef CLI_OPTION_WORDS_H
 #define CLI_OPTION_WORDS_H
@@ -27,6 +27,7 @@ bool option_words_set_algorithm(char *word, struct options *options, struct erro
 bool option_words_set_device(char *word, struct options *options, struct error *error);
 
 bool option_words_set_zstd(const char *word, struct options *options, struct error *error);
+bool option_words_set_long(const char *word, struct options *options, struct error *error);
 bool option_words_set_stats(const char *word, struct options *options, struct error *error);
 bool option_words_set_threads(const char *word, struct options *options, struct error *error);
 bool option_words_set_top(const char *word, struct options *options, struct error *error);

@@ -22,6 +22,7 @@ enum { /* long options without a letter */
        KEY_DEVICE_MEMORY,
        KEY_ZSTD,
        KEY_NO_ZSTD,
+       KEY_LONG,
        KEY_EXPLAIN,
        KEY_LIST,
        KEY_PROGRESS,
@@ -69,6 +70,8 @@ static const struct argp_option option_table[] = {
     {"zstd", KEY_ZSTD, "LEVEL", OPTION_ARG_OPTIONAL, "Compress the output", 0},
     {"no-zstd", KEY_NO_ZSTD, NULL, 0,
      "Do not compress the output (default: by the output's name; input is recognised)", 0},
+    {"long", KEY_LONG, "WINDOWLOG", OPTION_ARG_OPTIONAL,
+     "Decompress zstd data with windows of up to 2^WINDOWLOG bytes, 10 to 31 (default 27)", 0},
     {NULL, 0, NULL, 0, "Order:", 3},
     {"reverse", 'r', NULL, 0, "Descending", 0},
     {"nan", KEY_NAN, "RULE", 0,
@@ -235,6 +238,8 @@ static bool parse_data_option(int key, char *word, struct options *options, bool
     case KEY_NO_ZSTD:
         options->compression = COMPRESSION_OFF;
         return true;
+    case KEY_LONG:
+        return option_words_set_long(word, options, error);
     case KEY_NAN:
         return option_words_set_nan(word, options, error);
     case KEY_ARGSORT:

@@ -36,6 +36,7 @@ struct options {
     const char *output;                 /* NULL: standard output */
     const struct format *input_format;  /* NULL: auto */
     const struct codec *input_codec;    /* NULL: by the first bytes */
+    unsigned window_log;                /* of compressed input; 0: the codec's default */
     const struct format *output_format; /* NULL: not said */
     bool output_format_same;            /* --output-format=same was said */
     const struct key_type *type;        /* NULL: not said */

@@ -122,7 +122,12 @@ static bool open_input(const struct options *options, const char *path, bool is_
     bool blank;
     char reason[256];
     const unsigned threads = threads_of_input(options, job->sort.threads);
-    if (!source_open_as(path, options->input_codec, threads, &reader->source, error))
+    const struct source_spec spec = {.path = path,
+                                     .codec = options->input_codec,
+                                     .is_text = line_words_find(options) != NULL,
+                                     .window_log = options->window_log,
+                                     .threads = threads};
+    if (!source_open_as(&spec, &reader->source, error))
         return false;
     job->reader_count++; /* plan_free closes it */
     if (!is_blank(options, path, reader->source, &blank, error))

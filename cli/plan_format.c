@@ -17,6 +17,9 @@
 /* How much of an input is looked at to tell text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
 
+/* Enough to know by what an input is wrapped in. */
+#define MAGIC_BYTES_MAX 64
+
 /* The first bytes of an input, all of it if `whole`. */
 struct probe {
     const unsigned char *head;
@@ -186,26 +189,56 @@ static bool check_lines(const struct options *options, const char *path, const s
                      source_name(source), line_word, named->name, line_word);
 }
 
-/* Named as compressed, and not: what once was is damaged, or was so twice, and any bytes are raw
- * numbers, or lines, and so are none: zstd(1) makes a frame of nothing. Text and .npy files show
- * what they are. */
+/* Refuses data that were compressed twice: any bytes are lines, or raw numbers. */
+static bool check_content(struct source *source, struct error *error)
+{
+    struct probe probe = {0};
+    const char *const codec = source_codec(source)->name;
+    if (!source_peek(source, MAGIC_BYTES_MAX, &probe.head, &probe.bytes, error))
+        return false;
+    const struct codec *const inner = codec_find_by_magic(probe.head, probe.bytes);
+    const struct wrapping *const wrapping = find_wrapping(&probe);
+    if (!inner->decode && (!wrapping || is_printable(&probe)))
+        return true;
+    if (inner->decode) {
+        if (!source_peek(source, SOURCE_PEEK_MAX, &probe.head, &probe.bytes, error))
+            return false;
+        const uint64_t skipped = inner->skippable_bytes(probe.head, probe.bytes);
+        if (skipped >= probe.bytes ||
+            !inner->recognises(probe.head + skipped, probe.bytes - skipped) ||
+            !inner->is_sound(probe.head + skipped, probe.bytes - skipped))
+            return true;
+    }
+    return error_set(error,
+                     "%s: this is %s data inside %s data, to be unpacked first: or else say "
+                     "--format=FORMAT:%s",
+                     source_name(source), inner->decode ? inner->name : wrapping->name, codec,
+                     codec);
+}
+
+/* Named as compressed, and not: what once was is damaged, and any bytes are raw numbers, or lines,
+ * and so are none: zstd(1) makes a frame of nothing. Text and .npy files show what they are. */
 static bool check_codec(const struct options *options, const char *path, struct source *source,
                         const struct format *format, struct error *error)
 {
     struct probe probe;
     size_t stem_length;
+    char words[32];
     const struct codec *const named = codec_find_by_name(path, &stem_length);
     if (options->input_codec || !named->decode || source_codec(source) == named ||
         format == &format_npy)
         return true;
     if (!probe_source(source, &probe, error))
         return false;
-    const bool is_text = format == &format_text && probe.bytes > 0 &&
-                         (options->order.zero_terminated || is_printable(&probe));
-    return is_text ||
-           error_set(error,
-                     "%s: named as %s data, and is none: say --format=%s:plain to read it so",
-                     source_name(source), named->name, format->name);
+    const struct wrapping *const wrapping = find_wrapping(&probe);
+    const bool is_text = format == &format_text && is_printable(&probe);
+    snprintf(words, sizeof words, "%s:plain", format->name);
+    if (wrapping && !is_text)
+        return refuse_wrapping(wrapping, source_name(source), words, error);
+    const bool may_be_text = is_text || (format == &format_text && options->order.zero_terminated);
+    return (may_be_text && probe.bytes > 0) ||
+           error_set(error, "%s: named as %s data, and is none: say --format=%s to read it so",
+                     source_name(source), named->name, words);
 }
 
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
@@ -214,6 +247,9 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
     const struct key_type *named_type = NULL;
     const struct format *const named = format_find_by_name(path, &named_type);
     const char *const line_word = line_words_find(options);
+    if (!options->input_codec && source_codec(reader->source)->decode &&
+        !check_content(reader->source, error))
+        return false;
     if (line_word) {
         if (!check_lines(options, path, named, line_word, reader->source, error))
             return false;

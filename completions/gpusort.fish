@@ -6,6 +6,7 @@ complete -c gpusort -s 'o' -l output -r -F -d 'Write to FILE, which may be an in
 complete -c gpusort -l verify -d 'Read the file back that was written, and prove it again, before it takes the place of the old one'
 complete -c gpusort -l endian -r -f -a 'little big' -d 'Raw numbers are little or big endian (default little)'
 complete -c gpusort -l format -r -f -a 'auto raw npy text' -d 'The input is of FORMAT (default auto: by first bytes, name, content), in zstd or plain if CODEC says so (default: by first bytes): auto, raw, npy, text'
+complete -c gpusort -l long -f -d 'Decompress zstd data with windows of up to 2^WINDOWLOG bytes, 10 to 31 (default 27)'
 complete -c gpusort -l no-zstd -d 'Do not compress the output (default: by the output\'s name; input is recognised)'
 complete -c gpusort -l output-format -r -f -a 'same raw npy text' -d 'Write FORMAT (default: by the output\'s name where that says text or npy, else same): same, raw, npy, text'
 complete -c gpusort -l type -r -f -a 'i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64' -d 'The numbers are of TYPE, here or as NumPy spells it (<f8, float64): i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64'

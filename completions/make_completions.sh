@@ -52,7 +52,7 @@ kind() {
     FILE | F | PROG) echo files ;;
     DIR) echo directories ;;
     FORMAT* | TYPE | RULE | WORD | HOW | ORDER | DEVICE | FORM | PATH*) echo words ;;
-    K | KEYDEF | LEVEL | N | SEP | SIZE) echo any ;;
+    K | KEYDEF | LEVEL | WINDOWLOG | N | SEP | SIZE) echo any ;;
     *)
         echo "make_completions.sh: --$1 takes a $2, which has no kind" >&2
         return 1

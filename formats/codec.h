@@ -41,9 +41,16 @@ struct codec {
 
     /* True when a stream starts so; skippable frames count. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
+    /* Returns the length of the skippable frames that data[0..bytes) begins with. The last of them
+     * may end beyond `bytes`; one whose header does is left out, unless it is the first. */
+    uint64_t (*skippable_bytes)(const unsigned char *data, size_t bytes);
+    /* Decodes the frame that data[0..bytes) begins with. True if it is sound to its end, or if
+     * `bytes` end first and the whole blocks before, at least one, are sound. */
+    bool (*is_sound)(const unsigned char *data, size_t bytes);
 
-    /* NULL when memory runs out. */
-    void *(*decoder_open)(void);
+    /* window_log: frames that need a window of more than 1 << window_log bytes are refused; 0: the
+     * codec's default. NULL when memory runs out. */
+    void *(*decoder_open)(unsigned window_log);
     /* Moves bytes from in to out until either is used up or a frame has ended. *frame_open says
      * whether the stream would be truncated if it ended here. On failure the message is the cause
      * alone. */

@@ -84,6 +84,7 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
     reader->stream = (struct frame_stream){.name = spec->name,
                                            .file = spec->file,
                                            .codec = spec->codec,
+                                           .window_log = spec->window_log,
                                            .waker = -1,
                                            .keeps_head = spec->threads > 1};
     pthread_mutex_init(&reader->lock, NULL); /* none of these can fail on Linux */
@@ -148,7 +149,7 @@ static void *worker_main(void *opaque)
 {
     struct frame_reader *reader = opaque;
     const struct codec *const codec = reader->stream.codec;
-    void *decoder = codec->decoder_open();
+    void *decoder = codec->decoder_open(reader->stream.window_log);
     struct frame_slot *slot;
     bool is_well = true;
     while (is_well && (slot = take_batch(reader))) {

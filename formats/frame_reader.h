@@ -15,6 +15,7 @@ struct frame_reader_spec {
     const char *name; /* of the file, for messages; borrowed, as the next two are */
     int file;
     const struct codec *codec; /* one that decodes */
+    unsigned window_log;       /* for decoder_open */
     unsigned threads;          /* at most so many decode; 1: the caller's, and no other */
 };
 

@@ -40,7 +40,7 @@ bool frame_stream_open(struct frame_stream *stream, unsigned char *head, size_t 
     stream->data = head;
     stream->end = head_bytes;
     stream->capacity = capacity;
-    stream->decoder = stream->codec->decoder_open();
+    stream->decoder = stream->codec->decoder_open(stream->window_log);
     return stream->decoder || error_set(error, "%s: no memory to decompress it", stream->name);
 }
 

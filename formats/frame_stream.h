@@ -23,8 +23,9 @@ struct frame_stream {
     const char *name; /* of the file, for messages; borrowed, as the next two are */
     int file;
     const struct codec *codec;
-    int waker;       /* readable when reading is to end; -1: reading need not be ended */
-    bool keeps_head; /* the first bytes are kept, so that frame_stream_rewind can go back */
+    unsigned window_log; /* for decoder_open */
+    int waker;           /* readable when reading is to end; -1: reading need not be ended */
+    bool keeps_head;     /* the first bytes are kept, so that frame_stream_rewind can go back */
     void *decoder;
     unsigned char *data; /* compressed bytes read ahead: data[begin..end) */
     size_t capacity, begin, end;

@@ -3,20 +3,21 @@
  *   plain:       file -> [read_ahead] -> [peeked] -> the caller's memory
  *   compressed:  file -> frame_reader -> [read_ahead] -> [peeked] -> the caller's memory
  *
- * The first block of the file is read when it is opened, since its first bytes name the codec. It
- * becomes the buffer `peeked` of a plain source, or goes to the reader of frames. From then on
- * bytes go straight to the caller's memory; `peeked` is filled again only for source_peek. While it
- * is read ahead, all of the source but what was peeked is the thread's: whatever else is asked of
- * the source ends that first.
+ * The first block of the file is read when it is opened, since its first bytes name the codec
+ * (codec_choice.c). It becomes the buffer `peeked` of a plain source, or goes to the reader of
+ * frames. From then on bytes go straight to the caller's memory; `peeked` is filled again only for
+ * source_peek. While it is read ahead, all of the source but what was peeked is the thread's:
+ * whatever else is asked of the source ends that first.
  *
  * All inputs are open at once before the first is read. So a look at one of them, and at its
  * header, must take little; only what reads on decodes ahead.
  *
- * A stream inside is taken as it is: a compressed file that was compressed twice is unpacked once.
+ * A stream is unpacked once; plan_format.c refuses what was compressed twice.
  */
 #include "formats/source.h"
 
 #include "formats/codec.h"
+#include "formats/codec_choice.h"
 #include "formats/descriptor.h"
 #include "formats/frame_reader.h"
 #include "formats/input_file.h"
@@ -30,12 +31,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Enough to tell the codec by. */
-#define MAGIC_BYTES 4
-
-/* Read when a source is opened; small, as all inputs are open at once before the first is read. */
-#define HEAD_BYTES ((size_t)16 << 10)
 
 #define BUFFER_BYTES SOURCE_PEEK_MAX
 
@@ -57,6 +52,7 @@ struct source {
     uint64_t content_left;    /* to be decoded; SIZE_UNKNOWN where frames do not tell */
     struct buffer peeked;     /* decoded */
     struct read_ahead *ahead; /* what is read behind `peeked`; NULL: nothing */
+    bool is_unproven;         /* only skippable frames have been seen of it */
     bool is_read;             /* not only peeked into */
     bool ended;               /* no more decoded bytes but those in `peeked` and `ahead` */
 };
@@ -79,6 +75,23 @@ static bool has_ended(const struct source *source)
     return source->ended && !source->ahead;
 }
 
+/* As frame_reader_read. Skippable frames alone are an error where the codec is a guess. */
+static bool read_frames(struct source *source, void *data, size_t bytes, size_t *got,
+                        struct error *error)
+{
+    struct error cause = {0};
+    const bool is_read = frame_reader_read(source->frames, data, bytes, got, &cause);
+    if (is_read && *got == 0 && source->is_unproven)
+        error_set(&cause, "%s: skippable %s frames, and no others", source->name,
+                  source->codec->name);
+    if (cause.is_set && source->is_unproven)
+        return error_set(error, "%s; say --format=FORMAT:plain if it is not compressed",
+                         cause.message);
+    error_merge(error, &cause);
+    source->is_unproven = false;
+    return is_read;
+}
+
 /* Reads 1..bytes decoded bytes past all that were read, which may wait; *got 0 at the end. Of them,
  * the tap, which may be NULL, has then seen the first *seen. */
 static bool read_further(struct source *source, void *data, size_t bytes, struct tap *tap,
@@ -91,7 +104,7 @@ static bool read_further(struct source *source, void *data, size_t bytes, struct
         const bool is_worth_threads = source->is_read && source->content_left >= AHEAD_BYTES_MIN;
         if (is_worth_threads && !frame_reader_start(source->frames, error))
             return false;
-        if (!frame_reader_read(source->frames, data, bytes, got, error))
+        if (!read_frames(source, data, bytes, got, error))
             return false;
         if (source->content_left != SIZE_UNKNOWN)
             source->content_left -= *got < source->content_left ? *got : source->content_left;
@@ -160,23 +173,18 @@ uint64_t source_await(struct source *source, uint64_t want, bool *ended)
            read_ahead_await(source->ahead, missing < SIZE_MAX ? (size_t)missing : SIZE_MAX, ended);
 }
 
-/* Reads the first block and, unless the codec is known, lets it tell that. */
-static bool find_codec(struct source *source, const struct codec *known, struct error *error)
+/* Reads the first block, and finds the codec. */
+static bool find_codec(struct source *source, const struct source_spec *spec, struct error *error)
 {
     struct buffer head = {0};
     if (!buffer_allocate(source, &head, error))
         return false;
     source->peeked = head; /* from here on source_close frees it */
-    while (head.end < MAGIC_BYTES && !source->input.has_ended) {
-        size_t got;
-        if (!input_file_read_once(&source->input, head.data + head.end, HEAD_BYTES - head.end, &got,
-                                  error))
-            return false;
-        head.end += got;
-    }
-    source->codec = known ? known : codec_find_by_magic(head.data, head.end);
-    if (source->codec->recognises && !source->codec->recognises(head.data, head.end))
-        return error_set(error, "%s: this is no %s data", source->name, source->codec->name);
+    struct codec_choice choice;
+    if (!codec_choose(&source->input, spec, head.data, &head.end, &choice, error))
+        return false;
+    source->codec = choice.codec;
+    source->is_unproven = choice.is_unproven;
     if (!source->codec->decode) {
         source->peeked = head;
         source->ended = source->input.has_ended;
@@ -188,9 +196,9 @@ static bool find_codec(struct source *source, const struct codec *known, struct 
         !source->codec->content_bytes(source->input.file, source->input.offset - head.end,
                                       source->input.bytes, &source->content_left))
         source->content_left = SIZE_UNKNOWN;
-    const struct frame_reader_spec spec = {source->name, source->input.file, source->codec,
-                                           source->input.threads};
-    source->frames = frame_reader_open(&spec, head.data, head.end, BUFFER_BYTES, error);
+    const struct frame_reader_spec reader = {source->name, source->input.file, source->codec,
+                                             spec->window_log, source->input.threads};
+    source->frames = frame_reader_open(&reader, head.data, head.end, BUFFER_BYTES, error);
     return source->frames;
 }
 
@@ -209,11 +217,11 @@ static struct source *source_create(const char *name, unsigned threads, struct e
 }
 
 /* The rest of opening it, once it has its file, or failed to get it: -1, with errno. */
-static bool begin(struct source *source, int file, const struct codec *codec, struct source **out,
-                  struct error *error)
+static bool begin(struct source *source, int file, const struct source_spec *spec,
+                  struct source **out, struct error *error)
 {
     const bool has_begun =
-        input_file_begin(&source->input, file, error) && find_codec(source, codec, error);
+        input_file_begin(&source->input, file, error) && find_codec(source, spec, error);
     *out = has_begun ? source : NULL;
     if (!has_begun)
         source_close(source);
@@ -222,7 +230,8 @@ static bool begin(struct source *source, int file, const struct codec *codec, st
 
 bool source_open(const char *path, unsigned threads, struct source **out, struct error *error)
 {
-    return source_open_as(path, NULL, threads, out, error);
+    const struct source_spec spec = {.path = path, .threads = threads};
+    return source_open_as(&spec, out, error);
 }
 
 static bool is_standard_input(const char *path)
@@ -230,20 +239,20 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-bool source_open_as(const char *path, const struct codec *codec, unsigned threads,
-                    struct source **out, struct error *error)
+bool source_open_as(const struct source_spec *spec, struct source **out, struct error *error)
 {
+    const char *const path = spec->path;
     const char *const name = *path ? path : "''"; /* quoted, to be seen */
     *out = NULL;
     struct source *const source =
-        source_create(is_standard_input(path) ? "standard input" : name, threads, error);
+        source_create(is_standard_input(path) ? "standard input" : name, spec->threads, error);
     if (!source)
         return false;
     source->is_standard_input = is_standard_input(path);
     const int file = source->is_standard_input
                          ? descriptor_copy(STDIN_FILENO)
                          : descriptor_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    return begin(source, file, codec, out, error);
+    return begin(source, file, spec, out, error);
 }
 
 bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,
@@ -254,7 +263,8 @@ bool source_open_file(int file, const char *name, const struct codec *codec, uns
     if (!source)
         return false;
     const int copy = lseek(file, 0, SEEK_SET) == 0 ? descriptor_copy(file) : -1;
-    return begin(source, copy, codec, out, error);
+    const struct source_spec spec = {.path = name, .codec = codec, .threads = threads};
+    return begin(source, copy, &spec, out, error);
 }
 
 bool source_is_file(const struct source *source, int file)

@@ -20,13 +20,23 @@ struct stat;
 
 #define SIZE_UNKNOWN UINT64_MAX
 
-/* Opens path for reading; "-" is standard input. Refuses directories. threads: at most so many
- * share a large read. The caller closes. */
-bool source_open(const char *path, unsigned threads, struct source **source, struct error *error);
+struct source_spec {
+    const char *path;          /* "-" is standard input */
+    const struct codec *codec; /* how its bytes are compressed; NULL: found as below */
+    bool is_text;              /* the bytes are lines unless they are shown to be compressed */
+    unsigned window_log;       /* the largest window of compressed data; 0: the codec's default */
+    unsigned threads;          /* at most so many share a large read */
+};
 
-/* The same, of a codec that is known, or NULL: plain bytes may begin with the magic of another. */
-bool source_open_as(const char *path, const struct codec *codec, unsigned threads,
-                    struct source **source, struct error *error);
+/* Opens a file for reading. Refuses directories. The caller closes.
+ *
+ * If the codec is not given, bytes that begin with the magic of a codec are compressed if the name
+ * says so. Else some of them are looked at (codec_choice.c): skippable frames alone are plain
+ * bytes, and so is text unless the first frame behind these is sound. */
+bool source_open_as(const struct source_spec *spec, struct source **source, struct error *error);
+
+/* The same of a path, without words on it. */
+bool source_open(const char *path, unsigned threads, struct source **source, struct error *error);
 
 /* The bytes of a run that was spilled, as they are, which outlives the source. Any number of such
  * sources may be read at a time. */

@@ -18,6 +18,7 @@
 #include "formats/zstd_codec.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -25,8 +26,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* ZSTD_decompressStream takes no larger one by default. */
-#define WINDOW_BYTES_MAX ((uint64_t)1 << 27)
+/* The largest window of a frame that is decoded whole. */
+#define WINDOW_BYTES_MAX ((uint64_t)1 << ZSTD_WINDOW_LOG_DEFAULT)
 
 /* A block holds no more, neither compressed nor decompressed (RFC 8878, 3.1.1.2.4). */
 #define BLOCK_BYTES_MAX ((size_t)128 << 10)
@@ -42,10 +43,14 @@
  * bytes, and each may take a read: 10 ms for 1 GB in the page cache. */
 #define MEASURED_BLOCKS_MAX ((size_t)1 << 20)
 
+/* zstd_is_sound decodes no more: 1 KB of blocks may hold 32 MiB. */
+#define SOUND_CONTENT_BYTES ((uint64_t)2 << 20)
+
 struct zstd_decoder {
     ZSTD_DCtx *context;
-    size_t first_hint; /* bytes that libzstd wants of a new frame */
-    size_t hint;       /* bytes that it wants next */
+    unsigned window_log; /* frames with a larger window are refused */
+    size_t first_hint;   /* bytes that libzstd wants of a new frame */
+    size_t hint;         /* bytes that it wants next */
     bool frame_open;
     unsigned char header[FRAME_HEADER_BYTES_MAX]; /* the first bytes of the frame */
     size_t header_bytes;
@@ -71,116 +76,32 @@ bool zstd_recognises(const unsigned char *head, size_t bytes)
     return magic == ZSTD_MAGICNUMBER || is_skippable(magic);
 }
 
-void *zstd_decoder_open(void)
+uint64_t zstd_skippable_bytes(const unsigned char *data, size_t bytes)
+{
+    uint64_t end = 0;
+    while (end <= bytes && bytes - end >= 4 && is_skippable(read_le32(data + end))) {
+        if (bytes - end < SKIPPABLE_HEADER_BYTES)
+            return end > 0 ? end : SKIPPABLE_HEADER_BYTES;
+        end += SKIPPABLE_HEADER_BYTES + (uint64_t)read_le32(data + end + 4);
+    }
+    return end;
+}
+
+void *zstd_decoder_open(unsigned window_log)
 {
     struct zstd_decoder *decoder = calloc(1, sizeof *decoder);
     if (!decoder)
         return NULL;
+    decoder->window_log = window_log ? window_log : ZSTD_WINDOW_LOG_DEFAULT;
     decoder->context = ZSTD_createDCtx();
-    if (!decoder->context) {
-        free(decoder);
+    if (!decoder->context ||
+        ZSTD_isError(ZSTD_DCtx_setParameter(decoder->context, ZSTD_d_windowLogMax,
+                                            (int)decoder->window_log))) {
+        zstd_decoder_close(decoder);
         return NULL;
     }
     decoder->first_hint = decoder->hint = ZSTD_initDStream(decoder->context);
     return decoder;
-}
-
-/* Says in words what a failed call of ZSTD_decompressStream means. */
-static bool explain_failure(size_t result, struct error *error)
-{
-    switch (ZSTD_getErrorCode(result)) {
-    case ZSTD_error_memory_allocation:
-        return error_set(error, "no memory to decompress zstd data");
-    case ZSTD_error_frameParameter_windowTooLarge:
-        return error_set(error, "the zstd window is larger than 128 MiB, the most that is read; "
-                                "compress the data again with --long=27 or less");
-    case ZSTD_error_dictionary_wrong:
-        return error_set(error, "this zstd data needs a dictionary, which is not read here; "
-                                "decompress it first (zstd -dc -D DICTIONARY)");
-    case ZSTD_error_prefix_unknown: /* the first frame has been recognised by its magic */
-        return error_set(error, "corrupt zstd data: garbage behind the last frame");
-    default:
-        return error_set(error, "corrupt zstd data: %s", ZSTD_getErrorName(result));
-    }
-}
-
-/* Takes note of what a call has consumed and brought out, the first of a frame or a later one. */
-static void count_call(struct zstd_decoder *decoder, const ZSTD_inBuffer *in, size_t content_bytes)
-{
-    if (!decoder->frame_open)
-        decoder->header_bytes = decoder->content_bytes = 0;
-    const size_t room = FRAME_HEADER_BYTES_MAX - decoder->header_bytes;
-    const size_t part = in->pos < room ? in->pos : room;
-    memcpy(decoder->header + decoder->header_bytes, in->src, part);
-    decoder->header_bytes += part;
-    decoder->content_bytes += content_bytes;
-}
-
-/* A frame that has ended must hold what it says. ZSTD_decompressStream does not look at that where
- * the last block is empty. */
-static bool check_content(const struct zstd_decoder *decoder, struct error *error)
-{
-    const uint64_t stated = ZSTD_getFrameContentSize(decoder->header, decoder->header_bytes);
-    return stated == decoder->content_bytes || stated == ZSTD_CONTENTSIZE_UNKNOWN ||
-           stated == ZSTD_CONTENTSIZE_ERROR || /* a frame of an old version */
-           error_set(error, "corrupt zstd data: less than the frame says that it holds");
-}
-
-bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
-                 struct error *error)
-{
-    struct zstd_decoder *decoder = state;
-    bool frame_ended = false;
-    /* Without input a call still brings out what an open frame holds back. */
-    while (out->bytes > 0 && !frame_ended && (in->bytes > 0 || decoder->frame_open)) {
-        const bool had_input = in->bytes > 0;
-        ZSTD_inBuffer input = {in->data, in->bytes < decoder->hint ? in->bytes : decoder->hint, 0};
-        ZSTD_outBuffer output = {out->data, out->bytes, 0};
-        const size_t result = ZSTD_decompressStream(decoder->context, &output, &input);
-        if (ZSTD_isError(result))
-            return explain_failure(result, error);
-        count_call(decoder, &input, output.pos);
-        in->data += input.pos;
-        in->bytes -= input.pos;
-        out->data += output.pos;
-        out->bytes -= output.pos;
-        frame_ended = result == 0;
-        decoder->frame_open = !frame_ended;
-        decoder->hint = frame_ended ? decoder->first_hint : result;
-        if (frame_ended && !check_content(decoder, error))
-            return false;
-        if (!had_input)
-            break;
-    }
-    *frame_open = decoder->frame_open;
-    return true;
-}
-
-void zstd_decoder_reset(void *state)
-{
-    struct zstd_decoder *decoder = state;
-    (void)ZSTD_DCtx_reset(decoder->context, ZSTD_reset_session_only); /* which cannot fail */
-    decoder->hint = decoder->first_hint;
-    decoder->frame_open = false;
-}
-
-void zstd_decoder_close(void *state)
-{
-    struct zstd_decoder *decoder = state;
-    if (!decoder)
-        return;
-    ZSTD_freeDCtx(decoder->context);
-    free(decoder);
-}
-
-/* A frame that libzstd is to skip. */
-static enum frame_kind scan_skippable(const unsigned char *data, size_t bytes,
-                                      struct frame_extent *extent)
-{
-    if (bytes < SKIPPABLE_HEADER_BYTES)
-        return FRAME_PART;
-    *extent = (struct frame_extent){SKIPPABLE_HEADER_BYTES + (size_t)read_le32(data + 4), 0};
-    return bytes < extent->bytes ? FRAME_PART : FRAME_WHOLE;
 }
 
 /* What the header of a frame says (RFC 8878, 3.1.1.1). */
@@ -215,6 +136,135 @@ static enum frame_kind scan_header(const unsigned char *data, size_t bytes,
         header->window_bytes < BLOCK_BYTES_MAX ? (size_t)header->window_bytes : BLOCK_BYTES_MAX;
     header->checksum_bytes = descriptor & 4 ? 4 : 0;
     return FRAME_WHOLE;
+}
+
+/* Names the --long that the frame needs. */
+static bool explain_window(const struct zstd_decoder *decoder, struct error *error)
+{
+    struct frame_header header;
+    unsigned need = ZSTD_WINDOW_LOG_LEAST;
+    if (scan_header(decoder->header, decoder->header_bytes, &header) != FRAME_WHOLE)
+        return error_set(error, "corrupt zstd data: no window in the header of the frame");
+    while (need <= ZSTD_WINDOW_LOG_MOST && (uint64_t)1 << need < header.window_bytes)
+        need++;
+    if (need > ZSTD_WINDOW_LOG_MOST)
+        return error_set(error, "the zstd window is larger than 2 GiB, the most that can be read");
+    const bool is_small = decoder->window_log < 20;
+    return error_set(error,
+                     "the zstd window is larger than %u %s; --long=%u reads it, with %" PRIu64
+                     " MiB of memory for it",
+                     1u << (decoder->window_log - (is_small ? 10 : 20)), is_small ? "KiB" : "MiB",
+                     need, (header.window_bytes >> 20) + 1);
+}
+
+/* Says in words what a failed call of ZSTD_decompressStream means. */
+static bool explain_failure(const struct zstd_decoder *decoder, size_t result, struct error *error)
+{
+    switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_memory_allocation:
+        return error_set(error, "no memory to decompress zstd data");
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return explain_window(decoder, error);
+    case ZSTD_error_dictionary_wrong:
+        return error_set(error, "this zstd data needs a dictionary, which is not read here; "
+                                "decompress it first (zstd -dc -D DICTIONARY)");
+    case ZSTD_error_prefix_unknown: /* the first frame has been recognised by its magic */
+        return error_set(error, "corrupt zstd data: garbage behind the last frame");
+    default:
+        return error_set(error, "corrupt zstd data: %s", ZSTD_getErrorName(result));
+    }
+}
+
+/* Takes note of what a call has consumed and brought out, the first of a frame or a later one. */
+static void count_call(struct zstd_decoder *decoder, const ZSTD_inBuffer *in, size_t content_bytes)
+{
+    if (!decoder->frame_open)
+        decoder->header_bytes = decoder->content_bytes = 0;
+    const size_t room = FRAME_HEADER_BYTES_MAX - decoder->header_bytes;
+    const size_t part = in->pos < room ? in->pos : room;
+    memcpy(decoder->header + decoder->header_bytes, in->src, part);
+    decoder->header_bytes += part;
+    decoder->content_bytes += content_bytes;
+}
+
+/* A frame that has ended must hold what it says. ZSTD_decompressStream does not look at that where
+ * the last block is empty. */
+static bool has_stated_content(const struct zstd_decoder *decoder)
+{
+    const uint64_t stated = ZSTD_getFrameContentSize(decoder->header, decoder->header_bytes);
+    return stated == decoder->content_bytes || stated == ZSTD_CONTENTSIZE_UNKNOWN ||
+           stated == ZSTD_CONTENTSIZE_ERROR; /* a frame of an old version */
+}
+
+/* One call of ZSTD_decompressStream, whose result it returns: 0 if a frame has ended. Moves in and
+ * out along, unless it fails. */
+static size_t decode_once(struct zstd_decoder *decoder, struct byte_reader *in,
+                          struct byte_writer *out)
+{
+    ZSTD_inBuffer input = {in->data, in->bytes < decoder->hint ? in->bytes : decoder->hint, 0};
+    ZSTD_outBuffer output = {out->data, out->bytes, 0};
+    const size_t result = ZSTD_decompressStream(decoder->context, &output, &input);
+    if (ZSTD_isError(result)) {
+        input.pos = input.size; /* of which the header may be a part */
+        count_call(decoder, &input, 0);
+        return result;
+    }
+    count_call(decoder, &input, output.pos);
+    in->data += input.pos;
+    in->bytes -= input.pos;
+    out->data += output.pos;
+    out->bytes -= output.pos;
+    decoder->frame_open = result != 0;
+    decoder->hint = result != 0 ? result : decoder->first_hint;
+    return result;
+}
+
+bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
+                 struct error *error)
+{
+    struct zstd_decoder *decoder = state;
+    bool frame_ended = false;
+    /* Without input a call still brings out what an open frame holds back. */
+    while (out->bytes > 0 && !frame_ended && (in->bytes > 0 || decoder->frame_open)) {
+        const bool had_input = in->bytes > 0;
+        const size_t result = decode_once(decoder, in, out);
+        if (ZSTD_isError(result))
+            return explain_failure(decoder, result, error);
+        frame_ended = result == 0;
+        if (frame_ended && !has_stated_content(decoder))
+            return error_set(error, "corrupt zstd data: less than the frame says that it holds");
+        if (!had_input)
+            break;
+    }
+    *frame_open = decoder->frame_open;
+    return true;
+}
+
+void zstd_decoder_reset(void *state)
+{
+    struct zstd_decoder *decoder = state;
+    (void)ZSTD_DCtx_reset(decoder->context, ZSTD_reset_session_only); /* which cannot fail */
+    decoder->hint = decoder->first_hint;
+    decoder->frame_open = false;
+}
+
+void zstd_decoder_close(void *state)
+{
+    struct zstd_decoder *decoder = state;
+    if (!decoder)
+        return;
+    ZSTD_freeDCtx(decoder->context);
+    free(decoder);
+}
+
+/* A frame that libzstd is to skip. */
+static enum frame_kind scan_skippable(const unsigned char *data, size_t bytes,
+                                      struct frame_extent *extent)
+{
+    if (bytes < SKIPPABLE_HEADER_BYTES)
+        return FRAME_PART;
+    *extent = (struct frame_extent){SKIPPABLE_HEADER_BYTES + (size_t)read_le32(data + 4), 0};
+    return bytes < extent->bytes ? FRAME_PART : FRAME_WHOLE;
 }
 
 /* Adds a block to the frame; *is_last: there is none behind it (RFC 8878, 3.1.1.2). False if it is
@@ -273,6 +323,47 @@ enum frame_kind zstd_scan(const unsigned char *data, size_t bytes, size_t conten
         (is_sized && header.content_bytes > content_limit))
         return FRAME_OTHER;
     return scan_blocks(data, bytes, content_limit, &header, extent);
+}
+
+/* As zstd_is_sound, of a frame that cannot be decoded here: its blocks are well-formed. */
+static bool has_sound_blocks(const unsigned char *data, size_t bytes)
+{
+    struct frame_header header;
+    struct frame_extent extent;
+    size_t blocks = 0;
+    bool is_last = false;
+    if (scan_header(data, bytes, &header) != FRAME_WHOLE)
+        return false;
+    extent = (struct frame_extent){header.bytes, 0};
+    while (!is_last && extent.bytes <= bytes && bytes - extent.bytes >= BLOCK_HEADER_BYTES) {
+        if (!add_block(data + extent.bytes, &header, &extent, &is_last))
+            return false;
+        blocks += extent.bytes <= bytes;
+    }
+    return blocks > 0;
+}
+
+bool zstd_is_sound(const unsigned char *data, size_t bytes)
+{
+    unsigned char scrap[16 << 10];
+    struct byte_reader in = {data, bytes};
+    struct zstd_decoder *const decoder = zstd_decoder_open(0);
+    if (!decoder)
+        return true; /* reading it will fail for want of memory */
+    size_t result;
+    do { /* a block is decoded once it is there as a whole */
+        struct byte_writer out = {scrap, sizeof scrap};
+        result = decode_once(decoder, &in, &out);
+    } while (result != 0 && !ZSTD_isError(result) && decoder->hint <= in.bytes &&
+             decoder->content_bytes < SOUND_CONTENT_BYTES);
+    const ZSTD_ErrorCode cause = ZSTD_getErrorCode(result); /* 0: none */
+    const bool is_sound = result == 0 ? has_stated_content(decoder)
+                          : cause     ? cause == ZSTD_error_memory_allocation
+                                      : decoder->content_bytes > 0;
+    zstd_decoder_close(decoder);
+    return is_sound || ((cause == ZSTD_error_frameParameter_windowTooLarge ||
+                         cause == ZSTD_error_dictionary_wrong) &&
+                        has_sound_blocks(data, bytes));
 }
 
 /* The part of a file that was looked at last. */

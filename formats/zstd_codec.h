@@ -9,9 +9,16 @@
 #define ZSTD_LEVEL_MAX 22
 #define ZSTD_LEVEL_DEFAULT 3
 
-bool zstd_recognises(const unsigned char *head, size_t bytes);
+/* The windows of zstd(1)'s --long. */
+#define ZSTD_WINDOW_LOG_LEAST 10
+#define ZSTD_WINDOW_LOG_MOST 31
+#define ZSTD_WINDOW_LOG_DEFAULT 27
 
-void *zstd_decoder_open(void);
+bool zstd_recognises(const unsigned char *head, size_t bytes);
+uint64_t zstd_skippable_bytes(const unsigned char *data, size_t bytes);
+bool zstd_is_sound(const unsigned char *data, size_t bytes);
+
+void *zstd_decoder_open(unsigned window_log);
 bool zstd_decode(void *decoder, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                  struct error *error);
 void zstd_decoder_reset(void *decoder);

@@ -161,10 +161,13 @@ static void test_several_frames(void **state)
         assert_reads_as("frames", twice, sizeof twice, piece);
     unlink("frames");
     static const unsigned char leading[] = {0x50, 0x2a, 0x4d, 0x18, 1, 0, 0, 0, 'x'};
-    put_file("frames", leading, sizeof leading);
-    assert_reads_as("frames", "", 0, 1);
+    put_file("frames", leading, sizeof leading); /* not known to be compressed */
+    assert_reads_as("frames", leading, sizeof leading, 1);
+    put_file("frames.zst", leading, sizeof leading);
+    assert_reads_as("frames.zst", "", 0, 1);
     free(data);
     unlink("frames");
+    unlink("frames.zst");
 }
 
 /* But where a frame ends, the first, the skippable or the empty one: what is left is whole. */

@@ -173,6 +173,142 @@ wait $! || status=$?
 } >killed
 pass_unless_said 'killed while it compresses, it leaves nothing' killed
 
+# ---- what only looks compressed ------------------------------------------------------------------
+
+# Each begins with a magic of zstd, and is text: as sort(1) has it, whatever it is called.
+header='\050\265\057\375'
+printf 'P*M\030\020\0\0\0attack\nvictim 1\n' >skipped_whole.text
+printf 'P*M\030\031\0\0\0attack\nvictim 1\n' >skipped_beyond.text
+printf 'P*M\030\0\0\0\0_*M\030\001\0\0\0\n' >skipped_twice.text
+printf 'P*M\030\0\0\0\0P*M\030\0\n' >skipped_cut.text
+printf 'P*M\030abcd\nb\na\n' >skipped_long.text
+printf 'P*M\030\0\0\0\0c\nb\na\n' >skipped_then_text.text
+printf 'P*M\030' >skipped_magic.text
+{ printf 'P*M\030abcd\n'; seq 150000; } >skipped_large.text
+printf "$header" >magic.text
+printf "$header"'\nb\na\n' >reserved.text
+printf "$header"' b\nz\na\n' >header.text
+printf "$header"'@Ayzab\nz\na\n' >block_cut.text
+{ printf "$header"'@Ayzab\n'; seq 20000; } >block_unsound.text
+{ printf "$header"'A1Ayzab\n'; seq 20000; } >dictionary.text
+{ printf "$header"'\200\320'; seq 20000; } >window.text
+for file in *.text; do
+    for words in -k1 -n '-z -k1' '-m -k1'; do
+        # shellcheck disable=SC2086 # words
+        {
+            sort $words $file >lines.up 2>/dev/null
+            { gpusort $words $file; } >from_file 2>&1 || true
+            { gpusort $words <$file; } >from_input 2>&1 || true
+            { cat $file | gpusort $words; } >from_pipe 2>&1 || true
+            for got in from_file from_input from_pipe; do
+                cmp -s $got lines.up || echo "$words $file: $got: $(head -c 200 $got | tr -d '\0')"
+            done
+        }
+    done
+done >looks 2>&1
+pass_unless_said 'lines that begin with a magic of zstd are lines' looks
+cp skipped_whole.text in_place.text
+ok 'they are sorted in place' gpusort -k1 in_place.text -o in_place.text
+ok_output 'none of them is lost' <(sort -k1 skipped_whole.text) -- cat in_place.text
+rm in_place.text
+ok_output 'one beside others' <(sort -k1 reserved.text skipped_whole.text header.text) -- \
+    gpusort -k1 reserved.text skipped_whole.text header.text
+ok_output 'one in a list' <(sort -k1 header.text) -- \
+    gpusort -k1 --files0-from=<(printf 'header.text\0')
+for file in reserved.text header.text skipped_long.text; do
+    sort $file >ordered
+    ok "-C of sorted lines that begin with a magic: $file" gpusort -k1 -C ordered
+done
+for how in skippable skippable.zst; do cp skipped_whole.text $how; done
+ok_prints 'skippable frames alone, named as zstd' '' -- gpusort -k1 skippable.zst
+ok_prints 'skippable frames alone, said to be zstd' '' -- gpusort -k1 --format=text:zstd skippable
+printf 'P*M\030\004\0\0\0\001\0\0\0' >skipped.u32
+ok_output 'numbers that are a skippable frame' \
+    <(printf '\001\0\0\0\004\0\0\0P*M\030') -- gpusort skipped.u32
+for bytes in '\0\0\0\0numbers!' '\377\377\377\0numbers!' '\0\0\0'; do
+    printf 'P*M\030'"$bytes" >skipped.u8
+    refused "numbers that begin as a skippable frame: $bytes" \
+        '; say --format=FORMAT:plain if it is not compressed$' -- gpusort skipped.u8 -o "$target"
+    refused "through a pipe: $bytes" '; say --format=FORMAT:plain if it is not compressed$' -- \
+        gpusort --type=u8 -o "$target" < <(cat skipped.u8)
+done
+refused 'numbers, all of them a skippable frame that is too long to be looked through' \
+    ': skippable zstd frames, and no others; say --format=FORMAT:plain' -- gpusort --type=u8 -o "$target" \
+    < <(printf 'P*M\030\0\0\100\0' && head -c 4194304 /dev/zero)
+
+# And these are compressed.
+{ printf 'P*M\030\0\0\040\0' && head -c 2097152 /dev/zero && cat lines.zst; } >far
+{ printf 'P*M\030\004\0\0\0skip_*M\030\0\0\0\0' && cat lines.zst; } >near
+{ cat lines.zst && printf 'P*M\030\004\0\0\0skip'; } >behind
+for words in '' -g; do
+    # shellcheck disable=SC2086 # words
+    for file in near far behind; do
+        ok_output "skippable frames and compressed lines: $file, $words" up -- gpusort $words $file
+    done
+    for file in near behind; do
+        ok_output "the same through a pipe: $file, $words" up -- gpusort $words < <(cat $file)
+    done
+done
+: | zstd -q >no_content
+ok_prints 'a frame of nothing is no text' '' -- gpusort -k1 no_content
+head -c 400000 /dev/urandom | od -A n -v -t x1 -w8 | zstd -qc >hexadecimal
+for kept in 300000 200000; do
+    head -c $kept hexadecimal >cut_off
+    refused "compressed lines, cut off after $kept bytes" 'cut_off: .*truncated zstd data' -- \
+        gpusort -k1 cut_off -o "$target"
+done
+
+# ---- windows -------------------------------------------------------------------------------------
+
+if zstd -q --long=28 -k lines -o long.zst 2>/dev/null && zstd -q --long=28 -c <lines >long_piped.zst; then
+    ok_output '--long=28 reads a window of 256 MiB' up -- gpusort --no-zstd --long=28 long_piped.zst
+    ok_output '--long=31 does' up -- gpusort --no-zstd --long=31 long_piped.zst
+    ok_output '--long=31 does with all options of sort(1), and no name' up -- \
+        gpusort -g --long=31 < <(cat long_piped.zst)
+    for words in '' --long --long=27; do
+        # shellcheck disable=SC2086 # words
+        refused "a window of 256 MiB: '$words'" \
+            'the zstd window is larger than 128 MiB; --long=28 reads it' -- \
+            gpusort $words long_piped.zst -o "$target"
+    done
+    refused 'a window of 256 MiB, as lines, not named as compressed' '; --long=28 reads it' -- \
+        gpusort -g -o "$target" < <(cat long_piped.zst)
+    refused '--long=10 takes less' 'larger than 1 KiB; --long=' -- \
+        gpusort --long=10 level.zst -o "$target"
+else
+    skip 'large windows' 'zstd(1) makes none here'
+fi
+for log in 9 32 x ''; do
+    refused "--long=$log" '^gpusort: .*zstd window .*10 to 31' -- gpusort "--long=$log" lines.zst -o "$target"
+done
+
+# ---- compressed once more ------------------------------------------------------------------------
+
+zstd -qc lines.zst >twice.zst
+gzip -c lines | zstd -qc >of_gzip.zst
+gzip -c lines >gzip.zst
+head -c 8000 /dev/urandom | gzip -c >gzip.f64.zst
+zstd -qc big.1.zst >twice.u32.zst
+for words in '' -n -k1 -z; do
+    # shellcheck disable=SC2086 # words
+    {
+        refused "zstd data in zstd data, '$words'" 'this is zstd data inside zstd data' -- \
+            gpusort $words twice.zst -o "$target"
+        refused "gzip data in zstd data, '$words'" 'this is gzip data inside zstd data' -- \
+            gpusort $words of_gzip.zst -o "$target"
+        refused "gzip data named .zst, '$words'" 'gzip.zst: this is gzip data, ' -- \
+            gpusort $words gzip.zst -o "$target"
+    }
+done
+refused 'numbers compressed twice' 'this is zstd data inside zstd data' -- \
+    gpusort twice.u32.zst -o "$target"
+refused 'gzip data named .f64.zst' 'this is gzip data' -- gpusort gzip.f64.zst -o "$target"
+ok_output 'compressed twice, and said to be lines' <(sort lines.zst) -- \
+    gpusort -k1 --format=text:zstd --no-zstd twice.zst
+printf "$header"'x\nP*M\030\n' | zstd -qc >magic_inside
+ok_output 'compressed lines that begin with a magic' <(zstd -dc magic_inside | sort) -- \
+    gpusort -k1 magic_inside
+
 # ---- what is compressed --------------------------------------------------------------------------
 
 head -c $(($(stat -c %s lines) / 4 * 4)) lines >numbers.u32
