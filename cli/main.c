@@ -5,13 +5,14 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run.h"
+#include "cli/stats.h"
 #include "cli/trace_file.h"
 #include "core/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool sort_as_planned(struct options *options, int *status, struct error *error)
+static bool sort_as_planned(struct options *options, struct outcome *outcome, struct error *error)
 {
     struct plan plan;
     struct progress progress;
@@ -22,29 +23,42 @@ static bool sort_as_planned(struct options *options, int *status, struct error *
     bool ok = plan_make(options, &plan, error);
     if (ok && options->action == ACTION_SORT)
         ok = trace_file_open(options, &trace_file, error) &&
-             run_planned_job(options, &plan, &progress, status, error);
+             run_planned_job(options, &plan, &progress, outcome, error);
     progress_stop(&progress);
-    if (ok && options->action == ACTION_EXPLAIN)
+    if (ok && options->action == ACTION_EXPLAIN) {
         report_plan(stdout, "", &plan);
+        report_gpu(stdout, &plan);
+    }
     plan_free(&plan); /* ends the threads that read: nobody records any more */
     ok = trace_file_write(options, trace_file, error) && ok;
     trace_stop();
     return ok;
 }
 
+/* Prints the error, if there is one. With --stats=json it is in the object, so that standard error
+ * holds nothing else. */
+static void report_outcome(const struct options *options, const struct outcome *outcome, bool ok,
+                           const struct error *error)
+{
+    if (options->stats == STATS_JSON && (!ok || options->action == ACTION_SORT))
+        stats_print_json(stderr, ok ? outcome->status : EXIT_TROUBLE, error, outcome->members);
+    else if (!ok)
+        report_error(error);
+}
+
 int main(int argc, char **argv)
 {
     struct error error = {0};
     struct options options;
-    int status = EXIT_SUCCESS;
+    struct outcome outcome = {EXIT_SUCCESS, NULL};
     exit_prepare();
     bool ok = options_parse(argc, argv, &options, &error);
     if (ok && options.action == ACTION_LIST)
         report_list(stdout);
     else
-        ok = ok && sort_as_planned(&options, &status, &error);
+        ok = ok && sort_as_planned(&options, &outcome, &error);
+    report_outcome(&options, &outcome, ok, &error);
     options_free(&options);
-    if (!ok)
-        report_error(&error);
-    return ok ? status : EXIT_TROUBLE;
+    free(outcome.members);
+    return ok ? outcome.status : EXIT_TROUBLE;
 }

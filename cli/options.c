@@ -136,12 +136,13 @@ static const struct argp_option option_table[] = {
     {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and the reasons for it; sort nothing", 0},
     {"list", KEY_LIST, NULL, 0, "List types, formats, codecs, devices and paths", 0},
     {"verbose", 'v', NULL, 0, "Print the plan and the time of each stage on standard error", 0},
-    {"quiet", 'q', NULL, 0, "Tell nothing but errors, and what --stats is asked for", 0},
+    {"quiet", 'q', NULL, 0, "Print only errors (and --stats, if requested)", 0},
     {"progress", KEY_PROGRESS, NULL, 0,
      "Show on standard error how far it is, once a second has passed (default: on a terminal)", 0},
     {"no-progress", KEY_NO_PROGRESS, NULL, 0, "Do not show how far it is", 0},
     {"stats", KEY_STATS, "FORM", OPTION_ARG_OPTIONAL,
-     "Print figures of the run on standard error at its end, as text or json (default text)", 0},
+     "Print timings and byte counts to standard error when done, as text or json (default text)",
+     0},
     {"trace", KEY_TRACE, "FILE", 0,
      "Write to FILE what each thread and the GPU did when; Perfetto shows it", 0},
     {"version", KEY_VERSION, NULL, 0, "Print the version", -1},
@@ -363,6 +364,15 @@ static bool complete_inputs(struct options *options, struct error *error)
     return true;
 }
 
+/* Whether --stats=json is among the words, of which those after a wrong one are not parsed. */
+static bool wants_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--stats=json") == 0)
+            return true;
+    return false;
+}
+
 bool options_parse(int argc, char **argv, struct options *options, struct error *error)
 {
     static const struct argp argp = {option_table, parse_option,  "[FILE...]", documentation,
@@ -374,6 +384,8 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
     argp_err_exit_status = 2;
     argv[0] = (char *)"gpusort"; /* how its messages begin */
     const error_t status = argp_parse(&argp, argc, argv, 0, NULL, &parse);
+    if (status && wants_json(argc, argv))
+        options->stats = STATS_JSON;
     if (status)
         return error_set(error, "command line: %s", strerror(status));
     return options->action == ACTION_LIST || complete_inputs(options, error);

@@ -213,6 +213,22 @@ void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
     print_memory(stream, prefix, plan);
 }
 
+void report_gpu(FILE *stream, const struct plan *plan)
+{
+    const struct backend *const gpu = backend_find("gpu");
+    struct device_facts facts;
+    struct error error = {0};
+    if (plan->job.backend == gpu)
+        return;
+    if (!gpu)
+        error_set(&error,
+                  "this build has no GPU backend: it was built without nvcc, or with CUDA=0");
+    else if (gpu->probe(0, &facts, &error))
+        fprintf(stream, "gpu        %s: not used\n", facts.name);
+    if (error.is_set)
+        fprintf(stream, "gpu        none: %s\n", error.message);
+}
+
 static void print_stage(FILE *stream, const char *prefix, const char *stage, uint64_t ns,
                         uint64_t bytes)
 {

@@ -19,6 +19,10 @@ void report_list(FILE *stream);
 /* --explain and -v: the plan and why, each line behind `prefix`. */
 void report_plan(FILE *stream, const char *prefix, const struct plan *plan);
 
+/* --explain: the GPU that the plan leaves out, or why there is none. Starts it to find out, which
+ * may take a second. Prints nothing for a plan that is for the GPU. */
+void report_gpu(FILE *stream, const struct plan *plan);
+
 /* -v: the time of each stage. */
 void report_times(FILE *stream, const char *prefix, const struct plan *plan,
                   const struct job_report *report);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 bool run_planned_job(const struct options *options, const struct plan *plan,
-                     struct progress *progress, int *status, struct error *error)
+                     struct progress *progress, struct outcome *outcome, struct error *error)
 {
     struct job_report report = {0};
     const bool is_verbose = options->verbose && !options->quiet;
@@ -24,14 +24,16 @@ bool run_planned_job(const struct options *options, const struct plan *plan,
     progress_stop(progress);
     if (ok && is_verbose)
         report_times(stderr, "gpusort: ", plan, &report);
-    if (ok && options->stats != STATS_NONE)
-        stats_print(stderr, options->stats, plan, &report);
+    if (ok && options->stats == STATS_TEXT)
+        stats_print_text(stderr, plan, &report);
+    if (options->stats == STATS_JSON) /* printed at the end, with the error if there is one */
+        outcome->members = stats_make_members(plan, &report, ok);
     if (ok && report.disorder.is_found) {
-        *status = EXIT_DISORDER;
-        if (options->check == CHECK_SHOW) {
+        outcome->status = EXIT_DISORDER;
+        if (options->check == CHECK_SHOW && options->stats != STATS_JSON) {
             report_disorder(options->inputs[0], &report.disorder, plan->job.line_order.terminator);
             if (ferror(stderr)) /* as sort(1): the line is what was asked for */
-                *status = EXIT_TROUBLE;
+                outcome->status = EXIT_TROUBLE;
         }
     }
     free(report.disorder.text);

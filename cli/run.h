@@ -6,8 +6,14 @@
 #include "cli/plan.h"
 #include "cli/progress.h"
 
-/* Runs the job, and ends its progress. *status is what the process ends with if that succeeds. */
+/* How a run went, for main to end with. */
+struct outcome {
+    int status;    /* what the process ends with if there is no error */
+    char *members; /* for stats_print_json, which the caller frees; NULL: none */
+};
+
+/* Runs the job, and ends its progress. */
 bool run_planned_job(const struct options *options, const struct plan *plan,
-                     struct progress *progress, int *status, struct error *error);
+                     struct progress *progress, struct outcome *outcome, struct error *error);
 
 #endif

@@ -3,10 +3,12 @@
  *   plan, report, what core/trace.h counted -> a table of fields -> text, or JSON
  *
  * A field is a name within a group, and a value. Text has a line for each group; JSON has an object
- * for each, and those of the stages are in one of their own.
+ * for each, and those of the stages are in one of their own. The manual page lists all names of
+ * JSON, which are an interface: a name that goes or changes its meaning makes another SCHEMA.
  */
 #include "cli/stats.h"
 
+#include "cli/options.h"
 #include "core/trace.h"
 #include "formats/codec.h"
 
@@ -14,6 +16,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SCHEMA 1
 
 enum kind { KIND_TEXT, KIND_COUNT, KIND_BYTES, KIND_SECONDS, KIND_RATE };
 
@@ -139,12 +143,16 @@ static uint64_t host_peak_bytes(void)
 }
 
 static void add_amounts(struct fields *fields, const struct plan *plan,
-                        const struct job_report *report, const struct trace_view *view)
+                        const struct job_report *report, const struct trace_view *view,
+                        bool is_done)
 {
     static const char data[] = "data", memory[] = "memory", runs[] = "runs";
     const uint64_t host_bytes = host_peak_bytes();
-    add_number(fields, data, plan->job.keep_lines ? "lines" : "numbers", KIND_COUNT, report->count);
-    add_number(fields, data, "bytes", KIND_BYTES, report->item_bytes);
+    if (is_done) {
+        add_number(fields, data, plan->job.keep_lines ? "lines" : "numbers", KIND_COUNT,
+                   report->count);
+        add_number(fields, data, "bytes", KIND_BYTES, report->item_bytes);
+    }
     if (host_bytes > 0)
         add_number(fields, memory, "host", KIND_BYTES, host_bytes);
     if (view->device_bytes > 0)
@@ -186,21 +194,27 @@ static void add_time(struct fields *fields, const char *stage, uint64_t ns, uint
     add_real(fields, stage, "gb_per_s", KIND_RATE, (double)bytes / (double)ns);
 }
 
+/* Of a job that failed, how much there is and what it took in all are not known. */
 static void make_fields(struct fields *fields, const struct plan *plan,
-                        const struct job_report *report)
+                        const struct job_report *report, bool is_done)
 {
+    static const char disorder[] = "disorder";
     struct trace_view view;
     trace_look(&view);
     add_files(fields, plan);
     add_choices(fields, plan, report);
-    add_model(fields, plan, report);
-    add_amounts(fields, plan, report, &view);
+    if (is_done)
+        add_model(fields, plan, report);
+    add_amounts(fields, plan, report, &view, is_done);
+    if (report->disorder.is_found)
+        add_number(fields, disorder, "line", KIND_COUNT, report->disorder.line);
     fields->stages_begin = fields->count;
     add_time(fields, "plan", plan->plan_ns, 0);
     for (size_t i = 0; i < STAGE_COUNT; i++)
         add_time(fields, stage_names[i], report->stage_ns[i],
                  stage_bytes((enum stage)i, report, &view));
-    add_time(fields, "total", plan->plan_ns + report->total_ns, report->item_bytes);
+    if (is_done)
+        add_time(fields, "total", plan->plan_ns + report->total_ns, report->item_bytes);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -291,14 +305,14 @@ static void print_json_value(FILE *stream, const struct field *field)
         fprintf(stream, "%.9f", field->real);
 }
 
-static void print_json(FILE *stream, const struct fields *fields)
+/* Each member behind a comma; the last object is that of the stages, as every plan takes time. */
+static void print_members(FILE *stream, const struct fields *fields)
 {
     const char *group = NULL;
-    fputc('{', stream);
     for (size_t i = 0; i < fields->count; i++) {
         const struct field *const field = &fields->fields[i];
         if (field->group != group) {
-            fprintf(stream, "%s%s\"%s\":{", group ? "}," : "",
+            fprintf(stream, "%s,%s\"%s\":{", group ? "}" : "",
                     i == fields->stages_begin ? "\"stages\":{" : "", field->group);
             group = field->group;
         } else {
@@ -308,13 +322,36 @@ static void print_json(FILE *stream, const struct fields *fields)
         fprintf(stream, "\"%s%s\":", field->name, is_bare ? "" : kinds[field->kind].suffix);
         print_json_value(stream, field);
     }
-    fputs("}}}\n", stream); /* of the last stage, the stages, and all */
+    fputs("}}", stream); /* of the last stage, and the stages */
 }
 
-void stats_print(FILE *stream, enum stats_form form, const struct plan *plan,
-                 const struct job_report *report)
+char *stats_make_members(const struct plan *plan, const struct job_report *report, bool is_done)
 {
     struct fields fields = {0};
-    make_fields(&fields, plan, report);
-    (form == STATS_JSON ? print_json : print_text)(stream, &fields);
+    char *members = NULL;
+    size_t length;
+    FILE *const stream = open_memstream(&members, &length);
+    if (!stream)
+        return NULL;
+    make_fields(&fields, plan, report, is_done);
+    print_members(stream, &fields);
+    return fclose(stream) == 0 ? members : NULL;
+}
+
+void stats_print_json(FILE *stream, int status, const struct error *error, const char *members)
+{
+    fprintf(stream, "{\"schema\":%d,\"version\":\"%s\",\"status\":%d", SCHEMA, GPUSORT_VERSION,
+            status);
+    if (error->is_set) {
+        fputs(",\"error\":", stream);
+        print_json_string(stream, error->message);
+    }
+    fprintf(stream, "%s}\n", members ? members : "");
+}
+
+void stats_print_text(FILE *stream, const struct plan *plan, const struct job_report *report)
+{
+    struct fields fields = {0};
+    make_fields(&fields, plan, report, true);
+    print_text(stream, &fields);
 }

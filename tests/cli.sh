@@ -55,6 +55,14 @@ ok_says 'a few numbers stay on the CPU' '^device +cpu: .*\(sooner done than a GP
     gpusort --explain few.f64
 ok_says 'many are for the GPU, if there is one' '^device .*large enough to pay for starting the GPU' -- \
     gpusort --explain many.f64
+if [ -n "$(gpu_problem)" ]; then
+    ok_says '--explain says why there is no GPU' '^gpu +none: .*(GPU|CUDA|driver|device)' -- gpusort --explain two
+    ok_says '--explain with a device says so too' '^gpu +none: ' -- gpusort --explain --device=cpu many.f64
+else
+    ok_says '--explain has the GPU that is left out' '^gpu .*: not used$' -- gpusort --explain two
+    ok_prints '--explain has it once if it is used' '1\n' -- \
+        bash -c '"$0" --explain --device=gpu few.f64 | grep -cE "^(device +)?gpu"' "$GPUSORT"
+fi
 ok '--explain writes nothing' test ! -e out
 ok_fails_with '--explain of a missing file' 2 'missing: No such file' -- gpusort --explain missing
 ok_says '--explain gives the reason for the device' 'device +cpu: .*\(as --device says\)' -- \

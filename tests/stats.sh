@@ -15,6 +15,9 @@ sort -n data.txt >lines.sorted
 
 # ---- --stats -------------------------------------------------------------------------------------
 
+# The members that the manual page lists.
+sed -n 's/^\.It Li \([a-zA-Z_.]*\)$/\1/p' "$tests_dir/../man/gpusort.1" >documented
+
 # ok_stats NAME CONDITION WALL_SECONDS FILE: the file is one line of JSON, and of it, as `s`, the
 # condition holds in Python.
 ok_stats() {
@@ -27,6 +30,21 @@ if data.count(b"\n") != 1 or not data.endswith(b"\n"):
     print("not one line")
 if not eval(f"({condition})"):
     print(f"not so: {condition}\nin {s}")
+def names(s):
+    for group, value in s.items():
+        if group == "stages":
+            yield from (f"stages.STAGE.{name}" for stage in value.values() for name in stage)
+        else:
+            yield from (f"{group}.{name}" for name in value) if isinstance(value, dict) else [group]
+documented = open("documented").read().split()
+print(*names(s), sep="\n", file=open("seen", "a"))
+for name in names(s):
+    if name not in documented:
+        print(f"the manual page does not have {name}")
+if s["schema"] != 1:
+    print("another schema, but the names are checked as ever")
+if "error" in s:
+    sys.exit()
 stages = s["stages"]
 if not 0 < stages["total"]["seconds"] <= float(wall):
     print(f"it took {wall} s, and not {stages['total']['seconds']}")
@@ -38,13 +56,14 @@ PYTHON
     pass_unless_said "$1" "$work/log/problems"
 }
 
-# stats NAME CONDITION -- ARGUMENT...: `gpusort --stats=json ARGUMENT...` prints nothing but its figures.
+# stats NAME CONDITION -- ARGUMENT...: `gpusort --stats=json ARGUMENT...` prints nothing but its figures,
+# which have its exit status.
 stats() {
     local name=$1 condition=$2 start status=0
     shift 3
     start=$(date +%s%N)
     gpusort --stats=json "$@" >"$work/log/stdout" 2>"$work/log/stats" || status=$?
-    ok_stats "$name" "$condition and $status == 0" "$((($(date +%s%N) - start) / 1000000 + 1))e-3" \
+    ok_stats "$name" "$condition and s['status'] == $status" "$((($(date +%s%N) - start) / 1000000 + 1))e-3" \
         "$work/log/stats"
 }
 
@@ -89,7 +108,7 @@ gpusort --stats data.f64 -o out 2>text
 gpusort --stats=json data.f64 -o out 2>json
 python3 -c 'import json
 s = json.load(open("json"))
-print("\n".join([*(g for g in s if g != "stages"), *s["stages"]]))' >groups
+print("\n".join([*(g for g in s if isinstance(s[g], dict) and g != "stages"), *s["stages"]]))' >groups
 ok_prints 'text has a line for each object of JSON' "$(sed 's/$/\\n/' groups | tr -d '\n')" -- \
     bash -c "sed -E 's/^gpusort: ([a-z]+) .*/\1/' text"
 ok_fails_with 'a form that is none' 2 "invalid argument 'xml' for '--stats': it is text or json" -- \
@@ -99,6 +118,49 @@ ok_prints 'a run that fails prints its error alone' \
     bash -c 'printf "1\nx\n" | "$0" --stats 2>&1 || true' "$GPUSORT"
 ok_fails_with '-c: the figures of what is out of order' 1 '^gpusort: data +lines 1, 4 bytes' -- \
     bash -c 'printf "2\n1\n" | "$0" -c --stats' "$GPUSORT"
+
+stats '--stats=json: -c of what is out of order, and nothing besides' \
+    "s['disorder'] == {'line': 2} and s['status'] == 1 and s['data']['lines'] == 1" -- -c <(printf '2\n1\n')
+stats '--stats=json: -c of what is in order' "'disorder' not in s and s['status'] == 0" -- -nc lines.sorted
+stats '--stats=json: indices of the first numbers' "s['output']['indices'] == 'u64'" -- --argsort --top=9 data.f64
+
+# A run that fails prints the object too, and nothing but it; the message is that of the run without.
+fails() {
+    local name=$1 condition=$2 message
+    shift 3
+    message=$(gpusort "$@" 2>&1 >/dev/null) || true
+    message=${message#gpusort: } stats "$name" "s['status'] == 2 and
+        s['error'] == os.environ['message'] and ($condition)" -- "$@"
+}
+export message=
+fails '--stats=json: no such file' "'stages' not in s" -- missing
+fails '--stats=json: no such directory' 'True' -- data.f64 -o missing/out
+printf '1\nx"\\\t\303\251y\n' >words
+fails '--stats=json: a word' "s['input']['file'] == 'words' and 'data' not in s and
+    s['stages']['plan']['seconds'] > 0 and 'total' not in s['stages']" -- words
+fails '--stats=json: words of the merged' "True" -- -m words words
+fails '--stats=json: numbers that are cut off' 'True' -- --format=raw words
+fails '--stats=json: no header' 'True' -- --format=npy data.f64
+fails '--stats=json: an option that is wrong' "len(s) == 4" -- --top=x data.f64
+fails '--stats=json: a list of no files' "len(s) == 4" -- --files0-from=/dev/null
+for words in '-k 0' '-nh' '-S x' '--parallel=0' '-t ab' '--type=f128' '-c a b' '-u --format=raw'; do
+    # shellcheck disable=SC2086 # several words
+    fails "--stats=json: $words" 'True' -- $words data.f64
+done
+if gpusort --top=x data.f64 --stats=json 2>said; then echo 'no error' >>said; fi
+ok_stats '--stats=json after what is wrong' "s['error'].startswith('invalid number of items')" 0 said
+if gpusort --stats=json data.f64 2>said >/dev/full; then echo 'no error' >>said; fi
+ok_stats '--stats=json: a full disk' "'No space left' in s['error'] and s['path']['name']" 0 said
+if gpusort --stats=json --trace=/dev/full data.f64 -o out 2>said; then echo 'no error' >>said; fi
+ok_stats '--stats=json: a trace that cannot be written' "s['data']['numbers'] == $numbers and s['error']" 0 said
+if gpusort --stats=json "missing
+$odd" 2>said; then echo 'no error' >>said; fi
+ok_stats '--stats=json: a missing file of odd bytes' \
+    "s['error'].startswith('missing\\na \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd')" 0 said
+ok_prints '--stats=json with what sorts nothing prints no object' '' -- \
+    bash -c '"$0" --stats=json --list 2>&1 >/dev/null && "$0" --stats=json --explain data.f64 2>&1 >/dev/null' "$GPUSORT"
+ok_prints 'all that the manual page lists is there' '' -- \
+    bash -c "sort -u seen | comm -13 - <(sort documented) | grep -vx -e path.tile -e memory.device_bytes; exit 0"
 
 # ---- --trace -------------------------------------------------------------------------------------
 
