@@ -86,9 +86,9 @@ bool line_words_refuse(const struct options *options, const struct format *input
         return true;
     if (input_format != &format_text)
         return error_set(error,
-                         "%s is for lines of text, and the input is %s: --format=text makes "
-                         "it text",
-                         word, input_format->name);
+                         "%s is for lines of text, and the input is %s: leave %s out, or convert "
+                         "it first (--output-format=text)",
+                         word, input_format->name, word);
     if (options->type)
         return error_set(error, "%s is for lines of text, and --type makes numbers of them", word);
     return error_set(error,

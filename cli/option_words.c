@@ -38,6 +38,7 @@ bool option_words_set_type(const char *word, struct options *options, struct err
 {
     enum key_endian endian = options->endian;
     options->type = key_type_find(word, strlen(word), &endian);
+    options->type_word = word;
     if (!options->type)
         return error_set(error, "unknown type '%s': --list names the types", word);
     if (strchr("<>", word[0])) { /* the spelling said the byte order */

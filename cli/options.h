@@ -40,6 +40,7 @@ struct options {
     const struct format *output_format; /* NULL: not said */
     bool output_format_same;            /* --output-format=same was said */
     const struct key_type *type;        /* NULL: not said */
+    const char *type_word;              /* how --type spells it; NULL: not said */
     const struct key_type *index_type;  /* of --argsort; NULL: it was not said */
     bool endian_said;
     enum key_endian endian;

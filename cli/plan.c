@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/host_files.h"
 #include "formats/codec.h"
+#include "formats/foreign.h"
 #include "formats/output_path.h"
 
 #include <omp.h>
@@ -36,8 +37,6 @@ static bool read_header(const struct options *options, const struct format *form
 {
     struct layout *layout = &reader->layout;
     const char *name = source_name(reader->source);
-    if (format == &format_raw && !layout->type)
-        layout->type = &key_types[KEY_TYPE_f64];
     if (format == &format_text && options->endian == ENDIAN_BIG)
         return error_set(
             error, "%s: text has no byte order, and --endian=big is not for numbers made from it",
@@ -206,10 +205,12 @@ static bool open_inputs(const struct options *options, struct plan *plan, struct
 static void choose_output_format(const struct options *options, struct plan *plan)
 {
     struct job *job = &plan->job;
-    const struct key_type *type;
+    const struct key_type *type = NULL;
     const struct format *named =
         options->output ? format_find_by_name(options->output, &type) : NULL;
-    const bool name_decides = named && named != &format_raw && !options->output_format_same;
+    const bool is_of_indices = type && type == options->index_type;
+    const bool name_decides =
+        named && (named != &format_raw || is_of_indices) && !options->output_format_same;
     job->output_format = options->output_format ? options->output_format
                          : name_decides         ? named
                                                 : job->input_format;
@@ -232,25 +233,37 @@ static bool is_type_unsaid(const struct options *options, const struct job *job)
     return job->input_format == &format_text && !options->type && !options->index_type;
 }
 
-/* What makes true what the name of the output says, or does as it is told. */
+/* What makes true what the name of the output says, or does as it is told. named: the type that the
+ * name says, NULL for .bin and .raw. */
 static void suggest_words(const struct options *options, const struct plan *plan,
                           const struct key_type *named, char words[96])
 {
     const struct job *const job = &plan->job;
-    const char *const raw_or = named == output_type(plan) ? "raw, or --output-format=" : "";
+    const char *const raw_or =
+        !named || named == output_type(plan) ? "raw, or --output-format=" : "";
     const bool is_raw = job->output_format == &format_raw;
-    const bool is_index = named->kind != KEY_FLOAT && named->bytes >= 4;
+    const bool is_index = named && named->kind != KEY_FLOAT && named->bytes >= 4;
     if (options->index_type && is_raw && is_index)
         snprintf(words, 96, "--argsort=%s or --output-format=raw", named->name);
-    else if (is_type_unsaid(options, job))
+    else if (named && is_type_unsaid(options, job))
         snprintf(words, 96, "--type=%s%s", named->name,
                  is_raw ? "" : " --output-format=raw, or --output-format=text");
     else
         snprintf(words, 96, "--output-format=%s%s", raw_or, job->output_format->name);
 }
 
-/* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for. Who says a format
- * is believed, but raw numbers of text are doubles only because nothing else was said. */
+/* True if the output is an input, whose name says no less than before. */
+static bool is_in_place(const struct options *options)
+{
+    for (size_t i = 0; i < options->input_count; i++)
+        if (strcmp(options->inputs[i], options->output) == 0)
+            return true;
+    return false;
+}
+
+/* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for, and so is x.bin for
+ * text. Who says a format is believed, but raw numbers of text are doubles only because nothing
+ * else was said. */
 static bool check_output_name(const struct options *options, const struct plan *plan,
                               struct error *error)
 {
@@ -259,16 +272,42 @@ static bool check_output_name(const struct options *options, const struct plan *
     const bool is_raw = job->output_format == &format_raw;
     const bool is_said = options->output_format || options->output_format_same;
     char words[96];
-    if (!options->output || (is_said && !(is_raw && is_type_unsaid(options, job))))
+    if (!options->output || job->action == JOB_CHECK ||
+        (is_said && !(is_raw && is_type_unsaid(options, job))))
         return true;
-    format_find_by_name(options->output, &named);
-    if (!named || (named == type && is_raw))
+    const bool is_named_raw = format_find_by_name(options->output, &named) == &format_raw;
+    const bool is_true = is_raw && (!named || named == type);
+    if (!is_named_raw || is_true || (!named && is_in_place(options)))
         return true;
     const bool is_text = job->output_format == &format_text;
     suggest_words(options, plan, named, words);
     return error_set(error, "%s: named as raw %s, but %s%s%s would be written: say %s",
-                     options->output, named->name, job->output_format->name, is_text ? "" : " ",
-                     is_text ? "" : type->name, words);
+                     options->output, named ? named->name : "numbers", job->output_format->name,
+                     is_text ? "" : " ", is_text ? "" : type->name, words);
+}
+
+/* The other program's file that the name of the output says, perhaps compressed with zstd. What is
+ * compressed otherwise stays so whatever format is said, unless no compression is asked for. */
+static bool check_foreign_output(const struct options *options, struct error *error)
+{
+    size_t length;
+    if (!options->output || is_in_place(options))
+        return true;
+    codec_find_by_name(options->output, &length);
+    const struct foreign *const foreign = foreign_find_by_name(options->output, length);
+    const bool is_said = options->output_format || options->output_format_same;
+    if (!foreign || (foreign->is_compression ? options->compression == COMPRESSION_OFF : is_said))
+        return true;
+    if (!foreign->is_compression)
+        return error_set(
+            error,
+            "%s: named as %s data, which is not written: name it .npy, .txt, or as raw "
+            "numbers (.f64)",
+            options->output, foreign->name);
+    while (options->output[--length] != '.') /* there is one, before the extension */
+        ;
+    return error_set(error, "%s: named as %s data, which is not written: name it %.*s.zst",
+                     options->output, foreign->name, (int)length, options->output);
 }
 
 /* Raw indices have the byte order that is said, which tells of raw numbers; .npy tells its own. */
@@ -401,7 +440,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
                        : options->merge           ? JOB_MERGE
                                                   : JOB_SORT;
     bool made = order_words_resolve(&options->order, &plan->job.line_order, error) &&
-                line_words_check(options, error) && open_inputs(options, plan, error);
+                line_words_check(options, error) && check_foreign_output(options, error) &&
+                open_inputs(options, plan, error);
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&

@@ -6,8 +6,9 @@
 #include "cli/plan_format.h"
 
 #include "cli/line_words.h"
+#include "cli/raw_content.h"
 #include "formats/codec.h"
-#include "formats/file_name.h"
+#include "formats/foreign.h"
 #include "formats/line_error.h"
 
 #include <ctype.h>
@@ -27,22 +28,6 @@ struct probe {
     bool whole;
 };
 
-/* What numbers and lines come wrapped in, and what unwraps it. */
-static const struct wrapping {
-    const char *name;
-    const char *extension;
-    const char *magic;
-    const char *remedy;
-} wrappings[] = {
-    {"gzip", ".gz", "\x1f\x8b\x08", "gzip -dc"},
-    {"gzip", ".tgz", "\x1f\x8b\x08", "gzip -dc"},
-    {"bzip2", ".bz2", "BZh", "bzip2 -dc"},
-    {"xz", ".xz", "\3757zXZ", "xz -dc"},
-    {"LZ4", ".lz4", "\x04\x22\x4d\x18", "lz4 -dc"},
-    {"zip", ".zip", "PK\x03\x04", "unzip, for .npz too"},
-    {"zip", ".npz", "PK\x03\x04", "unzip, for .npz too"},
-};
-
 static bool probe_source(struct source *source, struct probe *probe, struct error *error)
 {
     const size_t most =
@@ -54,35 +39,20 @@ static bool probe_source(struct source *source, struct probe *probe, struct erro
     return true;
 }
 
-static bool begins_wrapped(const struct probe *probe, const struct wrapping *wrapping)
+static bool begins_as_npy(const struct probe *probe)
 {
-    const size_t length = strlen(wrapping->magic);
-    return probe->bytes >= length && memcmp(probe->head, wrapping->magic, length) == 0;
+    return format_npy.recognises(probe->head, probe->bytes, probe->whole);
 }
 
-/* By the first bytes; NULL if it is none. */
-static const struct wrapping *find_wrapping(const struct probe *probe)
+/* `otherwise`: what to say if it is something else after all; "" where that could do damage. */
+static bool refuse_foreign(const struct foreign *foreign, const char *name, const char *otherwise,
+                           struct error *error)
 {
-    for (size_t i = 0; i < sizeof wrappings / sizeof wrappings[0]; i++)
-        if (begins_wrapped(probe, &wrappings[i]))
-            return &wrappings[i];
-    return NULL;
-}
-
-static const struct wrapping *find_wrapping_by_name(const char *path)
-{
-    for (size_t i = 0; i < sizeof wrappings / sizeof wrappings[0]; i++)
-        if (file_name_has_extension(path, strlen(path), wrappings[i].extension))
-            return &wrappings[i];
-    return NULL;
-}
-
-static bool refuse_wrapping(const struct wrapping *wrapping, const char *name, const char *but_for,
-                            struct error *error)
-{
-    return error_set(error, "%s: this is %s data, to be unpacked first (%s)%s%s", name,
-                     wrapping->name, wrapping->remedy, but_for ? ": or else say --format=" : "",
-                     but_for ? but_for : "");
+    if (!foreign->unpack)
+        return error_set(error, "%s: this is %s data, to be converted to .npy or text first%s",
+                         name, foreign->name, otherwise);
+    return error_set(error, "%s: this is %s data, to be unpacked first (%s)%s", name, foreign->name,
+                     foreign->unpack, otherwise);
 }
 
 /* The bytes of the printable character, or white space, that begins so; 0: none does. */
@@ -109,28 +79,39 @@ static bool is_printable(const struct probe *probe)
     return true;
 }
 
+/* True for text, as far as the probe shows, of numbers or of words. A few raw numbers are printable
+ * by chance, but hardly with the end of a line among them; with no type there are no raw numbers.
+ */
+static bool may_be_text(const struct probe *probe, const struct key_type *type)
+{
+    return format_text.recognises(probe->head, probe->bytes, probe->whole) ||
+           (!type && line_error_finds_mark(probe->head, probe->bytes)) ||
+           (is_printable(probe) && (!type || memchr(probe->head, '\n', probe->bytes)));
+}
+
+static bool refuse_doubtful(const char *name, const struct key_type *type, struct error *error)
+{
+    return error_set(error, "%s: this may be text or raw %s: say --format=text or --format=raw",
+                     name, type->name);
+}
+
 /* By the content, which is not that of an .npy file. */
 static bool detect_by_content(const struct options *options, const struct probe *probe,
                               const char *name, const struct format **format, char reason[256],
                               struct error *error)
 {
     const struct key_type *const type = options->type;
-    const struct wrapping *const wrapping = find_wrapping(probe);
-    const bool is_text = format_text.recognises(probe->head, probe->bytes, probe->whole);
-    /* A few raw numbers are printable by chance, but hardly with a line's end among them. */
-    const bool may_be_text =
-        is_text || (!type && line_error_finds_mark(probe->head, probe->bytes)) ||
-        (is_printable(probe) && (!type || memchr(probe->head, '\n', probe->bytes)));
-    if (may_be_text && type && (!is_text || type->bytes == 1))
-        return error_set(error, "%s: this may be text or raw %s: say --format=text or --format=raw",
-                         name, type->name);
-    if (may_be_text) { /* its reader will name the line that is no number */
+    const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
+    if (may_be_text(probe, type)) { /* its reader will name the line that is no number */
+        const bool is_text = format_text.recognises(probe->head, probe->bytes, probe->whole);
+        if (type && (!is_text || type->bytes == 1))
+            return refuse_doubtful(name, type, error);
         *format = &format_text;
         snprintf(reason, 256, "by its content");
         return true;
     }
-    if (wrapping)
-        return refuse_wrapping(wrapping, name, type ? "raw" : NULL, error);
+    if (foreign && !options->input_codec)
+        return refuse_foreign(foreign, name, type ? ": or else say --format=raw" : "", error);
     if (!type)
         return error_set(
             error, "%s: neither .npy nor text, nor named as raw data: say --type, or --format",
@@ -140,10 +121,32 @@ static bool detect_by_content(const struct options *options, const struct probe 
     return true;
 }
 
+/* The content of what is named as raw numbers, of a type that is said, named or f64, must not be
+ * that of text; nor must it be another program's file, whatever the name. */
+static bool check_named(const struct options *options, const struct format *named,
+                        const struct key_type *named_type, const struct probe *probe,
+                        const char *name, struct error *error)
+{
+    const struct key_type *const type = options->type ? options->type
+                                        : named_type  ? named_type
+                                                      : &key_types[KEY_TYPE_f64];
+    const bool is_raw = named == &format_raw;
+    const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
+    if (is_raw && probe->bytes > 0 && may_be_text(probe, type)) {
+        if (type->bytes == 1)
+            return refuse_doubtful(name, type, error);
+        return error_set(error, "%s: named as raw data, and this is text: say --format=text", name);
+    }
+    if (!foreign || options->input_codec || is_printable(probe))
+        return true;
+    return refuse_foreign(foreign, name,
+                          is_raw && options->type ? ": or else say --format=raw" : "", error);
+}
+
 /* What the user's words leave open: magic, else name, else content. */
 static bool detect_format(const struct options *options, const struct format *named,
-                          struct source *source, const struct format **format, char reason[256],
-                          struct error *error)
+                          const struct key_type *named_type, struct source *source,
+                          const struct format **format, char reason[256], struct error *error)
 {
     struct probe probe;
     if (!probe_source(source, &probe, error))
@@ -151,12 +154,19 @@ static bool detect_format(const struct options *options, const struct format *na
     if (options->input_format) {
         *format = options->input_format;
         snprintf(reason, 256, "as --format says");
-    } else if (format_npy.recognises(probe.head, probe.bytes, probe.whole)) {
+        return *format == &format_npy || !begins_as_npy(&probe) ||
+               error_set(error,
+                         "%s: this is a NumPy array, and --format=%s would take its header for "
+                         "data: leave --format out",
+                         source_name(source), (*format)->name);
+    }
+    if (begins_as_npy(&probe)) {
         *format = &format_npy;
         snprintf(reason, 256, "by its first bytes");
     } else if (named) {
         *format = named;
         snprintf(reason, 256, "by its name");
+        return check_named(options, named, named_type, &probe, source_name(source), error);
     } else if (probe.bytes == 0 && options->type) {
         *format = &format_raw;
         snprintf(reason, 256, "empty");
@@ -166,26 +176,49 @@ static bool detect_format(const struct options *options, const struct format *na
     return true;
 }
 
-/* Words for lines make text of everything, but not of what is binary numbers, or compressed, by its
- * name and its content: these would be cut up and lost. Who says that lines end with NUL knows what
- * it is. */
+/* Sets *is_npy if the source begins as a NumPy array. Waits for no more than the first byte where
+ * that is another. */
+static bool look_for_npy(struct source *source, bool *is_npy, struct error *error)
+{
+    struct probe probe = {0};
+    *is_npy = false;
+    for (size_t want = 1; want <= 6; want += 5) { /* the first byte, then all of the magic */
+        if (!source_peek(source, want, &probe.head, &probe.bytes, error))
+            return false;
+        if (probe.bytes == 0 || probe.head[0] != 0x93)
+            return true;
+    }
+    *is_npy = begins_as_npy(&probe);
+    return true;
+}
+
+/* Options for lines make text of everything, except of a NumPy array, and of what is binary numbers
+ * or compressed by its name and its content: these would be cut up and lost. -z and --format=text
+ * say that such a content is meant. */
 static bool check_lines(const struct options *options, const char *path, const struct format *named,
                         const char *line_word, struct source *source, struct error *error)
 {
     struct probe probe;
-    const struct wrapping *const wrapping = find_wrapping_by_name(path);
-    const bool is_suspect = wrapping || (named && named != &format_text);
-    if (options->input_format || options->order.zero_terminated || !is_suspect)
+    bool is_npy;
+    const struct foreign *const foreign = foreign_find_by_name(path, strlen(path));
+    const bool is_suspect = foreign || (named && named != &format_text);
+    if (!look_for_npy(source, &is_npy, error))
+        return false;
+    if (is_npy && named != &format_npy)
+        return error_set(error,
+                         "%s: %s is for lines of text, and this is a NumPy array: leave %s out",
+                         source_name(source), line_word, line_word);
+    if (!is_npy && (options->input_format || options->order.zero_terminated || !is_suspect))
         return true;
     if (!probe_source(source, &probe, error))
         return false;
-    if (wrapping)
-        return !begins_wrapped(&probe, wrapping) ||
-               refuse_wrapping(wrapping, source_name(source), "text", error);
+    if (foreign && !is_npy)
+        return !foreign_begins_so(foreign, probe.head, probe.bytes) ||
+               refuse_foreign(foreign, source_name(source), "", error);
     return is_printable(&probe) ||
            error_set(error,
                      "%s: %s is for lines of text, and this is named as %s and is no text: leave "
-                     "%s out, or say --format=text",
+                     "%s out",
                      source_name(source), line_word, named->name, line_word);
 }
 
@@ -241,6 +274,24 @@ static bool check_codec(const struct options *options, const char *path, struct 
                      source_name(source), named->name, words);
 }
 
+/* The type of raw numbers: f64 is assumed if neither --type nor the name says one. What is assumed,
+ * and a name that NumPy has for another type, must agree with the numbers. */
+static bool check_raw_type(const struct options *options, struct reader *reader, char reason[256],
+                           struct error *error)
+{
+    struct layout *const layout = &reader->layout;
+    const bool is_spelled_as_ours =
+        !options->type_word || strcmp(options->type_word, options->type->name) == 0;
+    if (!layout->type) {
+        layout->type = &key_types[KEY_TYPE_f64];
+        reader->is_type_assumed = true;
+        snprintf(reason + strlen(reason), 256 - strlen(reason), "; f64, as no type is said");
+        return raw_content_check_doubles(reader->source, options->endian, error);
+    }
+    return !is_spelled_as_ours ||
+           raw_content_check_name(reader->source, layout->type, options->endian, error);
+}
+
 bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
                         const struct format **format, char reason[256], struct error *error)
 {
@@ -255,7 +306,7 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
             return false;
         *format = &format_text;
         snprintf(reason, 256, "as %s says", line_word);
-    } else if (!detect_format(options, named, reader->source, format, reason, error)) {
+    } else if (!detect_format(options, named, named_type, reader->source, format, reason, error)) {
         return false;
     }
     if (!check_codec(options, path, reader->source, *format, error))
@@ -263,5 +314,5 @@ bool plan_choose_format(const struct options *options, const char *path, struct 
     reader->layout.type = options->type            ? options->type
                           : *format == &format_raw ? named_type
                                                    : NULL;
-    return true;
+    return *format != &format_raw || check_raw_type(options, reader, reason, error);
 }

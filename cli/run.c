@@ -8,6 +8,19 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* Raw numbers whose type nobody said are doubles: a terminal shows that this was assumed. */
+static void report_assumption(const struct plan *plan)
+{
+    const struct job *const job = &plan->job;
+    for (size_t i = 0; i < job->reader_count; i++)
+        if (job->input_format == &format_raw && job->readers[i].is_type_assumed) {
+            fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n",
+                    source_name(job->readers[i].source));
+            return;
+        }
+}
 
 bool run_planned_job(const struct options *options, const struct plan *plan,
                      struct progress *progress, struct outcome *outcome, struct error *error)
@@ -17,6 +30,8 @@ bool run_planned_job(const struct options *options, const struct plan *plan,
     progress_tell_plan(progress, plan);
     if (is_verbose)
         report_plan(stderr, "gpusort: ", plan);
+    else if (!options->quiet && isatty(STDERR_FILENO) == 1)
+        report_assumption(plan);
     progress_go_on(progress);
     exit_is_trouble(true);
     const bool ok = pipeline_run(&plan->job, &report, error);

@@ -6,16 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
-/* True when name[0..length) ends with the extension (".zst") and is more than it: a file that is
- * called ".zst" is a hidden one without an extension. */
+/* True when name[0..length) ends with the extension (".zst"), in capitals too, and is more than it: a
+ * file that is called ".zst" is a hidden one without an extension. */
 static inline bool file_name_has_extension(const char *name, size_t length, const char *extension)
 {
     const size_t extension_length = strlen(extension);
     if (length <= extension_length)
         return false;
     const char *end_of_stem = name + length - extension_length;
-    return end_of_stem[-1] != '/' && memcmp(end_of_stem, extension, extension_length) == 0;
+    return end_of_stem[-1] != '/' && strncasecmp(end_of_stem, extension, extension_length) == 0;
 }
 
 #endif

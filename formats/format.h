@@ -19,7 +19,7 @@ struct layout {
 struct reader {
     struct source *source;
     struct layout layout;
-    bool is_type_assumed; /* f64, of numbers in text whose type nobody said */
+    bool is_type_assumed; /* f64, of numbers in text or raw data whose type nobody said */
     size_t keys_read;
     struct tap *tap; /* sees the numbers that read_keys reads; NULL: nobody does */
 };

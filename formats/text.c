@@ -26,7 +26,8 @@
 /* The least piece worth a thread's while. */
 #define PIECE_BYTES ((size_t)64 << 10)
 
-static const char *const text_extensions[] = {".txt", ".text", NULL};
+static const char *const text_extensions[] = {".txt", ".text",  ".csv",    ".tsv", ".tab",
+                                              ".log", ".jsonl", ".ndjson", NULL};
 
 /* Whole lines, each with its newline. */
 struct block {

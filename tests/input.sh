@@ -120,6 +120,30 @@ numpy.save("twice.npy", numpy.repeat(numbers, 2))'
 cp version1.npy misnamed.bin
 ok_writes 'npy is recognised whatever its name' up.npy -- misnamed.bin
 ok_output 'npy on a pipe' up.npy -- gpusort < <(cat version1.npy)
+zstd -qf version1.npy
+cp version1.npy array.txt
+for file in version1.npy misnamed.bin array.txt version1.npy.zst; do
+    cp $file kept
+    for words in --format=raw --format=text '--format=raw --type=u8' '--format=text --type=u8' \
+        '-z --format=text' -z -n -k1 -m; do
+        # shellcheck disable=SC2086 # words
+        refused "npy is not taken for anything else: $words $file" \
+            "^gpusort: $file: [^:]*(NumPy array|named as npy)[^:]*: leave (--format|-[znkm]) out$" -- \
+            gpusort $words $file -o "$target"
+    done
+    ok_fails_with "npy is not taken for anything else: -c $file" 2 'leave -c out$' -- gpusort -c $file
+    refused "-u with npy: $file" ': leave -u out, or convert it first \(--output-format=text\)$' -- \
+        gpusort -u $file -o $file
+    ok_same_bytes "npy stays: $file" $file kept
+done
+for words in --format=raw '--format=text -n'; do
+    # shellcheck disable=SC2086 # words
+    refused "npy on a pipe: $words" 'standard input: .*NumPy array' -- \
+        gpusort $words -o "$target" < <(cat version1.npy)
+done
+refused 'npy in a second input: --format=raw' 'version1.npy: this is a NumPy array' -- \
+    gpusort --format=raw n.bin version1.npy -o "$target"
+refused 'npy in a second input: -n' 'array.txt: .*NumPy array' -- gpusort -n plain array.txt -o "$target"
 ok_writes 'several npy files' twice.npy -- version1.npy sorted.npy
 
 liar() {

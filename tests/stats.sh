@@ -238,7 +238,7 @@ refused 'no such directory' '^gpusort: --trace=missing/trace: No such file or di
     gpusort --trace=missing/trace data.f64 -o "$target"
 refused 'a directory' '^gpusort: --trace=\.: Is a directory$' -- gpusort --trace=. data.f64 -o "$target"
 refused 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
-    gpusort --trace=./data.f64 data.sorted data.f64 --format=raw -o "$target"
+    gpusort --trace=./data.f64 data.sorted data.f64 --type=f64 -o "$target"
 refused 'standard input' 'this is an input$' -- \
     bash -c '"$0" --trace=data.txt -o "$1" <data.txt' "$GPUSORT" "$target"
 refused 'the output' 'this is the output$' -- gpusort --trace="$target" data.f64 -o "$target"

@@ -312,10 +312,10 @@ ok_output 'compressed lines that begin with a magic' <(zstd -dc magic_inside | s
 # ---- what is compressed --------------------------------------------------------------------------
 
 head -c $(($(stat -c %s lines) / 4 * 4)) lines >numbers.u32
-ok 'raw data is compressed' gpusort numbers.u32 -o sorted.u32.zst
+ok 'raw data is compressed' gpusort --format=raw numbers.u32 -o sorted.u32.zst
 ok_output 'the type stands before .zst in a name' <(zstd -dc sorted.u32.zst) -- \
-    gpusort sorted.u32.zst --no-zstd
-ok_output 'raw, compressed and not, have the same bytes' <(gpusort numbers.u32) -- \
+    gpusort --format=raw sorted.u32.zst --no-zstd
+ok_output 'raw, compressed and not, have the same bytes' <(gpusort --format=raw numbers.u32) -- \
     zstd -dc sorted.u32.zst
 : >nothing
 ok 'an empty output is compressed' gpusort --format=text nothing -o nothing.zst

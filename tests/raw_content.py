@@ -1,0 +1,82 @@
+"""raw_content.py DIR: writes files of raw numbers as NumPy makes them.
+
+DIR/doubles-*.bin       f64 that must be sorted as such
+DIR/others/TYPE.*.bin   what must be refused as f64, and is of TYPE
+"""
+
+import os
+import sys
+
+import numpy as np
+
+root = sys.argv[1]
+random = np.random.default_rng(7)
+os.makedirs(os.path.join(root, "others"))
+
+
+def bits(word):
+    return np.array([word], dtype=np.uint64).view("<f8")[0]
+
+
+def mixed(share, value, n):
+    return np.where(random.random(n) < share, value, random.normal(size=n))
+
+
+doubles = {
+    "normal": lambda n: random.normal(size=n),
+    "lognormal": lambda n: random.lognormal(0, 20, n),
+    "uniform": lambda n: random.random(n),
+    "exponential": lambda n: random.exponential(size=n),
+    "cauchy": lambda n: random.standard_cauchy(n),
+    "log": lambda n: 10.0 ** random.uniform(-60, 60, n) * random.choice([-1, 1], n),
+    "integers": lambda n: random.integers(-1000, 1000, n),
+    "large_integers": lambda n: random.integers(0, 2**53, n),
+    "flags": lambda n: random.integers(0, 2, n),
+    "odd": lambda n: (2 * random.integers(0, 2**21, n) + 1) / 2**14,
+    "singles": lambda n: random.normal(size=n).astype("f4"),
+    "halves": lambda n: random.normal(size=n).astype("f2"),
+    "sorted": lambda n: np.sort(random.normal(size=n)),
+    "steps": lambda n: np.arange(n) * 0.1,
+    "constant": lambda n: np.full(n, 0.1),
+    "zeros": np.zeros,
+    "nan_padded": lambda n: mixed(0.9, np.nan, n),
+    "r_missing": lambda n: mixed(0.9, bits(0x7FF00000000007A2), n),
+    "infinite": lambda n: np.where(random.random(n) < 0.9, np.inf, -np.inf),
+    "sparse": lambda n: mixed(0.99, 0, n),
+    "prices": lambda n: np.round(random.random(n) * 1000, 2),
+    "tenths": lambda n: np.round(random.random(n) * 100, 1),
+    "times": lambda n: np.round(1.7e9 + random.random(n), 3),
+    "nanoseconds": lambda n: 1.7e18 + random.integers(0, 10**15, n),
+    "subnormal": lambda n: np.where(np.arange(n) % 4 == 1, 5e-324 * np.arange(n), random.random(n)),
+    "greatest": lambda n: mixed(0.3, np.finfo("f8").max, n),
+}
+for name, make in doubles.items():
+    for count in 1, 3, 8, 33, 5000:
+        make(count).astype("<f8").tofile(f"{root}/doubles-{name}-{count}.bin")
+
+integers = random.integers
+others = [  # a type that fits, numbers of it, the least count of words that show it
+    ("i64", lambda n: integers(0, 100, n), "<i8", 3),
+    ("i64", lambda n: integers(-100, 100, n), "<i8", 3),
+    ("u64", lambda n: integers(0, 2**40, n), "<u8", 3),
+    ("i64", lambda n: 1700000000 * 10**9 + integers(0, 10**15, n), "<i8", 3),
+    ("i64", lambda n: integers(-(2**63), 2**63, n, dtype=np.int64), "<i8", 400),
+    ("i32", lambda n: integers(0, 100, 2 * n), "<i4", 3),
+    ("i32", lambda n: integers(-1000, 1000, 2 * n), "<i4", 3),
+    ("u32", lambda n: 1700000000 + integers(0, 10**5, 2 * n), "<u4", 12),
+    ("u32", lambda n: integers(0, 2**32, 2 * n), "<u4", 400),
+    ("u32", lambda n: 0xC0A80000 + integers(0, 65536, 2 * n), "<u4", 12),
+    ("i16", lambda n: integers(-1000, 1000, 4 * n), "<i2", 12),
+    ("u8", lambda n: integers(0, 2, 8 * n), "u1", 12),
+    ("f32", lambda n: random.normal(size=2 * n), "<f4", 12),
+    ("f32", lambda n: random.random(2 * n) * 1e6, "<f4", 12),
+    ("f32", lambda n: np.sort(random.exponential(size=2 * n)), "<f4", 12),
+    ("f32", lambda n: integers(0, 1000, 2 * n), "<f4", 40),
+    ("f16", lambda n: random.normal(size=4 * n), "<f2", 400),
+    ("'>f8'", lambda n: random.normal(size=n), ">f8", 400),
+    ("'>f8'", lambda n: integers(1, 1000, n), ">f8", 12),
+    ("'>f4'", lambda n: random.normal(size=2 * n), ">f4", 400),
+]
+for number, (fits, make, dtype, least) in enumerate(others):
+    for count in least, 5000:
+        make(count).astype(dtype).tofile(f"{root}/others/{fits}.{number}.{count}.bin")
