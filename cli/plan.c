@@ -51,17 +51,26 @@ static bool read_header(const struct options *options, const struct format *form
 
 static const char *layout_name(const struct layout *layout, char name[32])
 {
-    snprintf(name, 32, "%s%s", layout->endian == ENDIAN_BIG ? "big-endian " : "",
-             layout->type->name);
+    if (layout->descr[0])
+        snprintf(name, 32, "%s", layout->descr);
+    else
+        snprintf(name, 32, "%s%s", layout->endian == ENDIAN_BIG ? "big-endian " : "",
+                 layout->type->name);
     return name;
+}
+
+/* Whether numbers of both can be compared as they are stored. Times of two units cannot. */
+static bool layouts_agree(const struct layout *a, const struct layout *b)
+{
+    return a->type == b->type && a->endian == b->endian &&
+           (a->type->kind != KEY_TIME || strcmp(a->descr, b->descr) == 0);
 }
 
 static bool agree_with_first(const struct plan *plan, const struct format *format,
                              const struct reader *reader, struct error *error)
 {
     const struct reader *first = &plan->job.readers[0];
-    if (format == plan->job.input_format && reader->layout.type == first->layout.type &&
-        reader->layout.endian == first->layout.endian)
+    if (format == plan->job.input_format && layouts_agree(&reader->layout, &first->layout))
         return true;
     char type[32], first_type[32];
     return error_set(error, "%s: %s %s, where %s is %s %s", source_name(reader->source),
@@ -337,8 +346,12 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
     job->binary_to_terminal = options->force;
     job->verify = options->verify;
     const struct key_type *type = output_type(plan);
-    if (job->output_format == &format_npy && !type->numpy_letter)
-        return error_set(error, "NumPy has no %s: write raw or text instead", type->name);
+    if (job->output_format == &format_npy && type->kind == KEY_TIME &&
+        !job->readers[0].layout.descr[0])
+        return error_set(error,
+                         "%s: the unit of its %s is not known, and .npy names one: write raw or "
+                         "text instead",
+                         source_name(job->readers[0].source), type->name);
     return check_output_name(options, plan, error);
 }
 

@@ -29,12 +29,10 @@ static void list_types(FILE *stream)
     fprintf(stream, "types (--type):\n");
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
         char dtype[5];
-        const bool numpy_has_it = key_type_numpy_dtype(&key_types[i], ENDIAN_LITTLE, dtype);
-        fprintf(stream, "  %-16s %u byte%s", key_types[i].name, key_types[i].bytes,
-                key_types[i].bytes == 1 ? "" : "s");
-        if (numpy_has_it)
-            fprintf(stream, ", NumPy's %s, %s", key_types[i].numpy_name, dtype);
-        fprintf(stream, "\n");
+        key_type_numpy_dtype(&key_types[i], ENDIAN_LITTLE, dtype);
+        fprintf(stream, "  %-16s %u byte%s, NumPy's %s, %s\n", key_types[i].name,
+                key_types[i].bytes, key_types[i].bytes == 1 ? "" : "s", key_types[i].numpy_name,
+                dtype);
     }
 }
 

@@ -133,7 +133,7 @@ INLINE void encode(struct key_order order, const Key *keys, size_t count, Key *o
 {
     struct key_order plain = order;
     plain.swap_bytes = false;
-    if (order.swap_bytes) {
+    if (order.swap_bytes || (order.kind == KEY_SIGNED && order.bias != 0)) {
         encode_keys(order, keys, count, ordered);
     } else if (order.kind == KEY_FLOAT) {
         plain.kind = KEY_FLOAT;

@@ -17,14 +17,16 @@ struct key_order key_order_make(const struct key_type *type, enum key_endian end
 {
     const unsigned bits = 8 * type->bytes;
     const uint64_t mask = key_bits_mask(bits), sign = 1ull << (bits - 1);
-    struct key_order order = {.kind = type->kind,
+    const bool nan_lowest = nan == NAN_FIRST ? !descending : nan == NAN_LAST && descending;
+    struct key_order order = {.kind = type->kind == KEY_TIME ? KEY_SIGNED : type->kind,
                               .swap_bytes = type->bytes > 1 && endian == ENDIAN_BIG,
                               .complement = descending ? mask : 0};
     if (type->kind == KEY_FLOAT) {
-        const bool nan_lowest = nan == NAN_FIRST ? !descending : nan == NAN_LAST && descending;
         const uint64_t ordered_minus_infinity = mask ^ (key_type_infinity(type) | sign);
         const uint64_t behind_plus_infinity = (key_type_infinity(type) ^ sign) + 1;
         order.bias = nan_lowest ? behind_plus_infinity : ordered_minus_infinity;
+    } else if (type->kind == KEY_TIME) {
+        order.bias = nan_lowest ? 0 : 1;
     }
     return order;
 }
@@ -39,16 +41,17 @@ static uint64_t load_bits(const void *items, size_t index, unsigned bytes)
 size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, const void *items,
                           size_t count)
 {
-    if (type->kind != KEY_FLOAT)
+    if (type->kind != KEY_FLOAT && type->kind != KEY_TIME)
         return count;
     const unsigned bits = 8 * type->bytes;
     const bool swap = endian == ENDIAN_BIG;
-    const uint64_t magnitude = key_bits_mask(bits) >> 1, infinity = key_type_infinity(type);
+    const uint64_t magnitude = key_bits_mask(bits) >> 1, nat = magnitude + 1;
+    const uint64_t infinity = type->kind == KEY_FLOAT ? key_type_infinity(type) : magnitude;
     for (size_t i = 0; i < count; i++) {
         uint64_t x = load_bits(items, i, type->bytes);
         if (swap)
             x = key_bits_swap_bytes(bits, x);
-        if ((x & magnitude) > infinity)
+        if ((x & magnitude) > infinity || (type->kind == KEY_TIME && x == nat))
             return i;
     }
     return count;

@@ -3,7 +3,7 @@
  *   stored bits --key_order_encode--> an unsigned integer of the same width whose order is the
  *   wanted order --key_order_decode--> the same stored bits
  *
- * So every sorter knows four widths of unsigned keys, instead of twelve types, two byte orders and
+ * So every sorter knows four widths of unsigned keys, instead of all types, two byte orders and
  * two directions. The map is a bijection: no bit of a number is ever lost, a NaN's payload
  * included.
  *
@@ -16,6 +16,9 @@
  * turns it: with the ordered bits of -inf subtracted, the -NaNs wrap round to the top (NaN last);
  * with those of the pattern behind +inf, the +NaNs wrap round to the bottom (NaN first).
  *
+ * Times are signed integers whose least number is NaT, which goes where a NaN does: one subtracted
+ * from their ordered bits takes it from the bottom to the top.
+ *
  * Descending is the complement of ascending.
  */
 #ifndef CORE_KEY_ORDER_H
@@ -26,7 +29,7 @@
 
 #include <stdint.h>
 
-/* Where NaNs go. */
+/* Where NaNs and NaTs go. */
 enum nan_rule {
     NAN_GREATEST, /* as if greater than +inf: last, and first when descending (the default) */
     NAN_FIRST,    /* first in the output, in either direction */
@@ -35,9 +38,9 @@ enum nan_rule {
 };
 
 struct key_order {
-    enum key_kind kind;
+    enum key_kind kind;  /* KEY_SIGNED also of a KEY_TIME */
     bool swap_bytes;     /* stored in the other byte order than this machine's */
-    uint64_t bias;       /* of a KEY_FLOAT: subtracted, to turn the NaNs to their end */
+    uint64_t bias;       /* subtracted, to turn the NaNs to their end; 0 of a KEY_UNSIGNED */
     uint64_t complement; /* XORed last: all ones when descending */
 };
 
@@ -71,7 +74,7 @@ HOST_DEVICE static inline uint64_t key_order_encode(struct key_order order, unsi
     const uint64_t mask = key_bits_mask(bits), sign = 1ull << (bits - 1);
     uint64_t x = order.swap_bytes ? key_bits_swap_bytes(bits, stored) : stored;
     if (order.kind == KEY_SIGNED)
-        x ^= sign;
+        x = (x ^ sign) - order.bias;
     else if (order.kind == KEY_FLOAT)
         x = (x ^ (x & sign ? mask : sign)) - order.bias;
     return (x ^ order.complement) & mask;
@@ -84,7 +87,7 @@ HOST_DEVICE static inline uint64_t key_order_decode(struct key_order order, unsi
     const uint64_t mask = key_bits_mask(bits), sign = 1ull << (bits - 1);
     uint64_t x = (ordered ^ order.complement) & mask;
     if (order.kind == KEY_SIGNED) {
-        x ^= sign;
+        x = ((x + order.bias) & mask) ^ sign;
     } else if (order.kind == KEY_FLOAT) {
         x = (x + order.bias) & mask;
         x ^= x & sign ? sign : mask;
@@ -109,7 +112,7 @@ struct key_order key_order_make(const struct key_type *type, enum key_endian end
 /* The bits of +inf of a KEY_FLOAT: every greater magnitude is a NaN. */
 uint64_t key_type_infinity(const struct key_type *type);
 
-/* The index of the first NaN among items[0..count), or count if there is none. */
+/* The index of the first NaN or NaT among items[0..count), or count if there is none. */
 size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, const void *items,
                           size_t count);
 

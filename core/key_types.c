@@ -1,46 +1,104 @@
 /* key_types.c - see key_types.h. */
 #include "core/key_types.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LETTER(kind) ((kind) == KEY_SIGNED ? 'i' : (kind) == KEY_UNSIGNED ? 'u' : 'f')
 const struct key_type key_types[] = {
-#define X(id, bytes, kind, exponent_bits, numpy_name)                                              \
-    {KEY_TYPE_##id,                                                                                \
-     #id,                                                                                          \
-     bytes,                                                                                        \
-     kind,                                                                                         \
-     exponent_bits,                                                                                \
-     numpy_name,                                                                                   \
-     sizeof(numpy_name) > 1 ? LETTER(kind) : 0},
+#define X(id, bytes, kind, exponent_bits, numpy_name, numpy_letter)                                \
+    {KEY_TYPE_##id, #id, bytes, kind, exponent_bits, numpy_name, numpy_letter},
     KEY_TYPES(X)
 #undef X
 };
-#undef LETTER
 
 static bool spelled(const char *spelling, size_t length, const char *name)
 {
     return length > 0 && strlen(name) == length && memcmp(spelling, name, length) == 0;
 }
 
-/* A dtype string: '<', '>', '=' or '|', then the letter, then the size in bytes. */
-static const struct key_type *find_dtype(const char *dtype, size_t length, enum key_endian *endian)
+/* ---- NumPy's dtype strings ---- */
+
+/* What numpy.dtype() takes besides a letter and a size, on a system where a C long has 8 bytes. One
+ * letter may follow a byte order, and so may the name of a KEY_TIME, but no other name. */
+static const struct {
+    const char *name, *dtype;
+} dtype_names[] = {
+    {"?", "b1"},     {"b", "i1"},      {"B", "u1"},     {"h", "i2"},        {"H", "u2"},
+    {"i", "i4"},     {"I", "u4"},      {"l", "i8"},     {"L", "u8"},        {"q", "i8"},
+    {"Q", "u8"},     {"p", "i8"},      {"P", "u8"},     {"n", "i8"},        {"N", "u8"},
+    {"e", "f2"},     {"f", "f4"},      {"d", "f8"},     {"M", "M8"},        {"m", "m8"},
+    {"byte", "i1"},  {"ubyte", "u1"},  {"short", "i2"}, {"ushort", "u2"},   {"intc", "i4"},
+    {"uintc", "u4"}, {"int", "i8"},    {"uint", "u8"},  {"int_", "i8"},     {"intp", "i8"},
+    {"uintp", "u8"}, {"long", "i8"},   {"ulong", "u8"}, {"longlong", "i8"}, {"ulonglong", "u8"},
+    {"half", "f2"},  {"single", "f4"}, {"float", "f8"}, {"float_", "f8"},   {"double", "f8"},
+    {"bool_", "b1"}, {"bool8", "b1"},
+};
+
+/* The type of a dtype string without its byte order, which has_order says was there, and its unit.
+ */
+static const struct key_type *find_base(const char *base, size_t length, bool has_order)
 {
-    if (length != 3 || !strchr("<>=|", dtype[0]))
-        return NULL;
+    for (size_t i = 0; i < sizeof dtype_names / sizeof *dtype_names; i++)
+        if ((length == 1 || !has_order) && spelled(base, length, dtype_names[i].name)) {
+            base = dtype_names[i].dtype;
+            length = 2;
+            break;
+        }
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
         const struct key_type *type = &key_types[i];
-        if (type->numpy_letter != dtype[1] || type->bytes != (unsigned)(dtype[2] - '0'))
-            continue;
-        if (dtype[0] == '|' && type->bytes > 1) /* '|' says: byte order does not apply */
-            return NULL;
-        if (dtype[0] == '<' || dtype[0] == '>')
-            *endian = dtype[0] == '<' ? ENDIAN_LITTLE : ENDIAN_BIG;
-        return type;
+        if (length == 2 && base[0] == type->numpy_letter && base[1] == (char)('0' + type->bytes))
+            return type;
+        if ((!has_order || type->kind == KEY_TIME) && spelled(base, length, type->numpy_name))
+            return type;
     }
     return NULL;
 }
+
+/* What stands between the brackets: a unit, and before it how many of them, if that is not 1. */
+static bool is_time_unit(const char *unit, size_t length)
+{
+    static const char *const units[] = {"Y",  "M",  "W",  "D",  "h",  "m",  "s",
+                                        "ms", "us", "ns", "ps", "fs", "as", "generic"};
+    uint64_t multiple = 0;
+    size_t digits = 0;
+    for (; digits < length && unit[digits] >= '0' && unit[digits] <= '9'; digits++)
+        if ((multiple = multiple * 10 + (uint64_t)(unit[digits] - '0')) > INT32_MAX)
+            return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (spelled(unit + digits, length - digits, units[i]))
+            return digits == 0 || units[i][0] != 'g';
+    return false;
+}
+
+const struct key_type *key_type_find_dtype(const char *dtype, size_t length,
+                                           enum key_endian *endian)
+{
+    const bool has_order = length > 0 && memchr("<>=|", dtype[0], 4);
+    const char *const base = dtype + has_order;
+    const char *const bracket = memchr(dtype, '[', length);
+    const size_t base_length = (size_t)((bracket ? bracket : dtype + length) - base);
+    const struct key_type *const type = find_base(base, base_length, has_order);
+    if (!type)
+        return NULL;
+    if (bracket) {
+        const size_t unit_length = (size_t)(dtype + length - bracket) - 1;
+        if (type->kind != KEY_TIME || base_length == 1 || bracket[unit_length] != ']' ||
+            !is_time_unit(bracket + 1, unit_length - 1))
+            return NULL;
+    }
+    if (dtype[0] == '<' || dtype[0] == '>')
+        *endian = dtype[0] == '<' ? ENDIAN_LITTLE : ENDIAN_BIG;
+    return type;
+}
+
+void key_type_numpy_dtype(const struct key_type *type, enum key_endian endian, char text[5])
+{
+    const char order = type->bytes == 1 ? '|' : endian == ENDIAN_LITTLE ? '<' : '>';
+    snprintf(text, 5, "%c%c%u", order, type->numpy_letter, type->bytes % 10);
+}
+
+/* ---- Names ---- */
 
 const struct key_type *key_type_find(const char *spelling, size_t length, enum key_endian *endian)
 {
@@ -48,14 +106,8 @@ const struct key_type *key_type_find(const char *spelling, size_t length, enum k
         if (spelled(spelling, length, key_types[i].name) ||
             spelled(spelling, length, key_types[i].numpy_name))
             return &key_types[i];
-    return find_dtype(spelling, length, endian);
-}
-
-bool key_type_numpy_dtype(const struct key_type *type, enum key_endian endian, char text[5])
-{
-    if (!type->numpy_letter)
-        return false;
-    const char order = type->bytes == 1 ? '|' : endian == ENDIAN_LITTLE ? '<' : '>';
-    snprintf(text, 5, "%c%c%u", order, type->numpy_letter, type->bytes % 10);
-    return true;
+    const bool is_dtype = length > 0 && memchr("<>=|", spelling[0], 4);
+    return is_dtype && !memchr(spelling, '[', length)
+               ? key_type_find_dtype(spelling, length, endian)
+               : NULL;
 }

@@ -15,28 +15,33 @@ extern "C" {
 enum key_kind {
     KEY_UNSIGNED, /* binary */
     KEY_SIGNED,   /* two's complement */
-    KEY_FLOAT     /* sign, biased exponent, significand: IEEE 754 and bfloat16 */
+    KEY_FLOAT,    /* sign, biased exponent, significand: IEEE 754 and bfloat16 */
+    KEY_TIME      /* two's complement, where the least number is NaT, "not a time" */
 };
 
 enum key_endian { ENDIAN_LITTLE, ENDIAN_BIG };
 
-/*      id    bytes  kind          exponent bits, NumPy's name ("" where NumPy has none) */
+/*      id    bytes  kind          exponent bits, NumPy's name, the letter of its dtype strings.
+ * NumPy has bf16 from the package ml_dtypes, whose arrays numpy.save writes as 'V2'. */
 #define KEY_TYPES(X)                                                                               \
-    X(i8, 1, KEY_SIGNED, 0, "int8")                                                                \
-    X(i16, 2, KEY_SIGNED, 0, "int16")                                                              \
-    X(i32, 4, KEY_SIGNED, 0, "int32")                                                              \
-    X(i64, 8, KEY_SIGNED, 0, "int64")                                                              \
-    X(u8, 1, KEY_UNSIGNED, 0, "uint8")                                                             \
-    X(u16, 2, KEY_UNSIGNED, 0, "uint16")                                                           \
-    X(u32, 4, KEY_UNSIGNED, 0, "uint32")                                                           \
-    X(u64, 8, KEY_UNSIGNED, 0, "uint64")                                                           \
-    X(f16, 2, KEY_FLOAT, 5, "float16")                                                             \
-    X(bf16, 2, KEY_FLOAT, 8, "")                                                                   \
-    X(f32, 4, KEY_FLOAT, 8, "float32")                                                             \
-    X(f64, 8, KEY_FLOAT, 11, "float64")
+    X(i8, 1, KEY_SIGNED, 0, "int8", 'i')                                                           \
+    X(i16, 2, KEY_SIGNED, 0, "int16", 'i')                                                         \
+    X(i32, 4, KEY_SIGNED, 0, "int32", 'i')                                                         \
+    X(i64, 8, KEY_SIGNED, 0, "int64", 'i')                                                         \
+    X(u8, 1, KEY_UNSIGNED, 0, "uint8", 'u')                                                        \
+    X(u16, 2, KEY_UNSIGNED, 0, "uint16", 'u')                                                      \
+    X(u32, 4, KEY_UNSIGNED, 0, "uint32", 'u')                                                      \
+    X(u64, 8, KEY_UNSIGNED, 0, "uint64", 'u')                                                      \
+    X(f16, 2, KEY_FLOAT, 5, "float16", 'f')                                                        \
+    X(bf16, 2, KEY_FLOAT, 8, "bfloat16", 'V')                                                      \
+    X(f32, 4, KEY_FLOAT, 8, "float32", 'f')                                                        \
+    X(f64, 8, KEY_FLOAT, 11, "float64", 'f')                                                       \
+    X(bool, 1, KEY_UNSIGNED, 0, "bool", 'b')                                                       \
+    X(datetime64, 8, KEY_TIME, 0, "datetime64", 'M')                                               \
+    X(timedelta64, 8, KEY_TIME, 0, "timedelta64", 'm')
 
 enum key_type_id {
-#define X(id, bytes, kind, exponent_bits, numpy_name) KEY_TYPE_##id,
+#define X(id, bytes, kind, exponent_bits, numpy_name, numpy_letter) KEY_TYPE_##id,
     KEY_TYPES(X)
 #undef X
         KEY_TYPE_COUNT
@@ -48,21 +53,27 @@ struct key_type {
     unsigned bytes;   /* 1, 2, 4 or 8 */
     enum key_kind kind;
     unsigned exponent_bits; /* of a KEY_FLOAT; else 0 */
-    const char *numpy_name; /* "float64"; "" where NumPy has no such type */
-    char numpy_letter;      /* of a dtype as "<f8": 'i', 'u' or 'f' ; 0 where NumPy has none */
+    const char *numpy_name; /* "float64" */
+    char numpy_letter;      /* of a dtype as "<f8" */
 };
 
 /* KEY_TYPE_COUNT rows, row i has id i. */
 extern const struct key_type key_types[];
 
 /* Finds the type that spelling[0..length) names: our name ("f64"), NumPy's ("float64"), or a dtype
- * string ("<f8", ">i4", "|u1", "=f4"). Sets *endian only when the spelling says it ('<', '>').
- * Returns NULL when no type is so named. */
+ * string that begins with a byte order ("<f8", ">i4", "|u1", "=f4"). Sets *endian only when the
+ * spelling has one ('<', '>'). Returns NULL when no type is so named. */
 const struct key_type *key_type_find(const char *spelling, size_t length, enum key_endian *endian);
 
-/* Writes the dtype string NumPy uses for the type, "<f8" or "|u1", into text[0..4]. False where
- * NumPy has none. */
-bool key_type_numpy_dtype(const struct key_type *type, enum key_endian endian, char text[5]);
+/* Finds the type that numpy.dtype() makes of dtype[0..length): "<f8", "f8", "|f8", "d", "double";
+ * "i8" has 8 bytes. A KEY_TIME may have a unit at its end: "M8[ns]", "datetime64[25s]". Sets
+ * *endian only where the string has a byte order ('<', '>'). Returns NULL for every other string.
+ */
+const struct key_type *key_type_find_dtype(const char *dtype, size_t length,
+                                           enum key_endian *endian);
+
+/* Writes the dtype string that numpy.save writes for the type, "<f8" or "|u1", without a unit. */
+void key_type_numpy_dtype(const struct key_type *type, enum key_endian endian, char text[5]);
 
 #ifdef __cplusplus
 }

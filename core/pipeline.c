@@ -76,14 +76,16 @@ static bool open_output(struct run *run, struct error *error)
     return proof_check_verify(run, error);
 }
 
-/* What is written when so many items were taken: numbers, or indices. */
+/* The output's layout when `count` items were taken: numbers, or indices. The shape of one array is
+ * kept; several arrays become one of one dimension, and so do indices. */
 static struct layout output_layout(const struct job *job, size_t count)
 {
     struct layout layout = job->readers[0].layout;
-    if (job->argsort.index_type) {
-        layout.type = job->argsort.index_type;
-        layout.endian = job->argsort.index_endian;
-    }
+    if (job->argsort.index_type)
+        layout =
+            (struct layout){.type = job->argsort.index_type, .endian = job->argsort.index_endian};
+    if (job->reader_count > 1)
+        layout_flatten(&layout);
     layout.count = sort_spec_given(&job->sort, count);
     return layout;
 }
@@ -119,8 +121,9 @@ static bool check_nan(const struct job *job, const struct reader *reader, const 
                                              : chunk->count;
     if (nan == chunk->count)
         return true;
-    return error_set(error, "%s: number %zu is a NaN, which --nan=error refuses",
-                     source_name(reader->source), reader->keys_read - chunk->count + nan + 1);
+    return error_set(error, "%s: number %zu is a %s, which --nan=error refuses",
+                     source_name(reader->source), reader->keys_read - chunk->count + nan + 1,
+                     layout->type->kind == KEY_TIME ? "NaT" : "NaN");
 }
 
 /* With the announced count read, the input must be at its end: the format checks that. */

@@ -21,7 +21,8 @@ static enum order_case order_find_case(struct key_order order)
 {
     if (key_order_is_identity(order))
         return ORDER_IDENTITY;
-    if (order.swap_bytes || order.kind == KEY_UNSIGNED)
+    if (order.swap_bytes || order.kind == KEY_UNSIGNED ||
+        (order.kind == KEY_SIGNED && order.bias != 0))
         return ORDER_GENERAL;
     return order.kind == KEY_SIGNED ? ORDER_SIGNED : ORDER_FLOAT;
 }

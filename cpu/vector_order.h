@@ -40,7 +40,7 @@ VECTOR_INLINE struct vector_order vector_order_make(struct key_order order, unsi
                                        : order.kind == KEY_SIGNED ? sign
                                                                   : 0);
     vectors.if_clear = vector_fill(bits, order.kind == KEY_UNSIGNED ? 0 : sign);
-    vectors.bias = vector_fill(bits, order.kind == KEY_FLOAT ? order.bias : 0);
+    vectors.bias = vector_fill(bits, order.bias);
     vectors.complement = vector_fill(bits, order.complement);
     return vectors;
 }

@@ -8,11 +8,19 @@
 #include "formats/sink.h"
 #include "formats/source.h"
 
+/* The longest dtype string that a header keeps, "<M8[2147483647as]", and its NUL. */
+#define LAYOUT_DESCR_BYTES 24
+
 /* What the numbers of a file are. */
 struct layout {
     const struct key_type *type; /* NULL: not told by the format, nor by the user */
     enum key_endian endian;      /* of the stored numbers; little in text */
     size_t count;                /* COUNT_UNKNOWN if the format cannot tell before the end */
+
+    /* What an .npy header says besides, which one that is made of it keeps. */
+    char descr[LAYOUT_DESCR_BYTES];   /* the dtype with its unit, "<M8[ns]"; "" if there is none */
+    unsigned ones_before, ones_after; /* dimensions of 1 on either side of the count */
+    bool is_scalar;                   /* one number, of no dimension */
 };
 
 /* Numbers on their way in. */
@@ -51,6 +59,13 @@ struct format {
     bool (*write_keys)(struct sink *sink, const struct layout *layout, const void *items,
                        size_t count, struct tap *tap, struct error *error);
 };
+
+/* Makes the layout that of an array of one dimension. */
+static inline void layout_flatten(struct layout *layout)
+{
+    layout->ones_before = layout->ones_after = 0;
+    layout->is_scalar = false;
+}
 
 /* The bytes of layout->count numbers in binary, SIZE_UNKNOWN if that is more than there can be. */
 static inline uint64_t layout_bytes(const struct layout *layout)

@@ -4,7 +4,10 @@
  * What it does not take to the end, or cannot represent, goes through number_scan and, for floats,
  * through strtod(3) or strtof(3) on a bounded spelling of the same value: hexadecimal, infinities,
  * NaNs, and the edges of the range, where from_chars does not tell overflow from underflow.
- * An integer is read from the digits themselves, with no float in between.
+ * An integer is read from the digits themselves, with no float in between. f16 and bf16 are rounded
+ * from a double, which is safe unless the double is halfway between two of them and is not the
+ * number itself: then a double rounded to odd keeps the number's side (Boldo, Melquiond, "Emulation
+ * of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", 2008).
  *
  * Writing. std::to_chars gives the shortest digits of f32 and f64 (Adams, "Ryu: fast
  * float-to-string conversion", PLDI 2018). f16 and bf16 have no more than 5 and 4 digits, which are
@@ -13,12 +16,14 @@
 #include "formats/number_text.h"
 #include "formats/number_scan.h"
 
+#include <cfenv>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <strings.h>
 
 namespace
 {
@@ -80,6 +85,89 @@ enum number_status parse_float(const char *text, size_t length, uint64_t *bits)
     return NUMBER_OK;
 }
 
+/* ---- f16 and bf16: 1 sign bit, exponent_bits, the rest ---- */
+
+/* The positive value in units of the last place that a small float of its size has. */
+double units_of_small_float(double value, unsigned exponent_bits, int *exponent)
+{
+    const int least = 2 - (1 << (exponent_bits - 1)), significand_bits = 15 - (int)exponent_bits;
+    frexp(value, exponent);
+    *exponent = *exponent - 1 < least ? least : *exponent - 1;
+    return ldexp(value, significand_bits - *exponent);
+}
+
+/* The bits of the small float nearest to a positive value, ties to even; those of infinity or more
+ * when the value is out of range. */
+uint64_t round_to_small_float(double value, unsigned exponent_bits)
+{
+    const unsigned significand_bits = 15 - exponent_bits;
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    int exponent;
+    const double units = nearbyint(units_of_small_float(value, exponent_bits, &exponent));
+    /* The hidden bit, where there is one, adds 1 to the exponent field; so does a carry. */
+    return ((uint64_t)(exponent + bias - 1) << significand_bits) + (uint64_t)units;
+}
+
+/* True if the positive value is halfway between two small floats. */
+bool is_halfway(double value, unsigned exponent_bits)
+{
+    int exponent;
+    const double units = units_of_small_float(value, exponent_bits, &exponent);
+    return units - floor(units) == 0.5;
+}
+
+/* The positive decimal or hexadecimal number as a double that is rounded to odd: of the two doubles
+ * around a number that is none, the one with the last bit set. strtod(3) heeds the rounding mode.
+ */
+double round_to_odd(const char *spelling)
+{
+    const int mode = fegetround();
+    fesetround(FE_DOWNWARD);
+    const double below = strtod(spelling, nullptr);
+    fesetround(FE_UPWARD);
+    const double above = strtod(spelling, nullptr);
+    fesetround(mode);
+    uint64_t bits;
+    memcpy(&bits, &below, sizeof bits);
+    return bits & 1 ? below : above;
+}
+
+enum number_status parse_small_float(const struct key_type *type, const char *text, size_t length,
+                                     uint64_t *bits)
+{
+    const uint64_t sign = 0x8000, quiet = (uint64_t)1 << (14 - type->exponent_bits);
+    const uint64_t infinity = sign - 2 * quiet;
+    uint64_t wide;
+    double value;
+    const enum number_status status = parse_float<double_traits>(text, length, &wide);
+    if (status != NUMBER_OK)
+        return status;
+    const bool is_negative = wide >> 63 != 0;
+    wide &= UINT64_MAX >> 1;
+    memcpy(&value, &wide, sizeof value);
+    uint64_t magnitude;
+    if (std::isnan(value)) {
+        magnitude = infinity | quiet;
+    } else if (std::isinf(value)) {
+        magnitude = infinity;
+    } else {
+        struct number_scan scan;
+        char spelling[NUMBER_SPELLING_MAX];
+        if (is_halfway(value, type->exponent_bits) && number_scan_text(text, length, &scan)) {
+            scan.negative = false;
+            number_scan_spell(&scan, spelling);
+            value = round_to_odd(spelling);
+        }
+        magnitude = value > 0 ? round_to_small_float(value, type->exponent_bits) : 0;
+        if (magnitude >= infinity)
+            return NUMBER_OUT_OF_RANGE;
+    }
+    *bits = magnitude | (is_negative ? sign : 0);
+    return NUMBER_OK;
+}
+
+/* ---- Integers ---- */
+
 /* The magnitude of D * 10^exponent. */
 enum number_status decimal_magnitude(const struct number_scan *scan, uint64_t *magnitude)
 {
@@ -127,8 +215,8 @@ enum number_status store_integer(const struct key_type *type, bool negative, uin
                                  uint64_t *bits)
 {
     const uint64_t mask = UINT64_MAX >> (64 - type->bytes * 8);
-    uint64_t greatest = mask, least_magnitude = 0;
-    if (type->kind == KEY_SIGNED) {
+    uint64_t greatest = type->id == KEY_TYPE_bool ? 1 : mask, least_magnitude = 0;
+    if (type->kind != KEY_UNSIGNED) {
         greatest = mask >> 1;
         least_magnitude = greatest + 1;
     }
@@ -204,20 +292,6 @@ void digits_of_float(value_type value, struct decimal_digits *decimal)
     const std::to_chars_result result =
         std::to_chars(text, text + sizeof text, value, std::chars_format::scientific);
     digits_from_scientific(text, result.ptr, decimal);
-}
-
-/* The bits of the small float nearest to a positive value: 1 sign bit, exponent_bits, the rest. A
- * value of 5 digits or less has a double that stands on the same side of every bound as it does. */
-uint64_t round_to_small_float(double value, unsigned exponent_bits)
-{
-    const int significand_bits = 15 - (int)exponent_bits;
-    const int bias = (1 << (exponent_bits - 1)) - 1;
-    int exponent;
-    frexp(value, &exponent);
-    exponent = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
-    const uint64_t units = (uint64_t)nearbyint(ldexp(value, significand_bits - exponent));
-    /* The hidden bit, where there is one, adds 1 to the exponent field; so does a carry. */
-    return ((uint64_t)(exponent + bias - 1) << significand_bits) + units;
 }
 
 /* The value of the positive finite small float, which a double holds. */
@@ -326,18 +400,31 @@ size_t format_float(const struct key_type *type, uint64_t bits, char text[NUMBER
     return (size_t)(lay_out(&decimal, out) - text);
 }
 
+const uint64_t nat_bits = (uint64_t)1 << 63;
+
+bool is_nat(const char *text, size_t length)
+{
+    const char *begin = text, *end = text + length;
+    number_trim(&begin, &end);
+    return end - begin == 3 && strncasecmp(begin, "nat", 3) == 0;
+}
+
 } // namespace
 
 enum number_status number_parse(const struct key_type *type, const char *text, size_t length,
                                 uint64_t *bits)
 {
+    if (type->kind == KEY_TIME && is_nat(text, length)) {
+        *bits = nat_bits;
+        return NUMBER_OK;
+    }
     if (type->kind != KEY_FLOAT)
         return parse_integer(type, text, length, bits);
     if (type->bytes == 8)
         return parse_float<double_traits>(text, length, bits);
     if (type->bytes == 4)
         return parse_float<float_traits>(text, length, bits);
-    return NUMBER_UNSUPPORTED;
+    return parse_small_float(type, text, length, bits);
 }
 
 const char *number_status_text(enum number_status status)
@@ -352,17 +439,17 @@ const char *number_status_text(enum number_status status)
     case NUMBER_FRACTION:
         return "is not a whole number";
     case NUMBER_ROUNDED:
-        return "is rounded";
-    case NUMBER_UNSUPPORTED:
         break;
     }
-    return "is text, from which numbers of this type are not read";
+    return "is rounded";
 }
 
 size_t number_format(const struct key_type *type, uint64_t bits, char text[NUMBER_TEXT_MAX])
 {
     if (type->kind == KEY_FLOAT)
         return format_float(type, bits, text);
+    if (type->kind == KEY_TIME && bits == nat_bits)
+        return (size_t)(stpcpy(text, "NaT") - text);
     std::to_chars_result result;
     if (type->kind == KEY_UNSIGNED) {
         result = std::to_chars(text, text + NUMBER_TEXT_MAX, bits);

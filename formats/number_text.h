@@ -22,13 +22,13 @@ enum number_status {
     NUMBER_MALFORMED,    /* not one number */
     NUMBER_OUT_OF_RANGE, /* greater than the type holds */
     NUMBER_FRACTION,     /* not a whole number, and the type is an integer */
-    NUMBER_ROUNDED,      /* none of the type, which nobody said; not from number_parse */
-    NUMBER_UNSUPPORTED   /* f16 and bf16 are not read from text */
+    NUMBER_ROUNDED       /* none of the type, which nobody said; not from number_parse */
 };
 
 /* Reads text[0..length), one number as strtold(3) takes it with blanks around it at most, as a
  * number of the type, rounded to nearest even; stores its little-endian bits in *bits. An integer
- * type takes every spelling whose value is whole ("1e3", "12.0", "0x10"), exactly. */
+ * type takes every spelling whose value is whole ("1e3", "12.0", "0x10"), exactly; bool those of 0
+ * and 1. A time is a whole number, or "NaT". */
 enum number_status number_parse(const struct key_type *type, const char *text, size_t length,
                                 uint64_t *bits);
 
@@ -38,7 +38,8 @@ const char *number_status_text(enum number_status status);
 /* The longest text that number_format writes. */
 #define NUMBER_TEXT_MAX 32
 
-/* Writes the shortest decimal that reads back as the same number: digits alone for integers;
+/* Writes the shortest decimal that reads back as the same number: digits alone for integers and
+ * times, of which one may be "NaT";
  * "0.1", "100000", "1e+22", "1e-05", "-0", "inf", "nan", "-nan" for floats (the exponent form below
  * 1e-4 and from 1e16 on, as Python). Returns the length; no terminating NUL. */
 size_t number_format(const struct key_type *type, uint64_t bits, char text[NUMBER_TEXT_MAX]);

@@ -111,7 +111,7 @@ unknown() { refused "$1 is refused" "$2" -- gpusort "$1" two -o "$target"; }
 unknown --type=f128 "unknown type 'f128'"
 unknown --type= "unknown type ''"
 unknown --type='<f3' "unknown type '<f3'"
-unknown --type='|f8' "unknown type '\|f8'"
+unknown --type='|f3' "unknown type '\|f3'"
 unknown --type=F64 "unknown type 'F64'"
 unknown --format=csv "unknown format 'csv'"
 unknown --output-format=csv "unknown format 'csv'"

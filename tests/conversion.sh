@@ -5,7 +5,7 @@
 need_numpy
 
 count=$(full_or_small 20000 2000)
-for type in i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; do
+for type in i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool; do
     "$numpy" "$tests_dir/make_data.py" text . $type "$count"
     ok_writes "$type: text to raw" $type.sorted.raw -- \
         --format=text --type=$type --output-format=raw $type.in.text
@@ -47,6 +47,9 @@ with open("halves.text") as text:
 assert sorted(back.view("<u2")) == sorted(halves.view("<u2"))
 assert numpy.all(back[1:] >= back[:-1])
 PYTHON
+gpusort --format=raw --type=f16 halves -o halves.sorted
+ok_writes 'every f16 is read from its text' halves.sorted -- \
+    --format=text --type=f16 --output-format=raw halves.text
 ok 'bf16 is written as text' \
     gpusort --format=raw --type=bf16 --output-format=text halves -o halves.text
 ok 'every bf16 reads back from its text' "$numpy" - <<'PYTHON'
@@ -60,6 +63,54 @@ with open("halves.text") as text:
         rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16
         assert rounded == wanted_bits, (line, wanted)
 PYTHON
+"$numpy" - <<'PYTHON'
+import fractions
+import random
+
+import numpy
+
+
+def exact(bits, exponent_bits):
+    """The value of a finite small float."""
+    shift = 15 - exponent_bits
+    field, units = bits >> shift & (1 << exponent_bits) - 1, bits & (1 << shift) - 1
+    units += (field > 0) << shift
+    return units * fractions.Fraction(2) ** (max(field, 1) - (1 << exponent_bits - 1) + 1 - shift)
+
+
+def nearest(value, exponent_bits, infinity):
+    """The bits of the small float nearest to a positive fraction, ties to even."""
+    low, high = 0, infinity
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if exact(middle, exponent_bits) <= value else (low, middle)
+    low_error = value - exact(low, exponent_bits)
+    high_error = exact(high, exponent_bits) - value
+    return low if low_error < high_error or (low_error == high_error and low % 2 == 0) else high
+
+
+choose = random.Random(3)
+for name, exponent_bits, infinity in (("f16", 5, 0x7C00), ("bf16", 8, 0x7F80)):
+    lines, bits = [], []
+    for _ in range(2000):
+        low = choose.randrange(infinity - 1)
+        half = (exact(low, exponent_bits) + exact(low + 1, exponent_bits)) / 2
+        value = half + choose.choice((0, 1, -1)) * half / 10 ** choose.randrange(3, 60)
+        text = "%.*e" % (choose.randrange(1, 30), half) if choose.random() < 0.3 else ""
+        digits = choose.randrange(3, 200)
+        scaled = round(value * 10 ** digits)
+        text = text or "%de-%d" % (scaled, digits)
+        rounded = nearest(fractions.Fraction(text), exponent_bits, infinity)
+        if rounded < infinity:
+            lines.append(text + "\n")
+            bits.append(rounded)
+    open(name + ".near.txt", "w").writelines(lines)
+    numpy.sort(numpy.array(bits, "<u2")).tofile(name + ".near.raw")
+PYTHON
+for type in f16 bf16; do
+    ok_writes "decimals near the middle of two $type are rounded once" $type.near.raw -- \
+        --type=$type --format=text --output-format=raw $type.near.txt
+done
 
 # What the user need not say.
 printf '3\n1.5\n-2e3\n' >three
@@ -145,10 +196,6 @@ out_of u8 inf ''
 out_of f64 1e400 'range'
 out_of f32 1e39 'range'
 out_of f64 abc 'number'
-refused 'f16 is not read from text' 'f16' -- \
-    gpusort --format=text --type=f16 --output-format=raw -o "$target" three
-refused 'bf16 is not written to npy' 'NumPy has no bf16' -- \
-    gpusort --format=raw --type=bf16 --output-format=npy -o "$target" halves
 refused 'a type that the npy header contradicts' 'f64' -- \
     gpusort --type=u64 -o "$target" three.npy
 

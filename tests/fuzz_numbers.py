@@ -11,10 +11,9 @@ import numpy as np
 import make_data
 import zstd_frames
 
-TYPES = ["i8", "u8", "i16", "u16", "f16", "bf16", "i32", "u32", "f32", "i64", "u64", "f64"]
-TEXT_IN = [name for name in TYPES if name not in ("f16", "bf16")]
-TEXT_OUT = [name for name in TYPES if name != "bf16"]
-NPY = [name for name in TYPES if name != "bf16"]
+TYPES = ["i8", "u8", "i16", "u16", "f16", "bf16", "i32", "u32", "f32", "i64", "u64", "f64", *make_data.DTYPES]
+TEXT = [name for name in TYPES if name != "bf16"]
+NPY = TEXT
 
 
 @dataclasses.dataclass
@@ -91,7 +90,7 @@ def expected_bytes(this):
     """What is to be written; None: it is to be refused."""
     keys = np.concatenate(this.arrays)
     if this.nan == "error":
-        if np.isnan(make_data.comparable(this.type_name, keys)).any():
+        if make_data.is_nan(make_data.comparable(this.type_name, keys)).any():
             return None
     nan = this.nan if this.nan != "error" else None
     if this.indices:
@@ -112,17 +111,17 @@ def expected_bytes(this):
 
 def draw_round(rng, settings):
     form = rng.choice(["raw", "raw", "npy", "npy", "text"])
-    type_name = rng.choice({"raw": TYPES, "npy": NPY, "text": TEXT_IN}[form])
+    type_name = rng.choice({"raw": TYPES, "npy": NPY, "text": TEXT}[form])
     endian = rng.choice(["little", "big"]) if form != "text" and make_data.width(type_name) > 8 else "little"
     arrays = draw_arrays(rng, type_name, settings)
     if form == "text":
         arrays = [plain_nans(type_name, keys) for keys in arrays]
     this = Round(type_name, endian, form, arrays, form, [])
-    is_float = type_name in make_data.EXPONENT_BITS
+    has_nan = type_name in make_data.HAS_NAN
     if rng.random() < 0.3:
         this.descending = True
         this.words.append(rng.choice(["-r", "--reverse"]))
-    if is_float and rng.random() < 0.3:
+    if has_nan and rng.random() < 0.3:
         this.nan = rng.choice(["first", "last", "error"])
         this.words.append("--nan=" + this.nan)
     if rng.random() < 0.25:
@@ -141,7 +140,8 @@ def draw_round(rng, settings):
 def draw_output(rng, this):
     """Where to, in which format, and who says so: the option, the name or the input."""
     written = this.indices or this.type_name
-    choices = ["raw"] + ["npy"] * (written in NPY) + ["text"] * (written in TEXT_OUT)
+    has_unit = this.format == "npy" or written not in make_data.TIMES
+    choices = ["raw"] + ["npy"] * (written in NPY and has_unit) + ["text"] * (written in TEXT)
     if rng.random() < 0.4:
         this.output_format = rng.choice(choices)
         this.words.append("--output-format=" + this.output_format)
@@ -214,7 +214,7 @@ def type_spellings(this):
     dtype = make_data.numpy_dtype(this.type_name, this.endian)
     if dtype is None or this.format == "text":
         return [this.type_name]
-    return [this.type_name, dtype.name, dtype.str.replace("|", "<")]
+    return [this.type_name, dtype.name.split("[")[0], dtype.str.replace("|", "<").split("[")[0]]
 
 
 def try_round(settings, runner, number):

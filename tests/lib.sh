@@ -296,4 +296,4 @@ list_types() {
 those_of() { comm -12 <(list_types | sort) <(printf '%s\n' "$@" | sort); }
 
 # The bytes of a number of a type, by its name.
-bytes_of_type() { echo $((10#${1//[!0-9]/} / 8)); }
+bytes_of_type() { if [ "$1" = bool ]; then echo 1; else echo $((10#${1//[!0-9]/} / 8)); fi; }

@@ -7,6 +7,7 @@
   make_data.py lines COUNT               lines of text of every spelling
   make_data.py agrees TYPE ENDIAN IN OUT OUT is IN sorted, by np.sort's reckoning
   make_data.py npy DIR                   .npy files, good ones and liars
+  make_data.py arrays DIR                .npy files as others than numpy.save write them, and sorted
 """
 
 import os
@@ -16,12 +17,17 @@ import sys
 
 import numpy as np
 
-# Exponent bits of the floats; NumPy has no bf16, so numbers are handled as their bits.
+# Exponent bits of the floats; NumPy has no bf16 of its own, so numbers are handled as their bits.
 EXPONENT_BITS = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
+
+# The dtypes of which the type's name says neither letter nor size.
+DTYPES = {"bool": "?", "datetime64": "M8[ns]", "timedelta64": "m8[25s]"}
+TIMES = ("datetime64", "timedelta64")
+HAS_NAN = (*EXPONENT_BITS, *TIMES)
 
 
 def width(type_name):
-    return int(type_name.lstrip("abcdefghijklmnopqrstuvwxyz"))
+    return 8 if type_name == "bool" else int(type_name.lstrip("abcdefghijklmnopqrstuvwxyz"))
 
 
 def bits_dtype(type_name):
@@ -32,7 +38,13 @@ def numpy_dtype(type_name, endian="little"):
     """The dtype of a type, or None where NumPy has none."""
     if type_name == "bf16":
         return None
-    return np.dtype("<>"[endian == "big"] + "%s%d" % (type_name[0], width(type_name) // 8))
+    name = DTYPES.get(type_name) or "%s%d" % (type_name[0], width(type_name) // 8)
+    return np.dtype("<>"[endian == "big"] + name)
+
+
+def is_nan(numbers):
+    """Of an array of a type of HAS_NAN: NaT is one too."""
+    return np.isnat(numbers) if numbers.dtype.kind in "Mm" else np.isnan(numbers)
 
 
 def infinity(type_name):
@@ -44,6 +56,8 @@ def special_bits(type_name):
     """The bits of numbers that sorters get wrong."""
     bits = width(type_name)
     sign = 1 << (bits - 1)
+    if type_name == "bool":
+        return [0, 1]
     if type_name not in EXPONENT_BITS:
         return [0, 1, 2, sign - 1, sign, sign + 1, 2 * sign - 1]
     inf = infinity(type_name)
@@ -55,7 +69,7 @@ def special_bits(type_name):
 def make_keys(type_name, count, seed):
     """Bits of numbers: a third any bits, a third few distinct ones, specials in between."""
     generator = np.random.default_rng(seed)
-    top = (1 << width(type_name)) - 1
+    top = 1 if type_name == "bool" else (1 << width(type_name)) - 1
     keys = generator.integers(0, top, count, dtype=np.uint64, endpoint=True)
     few = generator.integers(0, top, 7, dtype=np.uint64, endpoint=True)
     kind = generator.integers(0, 9, count)
@@ -70,26 +84,30 @@ def make_keys(type_name, count, seed):
 
 def sort_keys(type_name, keys, descending=False, nan=None):
     """The documented order:
-    -inf < ... < -0 < +0 < ... < +inf < +NaNs by payload < -NaNs by payload, downwards."""
+    -inf < ... < -0 < +0 < ... < +inf < +NaNs by payload < -NaNs by payload, downwards; NaTs last."""
     return next(ordered for *order, ordered in orders_of_keys(type_name, keys) if order == [descending, nan])
 
 
 def orders_of_keys(type_name, keys):
     """(descending, nan, the keys in that order) for each direction and rule for NaNs."""
-    if type_name not in EXPONENT_BITS:
+    if type_name not in HAS_NAN:
         ordered = np.sort(keys.view(numpy_dtype(type_name))).view(keys.dtype)
         yield False, None, ordered
         yield True, None, ordered[::-1]
         return
-    bits = width(type_name)
-    magnitude = (keys & keys.dtype.type((1 << (bits - 1)) - 1)).astype(np.int64)
-    negative = (keys >> keys.dtype.type(bits - 1)) == 1
-    by_sign = np.where(negative, ~magnitude, magnitude)
-    is_nan = magnitude > infinity(type_name)
-    upwards = np.lexsort((by_sign, negative & is_nan, is_nan))
+    if type_name in TIMES:
+        nan = is_nan(keys.view(numpy_dtype(type_name)))
+        upwards = np.argsort(keys.view(numpy_dtype(type_name)))
+    else:
+        bits = width(type_name)
+        magnitude = (keys & keys.dtype.type((1 << (bits - 1)) - 1)).astype(np.int64)
+        negative = (keys >> keys.dtype.type(bits - 1)) == 1
+        by_sign = np.where(negative, ~magnitude, magnitude)
+        nan = magnitude > infinity(type_name)
+        upwards = np.lexsort((by_sign, negative & nan, nan))
     for descending in (False, True):
         order = upwards[::-1] if descending else upwards
-        numbers, nans = order[~is_nan[order]], order[is_nan[order]]
+        numbers, nans = order[~nan[order]], order[nan[order]]
         yield descending, None, keys[order]
         yield descending, "first", keys[np.concatenate((nans, numbers))]
         yield descending, "last", keys[np.concatenate((numbers, nans))]
@@ -131,22 +149,21 @@ def argsort_keys(type_name, keys, descending=False, nan=None):
     if descending:
         order = len(keys) - 1 - np.argsort(numbers[::-1], kind="stable")[::-1]
     if nan:
-        is_nan = np.isnan(numbers[order])
-        parts = (order[is_nan], order[~is_nan])
+        are_nan = is_nan(numbers[order])
+        parts = (order[are_nan], order[~are_nan])
         order = np.concatenate(parts if nan == "first" else parts[::-1])
     return order
 
 
 def command_argsort(directory, type_name, *counts):
     """TYPE.COUNT.ENDIAN.in.{raw,npy}, TYPE.COUNT.{up,down}[.first|.last].{u32,u64,npy,text}."""
-    is_float = type_name in EXPONENT_BITS
     for count in map(int, counts):
         base = os.path.join(directory, "%s.%d" % (type_name, count))
         keys = make_keys(type_name, count, seed=count + len(type_name))
         for endian in ("little", "big"):
             write_keys("%s.%s.in" % (base, endian), type_name, endian, keys)
         for descending in (False, True):
-            for nan in (None, "first", "last")[: 3 if is_float else 1]:
+            for nan in (None, "first", "last")[: 3 if type_name in HAS_NAN else 1]:
                 name = "%s.%s%s" % (base, "down" if descending else "up", "." + nan if nan else "")
                 order = argsort_keys(type_name, keys, descending, nan)
                 for dtype in ("u4", "u8"):
@@ -160,6 +177,8 @@ def command_argsort(directory, type_name, *counts):
 
 def number_text(type_name, value):
     """The shortest decimal that reads back the same."""
+    if type_name in TIMES:
+        return "NaT" if np.isnat(value) else str(value.astype(np.int64))
     if type_name[0] != "f":
         return str(int(value))
     if np.isnan(value):
@@ -272,7 +291,6 @@ def command_npy(directory):
     np.save(os.path.join(directory, "u32.npy"), eight.astype("<u4"))
     np.save(os.path.join(directory, "empty.npy"), eight[:0])
     np.save(os.path.join(directory, "two_dimensions.npy"), eight.reshape(2, 4))
-    np.save(os.path.join(directory, "no_dimension.npy"), np.float64(1))
     np.save(os.path.join(directory, "objects.npy"), np.array([1, "a"], dtype=object), allow_pickle=True)
     np.save(os.path.join(directory, "strings.npy"), np.array(["a", "b"]))
     np.save(os.path.join(directory, "complex.npy"), eight.astype("c16"))
@@ -300,6 +318,81 @@ def command_npy(directory):
     save("cut_header", npy(header % 8, b"")[:40])
     save("no_type", npy((header % 8).replace("<f8", "<f3"), data))
     save("no_order", npy((header % 8).replace("<f8", "f8x"), data))
+
+
+# Dtypes as programs write them in a header; what numpy.dtype() makes of one decides what is expected.
+SPELLINGS = (
+    "f8 i8 u8 i1 u1 f2 f4 i2 u2 i4 u4 b1 ? b B h H i I l L q Q p P e f d g float64 float32 float16 int8 int16"
+    " int32 int64 uint8 uint16 uint32 uint64 bool half single double longdouble float int uint byte ubyte short"
+    " ushort intc uintc int_ intp uintp long longlong ulonglong M8 m8 M m M8[ns] m8[us] M8[25s] m8[1D] M8[generic]"
+    " datetime64 timedelta64 datetime64[ms] timedelta64[2W] M8[Y] M8[M] M8[h] M8[m] m8[ps] m8[fs] m8[as]"
+    " M8[2147483647s] M8[2147483648s] M8[10] M8[] M[s] M8[s f8[s] f16 f3 c8 U1 S1 O V1 V8 i9 <float64 <i08x"
+).split() + [order + name for name in ("f8", "d", "i2", "?", "u1", "q", "M8[ns]", "timedelta64[s]") for order in "<>=|"]
+
+
+def spelled_array(spelling):
+    """An array of the dtype, with each special value; None if there is no such type of numbers."""
+    try:
+        dtype = np.dtype(spelling)
+    except TypeError:
+        return None
+    if dtype.kind not in "biufMm" or dtype.itemsize > 8:
+        return None
+    names = {"b": "bool", "M": "datetime64", "m": "timedelta64"}
+    type_name = names.get(dtype.kind) or "%s%d" % (dtype.kind, 8 * dtype.itemsize)
+    keys = make_keys(type_name, 200, seed=len(spelling))
+    if type_name in EXPONENT_BITS:  # NumPy does not order NaNs, nor -0 and 0, among themselves
+        keys = keys[np.abs(keys.view(numpy_dtype(type_name))) > 0]
+    return (keys if dtype.byteorder != ">" else keys.byteswap()).view(dtype)
+
+
+def command_arrays(directory):
+    """N.spelling says how the dtype is spelled; N.in.npy is by hand. N.out.npy is what numpy.save writes
+    of it, sorted, where NumPy loads it and has numbers."""
+
+    def path(name):
+        return os.path.join(directory, name)
+
+    def save(name, header, data, magic=b"\x93NUMPY\x01\x00"):
+        with open(path(name + ".in.npy"), "wb") as file:
+            file.write(npy(header, data, magic))
+
+    header = "{'descr': %s, 'fortran_order': %s, 'shape': %s, }\n"
+    for at, spelling in enumerate(SPELLINGS):
+        array = spelled_array(spelling)
+        data = bytes(80) if array is None else array.tobytes()
+        count = 10 if array is None else array.size
+        save(str(at), header % (repr(spelling), "False", "(%d,)" % count), data)
+        with open(path("%d.spelling" % at), "w") as file:
+            file.write(spelling)
+        if array is not None:
+            np.save(path("%d.out.npy" % at), np.sort(np.load(path("%d.in.npy" % at))))
+    numbers = np.array([3.5, -1, 2, 0.25, -7, 1, 8, 0], "<f8")
+    for name, shape, text in (
+        ("column", (8, 1), "(8, 1)"),
+        ("row", (1, 8), "(1, 8)"),
+        ("middle", (1, 8, 1), "(1,8,1,)"),
+        ("python2", (8,), "(8L,)"),
+        ("no_dimension", (), "()"),
+        ("ones", (1, 1, 1), "(1, 1, 1)"),
+        ("no_rows", (0, 1), "(0, 1)"),
+        ("no_columns", (1, 0), "(1, 0)"),
+        ("nothing", (0,), "(0,)"),
+    ):
+        for order in ("True", "False"):
+            name = "%s.%s" % (name.split(".")[0], order)
+            array = numbers[: int(np.prod(shape, dtype=int))].reshape(shape)
+            save(name, header % ("'<f8'", order, text), array.tobytes())
+            np.save(path(name + ".out.npy"), np.sort(array, axis=None).reshape(shape))
+    for name, line in (
+        ("unicode", "{u'descr': u'<f8', u'fortran_order': False, u'shape': (8L,)}"),
+        ("tight", '{"shape":(8,),"fortran_order":False,"descr":"<f8"}'),
+        ("lines", "{'shape': (8,),\n 'descr': '<f8',\n\t'fortran_order': False,\n}\n\n"),
+        ("padded", "{'descr': '<f8', 'fortran_order': False, 'shape': (8,), }" + " " * 1000),
+    ):
+        for magic in (b"\x93NUMPY\x01\x00", b"\x93NUMPY\x02\x00"):
+            save("%s.%d" % (name, magic[6]), line, numbers.tobytes(), magic)
+            np.save(path("%s.%d.out.npy" % (name, magic[6])), np.sort(numbers))
 
 
 if __name__ == "__main__":

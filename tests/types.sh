@@ -60,8 +60,8 @@ for type in $(those_of f16 f32 f64); do
     done
 done
 
-for type in $(those_of f16 bf16 f32 f64); do
-    refused "--nan=error refuses $type with a NaN" 'number [0-9]+ is a NaN' -- \
+for type in $(those_of f16 bf16 f32 f64 datetime64 timedelta64); do
+    refused "--nan=error refuses $type with a NaN or NaT" 'number [0-9]+ is a Na[NT]' -- \
         gpusort --format=raw --type="$type" --nan=error -o "$target" "$type.1000.little.in.raw"
 done
 head -c 800 /dev/zero >zeros

@@ -69,6 +69,13 @@ static const struct {
     {1, "{'shape': (3,), 'descr': '<i8', 'fortran_order': False}", "i64", 0, 3},
     {1, " { 'descr' : '<u4' , 'fortran_order' : True , 'shape' : ( 11 , ) , } \n", "u32", 0, 11},
     {1, "{'descr': '<f8',\n 'fortran_order': False,\n 'shape': (1,)\n}\n", "f64", 0, 1},
+    {1, "{u'descr': u'f8', u'fortran_order': False, u'shape': (3L,), }\n", "f64", 0, 3},
+    {1, "{'descr': '|f8', 'fortran_order': False, 'shape': (3,), }\n", "f64", 0, 3},
+    {1, "{'descr': 'i8', 'fortran_order': False, 'shape': (3,), }\n", "i64", 0, 3},
+    {1, "{'descr': '>h', 'fortran_order': False, 'shape': (3,), }\n", "i16", ENDIAN_BIG, 3},
+    {1, "{'descr': 'float32', 'fortran_order': False, 'shape': (3,), }\n", "f32", 0, 3},
+    {1, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }\n", "bool", 0, 3},
+    {1, "{'descr': '>m8', 'fortran_order': False, 'shape': (3,), }\n", "timedelta64", 1, 3},
 };
 
 static void test_good_headers(void **state)
@@ -122,20 +129,24 @@ static const struct {
     {1, 0, "{descr: '<f8', }\n", "a string is missing"},
     {1, 0, "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }\n",
      "dtype '|O' is not a number type that gpusort sorts"},
-    {1, 0, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }\n", "dtype '|b1'"},
     {1, 0, "{'descr': '<c16', 'fortran_order': False, 'shape': (3,), }\n", "dtype '<c16'"},
     {1, 0, "{'descr': '<f16', 'fortran_order': False, 'shape': (3,), }\n", "dtype '<f16'"},
     {1, 0, "{'descr': '<U5', 'fortran_order': False, 'shape': (3,), }\n", "dtype '<U5'"},
-    {1, 0, "{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (3,), }\n", "dtype '<M8[ns]'"},
-    {1, 0, "{'descr': '|f8', 'fortran_order': False, 'shape': (3,), }\n", "dtype '|f8'"},
-    {1, 0, "{'descr': 'i8', 'fortran_order': False, 'shape': (3,), }\n", "dtype 'i8'"},
+    {1, 0, "{'descr': '<M8[10]', 'fortran_order': False, 'shape': (3,), }\n", "dtype '<M8[10]'"},
+    {1, 0, "{'descr': '<V1', 'fortran_order': False, 'shape': (3,), }\n", "dtype '<V1'"},
+    {1, 0, "{'descr': '<V2', 'fortran_order': False, 'shape': (3,), }\n",
+     "x.npy: dtype '<V2' says 2 bytes of no type; if they are bfloat16, say --type=bf16"},
+    {1, 0, "{'descr': b'<f8', 'fortran_order': False, 'shape': (3,), }\n", "a string is missing"},
+    {1, 0, "{'descr': u <f8', 'fortran_order': False, 'shape': (3,), }\n", "a string is missing"},
     {1, 0, "{'descr': '', 'fortran_order': False, 'shape': (3,), }\n", "dtype ''"},
     {1, 0, "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,), }\n",
      "a structured dtype"},
     {1, 0, "{'descr': '<f8', 'fortran_order': 0, 'shape': (3,), }\n", "neither True nor False"},
     {1, 0, "{'descr': '<f8', 'fortran_order': Fals", "neither True nor False"},
     {1, 0, F8 "(3, 4), }\n", "the array has 2 dimensions, shape (3, 4)"},
-    {1, 0, F8 "(), }\n", "the array has 0 dimensions, shape ()"},
+    {1, 0, F8 "(1, 3, 1, 4), }\n", "the array has 4 dimensions, shape (1, 3, 1, 4)"},
+    {1, 0, F8 "(0, 5), }\n", "the array has 2 dimensions, shape (0, 5)"},
+    {1, 0, F8 "(), }\n", "the header says 1 items (8 bytes), the file holds 24 bytes"},
     {1, 0, F8 "(3), }\n", "a number, not a tuple"},
     {1, 0, F8 "3, }\n", "'shape' is not a tuple"},
     {1, 0, F8 "(3", "not a tuple of whole numbers"},
@@ -233,7 +244,8 @@ static void test_lying_header_inside_zstd(void **state)
         "x.npy: the header says 2 items (16 bytes), the file holds 24 bytes of data"};
     for (size_t i = 0; i < 4; i++) {
         const size_t count = 2 + i % 3;
-        const struct layout said = {&key_types[KEY_TYPE_f64], ENDIAN_LITTLE, count};
+        const struct layout said = {
+            .type = &key_types[KEY_TYPE_f64], .endian = ENDIAN_LITTLE, .count = count};
         struct error error = {0};
         struct sink *sink;
         struct layout layout;
@@ -248,25 +260,35 @@ static void test_lying_header_inside_zstd(void **state)
     }
 }
 
-/* The first 128 bytes that numpy.save of NumPy 1.24 wrote for these arrays. */
+/* The first 128 bytes that numpy.save of NumPy 1.24 wrote for these arrays; of bf16, with ml_dtypes
+ * 0.6. */
 static const struct {
-    enum key_type_id type;
-    enum key_endian endian;
-    size_t count;
+    struct layout layout;
     const char *dictionary;
 } numpy_headers[] = {
-    {KEY_TYPE_f64, ENDIAN_LITTLE, 3, "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"},
-    {KEY_TYPE_u8, ENDIAN_LITTLE, 0, "{'descr': '|u1', 'fortran_order': False, 'shape': (0,), }"},
-    {KEY_TYPE_i32, ENDIAN_BIG, 1234567,
+    {{.type = &key_types[KEY_TYPE_f64], .count = 3},
+     "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"},
+    {{.type = &key_types[KEY_TYPE_u8], .count = 0},
+     "{'descr': '|u1', 'fortran_order': False, 'shape': (0,), }"},
+    {{.type = &key_types[KEY_TYPE_i32], .endian = ENDIAN_BIG, .count = 1234567},
      "{'descr': '>i4', 'fortran_order': False, 'shape': (1234567,), }"},
+    {{.type = &key_types[KEY_TYPE_bf16], .count = 2},
+     "{'descr': '<V2', 'fortran_order': False, 'shape': (2,), }"},
+    {{.type = &key_types[KEY_TYPE_bool], .count = 4, .ones_after = 1},
+     "{'descr': '|b1', 'fortran_order': False, 'shape': (4, 1), }"},
+    {{.type = &key_types[KEY_TYPE_datetime64], .descr = "<M8[25s]", .count = 5, .ones_before = 1},
+     "{'descr': '<M8[25s]', 'fortran_order': False, 'shape': (1, 5), }"},
+    {{.type = &key_types[KEY_TYPE_f64], .count = 1, .is_scalar = true},
+     "{'descr': '<f8', 'fortran_order': False, 'shape': (), }"},
+    {{.type = &key_types[KEY_TYPE_f64], .count = 0, .is_scalar = true},
+     "{'descr': '<f8', 'fortran_order': False, 'shape': (0,), }"},
 };
 
 static void test_header_is_that_of_numpy(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof numpy_headers / sizeof numpy_headers[0]; i++) {
-        const struct layout layout = {&key_types[numpy_headers[i].type], numpy_headers[i].endian,
-                                      numpy_headers[i].count};
+        const struct layout layout = numpy_headers[i].layout;
         const size_t data_bytes = layout.count * layout.type->bytes;
         unsigned char *items = make_bytes(data_bytes), expected[128];
         memset(expected, ' ', sizeof expected);
@@ -283,18 +305,6 @@ static void test_header_is_that_of_numpy(void **state)
         free(items);
         unlink("x.npy");
     }
-}
-
-static void test_types_numpy_has_not(void **state)
-{
-    (void)state;
-    const struct layout layout = {&key_types[KEY_TYPE_bf16], ENDIAN_LITTLE, 3};
-    struct error error = {0};
-    struct sink *sink;
-    assert_true(sink_open(&(struct sink_spec){"x.npy", &codecs[0], 0, 1}, &sink, &error));
-    assert_false(format_npy.write_header(sink, &layout, &error));
-    assert_string_equal(error.message, "x.npy: NumPy has no bf16");
-    sink_discard(sink);
 }
 
 static void test_recognises(void **state)
@@ -316,7 +326,6 @@ int main(void)
         cmocka_unit_test(test_type_given_must_agree),
         cmocka_unit_test(test_lying_header_inside_zstd),
         cmocka_unit_test(test_header_is_that_of_numpy),
-        cmocka_unit_test(test_types_numpy_has_not),
         cmocka_unit_test(test_recognises),
     };
     return cmocka_run_group_tests_name("npy", tests, enter_scratch, leave_scratch);

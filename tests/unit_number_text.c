@@ -316,8 +316,106 @@ static void small_floats_read_back_and_are_shortest(void **state)
     check_format(KEY_TYPE_f16, 0xfe00, "-nan");
     check_format(KEY_TYPE_bf16, 0x3dcd, "0.1");
     check_format(KEY_TYPE_bf16, 0x8000, "-0");
-    uint64_t unused;
-    assert_int_equal(number_parse(type_of(KEY_TYPE_f16), "1", 1, &unused), NUMBER_UNSUPPORTED);
+}
+
+/* The decimal reads as the bits, and with a sign as those of the negative number. */
+static void check_small_read(enum key_type_id id, const char *sign, const char *text, unsigned bits)
+{
+    char number[1024];
+    uint64_t read = 0;
+    const unsigned infinity = id == KEY_TYPE_f16 ? 0x7c00 : 0x7f80;
+    const enum number_status wanted = bits < infinity ? NUMBER_OK : NUMBER_OUT_OF_RANGE;
+    const int length = snprintf(number, sizeof number, "%s%s", sign, text);
+    const enum number_status status = number_parse(type_of(id), number, (size_t)length, &read);
+    if (status != wanted || (wanted == NUMBER_OK && read != (*sign ? bits | 0x8000 : bits)))
+        fail_msg("%s: %s is read as %04x, status %d, not %04x", type_of(id)->name, number,
+                 (unsigned)read, status, bits);
+}
+
+/* Every number of the type, and every decimal halfway between two, with all of its digits: a digit
+ * more makes it the one above, a digit less the one below, and itself it is the even one. */
+static void check_small_float_reads(enum key_type_id id, unsigned infinity)
+{
+    const unsigned exponent_bits = type_of(id)->exponent_bits;
+    char text[512];
+    for (unsigned bits = 0; bits < infinity; ++bits) {
+        const double value = small_float(bits, exponent_bits);
+        const double half = value + (value - (bits ? small_float(bits - 1, exponent_bits)
+                                                   : -small_float(1, exponent_bits))) /
+                                        2;
+        const double above = bits + 1 < infinity ? small_float(bits + 1, exponent_bits) : 0;
+        const double halfway = above > 0 ? (value + above) / 2 : half;
+        snprintf(text, sizeof text, "%.*g", 200, value);
+        check_small_read(id, "", text, bits);
+        int length = snprintf(text, sizeof text, "%.*f", 140, halfway);
+        check_small_read(id, "-", text, bits + (bits & 1));
+        snprintf(text + length, sizeof text - (size_t)length, "%060d1", 0);
+        check_small_read(id, "", text, bits + 1);
+        snprintf(text, sizeof text, "%.*f", 140, halfway);
+        for (--length; text[length] == '0' || text[length] == '.'; --length)
+            text[length] = text[length] == '0' ? '9' : '.';
+        text[length]--;
+        check_small_read(id, "-", text, bits);
+        snprintf(text, sizeof text, "%a", halfway);
+        check_small_read(id, "", text, bits + (bits & 1));
+    }
+}
+
+static void small_floats_are_rounded_once(void **state)
+{
+    (void)state;
+    check_small_float_reads(KEY_TYPE_f16, 0x7c00);
+    check_small_float_reads(KEY_TYPE_bf16, 0x7f80);
+    check_small_read(KEY_TYPE_f16, "", "1e-9999", 0);
+    check_small_read(KEY_TYPE_f16, "-", "0x0p9", 0);
+    check_small_read(KEY_TYPE_bf16, "", "1e39", 0x7f80);
+    check_small_read(KEY_TYPE_bf16, "-", "1e9999", 0x7f80);
+    uint64_t bits;
+    static const struct {
+        const char *text;
+        unsigned half, bfloat;
+    } facts[] = {{"inf", 0x7c00, 0x7f80},
+                 {"-Infinity", 0xfc00, 0xff80},
+                 {"nan", 0x7e00, 0x7fc0},
+                 {"-nan(7)", 0xfe00, 0xffc0}};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; ++i) {
+        const size_t length = strlen(facts[i].text);
+        assert_int_equal(number_parse(type_of(KEY_TYPE_f16), facts[i].text, length, &bits),
+                         NUMBER_OK);
+        assert_int_equal(bits, facts[i].half);
+        assert_int_equal(number_parse(type_of(KEY_TYPE_bf16), facts[i].text, length, &bits),
+                         NUMBER_OK);
+        assert_int_equal(bits, facts[i].bfloat);
+    }
+    assert_int_equal(number_parse(type_of(KEY_TYPE_f16), "1x", 2, &bits), NUMBER_MALFORMED);
+}
+
+static void times_and_truth_values(void **state)
+{
+    (void)state;
+    check_format(KEY_TYPE_datetime64, UINT64_C(1) << 63, "NaT");
+    check_format(KEY_TYPE_timedelta64, UINT64_MAX, "-1");
+    check_format(KEY_TYPE_bool, 1, "1");
+    static const struct {
+        enum key_type_id id;
+        const char *text;
+        enum number_status status;
+        uint64_t bits;
+    } facts[] = {{KEY_TYPE_datetime64, " NaT\r", NUMBER_OK, UINT64_C(1) << 63},
+                 {KEY_TYPE_timedelta64, "-5", NUMBER_OK, (uint64_t)-5},
+                 {KEY_TYPE_datetime64, "nan", NUMBER_FRACTION, 0},
+                 {KEY_TYPE_datetime64, "2020-01-01", NUMBER_MALFORMED, 0},
+                 {KEY_TYPE_i64, "NaT", NUMBER_MALFORMED, 0},
+                 {KEY_TYPE_bool, "1", NUMBER_OK, 1},
+                 {KEY_TYPE_bool, "2", NUMBER_OUT_OF_RANGE, 0},
+                 {KEY_TYPE_bool, "-1", NUMBER_OUT_OF_RANGE, 0}};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; ++i) {
+        uint64_t bits = 0;
+        assert_int_equal(
+            number_parse(type_of(facts[i].id), facts[i].text, strlen(facts[i].text), &bits),
+            facts[i].status);
+        assert_int_equal(bits, facts[i].bits);
+    }
 }
 
 static void check_integer(enum key_type_id id, const char *text, enum number_status status,
@@ -444,6 +542,8 @@ int main(void)
         cmocka_unit_test(floats_are_shortest),
         cmocka_unit_test(format_is_that_of_python),
         cmocka_unit_test(small_floats_read_back_and_are_shortest),
+        cmocka_unit_test(small_floats_are_rounded_once),
+        cmocka_unit_test(times_and_truth_values),
         cmocka_unit_test(integers_take_every_whole_spelling),
         cmocka_unit_test(long_texts_are_exact),
     };

@@ -56,7 +56,7 @@ static void *read_items(enum key_type_id id, size_t room, size_t step, size_t *c
 static void write_items(enum key_type_id id, const void *items, size_t count)
 {
     struct error error = {0};
-    const struct layout layout = {&key_types[id], ENDIAN_LITTLE, count};
+    const struct layout layout = {.type = &key_types[id], .endian = ENDIAN_LITTLE, .count = count};
     const struct sink_spec spec = {output_path, &codecs[0], 0, 2};
     struct sink *sink;
     if (!sink_open(&spec, &sink, &error) || !format_text.write_header(sink, &layout, &error) ||
@@ -110,7 +110,8 @@ static void big_endian_items_are_written(void **state)
     (void)state;
     struct error error = {0};
     static const unsigned char items[] = {0x01, 0x02, 0xff, 0xfe};
-    const struct layout layout = {&key_types[KEY_TYPE_i16], ENDIAN_BIG, 2};
+    const struct layout layout = {
+        .type = &key_types[KEY_TYPE_i16], .endian = ENDIAN_BIG, .count = 2};
     const struct sink_spec spec = {output_path, &codecs[0], 0, 2};
     struct sink *sink;
     char found[32];
@@ -157,7 +158,8 @@ static void errors_name_line_and_cause(void **state)
         KEY_TYPE_f64, "0123456789012345678901234567890123456789x",
         "in:1: '0123456789012345678901234567890123456789...' is not a number: what follows "
         "the number has to be removed");
-    check_refusal(KEY_TYPE_bf16, "1\n", "in: numbers of the type bf16 are not read from text");
+    check_refusal(KEY_TYPE_bf16, "1\n1e39\n", "in:2: 1e39 is out of the range of bf16");
+    check_refusal(KEY_TYPE_f16, "65520\n", "in:1: 65520 is out of the range of f16");
 
     const size_t bytes = 6 << 20;
     char *text = malloc(bytes + 1);
