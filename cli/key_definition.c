@@ -103,10 +103,11 @@ static bool parse_character(const char **text, size_t *character, struct error *
 static bool parse_letters(const char **text, const char *definition, enum blank_places places,
                           struct order_letters *letters, struct error *error)
 {
-    char where[64];
+    struct quoted quoted;
+    char where[sizeof "-k " + sizeof quoted.text];
     while (order_letters_set(letters, **text, places))
         ++*text;
-    snprintf(where, sizeof where, "-k %s", definition);
+    snprintf(where, sizeof where, "-k %s", quote_word(definition, &quoted));
     return !order_letter_refuse(**text, where, error);
 }
 

@@ -188,7 +188,7 @@ done
 refused '--ignore-nonprinting is refused' 'has no order .i. \(--ignore-nonprinting' -- \
     gpusort --ignore-nonprinting two -o "$target"
 for letter in d f i M R V; do
-    refused "-k 1$letter is refused" "^gpusort: -k 2n,3$letter: gpusort has no order '$letter' " -- \
+    refused "-k 1$letter is refused" "^gpusort: -k '2n,3$letter': gpusort has no order '$letter' " -- \
         gpusort -k "2n,3$letter" two -o "$target"
 done
 for word in month random version; do
