@@ -4,6 +4,8 @@
 #   make check      build and run the tests
 #   make check-gpu  build and run the tests that a GPU is for: 8 minutes or more on 16 cores
 #   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
+#   make fuzz       build the fuzz targets (tests/fuzz; needs clang) and run them until one finds
+#                   something, or for FUZZ_SECONDS
 #   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB, and
 #                   bench_cpu, which times the CPU's sort beside VQSort and TBB where they are there
 #   make completions  make the completions anew, after a change of the options
@@ -32,8 +34,8 @@ CUDA ?= $(if $(NVCC),1,0)
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 # The GPU of this machine if there is one; otherwise the data centre GPUs since 2020, and PTX from
 # which a driver makes code for newer ones. Asked once, as it may take a second.
-ifeq ($(CUDA),1)
 comma := ,
+ifeq ($(CUDA),1)
 NVCC_GENCODE := $(or $(NVCC_GENCODE),$(if $(shell nvidia-smi -L 2>/dev/null),-arch=native,\
 	-gencode=arch=compute_80$(comma)code=sm_80 \
 	-gencode=arch=compute_90$(comma)code=[sm_90$(comma)compute_90]))
@@ -87,7 +89,7 @@ endif
 simt_objects := $(BUILD)/core/backends.cuda.o \
 	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
 
-.PHONY: all check check-gpu simt bench completions install uninstall dist clean distclean FORCE
+.PHONY: all check check-gpu simt fuzz bench completions install uninstall dist clean distclean FORCE
 all: gpusort
 ifneq ($(CUDA),1)
 	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
@@ -177,6 +179,44 @@ $(BUILD)/tests/gpusort_cuda_faults: $(BUILD)/tests/faults/cuda_faults.cu.o $(cli
 		$(host_objects) $(backend_objects)
 	$(link) $(cuda_faults) -o $@ $^ $(backend_libraries) $(libraries)
 
+# The fuzz targets, by clang and its libFuzzer, with sanitizers of their own and without OpenMP.
+# Only the C library is linked dynamically, so that they run on machines without clang.
+FUZZ_CC ?= clang
+FUZZ_CXX ?= clang++
+has_fuzzer = $(wildcard $(addsuffix /lib/*/libclang_rt.fuzzer*.a,$(shell $(FUZZ_CC) \
+	-print-resource-dir 2>/dev/null)))
+fuzz_flags = -I. -Itests/fuzz -D_GNU_SOURCE -MMD -MP -O1 -g1 $(WARNINGS) -Wno-unknown-pragmas \
+	-Wno-unused-parameter -Wno-unused-variable -fno-sanitize-recover=all
+fuzz_sanitizers = address,undefined
+fuzz_coverage = fuzzer-no-link$(comma)
+$(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # models are not what is to be covered
+# What the targets need: nothing of the sort of lines in memory.
+fuzz_sources := cli/key_definition.c cli/quote.c $(filter-out core/argsort.c core/auto_table.c \
+	core/backends.c core/external% core/key_counts.c core/memory_limits.c core/pipeline% \
+	core/text_feed.c formats/formats.c formats/indices.c formats/lines.c formats/lines_bytes.c \
+	formats/lines_few.c formats/lines_header.c formats/lines_key.c formats/lines_load.c \
+	formats/lines_number.c formats/lines_refine.c formats/lines_row.c formats/lines_words.c \
+	formats/lines_write.c formats/text.c,$(filter core/% formats/%,$(host_sources)))
+fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))
+fuzz_programs := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+$(BUILD)/fuzz/fuzz_%: $(addprefix $(BUILD)/fuzz/,tests/fuzz/fuzz_%.c.o tests/fuzz/large_blocks.c.o \
+		host.a)
+	$(FUZZ_CXX) -fsanitize=fuzzer,$(fuzz_sanitizers) -static-libstdc++ -static-libgcc \
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=free -o $@ $^ \
+		$(or $(wildcard $(shell $(FUZZ_CXX) -print-file-name=libzstd.a)),-lzstd) -lm -pthread
+$(BUILD)/fuzz/host.a: $(fuzz_objects)
+	rm -f $@
+	ar rcs $@ $^
+$(BUILD)/fuzz/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -std=c11 $(fuzz_flags) -fsanitize=$(fuzz_coverage)$(fuzz_sanitizers) -c -o $@ $<
+$(BUILD)/fuzz/%.cc.o: %.cc
+	@mkdir -p $(@D)
+	$(FUZZ_CXX) -std=c++17 $(fuzz_flags) -fsanitize=$(fuzz_coverage)$(fuzz_sanitizers) -c -o $@ $<
+
+fuzz: $(fuzz_programs)
+	tests/fuzz/run_targets.sh $(BUILD)/fuzz
+
 # Loaded into gpusort by tests/faults.sh, not linked to it.
 $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -223,7 +263,10 @@ $(simt_switching): SANITIZE_FLAGS = $(if $(findstring address,$(SANITIZE)),-DSIM
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-check: all simt $(unit_programs) $(BUILD)/bench/bench_cpu \
+# The fuzz targets where they can be built, and TEST_EXCEPT does not leave them out.
+checks_fuzz = $(and $(filter check,$(MAKECMDGOALS)),$(if \
+	$(findstring fuzz_targets,$(TEST_EXCEPT)),,$(has_fuzzer)))
+check: all simt $(unit_programs) $(if $(checks_fuzz),$(fuzz_programs)) $(BUILD)/bench/bench_cpu \
 		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs)
 	BUILD=$(BUILD) tests/run.sh
 

@@ -2,7 +2,7 @@
 # Builds everything twice and runs every test: with all warnings as errors, and with the address and
 # undefined behaviour sanitizers (on less data, and without nvcc: the code for the GPU runs on its
 # stand-in). Nearly all run on both builds; shell tests of the stand-in, which take as little data on
-# either, on the sanitized one alone. The last line is `N passed, N failed, N skipped` over both.
+# either, and the fuzz targets, which are built once, on the sanitized one alone. The last line is `N passed, N failed, N skipped` over both.
 #
 #   scripts/check.sh [DIR]      builds in DIR/plain and DIR/sanitized (default build/check)
 set -euo pipefail
@@ -29,6 +29,8 @@ check() {
 
 scripts/install_packages.sh gcc g++ make libzstd-dev libcmocka-dev perl mandoc shellcheck \
     clang-format zstd python3-numpy
+scripts/install_packages.sh clang libclang-rt-dev ||
+    echo '== no clang with libFuzzer: the fuzz targets are skipped'
 
 cuda_flags=()
 if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
@@ -42,7 +44,7 @@ fi
 
 # -g1, the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program
 # that is linked -no-pie starts in 7 ms instead of 10.
-check plain TEST_EXCEPT='*-simt' CFLAGS='-O2 -g1 -Werror' CXXFLAGS='-O2 -g1 -Werror' "${cuda_flags[@]}"
+check plain TEST_EXCEPT='*-simt fuzz_targets' CFLAGS='-O2 -g1 -Werror' CXXFLAGS='-O2 -g1 -Werror' "${cuda_flags[@]}"
 export TEST_SIZE=small
 check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g1 -Werror' \
     CXXFLAGS='-O1 -g1 -Werror' LDFLAGS=-no-pie

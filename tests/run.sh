@@ -6,7 +6,7 @@
 #   BUILD=DIR tests/run.sh [NAME...]        all tests, or those whose names are given (text, types-simt)
 #   BUILD=DIR tests/run.sh --gpu [NAME...]  those that a real GPU is for (make check-gpu)
 #   TEST_SIZE=small                         less data, for builds that are many times slower
-#   TEST_EXCEPT=PATTERN                     of all, not those whose names match (*-simt)
+#   TEST_EXCEPT='PATTERN...'                of all, not those whose names match one (*-simt)
 #
 # Shell tests run with $BUILD/gpusort. Those that have to do with devices run once more with
 # $BUILD/simt/gpusort, whose "gpu" is a stand-in on the CPU; those that leave the device open are
@@ -222,8 +222,11 @@ else
     add_tests
 fi
 if [ $# -eq 0 ]; then
-    # shellcheck disable=SC2086 # a pattern
-    [ -z "${TEST_EXCEPT:-}" ] || rm -f "$results"/$TEST_EXCEPT.sh
+    read -ra except <<<"${TEST_EXCEPT:-}" # its patterns, not yet expanded
+    for pattern in "${except[@]}"; do
+        # shellcheck disable=SC2086 # a pattern
+        rm -f "$results"/$pattern.sh
+    done
     scripts=("$results"/*.sh)
 else
     scripts=("${@/#/$results/}")

@@ -1,0 +1,89 @@
+/* fuzz.h - what the fuzz targets share: how they read libFuzzer's input, and how they fail.
+ *
+ * A target compares the code under test with a model in the same process. A difference aborts, and
+ * libFuzzer then keeps the input that led to it.
+ */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+/* Prints what differs and aborts. */
+__attribute__((format(printf, 1, 2), noreturn)) static inline void fuzz_fail(const char *format,
+                                                                             ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("differs: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    abort();
+}
+
+/* The part of the input that is not yet used. */
+struct fuzz_input {
+    const uint8_t *data;
+    size_t bytes;
+};
+
+/* Takes a byte that chooses something; 0 at the end of the input. */
+static inline unsigned fuzz_take(struct fuzz_input *input)
+{
+    if (input->bytes == 0)
+        return 0;
+    input->bytes--;
+    return *input->data++;
+}
+
+/* Text on the heap, of exactly `length` bytes and without a NUL at its end, so that the address
+ * sanitizer finds a read past it. The caller frees `data`. */
+struct fuzz_text {
+    char *data;
+    size_t length;
+};
+
+/* Bytes from FUZZ_REPEAT on repeat the byte before them 1, 2, 4, ... times, so that a short input
+ * makes a long text. */
+#define FUZZ_REPEAT 0xf4
+#define FUZZ_TEXT_MAX ((size_t)16384)
+
+/* Takes a text of at most `most` bytes, up to the byte `end` (-1: to the end of the input). */
+static inline struct fuzz_text fuzz_take_text(struct fuzz_input *input, int end, size_t most)
+{
+    static char made[FUZZ_TEXT_MAX];
+    size_t length = 0;
+    while (input->bytes > 0) {
+        const unsigned byte = fuzz_take(input);
+        if ((int)byte == end)
+            break;
+        const bool repeats = byte >= FUZZ_REPEAT && length > 0;
+        const size_t count = repeats ? (size_t)1 << (byte - FUZZ_REPEAT) : 1;
+        const int value = repeats ? made[length - 1] : (int)byte;
+        if (count <= most - length)
+            memset(made + length, value, count), length += count;
+    }
+    struct fuzz_text text = {malloc(length > 0 ? length : 1), length};
+    memcpy(text.data, made, length);
+    return text;
+}
+
+/* Opens a file in memory that holds the bytes; the caller closes it. */
+static inline int fuzz_open_file(const void *data, size_t bytes)
+{
+    const int file = memfd_create("fuzz", MFD_CLOEXEC);
+    if (file < 0 || write(file, data, bytes) != (ssize_t)bytes)
+        abort();
+    return file;
+}
+
+#endif

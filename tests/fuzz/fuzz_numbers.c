@@ -1,0 +1,282 @@
+/* fuzz_numbers.c - numbers in text: read as every type, written and read again, and put in order.
+ *
+ * The references are strtod(3) and its kin for floats, strings of digits for integers, and model.h
+ * for the orders -g, -n and -h.
+ */
+#include "core/key_order.h"
+#include "formats/line_compare.h"
+#include "formats/line_rank.h"
+#include "formats/number_key.h"
+#include "formats/number_text.h"
+#include "tests/fuzz/model.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+/* Between the two texts of an input. */
+#define TEXT_END 0xee
+
+/* ---- reading ---- */
+
+/* Whether strtold(3) and blanks take all of the text. */
+static bool is_number(const char *text, size_t length)
+{
+    char *end;
+    (void)strtold(text, &end);
+    const bool any = end != text;
+    while (isspace((unsigned char)*end))
+        end++;
+    return any && end == text + length;
+}
+
+static const char *skip_to_magnitude(const char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    return *text == '-' || *text == '+' ? text + 1 : text;
+}
+
+static enum number_status model_float(const struct key_type *type, const char *text, uint64_t *bits)
+{
+    const float narrow = strtof(text, NULL);
+    const double wide = strtod(text, NULL);
+    *bits = 0;
+    memcpy(bits, type->bytes == 4 ? (const void *)&narrow : (const void *)&wide, type->bytes);
+    const bool is_infinite = type->bytes == 4 ? isinf(narrow) : isinf(wide);
+    return is_infinite && tolower((unsigned char)*skip_to_magnitude(text)) != 'i'
+               ? NUMBER_OUT_OF_RANGE
+               : NUMBER_OK;
+}
+
+/* Digits in base 10 or 2, and how many of them are before the point. */
+struct digits {
+    char *data;
+    long count, point, base;
+};
+
+static struct digits read_digits(const char *p)
+{
+    struct digits digits = {malloc(4 * strlen(p) + 1), 0, -1, 10};
+    const bool is_hex =
+        p[0] == '0' && (p[1] | 32) == 'x' &&
+        (isxdigit((unsigned char)p[2]) || (p[2] == '.' && isxdigit((unsigned char)p[3])));
+    digits.base = is_hex ? 2 : 10;
+    for (p += is_hex ? 2 : 0; is_hex ? isxdigit((unsigned char)*p) || *p == '.'
+                                     : isdigit((unsigned char)*p) || *p == '.';
+         p++) {
+        const int value = isdigit((unsigned char)*p) ? *p - '0' : (*p | 32) - 'a' + 10;
+        if (*p == '.')
+            digits.point = digits.count;
+        for (int bit = 3; is_hex && *p != '.' && bit >= 0; bit--)
+            digits.data[digits.count++] = (char)('0' + (value >> bit & 1));
+        if (!is_hex && *p != '.')
+            digits.data[digits.count++] = *p;
+    }
+    digits.point = digits.point < 0 ? digits.count : digits.point;
+    const long exponent = *p == '\0' ? 0 : strtol(p + 1, NULL, 10);
+    digits.point += exponent > 1 << 30 ? 1 << 30 : exponent < -(1 << 30) ? -(1 << 30) : exponent;
+    return digits;
+}
+
+/* The digits before the point, which are not too many for 64 bits if the number is in range. */
+static enum number_status whole_value(const struct digits *digits, unsigned long long *value)
+{
+    char whole[80];
+    size_t length = 0;
+    long first = 0;
+    while (first < digits->count && digits->data[first] == '0')
+        first++;
+    *value = 0;
+    for (long i = first; i < digits->count; i++)
+        if (i >= digits->point && digits->data[i] != '0')
+            return NUMBER_FRACTION;
+    if (first == digits->count)
+        return NUMBER_OK;
+    if (digits->point - first > 64)
+        return NUMBER_OUT_OF_RANGE;
+    for (long i = first; i < digits->point; i++)
+        whole[length++] = i < digits->count ? digits->data[i] : '0';
+    whole[length] = '\0';
+    errno = 0;
+    *value = strtoull(whole, NULL, (int)digits->base);
+    return errno == ERANGE ? NUMBER_OUT_OF_RANGE : NUMBER_OK;
+}
+
+static enum number_status model_integer(const struct key_type *type, const char *text,
+                                        uint64_t *bits)
+{
+    const char *const magnitude = skip_to_magnitude(text);
+    const bool negative = magnitude > text && magnitude[-1] == '-';
+    if (tolower((unsigned char)*magnitude) == 'i')
+        return NUMBER_OUT_OF_RANGE;
+    if (tolower((unsigned char)*magnitude) == 'n')
+        return NUMBER_FRACTION;
+    const struct digits digits = read_digits(magnitude);
+    unsigned long long value;
+    const enum number_status status = whole_value(&digits, &value);
+    free(digits.data);
+    if (status != NUMBER_OK)
+        return status;
+    const __int128 number = negative ? -(__int128)value : (__int128)value;
+    const unsigned width = type->bytes * 8;
+    const __int128 least = type->kind == KEY_SIGNED ? -((__int128)1 << (width - 1)) : 0;
+    const __int128 beyond = (__int128)1 << (type->kind == KEY_SIGNED ? width - 1 : width);
+    if (number < least || number >= beyond)
+        return NUMBER_OUT_OF_RANGE;
+    *bits = (uint64_t)number & UINT64_MAX >> (64 - width);
+    return NUMBER_OK;
+}
+
+static void check_parse(const struct key_type *type, struct fuzz_text text, const char *terminated)
+{
+    uint64_t bits = 0, expected_bits = 0;
+    const enum number_status status = number_parse(type, text.data, text.length, &bits);
+    enum number_status expected = NUMBER_MALFORMED;
+    if (type->kind == KEY_FLOAT && type->bytes == 2)
+        expected = NUMBER_UNSUPPORTED;
+    else if (is_number(terminated, text.length))
+        expected = type->kind == KEY_FLOAT ? model_float(type, terminated, &expected_bits)
+                                           : model_integer(type, terminated, &expected_bits);
+    if (status != expected || (status == NUMBER_OK && bits != expected_bits))
+        fuzz_fail("'%s' as %s: status %d, bits %#llx; expected %d, %#llx", terminated, type->name,
+                  (int)status, (unsigned long long)bits, (int)expected,
+                  (unsigned long long)expected_bits);
+}
+
+/* ---- writing ---- */
+
+/* The significant digits of a decimal. */
+static int count_digits(const char *text)
+{
+    const char *first = text + strcspn(text, "123456789");
+    int count = 0, zeros = 0;
+    for (const char *p = first; *p != '\0' && *p != 'e'; p++) {
+        zeros = *p == '0' ? zeros + 1 : *p == '.' ? zeros : 0;
+        count += *p != '.';
+    }
+    return count - zeros;
+}
+
+static bool reads_as(const char *text, const struct key_type *type, uint64_t bits)
+{
+    uint64_t found;
+    return model_float(type, text, &found) == NUMBER_OK && found == bits;
+}
+
+/* The text has the fewest digits that read back as the same float. */
+static bool is_shortest(const char *text, const struct key_type *type, uint64_t bits)
+{
+    float narrow;
+    double wide;
+    char other[64];
+    memcpy(&narrow, &bits, sizeof narrow);
+    memcpy(&wide, &bits, sizeof wide);
+    const double value = type->bytes == 4 ? (double)narrow : wide;
+    const int digits = count_digits(text);
+    snprintf(other, sizeof other, "%.*e", digits > 1 ? digits - 2 : 0, value);
+    return digits <= 1 || !reads_as(other, type, bits);
+}
+
+static void check_format(const struct key_type *type, uint64_t bits)
+{
+    char text[NUMBER_TEXT_MAX + 1], expected[64];
+    bits &= UINT64_MAX >> (64 - type->bytes * 8);
+    const size_t length = number_format(type, bits, text);
+    text[length] = '\0';
+    bool is_right;
+    if (type->kind == KEY_FLOAT) {
+        const bool is_nan = strstr(text, "nan") != NULL; /* its payload is not written */
+        is_right =
+            type->bytes == 2 ||
+            (is_nan ? (bits & ~((uint64_t)1 << (type->bytes * 8 - 1))) > key_type_infinity(type)
+                    : reads_as(text, type, bits) && is_shortest(text, type, bits));
+    } else {
+        const unsigned unused = 64 - type->bytes * 8;
+        if (type->kind == KEY_SIGNED)
+            snprintf(expected, sizeof expected, "%lld", (long long)(bits << unused) >> unused);
+        else
+            snprintf(expected, sizeof expected, "%llu", (unsigned long long)bits);
+        is_right = strcmp(text, expected) == 0;
+    }
+    if (!is_right)
+        fuzz_fail("%#llx as %s is written '%s'", (unsigned long long)bits, type->name, text);
+}
+
+/* ---- order ---- */
+
+static int sign(int order)
+{
+    return (order > 0) - (order < 0);
+}
+
+static void check_value(struct fuzz_text text)
+{
+    long double expected, found = 0;
+    const int class = model_general_class((struct model_span){text.data, text.length}, &expected);
+    if (number_prefix_value(text.data, text.length, &found) != (class > 0))
+        fuzz_fail("whether '%.*s' begins with a number", (int)text.length, text.data);
+    if (class > 0 && (signbit(found) != signbit(expected) || isnan(found) != isnan(expected) ||
+                      (class == 3 && found != expected)))
+        fuzz_fail("'%.*s' is read as %La, by strtold(3) as %La", (int)text.length, text.data, found,
+                  expected);
+}
+
+static void check_order(enum line_kind kind, bool reverse, struct fuzz_text a, struct fuzz_text b)
+{
+    struct line_key key = {.kind = kind, .reverse = reverse};
+    const struct line_order order = {&key, 1, LINE_SEPARATOR_BLANKS, '\n', false, true, false};
+    struct ranked_line x, y;
+    const int expected = sign(model_compare_lines(&order, (struct model_span){a.data, a.length},
+                                                  (struct model_span){b.data, b.length}));
+    const bool a_is_ranked = line_rank(&order, a.data, a.length, &x);
+    const bool b_is_ranked = line_rank(&order, b.data, b.length, &y);
+    if (a_is_ranked && b_is_ranked) {
+        const bool ranks_are_right = expected == 0
+                                         ? x.rank == y.rank
+                                         : (expected < 0 ? x.rank <= y.rank : x.rank >= y.rank) &&
+                                               (x.rank != y.rank || !x.is_exact || !y.is_exact);
+        if (!ranks_are_right || sign(line_rank_compare(&order, &x, &y)) != expected)
+            fuzz_fail("kind %d: ranks of '%.*s', %#llx, and '%.*s', %#llx; expected %d", (int)kind,
+                      (int)a.length, a.data, (unsigned long long)x.rank, (int)b.length, b.data,
+                      (unsigned long long)y.rank, expected);
+    }
+    const int found = sign(line_compare_keys(&order, 0, a.data, a.length, b.data, b.length));
+    if (found != expected)
+        fuzz_fail("kind %d: '%.*s' and '%.*s' compare as %d, expected %d", (int)kind, (int)a.length,
+                  a.data, (int)b.length, b.data, found, expected);
+    if (kind != LINE_STRICT && !(a_is_ranked && b_is_ranked))
+        fuzz_fail("kind %d refuses a line", (int)kind);
+}
+
+static void check_strict(struct fuzz_text text, const char *terminated)
+{
+    uint64_t key;
+    bool exact;
+    if (number_line_key(text.data, text.length, &key, &exact) != is_number(terminated, text.length))
+        fuzz_fail("whether '%s' is one number", terminated);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    struct fuzz_input input = {data, bytes};
+    uint64_t bits = 0;
+    memcpy(&bits, data, bytes < sizeof bits ? bytes : sizeof bits);
+    const unsigned flags = fuzz_take(&input);
+    const bool reverse = flags & 1;
+    const size_t most = flags >= 0xfe ? FUZZ_TEXT_MAX : 100; /* long ones take long */
+    const struct fuzz_text a = fuzz_take_text(&input, TEXT_END, most);
+    const struct fuzz_text b = fuzz_take_text(&input, -1, most);
+    char *const terminated = model_terminated((struct model_span){a.data, a.length});
+    for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
+        check_parse(&key_types[i], a, terminated);
+        check_format(&key_types[i], bits);
+    }
+    check_value(a);
+    check_strict(a, terminated);
+    for (enum line_kind kind = LINE_STRICT; kind <= LINE_BYTES; kind++)
+        check_order(kind, reverse, a, b);
+    free(terminated);
+    free(a.data);
+    free(b.data);
+    return 0;
+}

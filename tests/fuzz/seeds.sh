@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# seeds.sh TARGET DIR: writes the first inputs of a fuzz target into files in DIR, which is made. Each
+# is a format of printf(1): what a fuzzer finds by itself only slowly, and what one has found. How a
+# target reads its input is said in tests/fuzz/TARGET.c.
+set -euo pipefail
+export LC_ALL=C
+target=$1
+mkdir -p "$2"
+cd "$2"
+
+count=0
+seed() {
+    count=$((count + 1))
+    printf "$1" >"seed_$count"
+}
+
+# From \xf4 on a byte repeats the byte before it 1, 2, 4, ... 2048 times.
+fuzz_numbers() {
+    local number
+    for number in 0 -1 255 256 -128 -129 65536 2147483648 4294967296 18446744073709551615 \
+        18446744073709551616 9223372036854775808 -9223372036854775809 1e3 12.0 0x10 0x1p-3 0x.8p1 \
+        1.5e-7 1e308 1e309 1e-400 4.9e-324 2.4703282292062327e-324 1.7976931348623159e308 \
+        3.4028235677973366e38 16777217 9007199254740993 inf -Infinity nan '-nan(12)' 0x1.fffffffffffff8p0 \
+        0xffffffffffffffff.8 ' +1 ' 1e 1e+ 0x . -. .5 5. 1e99999999999999999999; do
+        seed "\x01$number\xee-$number"
+    done
+    seed '\xff1\xff\xff\xff.5\xee1\xff\xff\xff.50'          # longer than what decides
+    seed '\xff0.\xee0\xff\xff\xff1e6144'
+    seed '\xff0x1\xff\xff\xffp-9999\xee0x1\xff\xff\xffp-9998'
+    seed '\x001K\xee1000' && seed '\x00-2G\xee-3M' && seed '\x0012\x8034\xee1234' && seed '\x00\x801k\xee1'
+    seed '\x0012345678901234567890.5\xee12345678901234567890.50' && seed '\x000\xf8\xf8.0001\xee0001e-4'
+}
+
+fuzz_key_definition() {
+    local definition
+    for definition in 1 2,2 1.2,3.4 1b,2b 2n,3nr 1g 3.1h 1.0 0 1,0 1,2.0 +1 ' 2' 18446744073709551616 \
+        18446744073709551615.18446744073709551615 1,1.3b 2d 1.2bgnrh, 3i; do
+        seed "$definition"'\x00: a  b:c\td:\n e'
+        seed "$definition"'\x00 a b  c dd'
+    done
+    seed '2i\nv' # the message was of two lines
+}
+
+fuzz_npy() {
+    local dtype header
+    for dtype in '<f8' '>i4' '|u1' '=f4' '<u2' '<f2' '|b1' '<M8[ns]' '<c8' i8; do
+        seed "\x00{'descr': '$dtype', 'fortran_order': False, 'shape': (1,), }\n\x00abcdefgh"
+        seed "\x02{\"shape\":(2L,),\"fortran_order\":True,\"descr\":\"$dtype\"}\x00abcdefgh"
+    done
+    for header in "'shape': (0,)" "'shape': ()" "'shape': (2,2)" "'shape': (18446744073709551615,)" \
+        "'shape': [1]" "'shape': (01,)" "'shape': (1,), 'shape': (1,)" "'shape': (1,), 'x': 1"; do
+        seed "\x01{'descr': '<f8', 'fortran_order': False, $header}\x00abcdefgh"
+    done
+    seed "\x93NUMPY\x01\x00\x3a\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }ab"
+}
+
+# Frames as the target makes them: below P one of so many bytes, from P on a skippable one, from a on
+# a broken byte; behind \xff all is as it is.
+fuzz_zstd() {
+    local flags
+    for flags in '\x00' '\x04' '\x06' '\x0a' '\x14' '\x1a' '\x26' '\x2e'; do
+        seed "\x23\x01$flags\x20aaaaaaaaaaaaaaaabcabcabcabcabcab"
+        seed "\x09P\x05\x02$flags\x08abcdefgh\x03$flags\x00\x04\x06\x10ijklmnopijklmnopz"
+        seed "\x31\x01$flags\x20aaaaaaaaaaaaaaaabcabcabcabcabcaba\x0d\x40"
+    done
+    seed '\x00\xff\x28\xb5\x2f\xfd\x24\x03\x19\x00\x00abc\x00\x00\x00\x00'
+    seed '\x00\xff\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00'             # a frame of nothing
+    seed '\x00\xff\x28\xb5\x2f\xfd\x20\x05\x03\x00\x00\x00\x01\x00' # an empty last block
+    seed '\x00\xff\x28\xb5\x2f\xfd\x20\x05\x2a\x00\x00x\x01\x00\x00' # a run of bytes
+    # A compressed block of 0 bytes, which libzstd refuses in a frame that it is given whole.
+    seed '\x00\xff\x28\xb5\x2f\xfd\x20\x05\x2a\x00\x00x\x05\x00\x00'
+    seed '\x00\xff\x50\x2a\x4d\x18\x02\x00\x00\x00ab\x28\xb5\x2f\xfd\x20\x01\x09\x00\x00a'
+    seed '\x00\xff\x50\x2a\x4d\x18\xff\xff\xff\xffab'
+}
+
+# Flags, more of them, a key or two, memory, the size of a part, texts.
+fuzz_lines() {
+    local flags key
+    for flags in '\x00' '\x02' '\x04' '\x08' '\x30' '\x32' '\x34' '\x38' '\x10' '\x18' '\xf0' '\xc0'; do
+        for key in '\x00\x00' '\x00\x01' '\x00\x02' '\x00\x07' '\x00\x19\x01\x09' '\x01\x13\x01\x02' \
+            '\x02\x2b\x21\x25'; do
+            seed "$flags$key\x04\x0810\n9 a\n9 b\n\n-1 c\n1e1 d\xee1K\n2\n2\n3:x y\xee10"
+        done
+    done
+}
+
+"$target"
