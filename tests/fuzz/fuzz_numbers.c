@@ -127,14 +127,15 @@ static enum number_status model_integer(const struct key_type *type, const char 
     return NUMBER_OK;
 }
 
-static void check_parse(const struct key_type *type, struct fuzz_text text, const char *terminated)
+static void check_parse(const struct key_type *type, struct fuzz_text text, const char *terminated,
+                        bool is_one_number)
 {
     uint64_t bits = 0, expected_bits = 0;
     const enum number_status status = number_parse(type, text.data, text.length, &bits);
     enum number_status expected = NUMBER_MALFORMED;
     if (type->kind == KEY_FLOAT && type->bytes == 2)
         expected = NUMBER_UNSUPPORTED;
-    else if (is_number(terminated, text.length))
+    else if (is_one_number)
         expected = type->kind == KEY_FLOAT ? model_float(type, terminated, &expected_bits)
                                            : model_integer(type, terminated, &expected_bits);
     if (status != expected || (status == NUMBER_OK && bits != expected_bits))
@@ -248,11 +249,11 @@ static void check_order(enum line_kind kind, bool reverse, struct fuzz_text a, s
         fuzz_fail("kind %d refuses a line", (int)kind);
 }
 
-static void check_strict(struct fuzz_text text, const char *terminated)
+static void check_strict(struct fuzz_text text, const char *terminated, bool is_one_number)
 {
     uint64_t key;
     bool exact;
-    if (number_line_key(text.data, text.length, &key, &exact) != is_number(terminated, text.length))
+    if (number_line_key(text.data, text.length, &key, &exact) != is_one_number)
         fuzz_fail("whether '%s' is one number", terminated);
 }
 
@@ -267,12 +268,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     const struct fuzz_text a = fuzz_take_text(&input, TEXT_END, most);
     const struct fuzz_text b = fuzz_take_text(&input, -1, most);
     char *const terminated = model_terminated((struct model_span){a.data, a.length});
+    const bool is_one_number = is_number(terminated, a.length);
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
-        check_parse(&key_types[i], a, terminated);
+        check_parse(&key_types[i], a, terminated, is_one_number);
         check_format(&key_types[i], bits);
     }
     check_value(a);
-    check_strict(a, terminated);
+    check_strict(a, terminated, is_one_number);
     for (enum line_kind kind = LINE_STRICT; kind <= LINE_BYTES; kind++)
         check_order(kind, reverse, a, b);
     free(terminated);

@@ -21,12 +21,13 @@ fuzz_numbers() {
         18446744073709551616 9223372036854775808 -9223372036854775809 1e3 12.0 0x10 0x1p-3 0x.8p1 \
         1.5e-7 1e308 1e309 1e-400 4.9e-324 2.4703282292062327e-324 1.7976931348623159e308 \
         3.4028235677973366e38 16777217 9007199254740993 inf -Infinity nan '-nan(12)' 0x1.fffffffffffff8p0 \
-        0xffffffffffffffff.8 ' +1 ' 1e 1e+ 0x . -. .5 5. 1e99999999999999999999; do
+        0xffffffffffffffff.8 0x100000000000000001 ' +1 ' 1e 1e+ 0x . -. .5 5. 1e99999999999999999999; do
         seed "\x01$number\xee-$number"
     done
     seed '\xff1\xff\xff\xff.5\xee1\xff\xff\xff.50'          # longer than what decides
     seed '\xff0.\xee0\xff\xff\xff1e6144'
     seed '\xff0x1\xff\xff\xffp-9999\xee0x1\xff\xff\xffp-9998'
+    seed '\x0012345678901234567\xee12345678901234568' # one double
     seed '\x001K\xee1000' && seed '\x00-2G\xee-3M' && seed '\x0012\x8034\xee1234' && seed '\x00\x801k\xee1'
     seed '\x0012345678901234567890.5\xee12345678901234567890.50' && seed '\x000\xf8\xf8.0001\xee0001e-4'
 }
@@ -48,7 +49,7 @@ fuzz_npy() {
         seed "\x02{\"shape\":(2L,),\"fortran_order\":True,\"descr\":\"$dtype\"}\x00abcdefgh"
     done
     for header in "'shape': (0,)" "'shape': ()" "'shape': (2,2)" "'shape': (18446744073709551615,)" \
-        "'shape': [1]" "'shape': (01,)" "'shape': (1,), 'shape': (1,)" "'shape': (1,), 'x': 1"; do
+        "'shape': [1]" "'shape': (1)" "'shape': (01,)" "'shape': (1,), 'shape': (1,)" "'shape': (1,), 'x': 1"; do
         seed "\x01{'descr': '<f8', 'fortran_order': False, $header}\x00abcdefgh"
     done
     seed "\x93NUMPY\x01\x00\x3a\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }ab"
