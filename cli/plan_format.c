@@ -230,8 +230,8 @@ static bool check_content(struct source *source, struct error *error)
     if (!source_peek(source, MAGIC_BYTES_MAX, &probe.head, &probe.bytes, error))
         return false;
     const struct codec *const inner = codec_find_by_magic(probe.head, probe.bytes);
-    const struct wrapping *const wrapping = find_wrapping(&probe);
-    if (!inner->decode && (!wrapping || is_printable(&probe)))
+    const struct foreign *const foreign = foreign_find_by_magic(probe.head, probe.bytes);
+    if (!inner->decode && (!foreign || is_printable(&probe)))
         return true;
     if (inner->decode) {
         if (!source_peek(source, SOURCE_PEEK_MAX, &probe.head, &probe.bytes, error))
@@ -245,7 +245,7 @@ static bool check_content(struct source *source, struct error *error)
     return error_set(error,
                      "%s: this is %s data inside %s data, to be unpacked first: or else say "
                      "--format=FORMAT:%s",
-                     source_name(source), inner->decode ? inner->name : wrapping->name, codec,
+                     source_name(source), inner->decode ? inner->name : foreign->name, codec,
                      codec);
 }
 
@@ -256,22 +256,23 @@ static bool check_codec(const struct options *options, const char *path, struct 
 {
     struct probe probe;
     size_t stem_length;
-    char words[32];
+    char otherwise[64];
     const struct codec *const named = codec_find_by_name(path, &stem_length);
     if (options->input_codec || !named->decode || source_codec(source) == named ||
         format == &format_npy)
         return true;
     if (!probe_source(source, &probe, error))
         return false;
-    const struct wrapping *const wrapping = find_wrapping(&probe);
+    const struct foreign *const foreign = foreign_find_by_magic(probe.head, probe.bytes);
     const bool is_text = format == &format_text && is_printable(&probe);
-    snprintf(words, sizeof words, "%s:plain", format->name);
-    if (wrapping && !is_text)
-        return refuse_wrapping(wrapping, source_name(source), words, error);
+    snprintf(otherwise, sizeof otherwise, ": or else say --format=%s:plain", format->name);
+    if (foreign && !is_text)
+        return refuse_foreign(foreign, source_name(source), otherwise, error);
     const bool may_be_text = is_text || (format == &format_text && options->order.zero_terminated);
     return (may_be_text && probe.bytes > 0) ||
-           error_set(error, "%s: named as %s data, and is none: say --format=%s to read it so",
-                     source_name(source), named->name, words);
+           error_set(error,
+                     "%s: named as %s data, and is none: say --format=%s:plain to read it so",
+                     source_name(source), named->name, format->name);
 }
 
 /* The type of raw numbers: f64 is assumed if neither --type nor the name says one. What is assumed,
