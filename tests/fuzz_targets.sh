@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The fuzz targets (tests/fuzz), each for FUZZ_SECONDS (30) from a fixed seed, two at a time: first
+# The fuzz targets (tests/fuzz), each for FUZZ_SECONDS (30) from a fixed seed, one on each processor: first
 # their corpus, then what libFuzzer makes of it. They are built by clang, with sanitizers of their own.
 . "$(dirname "$0")/lib.sh"
 built=$(dirname "$GPUSORT")/fuzz
@@ -23,7 +23,7 @@ export tests_dir built work
 
 # shellcheck disable=SC2016 # expanded by the shell that xargs starts
 printf '%s\n' "$built"/fuzz_* | grep -v '\.' | xargs -n 1 basename |
-    xargs -P 2 -I '{}' bash -c 'set -eu; fuzz "$1"' _ '{}'
+    xargs -P "$(nproc)" -I '{}' bash -c 'set -eu; fuzz "$1"' _ '{}'
 
 # passed LOG: else shows what differs, and how to see it again.
 passed() {

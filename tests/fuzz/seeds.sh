@@ -35,7 +35,7 @@ fuzz_numbers() {
 fuzz_key_definition() {
     local definition
     for definition in 1 2,2 1.2,3.4 1b,2b 2n,3nr 1g 3.1h 1.0 0 1,0 1,2.0 +1 ' 2' 18446744073709551616 \
-        18446744073709551615.18446744073709551615 1,1.3b 2d 1.2bgnrh, 3i; do
+        18446744073709551615.18446744073709551615 1,1.3b 2d '1.2bgnrh,' 3i; do
         seed "$definition"'\x00: a  b:c\td:\n e'
         seed "$definition"'\x00 a b  c dd'
     done
@@ -70,6 +70,8 @@ fuzz_zstd() {
     seed '\x00\xff\x28\xb5\x2f\xfd\x20\x05\x2a\x00\x00x\x01\x00\x00' # a run of bytes
     # A compressed block of 0 bytes, which libzstd refuses in a frame that it is given whole.
     seed '\x00\xff\x28\xb5\x2f\xfd\x20\x05\x2a\x00\x00x\x05\x00\x00'
+    # A block larger than the window, which libzstd takes in a frame that it is given whole.
+    seed '\x00\xff\x28\xb5\x2f\xfd\x00\x00\x45\x00\x00\x10\x00\x00\x01\x00\x7c\x80\x05'
     seed '\x00\xff\x50\x2a\x4d\x18\x02\x00\x00\x00ab\x28\xb5\x2f\xfd\x20\x01\x09\x00\x00a'
     seed '\x00\xff\x50\x2a\x4d\x18\xff\xff\xff\xffab'
 }
