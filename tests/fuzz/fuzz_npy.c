@@ -31,10 +31,12 @@ static struct token next_token(struct model_span *rest)
         p++;
     const char *const first = p;
     char kind = p == end ? '\0' : is_in(*p, "{}(),:") ? *p++ : '?';
-    if (kind == '?' && (*p == '\'' || *p == '"')) {
-        for (p++; p < end && *p != *first && *p != '\\' && (unsigned char)*p >= ' '; p++)
+    p += kind == '?' && end - p > 1 && *p == 'u' && is_in(p[1], "'\"");
+    const char *const quote = p;
+    if (kind == '?' && is_in(*p, "'\"")) {
+        for (p++; p < end && *p != *quote && *p != '\\' && (unsigned char)*p >= ' '; p++)
             ;
-        kind = p < end && *p == *first ? 's' : '?';
+        kind = p < end && *p == *quote ? 's' : '?';
         p += kind == 's';
     } else if (kind == '?') {
         while (p < end && is_in(*p, "0123456789"))
@@ -46,8 +48,9 @@ static struct token next_token(struct model_span *rest)
         kind = kind == '?' && p > first ? 'w' : kind;
     }
     *rest = (struct model_span){p, (size_t)(end - p)};
-    const size_t quote = kind == 's';
-    return (struct token){kind, {first + quote, (size_t)(p - first) - 2 * quote}};
+    if (kind == 's')
+        return (struct token){kind, {quote + 1, (size_t)(p - quote) - 2}};
+    return (struct token){kind, {first, (size_t)(p - first)}};
 }
 
 static bool is_text(struct token token, char kind, const char *text)
@@ -71,6 +74,29 @@ static bool read_count(struct token token, unsigned __int128 *count)
            (token.span.text[0] != '0' || token.span.length == 1 || token.span.text[1] == 'L');
 }
 
+/* A shape from behind its parenthesis on: one size alone may be other than 1. */
+static bool read_shape(struct model_span *rest, unsigned __int128 *count)
+{
+    unsigned dimensions = 0, others = 0;
+    struct token token = next_token(rest);
+    bool comma = false;
+    *count = 1;
+    for (; token.kind == 'n'; dimensions++) {
+        unsigned __int128 size;
+        if (!read_count(token, &size))
+            return false;
+        others += size != 1;
+        *count = size != 1 ? size : *count;
+        token = next_token(rest);
+        comma = token.kind == ',';
+        if (comma)
+            token = next_token(rest);
+        else if (token.kind == 'n')
+            return false;
+    }
+    return token.kind == ')' && others <= 1 && dimensions <= 64 && (dimensions != 1 || comma);
+}
+
 /* One item of the dictionary; its bit is set in *seen. */
 static bool read_item(struct model_span *rest, struct model_header *header, unsigned *seen)
 {
@@ -87,8 +113,7 @@ static bool read_item(struct model_span *rest, struct model_header *header, unsi
         header->dtype = value;
     return bit == 1   ? value.kind == 's'
            : bit == 2 ? is_text(value, 'w', "True") || is_text(value, 'w', "False")
-                      : value.kind == '(' && read_count(next_token(rest), &header->count) &&
-                            next_token(rest).kind == ',' && next_token(rest).kind == ')';
+                      : value.kind == '(' && read_shape(rest, &header->count);
 }
 
 static bool read_dictionary(struct model_span rest, struct model_header *header)

@@ -25,7 +25,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     zstd = codec_find("zstd");
     compressor = ZSTD_createCCtx();
     reference = ZSTD_createDCtx();
-    decoder = zstd->decoder_open();
+    decoder = zstd->decoder_open(0);
     return 0;
 }
 

@@ -20,7 +20,8 @@ fuzz_numbers() {
     for number in 0 -1 255 256 -128 -129 65536 2147483648 4294967296 18446744073709551615 \
         18446744073709551616 9223372036854775808 -9223372036854775809 1e3 12.0 0x10 0x1p-3 0x.8p1 \
         1.5e-7 1e308 1e309 1e-400 4.9e-324 2.4703282292062327e-324 1.7976931348623159e308 \
-        3.4028235677973366e38 16777217 9007199254740993 inf -Infinity nan '-nan(12)' 0x1.fffffffffffff8p0 \
+        3.4028235677973366e38 16777217 9007199254740993 inf -Infinity nan NaT '-nan(12)' 65519.99999999999999999999 65520 5.96e-8 2.98023223876953125e-8 \
+        2.98023223876953125000000000000000000001e-8 3.3961775292304e38 0x1.fffffffffffff8p0 \
         0xffffffffffffffff.8 0x100000000000000001 ' +1 ' 1e 1e+ 0x . -. .5 5. 1e99999999999999999999; do
         seed "\x01$number\xee-$number"
     done
@@ -49,7 +50,7 @@ fuzz_npy() {
         seed "\x02{\"shape\":(2L,),\"fortran_order\":True,\"descr\":\"$dtype\"}\x00abcdefgh"
     done
     for header in "'shape': (0,)" "'shape': ()" "'shape': (2,2)" "'shape': (18446744073709551615,)" \
-        "'shape': [1]" "'shape': (1)" "'shape': (01,)" "'shape': (1,), 'shape': (1,)" "'shape': (1,), 'x': 1"; do
+        "'shape': [1]" "'shape': (1,1)" "u'shape': (1, 1,1)" "'shape': (1)" "'shape': (01,)" "'shape': (1,), 'shape': (1,)" "'shape': (1,), 'x': 1"; do
         seed "\x01{'descr': '<f8', 'fortran_order': False, $header}\x00abcdefgh"
     done
     seed "\x93NUMPY\x01\x00\x3a\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }ab"
