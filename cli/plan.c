@@ -16,6 +16,7 @@
 #include "formats/foreign.h"
 #include "formats/output_path.h"
 
+#include <fcntl.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,6 +328,19 @@ static void choose_indices(const struct options *options, struct plan *plan)
     plan->job.argsort.index_endian = is_raw ? options->endian : ENDIAN_LITTLE;
 }
 
+/* As sort(1): before an input is awaited, but after an input that is missing, which is reported
+ * when it is opened. */
+static bool check_output_path(const struct options *options, struct error *error)
+{
+    if (!options->output)
+        return true;
+    for (size_t i = 0; i < options->input_count; i++)
+        if (strcmp(options->inputs[i], "-") != 0 &&
+            faccessat(AT_FDCWD, options->inputs[i], R_OK, AT_EACCESS) != 0)
+            return true;
+    return sink_check(options->output, error);
+}
+
 static bool choose_output(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
@@ -454,7 +468,7 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
                                                   : JOB_SORT;
     bool made = order_words_resolve(&options->order, &plan->job.line_order, error) &&
                 line_words_check(options, error) && check_foreign_output(options, error) &&
-                open_inputs(options, plan, error);
+                check_output_path(options, error) && open_inputs(options, plan, error);
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&

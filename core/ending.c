@@ -20,11 +20,29 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* The signals that by default end the process and that it can take. Those of a crash (SIGSEGV and
- * the like) are left out: a broken process should not go on to remove files. */
-static const int ending_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGXCPU,   SIGXFSZ,
-                                     SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF};
-#define ENDING_SIGNAL_COUNT (sizeof ending_signals / sizeof ending_signals[0])
+/* The signals that by default end the process and that it can take; the real-time signals as well.
+ * Those of a crash (SIGSEGV, SIGABRT and the like) are left out: a broken process should not go on
+ * to remove files. */
+static const int standard_signals[] = {
+    SIGHUP,    SIGINT,  SIGQUIT,   SIGTERM, SIGXCPU, SIGXFSZ, SIGPIPE, SIGUSR1,
+    SIGUSR2,   SIGALRM, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,  SIGSYS,
+#ifdef SIGSTKFLT
+    SIGSTKFLT,
+#endif
+};
+#define STANDARD_SIGNAL_COUNT (sizeof standard_signals / sizeof standard_signals[0])
+#define REAL_TIME_SIGNALS_MAX 64
+
+static size_t ending_signal_count(void)
+{
+    return STANDARD_SIGNAL_COUNT + (size_t)(SIGRTMAX - SIGRTMIN + 1);
+}
+
+static int ending_signal(size_t i)
+{
+    return i < STANDARD_SIGNAL_COUNT ? standard_signals[i]
+                                     : SIGRTMIN + (int)(i - STANDARD_SIGNAL_COUNT);
+}
 
 enum ending_state { ENDING_IDLE, ENDING_CHANGING, ENDING_NOW, ENDING_DONE };
 
@@ -32,8 +50,8 @@ enum ending_state { ENDING_IDLE, ENDING_CHANGING, ENDING_NOW, ENDING_DONE };
 static struct {
     atomic_int state;
     void (*tasks[ENDING_TASK_COUNT])(void); /* NULL: nothing to do */
-    struct sigaction old_actions[ENDING_SIGNAL_COUNT];
-    bool is_caught[ENDING_SIGNAL_COUNT];
+    struct sigaction old_actions[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
+    bool is_caught[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
 } ending;
 
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "the state is moved in a signal handler");
@@ -75,8 +93,8 @@ static sigset_t ending_signal_set(void)
 {
     sigset_t set;
     sigemptyset(&set);
-    for (size_t i = 0; i < ENDING_SIGNAL_COUNT; i++)
-        sigaddset(&set, ending_signals[i]);
+    for (size_t i = 0; i < ending_signal_count(); i++)
+        sigaddset(&set, ending_signal(i));
     return set;
 }
 
@@ -92,19 +110,19 @@ static void catch_signals(void)
 {
     const struct sigaction action = {
         .sa_handler = end_process, .sa_mask = ending_signal_set(), .sa_flags = SA_RESTART};
-    for (size_t i = 0; i < ENDING_SIGNAL_COUNT; i++) {
+    for (size_t i = 0; i < ending_signal_count(); i++) {
         struct sigaction *old = &ending.old_actions[i];
-        ending.is_caught[i] = sigaction(ending_signals[i], NULL, old) == 0 &&
+        ending.is_caught[i] = sigaction(ending_signal(i), NULL, old) == 0 &&
                               !(old->sa_flags & SA_SIGINFO) && old->sa_handler == SIG_DFL &&
-                              sigaction(ending_signals[i], &action, NULL) == 0;
+                              sigaction(ending_signal(i), &action, NULL) == 0;
     }
 }
 
 static void release_signals(void)
 {
-    for (size_t i = 0; i < ENDING_SIGNAL_COUNT; i++)
+    for (size_t i = 0; i < ending_signal_count(); i++)
         if (ending.is_caught[i])
-            sigaction(ending_signals[i], &ending.old_actions[i], NULL);
+            sigaction(ending_signal(i), &ending.old_actions[i], NULL);
 }
 
 void ending_begin_change(sigset_t *old_mask)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,15 @@ static inline int descriptor_raise(int file)
     return copy;
 }
 
+/* Writes the path by which the kernel leads to the file of a descriptor, where /proc is mounted.
+ * Returns it. */
+#define DESCRIPTOR_PATH_BYTES 32
+static inline const char *descriptor_path(int file, char path[DESCRIPTOR_PATH_BYTES])
+{
+    snprintf(path, DESCRIPTOR_PATH_BYTES, "/proc/self/fd/%d", file);
+    return path;
+}
+
 /* Makes a pipe as large as is allowed, up to 1 MiB, which an ordinary user may have. Only a wish;
  * what is no pipe is left alone. */
 static inline void descriptor_widen_pipe(int file)
@@ -39,6 +49,12 @@ static inline void descriptor_widen_pipe(int file)
         return;
     for (int bytes = 1 << 20; bytes > 1 << 16 && fcntl(file, F_SETPIPE_SZ, bytes) < 0; bytes /= 2)
         ;
+}
+
+/* True if the two are of one file. */
+static inline bool descriptor_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* True of a regular file that goes on behind where the descriptor stands, and is not appended to.

@@ -1,23 +1,18 @@
-/* output_file.c - see output_file.h.
- *
- * "-o FILE" may name an input, so FILE is never opened for writing: what is written goes to a
- * temporary in the same directory, and rename(2) puts it in FILE's place at once or not at all. The
- * rules of opening it are kept nevertheless: a file that may not be written is refused, a symbolic
- * link stands for the file that it names, and the mode stays that of the file replaced.
- */
+/* output_file.c - see output_file.h. How an output is opened is in output_open.c. */
 #include "formats/output_file.h"
 
 #include "core/ending.h"
 #include "core/first_place.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
+#include "formats/file_attributes.h"
 #include "formats/file_space.h"
 #include "formats/mapped_file.h"
-#include "formats/output_path.h"
 #include "formats/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,96 +23,11 @@
 /* Handed to write(2) at a time, so that somebody who looks on sees how far it is. */
 #define WRITE_BYTES ((size_t)64 << 20)
 
+/* How often a name that is free may be taken before ours is there. */
+#define PUBLISH_ATTEMPTS 10
+
 /* Less is seen by the thread that writes it, before it does. */
 #define WATCHED_BYTES_MIN ((size_t)8 << 20)
-
-/* Gives the temporary the owner and the mode of the file that it will replace, as far as allowed.
- * Where the group cannot be kept, the new one may do no more than everybody. setuid and setgid stay
- * where a write into the file would leave them: root's write, to a file of the same owner. */
-static bool copy_ownership(int file, const struct stat *replaced)
-{
-    mode_t mode = replaced->st_mode & ALLPERMS;
-    const bool is_owner_kept = fchown(file, replaced->st_uid, replaced->st_gid) == 0;
-    if (!is_owner_kept || geteuid() != 0)
-        mode &= ~(mode_t)(S_ISUID | S_ISGID);
-    if (!is_owner_kept && fchown(file, (uid_t)-1, replaced->st_gid) != 0)
-        mode &= ~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3;
-    return fchmod(file, mode) == 0;
-}
-
-/* Standard output, or another descriptor that is open already: shares its offset. A standard output
- * that is closed does no harm to an output of no bytes, as in sort(1): what stands in for it
- * refuses the first write(2) as it would itself. */
-static bool open_descriptor(int descriptor, bool is_named, const char *name,
-                            struct output_file *output, struct error *error)
-{
-    const int flags = fcntl(descriptor, F_GETFL);
-    output->is_given = true;
-    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
-        errno = EBADF; /* as write(2) would say */
-    else if (flags >= 0)
-        output->file = descriptor_copy(descriptor);
-    if (output->file < 0 && errno == EBADF && !is_named)
-        output->file = descriptor_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    return output->file >= 0 || error_set_errno(error, "%s", name);
-}
-
-/* The temporary beside the file that path names. *replaced: that file, NULL when there is none. */
-static bool open_temporary(const char *path, const char *name, const struct stat *replaced,
-                           struct output_file *output, struct error *error)
-{
-    output->target = output_path_resolve(path);
-    if (!output->target)
-        return error_set_errno(error, "%s", name);
-    if (replaced && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
-        return error_set_errno(error, "%s", name);
-    const char *const obstacle = replaced ? output_path_obstacle(output->target) : NULL;
-    if (obstacle)
-        return error_set(error, "%s: %s, so that no file can take its place: write another one",
-                         name, obstacle);
-    const mode_t mode = replaced ? S_IRUSR | S_IWUSR : 0666;
-    if (!temporary_create(output->target, mode, &output->file)) {
-        const bool names_cause = !replaced && (errno == ENOENT || errno == ENOTDIR);
-        return error_set_errno(error, names_cause ? "%s" : "%s: cannot create a file beside it",
-                               name);
-    }
-    return !replaced || copy_ownership(output->file, replaced) ||
-           error_set_errno(error, "%s", name);
-}
-
-/* What is at the path decides how it is opened. */
-static bool open_path(const char *path, const char *name, struct output_file *output,
-                      struct error *error)
-{
-    struct stat status;
-    const bool exists = stat(path, &status) == 0;
-    if (!exists && errno != ENOENT)
-        return error_set_errno(error, "%s", name);
-    if (exists && S_ISDIR(status.st_mode)) {
-        errno = EISDIR;
-        return error_set_errno(error, "%s", name);
-    }
-    if (!exists || S_ISREG(status.st_mode))
-        return open_temporary(path, name, exists ? &status : NULL, output, error);
-    output->file = descriptor_raise(open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    return output->file >= 0 || error_set_errno(error, "%s", name);
-}
-
-bool output_file_open(const char *path, const char *name, struct output_file *output,
-                      struct error *error)
-{
-    *output = (struct output_file){.file = -1, .writers = 1};
-    const int descriptor = path ? output_path_descriptor(path) : STDOUT_FILENO;
-    const bool opened = descriptor >= 0
-                            ? open_descriptor(descriptor, path != NULL, name, output, error)
-                            : open_path(path, name, output, error);
-    if (opened)
-        descriptor_widen_pipe(output->file);
-    else
-        output_file_discard(output);
-    output->has_tail = opened && path && descriptor >= 0 && descriptor_has_tail(output->file);
-    return opened;
-}
 
 /* True if it is a file that the shell has just made for us to write to. Not one that has content,
  * where the output may begin in the midst of a page, or that is appended to, as others may do that
@@ -136,11 +46,11 @@ static bool is_new_file(const struct output_file *output)
  * one step, so that they go on there. */
 static bool open_anew(struct output_file *output, uint64_t bytes)
 {
-    char path[32];
+    char path[DESCRIPTOR_PATH_BYTES];
     if (!is_new_file(output))
         return false;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", output->file);
-    const int file = descriptor_raise(open(path, O_RDWR | O_CLOEXEC));
+    const int file =
+        descriptor_raise(open(descriptor_path(output->file, path), O_RDWR | O_CLOEXEC));
     if (file < 0)
         return false;
     const off_t behind = lseek(output->file, (off_t)bytes, SEEK_CUR);
@@ -218,7 +128,7 @@ static void set_unfinished(const struct output_file *output)
 static bool claim_file(struct output_file *output, uint64_t bytes)
 {
     sigset_t old_mask;
-    if (output->target)
+    if (output->is_temporary)
         return true;
     ending_begin_change(&old_mask);
     const bool is_ours = open_anew(output, bytes);
@@ -245,7 +155,8 @@ static bool map_file(struct output_file *output)
 {
     struct mapped_file *mapped = NULL;
     if (take_space(output, output->expected))
-        mapped = mapped_file_open(output->file, output->expected, !output->target, output->space);
+        mapped =
+            mapped_file_open(output->file, output->expected, !output->is_temporary, output->space);
     __atomic_store_n(&output->mapped, mapped, __ATOMIC_RELEASE);
     return mapped;
 }
@@ -292,7 +203,7 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
     sigset_t old_mask;
     if (is_begun(output) || bytes > INT64_MAX)
         return;
-    if (!output->space && !output->target) {
+    if (!output->space && !output->is_temporary) {
         if (!choose_writers(output, bytes, threads) || !is_new_file(output))
             return;
         ending_begin_change(&old_mask);
@@ -307,7 +218,7 @@ void output_file_expect(struct output_file *output, uint64_t bytes, unsigned thr
 {
     if (is_begun(output) || bytes > INT64_MAX)
         return;
-    if (output->target)
+    if (output->is_temporary)
         output->expected = bytes;
     const unsigned writers = choose_writers(output, bytes, threads);
     if (writers == 0 || !claim_file(output, bytes))
@@ -434,12 +345,15 @@ static bool settle(struct output_file *output)
         return true;
     if (output->space)
         file_space_halt(output->space);
-    ending_begin_change(&old_mask);
+    const bool is_shown = unfinished == output; /* a signal cuts it off as well */
+    if (is_shown)
+        ending_begin_change(&old_mask);
     bool settled =
         (output->expected == 0 && !output->space) || cut_off(output, whole_bytes(output));
-    if (unfinished == output)
+    if (is_shown) {
         set_unfinished(NULL);
-    ending_end_change(&old_mask);
+        ending_end_change(&old_mask);
+    }
     const int cause = errno;
     mapped_file_close(output->mapped);
     file_space_close(output->space);
@@ -449,38 +363,93 @@ static bool settle(struct output_file *output)
     if (output->shared > 0)
         settled = close(output->shared) == 0 && settled;
     output->shared = 0;
+    output->expected = 0;
     trace_span(TRACE_WRITE, "unmap", begin_ns, trace_begin(), 0);
     return settled;
+}
+
+/* Checks that the temporary holds what was written to it, or at_least that much while space beyond
+ * it is not given back. Another process may have cut it off. */
+static bool check_bytes(const struct output_file *output, bool at_least, const char *name,
+                        struct error *error)
+{
+    struct stat status;
+    if (!output->is_temporary)
+        return true;
+    if (fstat(output->file, &status) != 0)
+        return error_set_errno(error, "%s", name);
+    const uint64_t bytes = (uint64_t)status.st_size;
+    return bytes == output->claimed || (at_least && bytes > output->claimed) ||
+           error_set(error,
+                     "%s: %" PRIu64 " bytes were written, but the temporary file has %" PRIu64,
+                     name, output->claimed, bytes);
+}
+
+/* Leaves the file as long as what was written. */
+static bool finish(struct output_file *output, const char *name, struct error *error)
+{
+    if (!check_bytes(output, true, name, error))
+        return false;
+    if (!settle(output) || (output->has_tail && !descriptor_cut_tail(output->file)))
+        return error_set_errno(error, "%s", name);
+    return check_bytes(output, false, name, error);
 }
 
 /* Pages that are on the disk are dropped from memory where the file system can do that. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error)
 {
-    if (!settle(output) || fdatasync(output->file) != 0)
+    if (!finish(output, name, error))
+        return false;
+    if (fdatasync(output->file) != 0)
         return error_set_errno(error, "%s", name);
     (void)posix_fadvise(output->file, 0, 0, POSIX_FADV_DONTNEED); /* only a wish */
     return true;
 }
 
+/* Closes a descriptor of what was written, as close(2) may report that something is lost. That of a
+ * temporary has a copy, as it is yet to be given its name. False with errno. */
+static bool close_written(struct output_file *output)
+{
+    const int written = output->file;
+    output->file = output->is_temporary ? descriptor_copy(written) : -1;
+    const bool is_kept = !output->is_temporary || output->file >= 0;
+    const int cause = errno;
+    const bool is_closed = close(written) == 0; /* gone even if that fails */
+    if (!is_kept)
+        errno = cause;
+    return is_closed && is_kept;
+}
+
+/* Looks what has the name now, takes over what belongs to it, and takes its place; once more where
+ * something took the free name between the look and the link. */
+static bool publish(struct output_file *output, const char *name, struct error *error)
+{
+    struct output_path *const target = &output->target;
+    for (int attempt = 0; attempt < PUBLISH_ATTEMPTS; attempt++) {
+        if (!output_path_look_again(target, name, error))
+            return false;
+        if (target->file >= 0 && !file_attributes_copy(target, output->file))
+            break;
+        if (temporary_publish(output->file, target->name, target->exists))
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    return error_set_errno(error, "%s", name);
+}
+
 bool output_file_commit(struct output_file *output, const char *name, struct error *error)
 {
-    bool committed = settle(output) && (!output->has_tail || descriptor_cut_tail(output->file));
-    if (!committed)
-        error_set_errno(error, "%s", name);
-    const int file = output->file;
-    output->file = -1; /* gone even if close(2) fails */
-    committed = close(file) == 0 && committed;
+    bool committed = finish(output, name, error);
+    if (committed && !close_written(output))
+        committed = error_set_errno(error, "%s", name);
     const uint64_t begin_ns = trace_begin();
-    if (committed && output->target)
-        committed = temporary_rename(output->target);
-    trace_span(TRACE_WRITE, "rename", begin_ns, trace_begin(), 0);
-    if (!committed) {
-        error_set_errno(error, "%s", name);
-        if (output->target)
-            temporary_remove();
+    if (committed && output->is_temporary) {
+        committed = publish(output, name, error);
+        output->is_temporary = !committed;
     }
-    free(output->target);
-    output->target = NULL;
+    trace_span(TRACE_WRITE, "rename", begin_ns, trace_begin(), 0);
+    output_file_discard(output);
     return committed;
 }
 
@@ -489,10 +458,9 @@ void output_file_discard(struct output_file *output)
     if (output->file >= 0) {
         (void)settle(output); /* of standard output, what was written stays */
         close(output->file);
-        if (output->target)
-            temporary_remove();
     }
-    output->file = -1;
-    free(output->target);
-    output->target = NULL;
+    if (output->is_temporary)
+        temporary_remove();
+    output_path_close(&output->target);
+    *output = output_file_closed();
 }

@@ -1,6 +1,6 @@
 /* output_file.h - the descriptor that a sink writes to, and what becomes of it at the end.
  *
- *   regular file:     temporary beside it -> close -> rename over it
+ *   regular file:     temporary in its directory -> close -> its name
  *   standard output:  written straight, from where it stands, and left where the output ends
  *   /dev/fd/N:        the same, and a file ends there
  *   anything else:    opened and written straight
@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/tap.h"
+#include "formats/output_path.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,8 +35,9 @@ struct file_space;
 struct mapped_file;
 
 struct output_file {
-    int file;      /* open for writing */
-    char *target;  /* absolute path of what the temporary replaces; NULL: written straight */
+    int file;          /* open for writing */
+    bool is_temporary; /* it is to take the place of the target; else it is written straight */
+    struct output_path target;
     bool is_given; /* standard output, or another descriptor that was open before */
     bool has_tail; /* such a one that a path named, in the midst of a file: what is behind goes */
     int shared;    /* that descriptor where `file` is opened anew; 0: it is not */
@@ -48,6 +50,12 @@ struct output_file {
     bool is_preallocated; /* by write(2): space for `expected` has been asked for */
     bool is_spill;        /* what is written is put aside, not the output */
 };
+
+/* Nothing is open. */
+struct output_file output_file_closed(void);
+
+/* Reports, before any work, what output_file_open would refuse; creates and opens nothing. */
+bool output_file_check(const char *path, const char *name, struct error *error);
 
 /* path: NULL is standard output. name: for messages. Fills *output, which the caller ends with
  * commit or discard. */
@@ -79,7 +87,9 @@ void output_file_lose(struct output_file *output, uint64_t place);
  * is written. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error);
 
-/* Closes, checked, and renames; on failure the temporary is removed. */
+/* Closes, checked, and gives the temporary the name of the target, with what belongs to a file that
+ * has it at that moment: owner, mode, ACL, attributes. On failure the temporary is removed, and the
+ * target is as it was. */
 bool output_file_commit(struct output_file *output, const char *name, struct error *error);
 
 /* Closes and removes the temporary. */

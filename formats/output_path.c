@@ -1,15 +1,16 @@
 /* output_path.c - see output_path.h. */
 #include "formats/output_path.h"
 
+#include "formats/descriptor.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <linux/magic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define SYMBOLIC_LINKS_MAX 40 /* as Linux */
@@ -35,82 +36,226 @@ int output_path_descriptor(const char *path)
     return -1;
 }
 
-/* The path of directory/name, malloc'd; a directory "" is the root. */
-static char *join(const char *directory, const char *name)
+static void close_descriptor(int *file)
 {
-    char *path;
-    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+    const int cause = errno;
+    if (*file >= 0)
+        close(*file);
+    *file = -1;
+    errno = cause;
 }
 
-/* The absolute path of the last component of `path` inside its real directory, malloc'd; NULL with
- * errno. *directory_length: where that component's slash is. */
-static char *locate(const char *path, size_t *directory_length)
+void output_path_close(struct output_path *found)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    if (!*name) {
-        errno = slash ? EISDIR : ENOENT;
-        return NULL;
-    }
-    char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    char *directory = parent ? realpath(parent, NULL) : NULL;
-    char *located = NULL;
-    if (directory) {
-        *directory_length = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
-        directory[*directory_length] = '\0';
-        located = join(directory, name);
-    }
-    free(parent);
-    free(directory);
-    return located;
+    close_descriptor(&found->directory);
+    close_descriptor(&found->file);
 }
 
-char *output_path_resolve(const char *path)
+/* Opens what has the name in the directory, without following it: O_PATH, so that opening it does
+ * nothing to it. False with errno, ENOENT: nothing has it. */
+static bool open_name(struct output_path *found)
 {
-    char *current = strdup(path);
-    for (int links = 0; current && links <= SYMBOLIC_LINKS_MAX; links++) {
-        size_t directory_length;
-        char *located = locate(current, &directory_length);
-        free(current);
-        if (!located)
-            return NULL;
-        char link[PATH_MAX];
-        const ssize_t length = readlink(located, link, sizeof link - 1);
-        if (length < 0 && (errno == EINVAL || errno == ENOENT))
-            return located; /* not a link, or not there */
-        if (length < 0) {
-            free(located);
-            return NULL;
-        }
-        link[length] = '\0';
-        located[directory_length] = '\0';
-        current = link[0] == '/' ? strdup(link) : join(located, link);
-        free(located);
-    }
-    if (current)
-        errno = ELOOP;
-    free(current);
-    return NULL;
+    close_descriptor(&found->file);
+    found->file =
+        descriptor_raise(openat(found->directory, found->name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    return found->file >= 0 && fstat(found->file, &found->status) == 0;
 }
 
-/* True if the owner of a file in the directory of `path` has to be ours for that. */
-static bool is_in_sticky_directory(const char *path)
+/* Opens the directory of `path`, which is relative to the directory that is open, if there is one.
+ * False with errno. */
+static bool open_directory(const char *path, struct output_path *found)
 {
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash ? slash + 1 : path;
+    char parent[PATH_MAX] = ".";
+    if (!*name || strlen(name) > NAME_MAX) {
+        errno = *name ? ENAMETOOLONG : slash ? EISDIR : ENOENT;
+        return false;
+    }
+    if (slash)
+        snprintf(parent, sizeof parent, "%.*s", (int)(slash - path) + 1, path);
+    const int from = found->directory >= 0 ? found->directory : AT_FDCWD;
+    const int directory = descriptor_raise(openat(from, parent, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    close_descriptor(&found->directory);
+    found->directory = directory;
+    snprintf(found->name, sizeof found->name, "%s", name);
+    return directory >= 0 && fstat(directory, &found->directory_status) == 0;
+}
+
+/* True of a trap that somebody may have laid in a sticky directory, such as /tmp: what the kernel
+ * does not open there either where protected_symlinks, protected_regular and protected_fifos are
+ * set. Root is not excepted. */
+static bool is_strangers(const struct output_path *found)
+{
+    const mode_t mode = found->directory_status.st_mode;
+    return (mode & S_ISVTX) && (mode & (S_IWGRP | S_IWOTH)) && found->status.st_uid != geteuid() &&
+           found->status.st_uid != found->directory_status.st_uid;
+}
+
+/* A link of /proc, such as /proc/PID/fd/N, leads to a file even where no path does: then that is
+ * opened. True if it is, and is no regular file. */
+static bool follow_magic_link(struct output_path *found)
+{
+    struct statfs system;
     struct stat status;
-    char *const directory = strndup(path, (size_t)(strrchr(path, '/') - path) + 1);
-    const bool is_found = directory && stat(directory, &status) == 0;
-    free(directory);
-    return is_found && (status.st_mode & S_ISVTX) && status.st_uid != geteuid() && geteuid() != 0;
+    if (fstatfs(found->file, &system) != 0 || system.f_type != PROC_SUPER_MAGIC)
+        return false;
+    int file = descriptor_raise(openat(found->directory, found->name, O_PATH | O_CLOEXEC));
+    if (file < 0 || fstat(file, &status) != 0 || S_ISREG(status.st_mode)) {
+        close_descriptor(&file);
+        return false;
+    }
+    close(found->file);
+    found->file = file;
+    found->status = status;
+    return true;
 }
 
-const char *output_path_obstacle(const char *path)
+/* False with errno, or with *error. */
+static bool resolve(const char *path, const char *name, struct output_path *found,
+                    struct error *error)
+{
+    char current[PATH_MAX];
+    if (strlen(path) >= sizeof current) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    strcpy(current, path);
+    for (int links = 0; links <= SYMBOLIC_LINKS_MAX; links++) {
+        found->descriptor = output_path_descriptor(current);
+        if (found->descriptor >= 0)
+            return true;
+        if (!open_directory(current, found))
+            return false;
+        if (!open_name(found))
+            return errno == ENOENT;
+        found->exists = true;
+        if (!S_ISLNK(found->status.st_mode) || follow_magic_link(found))
+            return true;
+        if (is_strangers(found))
+            return error_set(error,
+                             "%s: it leads to another user's symbolic link in a sticky directory, "
+                             "which is not followed: name another file",
+                             name);
+        const ssize_t length = readlinkat(found->file, "", current, sizeof current - 1);
+        if (length < 0)
+            return false;
+        current[length] = '\0';
+        close_descriptor(&found->file);
+        found->exists = false;
+    }
+    errno = ELOOP;
+    return false;
+}
+
+bool output_path_open(const char *path, const char *name, struct output_path *found,
+                      struct error *error)
+{
+    *found = (struct output_path){.descriptor = -1, .directory = -1, .file = -1};
+    if (!resolve(path, name, found, error))
+        return error_set_errno(error, "%s", name);
+    if (found->exists && S_ISDIR(found->status.st_mode)) {
+        errno = EISDIR;
+        return error_set_errno(error, "%s", name);
+    }
+    return true;
+}
+
+static uint64_t attributes_of(int file)
 {
     struct statx facts;
-    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_UID, &facts) != 0)
-        return NULL;
-    return facts.stx_attributes & STATX_ATTR_MOUNT_ROOT ? "it is a mount point"
-           : facts.stx_attributes & STATX_ATTR_APPEND   ? "it is append-only"
-           : facts.stx_uid != geteuid() && is_in_sticky_directory(path)
-               ? "it is another user's, in a sticky directory"
-               : NULL;
+    return statx(file, "", AT_EMPTY_PATH, STATX_TYPE, &facts) == 0 ? facts.stx_attributes : 0;
+}
+
+/* Refuses a regular file that no other can replace, or whose replacement would surprise. */
+static bool check_replaceable(const struct output_path *found, const char *name,
+                              struct error *error)
+{
+    static const char advice[] = "write another file and copy it here with cp";
+    const uint64_t attributes = attributes_of(found->file);
+    if (attributes & STATX_ATTR_MOUNT_ROOT)
+        return error_set(error, "%s: it is a mount point, so that no file can take its place: %s",
+                         name, advice);
+    if (attributes & STATX_ATTR_APPEND)
+        return error_set(
+            error, "%s: it is append-only, so that no file can take its place: write another one",
+            name);
+    if (found->status.st_nlink > 1)
+        return error_set(error,
+                         "%s: it has %lu hard links, and the others would keep the old content: %s",
+                         name, (unsigned long)found->status.st_nlink, advice);
+    if (attributes_of(found->directory) & STATX_ATTR_APPEND)
+        return error_set(error,
+                         "%s: its directory is append-only, so that no file can take its place: %s",
+                         name, advice);
+    if (faccessat(found->directory, ".", W_OK | X_OK, AT_EACCESS) != 0)
+        return error_set(
+            error,
+            "%s: its directory may not be written (%s), so that no file can take its place: %s",
+            name, strerror(errno), advice);
+    return true;
+}
+
+/* True if rename(2) refuses to replace the file for an ordinary user. */
+static bool is_kept_by_sticky_directory(const struct output_path *found)
+{
+    return (found->directory_status.st_mode & S_ISVTX) && geteuid() != 0 &&
+           found->status.st_uid != geteuid() && found->directory_status.st_uid != geteuid();
+}
+
+bool output_path_check(const struct output_path *found, const char *name, struct error *error)
+{
+    const mode_t mode = found->status.st_mode;
+    if (!found->exists)
+        return faccessat(found->directory, ".", W_OK | X_OK, AT_EACCESS) == 0 ||
+               error_set_errno(error, "%s", name);
+    if (faccessat(found->directory, found->name, W_OK, AT_EACCESS) != 0)
+        return error_set_errno(error, "%s", name);
+    if ((S_ISREG(mode) && (is_strangers(found) || is_kept_by_sticky_directory(found))) ||
+        (S_ISFIFO(mode) && is_strangers(found)))
+        return error_set(error,
+                         "%s: it is another user's, in a sticky directory, so that nothing is "
+                         "written to it: name another one",
+                         name);
+    return !S_ISREG(mode) || check_replaceable(found, name, error);
+}
+
+bool output_path_look_again(struct output_path *found, const char *name, struct error *error)
+{
+    struct output_path now = *found;
+    now.file = -1;
+    now.exists = open_name(&now);
+    if (!now.exists && errno != ENOENT)
+        return error_set_errno(error, "%s", name);
+    if (!now.exists) { /* the last one that had the name still says whose it was */
+        found->exists = false;
+        return true;
+    }
+    const bool is_known = found->file >= 0 && descriptor_same_file(&now.status, &found->status);
+    close_descriptor(&found->file);
+    *found = now;
+    if (!S_ISREG(now.status.st_mode))
+        return error_set(error,
+                         "%s: something that is no regular file took this name meanwhile; it is "
+                         "left as it is",
+                         name);
+    return is_known || output_path_check(found, name, error);
+}
+
+/* By its descriptor, or by its name where /proc is not mounted. */
+int output_path_open_special(const struct output_path *found)
+{
+    const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+    char path[DESCRIPTOR_PATH_BYTES];
+    struct stat status;
+    int file = descriptor_raise(open(descriptor_path(found->file, path), flags));
+    if (file >= 0 || errno != ENOENT)
+        return file;
+    file = descriptor_raise(openat(found->directory, found->name, flags | O_NOFOLLOW));
+    if (file >= 0 &&
+        (fstat(file, &status) != 0 || !descriptor_same_file(&status, &found->status))) {
+        close_descriptor(&file);
+        errno = ELOOP; /* a link, or what it led to, has the name now */
+    }
+    return file;
 }

@@ -37,6 +37,7 @@
 
 /* Buffers that the caller can hold or the thread can lag behind, above one for each thread. */
 #define SPARE_BUFFERS 4
+#define NO_NAME "''" /* an empty path in messages */
 
 /* The threads that write behind the caller's back, and what they share with the caller. */
 struct writer {
@@ -317,7 +318,7 @@ static struct sink *sink_create(const char *name, const struct codec *codec, uns
     pthread_mutex_init(&sink->writer.taking, NULL); /* none of these can fail on Linux */
     pthread_mutex_init(&sink->writer.lock, NULL);
     pthread_cond_init(&sink->writer.is_drained, NULL);
-    sink->output = (struct output_file){.file = -1, .writers = 1};
+    sink->output = output_file_closed();
     sink->threads = threads > 0 ? threads : 1;
     sink->codec = codec;
     sink->name = strdup(name);
@@ -328,10 +329,21 @@ static struct sink *sink_create(const char *name, const struct codec *codec, uns
     return sink;
 }
 
+/* The path of a file; NULL: standard output. */
+static const char *file_path(const char *path)
+{
+    return path && strcmp(path, "-") != 0 ? path : NULL;
+}
+
+bool sink_check(const char *path, struct error *error)
+{
+    return !file_path(path) || output_file_check(path, *path ? path : NO_NAME, error);
+}
+
 bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *error)
 {
-    const char *path = spec->path && strcmp(spec->path, "-") != 0 ? spec->path : NULL;
-    const char *name = !path ? "standard output" : *path ? path : "''"; /* quoted, to be seen */
+    const char *const path = file_path(spec->path);
+    const char *const name = !path ? "standard output" : *path ? path : NO_NAME;
     *out = NULL;
     struct sink *sink = sink_create(name, spec->codec, spec->threads);
     if (!sink)
@@ -383,7 +395,7 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
 
 bool sink_replaces(const struct sink *sink)
 {
-    return sink->output.target != NULL;
+    return sink->output.is_temporary;
 }
 
 bool sink_writes_to(const struct sink *sink, const struct source *source)

@@ -1,12 +1,12 @@
 /* sink.h - where bytes go: safely, all of them, or not at all.
  *
- *   sink_write / sink_lend + sink_put -> [codec] -> temporary beside the target -> rename
+ *   sink_write / sink_lend + sink_put -> [codec] -> temporary in the target's directory -> rename
  *
- * A regular file is written to a temporary in the target's directory and renamed over the target by
- * sink_commit, with the mode bits (and, where allowed, the owner) of the file it replaces; so the
- * target may be an input, and on any failure the old one stays. A symbolic link is followed: the
- * file that it names is replaced. A device, pipe or socket, and standard output, are written
- * straight. A signal that ends the process removes the temporary first.
+ * A regular file is written to a temporary in the target's directory, which takes the target's
+ * place by sink_commit, with the owner, mode, ACL and attributes of the file that it replaces,
+ * where allowed; so the target may be an input, and on any failure the old one stays. A symbolic
+ * link is followed: the file that it names is replaced. A device, pipe or socket, and standard
+ * output, are written straight. What ends the process leaves no temporary (temporary.h).
  */
 #ifndef FORMATS_SINK_H
 #define FORMATS_SINK_H
@@ -26,6 +26,11 @@ struct sink_spec {
     int level;                 /* of the codec; 0: its default */
     unsigned threads;          /* at most so many compress or write */
 };
+
+/* Reports what sink_open would refuse by what is at the path, before any work and without creating
+ * anything: a missing directory, a file that may not be written or replaced. NULL or "-": nothing.
+ */
+bool sink_check(const char *path, struct error *error);
 
 /* Opens for writing, so that a missing directory, a read-only target or a full disk is known before
  * the work begins. The caller ends it with commit or discard. */

@@ -1,7 +1,8 @@
 /* temporary.c - see temporary.h.
  *
- * What ends the process must know the file's name whenever the file exists (core/ending.h): so it
- * is created, renamed and removed within a change.
+ * While a hidden file exists, what ends the process must know its name (core/ending.h): so it is
+ * created, renamed and removed within a change. So is a file that replaces another: linkat(2)
+ * replaces nothing, so it is linked to a hidden name first and renamed from that.
  */
 #include "formats/temporary.h"
 
@@ -10,51 +11,38 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-#define SUFFIX ".gpusort-"
+#define PREFIX ".gpusort-"
 #define RANDOM_LETTERS 6
 #define ATTEMPTS 100
 
-/* Static, because a signal handler takes no arguments. Written within a change alone. */
+/* Static, because a signal handler takes no arguments. Written within a change alone, except while
+ * it has no name. */
 static struct {
     bool exists;
-    char path[PATH_MAX + NAME_MAX + 2];
+    bool has_name;
+    int directory; /* the caller's */
+    char name[sizeof PREFIX + RANDOM_LETTERS];
 } temporary;
 
 static void remove_now(void)
 {
-    unlink(temporary.path);
+    unlinkat(temporary.directory, temporary.name, 0);
 }
 
 /* Within a change. */
-static void note_existence(bool exists)
+static void note_name(bool has_name)
 {
-    temporary.exists = exists;
-    ending_set_task(ENDING_TEMPORARY, exists ? remove_now : NULL);
-}
-
-/* The bytes of `name` that leave room for the rest in a name of the directory's file system. */
-static int kept_length(const char *directory, const char *name)
-{
-    long name_max = pathconf(directory, _PC_NAME_MAX);
-    if (name_max <= 0 || name_max > NAME_MAX)
-        name_max = NAME_MAX;
-    const size_t added = 1 + strlen(SUFFIX) + RANDOM_LETTERS;
-    const size_t room = (size_t)name_max > added ? (size_t)name_max - added : 0;
-    size_t length = strlen(name);
-    if (length > room) {
-        length = room;
-        while (length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80)
-            length--; /* never inside a character of UTF-8 */
-    }
-    return (int)length;
+    temporary.has_name = has_name;
+    ending_set_task(ENDING_TEMPORARY, has_name ? remove_now : NULL);
 }
 
 static bool fill_random_letters(char *letters)
@@ -69,57 +57,97 @@ static bool fill_random_letters(char *letters)
     return true;
 }
 
-/* Writes the path with a place for the random letters; returns that place, NULL with errno. */
-static char *compose_path(const char *target)
+/* Makes a hidden name by `make`, which returns -1 with EEXIST if it is taken. Returns what `make`
+ * returns; -1 with errno. */
+static int make_hidden(int (*make)(int argument), int argument)
 {
-    const char *slash = strrchr(target, '/');
-    if (!slash || (size_t)(slash - target) >= PATH_MAX) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    char directory[PATH_MAX + 1];
-    snprintf(directory, sizeof directory, "%.*s", (int)(slash - target) + 1, target);
-    const int length =
-        snprintf(temporary.path, sizeof temporary.path, "%s.%.*s" SUFFIX "%*s", directory,
-                 kept_length(directory, slash + 1), slash + 1, RANDOM_LETTERS, "");
-    if (length < 0 || (size_t)length >= sizeof temporary.path) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    return temporary.path + length - RANDOM_LETTERS;
-}
-
-/* As mkostemp(3), but with a mode that the umask and the directory's default ACL apply to. */
-static int create_unique(const char *target, mode_t mode)
-{
-    char *letters = compose_path(target);
-    if (!letters)
-        return -1;
+    strcpy(temporary.name, PREFIX);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        if (!fill_random_letters(letters))
+        if (!fill_random_letters(temporary.name + strlen(PREFIX)))
             return -1;
-        const int file = open(temporary.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (file >= 0 || errno != EEXIST)
-            return file;
+        const int result = make(argument);
+        if (result >= 0 || errno != EEXIST)
+            return result;
     }
     return -1;
 }
 
-bool temporary_create(const char *target, mode_t mode, int *file)
+static int create_hidden(int mode)
 {
+    return openat(temporary.directory, temporary.name,
+                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode);
+}
+
+/* Not in a directory that would keep it for ever. -1 with errno. */
+static int create_named(mode_t mode)
+{
+    struct statx facts;
     sigset_t old_mask;
-    *file = -1;
+    if (statx(temporary.directory, "", AT_EMPTY_PATH, STATX_TYPE, &facts) == 0 &&
+        (facts.stx_attributes & STATX_ATTR_APPEND)) {
+        errno = EPERM;
+        return -1;
+    }
     ending_begin_change(&old_mask);
+    const int created = make_hidden(create_hidden, (int)mode);
+    const int file = descriptor_raise(created);
+    if (created >= 0 && file < 0)
+        remove_now();
+    note_name(file >= 0);
+    ending_end_change(&old_mask);
+    return file;
+}
+
+/* By the descriptor, which old kernels allow root alone, or by its path in /proc. */
+static bool link_to(int file, const char *name)
+{
+    char path[DESCRIPTOR_PATH_BYTES];
+    return linkat(file, "", temporary.directory, name, AT_EMPTY_PATH) == 0 ||
+           (errno == ENOENT && linkat(AT_FDCWD, descriptor_path(file, path), temporary.directory,
+                                      name, AT_SYMLINK_FOLLOW) == 0);
+}
+
+/* Asks for a link that cannot be made: EEXIST says that the call is allowed. */
+static bool can_be_linked(int file)
+{
+    return !link_to(file, ".") && errno == EEXIST;
+}
+
+/* Kernels before 5.19 do not apply the umask to a file without a name where the file system has no
+ * ACLs. Bits that the umask forbids are right only by the directory's default ACL. */
+static bool ignores_umask(int file)
+{
+    char path[DESCRIPTOR_PATH_BYTES];
+    struct stat status;
+    const mode_t mask = umask(0);
+    umask(mask);
+    return fstat(file, &status) != 0 ||
+           ((status.st_mode & mask) && getxattr(descriptor_path(temporary.directory, path),
+                                                "system.posix_acl_default", NULL, 0) <= 0);
+}
+
+static int create_unnamed(mode_t mode)
+{
+    const int file =
+        descriptor_raise(openat(temporary.directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode));
+    if (file < 0 || (can_be_linked(file) && !ignores_umask(file)))
+        return file;
+    close(file);
+    return -1;
+}
+
+bool temporary_create(int directory, mode_t mode, int *file)
+{
+    *file = -1;
     if (temporary.exists) {
         errno = EBUSY;
-    } else {
-        const int created = create_unique(target, mode);
-        *file = descriptor_raise(created);
-        if (created >= 0 && *file < 0)
-            unlink(temporary.path);
-        note_existence(*file >= 0);
+        return false;
     }
-    ending_end_change(&old_mask);
+    temporary.directory = directory;
+    *file = create_unnamed(mode);
+    if (*file < 0)
+        *file = create_named(mode);
+    temporary.exists = *file >= 0;
     return *file >= 0;
 }
 
@@ -147,23 +175,64 @@ bool temporary_create_nameless(const char *directory, int *file)
     return *file >= 0;
 }
 
-bool temporary_rename(const char *target)
+static int link_hidden(int file)
+{
+    return link_to(file, temporary.name) ? 0 : -1;
+}
+
+/* Some file systems cannot refuse to replace: there the name was free a moment ago. */
+static bool rename_to(const char *name, bool replaces)
+{
+    const int directory = temporary.directory;
+    if (!replaces) {
+        if (renameat2(directory, temporary.name, directory, name, RENAME_NOREPLACE) == 0)
+            return true;
+        if (errno != EINVAL && errno != ENOSYS)
+            return false;
+    }
+    return renameat(directory, temporary.name, directory, name) == 0;
+}
+
+/* Within a change. False with errno. */
+static bool publish_hidden(int file, const char *name, bool replaces)
+{
+    if (!temporary.has_name && make_hidden(link_hidden, file) != 0)
+        return false;
+    const bool renamed = rename_to(name, replaces);
+    const int cause = errno;
+    if (renamed && temporary.has_name)
+        note_name(false);
+    if (!renamed && !temporary.has_name)
+        remove_now();
+    errno = cause;
+    return renamed;
+}
+
+bool temporary_publish(int file, const char *name, bool replaces)
 {
     sigset_t old_mask;
-    ending_begin_change(&old_mask);
-    const bool renamed = rename(temporary.path, target) == 0;
-    note_existence(!renamed);
-    ending_end_change(&old_mask);
-    return renamed;
+    bool published;
+    if (!temporary.has_name && !replaces) {
+        published = link_to(file, name);
+    } else {
+        ending_begin_change(&old_mask);
+        published = publish_hidden(file, name, replaces);
+        ending_end_change(&old_mask);
+    }
+    temporary.exists = !published;
+    return published;
 }
 
 void temporary_remove(void)
 {
     const int cause = errno;
     sigset_t old_mask;
-    ending_begin_change(&old_mask);
-    unlink(temporary.path);
-    note_existence(false);
-    ending_end_change(&old_mask);
+    if (temporary.has_name) {
+        ending_begin_change(&old_mask);
+        remove_now();
+        note_name(false);
+        ending_end_change(&old_mask);
+    }
+    temporary.exists = false;
     errno = cause;
 }

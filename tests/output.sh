@@ -75,8 +75,10 @@ refused 'a link to itself' 'place/round' -- \
 fresh_place
 echo old >place/both
 ln place/both place/hard
-ok 'a file with two names' gpusort reversed.u64 -o place/both
-ok_prints 'the other name of the file replaced keeps the old one' 'old\n' -- cat place/hard
+refused 'a file with two names is not begun' \
+    '^gpusort: place/both: it has 2 hard links, and the others would keep the old content: write another' -- \
+    gpusort reversed.u64 -o place/both
+ok_prints 'a file with two names is as it was, by both' 'old\nold\n' -- cat place/hard place/both
 
 long=$(printf 'x%.0s' {1..255})
 fresh_place
@@ -181,7 +183,7 @@ if as_user "$GPUSORT" --version >/dev/null 2>&1 && as_user test -r reversed.u64;
         mkdir -m 1777 sticky
         install -m 666 /dev/null sticky/anothers
         refused 'what another has in a sticky directory is not begun' \
-            "^gpusort: sticky/anothers: it is another user's, in a sticky directory, so that no" -- \
+            "^gpusort: sticky/anothers: it is another user's, in a sticky directory, so that nothing is written" -- \
             as_user "$GPUSORT" reversed.u64 -o sticky/anothers
         ok 'what one has there oneself is written' as_user bash -c '
             echo old >sticky/own && "$0" reversed.u64 -o sticky/own && "$0" reversed.u64 -o sticky/own' "$GPUSORT"
@@ -270,6 +272,9 @@ fi
 
 # ---- signals and closed pipes --------------------------------------------------------------------
 
+# has_temporary PID: the process has a file open that is to become $target.
+has_temporary() { [ -n "$(find "/proc/$1/fd" -lname "$target_dir/*" 2>/dev/null)" ]; }
+
 # interrupted SIGNAL STATUS: in the middle of its input, the run is ended.
 interrupted() {
     local signal=$1 expected=$2 status=0 writer sorter
@@ -281,11 +286,11 @@ interrupted() {
         -o "$target" 2>"$work/log/stderr" &
     sorter=$!
     for _ in {1..200}; do
-        [ "$(find "$target_dir" -type f | wc -l)" -lt 2 ] || break
+        ! has_temporary "$sorter" || break
         sleep 0.05
     done
     {
-        [ "$(find "$target_dir" -type f | wc -l)" -eq 2 ] || echo "no temporary beside the output"
+        has_temporary "$sorter" || echo "no temporary is open"
         kill -s "$signal" "$sorter"
         wait "$sorter" 2>/dev/null || status=$?
         [ "$status" -eq "$expected" ] || echo "exit status $status, not $expected"

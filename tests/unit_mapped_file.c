@@ -8,19 +8,15 @@
 #include "formats/codec.h"
 #include "formats/output_file.h"
 #include "formats/sink.h"
-#include "tests/unit_files.h"
+#include "tests/unit_temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
-#include <linux/filter.h>
 #include <linux/magic.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -40,21 +36,9 @@ static struct sink *open_sink(const char *path)
     return sink;
 }
 
-/* The temporary in the working directory, malloc'd; NULL if there is none. */
-static char *find_temporary(void)
-{
-    glob_t found;
-    if (glob(".out.gpusort-*", 0, NULL, &found) != 0)
-        return NULL;
-    assert_int_equal(found.gl_pathc, 1);
-    char *path = strdup(found.gl_pathv[0]);
-    globfree(&found);
-    return path;
-}
-
 static void assert_no_temporary(void)
 {
-    assert_null(find_temporary());
+    assert_int_equal(count_temporaries(), 0);
 }
 
 static bool is_mapped_here(void)
@@ -271,28 +255,13 @@ static void test_full_file_system(void **state)
         skip();
 }
 
-/* From here on fallocate(2) says that the file system cannot do it. */
-static void refuse_fallocate(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        _exit(77);
-}
-
 static void write_without_fallocate(void)
 {
     const size_t bytes = 20 * MIB + 5;
     unsigned char *const data = make_bytes(bytes);
     struct error error = {0};
     struct output_file output;
-    refuse_fallocate();
+    refuse_call(SYS_fallocate, 3, UINT32_MAX); /* whose length has such bits */
     assert_true(output_file_open("out", "out", &output, &error));
     output_file_expect(&output, bytes, THREADS);
     assert_null(output.mapped);
@@ -330,7 +299,8 @@ static void test_temporary_cut_off(void **state)
         skip();
     unsigned char *const data = make_bytes(20 * MIB);
     struct sink *sink = open_sink("out");
-    char *const temporary = find_temporary();
+    char *const temporary = find_unnamed_temporary();
+    assert_non_null(temporary);
     sink_expect(sink, 20 * MIB);
     while (status.st_size < (off_t)(20 * MIB))
         assert_int_equal(stat(temporary, &status), 0);

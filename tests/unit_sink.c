@@ -96,6 +96,41 @@ static void test_target_is_old_until_commit(void **state)
     unlink("out");
 }
 
+/* Another process may change the size of a temporary: that is an error, unless what is beyond the
+ * end was expected. */
+static void test_size_is_that_of_what_was_written(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t expected;
+        off_t size;
+        const char *message;
+    } cases[] = {
+        {0, 1, "out: 3 bytes were written, but the temporary file has 1"},
+        {0, 4, "out: 3 bytes were written, but the temporary file has 4"},
+        {3, 1, "out: 3 bytes were written, but the temporary file has 1"},
+        {9, 0, "out: 3 bytes were written, but the temporary file has 0"},
+        {9, 7, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error error = {0};
+        put_file("out", "old", 3);
+        struct sink *sink = open_sink("out");
+        if (cases[i].expected)
+            sink_expect(sink, cases[i].expected);
+        assert_true(sink_write(sink, "new", 3, &error));
+        char *const temporary = find_unnamed_temporary();
+        assert_non_null(temporary);
+        assert_int_equal(truncate(temporary, cases[i].size), 0);
+        assert_int_equal(sink_commit(sink, &error), !*cases[i].message);
+        assert_string_equal(error.message, cases[i].message);
+        assert_file_holds("out", *cases[i].message ? "old" : "new", 3);
+        assert_int_equal(count_temporaries(), 0);
+        free(temporary);
+        unlink("out");
+    }
+}
+
 static void test_symbolic_links_are_followed(void **state)
 {
     (void)state;
@@ -395,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_replaced_file_keeps_its_mode),
         cmocka_unit_test(test_setuid_is_as_a_write_leaves_it),
         cmocka_unit_test(test_target_is_old_until_commit),
+        cmocka_unit_test(test_size_is_that_of_what_was_written),
         cmocka_unit_test(test_symbolic_links_are_followed),
         cmocka_unit_test(test_targets_that_are_refused),
         cmocka_unit_test(test_read_only_target_is_refused),

@@ -1,12 +1,10 @@
-/* unit_sink.h - a sink that is opened, and the temporaries that it has; for unit tests. */
+/* unit_sink.h - a sink that is opened; for unit tests. */
 #ifndef TESTS_UNIT_SINK_H
 #define TESTS_UNIT_SINK_H
 
 #include "formats/codec.h"
 #include "formats/sink.h"
-#include "tests/unit_files.h"
-
-#include <glob.h>
+#include "tests/unit_temporary.h"
 
 static inline struct sink *open_sink(const char *path)
 {
@@ -16,17 +14,6 @@ static inline struct sink *open_sink(const char *path)
     assert_string_equal(error.message, "");
     assert_true(opened);
     return sink;
-}
-
-/* In the working directory. */
-static inline size_t count_temporaries(void)
-{
-    glob_t found;
-    const int result = glob(".*gpusort-*", 0, NULL, &found);
-    const size_t count = result == 0 ? found.gl_pathc : 0;
-    if (result == 0)
-        globfree(&found);
-    return count;
 }
 
 #endif

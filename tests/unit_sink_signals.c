@@ -1,5 +1,5 @@
 /* unit_sink_signals.c - whatever signal comes whenever, a sink leaves its target whole, and nothing
- * beside it.
+ * beside it: of a temporary with a name and of one without.
  */
 #include "tests/unit_sink.h"
 
@@ -9,20 +9,27 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* In a child: a temporary exists, then the signal comes. Returns how the child ended. */
-static int signal_child(int signal_number, void (*prepare)(int))
+static bool open_out(struct sink **sink)
+{
+    struct error error = {0};
+    return sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1}, sink, &error);
+}
+
+/* In a child: a temporary exists, with a name or without, then the signal comes. Returns how the
+ * child ended. */
+static int signal_child(int signal_number, void (*prepare)(int), bool has_name)
 {
     fflush(stdout);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        struct error error = {0};
         const struct rlimit no_core = {0, 0};
         struct sink *sink;
         setrlimit(RLIMIT_CORE, &no_core);
         prepare(signal_number);
-        if (!sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1}, &sink, &error) ||
-            count_temporaries() != 1)
+        if (has_name)
+            refuse_unnamed_files();
+        if (!open_out(&sink) || count_named_temporaries() != has_name || count_temporaries() != 1)
             _exit(99);
         raise(signal_number);
         sink_discard(sink); /* the signal was ignored */
@@ -43,21 +50,34 @@ static void ignore(int signal_number)
     signal(signal_number, SIG_IGN);
 }
 
-static void test_signals_remove_the_temporary(void **state)
+static void assert_leaves_nothing(int signal_number, bool has_name)
 {
-    (void)state;
-    static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGXCPU,   SIGXFSZ,
-                                  SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF};
-    put_file("out", "old", 3);
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        int status = signal_child(signals[i], take_default);
-        assert_true(WIFSIGNALED(status));
-        assert_int_equal(WTERMSIG(status), signals[i]);
-        status = signal_child(signals[i], ignore);
+    int status = signal_child(signal_number, take_default, has_name);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), signal_number);
+    if (signal_number != SIGKILL) {
+        status = signal_child(signal_number, ignore, has_name);
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
-        assert_int_equal(count_temporaries(), 0);
     }
+    assert_int_equal(count_temporaries(), 0);
+}
+
+static void test_signals_leave_nothing(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGXCPU,   SIGXFSZ,
+                                  SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM,  SIGVTALRM, SIGPROF,
+                                  SIGIO,   SIGPWR,  SIGSYS,  SIGSTKFLT};
+    put_file("out", "old", 3);
+    for (int has_name = 0; has_name < 2; has_name++) {
+        for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+            assert_leaves_nothing(signals[i], has_name);
+        for (int real_time = SIGRTMIN; real_time <= SIGRTMAX; real_time++)
+            assert_leaves_nothing(real_time, has_name);
+    }
+    assert_leaves_nothing(SIGKILL, false);
+    assert_leaves_nothing(SIGABRT, false);
     assert_file_holds("out", "old", 3);
     unlink("out");
 }
@@ -71,16 +91,17 @@ static void *wait_for_signals(void *unused)
 
 /* Opens and commits until it is killed. The second thread takes the signals that come while the
  * first one blocks them. */
-static void replace_forever(void)
+static void replace_forever(bool has_name)
 {
     pthread_t other;
+    if (has_name)
+        refuse_unnamed_files();
     if (pthread_create(&other, NULL, wait_for_signals, NULL) != 0)
         _exit(98);
     for (;;) {
         struct error error = {0};
         struct sink *sink;
-        if (!sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1}, &sink, &error) ||
-            !sink_write(sink, "x", 1, &error) || !sink_commit(sink, &error))
+        if (!open_out(&sink) || !sink_write(sink, "x", 1, &error) || !sink_commit(sink, &error))
             _exit(99);
     }
 }
@@ -99,7 +120,7 @@ static void test_kill_at_any_moment(void **state)
         const pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0)
-            replace_forever();
+            replace_forever(i % 2);
         int status;
         usleep((useconds_t)(1000 + 37 * i % 2000));
         kill(child, SIGTERM);
@@ -120,6 +141,7 @@ static void test_signals_are_given_back(void **state)
     (void)state;
     struct sigaction before, during, after;
     sigaction(SIGTERM, NULL, &before);
+    refuse_unnamed_files(); /* only a name is removed by a signal */
     struct sink *sink = open_sink("out");
     sigaction(SIGTERM, NULL, &during);
     sink_discard(sink);
@@ -132,7 +154,7 @@ static void test_signals_are_given_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signals_remove_the_temporary),
+        cmocka_unit_test(test_signals_leave_nothing),
         cmocka_unit_test(test_kill_at_any_moment),
         cmocka_unit_test(test_signals_are_given_back),
     };

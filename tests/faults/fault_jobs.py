@@ -28,6 +28,8 @@ class Job:
     to_pipe: bool = False  # else to place/out, an old file
     to_file: bool = False  # to_pipe, but that standard output is a file
     is_zstd: bool = False  # what is written
+    is_named: bool = False  # the temporary has a name, as on file systems that know no other
+    is_new: bool = False  # there is no old file
     functions: tuple = ()  # those that fail; (): all
     directory: str = None  # in which it runs; None: of the system's choice
 
@@ -92,6 +94,12 @@ def number_jobs():
     yield Job("raw numbers", [*raw_numbers, "in"], {"in": raw(small)}, raw(sorted(small)))
     yield Job("raw numbers of an input that is the output", [*raw_numbers, "place/out"],
               {"place/out": raw(small)}, raw(sorted(small)))
+    yield Job("raw numbers to a new file", [*raw_numbers, "in"], {"in": raw(small)},
+              raw(sorted(small)), is_new=True)
+    for is_new in False, True:
+        yield Job(f"raw numbers by a temporary with a name, to {'a new' if is_new else 'an old'} file",
+                  [*raw_numbers, "in"], {"in": raw(small)}, raw(sorted(small)), is_named=True,
+                  is_new=is_new)
     yield Job("raw numbers from a pipe into a pipe", raw_numbers, {}, raw(sorted(small)),
               standard_input=raw(small), to_pipe=True)
     yield Job("npy", ["in.npy"], {"in.npy": npy(small)}, npy(sorted(small)))
@@ -167,7 +175,8 @@ def mapped_jobs():
     shared = "/dev/shm" if os.path.isdir("/dev/shm") else None  # files there can be mapped
     words = ["--format=raw", "--type=u64", "--parallel=4", "in"]
     functions = ("pread", "pwrite", "lseek", "fstat", "fstatfs", "fallocate", "mmap", "munmap",
-                 "mprotect", "madvise", "ftruncate", "open", "close", "close_output", "rename",
+                 "mprotect", "madvise", "ftruncate", "open", "openat", "close", "close_output",
+                 "linkat", "renameat",
                  "pthread_create", "omp_thread", "malloc")
     for to_file in False, True:
         yield Job(f"a mapped {'standard ' * to_file}output", words, {"in": given},

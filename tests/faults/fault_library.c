@@ -3,6 +3,7 @@
  *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all that
  *                      follow. HOW is a number, the errno of the failure, or "short": the call does
  *                      a part of what was asked.
+ *   FAULT_NAMED=yes    no file can be opened that has no name, as on some file systems
  *   FAULT_CALLS=FILE   at the end, a line "NAME CALLS" in FILE for each function that was called
  *
  * Calls count from main on, and by who makes them: the program and libzstd, which works for it. Of
@@ -31,6 +32,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define SHORT (-1) /* in place of an errno */
@@ -41,12 +43,13 @@ enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
 /* The functions, by name. */
 /* clang-format off */
 #define FUNCTIONS(X)                                                                               \
-    X(read) X(pread) X(write) X(pwrite) X(lseek) X(open) X(close) X(close_output) X(fcntl)         \
-    X(fopen) X(fclose) X(getdelim) X(stat) X(fstat) X(fstatfs) X(faccessat) X(readlink)            \
-    X(realpath) X(rename) X(unlink) X(fchmod) X(fchown) X(ftruncate) X(fallocate)                  \
+    X(read) X(pread) X(write) X(pwrite) X(lseek) X(open) X(openat) X(close) X(close_output)        \
+    X(fcntl) X(fopen) X(fclose) X(getdelim) X(stat) X(fstat) X(statx) X(fstatfs) X(faccessat)      \
+    X(readlinkat) X(linkat) X(renameat) X(renameat2) X(unlink) X(unlinkat) X(fchmod) X(fchown)     \
+    X(fgetxattr) X(flistxattr) X(fsetxattr) X(fremovexattr) X(ftruncate) X(fallocate)              \
     X(posix_fadvise) X(mmap) X(mremap) X(munmap) X(mprotect) X(madvise) X(malloc) X(calloc)        \
     X(realloc) X(aligned_alloc) X(reallocarray) X(pthread_create) X(omp_thread) X(getrandom)       \
-    X(eventfd) X(pipe2) X(splice) X(getrlimit) X(setrlimit) X(sigaction) X(pathconf)
+    X(eventfd) X(pipe2) X(splice) X(getrlimit) X(setrlimit) X(sigaction)
 /* clang-format on */
 
 enum function {
@@ -242,9 +245,24 @@ FAILING(int, fstat, (int file, struct stat *status), (file, status), -1)
 FAILING(int, fstatfs, (int file, struct statfs *status), (file, status), -1)
 FAILING(int, faccessat, (int directory, const char *path, int mode, int flags),
         (directory, path, mode, flags), -1)
-FAILING(ssize_t, readlink, (const char *path, char *link, size_t bytes), (path, link, bytes), -1)
-FAILING(char *, realpath, (const char *path, char *real), (path, real), NULL)
-FAILING(int, rename, (const char *from, const char *to), (from, to), -1)
+FAILING(int, statx,
+        (int directory, const char *path, int flags, unsigned mask, struct statx *facts),
+        (directory, path, flags, mask, facts), -1)
+FAILING(ssize_t, readlinkat, (int directory, const char *path, char *link, size_t bytes),
+        (directory, path, link, bytes), -1)
+FAILING(int, linkat, (int from, const char *old, int to, const char *name, int flags),
+        (from, old, to, name, flags), -1)
+FAILING(int, renameat, (int from, const char *old, int to, const char *name),
+        (from, old, to, name), -1)
+FAILING(int, renameat2, (int from, const char *old, int to, const char *name, unsigned flags),
+        (from, old, to, name, flags), -1)
+FAILING(int, unlinkat, (int directory, const char *path, int flags), (directory, path, flags), -1)
+FAILING(ssize_t, fgetxattr, (int file, const char *name, void *value, size_t bytes),
+        (file, name, value, bytes), -1)
+FAILING(ssize_t, flistxattr, (int file, char *names, size_t bytes), (file, names, bytes), -1)
+FAILING(int, fsetxattr, (int file, const char *name, const void *value, size_t bytes, int flags),
+        (file, name, value, bytes, flags), -1)
+FAILING(int, fremovexattr, (int file, const char *name), (file, name), -1)
 FAILING(int, unlink, (const char *path), (path), -1)
 FAILING(int, fchmod, (int file, mode_t mode), (file, mode), -1)
 FAILING(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), -1)
@@ -267,7 +285,6 @@ FAILING(int, setrlimit, (__rlimit_resource_t which, const struct rlimit *limit),
         -1)
 FAILING(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old),
         (number, action, old), -1)
-FAILING(long, pathconf, (const char *path, int which), (path, which), -1)
 /* clang-format on */
 
 int open(const char *path, int flags, ...)
@@ -279,6 +296,19 @@ int open(const char *path, int flags, ...)
     const int how = count_call(FUNCTION_open, CALLER);
     errno = how ? how : errno;
     return how ? -1 : NEXT(open)(path, flags, mode);
+}
+
+/* FAULT_NAMED says that no file can be opened that has no name. */
+int openat(int directory, const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    const bool is_refused = (flags & O_TMPFILE) == O_TMPFILE && getenv("FAULT_NAMED");
+    const int how = is_refused ? EOPNOTSUPP : count_call(FUNCTION_openat, CALLER);
+    errno = how ? how : errno;
+    return how ? -1 : NEXT(openat)(directory, path, flags, mode);
 }
 
 int fcntl(int file, int command, ...)
@@ -315,14 +345,19 @@ int pipe2(int ends[2], int flags)
     return result;
 }
 
-/* These two let go of the file even if they fail. */
+/* These two let go of the file even if they fail. Of a file that was closed once, a second
+ * descriptor has nothing more to lose. */
 int close(int file)
 {
+    static struct stat last;
     struct stat status;
     const int flags = NEXT(fcntl)(file, F_GETFL);
     const bool is_output = (flags & O_ACCMODE) != O_RDONLY && file != own_pipe_end &&
                            NEXT(fstat)(file, &status) == 0 &&
-                           (status.st_mode & S_IFMT) != 0; /* an eventfd is of no type */
+                           (status.st_mode & S_IFMT) != 0 && /* an eventfd is of no type */
+                           (status.st_dev != last.st_dev || status.st_ino != last.st_ino);
+    if (is_output)
+        last = status;
     const int how = count_call(is_output ? FUNCTION_close_output : FUNCTION_close, CALLER);
     const int result = NEXT(close)(file);
     errno = how ? how : errno;

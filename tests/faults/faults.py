@@ -51,6 +51,7 @@ ERRORS = {
     "write": ["ENOSPC", "EINTR", "short"],
     "pwrite": ["EDQUOT", "EINTR", "short"],
     "open": ["EMFILE"],
+    "openat": ["EMFILE"],
     "fopen": ["EMFILE"],
     "fcntl": ["EMFILE"],
     "eventfd": ["EMFILE"],
@@ -71,7 +72,8 @@ ERRORS = {
 }
 TRANSIENT = ["EINTR", "short"]
 MAY_LOSE = ["close_output"]
-ADVICE = ["close", "posix_fadvise", "getrlimit", "setrlimit", "pathconf", "fstatfs", "fclose"]
+ADVICE = ["close", "posix_fadvise", "getrlimit", "setrlimit", "fstatfs", "statx", "flistxattr",
+          "fgetxattr", "fsetxattr", "fremovexattr", "fclose"]
 
 CUDA_ERRORS = ["cudaErrorMemoryAllocation", "cudaErrorLaunchFailure"]
 CUDA_MESSAGES = {
@@ -182,7 +184,7 @@ class Place:
             os.mkdir(os.path.join(self.path, name))
         for name, data in job.inputs.items():
             self.write(name, data)
-        self.old = job.inputs.get("place/out", OLD_OUTPUT)
+        self.old = None if job.is_new else job.inputs.get("place/out", OLD_OUTPUT)
         self.restore()
         self.files = self.list()
 
@@ -191,11 +193,18 @@ class Place:
             file.write(data)
 
     def read(self, name):
-        with open(os.path.join(self.path, name), "rb") as file:
+        """The bytes of the file; None if there is none."""
+        path = os.path.join(self.path, name)
+        if not os.path.exists(path):
+            return None
+        with open(path, "rb") as file:
             return file.read()
 
     def restore(self):
-        self.write("place/out", self.old)
+        if self.old is not None:
+            self.write("place/out", self.old)
+        elif os.path.exists(os.path.join(self.path, "place/out")):
+            os.unlink(os.path.join(self.path, "place/out"))
 
     def remove(self):
         shutil.rmtree(self.path)
@@ -210,6 +219,8 @@ class Place:
         """With what is added to the environment."""
         options = {name: value for name, value in os.environ.items()
                    if name.endswith("SAN_OPTIONS")}
+        if self.job.is_named:
+            options["FAULT_NAMED"] = "yes"
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "OMP_NUM_THREADS": "2",
                        "TMPDIR": os.path.join(self.path, "tmp"), **options, **added}
         with tempfile.TemporaryFile(dir=self.path) as file:
@@ -273,6 +284,8 @@ def problems_of(place, outcome, fault, faults):
     else:
         yield f"status {outcome.status}"
     left = set(place.list()) ^ set(place.files)
+    if place.job.is_new and outcome.status == place.job.status:
+        left ^= {"place/out"}
     if left:
         yield f"left behind, or gone: {' '.join(sorted(left))}"
 

@@ -1,0 +1,98 @@
+/* output_open.c - how an output is opened: see output_file.h.
+ *
+ * "-o FILE" may name an input, so FILE is never opened for writing: what is written goes to a
+ * temporary in the same directory, which takes FILE's place at once or not at all. The rules of
+ * opening it are kept nevertheless: a file that may not be written is refused, a symbolic link
+ * stands for the file that it names, and owner, mode and ACL stay those of the file replaced, as
+ * they are at the moment of the rename.
+ */
+#include "formats/descriptor.h"
+#include "formats/output_file.h"
+#include "formats/temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct output_file output_file_closed(void)
+{
+    return (struct output_file){
+        .file = -1, .writers = 1, .target = {.descriptor = -1, .directory = -1, .file = -1}};
+}
+
+/* False with errno, as write(2) would say. */
+static bool is_open_for_writing(int descriptor)
+{
+    const int flags = fcntl(descriptor, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+        errno = EBADF;
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* Standard output, or another descriptor that is open already: shares its offset. A standard output
+ * that is closed does no harm to an output of no bytes, as in sort(1): what stands in for it
+ * refuses the first write(2) as it would itself. */
+static bool open_descriptor(int descriptor, bool is_named, const char *name,
+                            struct output_file *output, struct error *error)
+{
+    output->is_given = true;
+    if (is_open_for_writing(descriptor))
+        output->file = descriptor_copy(descriptor);
+    if (output->file < 0 && errno == EBADF && !is_named)
+        output->file = descriptor_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return output->file >= 0 || error_set_errno(error, "%s", name);
+}
+
+/* A temporary that no other user can open, if it replaces a file. */
+static bool open_temporary(const char *name, struct output_file *output, struct error *error)
+{
+    const bool exists = output->target.exists;
+    const mode_t mode = exists ? S_IRUSR | S_IWUSR : 0666;
+    output->is_temporary = temporary_create(output->target.directory, mode, &output->file);
+    return output->is_temporary ||
+           error_set_errno(error, exists ? "%s: cannot create a file beside it" : "%s", name);
+}
+
+/* The file that the path names decides how it is opened. */
+static bool open_path(const char *path, const char *name, struct output_file *output,
+                      struct error *error)
+{
+    struct output_path *const target = &output->target;
+    if (!output_path_open(path, name, target, error))
+        return false;
+    if (target->descriptor >= 0)
+        return open_descriptor(target->descriptor, true, name, output, error);
+    if (!output_path_check(target, name, error))
+        return false;
+    if (!target->exists || S_ISREG(target->status.st_mode))
+        return open_temporary(name, output, error);
+    output->file = output_path_open_special(target);
+    return output->file >= 0 || error_set_errno(error, "%s", name);
+}
+
+bool output_file_check(const char *path, const char *name, struct error *error)
+{
+    struct output_path found;
+    bool is_well = output_path_open(path, name, &found, error);
+    if (is_well && found.descriptor < 0)
+        is_well = output_path_check(&found, name, error);
+    else if (is_well)
+        is_well = is_open_for_writing(found.descriptor) || error_set_errno(error, "%s", name);
+    output_path_close(&found);
+    return is_well;
+}
+
+bool output_file_open(const char *path, const char *name, struct output_file *output,
+                      struct error *error)
+{
+    *output = output_file_closed();
+    const bool opened = path ? open_path(path, name, output, error)
+                             : open_descriptor(STDOUT_FILENO, false, name, output, error);
+    if (opened)
+        descriptor_widen_pipe(output->file);
+    else
+        output_file_discard(output);
+    output->has_tail = opened && path && output->is_given && descriptor_has_tail(output->file);
+    return opened;
+}
