@@ -1,6 +1,7 @@
 /* exit.c - see exit.h. */
 #include "cli/exit.h"
 
+#include "cli/quote.h"
 #include "core/ending.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ static bool is_trouble_now; /* static, because an exit handler takes no argument
 
 static void end_process(void)
 {
+    quote_release_stderr();
     if (is_trouble_now) {
         ending_do_tasks();
         fputs("gpusort: ended by OpenMP, as it says above; fewer threads (--parallel) may do\n",

@@ -1,26 +1,44 @@
 /* report.c - see report.h. */
 #include "cli/report.h"
 
+#include "cli/quote.h"
 #include "cli/report_order.h"
 #include "formats/codec.h"
 
-#include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 void report_error(const struct error *error)
 {
-    struct error shown = *error;
-    for (char *c = shown.message; *c; c++)
-        if (iscntrl((unsigned char)*c))
-            *c = '?';
-    fprintf(stderr, "gpusort: %s\n", shown.message); /* one write(2): others may write there too */
+    char shown[sizeof error->message];
+    const size_t bytes = quote_filter(error->message, strlen(error->message), shown);
+    /* One write(2): others may write there too. */
+    fprintf(stderr, "gpusort: %.*s\n", (int)bytes, shown);
 }
 
-void report_disorder(const char *file, const struct disorder *disorder, char terminator)
+/* Filters all of the line but tabs and NULs, which do nothing to a terminal that a blank does not.
+ */
+static size_t filter_line(char *line, size_t bytes)
 {
-    fprintf(stderr, "gpusort: %s:%" PRIu64 ": disorder: ", file, disorder->line);
+    size_t shown = 0;
+    for (size_t begin = 0, end; begin < bytes; begin = end + 1) {
+        for (end = begin; end < bytes && line[end] != '\t' && line[end] != '\0'; end++)
+            ;
+        const char separator = end < bytes ? line[end] : '\t';
+        shown += quote_filter(line + begin, end - begin, line + shown);
+        if (end < bytes)
+            line[shown++] = separator;
+    }
+    return shown;
+}
+
+void report_disorder(const char *file, struct disorder *disorder, char terminator)
+{
+    fputs("gpusort: ", stderr);
+    quote_print(stderr, file);
+    fprintf(stderr, ":%" PRIu64 ": disorder: ", disorder->line);
     if (disorder->text)
-        fwrite(disorder->text, 1, disorder->length, stderr);
+        fwrite(disorder->text, 1, filter_line(disorder->text, disorder->length), stderr);
     fputc(terminator, stderr);
 }
 
@@ -41,8 +59,9 @@ static void list_backend(FILE *stream, const struct backend *backend)
     struct device_facts facts;
     struct error error = {0};
     const bool usable = backend->probe(0, &facts, &error);
-    fprintf(stream, "  %-16s %s: %s\n", backend->name, backend->summary,
-            usable ? facts.name : error.message);
+    fprintf(stream, "  %-16s %s: ", backend->name, backend->summary);
+    quote_print(stream, usable ? facts.name : error.message);
+    fprintf(stream, "\n");
     for (size_t i = 0; i < backend->algorithm_count; i++) {
         const struct algorithm *algorithm = &backend->algorithms[i];
         fprintf(stream, "    %-14s %s", algorithm->name, algorithm->summary);
@@ -72,7 +91,8 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
 {
     const struct job *job = &plan->job;
     const struct layout *layout = &job->readers[0].layout;
-    fprintf(stream, "%sinput      %s", prefix, source_name(job->readers[0].source));
+    fprintf(stream, "%sinput      ", prefix);
+    quote_print(stream, source_name(job->readers[0].source));
     if (job->reader_count > 1)
         fprintf(stream, " and %zu more", job->reader_count - 1);
     fprintf(stream, ": %s, %s%s", job->input_format->name,
@@ -134,8 +154,9 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
         fprintf(stream, "%soutput     none: the order is checked\n", prefix);
         return;
     }
-    fprintf(stream, "%soutput     %s: %s", prefix,
-            job->output.path ? job->output.path : "standard output", job->output_format->name);
+    fprintf(stream, "%soutput     ", prefix);
+    quote_print(stream, job->output.path ? job->output.path : "standard output");
+    fprintf(stream, ": %s", job->output_format->name);
     if (job->argsort.index_type)
         fprintf(stream, " %s indices", job->argsort.index_type->name);
     fprintf(stream, ", %s (%s)\n", job->output.codec->name, plan->output_reason);
@@ -169,8 +190,9 @@ static void print_parts(FILE *stream, const struct plan *plan)
         print_bytes(stream, job->part_bytes);
     else
         fprintf(stream, "%zu", job->part_count);
-    fprintf(stream, " %s at a time, sorted parts put aside in %s",
-            job->keep_lines ? "of lines and their items" : "numbers", job->memory.directories[0]);
+    fprintf(stream, " %s at a time, sorted parts put aside in ",
+            job->keep_lines ? "of lines and their items" : "numbers");
+    quote_print(stream, job->memory.directories[0]);
 }
 
 static void print_memory(FILE *stream, const char *prefix, const struct plan *plan)
@@ -197,8 +219,11 @@ void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
     if (job->keep_lines)
         report_line_order(stream, prefix, job);
     print_top(stream, prefix, job);
-    fprintf(stream, "%sdevice     %s: %s (%s)\n", prefix, job->backend->name, plan->device.name,
-            plan->device_reason);
+    fprintf(stream, "%sdevice     %s: ", prefix, job->backend->name);
+    quote_print(stream, plan->device.name);
+    fprintf(stream, " (");
+    quote_print(stream, plan->device_reason);
+    fprintf(stream, ")\n");
     if (job->action != JOB_SORT) {
         fprintf(stream, "%salgorithm  none: nothing is sorted\n", prefix);
         return;
@@ -251,10 +276,12 @@ static void print_proof(FILE *stream, const char *prefix, const struct plan *pla
 void report_times(FILE *stream, const char *prefix, const struct plan *plan,
                   const struct job_report *report)
 {
-    if (report->spare_reason.is_set)
-        fprintf(stream, "%sdevice     %s after all, by %s (%s)\n", prefix,
-                plan->job.spare_backend->name, plan->job.spare_sort.algorithm->name,
-                report->spare_reason.message);
+    if (report->spare_reason.is_set) {
+        fprintf(stream, "%sdevice     %s after all, by %s (", prefix, plan->job.spare_backend->name,
+                plan->job.spare_sort.algorithm->name);
+        quote_print(stream, report->spare_reason.message);
+        fprintf(stream, ")\n");
+    }
     fprintf(stream, "%s%-10s %10s %8s   (%zu %s)\n", prefix, "stage", "seconds", "GB/s",
             report->count, plan->job.keep_lines ? "lines" : "numbers");
     print_stage(stream, prefix, "plan", plan->plan_ns, 0);

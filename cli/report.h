@@ -9,9 +9,9 @@
 /* Prints the error on standard error: one line, whatever a file's name holds. */
 void report_error(const struct error *error);
 
-/* -c: shows the line that is out of order on standard error, as it is. file: as the user says it.
- */
-void report_disorder(const char *file, const struct disorder *disorder, char terminator);
+/* -c: shows the line that is out of order on standard error, as sort(1) does, but for what is not
+ * shown as itself: a '?' is put into its text for that. file: as the user says it. */
+void report_disorder(const char *file, struct disorder *disorder, char terminator);
 
 /* --list: types, formats, codecs, devices and their paths. */
 void report_list(FILE *stream);

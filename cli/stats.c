@@ -9,10 +9,10 @@
 #include "cli/stats.h"
 
 #include "cli/options.h"
+#include "cli/quote.h"
 #include "core/trace.h"
 #include "formats/codec.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,19 +219,13 @@ static void make_fields(struct fields *fields, const struct plan *plan,
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void print_plain(FILE *stream, const char *text)
-{
-    for (const char *c = text; *c; c++)
-        fputc(iscntrl((unsigned char)*c) ? '?' : *c, stream);
-}
-
 /* A name that is only the unit's is left out. */
 static void print_text_field(FILE *stream, const struct field *field)
 {
     if (strcmp(field->name, kinds[field->kind].bare_name) != 0)
         fprintf(stream, "%s ", field->name);
     if (field->kind == KIND_TEXT)
-        print_plain(stream, field->text);
+        quote_print(stream, field->text);
     else if (field->kind == KIND_COUNT || field->kind == KIND_BYTES)
         fprintf(stream, "%" PRIu64, field->number);
     else
@@ -256,41 +250,29 @@ static void print_text(FILE *stream, const struct fields *fields)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* The bytes of the character of UTF-8 that the text begins with; 0: it begins with none. */
-static size_t character_bytes(const unsigned char *text)
+/* What is not shown is escaped, as halves of UTF-16. */
+static void print_json_code(FILE *stream, uint32_t code)
 {
-    const unsigned char first = text[0];
-    const size_t bytes = first < 0x80   ? 1
-                         : first < 0xc2 ? 0
-                         : first < 0xe0 ? 2
-                         : first < 0xf0 ? 3
-                                        : 4;
-    if (first > 0xf4)
-        return 0;
-    for (size_t i = 1; i < bytes; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    const bool is_bad = (first == 0xe0 && text[1] < 0xa0) || /* could be shorter */
-                        (first == 0xf0 && text[1] < 0x90) ||
-                        (first == 0xed && text[1] > 0x9f) || /* a surrogate */
-                        (first == 0xf4 && text[1] > 0x8f);   /* beyond U+10FFFF */
-    return is_bad ? 0 : bytes;
+    if (code == QUOTE_NO_CODE)
+        code = 0xfffd;
+    if (code >= 0x10000)
+        fprintf(stream, "\\u%04x", (unsigned)(0xd800 + ((code - 0x10000) >> 10)));
+    fprintf(stream, "\\u%04x", (unsigned)(code < 0x10000 ? code : 0xdc00 + (code & 0x3ff)));
 }
 
 static void print_json_string(FILE *stream, const char *text)
 {
     fputc('"', stream);
-    for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        const size_t bytes = character_bytes(c);
-        if (bytes == 0)
-            fputs("\\ufffd", stream);
-        else if (*c == '"' || *c == '\\')
+    for (const char *c = text, *end = text + strlen(text); c < end;) {
+        uint32_t code;
+        const size_t bytes = quote_decode(c, (size_t)(end - c), &code);
+        if (*c == '"' || *c == '\\')
             fprintf(stream, "\\%c", *c);
-        else if (*c < 0x20 || *c == 0x7f)
-            fprintf(stream, "\\u%04x", *c);
-        else
+        else if (quote_is_shown(code))
             fwrite(c, 1, bytes, stream);
-        c += bytes ? bytes : 1;
+        else
+            print_json_code(stream, code);
+        c += bytes;
     }
     fputc('"', stream);
 }

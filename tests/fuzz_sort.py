@@ -207,13 +207,20 @@ class Runner:
         return expected, got, inputs
 
 
+def as_shown(said):
+    """A line that sort(1) shows with -c, as gpusort shows it: controls and what is no UTF-8 are ?s."""
+    text, end = said[:-1].decode("utf-8", "surrogateescape"), said[-1:]
+    shown = ("?" if c not in "\t\0" and (c < " " or "\x7f" <= c < "\xa0" or "\ud800" <= c < "\ue000") else c for c in text)
+    return "".join(shown).encode() + end
+
+
 def agree(expected, got):
     if expected.status == 2:  # the words of an error are one's own
         return got.status == 2 and got.said.startswith(b"gpusort: ")
     if got.status != expected.status or got.output != expected.output:
         return False
     said = expected.said
-    return got.said == (b"gpu" + said if said.startswith(b"sort: ") else said)
+    return got.said == (b"gpu" + as_shown(said) if said.startswith(b"sort: ") else said)
 
 
 def write_file(name, text):

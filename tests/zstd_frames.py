@@ -80,16 +80,19 @@ def skippable_frame(rng):
 
 
 def compress_oddly(rng, data):
-    """Frames of all kinds: of few bytes, of none, by hand and by the library, skippable ones."""
+    """Frames of all kinds: of few bytes, of none, by hand and by the library, skippable ones among
+    them: those alone are no zstd data."""
+    has_frame = False
     out = [skippable_frame(rng)] if rng.random() < 0.2 else []
     most = rng.choice([1, 7, 1000, len(data) + 1])
-    while data or not out:
+    while data or not has_frame:
         size = min(rng.choice([0, most, rng.randrange(most + 1)]), len(data))
         if len(out) > 50:  # enough of them
             size = len(data)
         frame = data[:size]
         out.append(frame_by_hand(rng, frame) if rng.random() < 0.7 else compress(frame, len(frame) + 1))
         data = data[size:]
+        has_frame = True
         if rng.random() < 0.1:
             out.append(skippable_frame(rng))
     return b"".join(out)
