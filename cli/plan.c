@@ -253,8 +253,9 @@ static void suggest_words(const struct options *options, const struct plan *plan
         !named || named == output_type(plan) ? "raw, or --output-format=" : "";
     const bool is_raw = job->output_format == &format_raw;
     const bool is_index = named && named->kind != KEY_FLOAT && named->bytes >= 4;
-    if (options->index_type && is_raw && is_index)
-        snprintf(words, 96, "--argsort=%s or --output-format=raw", named->name);
+    if (options->index_type && is_index)
+        snprintf(words, 96, "--argsort=%s or --output-format=%s", named->name,
+                 job->output_format->name);
     else if (named && is_type_unsaid(options, job))
         snprintf(words, 96, "--type=%s%s", named->name,
                  is_raw ? "" : " --output-format=raw, or --output-format=text");

@@ -282,6 +282,27 @@ refused 'u32 for the 2^32 numbers that a header in a pipe claims' 'argsort=u32 c
 refused 'a name that says another type' \
     'named as raw u32, but raw u64 would be written: say --argsort=u32 or --output-format=raw$' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.u32"
+printf '30\n10\n20\n' >three.txt
+"$numpy" -c 'import numpy
+for type in "u4", "u8":
+    numpy.array([1, 2, 0], dtype="<" + type).tofile("three." + type)
+numpy.save("three.npy", numpy.array([30.0, 10, 20]))'
+for input in three.txt three.npy; do
+    ok "a name that says the type of the indices: $input" gpusort --argsort=u32 $input -o order.u32
+    ok_same_bytes "a name that says the type of the indices: $input" order.u32 three.u4
+    ok "and the default one: $input" gpusort --argsort $input -o order.u64
+    ok_same_bytes "and the default one: $input" order.u64 three.u8
+    ok "and compressed: $input" gpusort --argsort=u32 $input -o order.u32.zst
+    ok_output "and compressed: $input" three.u4 -- zstd -dc order.u32.zst
+    ok "a format that is said is believed: $input" \
+        gpusort --argsort=u32 --output-format=text $input -o order.u32
+    ok_prints "a format that is said is believed: $input" '1\n2\n0\n' -- cat order.u32
+done
+ok 'lines by a key, too' gpusort --argsort=u32 -n three.txt -o order.u32
+ok_same_bytes 'lines by a key, too' order.u32 three.u4
+refused 'a name that says another type than the indices of lines' \
+    'named as raw u32, but text would be written: say --argsort=u32 or --output-format=text$' -- \
+    gpusort --argsort three.txt -o "$target_dir/x.u32"
 refused 'the name of the input, which says another type' 'named as raw f64, but raw u64' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.f64"
 refused 'a rule for NaNs in lines' '--nan is for numbers' -- \

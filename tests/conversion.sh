@@ -161,6 +161,56 @@ ok_prints 'an output called .f64 is raw when told so' '1.5\n2\n' -- bash -c '
     printf "2\n1.5\n" | "$0" --output-format=raw -o told.f64 && "$0" --output-format=text told.f64' \
     "$GPUSORT"
 
+# lies NAME REGEX ARGUMENT...: an output of that name is refused, before any input is read.
+lies() {
+    local name=$1 regex=$2
+    shift 2
+    refused "an output called $name $*" "^gpusort: .*/$name: named as $regex" -- \
+        timeout 10 "$GPUSORT" "$@" -o "$target_dir/$name"
+}
+mkfifo waiting
+exec 5<>waiting # which nobody writes to
+for input in three three.npy eight.f64 waiting; do
+    for name in x.gz x.npy.gz x.txt.bz2 x.f64.xz x.csv.lz4 x.lzma x.br x.GZ x.gz.zst x.tgz; do
+        rest=${name%.zst}
+        lies $name "[A-Za-z0-9]+ data, which is not written: name it .*/${rest%.*}\.zst$" $input
+    done
+    for name in x.npz x.zip x.parquet x.arrow x.feather x.h5 x.hdf5 x.sqlite x.xlsx x.pkl x.json \
+        x.mat x.parquet.zst x.NPZ; do
+        lies $name '[A-Za-z0-9]+ data, which is not written: name it .npy, .txt, ' $input
+    done
+done
+exec 5>&-
+lies x.gz 'gzip data' --zstd three
+lies x.gz 'gzip data' --output-format=text three.npy
+lies x.gz 'gzip data' -n three
+lies x.npz 'zip data' -m three
+lies x.gz 'gzip data' --argsort three
+ok '--no-zstd says that .gz is not compressed' gpusort --no-zstd three -o x.gz
+ok_same_bytes '--no-zstd says that .gz is not compressed' x.gz <(sort -g three)
+ok '--output-format says what is in .npz' gpusort --output-format=npy three -o x.npz
+ok_same_bytes '--output-format says what is in .npz' x.npz three.npy
+cp three in_place.json
+ok 'lines are sorted in place whatever the name' gpusort -n in_place.json -o in_place.json
+ok_same_bytes 'lines are sorted in place whatever the name' in_place.json <(sort -g three)
+for extension in csv tsv tab log jsonl TXT; do
+    ok "an output called .$extension is text" gpusort three.npy -o by_name.$extension
+    ok_prints "an output called .$extension is text" '-2000\n1.5\n3\n' -- cat by_name.$extension
+done
+for extension in bin raw; do
+    lies x.$extension 'raw numbers, but text would be written: say --output-format=raw, or --output-format=text$' three
+    lies x.$extension 'raw numbers, but npy f64 would be written: say --output-format=raw, or --output-format=npy$' three.npy
+    ok "raw numbers in an output called .$extension" gpusort eight.f64 -o x.$extension
+    ok_same_bytes "raw numbers in an output called .$extension" x.$extension eight.sorted
+done
+cp three.npy misnamed.bin
+ok 'npy that is named .bin is sorted in place' gpusort misnamed.bin -o misnamed.bin
+ok_same_bytes 'npy that is named .bin is sorted in place' misnamed.bin three.npy
+ok 'an output called .NPY is npy' gpusort three -o by_name.NPY
+ok_same_bytes 'an output called .NPY is npy' by_name.NPY three.npy
+ok 'an output called .ZST is compressed' gpusort three -o by_name.ZST
+ok_output 'an output called .ZST is compressed' <(sort -g three) -- zstd -dc by_name.ZST
+
 ok_prints 'floats are written short' '-0\n0\n1e-05\n0.0001\n0.1\n100000\n1e+16\n1e+22\ninf\nnan\n' -- \
     gpusort --type=f64 <<<$'nan\ninf\n1e22\n1e16\n1e5\n.1\n1e-4\n1e-5\n0\n-0.0'
 ok_prints 'every spelling of an integer is read' '-1\n0\n1\n10\n16\n1000\n' -- \
