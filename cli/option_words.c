@@ -39,8 +39,10 @@ bool option_words_set_type(const char *word, struct options *options, struct err
     enum key_endian endian = options->endian;
     options->type = key_type_find(word, strlen(word), &endian);
     options->type_word = word;
+    const char *const kind = options->type ? NULL : key_type_describe_foreign(word);
     if (!options->type)
-        return error_set(error, "unknown type '%s': --list names the types", word);
+        return error_set(error, "unknown type '%s'%s%s: --list names the types", word,
+                         kind ? ", NumPy's name of " : "", kind ? kind : "");
     if (strchr("<>", word[0])) { /* the spelling said the byte order */
         options->endian = endian;
         options->endian_said = true;

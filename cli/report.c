@@ -48,9 +48,15 @@ static void list_types(FILE *stream)
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
         char dtype[5];
         key_type_numpy_dtype(&key_types[i], ENDIAN_LITTLE, dtype);
-        fprintf(stream, "  %-16s %u byte%s, NumPy's %s, %s\n", key_types[i].name,
-                key_types[i].bytes, key_types[i].bytes == 1 ? "" : "s", key_types[i].numpy_name,
-                dtype);
+        fprintf(stream, "  %-16s %u byte%s, NumPy's %s, %s", key_types[i].name, key_types[i].bytes,
+                key_types[i].bytes == 1 ? "" : "s", key_types[i].numpy_name, dtype);
+        const char *name = dtype + 1; /* without the byte order, unless that is a name of ours */
+        enum key_endian endian;
+        if (key_type_find(name, strlen(name), &endian) == &key_types[i])
+            fprintf(stream, ", %s", name);
+        for (size_t j = 0; (name = key_type_other_name(&key_types[i], j)); j++)
+            fprintf(stream, ", %s", name);
+        fprintf(stream, "\n");
     }
 }
 

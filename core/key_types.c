@@ -106,8 +106,52 @@ const struct key_type *key_type_find(const char *spelling, size_t length, enum k
         if (spelled(spelling, length, key_types[i].name) ||
             spelled(spelling, length, key_types[i].numpy_name))
             return &key_types[i];
-    const bool is_dtype = length > 0 && memchr("<>=|", spelling[0], 4);
-    return is_dtype && !memchr(spelling, '[', length)
-               ? key_type_find_dtype(spelling, length, endian)
-               : NULL;
+    return length > 0 && memchr(spelling, '[', length)
+               ? NULL
+               : key_type_find_dtype(spelling, length, endian);
+}
+
+const char *key_type_other_name(const struct key_type *type, size_t n)
+{
+    enum key_endian unused;
+    for (size_t i = 0; i < sizeof dtype_names / sizeof *dtype_names; i++)
+        if (dtype_names[i].name[1] &&
+            key_type_find_dtype(dtype_names[i].dtype, 2, &unused) == type && n-- == 0)
+            return dtype_names[i].name;
+    return NULL;
+}
+
+const char *key_type_describe_foreign(const char *spelling)
+{
+    static const struct {
+        const char *name, *kind; /* digits may follow the name */
+    } foreign[] = {
+        {"c", "complex numbers"},
+        {"complex", "complex numbers"},
+        {"csingle", "complex numbers"},
+        {"cdouble", "complex numbers"},
+        {"F", "complex numbers"},
+        {"D", "complex numbers"},
+        {"U", "strings"},
+        {"S", "strings"},
+        {"a", "strings"},
+        {"str", "strings"},
+        {"bytes", "strings"},
+        {"O", "objects"},
+        {"object", "objects"},
+        {"V", "records"},
+        {"void", "records"},
+        {"f16", "long doubles"},
+        {"g", "long doubles"},
+        {"longdouble", "long doubles"},
+        {"float128", "long doubles"},
+    };
+    spelling += *spelling && strchr("<>=|", *spelling);
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const size_t length = strlen(foreign[i].name);
+        if (strncmp(spelling, foreign[i].name, length) == 0 &&
+            spelling[length + strspn(spelling + length, "0123456789")] == '\0')
+            return foreign[i].kind;
+    }
+    return NULL;
 }

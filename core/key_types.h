@@ -60,9 +60,11 @@ struct key_type {
 /* KEY_TYPE_COUNT rows, row i has id i. */
 extern const struct key_type key_types[];
 
-/* Finds the type that spelling[0..length) names: our name ("f64"), NumPy's ("float64"), or a dtype
- * string that begins with a byte order ("<f8", ">i4", "|u1", "=f4"). Sets *endian only when the
- * spelling has one ('<', '>'). Returns NULL when no type is so named. */
+/* Finds the type that spelling[0..length) names: our name ("f64"), else as key_type_find_dtype, but
+ * without a unit. The names i8, u8 and f16, of 1 and 2 bytes, are ours: NumPy's are "<i8", "<u8"
+ * and
+ * "<f16". Sets *endian only when the spelling has a byte order. Returns NULL when no type is so
+ * named. */
 const struct key_type *key_type_find(const char *spelling, size_t length, enum key_endian *endian);
 
 /* Finds the type that numpy.dtype() makes of dtype[0..length): "<f8", "f8", "|f8", "d", "double";
@@ -71,6 +73,14 @@ const struct key_type *key_type_find(const char *spelling, size_t length, enum k
  */
 const struct key_type *key_type_find_dtype(const char *dtype, size_t length,
                                            enum key_endian *endian);
+
+/* The n-th name, from 0, that NumPy has for the type besides numpy_name: "double". NULL where there
+ * are no more. */
+const char *key_type_other_name(const struct key_type *type, size_t n);
+
+/* What NumPy's type of that spelling holds, if it is none of key_types: "complex numbers" for
+ * "<c8". NULL if it is not known. */
+const char *key_type_describe_foreign(const char *spelling);
 
 /* Writes the dtype string that numpy.save writes for the type, "<f8" or "|u1", without a unit. */
 void key_type_numpy_dtype(const struct key_type *type, enum key_endian endian, char text[5]);

@@ -114,6 +114,40 @@ for file in true.i8 flags.u8 sparse.i8 zeros.u8 true.f16 negative.f16; do
     ok "and with --type, $file" gpusort --format=raw --type="${file#*.}" nameless -o got
 done
 
+cat >names.py <<'END'
+import subprocess, sys, numpy
+def of(*words):
+    return subprocess.run([sys.argv[1], *words], stdout=subprocess.PIPE, text=True).stdout
+def read_as(name):
+    shown = of("--explain", "--format=raw", "--type=" + name, "/dev/null")
+    return shown.split("raw, ")[1].split(",")[0].split()[0] if "raw, " in shown else None
+ours = {}
+for line in of("--list").split("formats (")[0].splitlines()[1:]:
+    name, row = line.split(None, 1)
+    names = row.split("NumPy's ")[1].split(", ")
+    ours[names[0]] = name
+    assert all(read_as(other) == name for other in names), line
+checked = 0
+names = "byte ubyte short ushort intc uintc int uint int_ intp uintp long ulong longlong ulonglong half single float double bool".split()
+letters = [kind + str(size) for kind in "iuf" for size in (1, 2, 4, 8)] + list("bBhHiIlLqQefd")
+for name in names + letters + [order + letter for order in "<>=|" for letter in letters]:
+    try:
+        dtype = numpy.dtype(name)
+    except TypeError:
+        dtype = None
+    if name in ("i8", "u8"):
+        assert read_as(name) == name
+    elif dtype is not None:
+        assert read_as(name) == ours[dtype.name], (name, read_as(name), dtype)
+        checked += 1
+assert checked > 80, checked
+END
+ok 'other names of types are those of numpy.dtype, and --list names them' "$numpy" names.py "$GPUSORT"
+for name in c8 '<c16' complex128 U5 S3 str longdouble '<f16' V4 O; do
+    refused "--type=$name is named" "unknown type '$name', NumPy's name of [a-z ]+: --list" -- \
+        gpusort --type="$name" data.bin -o "$target"
+done
+
 # ---- text, and other programs' files, by the name of raw data ------------------------------------
 
 printf '30\n10\n20\n7\n11\n5\n' >text

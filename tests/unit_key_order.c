@@ -331,7 +331,7 @@ static void a_dtype_is_what_numpy_makes_of_it(void **state)
 static void what_names_no_type(void **state)
 {
     (void)state;
-    static const char *const strangers[] = {"",    "f8",  "F64",  "f128",    "<f16",         "<f1",
+    static const char *const strangers[] = {"",    "f9",  "F64",  "f128",    "<f16",         "<f1",
                                             "<c8", "<i3", "i64 ", "<M8[ns]", "datetime64[s]"};
     enum key_endian endian;
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
