@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/host_files.h"
 #include "formats/codec.h"
+#include "formats/file_name.h"
 #include "formats/foreign.h"
 #include "formats/output_path.h"
 
@@ -272,6 +273,22 @@ static bool is_in_place(const struct options *options)
     return false;
 }
 
+/* The type that the end of a name spells, perhaps as NumPy does, or in capitals; NULL for none. */
+static const struct key_type *find_type_in_name(const char *name)
+{
+    size_t length;
+    codec_find_by_name(name, &length);
+    for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
+        char extension[2][32];
+        snprintf(extension[0], sizeof extension[0], ".%s", key_types[i].name);
+        snprintf(extension[1], sizeof extension[1], ".%s", key_types[i].numpy_name);
+        for (size_t j = 0; j < 2; j++)
+            if (file_name_has_extension(name, length, extension[j]))
+                return &key_types[i];
+    }
+    return NULL;
+}
+
 /* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for, and so is x.bin for
  * text. Who says a format is believed, but raw numbers of text are doubles only because nothing
  * else was said. */
@@ -286,7 +303,10 @@ static bool check_output_name(const struct options *options, const struct plan *
     if (!options->output || job->action == JOB_CHECK ||
         (is_said && !(is_raw && is_type_unsaid(options, job))))
         return true;
-    const bool is_named_raw = format_find_by_name(options->output, &named) == &format_raw;
+    const struct format *const format = format_find_by_name(options->output, &named);
+    if (!format)
+        named = find_type_in_name(options->output);
+    const bool is_named_raw = format == &format_raw || named;
     const bool is_true = is_raw && (!named || named == type);
     if (!is_named_raw || is_true || (!named && is_in_place(options)))
         return true;

@@ -18,7 +18,7 @@ const struct format *format_find(const char *name)
     return NULL;
 }
 
-/* The key type that is spelled exactly as the extension, ".f64". NumPy's spellings do not count. */
+/* The key type that is spelled as the extension, ".f64". NumPy's spellings do not count. */
 static const struct key_type *type_of_extension(const char *extension)
 {
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++)
@@ -35,8 +35,11 @@ const struct format *format_find_by_name(const char *name, const struct key_type
     for (size_t i = 0; i < format_count; i++)
         for (const char *const *extension = formats[i]->extensions; *extension; extension++)
             if (file_name_has_extension(name, stem_length, *extension)) {
+                const char *const found = name + stem_length - strlen(*extension);
                 *type = type_of_extension(*extension);
-                return formats[i];
+                if (!*type || memcmp(found, *extension, strlen(*extension)) == 0)
+                    return formats[i];
+                *type = NULL; /* types have no capitals */
             }
     return NULL;
 }

@@ -170,7 +170,7 @@ lies() {
 }
 mkfifo waiting
 exec 5<>waiting # which nobody writes to
-for input in three three.npy eight.f64 waiting; do
+for input in three three.npy waiting; do
     for name in x.gz x.npy.gz x.txt.bz2 x.f64.xz x.csv.lz4 x.lzma x.br x.GZ x.gz.zst x.tgz; do
         rest=${name%.zst}
         lies $name "[A-Za-z0-9]+ data, which is not written: name it .*/${rest%.*}\.zst$" $input
@@ -203,6 +203,13 @@ for extension in bin raw; do
     ok "raw numbers in an output called .$extension" gpusort eight.f64 -o x.$extension
     ok_same_bytes "raw numbers in an output called .$extension" x.$extension eight.sorted
 done
+for name in x.float64 x.F64 x.float64.zst; do
+    lies $name 'raw f64, but text would be written: say --type=f64 --output-format=raw, or --output-format=text$' three
+    lies $name 'raw f64, but npy f64 would be written: say --output-format=raw, or ' three.npy
+    ok "doubles in an output called $name" gpusort --no-zstd eight.f64 -o $name
+    ok_same_bytes "doubles in an output called $name" $name eight.sorted
+done
+lies x.int32 'raw i32, but raw f64 would be written: say --output-format=raw$' eight.f64
 cp three.npy misnamed.bin
 ok 'npy that is named .bin is sorted in place' gpusort misnamed.bin -o misnamed.bin
 ok_same_bytes 'npy that is named .bin is sorted in place' misnamed.bin three.npy
