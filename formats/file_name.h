@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* True when name[0..length) ends with the extension (".zst"), in capitals too, and is more than it: a
- * file that is called ".zst" is a hidden one without an extension. */
+/* True when name[0..length) ends with the extension (".zst"), in capitals too, and is more than it:
+ * a file that is called ".zst" is a hidden one without an extension. */
 static inline bool file_name_has_extension(const char *name, size_t length, const char *extension)
 {
     const size_t extension_length = strlen(extension);

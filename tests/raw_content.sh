@@ -158,7 +158,7 @@ for name in x.bin x.raw x.f64 x.u32 x.i16 x.BIN; do
         zstd -qf $name
         for file in $name $name.zst; do
             refused "$content named $file" "^gpusort: $file: named as raw data, and this is text: say --format=text$" -- \
-                gpusort $file -o "$target"
+                gpusort "$file" -o "$target"
         done
     done
 done
