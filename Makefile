@@ -21,6 +21,11 @@ datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man
 BUILD ?= build
 VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options.h)
+# What --version prints: of an unpacked archive, what its file COMMIT says; else what git says, and
+# "-dirty" where files were changed.
+COMMIT ?= $(or $(shell head -c 12 COMMIT 2>/dev/null),$(if $(wildcard .git),$(shell \
+	GIT_OPTIONAL_LOCKS=0 git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)))
+commit := $(COMMIT)
 
 CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
@@ -226,7 +231,7 @@ $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c $(BUILD)/flags
 flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(OPENMP) $(LDFLAGS) $(LDLIBS) \
 	$(SANITIZE) $(CUDA)
 nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE)
-$(BUILD)/flags $(BUILD)/nvcc_flags: FORCE
+$(BUILD)/flags $(BUILD)/nvcc_flags $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$($(@F))' | cmp -s - $@ || echo '$($(@F))' >$@
 
@@ -239,6 +244,8 @@ $(BUILD)/%.cc.o: %.cc $(BUILD)/flags
 $(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc_flags
 	@mkdir -p $(@D)
 	$(compile_cuda) -c -o $@ $<
+$(BUILD)/cli/version.c.o: $(BUILD)/commit
+$(BUILD)/cli/version.c.o: all_cppflags += -DGPUSORT_COMMIT='"$(commit)"'
 $(BUILD)/core/backends.cpu.o: core/backends.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -c -o $@ $<

@@ -267,8 +267,10 @@ bool option_words_check_batch_size(const char *word, struct error *error)
     struct quoted quoted;
     if (!parse_sort_number("--batch-size", word, &size, error))
         return false;
-    return size >= 2 || error_set(error, "invalid --batch-size argument %s: it is 2 or more",
-                                  quote_word(word, &quoted));
+    return size >= 2 ||
+           error_set(error,
+                     "invalid --batch-size argument %s: minimum --batch-size argument is '2'",
+                     quote_word(word, &quoted));
 }
 
 bool option_words_set_top(const char *word, struct options *options, struct error *error)

@@ -3,6 +3,7 @@
 
 #include "cli/option_words.h"
 #include "cli/quote.h"
+#include "cli/version.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -145,7 +146,7 @@ static const struct argp_option option_table[] = {
      0},
     {"trace", KEY_TRACE, "FILE", 0,
      "Write to FILE what each thread and the GPU did when; Perfetto shows it", 0},
-    {"version", KEY_VERSION, NULL, 0, "Print the version", -1},
+    {"version", KEY_VERSION, NULL, 0, "Print the version, the build and the license", -1},
     {0},
 };
 
@@ -309,7 +310,7 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
         options->inputs[options->input_count++] = word;
         return 0;
     case KEY_VERSION:
-        printf("gpusort " GPUSORT_VERSION "\n");
+        version_print(stdout);
         exit(EXIT_SUCCESS);
     }
     ok = parse_data_option(key, word, options, &known, parse->error);

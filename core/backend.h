@@ -181,6 +181,9 @@ struct backend {
      * memory, memory_bytes then says all that there is. */
     bool (*look)(unsigned device, struct device_facts *facts, struct error *error);
 
+    /* Writes what the backend was compiled with and for, "CUDA 13.0, sm_80 sm_90". */
+    void (*describe_build)(char *text, size_t room);
+
     const struct engine_functions *keys;  /* of items, as struct sort_spec has them */
     const struct engine_functions *lines; /* NULL: lines are the caller's work, but for the sort */
 };

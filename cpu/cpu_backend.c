@@ -32,6 +32,7 @@
 
 #include <omp.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum engine_phase { PHASE_FILLING, PHASE_LENT, PHASE_SORTED };
@@ -486,6 +487,11 @@ static const struct engine_functions cpu_keys = {
     .taker = cpu_taker,
 };
 
+static void cpu_describe_build(char *text, size_t room)
+{
+    snprintf(text, room, "CPU");
+}
+
 extern const struct backend cpu_backend;
 const struct backend cpu_backend = {
     .name = "cpu",
@@ -495,5 +501,6 @@ const struct backend cpu_backend = {
     .is_possible = cpu_is_possible,
     .probe = cpu_probe,
     .look = cpu_probe,
+    .describe_build = cpu_describe_build,
     .keys = &cpu_keys,
 };

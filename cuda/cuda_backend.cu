@@ -7,6 +7,8 @@
 #include "cuda/cuda_text_engine.h"
 #include "cuda/tuning.h"
 
+#include <cstdio>
+
 static const size_t tile_sizes[] = {256, 512, 1024, 2048, 0};
 
 /* Its merges do not depend on the tile. */
@@ -64,6 +66,17 @@ const struct cuda_path *cuda_path_find(const struct algorithm *algorithm)
     return NULL;
 }
 
+/* The GPUs that there is machine code for. */
+static void describe_build(char *text, size_t room)
+{
+    static const int architectures[] = {__CUDA_ARCH_LIST__};
+    int length =
+        snprintf(text, room, "CUDA %d.%d,", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    for (const int architecture : architectures)
+        if (static_cast<size_t>(length) < room)
+            length += snprintf(text + length, room - length, " sm_%d", architecture / 10);
+}
+
 extern "C" {
 extern const struct backend cuda_backend;
 
@@ -74,6 +87,7 @@ const struct backend cuda_backend = {"gpu",
                                      cuda_device_is_possible,
                                      cuda_device_probe,
                                      cuda_device_look,
+                                     describe_build,
                                      &cuda_keys,
                                      &cuda_lines};
 }

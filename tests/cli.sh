@@ -16,6 +16,18 @@ done
 ok_says '--help tells the exit status' 'Exit status: 0 done, 1 -c or -C found a line out of order, 2 any' -- gpusort --help
 ok_says '--usage' '^Usage: ' -- gpusort --usage
 ok_says '--version' '^gpusort [0-9]+\.[0-9]+\.[0-9]+$' -- gpusort --version
+case $(gpusort --list) in
+*'  gpu '*) build='CPU and CUDA [0-9]+\.[0-9],( sm_[0-9]+)+' ;;
+*) build='CPU only, without CUDA' ;;
+esac
+ok_says '--version has the build and the commit' \
+    "^built for $build; commit ([0-9a-f]{12}(-dirty)?|unknown)\$" -- gpusort --version
+if [ "$test_size" = full ]; then
+    ok_says '--version in little memory' '^gpusort ' -- \
+        bash -c 'ulimit -v 60000 && exec "$0" --version' "$GPUSORT"
+else
+    skip '--version in little memory' 'sanitizers take memory of their own'
+fi
 for what in 'f64 .*float64, <f8' 'i8 .*int8, \|i1' 'bf16 +2 bytes' 'raw ' 'npy ' 'text ' 'zstd ' 'cpu '; do
     ok_says "--list has $what" "^  $what" -- gpusort --list
 done
