@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+/* GCC has known these two names since version 12. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12
 #    define FOR_ALL_VECTORS                                                                        \
         __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "keys are loaded as little-endian words");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "gpusort needs a little-endian machine: keys are loaded as such words");
 
 /* The bits of +inf: all ones in the exponent, no sign, no significand. */
 uint64_t key_type_infinity(const struct key_type *type)
