@@ -9,8 +9,10 @@
 #   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB, and
 #                   bench_cpu, which times the CPU's sort beside VQSort and TBB where they are there
 #   make completions  make the completions anew, after a change of the options
-#   make install    into $(DESTDIR)$(prefix)
-#   make uninstall dist clean distclean
+#   make install    into $(DESTDIR)$(prefix); install-strip, without symbols
+#   make dist       pack the sources as gpusort-VERSION.tar.gz
+#   make deb        make a Debian package, gpusort_VERSION_ARCHITECTURE.deb
+#   make uninstall clean distclean
 #
 # CC CXX NVCC CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS OPENMP NVCCFLAGS NVCC_GENCODE are the user's.
 # SANITIZE=address,undefined builds with these sanitizers. BUILD=DIR builds there.
@@ -94,7 +96,8 @@ endif
 simt_objects := $(BUILD)/core/backends.cuda.o \
 	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
 
-.PHONY: all check check-gpu simt fuzz bench completions install uninstall dist clean distclean FORCE
+.PHONY: all check check-gpu simt fuzz bench completions install install-strip uninstall dist deb
+.PHONY: clean distclean FORCE
 all: gpusort
 ifneq ($(CUDA),1)
 	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
@@ -227,13 +230,18 @@ $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $< -ldl
 
-# Everything is built anew when the compilers or their flags change.
+# Everything is built anew when the compilers or their flags change. Whether they are for the GNU C
+# library, which has argp and rawmemchr, is looked at first.
+needs_glibc = { printf '\#include <features.h>\n\#ifndef __GLIBC__\n\#error\n\#endif\n' | \
+	$(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || { \
+	echo "$(CC) does not compile for the GNU C library (2.28 or newer), which gpusort needs" >&2; \
+	false; }; }
 flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(OPENMP) $(LDFLAGS) $(LDLIBS) \
 	$(SANITIZE) $(CUDA)
 nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE)
 $(BUILD)/flags $(BUILD)/nvcc_flags $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
-	@echo '$($(@F))' | cmp -s - $@ || echo '$($(@F))' >$@
+	@echo '$($(@F))' | cmp -s - $@ || { $(needs_glibc) && echo '$($(@F))' >$@; }
 
 $(BUILD)/%.c.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -291,23 +299,36 @@ endif
 bash_dir = $(datadir)/bash-completion/completions
 zsh_dir = $(datadir)/zsh/site-functions
 fish_dir = $(datadir)/fish/vendor_completions.d
+doc_dir = $(datadir)/doc/gpusort
+INSTALL_PROGRAM = install -m 755
+STRIP ?= strip
 install: $(if $(wildcard $(BUILD)/gpusort),,all)
-	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(bash_dir) $(zsh_dir) $(fish_dir))
-	install -m 755 $(BUILD)/gpusort $(DESTDIR)$(bindir)/gpusort
+	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(bash_dir) $(zsh_dir) $(fish_dir) \
+		$(doc_dir))
+	$(INSTALL_PROGRAM) $(BUILD)/gpusort $(DESTDIR)$(bindir)/gpusort
 	install -m 644 man/gpusort.1 $(DESTDIR)$(mandir)/man1/gpusort.1
 	install -m 644 completions/gpusort.bash $(DESTDIR)$(bash_dir)/gpusort
 	install -m 644 completions/_gpusort $(DESTDIR)$(zsh_dir)/_gpusort
 	install -m 644 completions/gpusort.fish $(DESTDIR)$(fish_dir)/gpusort.fish
+	install -m 644 LICENSE NOTICE $(DESTDIR)$(doc_dir)
+
+install-strip: INSTALL_PROGRAM += -s --strip-program=$(STRIP)
+install-strip: install
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(bindir)/gpusort $(mandir)/man1/gpusort.1 \
-		$(bash_dir)/gpusort $(zsh_dir)/_gpusort $(fish_dir)/gpusort.fish)
+		$(bash_dir)/gpusort $(zsh_dir)/_gpusort $(fish_dir)/gpusort.fish \
+		$(doc_dir)/LICENSE $(doc_dir)/NOTICE)
+	-rmdir $(DESTDIR)$(doc_dir)
 
 dist:
-	git archive --prefix=gpusort-$(VERSION)/ -o gpusort-$(VERSION).tar.gz HEAD
+	scripts/make_dist.sh $(VERSION) $(BUILD)
+
+deb: $(if $(wildcard $(BUILD)/gpusort),,all)
+	scripts/make_deb.sh $(VERSION) $(BUILD)
 
 clean:
 	rm -rf $(BUILD)
 
 distclean: clean
-	rm -rf build gpusort gpusort-*.tar.gz
+	rm -rf build gpusort gpusort-*.tar.gz gpusort_*.deb

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# make: builds without CUDA from the sources alone, installs, uninstalls, makes an archive.
+# make: builds without CUDA from the sources alone, installs, uninstalls, makes an archive and a Debian
+# package; what it says of compilers and C libraries.
 . "$(dirname "$0")/lib.sh"
 [ "$test_size" = full ] || skip_all 'tested with the full build'
 unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE # of the make that runs the tests
@@ -20,14 +21,37 @@ ok_fails_with 'a test that there is not' 2 "^tests/run.sh: there is no test 'nos
     env BUILD=build tests/run.sh style nosuch
 ok 'the second make has nothing to build' \
     bash -c 'make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 >made && ! grep -- "-c -o" made'
+# glibc before 2.33 has no sys/platform/x86.h.
+if [ -f /usr/include/x86_64-linux-gnu/sys/platform/x86.h ]; then
+    cp -rs /usr/include/x86_64-linux-gnu older
+    rm -r older/sys/platform
+    ok 'with the headers of an older glibc core/vector_units.c compiles' \
+        gcc -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -nostdinc -isystem older \
+        -isystem "$(gcc -print-file-name=include)" -isystem /usr/include \
+        -c -o build/core/vector_units.c.o core/vector_units.c
+    ok 'and links' make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1
+    seq 100000 | shuf >numbers
+    ok_output 'and sorts' <(seq 100000) -- ./gpusort -n numbers
+    rm -r older numbers
+else
+    skip 'with the headers of an older glibc it builds' 'no sys/platform/x86.h to hide'
+fi
 for object in core/ring.c.o tests/faults/flips.c.o core/backends.cpu.o; do
     ok "flags that change build $object anew" bash -c 'make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 "$1" &&
         make CUDA=0 CFLAGS=-O2 CXXFLAGS=-O1 "$1" | grep -- "-O2 -c -o"' bash "build/$object"
 done
+
+ok_fails_with 'a compiler that is not for glibc' 2 \
+    '^gcc -nostdinc does not compile for the GNU C library \(2\.28 or newer\), which gpusort needs$' -- \
+    make CUDA=0 CC='gcc -nostdinc' BUILD=other
+rm -r other
+
 ok 'make install' make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 install DESTDIR="$work/root" prefix=/usr
 ok_prints 'what make install installs' \
     './usr/bin/gpusort
 ./usr/share/bash-completion/completions/gpusort
+./usr/share/doc/gpusort/LICENSE
+./usr/share/doc/gpusort/NOTICE
 ./usr/share/fish/vendor_completions.d/gpusort.fish
 ./usr/share/man/man1/gpusort.1
 ./usr/share/zsh/site-functions/_gpusort
@@ -40,17 +64,63 @@ ok_output 'completions are installed as they are stored' \
 ok_says 'the program installed' '^gpusort [0-9]' -- "$work/root/usr/bin/gpusort" --version
 ok 'make uninstall' make CUDA=0 uninstall DESTDIR="$work/root" prefix=/usr
 ok_prints 'make uninstall leaves no file' '' -- find "$work/root" -type f
+ok 'make uninstall leaves no folder of documents' test ! -e "$work/root/usr/share/doc/gpusort"
+ok 'make install-strip' make CUDA=0 install-strip DESTDIR="$work/stripped" prefix=/usr
+ok_says 'what it installs has no symbols' 'no symbols$' -- nm "$work/stripped/usr/bin/gpusort"
+
+if command -v dpkg-deb >/dev/null; then
+    ok 'make deb' make CUDA=0 deb
+    if command -v lintian >/dev/null; then
+        ok_prints 'lintian finds nothing in the package' '' -- \
+            bash -c 'lintian --allow-root gpusort_*.deb 2>/dev/null'
+    else
+        skip 'lintian finds nothing in the package' 'no lintian'
+    fi
+    if [ "$(id -u)" -eq 0 ]; then
+        mkdir -p "$work"/dpkg/{info,updates} "$work/packaged"
+        touch "$work"/dpkg/{status,available}
+        database=(--admindir="$work/dpkg" --instdir="$work/packaged" --log=/dev/null)
+        ok 'the package installs' dpkg "${database[@]}" --force-depends -i gpusort_*.deb
+        ok_prints 'what it installs' \
+            './usr/bin/gpusort
+./usr/share/bash-completion/completions/gpusort
+./usr/share/doc/gpusort/NOTICE
+./usr/share/doc/gpusort/changelog.gz
+./usr/share/doc/gpusort/copyright
+./usr/share/fish/vendor_completions.d/gpusort.fish
+./usr/share/man/man1/gpusort.1.gz
+./usr/share/zsh/vendor-completions/_gpusort
+' -- bash -c 'cd "$0" && find . -type f | sort' "$work/packaged"
+        ok_prints 'the packaged program sorts' '1\n2\n' -- "$work/packaged/usr/bin/gpusort" <<<$'2\n1'
+        ok 'the package is removed' dpkg "${database[@]}" -r gpusort
+        ok_prints 'and leaves no file' '' -- find "$work/packaged" ! -type d
+    else
+        skip 'the package installs' 'only root has dpkg install'
+    fi
+else
+    skip 'make deb' 'no dpkg-deb'
+fi
+
 ok 'make clean' make CUDA=0 clean
 ok 'make clean leaves no build' test ! -e build
+ok_fails_with 'make dist of neither a checkout nor an archive' 2 'neither a git checkout nor' -- make dist
 ok 'make distclean' make CUDA=0 distclean
-ok 'make distclean leaves no program' test ! -e gpusort
+ok_prints 'make distclean leaves no program, and no package' '' -- find . -maxdepth 1 -name 'gpusort*'
 cd ..
 
 if git -C "$root" rev-parse -q --verify HEAD >/dev/null 2>&1; then
     git clone -q "$root" clone
     ok 'make dist' make -C clone dist
-    ok_says 'the archive has the Makefile in its directory' '^gpusort-[0-9.]+/Makefile$' -- \
-        bash -c 'tar tzf clone/gpusort-*.tar.gz'
+    tar -xzf clone/gpusort-*.tar.gz
+    unpacked=(gpusort-*)
+    ok_output 'the archive has the files of the commit, its name, and a list of its files' \
+        <({ git -C clone ls-files; printf 'COMMIT\nMANIFEST\n'; } | sort) -- \
+        bash -c 'cd "$0" && find . -type f -printf "%P\n" | sort' "${unpacked[0]}"
+    ok_output 'the name of the commit' <(git -C clone rev-parse HEAD) -- cat "${unpacked[0]}/COMMIT"
+    touch "${unpacked[0]}/a file of a user"
+    ok 'make dist in the unpacked archive' make -C "${unpacked[0]}" dist
+    ok_same_bytes 'it makes the same archive' "${unpacked[0]}"/gpusort-*.tar.gz \
+        clone/gpusort-*.tar.gz
 else
     skip 'make dist' 'not a git checkout with a commit'
 fi

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# make deb: makes a Debian package of what is built, gpusort_VERSION_ARCHITECTURE.deb, in the current
+# folder. The time in it is that of SOURCE_DATE_EPOCH, or else now.
+#
+#   scripts/make_deb.sh VERSION BUILD-DIR
+set -euo pipefail
+cd "$(dirname "$0")/.."
+command -v dpkg-deb >/dev/null || { echo 'make deb: there is no dpkg-deb' >&2; exit 1; }
+version=$1
+work=$2/deb
+root=$work/root
+doc=$root/usr/share/doc/gpusort
+maintainer="${DEBFULLNAME:-The gpusort authors} <${DEBEMAIL:-authors@gpusort.invalid}>"
+architecture=$(dpkg --print-architecture)
+epoch=${SOURCE_DATE_EPOCH:-$(date +%s)}
+export SOURCE_DATE_EPOCH=$epoch
+umask 022
+
+rm -rf "$work"
+make --no-print-directory install-strip BUILD="$2" DESTDIR="$(realpath -m "$root")" prefix=/usr \
+    zsh_dir=/usr/share/zsh/vendor-completions
+gzip -9n "$root/usr/share/man/man1/gpusort.1"
+
+# Debian has the text of the Apache License in one place for all packages.
+rm "$doc/LICENSE"
+cat >"$doc/copyright" <<COPYRIGHT
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: gpusort
+
+Files: *
+Copyright: $(sed -n 's/^ *Copyright \(.*\)/\1/p' LICENSE | tail -n 1)
+License: Apache-2.0
+ On Debian systems, the full text of the Apache License, version 2.0, is in
+ /usr/share/common-licenses/Apache-2.0. The file NOTICE beside this one names
+ the licenses of the libraries that are linked statically.
+COPYRIGHT
+gzip -9n >"$doc/changelog.gz" <<CHANGELOG
+gpusort ($version) unstable; urgency=medium
+
+  * Version $version. Its changes are in CHANGELOG.md of the sources.
+
+ -- $maintainer  $(date -u -R -d "@$epoch")
+CHANGELOG
+
+mkdir -p "$work/debian" "$root/DEBIAN"
+printf 'Source: gpusort\n\nPackage: gpusort\nArchitecture: any\n' >"$work/debian/control"
+if command -v dpkg-shlibdeps >/dev/null; then
+    depends=$(cd "$work" && dpkg-shlibdeps -O -eroot/usr/bin/gpusort | sed -n 's/^shlibs:Depends=//p')
+else
+    depends='libc6, libzstd1'
+fi
+cat >"$root/DEBIAN/control" <<CONTROL
+Package: gpusort
+Version: $version
+Architecture: $architecture
+Maintainer: $maintainer
+Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f 1)
+Depends: $depends
+Section: utils
+Priority: optional
+Description: sort numbers and lines, on a GPU where that is faster
+ gpusort sorts files of numbers (raw binary, NumPy .npy and text, plain or
+ compressed with zstd), and lines of text with the options of sort(1), to the
+ same bytes. It uses all processors, and an NVIDIA GPU if there is one and it
+ was built with the CUDA Toolkit.
+CONTROL
+(cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
+dpkg-deb --root-owner-group --build "$root" "gpusort_${version}_$architecture.deb"
+rm -rf "$work"
