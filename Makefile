@@ -35,8 +35,9 @@ NVCCFLAGS ?= -O3 -lineinfo
 WARNINGS = -Wall -Wextra -Wshadow
 C_WARNINGS = $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
 
-# nvcc: on the PATH, else where the toolkit installs it.
-NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+# nvcc: on the PATH, else where the toolkit or scripts/install_cuda.sh installs it.
+NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc \
+	build/cuda-toolkit/nvidia/cu13/bin/nvcc))
 CUDA ?= $(if $(NVCC),1,0)
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 # The GPU of this machine if there is one; otherwise the data centre GPUs since 2020, and PTX from
@@ -89,7 +90,7 @@ many_objects := $(filter-out %/main.c.o,$(cli_objects)) \
 # core/backends.c is compiled for each set of backends; everything else is the same in all.
 ifeq ($(CUDA),1)
 backend_objects := $(BUILD)/core/backends.cuda.o $(call objects,$(BUILD),$(cuda_sources))
-backend_libraries = -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
+backend_libraries = -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lcudart_static -ldl -lrt
 else
 backend_objects := $(BUILD)/core/backends.cpu.o
 endif

@@ -4,7 +4,7 @@
 # stand-in). Nearly all run on both builds; shell tests of the stand-in, which take as little data on
 # either, and the fuzz targets, which are built once, on the sanitized one alone. The last line is `N passed, N failed, N skipped` over both.
 #
-#   scripts/check.sh [DIR]      builds in DIR/plain and DIR/sanitized (default build/check)
+#   scripts/check.sh [DIR]      builds in DIR/plain, DIR/sanitized (default build/check)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/check}
@@ -32,8 +32,9 @@ scripts/install_packages.sh gcc g++ make libzstd-dev libcmocka-dev perl mandoc s
 scripts/install_packages.sh clang libclang-rt-dev ||
     echo '== no clang with libFuzzer: the fuzz targets are skipped'
 
+scripts/install_cuda.sh
 cuda_flags=()
-if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+if [ -n "$(make -s --eval='nvcc: ; @echo $(NVCC)' nvcc)" ]; then
     cuda_flags=(NVCCFLAGS='-O3 -lineinfo --Werror all-warnings')
     if ! nvidia-smi -L >/dev/null 2>&1; then # one kind of GPU is enough to see that it compiles
         cuda_flags+=(NVCC_GENCODE='-gencode=arch=compute_90,code=sm_90')

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone to a sorted file: installs what is missing, builds gpusort, sorts 10,000,000
-# doubles, shows the time of each stage, and proves the result by a program that is not gpusort.
+# doubles, shows the time of each stage, and proves the result by a program that is not gpusort. On a
+# machine with a GPU this includes a compiler for it (install_cuda.sh).
 #
 #   scripts/quickstart.sh [COUNT]
 set -euo pipefail
@@ -8,6 +9,7 @@ cd "$(dirname "$0")/.."
 count=${1:-10000000}
 
 scripts/install_packages.sh gcc g++ make libzstd-dev
+scripts/install_cuda.sh
 echo '== building'
 make -j"$(nproc)"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make: builds without CUDA from the sources alone, installs, uninstalls, makes an archive and a Debian
-# package; what it says of compilers and C libraries.
+# package; what it says of compilers and C libraries, and the compiler that install_cuda.sh gets.
 . "$(dirname "$0")/lib.sh"
 [ "$test_size" = full ] || skip_all 'tested with the full build'
 unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE # of the make that runs the tests
@@ -100,6 +100,25 @@ if command -v dpkg-deb >/dev/null; then
 else
     skip 'make deb' 'no dpkg-deb'
 fi
+
+# A machine that has a GPU, and pip, which notes what it is called with.
+mkdir bin
+printf '#!/bin/sh\necho "| CUDA Version: $CUDA_VERSION |"\n' >bin/nvidia-smi
+printf '#!/bin/sh\ncase "$*" in *--version*) exit 0 ;; esac\necho "$*" >pip-words\nexit $PIP_STATUS\n' \
+    >bin/python3
+chmod +x bin/*
+install_cuda() { NVCC=$1 CUDA_VERSION=$2 PIP_STATUS=$3 PATH=$PWD/bin:$PATH scripts/install_cuda.sh; }
+ok_prints 'where there is nvcc, none is installed' '' -- install_cuda /some/nvcc 13.0 0
+ok_says 'for the driver of an older CUDA none is installed' 'driver is for CUDA 12' -- install_cuda '' 12.4 0
+ok 'pip was not called' test ! -e pip-words
+ok_says 'a GPU and no nvcc: its compiler is installed' 'from PyPI into build/cuda-toolkit$' -- \
+    install_cuda '' 13.0 0
+ok_says 'by pip, in a folder of its own' '--target build/cuda-toolkit nvidia-cuda-nvcc==13' -- cat pip-words
+ok_says 'where that fails the build goes on' 'cannot be installed: .* for the CPU alone$' -- \
+    install_cuda '' 13.0 1
+rm pip-words
+printf '#!/bin/sh\nexit 9\n' >bin/nvidia-smi
+ok_prints 'where there is no GPU no compiler is installed' '' -- install_cuda '' '' 0
 
 ok 'make clean' make CUDA=0 clean
 ok 'make clean leaves no build' test ! -e build
