@@ -2,9 +2,10 @@
 # Builds everything twice and runs every test: with all warnings as errors, and with the address and
 # undefined behaviour sanitizers (on less data, and without nvcc: the code for the GPU runs on its
 # stand-in). Nearly all run on both builds; shell tests of the stand-in, which take as little data on
-# either, and the fuzz targets, which are built once, on the sanitized one alone. The last line is `N passed, N failed, N skipped` over both.
+# either, and the fuzz targets, which are built once, on the sanitized one alone. A third build, for
+# aarch64, runs a few shell tests under qemu. The last line is `N passed, N failed, N skipped` over all.
 #
-#   scripts/check.sh [DIR]      builds in DIR/plain, DIR/sanitized (default build/check)
+#   scripts/check.sh [DIR]      builds in DIR/plain, DIR/sanitized, DIR/aarch64 (default build/check)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/check}
@@ -43,9 +44,13 @@ else
     echo '== no nvcc: the code for the GPU is built for its stand-in on the CPU alone'
 fi
 
+echo '== for aarch64'
+scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1 -g0 -Werror' ||
+    echo 'the build for aarch64 failed'
 # -g1, the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program
 # that is linked -no-pie starts in 7 ms instead of 10.
-check plain TEST_EXCEPT='*-simt fuzz_targets' CFLAGS='-O2 -g1 -Werror' CXXFLAGS='-O2 -g1 -Werror' "${cuda_flags[@]}"
+TEST_AARCH64=$build/aarch64 check plain TEST_EXCEPT='*-simt fuzz_targets' \
+    CFLAGS='-O2 -g1 -Werror' CXXFLAGS='-O2 -g1 -Werror' "${cuda_flags[@]}"
 export TEST_SIZE=small
 check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g1 -Werror' \
     CXXFLAGS='-O1 -g1 -Werror' LDFLAGS=-no-pie

@@ -7,6 +7,7 @@
 #   BUILD=DIR tests/run.sh --gpu [NAME...]  those that a real GPU is for (make check-gpu)
 #   TEST_SIZE=small                         less data, for builds that are many times slower
 #   TEST_EXCEPT='PATTERN...'                of all, not those whose names match one (*-simt)
+#   TEST_AARCH64=DIR                        some run also with what build_aarch64.sh has built in DIR
 #
 # Shell tests run with $BUILD/gpusort. Those that have to do with devices run once more with
 # $BUILD/simt/gpusort, whose "gpu" is a stand-in on the CPU; those that leave the device open are
@@ -16,6 +17,7 @@ cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
 results=$build/results
 for_the_stand_in=(argsort cli completions device external faults input pipes proof soak stats text_device top)
+for_aarch64=(types text zstd)
 for_any_device=(fuzz sort_cases_numbers sort_cases_keys sort_cases_lines)
 
 # full_or_small FULL SMALL: the one for this build.
@@ -107,6 +109,22 @@ add_tests() {
                 bash "tests/$name.sh"
         done
     fi
+    [ -z "${TEST_AARCH64:-}" ] || add_aarch64_tests "$(realpath "$TEST_AARCH64")"
+}
+
+# add_aarch64_tests DIR. A program takes 80 ms to start under qemu: one is for all runs, except where
+# the outputs are pipes.
+add_aarch64_tests() {
+    local name server
+    for name in "${for_aarch64[@]}"; do
+        if [ -f "$1/missing" ]; then
+            add_test "$name-aarch64" echo "1..0 # SKIP $(cat "$1/missing")"
+        else
+            case $name in zstd) server= ;; *) server=$1/many_runs ;; esac
+            add_test "$name-aarch64" TEST_SIZE=small "GPUSORT=$1/gpusort" "GPUSORT_SERVER=$server" \
+                bash "tests/$name.sh"
+        fi
+    done
 }
 
 # add_sanitizer_test TOOL NAME COMMAND...: a small matrix under compute-sanitizer.
