@@ -9,7 +9,7 @@ complete -c gpusort -l format -r -f -a 'auto raw npy text' -d 'The input is of F
 complete -c gpusort -l long -f -d 'Decompress zstd data with windows of up to 2^WINDOWLOG bytes, 10 to 31 (default 27)'
 complete -c gpusort -l no-zstd -d 'Do not compress the output (default: by the output\'s name; input is recognised)'
 complete -c gpusort -l output-format -r -f -a 'same raw npy text' -d 'Write FORMAT (default: by the output\'s name where that says text or npy, else same): same, raw, npy, text'
-complete -c gpusort -l type -r -f -a 'i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64' -d 'The numbers are of TYPE, here or as NumPy spells it (<f8, float64): i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64'
+complete -c gpusort -l type -r -f -a 'i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 bool datetime64 timedelta64' -d 'The numbers are of TYPE, here or as NumPy spells it (<f8, float64): i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 bool datetime64 timedelta64'
 complete -c gpusort -l zstd -f -d 'Compress the output'
 complete -c gpusort -l argsort -f -a 'u32 u64' -d 'Write the sorted order as indices (0-based) instead of the numbers, as u32, u64, i32 or i64 (default u64); equal numbers in the order of the input'
 complete -c gpusort -l nan -r -f -a 'first last error' -d 'NaNs in binary data go first or last, or are an error (default: they are greatest)'
