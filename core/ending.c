@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* The signals that by default end the process and that it can take; the real-time signals as well.
- * Those of a crash (SIGSEGV, SIGABRT and the like) are left out: a broken process should not go on
+/* The signals that by default end the process and that it can catch, besides the real-time signals.
+ * Signals of a crash (SIGSEGV, SIGABRT and others) are left out: a broken process should not go on
  * to remove files. */
 static const int standard_signals[] = {
     SIGHUP,    SIGINT,  SIGQUIT,   SIGTERM, SIGXCPU, SIGXFSZ, SIGPIPE, SIGUSR1,

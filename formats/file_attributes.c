@@ -12,8 +12,8 @@
 
 #define ACCESS_ACL "system.posix_acl_access"
 
-/* The file whose attributes are read. An O_PATH descriptor gives none, so they are read by another
- * one; by the path in /proc where the file may not be read. */
+/* The file whose attributes are read. They cannot be read from an O_PATH descriptor, but from a
+ * second descriptor, or by the path in /proc if the file may not be read. */
 struct origin {
     int readable; /* -1: by the path */
     char path[DESCRIPTOR_PATH_BYTES];
@@ -45,7 +45,7 @@ static ssize_t list_attributes(const struct origin *origin, char *names, size_t 
                                  : listxattr(origin->path, names, room);
 }
 
-/* Gives the file the attribute of the origin. False with errno, ENODATA: the origin has none. */
+/* Copies one attribute of the origin. False with errno; ENODATA if the origin has none. */
 static bool copy_attribute(const struct origin *origin, const char *name, int file)
 {
     const ssize_t room = get_attribute(origin, name, NULL, 0);
@@ -63,7 +63,7 @@ static bool is_kept(const char *attribute)
     return strncmp(attribute, "user.", 5) == 0 || strcmp(attribute, "security.selinux") == 0;
 }
 
-/* As far as the system lets us. */
+/* Copies the attributes that are kept, as far as the system allows it. */
 static void copy_named_attributes(const struct origin *origin, int file)
 {
     const ssize_t room = list_attributes(origin, NULL, 0);
@@ -75,8 +75,8 @@ static void copy_named_attributes(const struct origin *origin, int file)
     free(names);
 }
 
-/* Leaves the file the ACL of the origin, or none: one may have come from the directory. Returns
- * false if the origin has one, or may have one, that the file has not now. */
+/* Replaces the ACL of the file, which may come from the directory, by that of the origin, if it has
+ * one. False if the origin may have an ACL that was not copied. */
 static bool copy_acl(const struct origin *origin, int file, bool is_group_kept)
 {
     const bool has_none =
@@ -85,8 +85,8 @@ static bool copy_acl(const struct origin *origin, int file, bool is_group_kept)
     return has_none || (is_group_kept && copy_attribute(origin, ACCESS_ACL, file));
 }
 
-/* What everybody and the group may both do: for a file whose group could not be kept, where members
- * of the old group are others now, and members of the new one were. */
+/* The mode of a file whose group could not be kept. Members of the old group are others now, and
+ * members of the new group were others: so both get the permissions that group and others had. */
 static mode_t without_group(mode_t mode)
 {
     const mode_t both = mode & (mode >> 3) & S_IRWXO;

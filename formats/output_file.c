@@ -23,7 +23,7 @@
 /* Handed to write(2) at a time, so that somebody who looks on sees how far it is. */
 #define WRITE_BYTES ((size_t)64 << 20)
 
-/* How often a name that is free may be taken before ours is there. */
+/* Attempts to take a free name that other processes take first. */
 #define PUBLISH_ATTEMPTS 10
 
 /* Less is seen by the thread that writes it, before it does. */
@@ -368,8 +368,8 @@ static bool settle(struct output_file *output)
     return settled;
 }
 
-/* Checks that the temporary holds what was written to it, or at_least that much while space beyond
- * it is not given back. Another process may have cut it off. */
+/* Checks that the temporary has as many bytes as were written, or at_least as many before unused
+ * space is given back. Another process may have cut it off. */
 static bool check_bytes(const struct output_file *output, bool at_least, const char *name,
                         struct error *error)
 {
@@ -385,7 +385,7 @@ static bool check_bytes(const struct output_file *output, bool at_least, const c
                      name, output->claimed, bytes);
 }
 
-/* Leaves the file as long as what was written. */
+/* Ends the writing: the file has exactly the bytes that were written. */
 static bool finish(struct output_file *output, const char *name, struct error *error)
 {
     if (!check_bytes(output, true, name, error))
@@ -406,8 +406,8 @@ bool output_file_store(struct output_file *output, const char *name, struct erro
     return true;
 }
 
-/* Closes a descriptor of what was written, as close(2) may report that something is lost. That of a
- * temporary has a copy, as it is yet to be given its name. False with errno. */
+/* Closes the descriptor, as close(2) may report lost data. A temporary, which has yet to be named,
+ * keeps a copy of the descriptor. False with errno. */
 static bool close_written(struct output_file *output)
 {
     const int written = output->file;
@@ -420,8 +420,8 @@ static bool close_written(struct output_file *output)
     return is_closed && is_kept;
 }
 
-/* Looks what has the name now, takes over what belongs to it, and takes its place; once more where
- * something took the free name between the look and the link. */
+/* Gives the temporary its name, with the owner, mode and attributes of the file that has the name
+ * now. Repeats if another process takes a free name between the look and the link. */
 static bool publish(struct output_file *output, const char *name, struct error *error)
 {
     struct output_path *const target = &output->target;

@@ -1,10 +1,9 @@
 /* output_open.c - how an output is opened: see output_file.h.
  *
- * "-o FILE" may name an input, so FILE is never opened for writing: what is written goes to a
- * temporary in the same directory, which takes FILE's place at once or not at all. The rules of
- * opening it are kept nevertheless: a file that may not be written is refused, a symbolic link
- * stands for the file that it names, and owner, mode and ACL stay those of the file replaced, as
- * they are at the moment of the rename.
+ * FILE of "-o FILE" may be an input, so it is never opened for writing. The output is written to a
+ * temporary in the same directory, which takes FILE's place in one step. The rules of opening FILE
+ * are kept: a file that may not be written is refused, a symbolic link is followed, and owner, mode
+ * and ACL of the file stay, as they are at the moment of the rename.
  */
 #include "formats/descriptor.h"
 #include "formats/output_file.h"
@@ -54,7 +53,7 @@ static bool open_temporary(const char *name, struct output_file *output, struct 
            error_set_errno(error, exists ? "%s: cannot create a file beside it" : "%s", name);
 }
 
-/* The file that the path names decides how it is opened. */
+/* Opens by the type of the file that the path names. */
 static bool open_path(const char *path, const char *name, struct output_file *output,
                       struct error *error)
 {

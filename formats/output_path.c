@@ -51,8 +51,8 @@ void output_path_close(struct output_path *found)
     close_descriptor(&found->file);
 }
 
-/* Opens what has the name in the directory, without following it: O_PATH, so that opening it does
- * nothing to it. False with errno, ENOENT: nothing has it. */
+/* Opens the file that has the name, without following a link. O_PATH has no effect on the file.
+ * False with errno; ENOENT if the name is free. */
 static bool open_name(struct output_path *found)
 {
     close_descriptor(&found->file);
@@ -61,7 +61,7 @@ static bool open_name(struct output_path *found)
     return found->file >= 0 && fstat(found->file, &found->status) == 0;
 }
 
-/* Opens the directory of `path`, which is relative to the directory that is open, if there is one.
+/* Opens the directory of `path`, relative to the directory that is open already, and sets the name.
  * False with errno. */
 static bool open_directory(const char *path, struct output_path *found)
 {
@@ -82,9 +82,9 @@ static bool open_directory(const char *path, struct output_path *found)
     return directory >= 0 && fstat(directory, &found->directory_status) == 0;
 }
 
-/* True of a trap that somebody may have laid in a sticky directory, such as /tmp: what the kernel
- * does not open there either where protected_symlinks, protected_regular and protected_fifos are
- * set. Root is not excepted. */
+/* True if the file may be a trap of another user in a sticky directory, such as /tmp. The rule is
+ * that of the kernel's protected_symlinks, protected_regular and protected_fifos, which need not be
+ * set. It includes root. */
 static bool is_strangers(const struct output_path *found)
 {
     const mode_t mode = found->directory_status.st_mode;
@@ -92,8 +92,8 @@ static bool is_strangers(const struct output_path *found)
            found->status.st_uid != found->directory_status.st_uid;
 }
 
-/* A link of /proc, such as /proc/PID/fd/N, leads to a file even where no path does: then that is
- * opened. True if it is, and is no regular file. */
+/* A link in /proc, such as /proc/PID/fd/N, can lead to a pipe, which has no path. Opens the file
+ * that it leads to, unless that is a regular file, which has a path. True if it is opened. */
 static bool follow_magic_link(struct output_path *found)
 {
     struct statfs system;
@@ -227,7 +227,7 @@ bool output_path_look_again(struct output_path *found, const char *name, struct 
     now.exists = open_name(&now);
     if (!now.exists && errno != ENOENT)
         return error_set_errno(error, "%s", name);
-    if (!now.exists) { /* the last one that had the name still says whose it was */
+    if (!now.exists) { /* the last file that had the name is kept for its owner and mode */
         found->exists = false;
         return true;
     }
@@ -242,7 +242,7 @@ bool output_path_look_again(struct output_path *found, const char *name, struct 
     return is_known || output_path_check(found, name, error);
 }
 
-/* By its descriptor, or by its name where /proc is not mounted. */
+/* Opens by the descriptor, or by the name where /proc is not mounted. */
 int output_path_open_special(const struct output_path *found)
 {
     const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;

@@ -1,8 +1,9 @@
 /* temporary.c - see temporary.h.
  *
- * While a hidden file exists, what ends the process must know its name (core/ending.h): so it is
- * created, renamed and removed within a change. So is a file that replaces another: linkat(2)
- * replaces nothing, so it is linked to a hidden name first and renamed from that.
+ * A signal handler removes a hidden file, so it must know the name whenever the file exists: the
+ * file is created, renamed and removed within a change (core/ending.h). linkat(2) cannot replace a
+ * file. So a temporary without a name that replaces one is linked to a hidden name and renamed,
+ * within one change.
  */
 #include "formats/temporary.h"
 
@@ -24,8 +25,8 @@
 #define RANDOM_LETTERS 6
 #define ATTEMPTS 100
 
-/* Static, because a signal handler takes no arguments. Written within a change alone, except while
- * it has no name. */
+/* Static, because a signal handler takes no arguments. While has_name is set, it is written within
+ * a change only. */
 static struct {
     bool exists;
     bool has_name;
@@ -57,8 +58,8 @@ static bool fill_random_letters(char *letters)
     return true;
 }
 
-/* Makes a hidden name by `make`, which returns -1 with EEXIST if it is taken. Returns what `make`
- * returns; -1 with errno. */
+/* Calls `make` with random hidden names until it does not fail with EEXIST. Returns its result; -1
+ * with errno. */
 static int make_hidden(int (*make)(int argument), int argument)
 {
     strcpy(temporary.name, PREFIX);
@@ -78,7 +79,7 @@ static int create_hidden(int mode)
                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode);
 }
 
-/* Not in a directory that would keep it for ever. -1 with errno. */
+/* Fails in an append-only directory, where the file could not be removed. -1 with errno. */
 static int create_named(mode_t mode)
 {
     struct statx facts;
@@ -98,7 +99,8 @@ static int create_named(mode_t mode)
     return file;
 }
 
-/* By the descriptor, which old kernels allow root alone, or by its path in /proc. */
+/* Links by the descriptor, which kernels before 6.10 allow only root, or by its path in /proc.
+ * False with errno. */
 static bool link_to(int file, const char *name)
 {
     char path[DESCRIPTOR_PATH_BYTES];
@@ -107,14 +109,14 @@ static bool link_to(int file, const char *name)
                                       name, AT_SYMLINK_FOLLOW) == 0);
 }
 
-/* Asks for a link that cannot be made: EEXIST says that the call is allowed. */
+/* Requests a link that cannot be made: EEXIST means that the call is allowed. */
 static bool can_be_linked(int file)
 {
     return !link_to(file, ".") && errno == EEXIST;
 }
 
-/* Kernels before 5.19 do not apply the umask to a file without a name where the file system has no
- * ACLs. Bits that the umask forbids are right only by the directory's default ACL. */
+/* Kernels before 5.19 do not apply the umask to a file without a name if the file system has no
+ * ACLs. A mode with bits of the umask is right only if the directory has a default ACL. */
 static bool ignores_umask(int file)
 {
     char path[DESCRIPTOR_PATH_BYTES];
@@ -180,7 +182,7 @@ static int link_hidden(int file)
     return link_to(file, temporary.name) ? 0 : -1;
 }
 
-/* Some file systems cannot refuse to replace: there the name was free a moment ago. */
+/* Some file systems cannot refuse to replace a file: there the caller has found the name free. */
 static bool rename_to(const char *name, bool replaces)
 {
     const int directory = temporary.directory;

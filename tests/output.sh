@@ -273,7 +273,7 @@ fi
 # ---- signals and closed pipes --------------------------------------------------------------------
 
 # has_temporary PID: the process has a file open that is to become $target.
-has_temporary() { [ -n "$(find "/proc/$1/fd" -lname "$target_dir/*" 2>/dev/null)" ]; }
+has_temporary() { [ -n "$(find "/proc/$1/fd" -lname "$target_dir/*(deleted)" 2>/dev/null)" ]; }
 
 # interrupted SIGNAL STATUS: in the middle of its input, the run is ended.
 interrupted() {
