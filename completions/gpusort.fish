@@ -48,4 +48,4 @@ complete -c gpusort -l trace -r -F -d 'Write to FILE what each thread and the GP
 complete -c gpusort -s 'v' -l verbose -d 'Print the plan and the time of each stage on standard error'
 complete -c gpusort -s '?' -l help -d 'Give this help list'
 complete -c gpusort -l usage -d 'Give a short usage message'
-complete -c gpusort -l version -d 'Print the version'
+complete -c gpusort -l version -d 'Print the version, the build and the license'
