@@ -253,7 +253,8 @@ static void suggest_words(const struct options *options, const struct plan *plan
     const char *const raw_or =
         !named || named == output_type(plan) ? "raw, or --output-format=" : "";
     const bool is_raw = job->output_format == &format_raw;
-    const bool is_index = named && named->kind != KEY_FLOAT && named->bytes >= 4;
+    const bool is_index =
+        named && (named->kind == KEY_UNSIGNED || named->kind == KEY_SIGNED) && named->bytes >= 4;
     if (options->index_type && is_index)
         snprintf(words, 96, "--argsort=%s or --output-format=%s", named->name,
                  job->output_format->name);
