@@ -16,7 +16,6 @@ static const struct foreign foreigners[] = {
     {"xz", {".xz", ".txz"}, "\3757zXZ", 0, "xz -dc", true},
     {"lzma", {".lzma"}, NULL, 0, "xz -dc --format=lzma", true},
     {"LZ4", {".lz4"}, "\x04\x22\x4d\x18", 0, "lz4 -dc", true},
-    {"Zstandard", {NULL}, "\x28\xb5\x2f\xfd", 0, "zstd -dc", true},
     {"lzip", {".lz"}, "LZIP", 0, "lzip -dc", true},
     {"lzop", {".lzo"}, "\x89LZO", 0, "lzop -dc", true},
     {"Brotli", {".br"}, NULL, 0, "brotli -dc", true},
