@@ -92,9 +92,13 @@ static inline bool read_lines(const struct walk *walk, window_reader *read_windo
                               struct window_lines *lines)
 {
     struct window window;
+    char last[WINDOW_BYTES] = {0};
+    const size_t left = (size_t)(walk->end - text);
+    if (left < WINDOW_BYTES) /* what is behind the text may be anything */
+        text = memcpy(last, text, left);
     read_window(text, walk->terminator, &window);
-    if ((size_t)(walk->end - text) < WINDOW_BYTES)
-        window.ends &= ((uint64_t)1 << (walk->end - text)) - 1;
+    if (left < WINDOW_BYTES)
+        window.ends &= ((uint64_t)1 << left) - 1;
     return window.ends != 0 &&
            window_find_lines(&window, UINT64_MAX >> __builtin_clzll(window.ends),
                              walk->has_exponents, lines);

@@ -426,6 +426,8 @@ static size_t close_all_gaps(const struct lines *lines, struct key_index *items,
 bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
                   struct error *error)
 {
+    if (*count == 0) /* and there may be no items to point to */
+        return true;
     const size_t segments = *count / SEGMENT_COUNT + 1;
     size_t *const starts = malloc((2 * segments + 1) * sizeof *starts);
     if (starts == NULL)

@@ -459,8 +459,10 @@ bool zstd_decode_frames(void *state, struct byte_reader in, struct byte_writer *
         ZSTD_decompressDCtx(decoder->context, out->data, out->bytes, in.data, in.bytes);
     if (ZSTD_isError(result))
         return false;
-    out->data += result;
-    out->bytes -= result;
+    if (result > 0) { /* else there may be no data to point to */
+        out->data += result;
+        out->bytes -= result;
+    }
     return true;
 }
 
