@@ -207,6 +207,27 @@ static bool text_allocate_items(struct text_engine *engine, struct error *error)
 
 /* ---- key ---- */
 
+/* The helper reads the lines of items where these say that they begin. */
+static bool text_check_items(const struct text_engine *engine, const struct key_index *items,
+                             size_t count, struct error *error)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < count; i++)
+        last = std::max(last, line_offset(items[i]));
+    return count == 0 || cuda_check_figure(last, engine->taken - 1, engine->spec.device,
+                                           "beginning of a line", error);
+}
+
+/* As struct line_helper's, for struct cuda_refine. */
+static bool text_refine_items(void *context, struct key_index *items, size_t *count,
+                              struct error *error)
+{
+    const struct text_engine *const engine = static_cast<const struct text_engine *>(context);
+    const struct line_helper *const helper = &engine->spec.helper;
+    return text_check_items(engine, items, *count, error) &&
+           helper->refine(helper->context, items, count, error);
+}
+
 /* Has the helper key the flagged items, some at a time. They pass through scratch. */
 static bool text_key_flagged(struct text_engine *engine, struct cuda_flagged taken, size_t flagged,
                              struct key_index *host_items, struct error *error)
@@ -224,6 +245,7 @@ static bool text_key_flagged(struct text_engine *engine, struct cuda_flagged tak
                 cudaMemcpyAsync(host_items, taken.items, bytes, cudaMemcpyDeviceToHost, stream),
                 device, "cudaMemcpyAsync", error) ||
             !cuda_check(cudaStreamSynchronize(stream), device, "keys of lines", error) ||
+            !text_check_items(engine, host_items, count, error) ||
             !helper->key(helper->context, host_items, count, error) ||
             !cuda_check(
                 cudaMemcpyAsync(taken.items, host_items, bytes, cudaMemcpyHostToDevice, stream),
@@ -323,7 +345,6 @@ static bool text_choose_room(const struct text_engine *engine, size_t *room, str
 /* *count: lines that are kept. */
 static bool text_refine(struct text_engine *engine, size_t *count, struct error *error)
 {
-    const struct line_helper *const helper = &engine->spec.helper;
     struct cuda_refine refine = {};
     if (!text_choose_room(engine, &refine.room, error) ||
         !text_make_workspace(engine, text_refine_bytes(engine, refine.room), error))
@@ -335,8 +356,8 @@ static bool text_refine(struct text_engine *engine, size_t *count, struct error 
     refine.path = engine->worker.path;
     refine.tile_size = engine->spec.tile_size;
     refine.note = engine->worker.note;
-    refine.refine = helper->refine;
-    refine.context = helper->context;
+    refine.refine = text_refine_items;
+    refine.context = engine;
     const struct nvtx_range range("refine");
     const uint64_t start_ns = clock_now_ns();
     if (!cuda_lines_refine(&refine, count, NULL, error))

@@ -251,7 +251,7 @@ size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count)
     return gather_layout_make(text_bytes, count).bytes;
 }
 
-/* Waits for the sum over all lines. */
+/* Waits for the sum over all lines, each of which has a terminator in the output. */
 static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
 {
     const struct cuda_text *const text = gather->text;
@@ -263,7 +263,8 @@ static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
                     error))
         return false;
     gather->bytes = static_cast<size_t>(bytes);
-    return true;
+    return cuda_check_figure(gather->bytes, text->bytes + 1, text->device, "length of the lines",
+                             error);
 }
 
 bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error)

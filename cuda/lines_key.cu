@@ -263,9 +263,9 @@ static struct launch lines_launch(const struct cuda_text *text, const char *name
     return launch;
 }
 
-/* Scans sums[0..count), and waits for the sum of all. */
-static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t count, size_t *total,
-                       struct error *error)
+/* Scans sums[0..count), and waits for the sum of all: the number of `what`, `most` at most. */
+static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t count, const char *what,
+                       size_t most, size_t *total, struct error *error)
 {
     uint64_t sum = 0;
     if (!launch_kernel(lines_launch(text, "lines_scan_kernel", 1, LINES_SCAN_THREADS), error,
@@ -276,7 +276,7 @@ static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t coun
         !cuda_check(cudaStreamSynchronize(text->stream), text->device, "lines_scan_kernel", error))
         return false;
     *total = sum;
-    return true;
+    return cuda_check_figure(sum, most, text->device, what, error);
 }
 
 bool cuda_lines_count(struct cuda_text *text, void *workspace, struct error *error)
@@ -284,7 +284,8 @@ bool cuda_lines_count(struct cuda_text *text, void *workspace, struct error *err
     const struct lines_tiles tiles = lines_tiles_of(text, workspace);
     return launch_kernel(lines_launch(text, "lines_count_kernel", tiles.count, LINES_THREADS),
                          error, lines_count_kernel, *text, tiles.lines_before) &&
-           lines_scan(text, tiles.lines_before, tiles.count, &text->count, error);
+           lines_scan(text, tiles.lines_before, tiles.count, "number of lines", text->bytes,
+                      &text->count, error);
 }
 
 template <enum line_kind KIND>
@@ -318,7 +319,8 @@ bool cuda_lines_key(const struct cuda_text *text, void *workspace, struct key_in
 {
     const struct lines_tiles tiles = lines_tiles_of(text, workspace);
     return lines_key_start(text, tiles, items, error) &&
-           lines_scan(text, tiles.flagged_before, tiles.count, flagged, error);
+           lines_scan(text, tiles.flagged_before, tiles.count, "number of lines to key",
+                      text->count, flagged, error);
 }
 
 bool cuda_lines_take_flagged(const struct cuda_text *text, void *workspace,

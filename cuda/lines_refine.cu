@@ -128,12 +128,17 @@ static bool refine_wait(const struct refine_run &run, struct error *error)
     return refine_check(run, cudaStreamSynchronize(run.stream), "cudaStreamSynchronize", error);
 }
 
-/* Waits. */
+/* Waits for the totals of `count` items. */
 static bool refine_fetch_totals(const struct refine_run &run, const struct refine_marks &marks,
-                                struct refine_totals *totals, struct error *error)
+                                size_t count, struct refine_totals *totals, struct error *error)
 {
     return refine_copy(run, totals, marks.totals, sizeof *totals, cudaMemcpyDeviceToHost, error) &&
-           refine_wait(run, error);
+           refine_wait(run, error) &&
+           cuda_check_figure(totals->device, count, run.device, "number of lines to order",
+                             error) &&
+           cuda_check_figure(totals->host, count - totals->device, run.device,
+                             "number of lines for the host", error) &&
+           cuda_check_figure(totals->chosen, count, run.device, "number of lines to keep", error);
 }
 
 /* Finds what is to be done with the items of the view. Waits. */
@@ -151,7 +156,7 @@ static bool refine_mark(const struct refine_run &run, const struct refine_view &
            launch_kernel(
                refine_launch(run, "refine_class_kernel", launch_blocks(tiles, REFINE_WARPS)), error,
                refine_class_kernel, marks, tiles) &&
-           refine_fetch_totals(run, marks, totals, error);
+           refine_fetch_totals(run, marks, view.count, totals, error);
 }
 
 /* Counts the chosen ones of so many items, so that they can be visited. */
@@ -374,7 +379,7 @@ static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struc
         !launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
                        refine_gather_kernel, marks, static_cast<const unsigned *>(marks.device),
                        launch_blocks(count, REFINE_TILE), run.view.items, scratch) ||
-        !refine_fetch_totals(run, marks, &totals, error))
+        !refine_fetch_totals(run, marks, count, &totals, error))
         return false;
     *kept = static_cast<size_t>(totals.chosen);
     return refine_copy(run, run.refine->items, scratch, *kept * sizeof(struct key_index),

@@ -402,7 +402,9 @@ static bool radix_start_round(const struct cuda_sort &sort, size_t count, struct
     if (count >= RADIX_NOTE_LEAST)
         return radix_start_other<K>(sort, count, error);
     struct radix_run<K> run;
-    if (!radix_prepare(sort, &run, error))
+    if (!cuda_check_figure(count, radix_open_most(sort.count), sort.device, "number of ranges",
+                           error) ||
+        !radix_prepare(sort, &run, error))
         return false;
     const struct radix_step<K> step = {
         static_cast<const K *>(sort.items),

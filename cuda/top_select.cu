@@ -194,6 +194,11 @@ static bool top_gather(const struct top_run<K> &run, size_t *found, struct error
     *found = 0;
     if (!top_filter(run, &totals, error))
         return false;
+    const size_t count = run.sort->count;
+    if (!cuda_check_figure(totals.below, count, run.sort->device, "number of keys below", error) ||
+        !cuda_check_figure(totals.equal, count - totals.below, run.sort->device,
+                           "number of equal keys", error))
+        return false;
     if (totals.below >= run.top) {
         *found = totals.below <= run.plan.room ? static_cast<size_t>(totals.below) : 0;
         return true;

@@ -209,5 +209,24 @@ if [ "$stand_in" = yes ]; then
         caught "lines -n: $way" no --device=gpu -n lines.txt
         caught "lines -n: parts, $way" no --device=gpu --device-memory=1M -n parts.txt
     done
+    # Counts, lengths and places that the device returns, one after the other.
+    for i in {1..400}; do
+        echo "a common beginning $((i % 40))"
+        echo "0x$i"
+        echo "1.000000000000000000000000000000$i"
+    done >alike.txt
+    for words in -k1 -g '-u -g'; do
+        for number in 1 2 3 4 5; do
+            export SIMT_FLIP=figures:$number
+            # shellcheck disable=SC2086 # several words
+            refused "$words: a wrong figure, number $number" \
+                '^gpusort: gpu 0: returned an impossible .*; --device=cpu does without it$' -- \
+                gpusort --device=gpu $words alike.txt -o "$target"
+        done
+    done
+    SIMT_FLIP=figures:1
+    refused '--top: a wrong figure' '^gpusort: gpu 0: returned an impossible number of keys' -- \
+        gpusort --device=gpu --top=50 u4.npy -o "$target"
+    unset SIMT_FLIP
 fi
 done_testing
