@@ -224,9 +224,10 @@ if [ "$stand_in" = yes ]; then
                 gpusort --device=gpu $words alike.txt -o "$target"
         done
     done
+    head -c 400000 <(seq 1000000) >top.u32
     SIMT_FLIP=figures:1
     refused '--top: a wrong figure' '^gpusort: gpu 0: returned an impossible number of keys' -- \
-        gpusort --device=gpu --top=50 u4.npy -o "$target"
+        gpusort --device=gpu --top=50 --type=u32 --format=raw top.u32 -o "$target"
     unset SIMT_FLIP
 fi
 done_testing
