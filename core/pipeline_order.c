@@ -68,7 +68,7 @@ struct inputs {
 };
 
 /* Copies what is left of the source to the run. */
-static bool copy_to_run(struct source *source, const struct spill_run *run, struct error *error)
+static bool copy_to_run(struct source *source, struct spill_run *run, struct error *error)
 {
     unsigned char *const buffer = malloc(COPY_BYTES);
     bool ok = buffer != NULL || error_set(error, "%s: no memory to copy it", source_name(source));

@@ -65,22 +65,32 @@ static ssize_t read_pipe(struct input_file *input, unsigned char *data, size_t b
     return moved;
 }
 
+static bool read_run(struct input_file *input, void *data, size_t bytes, size_t *got,
+                     struct error *error)
+{
+    const uint64_t left = input->bytes - input->offset;
+    *got = left < bytes ? (size_t)left : bytes;
+    if (!spill_read(&input->run, input->offset, data, *got, error))
+        return false;
+    input->offset += *got;
+    input->has_ended = *got == 0;
+    return true;
+}
+
 bool input_file_read_once(struct input_file *input, void *data, size_t bytes, size_t *got,
                           struct error *error)
 {
     ssize_t result;
-    if (input->is_run && bytes > input->bytes - input->offset)
-        bytes = (size_t)(input->bytes - input->offset);
+    if (input->is_run)
+        return read_run(input, data, bytes, got, error);
     const uint64_t begin_ns = trace_begin();
     do
-        result = input->is_run    ? pread(input->file, data, bytes, (off_t)input->offset)
-                 : input->is_pipe ? read_pipe(input, data, bytes)
-                                  : read(input->file, data, bytes);
+        result = input->is_pipe ? read_pipe(input, data, bytes) : read(input->file, data, bytes);
     while (result < 0 && errno == EINTR);
     if (result < 0)
         return error_set_errno(error, "%s", input->name);
     *got = (size_t)result;
-    trace_end(input->is_run ? TRACE_SPILL : TRACE_READ, begin_ns, *got);
+    trace_end(TRACE_READ, begin_ns, *got);
     input->offset += *got;
     input->has_ended = *got == 0;
     return true;
@@ -196,9 +206,7 @@ void input_file_park(struct input_file *input)
 
 void input_file_close(struct input_file *input)
 {
-    if (!input->is_run)
-        close_file(input);
-    input->file = -1;
+    close_file(input);
     for (int i = 0; i < 2; i++)
         if (input->own_pipe[i] > 0)
             close(input->own_pipe[i]);

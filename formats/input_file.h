@@ -1,11 +1,12 @@
 /* input_file.h - the file that a source reads from, as it is: a regular file, by several threads
- * where that pays; a pipe, through one of our own; or a part of a file.
+ * where that pays; a pipe, through one of our own; or a run on disk.
  */
 #ifndef FORMATS_INPUT_FILE_H
 #define FORMATS_INPUT_FILE_H
 
 #include "core/error.h"
 #include "core/tap.h"
+#include "formats/spill.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,16 +14,17 @@
 
 struct input_file {
     const char *name; /* for messages; the caller's */
-    int file;         /* -1: none, or not open now */
+    int file;         /* -1: none, not open now, or a run */
     unsigned threads; /* at most so many share a large read */
-    bool is_run;      /* a part of a file that is not ours to close or to seek in */
-    bool is_pipe;     /* that may be read through own_pipe */
-    int own_pipe[2];  /* the ends to read from and to write to; 0: not opened */
-    bool is_sized;    /* a regular file whose size is known */
-    bool is_parked;   /* `file` is open only while it is read */
-    dev_t device;     /* with the inode: which file it is */
+    bool is_run;      /* `run` is read instead of a file */
+    struct spill_run run;
+    bool is_pipe;    /* that may be read through own_pipe */
+    int own_pipe[2]; /* the ends to read from and to write to; 0: not opened */
+    bool is_sized;   /* a regular file whose size is known */
+    bool is_parked;  /* `file` is open only while it is read */
+    dev_t device;    /* with the inode: which file it is */
     ino_t inode;
-    uint64_t bytes;  /* its size, or where the run ends */
+    uint64_t bytes;  /* its size, or that of the run */
     uint64_t offset; /* where the next read from it starts */
     bool has_ended;
 };

@@ -252,7 +252,7 @@ static bool write_piece(struct output_file *output, const unsigned char *data, s
         const uint64_t begin_ns = trace_begin();
         const ssize_t written = write(output->file, data + done, bytes - done);
         if (written >= 0)
-            trace_end(output->is_spill ? TRACE_SPILL : TRACE_WRITE, begin_ns, (uint64_t)written);
+            trace_end(TRACE_WRITE, begin_ns, (uint64_t)written);
         if (written >= 0)
             done += (size_t)written;
         else if (errno != EINTR)

@@ -48,7 +48,6 @@ struct output_file {
     uint64_t claimed;           /* bytes that came: where the next ones go */
     uint64_t lost;        /* the first place, counted from 1, that was not written to; 0: none */
     bool is_preallocated; /* by write(2): space for `expected` has been asked for */
-    bool is_spill;        /* what is written is put aside, not the output */
 };
 
 /* Nothing is open. */

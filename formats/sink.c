@@ -22,7 +22,6 @@
 #include "core/ring.h"
 #include "core/trace.h"
 #include "formats/codec.h"
-#include "formats/descriptor.h"
 #include "formats/frame_writer.h"
 #include "formats/output_file.h"
 #include "formats/source.h"
@@ -59,6 +58,7 @@ struct writer {
 struct sink {
     char *name;
     struct output_file output;
+    struct spill_run *run; /* written to instead of the output file; NULL: none */
     unsigned threads;
     const struct codec *codec;
     struct frame_writer *frames; /* NULL: plain */
@@ -82,13 +82,23 @@ static void note_content(struct sink *sink, uint64_t place, const void *data, si
         check_sum_add(&sink->content, text_check_sum(place, data, bytes));
 }
 
+/* Writes to a place claimed, by at most so many threads. */
+static bool write_place(struct sink *sink, uint64_t place, const void *data, size_t bytes,
+                        unsigned threads, struct tap *tap, struct error *error)
+{
+    if (!sink->run)
+        return output_file_write(&sink->output, place, data, bytes, threads, tap, sink->name,
+                                 error);
+    tap_see_all(tap, data, bytes, threads);
+    return spill_append(sink->run, data, bytes, error);
+}
+
 /* Writes to the next place. */
 static bool write_file(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
                        struct error *error)
 {
     const uint64_t place = output_file_claim(&sink->output, bytes);
-    return output_file_write(&sink->output, place, data, bytes, sink->threads, tap, sink->name,
-                             error);
+    return write_place(sink, place, data, bytes, sink->threads, tap, error);
 }
 
 /* Writes all of data to its next place, compressed or not. */
@@ -147,8 +157,7 @@ static bool write_filled(struct sink *sink, const struct filled *filled, struct 
                frame_writer_write(sink->frames, data, bytes, error);
     text_check_start(&found);
     text_check_begin_chunk(&found, data, 0);
-    return output_file_write(&sink->output, filled->place, data, bytes, 1, &found.tap, sink->name,
-                             error) &&
+    return write_place(sink, filled->place, data, bytes, 1, &found.tap, error) &&
            is_sealed(sink, filled, found.sum, error);
 }
 
@@ -357,22 +366,15 @@ done:
     return false;
 }
 
-bool sink_open_run(const struct spill_run *run, unsigned threads, struct sink **out,
-                   struct error *error)
+bool sink_open_run(struct spill_run *run, unsigned threads, struct sink **out, struct error *error)
 {
     struct sink *const sink = sink_create(run->name, &codecs[0], threads);
     *out = sink;
     if (!sink)
         return error_set(error, "%s: no memory to open it", run->name);
     sink->is_summed = true;
-    sink->output.file = descriptor_copy(run->file);
-    sink->output.is_spill = true;
-    if (sink->output.file >= 0)
-        return true;
-    *out = NULL;
-    error_set_errno(error, "%s", run->name);
-    sink_discard(sink);
-    return false;
+    sink->run = run;
+    return true;
 }
 
 const char *sink_name(const struct sink *sink)
@@ -405,8 +407,9 @@ bool sink_writes_to(const struct sink *sink, const struct source *source)
 
 void sink_expect(struct sink *sink, uint64_t bytes)
 {
-    if (!sink->output.is_spill)
-        trace_expect(bytes <= INT64_MAX ? bytes : 0);
+    if (sink->run)
+        return;
+    trace_expect(bytes <= INT64_MAX ? bytes : 0);
     if (!sink->frames)
         output_file_expect(&sink->output, bytes, sink->threads);
 }
@@ -485,7 +488,8 @@ bool sink_commit_run(struct sink *sink, struct check_sum *content, struct error 
 {
     const bool flushed = flush(sink, error);
     *content = sink->content;
-    return sink_commit(sink, error) && flushed;
+    sink_discard(sink);
+    return flushed;
 }
 
 void sink_discard(struct sink *sink)

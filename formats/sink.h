@@ -36,10 +36,10 @@ bool sink_check(const char *path, struct error *error);
  * the work begins. The caller ends it with commit or discard. */
 bool sink_open(const struct sink_spec *spec, struct sink **sink, struct error *error);
 
-/* The same for plain bytes that go to the end of a run that was begun; committing it leaves the run
- * to be ended. */
+/* The same for plain bytes that are appended to a run that was begun; committing it leaves the run
+ * to be ended. The run stays where it is until then. */
 struct spill_run;
-bool sink_open_run(const struct spill_run *run, unsigned threads, struct sink **sink,
+bool sink_open_run(struct spill_run *run, unsigned threads, struct sink **sink,
                    struct error *error);
 
 /* The name for messages: the path, or "standard output". */

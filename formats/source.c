@@ -239,13 +239,29 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+/* For messages. */
+static const char *name_of_path(const char *path)
+{
+    return is_standard_input(path) ? "standard input" : *path ? path : "''";
+}
+
+bool source_check(const char *path, struct stat *status, struct error *error)
+{
+    const bool is_found =
+        is_standard_input(path)
+            ? fstat(STDIN_FILENO, status) == 0
+            : faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 && stat(path, status) == 0;
+    if (is_found && !S_ISDIR(status->st_mode))
+        return true;
+    errno = is_found ? EISDIR : errno;
+    return error_set_errno(error, "%s", name_of_path(path));
+}
+
 bool source_open_as(const struct source_spec *spec, struct source **out, struct error *error)
 {
     const char *const path = spec->path;
-    const char *const name = *path ? path : "''"; /* quoted, to be seen */
     *out = NULL;
-    struct source *const source =
-        source_create(is_standard_input(path) ? "standard input" : name, spec->threads, error);
+    struct source *const source = source_create(name_of_path(path), spec->threads, error);
     if (!source)
         return false;
     source->is_standard_input = is_standard_input(path);
@@ -296,10 +312,9 @@ bool source_open_run(const struct spill_run *run, struct source **out, struct er
     *out = source;
     if (!source)
         return false;
-    source->input.file = run->file;
+    source->input.run = *run;
     source->input.is_run = source->input.is_sized = true;
-    source->input.offset = run->begin;
-    source->input.bytes = run->begin + run->bytes;
+    source->input.bytes = run->bytes;
     return true;
 }
 
@@ -330,8 +345,12 @@ uint64_t source_bytes_left(const struct source *source)
 bool source_last_byte(const struct source *source, char *byte)
 {
     const struct input_file *const input = &source->input;
-    return input->is_sized && source->codec == &codecs[0] && input->file >= 0 && input->bytes > 0 &&
-           pread(input->file, byte, 1, (off_t)input->bytes - 1) == 1;
+    struct error ignored = {0};
+    if (!input->is_sized || source->codec != &codecs[0] || input->bytes == 0)
+        return false;
+    return input->is_run
+               ? spill_read(&input->run, input->bytes - 1, byte, 1, &ignored)
+               : input->file >= 0 && pread(input->file, byte, 1, (off_t)input->bytes - 1) == 1;
 }
 
 bool source_peek(struct source *source, size_t want, const unsigned char **data, size_t *bytes,

@@ -20,6 +20,10 @@ struct stat;
 
 #define SIZE_UNKNOWN UINT64_MAX
 
+/* Fails as opening the path would, if it names no file, a directory or a file that may not be read;
+ * opens nothing, and so does not wait for the writer of a named pipe. Fills *status. */
+bool source_check(const char *path, struct stat *status, struct error *error);
+
 struct source_spec {
     const char *path;          /* "-" is standard input */
     const struct codec *codec; /* how its bytes are compressed; NULL: found as below */

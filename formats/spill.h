@@ -1,11 +1,13 @@
 /* spill.h - room on disk for sorted runs that memory has no room for, until they are merged.
  *
- *   spill_begin -> spill_append, or a sink on the run's file
+ *   spill_begin -> spill_append, or a sink on the run
  *     -> spill_end -> spill_read, or a source
  *
  * There is one file in each directory, made when it is first needed, and runs are parts of it, one
  * behind the other. The files have no names, so that nothing is left of them however the process
- * ends. Runs take turns with the directories, as the temporary files of sort(1) do.
+ * ends. Runs take turns with the directories, as the temporary files of sort(1) do. A run whose
+ * directory is full continues in the next one, and a full directory is left out until some of its
+ * space is given back.
  */
 #ifndef FORMATS_SPILL_H
 #define FORMATS_SPILL_H
@@ -18,24 +20,31 @@
 
 struct spill;
 
-/* A run: bytes [begin, begin + bytes) of a file. */
+/* A run: what is in `before`, then a part of the file. */
 struct spill_run {
-    int file;         /* the spill's */
-    const char *name; /* for messages; the spill's */
-    uint64_t begin;
-    uint64_t bytes;
-    struct check_sum content; /* of text that a sink wrote (core/check.h) */
+    struct spill *spill;
+    int file;                       /* the spill's, that the last part is in */
+    const char *name;               /* for messages; the spill's */
+    const struct spill_run *before; /* what was written until its directory was full; NULL */
+    uint64_t begin;                 /* of the last part, in the file */
+    uint64_t bytes;                 /* of all parts */
+    struct check_sum content;       /* of text that a sink wrote (core/check.h) */
 };
+
+/* Fails as making a file in one of the directories would, if a directory does not exist or may not
+ * be written to. */
+bool spill_check(const char *const *directories, size_t count, struct error *error);
 
 /* directories: at least one; borrowed. NULL when memory runs out. */
 struct spill *spill_create(const char *const *directories, size_t count);
 
-/* Begins a run at the end of the next directory's file. Until it is ended, what is written to the
- * file goes there, and no other run of the spill is begun. */
+/* Begins a run at the end of the next directory's file. Until the run is ended, no other run of the
+ * spill is begun. */
 bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error);
 
-/* Writes data behind what the run has. */
-bool spill_append(const struct spill_run *run, const void *data, size_t bytes, struct error *error);
+/* Writes data after what the run has. Fails with errno when all directories are full, among other
+ * causes. */
+bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct error *error);
 
 /* Ends the run: run->bytes is what was written. */
 bool spill_end(struct spill_run *run, struct error *error);
