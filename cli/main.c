@@ -14,23 +14,28 @@
 
 static bool sort_as_planned(struct options *options, struct outcome *outcome, struct error *error)
 {
-    struct plan plan;
+    struct plan plan = {0};
     struct progress progress;
-    int trace_file = -1;
+    struct trace_file trace;
+    bool has_begun = false;
     if (!trace_start(options->trace != NULL, error)) /* planning reads the first of the inputs */
         return false;
-    progress_start(&progress, options);
-    bool ok = plan_make(options, &plan, error);
-    if (ok && options->action == ACTION_SORT)
-        ok = trace_file_open(options, &trace_file, error) &&
-             run_planned_job(options, &plan, &progress, outcome, error);
-    progress_stop(&progress);
+    bool ok = trace_file_open(options, &trace, error) && plan_begin(options, &plan, error) &&
+              trace_file_check(options, &trace, error);
+    if (ok) {
+        progress_start(&progress, options);
+        ok = plan_make(options, &plan, error);
+        has_begun = ok && options->action == ACTION_SORT;
+        if (has_begun)
+            ok = run_planned_job(options, &plan, &progress, outcome, error);
+        progress_stop(&progress);
+    }
     if (ok && options->action == ACTION_EXPLAIN) {
         report_plan(stdout, "", &plan);
         report_gpu(stdout, &plan);
     }
     plan_free(&plan); /* ends the threads that read: nobody records any more */
-    ok = trace_file_write(options, trace_file, error) && ok;
+    ok = trace_file_close(options, &trace, has_begun, error) && ok;
     trace_stop();
     return ok;
 }

@@ -344,19 +344,20 @@ static char *complete_help(int key, const char *text, void *input)
     return fclose(stream) == 0 ? completed : (char *)text;
 }
 
-/* The inputs, if they are not said one by one. */
-static bool complete_inputs(struct options *options, struct error *error)
+static bool check_operands(struct options *options, struct error *error)
 {
     struct quoted quoted;
-    if (!options->input_list) {
-        if (options->input_count == 0)
-            options->inputs[options->input_count++] = "-";
+    if (!options->input_list && options->input_count == 0)
+        options->inputs[options->input_count++] = "-";
+    return !options->input_list || options->input_count == 0 ||
+           error_set(error, "extra operand %s: file operands cannot be combined with --files0-from",
+                     quote_word(options->inputs[0], &quoted));
+}
+
+bool options_read_list(struct options *options, struct error *error)
+{
+    if (!options->input_list)
         return true;
-    }
-    if (options->input_count > 0)
-        return error_set(error,
-                         "extra operand %s: file operands cannot be combined with --files0-from",
-                         quote_word(options->inputs[0], &quoted));
     if (!file_list_read(options->input_list, &options->list, error))
         return false;
     free(options->inputs);
@@ -391,7 +392,7 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
         options->stats = STATS_JSON;
     if (status)
         return error_set(error, "command line: %s", strerror(status));
-    return options->action == ACTION_LIST || complete_inputs(options, error);
+    return options->action == ACTION_LIST || check_operands(options, error);
 }
 
 void options_free(struct options *options)

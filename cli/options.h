@@ -29,7 +29,7 @@ enum compression { COMPRESSION_BY_NAME, COMPRESSION_ON, COMPRESSION_OFF };
 
 struct options {
     enum action action;
-    const char **inputs; /* paths, "-" for standard input; at least one */
+    const char **inputs; /* paths, "-" for standard input; at least one, once the list is read */
     size_t input_count;
     const char *input_list;             /* of --files0-from; NULL: it was not said */
     struct file_list list;              /* what was in it: the inputs are its names */
@@ -75,6 +75,9 @@ struct options {
 /* Parses the command line. --help, --usage and --version print and end the process here, as argp
  * does, and so does a usage error, with status 2. The caller ends with options_free. */
 bool options_parse(int argc, char **argv, struct options *options, struct error *error);
+
+/* Reads the inputs from the list of --files0-from, if that was said. May wait for the list. */
+bool options_read_list(struct options *options, struct error *error);
 
 void options_free(struct options *options);
 

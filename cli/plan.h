@@ -25,8 +25,12 @@ struct plan {
     char algorithm_reason[256];                                   /* why job.sort.algorithm */
 };
 
-/* Opens the inputs and reads their headers, looks at the devices, decides. The caller ends with
- * plan_free. */
+/* Begins the plan with what can be found out before an input is awaited: options that rule each
+ * other out, and files that do not exist or may not be used. It waits for the list of inputs alone,
+ * after what does not depend on it. The caller ends with plan_free. */
+bool plan_begin(struct options *options, struct plan *plan, struct error *error);
+
+/* Opens the inputs and reads their headers, looks at the devices, decides. */
 bool plan_make(struct options *options, struct plan *plan, struct error *error);
 
 void plan_free(struct plan *plan);

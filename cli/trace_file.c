@@ -1,6 +1,6 @@
 /* trace_file.c - see trace_file.h.
  *
- * The file is opened before anything is sorted, so that one that cannot be written is known then.
+ * The file is opened before any input is, so that one that cannot be written is known then.
  */
 #include "cli/trace_file.h"
 
@@ -24,11 +24,26 @@ static bool is_file(const char *path, int descriptor, const struct stat *file)
            status.st_ino == file->st_ino;
 }
 
-/* The file is there, as it was opened. */
-static bool check_file(const struct options *options, int file, struct error *error)
+bool trace_file_open(const struct options *options, struct trace_file *trace, struct error *error)
+{
+    const char *const path = options->trace;
+    struct stat status;
+    *trace = (struct trace_file){.file = -1};
+    if (!path || options->action != ACTION_SORT)
+        return true;
+    trace->is_new = stat(path, &status) != 0 && errno == ENOENT;
+    trace->file = descriptor_raise(open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+    return trace->file >= 0 || error_set_errno(error, "--trace=%s", path);
+}
+
+/* The files are compared once the trace exists, so that links to it are found. */
+bool trace_file_check(const struct options *options, const struct trace_file *trace,
+                      struct error *error)
 {
     struct stat status;
-    if (fstat(file, &status) != 0)
+    if (trace->file < 0)
+        return true;
+    if (fstat(trace->file, &status) != 0)
         return error_set_errno(error, "--trace=%s", options->trace);
     if (options->check == CHECK_NO && is_file(options->output, STDOUT_FILENO, &status))
         return error_set(error, "--trace=%s: this is the output", options->trace);
@@ -40,7 +55,7 @@ static bool check_file(const struct options *options, int file, struct error *er
     return true;
 }
 
-/* What a link leads to, not the link. */
+/* Removes what the path leads to, not a link. */
 static void remove_file(const char *path)
 {
     char *const real = realpath(path, NULL);
@@ -49,32 +64,19 @@ static void remove_file(const char *path)
     free(real);
 }
 
-bool trace_file_open(const struct options *options, int *file, struct error *error)
+bool trace_file_close(const struct options *options, const struct trace_file *trace, bool has_begun,
+                      struct error *error)
 {
-    const char *const path = options->trace;
+    if (trace->file < 0)
+        return true;
+    if (!has_begun) {
+        close(trace->file);
+        if (trace->is_new)
+            remove_file(options->trace);
+        return true;
+    }
     struct stat status;
-    *file = -1;
-    if (!path)
-        return true;
-    const bool is_new = stat(path, &status) != 0 && errno == ENOENT;
-    *file = descriptor_raise(open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
-    if (*file < 0)
-        return error_set_errno(error, "--trace=%s", path);
-    /* What is not there yet is compared when it is: links and all. */
-    if (check_file(options, *file, error))
-        return true;
-    close(*file);
-    *file = -1;
-    if (is_new)
-        remove_file(path);
-    return false;
-}
-
-bool trace_file_write(const struct options *options, int file, struct error *error)
-{
-    if (file < 0)
-        return true;
-    struct stat status;
+    const int file = trace->file;
     const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
     FILE *const stream = fdopen(file, "w");
     bool ok = (stream && (!is_regular || ftruncate(file, 0) == 0) && trace_write(stream)) ||

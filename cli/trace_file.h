@@ -4,11 +4,21 @@
 
 #include "cli/options.h"
 
-/* Opens the file for writing, if a trace is wanted, and leaves what is in it as it is. Refuses one
- * that is read, or that the output goes to. *file is -1 if there is none. */
-bool trace_file_open(const struct options *options, int *file, struct error *error);
+struct trace_file {
+    int file;    /* -1: there is none */
+    bool is_new; /* it was made when it was opened */
+};
 
-/* Replaces what is in the file by the trace, and closes it. Nothing if file is -1. */
-bool trace_file_write(const struct options *options, int file, struct error *error);
+/* Opens the file for writing, if a job is to be traced, and leaves its content as it is. */
+bool trace_file_open(const struct options *options, struct trace_file *trace, struct error *error);
+
+/* Refuses a file that is an input, the list of inputs, or the output. */
+bool trace_file_check(const struct options *options, const struct trace_file *trace,
+                      struct error *error);
+
+/* Writes the trace in place of the content, if the job began; else removes a file that is new.
+ * Closes the file. */
+bool trace_file_close(const struct options *options, const struct trace_file *trace, bool has_begun,
+                      struct error *error);
 
 #endif

@@ -81,4 +81,103 @@ else
     skip 'the quota of a group around the group' 'no control group may be made'
 fi
 
+# ---- what is reported before anything is awaited -------------------------------------------------
+
+mkfifo silent # nobody writes to it
+mkdir closed
+chmod 500 closed
+printf 'silent\0missing\0' >list
+# at_once NAME REGEX -- ARGUMENT...: refused before what has no writer is awaited.
+at_once() {
+    local name=$1 regex=$2
+    shift 3
+    refused "before a pipe is awaited: $name" "$regex" -- timeout 10 "$GPUSORT" "$@" -o "$target"
+}
+nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file or directory$"
+at_once 'no second input' '^gpusort: missing: No such file or directory$' -- -n silent missing
+at_once 'an input of no name' "^gpusort: '': No such file or directory$" -- -n silent ''
+at_once 'an input that is a directory' '^gpusort: \.: Is a directory$' -- -n silent .
+at_once 'an input below a file' '^gpusort: list/x: Not a directory$' -- -n silent list/x
+at_once 'no input to merge' '^gpusort: missing: No such file or directory$' -- -m silent missing
+at_once 'no second input, the first ones' '^gpusort: missing: No such file' -- --top=3 silent missing
+at_once 'no second input of numbers' '^gpusort: missing: No such file' -- --type=f64 silent missing
+at_once 'no input of a list' '^gpusort: missing: No such file' -- --files0-from=list
+at_once 'no -T' "$nowhere" -- -n -T ./missing silent
+at_once 'no second -T' "$nowhere" -- -n -T . -T ./missing silent
+at_once 'a -T that is a file' "temporary file in 'list' \(-T\): Not a directory$" -- -T list silent
+at_once 'no -T, and a list' "$nowhere" -- -T ./missing --files0-from=silent
+at_once 'no directory of the trace' '^gpusort: --trace=missing/x: No such file or directory$' -- \
+    --trace=missing/x silent
+at_once 'a trace that is an input' '^gpusort: --trace=downwards: this is an input$' -- \
+    --trace=downwards silent downwards
+at_once 'no second input, with a trace' '^gpusort: missing: No such file' -- --trace=trace silent missing
+ok 'a trace of nothing is not left' test ! -e trace
+ok_fails_with 'no -T, to check' 2 "$nowhere" -- timeout 10 "$GPUSORT" -c -T ./missing silent
+ok_fails_with 'no second input, explained' 2 '^gpusort: missing: No such file' -- \
+    timeout 10 "$GPUSORT" --explain silent missing
+ok_writes 'a -T that is not needed need not be there' upwards -- -n -T ./missing downwards
+as_user=()
+if [ "$(id -u)" = 0 ]; then
+    as_user=(setpriv --reuid=65534 --clear-groups)
+    chmod 755 "$work"
+fi
+if "${as_user[@]}" test -x "$GPUSORT" 2>/dev/null; then
+    touch unreadable
+    chmod 000 unreadable
+    ok_fails_with 'an input that may not be read' 2 '^gpusort: unreadable: Permission denied$' -- \
+        "${as_user[@]}" timeout 10 "$GPUSORT" -n silent unreadable
+    ok_fails_with 'a -T that may not be written' 2 \
+        "^gpusort: cannot create temporary file in 'closed' \(-T\): Permission denied$" -- \
+        "${as_user[@]}" timeout 10 "$GPUSORT" -n -T closed silent
+else
+    skip 'what another user may not do' 'no other user may run the program'
+fi
+{ sleep 0.2; cat downwards; } >silent 2>/dev/null &
+ok_writes 'a pipe whose writer comes later' upwards -- -n silent
+
+# ---- directories that are full -------------------------------------------------------------------
+
+mkdir one two three
+# with_directories COMMAND...: where directories one, two and three have room for 64 KiB, 256 KiB and
+# much.
+with_directories() {
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    unshare --map-root-user --mount bash -c '
+        mount -t tmpfs -o size=64k none one
+        mount -t tmpfs -o size=256k none two
+        "$@" || exit
+        [ -z "$(find one two three -mindepth 1)" ]' - "$@"
+}
+if with_directories true 2>/dev/null; then
+    parts=(with_directories "$GPUSORT" --device=cpu)
+    for directories in 'one three' 'two one three' 'one one three'; do
+        words=()
+        for directory in $directories; do words+=(-T "$directory"); done
+        for size in 100K 1M; do
+            ok_output "-S $size, lines, in directories $directories" upwards -- \
+                "${parts[@]}" -n -S $size "${words[@]}" downwards
+            ok_output "-S $size, numbers, in directories $directories" upwards -- \
+                "${parts[@]}" --type=u32 -S $size "${words[@]}" downwards
+        done
+    done
+    head -n 200000 upwards >half
+    ok_output 'the first ones of parts, where a directory is full' half -- \
+        "${parts[@]}" -n -S 1M -T one -T three --top=200000 downwards
+    ok_output 'parts of a pipe, where a directory is full' upwards -- \
+        "${parts[@]}" -n -S 1M -T one -T three < <(cat downwards)
+    cp upwards merged
+    "${parts[@]}" -m -n -T one -T three upwards merged >>merged
+    sort -m -n upwards upwards | cat upwards - >expected
+    ok_same_bytes 'a copy of an input that is written to, where a directory is full' merged expected
+    rm merged
+    refused 'all directories are full' \
+        "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device$" -- \
+        "${parts[@]}" -n -S 1M -T one -T two downwards -o "$target"
+    refused 'all directories are full, of numbers' \
+        "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device$" -- \
+        "${parts[@]}" --type=u64 -S 1M -T one -T two downwards -o "$target"
+else
+    skip 'directories that are full' 'no name space to mount file systems in'
+fi
+
 done_testing
