@@ -518,7 +518,7 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
     plan->processors = min_unsigned((unsigned)omp_get_num_procs(), control_groups_processors());
-    set_threads(plan, choose_threads(options, plan->processors));
+    set_threads(plan, memory_limits_prepare(choose_threads(options, plan->processors)));
     plan->job.action = options->check != CHECK_NO ? JOB_CHECK
                        : options->merge           ? JOB_MERGE
                                                   : JOB_SORT;

@@ -127,16 +127,16 @@ static uint64_t gpu_pays_from(const struct plan *plan)
 /* ---- reading ahead --------------------------------------------------------------------------- */
 
 /* What may be read ahead of all inputs. */
-static uint64_t ahead_room(const struct options *options)
+static uint64_t ahead_room(const struct options *options, const struct plan *plan)
 {
     const struct memory_size *const host = &options->memory.host;
-    return AHEAD_SHARE(host->is_said ? host->bytes : memory_available());
+    return AHEAD_SHARE(host->is_said ? host->bytes : memory_available(plan->job.sort.threads));
 }
 
 /* The first input, while a device is started; if it is read ahead already, that goes on. */
 static void read_ahead(const struct options *options, const struct plan *plan)
 {
-    const uint64_t room = ahead_room(options);
+    const uint64_t room = ahead_room(options, plan);
     if (plan->job.action == JOB_SORT)
         source_read_ahead(plan->job.readers[0].source,
                           (size_t)(room < AHEAD_BYTES ? room : AHEAD_BYTES));
@@ -146,7 +146,7 @@ static void read_ahead(const struct options *options, const struct plan *plan)
  * is known, or *is_enough, or there is no room for so much. */
 static void await_size(const struct options *options, struct plan *plan, bool *is_enough)
 {
-    const uint64_t wanted = gpu_pays_from(plan), room = ahead_room(options);
+    const uint64_t wanted = gpu_pays_from(plan), room = ahead_room(options, plan);
     uint64_t bytes = 0;
     bool ended = true;
     for (size_t i = 0; i < plan->job.reader_count && ended && bytes < wanted; i++) {

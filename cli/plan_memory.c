@@ -67,13 +67,11 @@ static size_t device_room(const struct job *job)
     return bytes / 2 > LINES_BYTES ? bytes - LINES_BYTES : bytes / 2;
 }
 
-/* The numbers of lines must all be in memory: only who says a limit is refused. What text and items
+/* What text and items
  * take on the host, they take on a GPU, so that what is less counts; but lines that a GPU has no
  * room for are the spare backend's, if there is one. */
 static size_t line_bytes(const struct job *job, bool is_host)
 {
-    if (job->argsort.index_type && !job->memory.host_said)
-        return SIZE_MAX;
     size_t left = memory_limits_left(&job->memory, job->sort.threads,
                                      sink_buffers_bytes(job->output.threads));
     if (!is_host && !job->spare_backend && device_room(job) < left)
@@ -88,7 +86,12 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
     const struct memory_words *const words = &options->memory;
     const bool is_host = job->backend == backends[0];
     memory->host_said = words->host.is_said;
-    memory->host_bytes = words->host.is_said ? words->host.bytes : HOST_SHARE(memory_available());
+    const unsigned threads = job->sort.threads;
+    const size_t most = HOST_SHARE(memory_process_left(threads));
+    memory->host_bytes =
+        words->host.is_said ? words->host.bytes : HOST_SHARE(memory_available(threads));
+    if (memory->host_bytes > most)
+        memory->host_bytes = most;
     memory->device_bytes = is_host ? 0 : plan->device.memory_bytes;
     memory->device_said = words->device.is_said && words->device.bytes == memory->device_bytes;
     if (!choose_directories(options, memory, error))
@@ -102,5 +105,7 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
     if (keeps_few(job, is_host))
         job->part_count = SIZE_MAX;
     job->part_bytes = line_bytes(job, is_host);
-    return true;
+    const bool has_room = !job->keep_lines || !job->argsort.index_type ||
+                          plan->input_bytes == SIZE_UNKNOWN || plan->input_bytes <= job->part_bytes;
+    return has_room || job_refuse_line_indices(job, error);
 }

@@ -257,7 +257,7 @@ bool external_lines_run(struct run *run, struct lines **lines, struct error *err
     const struct job *const job = run->job;
     struct external_lines external = {.run = run, .merge_bytes = choose_merge_bytes(job)};
     if (job->argsort.index_type)
-        return error_set(error, "--argsort needs all lines in memory, which -S does not allow");
+        return job_refuse_line_indices(job, error);
     external.spill = spill_create(job->memory.directories, job->memory.directory_count);
     if (!external.spill)
         return error_set(error, "out of memory: no room for runs");

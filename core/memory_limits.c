@@ -3,6 +3,8 @@
 
 #include "core/host_files.h"
 
+#include <malloc.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,6 +12,11 @@
  * workspace of a sort. */
 #define PROGRAM_BYTES ((size_t)10 << 20)
 #define THREAD_BYTES ((size_t)1 << 20)
+
+/* The stack of a thread, where memory is limited; and stacks for each thread of the sort: its own,
+ * and those of threads that read and write. */
+#define STACK_BYTES ((size_t)1 << 20)
+#define STACKS_PER_THREAD ((size_t)2)
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -77,14 +84,51 @@ static size_t container_bytes(bool is_left)
     return memory.bytes;
 }
 
-size_t memory_available(void)
+/* What the limits of the process leave of addresses and data; SIZE_MAX: there are none. */
+static size_t process_bytes(void)
+{
+    const size_t addresses = resource_limit(RLIMIT_AS), data = resource_limit(RLIMIT_DATA);
+    size_t bytes = SIZE_MAX;
+    if (addresses != SIZE_MAX) {
+        const size_t used = host_file_number("/proc/self/status", "VmSize:") << 10;
+        bytes = addresses - smaller(addresses, used);
+    }
+    if (data != SIZE_MAX) {
+        const size_t used = host_file_number("/proc/self/status", "VmData:") << 10;
+        bytes = smaller(bytes, data - smaller(data, used));
+    }
+    return bytes;
+}
+
+unsigned memory_limits_prepare(unsigned threads)
+{
+    pthread_attr_t attributes;
+    const size_t bytes = process_bytes();
+    if (bytes == SIZE_MAX)
+        return threads;
+    (void)mallopt(M_ARENA_MAX, 1);
+    if (pthread_attr_init(&attributes) == 0) {
+        if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
+            (void)pthread_setattr_default_np(&attributes); /* else threads have larger ones */
+        pthread_attr_destroy(&attributes);
+    }
+    const size_t most = bytes / 4 / (THREAD_BYTES + STACKS_PER_THREAD * STACK_BYTES);
+    return most >= threads ? threads : most > 0 ? (unsigned)most : 1;
+}
+
+size_t memory_process_left(unsigned threads)
+{
+    const size_t bytes = process_bytes(), stacks = threads * STACKS_PER_THREAD * STACK_BYTES;
+    return bytes == SIZE_MAX ? SIZE_MAX : bytes - smaller(bytes, stacks);
+}
+
+size_t memory_available(unsigned threads)
 {
     const size_t kilobytes = host_file_number("/proc/meminfo", "MemAvailable:");
     size_t bytes =
         kilobytes <= SIZE_MAX / 1024 ? kilobytes * 1024 : physical_bytes(_SC_AVPHYS_PAGES);
     bytes = smaller(bytes, container_bytes(true));
-    bytes = smaller(bytes, resource_limit(RLIMIT_DATA));
-    return smaller(bytes, resource_limit(RLIMIT_AS));
+    return smaller(bytes, memory_process_left(threads));
 }
 
 size_t memory_total(void)

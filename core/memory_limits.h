@@ -17,9 +17,19 @@ struct memory_limits {
     size_t directory_count;         /* at least 1 */
 };
 
-/* The memory that a process can take without pushing others out: what is free or can be freed at
- * once, but no more than its limits let it have. SIZE_MAX: not known. */
-size_t memory_available(void);
+/* Prepares the process for its limits, if there are any of addresses or data (RLIMIT_AS,
+ * RLIMIT_DATA): threads that start from now on have small stacks, and take from one arena of
+ * malloc(3), as each arena of glibc takes 64 MiB of addresses. Returns how many threads have room,
+ * at most `threads`: libgomp ends the process where one has none. */
+unsigned memory_limits_prepare(unsigned threads);
+
+/* What the process's limits of addresses and data leave, besides the stacks of `threads` threads to
+ * come. SIZE_MAX: there are no limits. */
+size_t memory_process_left(unsigned threads);
+
+/* The memory that a process with so many threads can take without pushing others out: what is free
+ * or can be freed at once, but no more than its limits let it have. SIZE_MAX: not known. */
+size_t memory_available(unsigned threads);
 
 /* All memory that there is; SIZE_MAX: not known. */
 size_t memory_total(void);

@@ -97,6 +97,10 @@ struct job_report {
     struct proof_report proof;
 };
 
+/* Sets the error for --argsort of lines, all of which must be in memory, where that has no room for
+ * them. Returns false. */
+bool job_refuse_line_indices(const struct job *job, struct error *error);
+
 /* Runs the job. On failure the output is as it was before. */
 bool pipeline_run(const struct job *job, struct job_report *report, struct error *error);
 

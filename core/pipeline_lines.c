@@ -32,6 +32,15 @@ static bool writes_all_lines(const struct job *job)
     return !job->sort.is_top && !job->argsort.index_type && !job->line_order.unique;
 }
 
+bool job_refuse_line_indices(const struct job *job, struct error *error)
+{
+    return error_set(error,
+                     "--argsort needs all lines in memory, where text and 32 bytes for each line "
+                     "have %zu KiB (%s)",
+                     job->part_bytes >> 10,
+                     job->memory.host_said ? "as -S says" : "most of what is free");
+}
+
 /* ---- an engine of items ---- */
 
 static bool key_lines(struct run *run, const struct sort_spec *sort, struct lines *lines,

@@ -125,6 +125,16 @@ static bool map_scratch(struct engine *engine, size_t count, struct error *error
     return pages_map(&engine->scratch, bytes, error);
 }
 
+/* Reserves addresses for the items of an unknown count, of which there are at most so many; 0: not
+ * said. */
+static bool reserve_items(struct engine *engine, size_t most, struct error *error)
+{
+    size_t bytes;
+    if (most == 0 || __builtin_mul_overflow(most, (size_t)engine->spec.item_bytes, &bytes))
+        bytes = SIZE_MAX;
+    return pages_reserve(&engine->items, bytes, error);
+}
+
 /* An array for what is kept and a chunk, and no scratch yet. */
 static bool open_selection(struct engine *engine, struct error *error)
 {
@@ -136,10 +146,10 @@ static bool open_selection(struct engine *engine, struct error *error)
     const size_t limit = top_select_limit(spec->top), chunk = cpu_spec_selection_chunk(spec);
     const size_t most =
         limit < spec->count && chunk < spec->count - limit ? limit + chunk : spec->count;
+    const bool is_counted = spec->count != COUNT_UNKNOWN;
     return top_select_create(&task, &engine->select, error) &&
-           (spec->count == COUNT_UNKNOWN
-                ? pages_reserve(&engine->items, error)
-                : pages_map(&engine->items, most * spec->item_bytes, error));
+           (is_counted ? pages_map(&engine->items, most * spec->item_bytes, error)
+                       : reserve_items(engine, most, error));
 }
 
 /* NULL, if there is no memory: it is only a help. */
@@ -172,7 +182,7 @@ static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struc
     if (sort_spec_selects(spec)) {
         TRY(open_selection(opened, error));
     } else if (spec->count == COUNT_UNKNOWN) {
-        TRY(pages_reserve(&opened->items, error));
+        TRY(reserve_items(opened, spec->most, error));
     } else {
         TRY(pages_map(&opened->items, spec->count * spec->item_bytes, error));
         TRY(map_scratch(opened, spec->count, error));

@@ -53,17 +53,20 @@ bool pages_map(struct pages *pages, size_t bytes, struct error *error)
     return true;
 }
 
-bool pages_reserve(struct pages *pages, struct error *error)
+bool pages_reserve(struct pages *pages, size_t most_bytes, struct error *error)
 {
-    const long count = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    size_t bytes = COMMIT_STEP_BYTES;
-    if (count > 0 && page_bytes > 0)
-        while (bytes / (size_t)page_bytes < (size_t)count && bytes <= SIZE_MAX / 2)
+    const long count = sysconf(_SC_PHYS_PAGES);
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes = COMMIT_STEP_BYTES, most;
+    if (count > 0)
+        while (bytes / page_bytes < (size_t)count && bytes <= SIZE_MAX / 2)
             bytes *= 2;
+    if (round_up(most_bytes ? most_bytes : 1, page_bytes, &most) && most < bytes)
+        bytes = most;
     while (!map_addresses(pages, bytes, PROT_NONE, MAP_NORESERVE)) {
-        if (bytes == COMMIT_STEP_BYTES)
+        if (bytes <= COMMIT_STEP_BYTES)
             return out_of_memory(bytes, error);
-        bytes /= 2;
+        bytes = bytes / 2 / page_bytes * page_bytes;
     }
     return true;
 }
@@ -73,8 +76,10 @@ bool pages_commit(struct pages *pages, size_t bytes, struct error *error)
     if (bytes <= pages->committed_bytes)
         return true;
     size_t target;
-    if (!round_up(bytes, COMMIT_STEP_BYTES, &target) || target > pages->reserved_bytes)
+    if (!round_up(bytes, COMMIT_STEP_BYTES, &target) || bytes > pages->reserved_bytes)
         return out_of_memory(bytes, error);
+    if (target > pages->reserved_bytes)
+        target = pages->reserved_bytes;
     if (mprotect(pages->data + pages->committed_bytes, target - pages->committed_bytes,
                  PROT_READ | PROT_WRITE) != 0)
         return out_of_memory(bytes, error);

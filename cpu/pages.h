@@ -20,9 +20,9 @@ struct pages {
 /* Maps `bytes` (0 is fine) that read as zero. The owner releases. */
 bool pages_map(struct pages *pages, size_t bytes, struct error *error);
 
-/* Reserves addresses for as many bytes as the machine has memory, or the largest half, quarter, ...
- * of that which is granted; nothing is committed. The owner releases. */
-bool pages_reserve(struct pages *pages, struct error *error);
+/* Reserves addresses for most_bytes, but no more than the machine has memory, or the largest half,
+ * quarter, ... of that which is granted; nothing is committed. The owner releases. */
+bool pages_reserve(struct pages *pages, size_t most_bytes, struct error *error);
 
 /* Makes at least the first `bytes` bytes usable. */
 bool pages_commit(struct pages *pages, size_t bytes, struct error *error);

@@ -97,7 +97,7 @@ static bool map_pool(struct radix_stream *stream, struct error *error)
     pool->used = 1;
     const size_t bytes = count_blocks(stream, stream->task.count) * pool->block_bytes;
     if (!(stream->is_counted ? pages_map(&stream->blocks, bytes, error)
-                             : pages_reserve(&stream->blocks, error)))
+                             : pages_reserve(&stream->blocks, SIZE_MAX, error)))
         return false;
     const size_t blocks = stream->blocks.reserved_bytes / pool->block_bytes;
     pool->data = stream->blocks.data;

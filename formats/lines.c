@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* What the text grows by at least, where the source does not say how much is left. */
 #define GROWTH_BYTES ((size_t)64 << 20)
@@ -92,6 +93,16 @@ static bool map_text(struct lines *lines, size_t bytes)
     lines->text = text;
     lines->mapped_bytes = bytes;
     return true;
+}
+
+/* Gives back what was mapped for text that did not come: items may need the addresses. */
+static void trim_text(struct lines *lines)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t used = (lines->bytes + TEXT_SLACK_BYTES + page - 1) / page * page;
+    if (lines->text != NULL && used < lines->mapped_bytes &&
+        munmap(lines->text + used, lines->mapped_bytes - used) == 0)
+        lines->mapped_bytes = used;
 }
 
 /* Makes room for so many bytes more, and the slack. */
@@ -286,6 +297,7 @@ bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct e
     moved->bytes = bytes;
     moved->read.sum = text_check_sum(0, moved->text, bytes);
     lines->bytes = split;
+    trim_text(lines);
     check_sum_subtract(&lines->read.sum, text_check_sum(split, moved->text, bytes));
     const size_t blocks = split / LINES_BLOCK_BYTES;
     lines->block_count = blocks < lines->block_count ? blocks : lines->block_count;
@@ -297,6 +309,7 @@ bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct e
 bool lines_index(struct lines *lines, struct error *error)
 {
     lines->tail_lines = 0;
+    trim_text(lines);
     return count_blocks(
         lines, lines->bytes / LINES_BLOCK_BYTES + (lines->bytes % LINES_BLOCK_BYTES != 0), error);
 }
