@@ -1,7 +1,10 @@
 /* plan_memory.c - see plan_memory.h. */
 #include "cli/plan_memory.h"
 
+#include "formats/codec.h"
+
 #include <linux/magic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -79,6 +82,22 @@ static size_t line_bytes(const struct job *job, bool is_host)
     return left > MEMORY_PART_BYTES_MIN ? left : MEMORY_PART_BYTES_MIN;
 }
 
+/* What a thread takes that decompresses, of addresses: some frames, packed and unpacked. */
+#define DECODER_BYTES ((size_t)12 << 20)
+
+/* What the process's limits leave to the job beside its stacks and what decompresses its inputs. */
+static size_t process_most(const struct job *job)
+{
+    size_t decoders = 0;
+    const size_t left = memory_process_left(job->sort.threads);
+    for (size_t i = 0; i < job->reader_count && decoders == 0; i++)
+        if (source_codec(job->readers[i].source)->decode)
+            decoders = (job->sort.threads + 2) * DECODER_BYTES;
+    if (left == SIZE_MAX)
+        return left;
+    return HOST_SHARE(decoders < left / 2 ? left - decoders : left / 2);
+}
+
 bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error)
 {
     struct job *const job = &plan->job;
@@ -87,7 +106,7 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
     const bool is_host = job->backend == backends[0];
     memory->host_said = words->host.is_said;
     const unsigned threads = job->sort.threads;
-    const size_t most = HOST_SHARE(memory_process_left(threads));
+    const size_t most = process_most(job);
     memory->host_bytes =
         words->host.is_said ? words->host.bytes : HOST_SHARE(memory_available(threads));
     if (memory->host_bytes > most)
