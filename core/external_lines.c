@@ -65,8 +65,10 @@ static bool end_run(struct external_lines *external, struct spill_run *run, stru
     return true;
 }
 
-/* Sorts the lines into a run; they are a job of their own but for the output. */
-static bool sort_part(struct external_lines *external, struct lines *lines, struct error *error)
+/* Sorts the lines into a run; they are a job of their own but for the output. *is_short: it fails
+ * for lack of memory, and nothing was done. */
+static bool sort_part(struct external_lines *external, struct lines *lines, bool *is_short,
+                      struct error *error)
 {
     struct run *const run = external->run;
     struct job_report *const report = run->report;
@@ -77,6 +79,12 @@ static bool sort_part(struct external_lines *external, struct lines *lines, stru
     bool ok = sorted && begin_run(external, sorted, &part.sink, error);
     ok = ok && run_sort_lines(&part, lines, error);
     run_close_engine(&part);
+    *is_short = !ok && part.is_short;
+    external->run_count -= *is_short;
+    if (*is_short) {
+        sink_discard(part.sink);
+        return false;
+    }
     if (ok)
         ok = end_run(external, sorted, part.sink, error);
     else
@@ -89,13 +97,31 @@ static bool sort_part(struct external_lines *external, struct lines *lines, stru
     return ok;
 }
 
+/* The same, by halves where memory has no room to sort all. */
+static bool sort_part_or_halves(struct external_lines *external, struct lines *lines,
+                                struct error *error)
+{
+    struct error cause = {0};
+    struct lines *rest = NULL;
+    bool is_short;
+    if (sort_part(external, lines, &is_short, &cause))
+        return true;
+    bool ok = is_short && lines_halve(lines, &rest, error) && lines_bytes(rest) > 0;
+    if (!ok)
+        error_merge(error, &cause);
+    ok = ok && sort_part_or_halves(external, lines, error) &&
+         sort_part_or_halves(external, rest, error);
+    lines_free(rest);
+    return ok;
+}
+
 static bool sort_parts(struct external_lines *external, struct lines **lines, struct error *error)
 {
     struct run *const run = external->run;
     for (;;) {
         struct lines *rest = NULL;
         const bool ok = lines_split(*lines, run->job->part_bytes, &rest, error) &&
-                        sort_part(external, *lines, error);
+                        sort_part_or_halves(external, *lines, error);
         lines_free(*lines);
         *lines = rest;
         if (!ok)

@@ -172,6 +172,20 @@ static void note_taken(struct run *run, size_t count)
     expect_taken(run);
 }
 
+/* Memory has no room for more numbers of an unknown count: those that were taken become a part, and
+ * the parts to come are no larger. Fails if there are none. */
+static bool end_part_early(struct run *run, const struct error *cause, struct error *error)
+{
+    const size_t taken = run->count - run->part_begin;
+    if (run->job->sort.count != COUNT_UNKNOWN || taken == 0) {
+        error_merge(error, cause);
+        return false;
+    }
+    run->part_count = taken;
+    run->room = 0;
+    return true;
+}
+
 /* Up to the end of the input or of the part; *ended: the former. */
 static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
                             struct error *error)
@@ -186,9 +200,11 @@ static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
         if (run->room == 0)
             return true;
         struct chunk chunk;
+        struct error cause = {0};
         const size_t want = run->room < most ? run->room : most;
-        if (!run->functions->lend(run->engine, left < want ? left : want, &chunk, error) ||
-            !fill_chunk(run, reader, &chunk, error) ||
+        if (!run->functions->lend(run->engine, left < want ? left : want, &chunk, &cause))
+            return end_part_early(run, &cause, error);
+        if (!fill_chunk(run, reader, &chunk, error) ||
             !run->functions->take(run->engine, chunk, error))
             return false;
         *ended = chunk.count == 0;
@@ -252,7 +268,8 @@ static bool allocate_keys(const struct run *run, struct chunk *keys, struct erro
     keys->capacity = job->keys_bytes / job->argsort.key_bytes;
     if (job->sort.count < keys->capacity)
         keys->capacity = job->sort.count + 1; /* never none: malloc may give nothing for that */
-    keys->items = malloc(keys->capacity * job->argsort.key_bytes);
+    while (!(keys->items = malloc(keys->capacity * job->argsort.key_bytes)) && keys->capacity > 1)
+        keys->capacity /= 2;
     return keys->items || error_set(error, "out of memory: no room to read numbers into");
 }
 
@@ -339,7 +356,7 @@ static void expect_numbers(struct run *run)
 
 /* For what is left of the numbers, or a part of it: by the engine of the part before, if that can.
  */
-static bool open_engine(struct run *run, struct error *error)
+static bool try_open_engine(struct run *run, struct error *error)
 {
     const struct engine_functions *const functions = run->functions;
     struct sort_spec spec = *run->sort;
@@ -355,6 +372,23 @@ static bool open_engine(struct run *run, struct error *error)
     const bool is_open = functions->open(&spec, &run->engine, error);
     free(sample);
     return is_open;
+}
+
+/* The same, for a smaller part where the CPU's engine has no memory for it. */
+static bool open_engine(struct run *run, struct error *error)
+{
+    struct error cause = {0};
+    while (!try_open_engine(run, &cause)) {
+        const size_t left = run->job->sort.count - run->count; /* many, if not known */
+        const size_t part = (left < run->room ? left : run->room) / 2;
+        if (run->backend != backends[0] || part < MEMORY_PART_BYTES_MIN / run->sort->item_bytes) {
+            error_merge(error, &cause);
+            return false;
+        }
+        run->part_count = part;
+        cause = (struct error){0};
+    }
+    return true;
 }
 
 /* From now on the spare backend sorts. */

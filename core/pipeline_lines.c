@@ -55,8 +55,10 @@ static bool key_lines(struct run *run, const struct sort_spec *sort, struct line
     run_stage_add(run, STAGE_PARSE, start);
     spec.count = lines_count(lines);
     spec.is_top = false; /* what the order of equal keys is, shows only when they are refined */
-    if (!run->functions->open(&spec, &run->engine, error))
+    if (!run->functions->open(&spec, &run->engine, error)) {
+        run->is_short = run->backend == backends[0];
         return false;
+    }
     start = run_stage_begin(STAGE_PARSE);
     while (run->count < spec.count) {
         struct chunk chunk;
@@ -377,7 +379,13 @@ static bool run_items(struct run *run, struct lines *lines, struct error *error)
     if (!run->is_at_end)
         return true;
     note_all_lines(run, lines);
-    return sort_items(run, run->job->backend, &run->job->sort, lines, error);
+    struct error cause = {0};
+    if (sort_items(run, run->job->backend, &run->job->sort, lines, &cause))
+        return true;
+    run->is_at_end = !run->is_short || run->job->argsort.index_type;
+    if (run->is_at_end)
+        error_merge(error, &cause);
+    return !run->is_at_end;
 }
 
 bool run_lines(struct run *run, struct error *error)

@@ -33,6 +33,7 @@ struct run {
     size_t room;          /* numbers that the part has room for still */
     size_t part_begin;    /* numbers taken before the part */
     bool is_at_end;       /* all inputs have been read */
+    bool is_short;        /* of lines: memory had no room for the CPU's engine; none was taken */
     uint64_t space_most;  /* bytes that may be taken ahead for the output; 0: not found out */
 
     struct proof proof;
@@ -99,8 +100,8 @@ bool run_sort_lines(struct run *run, struct lines *lines, struct error *error);
  */
 bool external_keys_run(struct run *run, struct error *error);
 
-/* external_lines.c: the same of lines, of which the first part, and more, is read. *lines changes
- * from part to part; the caller frees the last one. */
+/* external_lines.c: the same of lines, of which the first part, and more, is read, or all of them
+ * if memory is short. *lines changes from part to part; the caller frees the last one. */
 bool external_lines_run(struct run *run, struct lines **lines, struct error *error);
 
 #endif

@@ -281,6 +281,9 @@ static size_t find_split(const struct lines *lines, size_t room)
 
 bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct error *error)
 {
+    *rest = NULL;
+    if (!count_read(lines, error)) /* the last block may be counted as a whole one, to sort it */
+        return false;
     const size_t split = find_split(lines, room);
     const struct lines_input *const input = &lines->inputs[lines->input_count - 1];
     const size_t begin = input->begin < split ? input->begin : split;
@@ -304,6 +307,13 @@ bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct e
     lines->counted_bytes = lines->block_count * LINES_BLOCK_BYTES;
     lines->tail_lines = 0;
     return count_read(moved, error);
+}
+
+bool lines_halve(struct lines *lines, struct lines **rest, struct error *error)
+{
+    if (!count_read(lines, error))
+        return false;
+    return lines_split(lines, memory_used_at_most(lines) / 2, rest, error);
 }
 
 bool lines_index(struct lines *lines, struct error *error)

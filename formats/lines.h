@@ -46,6 +46,9 @@ bool lines_exceed(const struct lines *lines, size_t room);
  * which may be read on. */
 bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct error *error);
 
+/* The same, of half of the memory that the lines take. */
+bool lines_halve(struct lines *lines, struct lines **rest, struct error *error);
+
 /* Finds the lines once all inputs are appended. */
 bool lines_index(struct lines *lines, struct error *error);
 

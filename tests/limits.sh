@@ -180,4 +180,57 @@ else
     skip 'directories that are full' 'no name space to mount file systems in'
 fi
 
+# ---- addresses and data --------------------------------------------------------------------------
+
+# Lines take 24 MB and 40 more to sort, numbers twice 12 MB, as items twice 24.
+if [ "$test_size" = small ]; then
+    skip 'limits of addresses and data' 'a sanitizer takes all addresses itself'
+else
+    seq 1500000 -1 1 >many
+    seq 1500000 >many.up
+    gpusort -r --type=f64 --output-format=raw many -o many.f64
+    seq 1499999 -1 0 >indices
+    zstd -q many -o many.zst
+    # within FLAG KIB COMMAND...
+    within() { bash -c 'ulimit "$1" "$2" && exec "${@:3}"' - "$@"; }
+    for limit in '-v 50000' '-d 50000'; do
+        for threads in 1 16; do
+            read -ra limited <<<"within $limit $GPUSORT --device=cpu --parallel=$threads"
+            while IFS='|' read -r name expected words; do
+                read -ra words <<<"$words"
+                ok_output "$name by $threads threads, ulimit $limit" "$expected" -- \
+                    "${limited[@]}" "${words[@]}"
+            done <<'END'
+lines|many.up|-n many
+numbers|many.up|--output-format=text many.f64
+numbers made of text|many.up|--type=u32 many
+indices|indices|--argsort --output-format=text many.f64
+all of the first ones|many.up|--top=2000000 --output-format=text many.f64
+what is decompressed|many.up|-n many.zst
+a -S that is more|many.up|-n -S 1G many
+END
+            ok_output "lines of a pipe by $threads threads, ulimit $limit" many.up -- \
+                "${limited[@]}" -n < <(cat many)
+        done
+    done
+    sort -m -n many.up many.up >expected
+    ok_output 'a merge, ulimit -v 100000' expected -- within -v 100000 "$GPUSORT" -m -n many.up many.up
+    no_room='^gpusort: --argsort needs all lines in memory, where text and 32 bytes for each line have '
+    refused 'indices of lines that have no room' "$no_room" -- \
+        within -v 50000 "$GPUSORT" -n --argsort many -o "$target"
+    refused 'indices of lines of a pipe that have no room' "$no_room" -- \
+        within -v 50000 "$GPUSORT" -n --argsort -o "$target" < <(cat many)
+    ok_output 'indices of lines that have room' indices -- \
+        within -v 500000 "$GPUSORT" -n --argsort --output-format=text many
+    if unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
+        for file in memory.max memory.high; do
+            refused "indices of lines that have no room: $file" "$no_room" -- \
+                in_groups "$file=40000000;memory.current=10000000" \
+                "$GPUSORT" -n --argsort many -o "$target"
+        done
+    else
+        skip 'indices of lines that have no room in a container' 'no name space to mount groups in'
+    fi
+fi
+
 done_testing
