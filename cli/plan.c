@@ -18,7 +18,6 @@
 #include "formats/output_path.h"
 #include "formats/spill.h"
 
-#include <fcntl.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
