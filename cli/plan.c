@@ -16,7 +16,6 @@
 #include "formats/file_name.h"
 #include "formats/foreign.h"
 #include "formats/output_path.h"
-#include "formats/spill.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -175,36 +174,6 @@ static bool look_for_pipe(const struct job *job, const char *path, bool *is_read
         is_standard_input || strcmp(path, "/dev/stdin") == 0 || output_path_descriptor(path) >= 0;
     return !*is_read || is_open ||
            error_set(error, "%s: a named pipe can be read once only, and is named twice", path);
-}
-
-/* The directories of -T, if something is awaited. Else what is wrong with them is reported when one
- * is needed, as by sort(1). */
-static bool check_directories(const struct options *options, bool is_awaited, struct error *error)
-{
-    const struct memory_words *const words = &options->memory;
-    return !is_awaited || spill_check(words->directories, words->directory_count, error);
-}
-
-static bool check_inputs(const struct options *options, struct error *error)
-{
-    bool is_awaited = false;
-    for (size_t i = 0; i < options->input_count; i++) {
-        struct stat status;
-        if (!source_check(options->inputs[i], &status, error))
-            return false;
-        is_awaited |= !S_ISREG(status.st_mode);
-    }
-    return check_directories(options, is_awaited, error);
-}
-
-/* True if the inputs are named by a list that is not in a plain file. */
-static bool is_list_awaited(const struct options *options)
-{
-    struct stat status;
-    const char *const path = options->input_list;
-    return path &&
-           (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status)) == 0 &&
-           !S_ISREG(status.st_mode);
 }
 
 /* How many files may be open: as many as the system allows. */
@@ -380,11 +349,6 @@ static void choose_indices(const struct options *options, struct plan *plan)
     plan->job.argsort.index_endian = is_raw ? options->endian : ENDIAN_LITTLE;
 }
 
-static bool check_output_path(const struct options *options, struct error *error)
-{
-    return !options->output || sink_check(options->output, error);
-}
-
 static bool choose_output(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
@@ -501,18 +465,6 @@ static void limit_threads(const struct options *options, struct plan *plan)
         set_threads(plan, (unsigned)useful);
 }
 
-bool plan_begin(struct options *options, struct plan *plan, struct error *error)
-{
-    *plan = (struct plan){0};
-    if (is_list_awaited(options) &&
-        (!check_directories(options, true, error) || !check_output_path(options, error)))
-        return false;
-    return options_read_list(options, error) &&
-           order_words_resolve(&options->order, &plan->job.line_order, error) &&
-           line_words_check(options, error) && check_foreign_output(options, error) &&
-           check_inputs(options, error) && check_output_path(options, error);
-}
-
 bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
@@ -521,7 +473,7 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     plan->job.action = options->check != CHECK_NO ? JOB_CHECK
                        : options->merge           ? JOB_MERGE
                                                   : JOB_SORT;
-    bool made = open_inputs(options, plan, error);
+    bool made = check_foreign_output(options, error) && open_inputs(options, plan, error);
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&

@@ -172,20 +172,6 @@ static void note_taken(struct run *run, size_t count)
     expect_taken(run);
 }
 
-/* Memory has no room for more numbers of an unknown count: those that were taken become a part, and
- * the parts to come are no larger. Fails if there are none. */
-static bool end_part_early(struct run *run, const struct error *cause, struct error *error)
-{
-    const size_t taken = run->count - run->part_begin;
-    if (run->job->sort.count != COUNT_UNKNOWN || taken == 0) {
-        error_merge(error, cause);
-        return false;
-    }
-    run->part_count = taken;
-    run->room = 0;
-    return true;
-}
-
 /* Up to the end of the input or of the part; *ended: the former. */
 static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
                             struct error *error)
@@ -200,11 +186,9 @@ static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
         if (run->room == 0)
             return true;
         struct chunk chunk;
-        struct error cause = {0};
         const size_t want = run->room < most ? run->room : most;
-        if (!run->functions->lend(run->engine, left < want ? left : want, &chunk, &cause))
-            return end_part_early(run, &cause, error);
-        if (!fill_chunk(run, reader, &chunk, error) ||
+        if (!run->functions->lend(run->engine, left < want ? left : want, &chunk, error) ||
+            !fill_chunk(run, reader, &chunk, error) ||
             !run->functions->take(run->engine, chunk, error))
             return false;
         *ended = chunk.count == 0;

@@ -125,16 +125,6 @@ static bool map_scratch(struct engine *engine, size_t count, struct error *error
     return pages_map(&engine->scratch, bytes, error);
 }
 
-/* Reserves addresses for the items of an unknown count, of which there are at most so many; 0: not
- * said. */
-static bool reserve_items(struct engine *engine, size_t most, struct error *error)
-{
-    size_t bytes;
-    if (most == 0 || __builtin_mul_overflow(most, (size_t)engine->spec.item_bytes, &bytes))
-        bytes = SIZE_MAX;
-    return pages_reserve(&engine->items, bytes, error);
-}
-
 /* An array for what is kept and a chunk, and no scratch yet. */
 static bool open_selection(struct engine *engine, struct error *error)
 {
@@ -149,17 +139,7 @@ static bool open_selection(struct engine *engine, struct error *error)
     const bool is_counted = spec->count != COUNT_UNKNOWN;
     return top_select_create(&task, &engine->select, error) &&
            (is_counted ? pages_map(&engine->items, most * spec->item_bytes, error)
-                       : reserve_items(engine, most, error));
-}
-
-/* NULL, if there is no memory: it is only a help. */
-static void *copy_sample(const struct sort_spec *spec)
-{
-    const size_t bytes = spec->sample_count * spec->item_bytes;
-    void *const copy = malloc(bytes);
-    if (copy)
-        memcpy(copy, spec->sample, bytes);
-    return copy;
+                       : pages_reserve(&engine->items, cpu_spec_bytes(spec, most), error));
 }
 
 /* The scratch of a known count is mapped here, so that too little memory is found before the
@@ -182,14 +162,14 @@ static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struc
     if (sort_spec_selects(spec)) {
         TRY(open_selection(opened, error));
     } else if (spec->count == COUNT_UNKNOWN) {
-        TRY(reserve_items(opened, spec->most, error));
+        TRY(pages_reserve(&opened->items, cpu_spec_bytes(spec, spec->most), error));
     } else {
         TRY(pages_map(&opened->items, spec->count * spec->item_bytes, error));
         TRY(map_scratch(opened, spec->count, error));
     }
     opened->may_stream = cpu_spec_can_stream(&opened->spec);
     if (opened->may_stream && spec->sample_count > 0)
-        opened->sample = copy_sample(spec);
+        opened->sample = cpu_spec_copy_sample(spec);
     opened->times.start_ns = clock_now_ns() - start;
     *engine = opened;
     return true;

@@ -4,6 +4,9 @@
 #include "cpu/radix_stream.h"
 
 #include <omp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* What is partitioned as it comes is at least so many chunks, and by few threads: many take keys
  * in, and write them, faster than one hands them on. 1e8 f64, file to file in tmpfs, 16 cores of an
@@ -59,4 +62,20 @@ size_t cpu_spec_selection_chunk(const struct sort_spec *spec)
     const size_t bytes = spec->threads * SELECTION_THREAD_BYTES;
     const size_t least = bytes > SELECTION_BYTES_MIN ? bytes : SELECTION_BYTES_MIN;
     return (least < CPU_LEND_BYTES_MAX ? least : CPU_LEND_BYTES_MAX) / spec->item_bytes;
+}
+
+size_t cpu_spec_bytes(const struct sort_spec *spec, size_t most)
+{
+    size_t bytes;
+    const bool is_known = most > 0 && !__builtin_mul_overflow(most, spec->item_bytes, &bytes);
+    return is_known ? bytes : SIZE_MAX;
+}
+
+void *cpu_spec_copy_sample(const struct sort_spec *spec)
+{
+    const size_t bytes = spec->sample_count * spec->item_bytes;
+    void *const copy = malloc(bytes);
+    if (copy)
+        memcpy(copy, spec->sample, bytes);
+    return copy;
 }

@@ -22,4 +22,10 @@ bool cpu_spec_can_stream(const struct sort_spec *spec);
  * by several threads if there are. */
 size_t cpu_spec_selection_chunk(const struct sort_spec *spec);
 
+/* The bytes of at most so many items; SIZE_MAX if that is 0, not said, or has no limit. */
+size_t cpu_spec_bytes(const struct sort_spec *spec, size_t most);
+
+/* A copy of the sample, which the caller frees; NULL if there is no memory: it is only a help. */
+void *cpu_spec_copy_sample(const struct sort_spec *spec);
+
 #endif

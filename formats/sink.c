@@ -93,21 +93,14 @@ static bool write_place(struct sink *sink, uint64_t place, const void *data, siz
     return spill_append(sink->run, data, bytes, error);
 }
 
-/* Writes to the next place. */
-static bool write_file(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
-                       struct error *error)
-{
-    const uint64_t place = output_file_claim(&sink->output, bytes);
-    return write_place(sink, place, data, bytes, sink->threads, tap, error);
-}
-
 /* Writes all of data to its next place, compressed or not. */
 static bool write_next(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
                        struct error *error)
 {
     note_content(sink, claim_content(sink, bytes), data, bytes);
     if (!sink->frames)
-        return write_file(sink, data, bytes, tap, error);
+        return write_place(sink, output_file_claim(&sink->output, bytes), data, bytes,
+                           sink->threads, tap, error);
     tap_see_all(tap, data, bytes, sink->threads);
     return frame_writer_write(sink->frames, data, bytes, error);
 }

@@ -1,0 +1,58 @@
+/* plan_check.c - plan_begin: what is wrong with the options and files, before anything is awaited.
+ */
+#include "cli/line_words.h"
+#include "cli/plan.h"
+#include "formats/sink.h"
+#include "formats/source.h"
+#include "formats/spill.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The directories of -T, if something is awaited. Else what is wrong with them is reported when one
+ * is needed, as by sort(1). */
+static bool check_directories(const struct options *options, bool is_awaited, struct error *error)
+{
+    const struct memory_words *const words = &options->memory;
+    return !is_awaited || spill_check(words->directories, words->directory_count, error);
+}
+
+static bool check_inputs(const struct options *options, struct error *error)
+{
+    bool is_awaited = false;
+    for (size_t i = 0; i < options->input_count; i++) {
+        struct stat status;
+        if (!source_check(options->inputs[i], &status, error))
+            return false;
+        is_awaited |= !S_ISREG(status.st_mode);
+    }
+    return check_directories(options, is_awaited, error);
+}
+
+/* True if the inputs are named by a list that is not in a plain file. */
+static bool is_list_awaited(const struct options *options)
+{
+    struct stat status;
+    const char *const path = options->input_list;
+    return path &&
+           (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status)) == 0 &&
+           !S_ISREG(status.st_mode);
+}
+
+static bool check_output_path(const struct options *options, struct error *error)
+{
+    return !options->output || sink_check(options->output, error);
+}
+
+bool plan_begin(struct options *options, struct plan *plan, struct error *error)
+{
+    *plan = (struct plan){0};
+    if (is_list_awaited(options) &&
+        (!check_directories(options, true, error) || !check_output_path(options, error)))
+        return false;
+    return options_read_list(options, error) &&
+           order_words_resolve(&options->order, &plan->job.line_order, error) &&
+           line_words_check(options, error) && check_inputs(options, error) &&
+           check_output_path(options, error);
+}
