@@ -17,6 +17,7 @@ struct plan {
     const struct auto_row *row; /* its path and tile are for what the user leaves open */
     bool has_estimate;
     struct auto_estimate estimate; /* of the sort on either device */
+    uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
     uint64_t plan_ns;              /* what planning took: headers read, a GPU started */
     char format_reason[256];       /* why job.input_format */

@@ -18,14 +18,19 @@ static bool check_directories(const struct options *options, bool is_awaited, st
     return !is_awaited || spill_check(words->directories, words->directory_count, error);
 }
 
-static bool check_inputs(const struct options *options, struct error *error)
+/* Also adds up plan->file_bytes. */
+static bool check_inputs(const struct options *options, struct plan *plan, struct error *error)
 {
-    bool is_awaited = false;
+    bool is_awaited = false, is_sized = true;
     for (size_t i = 0; i < options->input_count; i++) {
         struct stat status;
         if (!source_check(options->inputs[i], &status, error))
             return false;
         is_awaited |= !S_ISREG(status.st_mode);
+        is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files of /proc claim 0 */
+        if (!is_sized ||
+            __builtin_add_overflow(plan->file_bytes, (uint64_t)status.st_size, &plan->file_bytes))
+            plan->file_bytes = SIZE_UNKNOWN;
     }
     return check_directories(options, is_awaited, error);
 }
@@ -53,6 +58,6 @@ bool plan_begin(struct options *options, struct plan *plan, struct error *error)
         return false;
     return options_read_list(options, error) &&
            order_words_resolve(&options->order, &plan->job.line_order, error) &&
-           line_words_check(options, error) && check_inputs(options, error) &&
+           line_words_check(options, error) && check_inputs(options, plan, error) &&
            check_output_path(options, error);
 }

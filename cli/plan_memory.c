@@ -70,9 +70,8 @@ static size_t device_room(const struct job *job)
     return bytes / 2 > LINES_BYTES ? bytes - LINES_BYTES : bytes / 2;
 }
 
-/* What text and items
- * take on the host, they take on a GPU, so that what is less counts; but lines that a GPU has no
- * room for are the spare backend's, if there is one. */
+/* Text and items that fit in memory. They take as much on a GPU as on the host, so the smaller room
+ * counts; but lines that a GPU has no room for are sorted by the spare backend, if there is one. */
 static size_t line_bytes(const struct job *job, bool is_host)
 {
     size_t left = memory_limits_left(&job->memory, job->sort.threads,
@@ -98,6 +97,19 @@ static size_t process_most(const struct job *job)
     return HOST_SHARE(decoders < left / 2 ? left - decoders : left / 2);
 }
 
+/* An input of up to SMALL_INPUT_BYTES takes less than SMALL_INPUT_MEMORY, even if each of its bytes
+ * is a line. */
+#define SMALL_INPUT_BYTES ((uint64_t)1 << 20)
+#define SMALL_INPUT_MEMORY ((size_t)256 << 20)
+
+/* The memory that is free. A small input is not worth the look, which reads a dozen files. */
+static size_t free_bytes(const struct options *options, const struct plan *plan)
+{
+    if (options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES)
+        return SMALL_INPUT_MEMORY;
+    return HOST_SHARE(memory_available(plan->job.sort.threads));
+}
+
 bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error)
 {
     struct job *const job = &plan->job;
@@ -105,10 +117,8 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
     const struct memory_words *const words = &options->memory;
     const bool is_host = job->backend == backends[0];
     memory->host_said = words->host.is_said;
-    const unsigned threads = job->sort.threads;
     const size_t most = process_most(job);
-    memory->host_bytes =
-        words->host.is_said ? words->host.bytes : HOST_SHARE(memory_available(threads));
+    memory->host_bytes = words->host.is_said ? words->host.bytes : free_bytes(options, plan);
     if (memory->host_bytes > most)
         memory->host_bytes = most;
     memory->device_bytes = is_host ? 0 : plan->device.memory_bytes;
