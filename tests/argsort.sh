@@ -125,7 +125,7 @@ refused 'a name of another type of indices says which to ask for' 'say --argsort
     gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i32"
 refused 'big-endian indices are asked for by --endian' 'say --argsort=i64 --endian=big$' -- \
     gpusort --argsort='>i8' place.in.f64 -o "$target"
-for word in i16 u8 f64 float64 bool datetime64 '<M8' intp '' I64; do
+for word in i16 u8 f64 float64 bool datetime64 '<M8' '' I64; do
     refused "--argsort=$word" "^gpusort: unknown type of indices '$word': it is u32, u64, i32 or i64" -- \
         gpusort --argsort="$word" place.in.f64 -o "$target"
 done
