@@ -39,7 +39,7 @@ matrix_largest() {
     case $1 in
     ordered_matrix | digits_matrix) full_or_small 1048577 0 ;; # whole sorts take a while
     few_matrix) full_or_small 1048577 20000 ;; # radix counts few values from 2^20 keys on, there
-    sample_matrix) full_or_small 2700001 20000 ;; # from 2^21 + 2^19 on its samples are the largest
+    sample_matrix) full_or_small 1100000 20000 ;; # its largest samples, from 2^21 + 2^19 on, are left to a device
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
     mending_matrix) full_or_small 1 4 ;; # of its arrays, each so-manieth
     tiles_matrix) full_or_small 1 5 ;;
