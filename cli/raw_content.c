@@ -216,7 +216,7 @@ static const char *find_small_integers(const struct sample *sample)
     return NULL;
 }
 
-/* The name of the floats, or the integers of nearly one size, that would fit; NULL for none. */
+/* The name of the floats, or of integers of 2 bytes, that would fit; NULL for none. */
 static const char *find_narrow(const struct sample *sample)
 {
     const struct parts halves = count_parts(sample, 4), quarters = count_parts(sample, 2);
@@ -227,7 +227,7 @@ static const char *find_narrow(const struct sample *sample)
         return count_exponents(sample).agree ? "f32, i32 or u32" : "f32";
     if (are_most(quarters.small, quarters.counted))
         return name_integers(2, &quarters);
-    return has_equal_halves(sample) ? "i32, u32 or one of 2 bytes" : NULL;
+    return NULL;
 }
 
 /* The types that would fit. */
@@ -243,9 +243,11 @@ static const char *find_fitting(struct sample *sample, enum key_endian endian)
     const char *const small = find_small_integers(sample);
     const char *const narrow = small ? small : find_narrow(sample);
     return narrow                          ? narrow
-           : count_exponents(sample).agree ? "i64 or u64"
            : find_small_integers(&swapped) ? "integers of the other byte order"
-                                           : "perhaps i64, u64, i32 or u32; f64 if it is";
+           : has_equal_halves(sample)      ? "i32, u32, i16, u16, f16, i8 or u8"
+           : count_exponents(sample).agree
+               ? "i64 or u64"
+               : "perhaps i64, u64, i32, u32, i16, u16, i8 or u8; f64 if it is";
 }
 
 bool raw_content_check_doubles(struct source *source, enum key_endian endian, struct error *error)

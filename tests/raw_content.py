@@ -68,6 +68,8 @@ others = [  # a type that fits, numbers of it, the least count of words that sho
     ("u32", lambda n: 0xC0A80000 + integers(0, 65536, 2 * n), "<u4", 12),
     ("i16", lambda n: integers(-1000, 1000, 4 * n), "<i2", 12),
     ("u8", lambda n: integers(0, 2, 8 * n), "u1", 12),
+    ("u8", lambda n: integers(0, 100, 8 * n), "u1", 400),
+    ("u8", lambda n: integers(0, 256, 8 * n), "u1", 400),
     ("f32", lambda n: random.normal(size=2 * n), "<f4", 12),
     ("f32", lambda n: random.random(2 * n) * 1e6, "<f4", 12),
     ("f32", lambda n: np.sort(random.exponential(size=2 * n)), "<f4", 12),
