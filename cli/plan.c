@@ -243,25 +243,30 @@ static bool is_type_unsaid(const struct options *options, const struct job *job)
     return job->input_format == &format_text && !options->type && !options->index_type;
 }
 
-/* What makes true what the name of the output says, or does as it is told. named: the type that the
- * name says, NULL for .bin and .raw. */
+/* Writes what to say so that the output is as its name says, or another name for it. named: the
+ * type that the name says, NULL for .bin and .raw. */
 static void suggest_words(const struct options *options, const struct plan *plan,
                           const struct key_type *named, char words[96])
 {
     const struct job *const job = &plan->job;
-    const char *const raw_or =
-        !named || named == output_type(plan) ? "raw, or --output-format=" : "";
     const bool is_raw = job->output_format == &format_raw;
+    const bool is_text = job->output_format == &format_text;
     const bool is_index =
         named && (named->kind == KEY_UNSIGNED || named->kind == KEY_SIGNED) && named->bytes >= 4;
     if (options->index_type && is_index)
-        snprintf(words, 96, "--argsort=%s or --output-format=%s", named->name,
-                 job->output_format->name);
+        snprintf(words, 96, "say --argsort=%s%s%s", named->name,
+                 is_raw ? "" : " or --output-format=", is_raw ? "" : job->output_format->name);
     else if (named && is_type_unsaid(options, job))
-        snprintf(words, 96, "--type=%s%s", named->name,
+        snprintf(words, 96, "say --type=%s%s", named->name,
                  is_raw ? "" : " --output-format=raw, or --output-format=text");
+    else if (!named || named == output_type(plan))
+        snprintf(words, 96, "say --output-format=raw, or --output-format=%s",
+                 job->output_format->name);
     else
-        snprintf(words, 96, "--output-format=%s%s", raw_or, job->output_format->name);
+        snprintf(words, 96, "name it .%s",
+                 is_raw    ? output_type(plan)->name
+                 : is_text ? "txt"
+                           : job->output_format->name);
 }
 
 /* True if the output is an input, whose name says no less than before. */
@@ -312,13 +317,14 @@ static bool check_output_name(const struct options *options, const struct plan *
         return true;
     const bool is_text = job->output_format == &format_text;
     suggest_words(options, plan, named, words);
-    return error_set(error, "%s: named as raw %s, but %s%s%s would be written: say %s",
-                     options->output, named ? named->name : "numbers", job->output_format->name,
-                     is_text ? "" : " ", is_text ? "" : type->name, words);
+    return error_set(error, "%s: named as raw %s, but %s%s%s would be written: %s", options->output,
+                     named ? named->name : "numbers", job->output_format->name, is_text ? "" : " ",
+                     is_text ? "" : type->name, words);
 }
 
-/* The other program's file that the name of the output says, perhaps compressed with zstd. What is
- * compressed otherwise stays so whatever format is said, unless no compression is asked for. */
+/* Refuses an output whose name is that of another program's file, perhaps compressed with zstd.
+ * --output-format allows the name, and sort(1)'s options allow that of a text, as lines may be one.
+ * Only --no-zstd allows the name of compressed data. */
 static bool check_foreign_output(const struct options *options, struct error *error)
 {
     size_t length;
@@ -327,9 +333,11 @@ static bool check_foreign_output(const struct options *options, struct error *er
     codec_find_by_name(options->output, &length);
     const struct foreign *const foreign = foreign_find_by_name(options->output, length);
     const bool is_said = options->output_format || options->output_format_same;
-    if (!foreign || (foreign->is_compression ? options->compression == COMPRESSION_OFF : is_said))
+    const bool is_compressed = foreign && foreign->kind == FOREIGN_COMPRESSED;
+    if (!foreign || (is_compressed ? options->compression == COMPRESSION_OFF : is_said) ||
+        (foreign->kind == FOREIGN_TEXT && line_words_find(options) && !options->index_type))
         return true;
-    if (!foreign->is_compression)
+    if (!is_compressed)
         return error_set(
             error,
             "%s: named as %s data, which is not written: name it .npy, .txt, or as raw "

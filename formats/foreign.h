@@ -7,13 +7,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum foreign_kind {
+    FOREIGN_BINARY,
+    FOREIGN_TEXT,       /* lines of text may be such a file, numbers are not */
+    FOREIGN_COMPRESSED, /* any bytes, as with zstd: its extension follows that of a format */
+};
+
 struct foreign {
     const char *name;          /* "gzip", as in "gzip data" */
     const char *extensions[5]; /* ".gz", in lower case; ended by NULL; there may be none */
     const char *magic;         /* the bytes that such a file has at magic_offset; NULL: not known */
     size_t magic_offset;
-    const char *unpack;  /* the command that unpacks it; NULL where it is to be converted */
-    bool is_compression; /* of any bytes, as zstd is: a name ends in it after that of a format */
+    const char *unpack; /* the command that unpacks it; NULL where it is to be converted */
+    enum foreign_kind kind;
 };
 
 /* The row whose magic is in head[0..bytes), NULL if there is none. */

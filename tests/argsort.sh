@@ -280,7 +280,7 @@ refused 'u32 for the 2^32 numbers that a header in a pipe claims' 'argsort=u32 c
     "$GPUSORT" - --argsort=u32 --output-format=raw -o "$target" \
     < <(cat claims.npy)
 refused 'a name that says another type' \
-    'named as raw u32, but raw u64 would be written: say --argsort=u32 or --output-format=raw$' -- \
+    'named as raw u32, but raw u64 would be written: say --argsort=u32$' -- \
     gpusort --argsort first.f64 -o "$target_dir/x.u32"
 printf '30\n10\n20\n' >three.txt
 "$numpy" -c 'import numpy

@@ -137,7 +137,7 @@ ok 'an output called .txt is text' gpusort three.npy -o by_name.txt
 ok_prints 'an output called .txt is text' '-2000\n1.5\n3\n' -- cat by_name.txt
 
 head -c 64 f64.in.raw >eight.f64
-refused 'doubles in an output called .u32' 'out.u32: named as raw u32.* f64.*say --output-format=raw$' -- \
+refused 'doubles in an output called .u32' 'out.u32: named as raw u32, but raw f64 would be written: name it .f64$' -- \
     gpusort eight.f64 -o "$target_dir/out.u32"
 refused 'lines in an output called .u32.zst' 'out.u32.zst: named as raw u32.*--output-format' -- \
     gpusort three -o "$target_dir/out.u32.zst"
@@ -193,6 +193,13 @@ ok_same_bytes '--output-format says what is in .npz' x.npz three.npy
 cp three in_place.json
 ok 'lines are sorted in place whatever the name' gpusort -n in_place.json -o in_place.json
 ok_same_bytes 'lines are sorted in place whatever the name' in_place.json <(sort -g three)
+for name in lines.json lines.yaml.zst lines.html; do
+    ok "sort(1)'s options write lines to $name" gpusort --no-zstd -n three -o $name
+    ok_same_bytes "sort(1)'s options write lines to $name" $name <(LC_ALL=C sort -n three)
+    lies indices.${name#*.} '[A-Z]+ data, which is not written: name it ' -n --argsort three
+done
+lies x.i32 'raw i32, but npy f64 would be written: name it .npy$' three.npy
+lies x.i32 'raw i32, but text would be written: name it .txt$' --type=f64 three
 for extension in csv tsv tab log jsonl TXT; do
     ok "an output called .$extension is text" gpusort three.npy -o by_name.$extension
     ok_prints "an output called .$extension is text" '-2000\n1.5\n3\n' -- cat by_name.$extension
@@ -209,7 +216,7 @@ for name in x.float64 x.F64 x.float64.zst; do
     ok "doubles in an output called $name" gpusort --no-zstd eight.f64 -o $name
     ok_same_bytes "doubles in an output called $name" $name eight.sorted
 done
-lies x.int32 'raw i32, but raw f64 would be written: say --output-format=raw$' eight.f64
+lies x.int32 'raw i32, but raw f64 would be written: name it .f64$' eight.f64
 cp three.npy misnamed.bin
 ok 'npy that is named .bin is sorted in place' gpusort misnamed.bin -o misnamed.bin
 ok_same_bytes 'npy that is named .bin is sorted in place' misnamed.bin three.npy
