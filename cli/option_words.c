@@ -152,9 +152,8 @@ static bool parse_count(const char *word, const char *what, unsigned long least,
                         unsigned long *count, struct error *error)
 {
     if (!read_count(word, count) || *count < least || *count > most)
-        return error_set(
-            error, "invalid %s '%s': it is a whole number from %lu to %lu, as 5000, 5e3 or 5K",
-            what, word, least, most);
+        return error_set(error, "invalid %s '%s': it is a whole number from %lu to %lu%s", what,
+                         word, least, most, most < 5000 ? "" : ", as 5000, 5e3 or 5K");
     return true;
 }
 

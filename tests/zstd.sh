@@ -279,7 +279,7 @@ else
     skip 'large windows' 'zstd(1) makes none here'
 fi
 for log in 9 32 x ''; do
-    refused "--long=$log" '^gpusort: .*zstd window .*10 to 31' -- gpusort "--long=$log" lines.zst -o "$target"
+    refused "--long=$log" '^gpusort: .*zstd window .*10 to 31$' -- gpusort "--long=$log" lines.zst -o "$target"
 done
 
 # ---- compressed once more ------------------------------------------------------------------------
