@@ -249,6 +249,16 @@ static bool open_external(struct external_keys *external, struct error *error)
            error_set(error, "out of memory: no room for runs");
 }
 
+/* Merging takes no more memory than sorting a part did, if allocations failed and parts became
+ * smaller. */
+static void limit_merge(struct external_keys *external)
+{
+    const struct run *const run = external->run;
+    const size_t item_bytes = 2 * run->job->sort.item_bytes; /* with the scratch */
+    if (run->backend == backends[0] && run->part_count < external->merge_bytes / item_bytes)
+        external->merge_bytes = run->part_count * item_bytes;
+}
+
 static void close_external(struct external_keys *external)
 {
     for (size_t i = 0; i < external->run_count; i++)
@@ -269,6 +279,7 @@ bool external_keys_run(struct run *run, struct error *error)
         TRY(keep_part(&external, error));
     }
     run_close_engine(run);
+    limit_merge(&external);
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     TRY(merge_to_output(&external, error));
     run_stage_add(run, STAGE_WRITE, start);

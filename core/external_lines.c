@@ -97,6 +97,13 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
     return ok;
 }
 
+static void limit_merge(struct external_lines *external, size_t bytes)
+{
+    const size_t least = bytes > MERGE_BYTES_MIN ? bytes : MERGE_BYTES_MIN;
+    if (least < external->merge_bytes)
+        external->merge_bytes = least;
+}
+
 /* The same, by halves where memory has no room to sort all. */
 static bool sort_part_or_halves(struct external_lines *external, struct lines *lines,
                                 struct error *error)
@@ -106,6 +113,8 @@ static bool sort_part_or_halves(struct external_lines *external, struct lines *l
     bool is_short;
     if (sort_part(external, lines, &is_short, &cause))
         return true;
+    if (is_short) /* merging takes no more memory than the text did */
+        limit_merge(external, lines_bytes(lines));
     bool ok = is_short && lines_halve(lines, &rest, error) && lines_bytes(rest) > 0;
     if (!ok)
         error_merge(error, &cause);

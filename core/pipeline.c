@@ -172,6 +172,32 @@ static void note_taken(struct run *run, size_t count)
     expect_taken(run);
 }
 
+/* Borrows room for at most `want` items, and for fewer where the CPU's engine has no memory for an
+ * unknown count. If it has none at all, the items that were taken become the part: run->room is
+ * then 0, and the parts to come are no larger. Fails if none were taken. */
+static bool lend_room(struct run *run, size_t want, struct chunk *chunk, struct error *error)
+{
+    struct error cause = {0};
+    const size_t taken = run->count - run->part_begin;
+    const bool can_be_less = run->job->sort.count == COUNT_UNKNOWN && run->backend == backends[0];
+    while (!run->functions->lend(run->engine, want, chunk, &cause)) {
+        want /= 2;
+        const bool is_tried =
+            can_be_less && want >= MEMORY_PART_BYTES_MIN / run->job->sort.item_bytes;
+        if (!is_tried && (!can_be_less || taken == 0)) {
+            error_merge(error, &cause);
+            return false;
+        }
+        if (!is_tried) {
+            run->part_count = taken;
+            run->room = 0;
+            return true;
+        }
+        cause = (struct error){0};
+    }
+    return true;
+}
+
 /* Up to the end of the input or of the part; *ended: the former. */
 static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
                             struct error *error)
@@ -187,8 +213,11 @@ static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
             return true;
         struct chunk chunk;
         const size_t want = run->room < most ? run->room : most;
-        if (!run->functions->lend(run->engine, left < want ? left : want, &chunk, error) ||
-            !fill_chunk(run, reader, &chunk, error) ||
+        if (!lend_room(run, left < want ? left : want, &chunk, error))
+            return false;
+        if (run->room == 0)
+            return true;
+        if (!fill_chunk(run, reader, &chunk, error) ||
             !run->functions->take(run->engine, chunk, error))
             return false;
         *ended = chunk.count == 0;
@@ -198,16 +227,16 @@ static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
     }
 }
 
-/* Makes items of the keys, and lets the engine take them. */
-static bool take_items(struct run *run, const struct chunk *keys, struct error *error)
+/* Makes items of the keys, and lets the engine take them. chunk: what it has lent for the first of
+ * them. */
+static bool take_items(struct run *run, const struct chunk *keys, struct chunk chunk,
+                       struct error *error)
 {
     const struct job *job = run->job;
     const unsigned key_bytes = job->argsort.key_bytes;
-    for (size_t done = 0; done < keys->count;) {
-        struct chunk chunk;
-        if (!run->functions->lend(run->engine, keys->count - done, &chunk, error))
-            return false;
-        chunk.count = chunk.capacity;
+    for (size_t done = 0;;) {
+        const size_t left = keys->count - done;
+        chunk.count = left < chunk.capacity ? left : chunk.capacity;
         const struct argsort_taps taps = {&run->proof.taken.tap, &run->proof.made.tap};
         argsort_fill(&job->argsort, (const unsigned char *)keys->items + done * key_bytes,
                      run->count, &chunk, job->sort.threads, &taps);
@@ -215,8 +244,11 @@ static bool take_items(struct run *run, const struct chunk *keys, struct error *
             return false;
         done += chunk.count;
         note_taken(run, chunk.count);
+        if (done == keys->count)
+            return true;
+        if (!run->functions->lend(run->engine, keys->count - done, &chunk, error))
+            return false;
     }
-    return true;
 }
 
 /* As read_input_keys, through `keys`, which is reused. */
@@ -230,11 +262,18 @@ static bool read_input_items(struct run *run, struct reader *reader, struct chun
             return check_end(job, reader, error);
         if (run->room == 0)
             return true;
-        const size_t want = run->room < keys->capacity ? run->room : keys->capacity;
+        struct chunk chunk;
+        size_t want = run->room < keys->capacity ? run->room : keys->capacity;
+        if (!lend_room(run, want, &chunk, error))
+            return false;
+        if (run->room == 0)
+            return true;
+        if (job->sort.count == COUNT_UNKNOWN && chunk.capacity < want)
+            want = chunk.capacity; /* there may be no memory for more */
         if (!job->input_format->read_keys(reader, keys->items, want, &keys->count, error) ||
             !check_nan(job, reader, keys, error) ||
             !argsort_check_count(&job->argsort, run->count + keys->count, error) ||
-            !take_items(run, keys, error))
+            !take_items(run, keys, chunk, error))
             return false;
         *ended = keys->count == 0;
         if (*ended)

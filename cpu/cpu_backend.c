@@ -186,6 +186,15 @@ static size_t stream_chunk(const struct engine *engine)
     return radix_stream_chunk(engine->spec.threads) / engine->spec.item_bytes;
 }
 
+/* Fails where an array that grows could not be sorted with so many items. */
+static bool check_scratch(const struct engine *engine, size_t count, struct error *error)
+{
+    struct engine other = {.spec = engine->spec};
+    const bool has_room = map_scratch(&other, count, error);
+    pages_release(&other.scratch);
+    return has_room;
+}
+
 /* Of an array that grows, a part at a time; of one that is there, all that is wanted; of what is
  * partitioned at once, a chunk. */
 static bool make_room(struct engine *engine, size_t want, size_t *room, struct error *error)
@@ -207,7 +216,9 @@ static bool make_room(struct engine *engine, size_t want, size_t *room, struct e
     if (engine->count > SIZE_MAX / width - *room)
         return error_set(error, "out of memory: more than %zu items of %zu bytes exceed any memory",
                          engine->count, width);
-    return pages_commit(&engine->items, (engine->count + *room) * width, error);
+    return pages_commit(&engine->items, (engine->count + *room) * width, error) &&
+           (engine->select || engine->stream ||
+            check_scratch(engine, engine->count + *room, error));
 }
 
 static bool cpu_lend(struct engine *engine, size_t want, struct chunk *chunk, struct error *error)

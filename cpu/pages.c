@@ -71,20 +71,26 @@ bool pages_reserve(struct pages *pages, size_t most_bytes, struct error *error)
     return true;
 }
 
+static bool commit_up_to(struct pages *pages, size_t end)
+{
+    if (mprotect(pages->data + pages->committed_bytes, end - pages->committed_bytes,
+                 PROT_READ | PROT_WRITE) != 0)
+        return false;
+    pages->committed_bytes = end;
+    return true;
+}
+
 bool pages_commit(struct pages *pages, size_t bytes, struct error *error)
 {
     if (bytes <= pages->committed_bytes)
         return true;
-    size_t target;
-    if (!round_up(bytes, COMMIT_STEP_BYTES, &target) || bytes > pages->reserved_bytes)
+    size_t step, least;
+    if (!round_up(bytes, COMMIT_STEP_BYTES, &step) ||
+        !round_up(bytes, (size_t)sysconf(_SC_PAGESIZE), &least) || bytes > pages->reserved_bytes)
         return out_of_memory(bytes, error);
-    if (target > pages->reserved_bytes)
-        target = pages->reserved_bytes;
-    if (mprotect(pages->data + pages->committed_bytes, target - pages->committed_bytes,
-                 PROT_READ | PROT_WRITE) != 0)
-        return out_of_memory(bytes, error);
-    pages->committed_bytes = target;
-    return true;
+    if (step > pages->reserved_bytes)
+        step = pages->reserved_bytes;
+    return commit_up_to(pages, step) || commit_up_to(pages, least) || out_of_memory(bytes, error);
 }
 
 void pages_trim(struct pages *pages)

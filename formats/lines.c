@@ -229,6 +229,18 @@ static void end_last_line(struct lines *lines)
     lines->bytes++;
 }
 
+/* Makes room for `want` bytes and a terminator, or for fewer where memory has no room for them.
+ * Returns for how many; 0 on failure. */
+static size_t reserve_some(struct lines *lines, size_t want, struct error *error)
+{
+    for (; want > STEP_BYTES_MIN; want /= 2) {
+        struct error shortage = {0};
+        if (reserve_text(lines, want + 1, &shortage))
+            return want;
+    }
+    return reserve_text(lines, want + 1, error) ? want : 0;
+}
+
 /* There is always room for a last terminator too. One byte more than are left is asked for, so that
  * the end shows; what has grown since it was opened is then read on as far as there is room. Where
  * all has room, it is reserved at once: it need not be moved then. */
@@ -238,13 +250,14 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
     const uint64_t left = source_bytes_left(source);
     const size_t coming = left < SIZE_MAX / 4 ? (size_t)left + 1 : GROWTH_BYTES;
     const bool has_room = lines->bytes < room && left < room - lines->bytes;
-    if (!reserve_text(lines, (has_room ? coming : 1) + 1, error))
+    struct error shortage = {0};
+    if (!(has_room && reserve_text(lines, coming + 1, &shortage)) && !reserve_text(lines, 2, error))
         return false;
     const size_t reserved = lines->mapped_bytes - lines->bytes - TEXT_SLACK_BYTES - 1;
     const size_t step = step_bytes(lines, left > 0 ? coming : reserved, room);
-    const size_t want = step < most ? step : most;
+    const size_t want = reserve_some(lines, step < most ? step : most, error);
     size_t got;
-    if (!reserve_text(lines, want + 1, error))
+    if (want == 0)
         return false;
     text_check_begin_chunk(&lines->read, lines->text, 0);
     if (!source_read_seen(source, lines->text + lines->bytes, want, &lines->read.tap, &got, error))

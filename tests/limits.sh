@@ -233,4 +233,35 @@ END
     fi
 fi
 
+# ---- memory that is refused ----------------------------------------------------------------------
+
+# One call for memory is given no more than so many bytes: nothing that could be planned for.
+built=$(dirname "$GPUSORT")/tests
+if [ ! -x "$built/gpusort_apart" ] || [ ! -f "$built/fault_library.so" ] || [ "$test_size" = small ]; then
+    skip 'memory that is refused' 'no program whose calls can be made to fail'
+else
+    # Text of 21 MB, whose lines take twice 24 besides; numbers of 12 MB, with indices 24.
+    seq 1500000 | awk '{ print $1 * 7919 % 1000003, NR }' >mixed
+    sort -s -k1,1n mixed >mixed.stable
+    sort -u -k1,1n mixed >mixed.unique
+    head -n 1000000 mixed.stable >mixed.first
+    head -n 1000000 many.up >many.first
+    while IFS='|' read -r name bytes expected input words; do
+        read -ra words <<<"$words"
+        given=(env LD_PRELOAD="$built/fault_library.so" FAULT_MEMORY="$bytes" "$built/gpusort_apart"
+            --device=cpu --parallel=2 "${words[@]}")
+        ok_output "$name, no more than $bytes bytes at a time" "$expected" -- "${given[@]}" "$input"
+        ok_output "$name, no more than $bytes bytes at a time, of a pipe" "$expected" -- \
+            "${given[@]}" < <(cat "$input")
+    done <<'END'
+lines|30000000|mixed.stable|mixed|-s -k1,1n
+lines without equal ones|30000000|mixed.unique|mixed|-u -k1,1n
+the first lines|30000000|mixed.first|mixed|-s -k1,1n --top=1000000
+numbers|8000000|many.up|many.f64|--type=f64 --format=raw --output-format=text
+numbers made of text|8000000|many.up|many|--type=f64
+indices|12000000|indices|many.f64|--type=f64 --format=raw --argsort --output-format=text
+the first numbers|20000000|many.first|many.f64|--type=f64 --format=raw --top=1000000 --output-format=text
+END
+fi
+
 done_testing

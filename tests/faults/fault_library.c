@@ -3,6 +3,7 @@
  *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all that
  *                      follow. HOW is a number, the errno of the failure, or "short": the call does
  *                      a part of what was asked.
+ *   FAULT_MEMORY=BYTES no more than that is given by one call that asks for memory
  *   FAULT_NAMED=yes    no file can be opened that has no name, as on some file systems
  *   FAULT_CALLS=FILE   at the end, a line "NAME CALLS" in FILE for each function that was called
  *
@@ -71,6 +72,7 @@ static struct {
     unsigned long call; /* that fails */
     bool is_lasting;    /* and all that follow */
     int how;
+    size_t memory; /* that a call is given at most; 0: no limit */
     atomic_ulong calls[FUNCTION_COUNT];
 } faults = {.function = -1};
 
@@ -127,10 +129,20 @@ static int count_call(enum function function, const void *address)
     return faults.has_started && find_caller(address) == CALLER_PROGRAM ? count(function) : 0;
 }
 
-static int count_memory(enum function function, const void *address)
+/* The same of a call for so many bytes of memory. */
+static int count_bytes(enum function function, const void *address, size_t bytes)
+{
+    const bool is_refused = faults.memory > 0 && bytes > faults.memory && faults.has_started &&
+                            find_caller(address) == CALLER_PROGRAM;
+    return is_refused ? ENOMEM : count_call(function, address);
+}
+
+static int count_memory(enum function function, const void *address, size_t bytes)
 {
     const enum caller caller = faults.has_started ? find_caller(address) : CALLER_OTHER;
-    return caller == CALLER_PROGRAM || caller == CALLER_C_LIBRARY ? count(function) : 0;
+    if (caller != CALLER_PROGRAM && caller != CALLER_C_LIBRARY)
+        return 0;
+    return faults.memory > 0 && bytes > faults.memory ? ENOMEM : count(function);
 }
 
 /* ---- start and end ---- */
@@ -139,7 +151,8 @@ static int count_memory(enum function function, const void *address)
 static void read_order(void)
 {
     char name[32], lasting[8], how[16];
-    const char *order = getenv("FAULT");
+    const char *order = getenv("FAULT"), *memory = getenv("FAULT_MEMORY");
+    faults.memory = memory ? strtoul(memory, NULL, 10) : 0;
     dl_iterate_phdr(add_code, NULL);
     if (!order)
         return;
@@ -270,10 +283,7 @@ FAILING(int, ftruncate, (int file, off_t bytes), (file, bytes), -1)
 FAILING(int, fallocate, (int file, int mode, off_t at, off_t bytes), (file, mode, at, bytes), -1)
 FAILING(int, posix_fadvise, (int file, off_t at, off_t bytes, int advice),
         (file, at, bytes, advice), how)
-FAILING(void *, mmap, (void *at, size_t bytes, int protection, int flags, int file, off_t offset),
-        (at, bytes, protection, flags, file, offset), MAP_FAILED)
 FAILING(int, munmap, (void *data, size_t bytes), (data, bytes), -1)
-FAILING(int, mprotect, (void *data, size_t bytes, int protection), (data, bytes, protection), -1)
 FAILING(int, madvise, (void *data, size_t bytes, int advice), (data, bytes, advice), -1)
 FAILING(ssize_t, getrandom, (void *data, size_t bytes, unsigned flags), (data, bytes, flags), -1)
 FAILING(int, eventfd, (unsigned value, int flags), (value, flags), -1)
@@ -322,13 +332,29 @@ int fcntl(int file, int command, ...)
     return how ? -1 : NEXT(fcntl)(file, command, argument);
 }
 
+/* Addresses alone are no memory. */
+void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
+{
+    const size_t memory = protection == PROT_NONE ? 0 : bytes;
+    const int how = count_bytes(FUNCTION_mmap, CALLER, memory);
+    errno = how ? how : errno;
+    return how ? MAP_FAILED : NEXT(mmap)(at, bytes, protection, flags, file, offset);
+}
+
+int mprotect(void *data, size_t bytes, int protection)
+{
+    const int how = count_bytes(FUNCTION_mprotect, CALLER, bytes);
+    errno = how ? how : errno;
+    return how ? -1 : NEXT(mprotect)(data, bytes, protection);
+}
+
 void *mremap(void *data, size_t old_bytes, size_t bytes, int flags, ...)
 {
     va_list arguments;
     va_start(arguments, flags);
     void *const at = flags & MREMAP_FIXED ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
-    const int how = count_call(FUNCTION_mremap, CALLER);
+    const int how = count_bytes(FUNCTION_mremap, CALLER, bytes);
     errno = how ? how : errno;
     return how ? MAP_FAILED : NEXT(mremap)(data, old_bytes, bytes, flags, at);
 }
@@ -395,19 +421,21 @@ void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *data, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 
-#define FAILING_MEMORY(name, parameters, work)                                                     \
+#define FAILING_MEMORY(name, parameters, size, work)                                               \
     void *name parameters                                                                          \
     {                                                                                              \
-        const int how = count_memory(FUNCTION_##name, CALLER);                                     \
+        const int how = count_memory(FUNCTION_##name, CALLER, size);                               \
         errno = how ? how : errno;                                                                 \
         return how ? NULL : work;                                                                  \
     }
 
 /* clang-format off */
-FAILING_MEMORY(malloc, (size_t bytes), __libc_malloc(bytes))
-FAILING_MEMORY(calloc, (size_t number, size_t bytes), __libc_calloc(number, bytes))
-FAILING_MEMORY(realloc, (void *data, size_t bytes), __libc_realloc(data, bytes))
-FAILING_MEMORY(aligned_alloc, (size_t alignment, size_t bytes), __libc_memalign(alignment, bytes))
-FAILING_MEMORY(reallocarray, (void *data, size_t number, size_t bytes),
+FAILING_MEMORY(malloc, (size_t bytes), bytes, __libc_malloc(bytes))
+FAILING_MEMORY(calloc, (size_t number, size_t bytes), number * bytes,
+               __libc_calloc(number, bytes))
+FAILING_MEMORY(realloc, (void *data, size_t bytes), bytes, __libc_realloc(data, bytes))
+FAILING_MEMORY(aligned_alloc, (size_t alignment, size_t bytes), bytes,
+               __libc_memalign(alignment, bytes))
+FAILING_MEMORY(reallocarray, (void *data, size_t number, size_t bytes), number * bytes,
                __libc_realloc(data, number * bytes))
 /* clang-format on */
