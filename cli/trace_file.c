@@ -9,7 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,13 +27,21 @@ static bool is_file(const char *path, int descriptor, const struct stat *file)
 bool trace_file_open(const struct options *options, struct trace_file *trace, struct error *error)
 {
     const char *const path = options->trace;
-    struct stat status;
-    *trace = (struct trace_file){.file = -1};
+    char name[PATH_MAX + 16];
+    *trace =
+        (struct trace_file){.file = -1, .place = {.descriptor = -1, .directory = -1, .file = -1}};
     if (!path || options->action != ACTION_SORT)
         return true;
-    trace->is_new = stat(path, &status) != 0 && errno == ENOENT;
-    trace->file = descriptor_raise(open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
-    return trace->file >= 0 || error_set_errno(error, "--trace=%s", path);
+    snprintf(name, sizeof name, "--trace=%s", path);
+    if (!output_path_open(path, name, &trace->place, error))
+        return false;
+    if (trace->place.descriptor >= 0) {
+        trace->file = descriptor_raise(open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        return trace->file >= 0 || error_set_errno(error, "%s", name);
+    }
+    trace->is_new = !trace->place.exists;
+    trace->file = output_path_open_in_place(&trace->place, name, error);
+    return trace->file >= 0;
 }
 
 /* The files are compared once the trace exists, so that links to it are found. */
@@ -55,33 +63,41 @@ bool trace_file_check(const struct options *options, const struct trace_file *tr
     return true;
 }
 
-/* Removes what the path leads to, not a link. */
-static void remove_file(const char *path)
+/* Removes the file, if it still has its name. */
+static void remove_file(const struct trace_file *trace)
 {
-    char *const real = realpath(path, NULL);
-    if (real)
-        unlink(real);
-    free(real);
+    const int directory = trace->place.directory;
+    struct stat made, named;
+    if (fstat(trace->file, &made) == 0 &&
+        fstatat(directory, trace->place.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        descriptor_same_file(&made, &named))
+        unlinkat(directory, trace->place.name, 0);
 }
 
-bool trace_file_close(const struct options *options, const struct trace_file *trace, bool has_begun,
-                      struct error *error)
+/* Closes the file. */
+static bool write_trace(const struct options *options, int file, struct error *error)
 {
-    if (trace->file < 0)
-        return true;
-    if (!has_begun) {
-        close(trace->file);
-        if (trace->is_new)
-            remove_file(options->trace);
-        return true;
-    }
     struct stat status;
-    const int file = trace->file;
     const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
     FILE *const stream = fdopen(file, "w");
     bool ok = (stream && (!is_regular || ftruncate(file, 0) == 0) && trace_write(stream)) ||
               error_set_errno(error, "--trace=%s", options->trace);
     if ((stream ? fclose(stream) : close(file)) != 0)
         ok = error_set_errno(error, "--trace=%s", options->trace);
+    return ok;
+}
+
+bool trace_file_close(const struct options *options, struct trace_file *trace, bool has_begun,
+                      struct error *error)
+{
+    bool ok = true;
+    if (trace->file >= 0 && has_begun) {
+        ok = write_trace(options, trace->file, error);
+    } else if (trace->file >= 0) {
+        if (trace->is_new)
+            remove_file(trace);
+        close(trace->file);
+    }
+    output_path_close(&trace->place);
     return ok;
 }

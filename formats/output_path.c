@@ -203,6 +203,14 @@ static bool is_kept_by_sticky_directory(const struct output_path *found)
            found->status.st_uid != geteuid() && found->directory_status.st_uid != geteuid();
 }
 
+static bool refuse_strangers(const char *name, struct error *error)
+{
+    return error_set(error,
+                     "%s: it is another user's, in a sticky directory, so that nothing is "
+                     "written to it: name another one",
+                     name);
+}
+
 bool output_path_check(const struct output_path *found, const char *name, struct error *error)
 {
     const mode_t mode = found->status.st_mode;
@@ -213,10 +221,7 @@ bool output_path_check(const struct output_path *found, const char *name, struct
         return error_set_errno(error, "%s", name);
     if ((S_ISREG(mode) && (is_strangers(found) || is_kept_by_sticky_directory(found))) ||
         (S_ISFIFO(mode) && is_strangers(found)))
-        return error_set(error,
-                         "%s: it is another user's, in a sticky directory, so that nothing is "
-                         "written to it: name another one",
-                         name);
+        return refuse_strangers(name, error);
     return !S_ISREG(mode) || check_replaceable(found, name, error);
 }
 
@@ -257,5 +262,22 @@ int output_path_open_special(const struct output_path *found)
         close_descriptor(&file);
         errno = ELOOP; /* a link, or what it led to, has the name now */
     }
+    return file;
+}
+
+int output_path_open_in_place(const struct output_path *found, const char *name,
+                              struct error *error)
+{
+    const mode_t mode = found->status.st_mode;
+    if (found->exists && (S_ISREG(mode) || S_ISFIFO(mode)) && is_strangers(found)) {
+        refuse_strangers(name, error);
+        return -1;
+    }
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+    const int file = found->exists
+                         ? output_path_open_special(found)
+                         : descriptor_raise(openat(found->directory, found->name, flags, 0666));
+    if (file < 0)
+        error_set_errno(error, "%s", name);
     return file;
 }

@@ -39,8 +39,13 @@ bool output_path_check(const struct output_path *found, const char *name, struct
  * regular file; checks a file that was not there before as output_path_check does. */
 bool output_path_look_again(struct output_path *found, const char *name, struct error *error);
 
-/* Opens a file that is not a regular one, such as a FIFO or device, for writing; -1 with errno. */
+/* Opens the file, such as a FIFO or device, for writing; -1 with errno. */
 int output_path_open_special(const struct output_path *found);
+
+/* Opens the file for writing in place, and creates it if no file had the name. Refuses another
+ * user's file or FIFO in a sticky directory. -1 with *error. */
+int output_path_open_in_place(const struct output_path *found, const char *name,
+                              struct error *error);
 
 void output_path_close(struct output_path *found);
 

@@ -333,6 +333,13 @@ if [ $is_root = yes ]; then
         ln -s ../sticky/link place/to_link_$directory_mode
         refused_early "a link to a stranger's link in a directory of mode $directory_mode" \
             "another user's symbolic link in a sticky directory" place/to_link_$directory_mode "$GPUSORT"
+        ln -s "$PWD/roots_new" sticky/dangling && chown -h 65534 sticky/dangling
+        for path in out pipe link dangling; do
+            refused "a trace to a stranger's $path in a directory of mode $directory_mode" \
+                "^gpusort: --trace=sticky/$path: .*another user's.* in a sticky directory" -- \
+                timeout 10 "$GPUSORT" -n --trace=sticky/$path input -o "$target"
+        done
+        ok "a trace to a stranger's link in a directory of mode $directory_mode makes no file" test ! -e roots_new
         ln -s ../input sticky/own
         cp input sticky/of_root
         ok "one's own link in a directory of mode $directory_mode" "$GPUSORT" --explain input -o sticky/own
