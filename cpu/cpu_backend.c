@@ -134,9 +134,9 @@ static bool open_selection(struct engine *engine, struct error *error)
                                   .top = spec->top,
                                   .threads = spec->threads};
     const size_t limit = top_select_limit(spec->top), chunk = cpu_spec_selection_chunk(spec);
-    const size_t most =
-        limit < spec->count && chunk < spec->count - limit ? limit + chunk : spec->count;
     const bool is_counted = spec->count != COUNT_UNKNOWN;
+    const size_t come = is_counted || spec->most == 0 ? spec->count : spec->most;
+    const size_t most = limit < come && chunk < come - limit ? limit + chunk : come;
     return top_select_create(&task, &engine->select, error) &&
            (is_counted ? pages_map(&engine->items, most * spec->item_bytes, error)
                        : pages_reserve(&engine->items, cpu_spec_bytes(spec, most), error));

@@ -188,6 +188,7 @@ if [ "$test_size" = small ]; then
 else
     seq 1500000 -1 1 >many
     seq 1500000 >many.up
+    head -n 1000000 many.up >many.first
     gpusort -r --type=f64 --output-format=raw many -o many.f64
     seq 1499999 -1 0 >indices
     zstd -q many -o many.zst
@@ -211,6 +212,8 @@ a -S that is more|many.up|-n -S 1G many
 END
             ok_output "lines of a pipe by $threads threads, ulimit $limit" many.up -- \
                 "${limited[@]}" -n < <(cat many)
+            ok_output "the first numbers of a pipe by $threads threads, ulimit $limit" many.first -- \
+                "${limited[@]}" --type=f64 --format=raw --top=1000000 --output-format=text < <(cat many.f64)
         done
     done
     sort -m -n many.up many.up >expected
@@ -245,7 +248,6 @@ else
     sort -s -k1,1n mixed >mixed.stable
     sort -u -k1,1n mixed >mixed.unique
     head -n 1000000 mixed.stable >mixed.first
-    head -n 1000000 many.up >many.first
     while IFS='|' read -r name bytes expected input words; do
         read -ra words <<<"$words"
         given=(env LD_PRELOAD="$built/fault_library.so" FAULT_MEMORY="$bytes" "$built/gpusort_apart"
