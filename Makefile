@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # gpusort - sorts numbers as fast as cp copies them.
 #
 #   make            build ./gpusort (with the GPU paths when nvcc is found; CUDA=0 leaves them out)

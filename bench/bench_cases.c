@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_cases.c - see bench_cases.h. */
 #include "bench/bench_cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_cases.h - what is timed: the lists of key types and of shapes that the data can have. The
  * options, the generator and the tables walk them.
  */

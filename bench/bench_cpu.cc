@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_cpu.cc - times the CPU backend's sort beside the sorts of other libraries, in memory.
  *
  *   bench_cpu --types=f64,u32,u64+u64 --sizes=1e5,1e8 --threads=2 --json=FILE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_data.cu - see bench_data.h.
  *
  *   place -> random bits (a counter-based hash) -> the number that the shape has there -> its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_data.h - the items of a case, made and judged on the device.
  *
  * An item is a pure function of the shape, the type and its place, so that the same input can be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_options.c - argp's table and the words it takes. See bench_options.h. */
 #include "bench/bench_options.h"
 

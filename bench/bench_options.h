@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_options.h - the command line of bench_sort and of bench_cpu. */
 #ifndef BENCH_BENCH_OPTIONS_H
 #define BENCH_BENCH_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_report.c - see bench_report.h. */
 #include "bench/bench_report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_report.h - the rows that were measured, as a table and as lines of JSON. */
 #ifndef BENCH_BENCH_REPORT_H
 #define BENCH_BENCH_REPORT_H

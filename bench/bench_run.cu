@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_run.cu - see bench_run.h.
  *
  *   for each run, the first one to warm up:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_run.h - one case through all sorters: timed in turns, each output checked.
  */
 #ifndef BENCH_BENCH_RUN_H

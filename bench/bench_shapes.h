@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_shapes.h - the numbers of the shapes that are the same on the CPU and on the GPU: pure
  * functions of a place, for host and device. */
 #ifndef BENCH_BENCH_SHAPES_H

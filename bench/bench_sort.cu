@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_sort.cu - times every path of the backend "gpu" and the sorts of CUB beside them.
  *
  *   bench_sort --types=f64,u32 --sizes=1e6,1e9 --shapes=all --json=FILE

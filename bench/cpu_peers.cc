@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_peers.cc - see cpu_peers.h. */
 #include "bench/cpu_peers.h"
 

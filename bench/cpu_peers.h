@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_peers.h - sorts of other libraries on the CPU, which ours is timed against: std::sort of the
  * C++ library, the same by TBB's threads, and VQSort of Highway; the last two where the build found
  * them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cub_peers.cu - the sorts of CUB as peers: its radix and its merge sort, of keys and of pairs.
  *
  * Radix sorts take DoubleBuffers, which is their fast form and the one with the least memory: input

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* no_peers.cu - the list of peers of a build without CUB: none. The row is there because there are
  * no empty arrays; nobody counts it. */
 #include "bench/peers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peers.h - sorts of other libraries, which ours are timed against. Two files define the list:
  * cub_peers.cu, and no_peers.cu for builds in which there is no CUB.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exit.c - see exit.h. */
 #include "cli/exit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exit.h - how the process ends when main does not end it. */
 #ifndef CLI_EXIT_H
 #define CLI_EXIT_H

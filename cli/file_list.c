@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_list.c - see file_list.h. */
 #include "cli/file_list.h"
 

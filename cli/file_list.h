@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_list.h - --files0-from=F: the names of the inputs, each ended by a NUL, from a file. */
 #ifndef CLI_FILE_LIST_H
 #define CLI_FILE_LIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_definition.c - see key_definition.h. */
 #include "cli/key_definition.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_definition.h - KEYDEF, the word that -k takes: F[.C][LETTERS][,F[.C][LETTERS]].
  *
  * As sort(1) reads it, with the same messages. The letters that gpusort has no order for are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_words.c - see line_words.h. */
 #include "cli/line_words.h"
 

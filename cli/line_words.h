@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_words.h - what the words that are for lines of text rule out, and that they fit each other.
  *
  * -g -n -h -k -t -b -z -c -C -m and --header are for lines: with one of them the input is text,

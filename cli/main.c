@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - gpusort: parse the words, make the plan, run it, print the error if there is one. */
 #include "cli/exit.h"
 #include "cli/options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory_words.c - see memory_words.h. */
 #include "cli/memory_words.h"
 

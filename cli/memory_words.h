@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory_words.h - -S, --device-memory and -T: how much memory may be taken, and where to go when
  * that is not enough. As sort(1) has -S and -T.
  */

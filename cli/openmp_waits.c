@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* openmp_waits.c - keeps OpenMP's threads from spinning for long.
  *
  * At the end of a loop libgomp's threads spin for milliseconds before they sleep. Where other

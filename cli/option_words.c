@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_words.c - see option_words.h. */
 #include "cli/option_words.h"
 

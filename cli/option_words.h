@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_words.h - the words that gpusort's own options take; those of sort(1)'s are
  * order_words.h's, those of memory memory_words.h's.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.c - argp's tables, and which option goes where. See options.h. */
 #include "cli/options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.h - the user's words: what the command line says, each word known to be one we know, with
  * nothing decided yet. plan.h turns them into a plan.
  */

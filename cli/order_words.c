@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* order_words.c - see order_words.h. */
 #include "cli/order_words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* order_words.h - the words that say in which order lines are wanted, -g -n -h -r -b -k -t -z -s
  * -u, as they come on the command line, and the one struct line_order that they make.
  */

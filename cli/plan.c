@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - see plan.h.
  *
  *   inputs: open, find the format (plan_format.c), read the header -> one layout for all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.h - the user's words and the facts of files, host and devices -> one plan.
  *
  * Every "auto" is resolved here, once, and says why.

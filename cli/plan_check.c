@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan_check.c - plan_begin: what is wrong with the options and files, before anything is awaited.
  */
 #include "cli/line_words.h"

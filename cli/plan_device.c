@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan_device.c - see plan_device.h.
  *
  *   size known:    the model of core/auto_table.h -> the sooner device

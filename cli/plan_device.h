@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan_device.h - which device sorts, and by which path. */
 #ifndef CLI_PLAN_DEVICE_H
 #define CLI_PLAN_DEVICE_H

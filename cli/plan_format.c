@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan_format.c - see plan_format.h.
  *
  * The words of the user, else the first bytes, else the name, else the content. What the content

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan_format.h - which format an input has. */
 #ifndef CLI_PLAN_FORMAT_H
 #define CLI_PLAN_FORMAT_H

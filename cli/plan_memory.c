@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan_memory.c - see plan_memory.h. */
 #include "cli/plan_memory.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan_memory.h - how much memory the job may take, and so how much is sorted at a time. */
 #ifndef CLI_PLAN_MEMORY_H
 #define CLI_PLAN_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* progress.c - see progress.h.
  *
  * What is left is reckoned by what was seen: reading goes on as fast as it went, and so does

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h - a line on standard error that says how far a long run is.
  *
  *   gpusort: read 45%, 5.20 GB/s, 12 s left

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* quote.h - text of others, such as names and lines, as messages show it: nothing in it does more
  * to a terminal than to be shown.
  */

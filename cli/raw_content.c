@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_content.c - see raw_content.h.
  *
  * Doubles that were measured or computed have exponents near that of 1, and below the first 20 bits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_content.h - whether raw numbers can be of the type that they would be read as.
  *
  * Raw data do not tell their type. What is assumed without a word of the user's, and what a name

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.h - what gpusort says about itself: the lists, the plan, the times. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report_order.c - see report_order.h. */
 #include "cli/report_order.h"
 

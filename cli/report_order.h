@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report_order.h - the order of lines in words, for --explain and -v. */
 #ifndef CLI_REPORT_ORDER_H
 #define CLI_REPORT_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run.c - see run.h. */
 #include "cli/run.h"
 

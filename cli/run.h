@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run.h - a plan is carried out, and what the user wants to be told of it is told. */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stats.c - see stats.h.
  *
  *   plan, report, what core/trace.h counted -> a table of fields -> text, or JSON

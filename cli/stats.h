@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stats.h - --stats: the figures of a run, for who reads them and for programs that do. */
 #ifndef CLI_STATS_H
 #define CLI_STATS_H

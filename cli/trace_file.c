@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trace_file.c - see trace_file.h.
  *
  * The file is opened before any input is, so that one that cannot be written is known then.

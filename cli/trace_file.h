@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trace_file.h - --trace=FILE: the file that the trace is written to. */
 #ifndef CLI_TRACE_FILE_H
 #define CLI_TRACE_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* version.h - --version: the release, what this build has, and the commit that it is of. */
 #ifndef CLI_VERSION_H
 #define CLI_VERSION_H

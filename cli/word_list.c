@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* word_list.c - see word_list.h. */
 #include "cli/word_list.h"
 

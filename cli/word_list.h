@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* word_list.h - a word that is one of a list, and may be shortened, as sort(1) takes it. */
 #ifndef CLI_WORD_LIST_H
 #define CLI_WORD_LIST_H

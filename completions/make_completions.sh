@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes the completions of bash, zsh and fish from what a gpusort says of itself, so that they have
 # its options, types, formats and paths, and no other.
 # `make completions` does it; what it made is stored beside this script.

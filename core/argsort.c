@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* argsort.c - see argsort.h.
  *
  * An item is made in one pass over the key, by all threads, a part each. The loop is an inline

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* argsort.h - items that carry their place in the input through a sort, for --argsort.
  *
  *   keys --argsort_fill--> items: ordered key above index -> (an engine sorts them)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* auto_table.c - see auto_table.h. Every figure here was measured; docs/performance.md has the
  * tables that they come from, and says how to make them anew.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* auto_table.h - what "auto" chooses: tables of measurements, and how they are read.
  *
  *   facts of a device --auto_find_class--> class --auto_find_row--> path and tile

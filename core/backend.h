@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backend.h - between the pipeline and what sorts: the engine lends, the reader fills.
  *
  *   open -> { lend -> (reader fills) -> take }*

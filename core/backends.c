@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backends.c - the table of backends; the one place that knows whether CUDA was built in. */
 #include "core/backend.h"
 

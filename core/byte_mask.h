@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* byte_mask.h - finding a byte in words of 8, in any compiler's plain code, for host and device. */
 #ifndef CORE_BYTE_MASK_H
 #define CORE_BYTE_MASK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bytes_common.h - how many bytes two texts begin with alike, 8 at a time. */
 #ifndef CORE_BYTES_COMMON_H
 #define CORE_BYTES_COMMON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.h - the proof that the keys written are those read, and in order.
  *
  *   read  -> key_check: how many, and the sum of their hashes --+

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_hash.h - the hashes that the proof of output (check.h) is made of, for host and device.
  */
 #ifndef CORE_CHECK_HASH_H

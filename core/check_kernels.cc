@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_kernels.cc - see check_kernels.h.
  *
  * Keys go through the loops in blocks of a constant size, so that compilers make vectors of them:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_kernels.h - the loops of check.h over keys of each width.
  */
 #ifndef CORE_CHECK_KERNELS_H

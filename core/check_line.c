@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_line.c - see check_line.h.
  *
  * With AVX-512 a line is loaded as it stood in its words, wherever they began: what is before it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_line.h - the proof of lines that were gathered from a text: their sum, as check_sum_text
  * would have found it where they stood, the sum of their items, and their order. Inline for one
  * that is short, by vectors for many.

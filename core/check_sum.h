@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_sum.h - what a point of the path keeps of all that passes it; see check.h.
  */
 #ifndef CORE_CHECK_SUM_H

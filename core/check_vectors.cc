@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_vectors.cc - see check_vectors.h.
  *
  *   block -> a vector of keys -> compared with the same one key further on -> wrong

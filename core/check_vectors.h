@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_vectors.h - the loops of check_kernels.cc over a block of keys, by vectors.
  */
 #ifndef CORE_CHECK_VECTORS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clock.h - the monotonic clock that every stage is timed with. */
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ending.c - see ending.h.
  *
  * A handler must know what is to be done whenever there is something, though any thread may be the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ending.h - what is still to be done when a signal ends the process: a temporary is removed, an
  * output that is not finished is cut off where it is whole, the line of progress is taken away.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* error.h - the one form of error: a function that can fail returns bool and fills a struct error.
  *
  * The caller owns the struct error and starts it as {0}. The first error stays: a later one, met

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* external_keys.c - numbers, or items that carry their index, of which memory cannot hold all.
  *
  *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ...

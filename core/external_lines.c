@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* external_lines.c - lines of which memory cannot hold all.
  *
  *   part: as many whole lines as have room, and one at least -> sorted as lines are -> a run of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* external_merge.c - see external_merge.h.
  *
  * A round: windows that are at most half full are filled up; the least of the last items of windows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* external_merge.h - sorted runs of items, in memory or on disk, merged by all threads.
  *
  *   runs -> a window of each in memory -> what is sure to go before all that is not yet read

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* first_place.h - the first of places that any number of threads find.
  */
 #ifndef CORE_FIRST_PLACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host_device.h - marks a function that both the host's compilers and nvcc make code of. */
 #ifndef CORE_HOST_DEVICE_H
 #define CORE_HOST_DEVICE_H

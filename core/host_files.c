@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host_files.c - see host_files.h. */
 #include "core/host_files.h"
 

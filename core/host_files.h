@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host_files.h - numbers in files of the system: /proc, and the limits of control groups (cgroups).
  *
  * A container is a control group. Both versions keep the limits of a group in the files of one

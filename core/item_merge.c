@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* item_merge.c - see item_merge.h.
  *
  * Merging by twos in a cache beats a tree of losers: its steps have no branch that could be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* item_merge.h - sorted arrays of items merged into one, in a cache, by one thread; and what
  * whoever cuts larger ones to that size needs.
  *

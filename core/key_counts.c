@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_counts.c - see key_counts.h. */
 #include "core/key_counts.h"
 

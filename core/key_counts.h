@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_counts.h - keys of one or two bytes, kept as how often each comes: any number of them, in
  * little memory. What is sorted by parts and merged again where keys are wider, is added up here.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_order.c - see key_order.h. */
 #include "core/key_order.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_order.h - the map between a stored number and its ordered bits, for host and device.
  *
  *   stored bits --key_order_encode--> an unsigned integer of the same width whose order is the

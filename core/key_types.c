@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_types.c - see key_types.h. */
 #include "core/key_types.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_types.h - THE list of key types: names, sizes, NumPy's spelling. Parsing, --list, --help and
  * the tests walk it; nothing else in the program names a type.
  */

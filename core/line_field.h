@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_field.h - where a key stands in its line: from `-k 2.3b,4` to a span of bytes; for host and
  * device.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_image.h - the layout of images, for host and device: the 64-bit numbers that keys of lines
  * are compared by first. An image is monotone: a < b in the order of the key implies
  * image(a) <= image(b).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_item.h - how an item of 16 bytes (struct key_index) stands for a line of a text, for host
  * and device.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_order.h - the order that lines of text are wanted in, as sort(1)'s options say it.
  *
  * A line is compared by its keys, one after the other; lines that are equal in all of them go by

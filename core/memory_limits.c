@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory_limits.c - see memory_limits.h. */
 #include "core/memory_limits.h"
 

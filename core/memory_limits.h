@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory_limits.h - how much memory a job may take, and what that means for its parts.
  */
 #ifndef CORE_MEMORY_LIMITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline.c - see pipeline.h; pipeline_lines.c has the sort of lines, pipeline_order.c what goes
  * by an order that is there. */
 #include "core/pipeline.h"

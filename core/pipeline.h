@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline.h - one job from end to end: read -> decode -> sort -> encode -> write.
  *
  *   keys:   source -> [codec] -> format reads numbers into memory the engine lends

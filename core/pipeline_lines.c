@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_lines.c - JOB_SORT of lines.
  *
  *   source -> text, in memory

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_order.c - lines that are in order: checked, merged; and the headers above them. */
 #include "core/pipeline_run.h"
 #include "formats/lines_check.h"

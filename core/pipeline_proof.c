@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_proof.c - see pipeline_proof.h; pipeline_verify.c reads the file back. */
 #include "core/pipeline_proof.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_proof.h - what a job proves of its output before the old one is replaced.
  *
  *   numbers   read == written, which are in order

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_run.h - a job on its way: what the sources of pipeline.h share, and nobody else.
  *
  *   pipeline_sample.c             a look at numbers before they are read

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_sample.c - some numbers from all over the input, before it is read.
  *
  *   inputs, one behind the other, up to the room of the part

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_verify.c - the new file read back: see pipeline_proof.h.
  *
  *   binary numbers   read as numbers: count and sum of hashes as written, and in order

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring.c - see ring.h. One mutex, and a condition for each side to wait on: the entries are whole
  * buffers of megabytes, so that the lock is taken seldom and costs nothing that could be measured.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring.h - a bounded first-in first-out queue of buffers between two threads: back-pressure one
  * way, order the other.
  */

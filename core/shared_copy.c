@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shared_copy.c - see shared_copy.h. */
 #include "core/shared_copy.h"
 

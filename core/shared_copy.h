@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shared_copy.h - a large copy, shared out to several threads. */
 #ifndef CORE_SHARED_COPY_H
 #define CORE_SHARED_COPY_H

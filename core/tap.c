@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tap.c - see tap.h. */
 #include "core/tap.h"
 

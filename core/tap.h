@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tap.h - sees bytes on their way, while they are in a cache of the thread that has them.
  *
  * What moves bytes (source.h, sink.h, the formats) is lent a tap and hands it every piece that it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_feed.c - see text_feed.h. */
 #include "core/text_feed.h"
 

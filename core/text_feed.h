@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_feed.h - a text on its way to an engine of lines while it is still being read.
  *
  *   text_feed_start: a thread opens the engine, which may take longer than reading the first bytes

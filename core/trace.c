@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trace.c - see trace.h.
  *
  *   any thread: a span -> the next place of one array

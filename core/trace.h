@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trace.h - what a run is doing, for who looks at it from outside: how many bytes each kind of work
  * has done, the stage that the job is at, and, if a trace is recorded, a span of time for each
  * chunk.

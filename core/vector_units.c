@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_units.c - see vector_units.h. */
 #include "core/vector_units.h"
 

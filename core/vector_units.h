@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_units.h - whether this machine has AVX-512, and what the code for it shares.
  *
  * Code for these instructions stands in functions marked VECTOR_CODE, which the compiler makes for

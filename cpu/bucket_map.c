@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bucket_map.c - see bucket_map.h. */
 #include "cpu/bucket_map.h"
 

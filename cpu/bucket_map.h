@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bucket_map.h - finds the buckets of a block of items at a time, by a model of the keys.
  *
  * Both passes of a partition, the one that counts and the one that scatters, go through their items

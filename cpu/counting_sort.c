@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* counting_sort.c - see counting_sort.h.
  *
  *   keys --each part counts its own--> counts[part][value] --sum, in order--> ends[value]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* counting_sort.h - sorts keys of 8 and 16 bits: counts each value, then writes them out.
  *
  * Keys of so few values are their own bucket numbers and carry nothing else, so nothing is moved:

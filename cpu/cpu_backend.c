@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c - the CPU as a backend: see core/backend.h for the contract.
  *
  *   lend: the next part of the final array --reader fills--> take --> ... --> sort (radix_sort.h)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_spec.c - see cpu_spec.h. */
 #include "cpu/cpu_spec.h"
 

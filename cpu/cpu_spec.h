@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_spec.h - what a spec (core/backend.h) means for the CPU.
  */
 #ifndef CPU_CPU_SPEC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dense_keys.c - see dense_keys.h. */
 #include "cpu/dense_keys.h"
 

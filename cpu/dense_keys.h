@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dense_keys.h - keys that have no more possible values than they are: they are counted, not moved.
  *
  *   keys of a bucket, in pieces --> counts by value --in order, decoded--> keys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* few_values.c - see few_values.h. */
 #include "cpu/few_values.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* few_values.h - keys of a few distinct values: they are counted, not moved.
  *
  *   some keys --> their values --each part counts its own, until it meets another--> counts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pages.c - see pages.h. */
 #include "cpu/pages.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pages.h - arrays straight from the kernel: page-aligned, in huge pages where it has them.
  *
  * An array whose size is not known beforehand is a reservation of addresses that is given memory

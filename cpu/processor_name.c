@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* processor_name.c - see processor_name.h. */
 #include "cpu/processor_name.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* processor_name.h - what the processor calls itself. The same is in /proc/cpuinfo, which takes
  * longer to read than a small input takes to sort.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_blocks.c - see radix_blocks.h. */
 #include "cpu/radix_blocks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_blocks.h - buckets of a partition whose sizes nobody knows beforehand: each is a chain of
  * blocks for each thread, which are taken from one pool as they fill up.
  *

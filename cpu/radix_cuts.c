@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_cuts.c - see radix_cuts.h. */
 #include "cpu/radix_cuts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_cuts.h - what fits a cache that the cores share, sorted by a team without buckets.
  *
  *   items --one thread: cut in two--> parts --two threads: ...--> a part for each member,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_digits.c - radix_sort_in_cache of radix_kernels.h: least significant digit first.
  *
  * Written once, as inline functions of the item's width, and compiled for each width by the switch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_item.h - one item of a radix sort in registers, whatever its width; included by the files
  * of the sort alone. The width is a constant wherever these are called.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_kernels.c - see radix_kernels.h.
  *
  * Each routine is written once, as an inline function of the item's width, and compiled for each

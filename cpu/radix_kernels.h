@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_kernels.h - the inner loops of the CPU's radix sort.
  *
  * A kernel is single-threaded, owns nothing and allocates nothing; radix_sort.c shares the items

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_model.c - see radix_model.h. */
 #include "cpu/radix_model.h"
 

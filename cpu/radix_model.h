@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_model.h - a monotone map from keys to buckets, learned from a sample of the keys.
  *
  * A plain radix digit splits the range of the keys into equal widths; real keys (doubles above all)

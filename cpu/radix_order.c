@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_order.c - see radix_order.h. */
 #include "cpu/radix_order.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_order.h - items that need no partition: in order already, in reverse, or of few values.
  */
 #ifndef CPU_RADIX_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_partition.c - see radix_partition.h. */
 #include "cpu/radix_partition.h"
 

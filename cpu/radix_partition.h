@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_partition.h - moves the items of a range to buckets, by a team or by one thread.
  *
  *   sample -> model of the distribution (radix_model.h)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_progress.c - see radix_progress.h. A bucket is some 1 MB of items: a lock for each costs
  * nothing. */
 #include "cpu/radix_progress.h"

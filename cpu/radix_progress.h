@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_progress.h - how far a sort is: threads finish buckets in any order, and one thread follows
  * them from the first one on.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_sort.c - see radix_sort.h.
  *
  *   items --sorted or reversed already, or of few values (radix_order.h)?--> done

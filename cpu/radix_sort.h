@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_sort.h - the CPU's sort: stable, parallel, on ordered bits.
  */
 #ifndef CPU_RADIX_SORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_stream.c - see radix_stream.h.
  */
 #include "core/clock.h"

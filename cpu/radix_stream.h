@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_stream.h - a sort of keys that are partitioned as they come, and given in parts.
  *
  *   the first keys, or some of all --sample--> model

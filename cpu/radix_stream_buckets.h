@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_stream_buckets.h - what a stream of keys (radix_stream.h) is made of: of its two sources
  * alone.
  *

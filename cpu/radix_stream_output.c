@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_stream_output.c - see radix_stream.h.
  *
  * The ring: every bucket has its place in an endless row of output, whose places stand for those in

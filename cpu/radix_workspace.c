@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_workspace.c - see radix_workspace.h. */
 #include "cpu/radix_workspace.h"
 

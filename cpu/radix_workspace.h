@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_workspace.h - what one thread needs for a partition, beside the items.
  *
  * Its size goes by the task: where a few megabytes are sorted, untouched memory of many threads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream_line.h - writes past the caches, for what is not read again soon.
  */
 #ifndef CPU_STREAM_LINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* team.h - threads that work on one task together, step by step.
  *
  * All members run the same function; where one step needs what the others have done in the last,

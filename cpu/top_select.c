@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* top_select.c - see top_select.h.
  *
  *   new items --each part keeps those below the bound--> parts --moved together--> kept

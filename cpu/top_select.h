@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* top_select.h - the CPU's selection: keeps the first items in order of a stream, in place.
  *
  *   items: | kept | new --reader--> |  --add--> | kept, of both | room |

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* value_table.c - see value_table.h. */
 #include "cpu/value_table.h"
 

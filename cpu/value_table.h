@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* value_table.h - keys of some thousand distinct values: they are counted in a table, not moved.
  *
  *   keys --each part in its own table, until there are too many values--> counts of values

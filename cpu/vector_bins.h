@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_bins.h - cuts a range of keys into bins of equal width, by AVX-512.
  *
  * The scatter has as many open lines as there are bins, so it goes to memory that is in the cache

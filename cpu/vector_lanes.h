@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_lanes.h - items in the lanes of AVX-512's registers, for networks (vector_network.h).
  *
  * struct lanes_u32, lanes_u64, lanes_item: `count` items in a register, or in two where they have

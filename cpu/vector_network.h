@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_network.h - sorting networks in the registers of AVX-512.
  *
  * Items lie in ROWS registers, an item a lane; a column is the items of one lane. The columns are

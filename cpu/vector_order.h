@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_order.h - the ordered bits of keys (core/key_order.h), a vector of keys at a time. */
 #ifndef CPU_VECTOR_ORDER_H
 #define CPU_VECTOR_ORDER_H

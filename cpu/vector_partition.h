@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_partition.h - a step of quicksort by AVX-512: the items below a pivot, and the others.
  *
  * Eight lanes of items are compared with the pivot. A table says which lanes to take first, those

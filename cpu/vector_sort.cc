@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_sort.cc - see vector_sort.h.
  *
  *   items --quicksort (vector_partition.h)----------------> runs that fit a network

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vector_sort.h - sorts what fits a cache, by AVX-512.
  */
 #ifndef CPU_VECTOR_SORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* async_copy.cuh - copies from global to shared memory that a thread starts and need not wait for,
  * so that many are on their way at a time and none takes a register. Keys of less than 4 bytes, for
  * which there is no such copy, and the stand-in (tests/simt) copy at once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bitonic_sort.cu - the whole array by Batcher's bitonic network, in place, for any count.
  *
  * The network is the normalised one: stage k, for k = 2, 4, 8 ..., turns sorted blocks of k / 2

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* block_merge.cuh - merges by all threads of a block, or by groups of them, in shared memory: what
  * is left to do in a tile of heap or column, whose threads hold 8 keys each. (block_pairs.cuh is
  * faster where runs may be laid out for it.)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* block_pairs.cuh - merges of paired runs (paired_runs.cuh) in shared memory, in place, by all
  * threads of a warp or of a block: each makes a row of the output.
  */

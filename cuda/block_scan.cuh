@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* block_scan.cuh - prefix sums over the threads of a block: by shuffles within each warp, then over
  * the sums of the warps.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* block_tile.cuh - a tile between global memory, registers and shared memory.
  *
  * Striped: thread t holds keys t, t + threads, t + 2 threads ... (neighbours in memory are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* column_sort.cu - tiles cut into columns of 32 keys: each column sorted by radix, then all columns
  * of the tile merged, in one of four ways; then segmented merges of the tiles.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* counting_fill.cuh - writes runs of equal keys.
  *
  *   runs: a key, and where it starts --> items

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* counting_keys.cu - keys of 1 and 2 bytes are sorted by counting how often each value occurs.
  *
  *   items --count--> counts of all values --scan--> runs: a key, and where it starts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* counting_load.cuh - how keys that are to be counted are read: in words of 16 bytes.
  */
 #ifndef CUDA_COUNTING_LOAD_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_backend.cu - the backend "gpu": the table of its paths and the functions behind it. A new
  * path is one file and one row.
  */

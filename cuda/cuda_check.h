@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_check.h - the one place where the result of a CUDA call, or a figure that a device returns,
  * becomes an error.
  */

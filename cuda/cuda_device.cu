@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_device.cu - see cuda_device.h. */
 #include "cuda/cuda_device.h"
 

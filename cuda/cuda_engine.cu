@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_engine.cu - see cuda_engine.h.
  *
  *   lend: a pinned slot -> take: copy to the device, behind the caller's back

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_gather.h - the lines of a text on the device, put one behind the other in the order of their
  * items: the output, made by pieces.
  *

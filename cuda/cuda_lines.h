@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_lines.h - lines of text on the device: from a text to the items that it is sorted by.
  *
  *   text -> cuda_lines_count -> lines

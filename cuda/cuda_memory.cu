@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_memory.cu - see cuda_memory.h. */
 #include "cuda/cuda_memory.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_memory.h - memory of a device, and what is said when there is not enough. */
 #ifndef CUDA_CUDA_MEMORY_H
 #define CUDA_CUDA_MEMORY_H

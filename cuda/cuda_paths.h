@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_paths.h - what the engine needs of a path beyond the facts that all backends state. */
 #ifndef CUDA_CUDA_PATHS_H
 #define CUDA_CUDA_PATHS_H

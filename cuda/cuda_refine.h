@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_refine.h - the exact order within runs of equal keys, on the device: what lines_refine does
  * on the host, of the same items to the same order.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_sort.h - between the engine and the paths: what a path is asked to sort, and with what.
  *
  * A path sorts items[0..count) on one device: stored bits in, stored bits out, in place as seen

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_staging.cu - see cuda_staging.h. */
 #include "cuda/cuda_staging.h"
 

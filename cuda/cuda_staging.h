@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_staging.h - the ring of pinned buffers that items pass through between the caller and the
  * device, both ways.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_store.cu - see cuda_store.h. */
 #include "cuda/cuda_store.h"
 

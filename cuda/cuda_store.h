@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_store.h - the device memory of an engine: where items are collected, sorted and taken from.
  *
  * A known count gets one segment of just that size. An unknown one gets segments as the items come,

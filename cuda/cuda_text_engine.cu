@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_text_engine.cu - see cuda_text_engine.h.
  *
  *   lend, take: pinned slots -> the text, in one piece on the device

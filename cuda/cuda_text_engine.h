@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_text_engine.h - the engine of the backend "gpu" for lines of text, whose contract
  * core/backend.h states.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_time.h - device time between two events, and when that was on the host's clock. */
 #ifndef CUDA_CUDA_TIME_H
 #define CUDA_CUDA_TIME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_top.h - the first items in order, of many on a device: found in about one read of them.
  *
  * top_select gathers a few items among which the wanted ones are; cuda_top lets a path sort these.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_worker.cu - see cuda_worker.h. */
 #include "cuda/cuda_worker.h"
 

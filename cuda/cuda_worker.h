@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_worker.h - a path at work on a device: what every engine has, whatever it sorts.
  */
 #ifndef CUDA_CUDA_WORKER_H

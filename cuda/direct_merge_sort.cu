@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* direct_merge_sort.cu - merge sort in which every key finds its own place.
  *
  * A key of the merge of two runs stands at its index in its own run plus its rank in the partner

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dispatch.cuh - from the sizes known at run time to the templates on width and tile. */
 #ifndef CUDA_DISPATCH_CUH
 #define CUDA_DISPATCH_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dynamic_shared.cuh - the shared memory whose size a launch states: more than the 48 KiB that may
  * be declared. `extern __shared__` cannot be spelled for the stand-in (tests/simt), so this is the
  * one place where the two differ.

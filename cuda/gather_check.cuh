@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gather_check.cuh - what a tile of the output is, for the proof (core/check.h): the sum of its
  * bytes where they stood in the text, and where they stand in the output. The first one, over all
  * tiles, is that of the text as it was read, if each line is in the output once and all lines are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* grid_wait.cuh - kernels whose blocks are brought up while the kernel before them on the stream
  * ends (struct launch), which spares a microsecond or two each: what they do first is to wait.
  */

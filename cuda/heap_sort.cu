@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* heap_sort.cu - tiles sorted by heaps in shared memory, then segmented merges.
  *
  * Heaps are small: HEAP_THREADS threads share one of 8 keys each, and a warp works at all its heaps

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* launch.cuh - the one way to start a kernel: checked, with 64-bit sizes. */
 #ifndef CUDA_LAUNCH_CUH
 #define CUDA_LAUNCH_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_gather.cu - see cuda_gather.h.
  *
  *   items -> lines_measure.cuh: where each line begins, and which are in each tile of the output

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_key.cu - the items of a text's lines, made on the device; see cuda_lines.h.
  *
  *   tiles of the text, a block each -> lines that start in each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_measure.cuh - how long lines are, in the order of their items, and where each begins in the
  * output.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_refine.cu - see cuda_refine.h.
  *
  *   items --mark--> runs that are not in order yet, as bits: for the device, for the host

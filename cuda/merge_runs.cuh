@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_runs.cuh - what all merge sorts share: sorted tiles, then rounds that merge several runs
  * into one and go to and fro between items and scratch.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvtx_range.h - marks what the host is at for a profiler: nsys shows the ranges above the kernels.
  *
  * NVTX is headers alone. Where no profiler is attached a range is two calls that return at once.

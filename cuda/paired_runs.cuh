@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* paired_runs.cuh - two sorted runs beside each other in shared memory, and a thread's share of
  * their merge.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_choice.cuh - whether models are worth having, as the first one's tree and sample tell, the
  * tree while it grows, and then the counts of its buckets, before any key has moved; else keys are
  * sorted digit by digit (radix_digits.cuh).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_code.cuh - what keys of 8 bytes, and those of items, are sorted by in few digits: a code
  * that is never less for a greater key, and that nearly all keys have alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_dense.cuh - the last pass for packs whose keys lie close together: each value is counted,
  * and the counts are written out as keys.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_digit_plan.cuh - which digits a sort digit by digit has to do: all are counted in one read.
  *
  *   items --radix_digit_count_kernel--> how often each value of each digit comes

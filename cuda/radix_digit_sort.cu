@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_digit_sort.cu - see radix_digit_sort.h, and radix_digits.cuh and radix_digits_early.cuh for
  * how. */
 #include "cuda/radix_digit_sort.h"

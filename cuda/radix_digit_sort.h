@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_digit_sort.h - sorts keys digit by digit (radix_digits.cuh), where radix finds its models
  * to be of little use.
  */

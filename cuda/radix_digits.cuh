@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_digits.cuh - a stable sort digit by digit, the least one first: the path for keys that no
  * model follows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_digits_early.cuh - a pass of radix_digits.cuh over keys of 4 bytes, or of 4 above an index,
  * whose digits are counted before they are ranked.
  *

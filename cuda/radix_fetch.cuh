@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_fetch.cuh - the end of a sort by words (radix_words.cuh): each word's key is fetched from
  * its place, and runs of keys that share a code are brought in order on the way.
  *

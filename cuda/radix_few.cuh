@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_few.cuh - keys of 4 and 8 bytes that have few values are counted and written anew, as those
  * of 1 and 2 bytes always are (counting_keys.cu).
  *

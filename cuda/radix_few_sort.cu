@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_few_sort.cu - see radix_few_sort.h, and radix_few.cuh for how. */
 #include "cuda/radix_few_sort.h"
 

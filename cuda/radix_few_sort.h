@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_few_sort.h - sorts keys of few values by counting these (radix_few.cuh), where radix has
  * seen in a sample that they are few.
  */

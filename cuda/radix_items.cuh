@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_items.cuh - the last pass for items (key above index): a pack is sorted by words that stand
  * for its items, and the items are moved once.
  *

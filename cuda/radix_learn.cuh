@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_learn.cuh - learns a radix_model for each segment: a block each, from a sample in
  * registers.
  *

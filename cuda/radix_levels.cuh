@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_levels.cuh - from counts to what the next kernels work on.
  *
  *   counts of the first --radix_scan_kernel--> cursors; its buckets as segments of the next one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_mend.cuh - the end of a sort by the digits of a code (radix_code.cuh): runs of keys that
  * share one are brought in order where they lie.
  *

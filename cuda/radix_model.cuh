@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_model.cuh - a monotone map from keys to positions in the sorted order, learned from a
  * sample.
  *

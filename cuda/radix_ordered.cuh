@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_ordered.cuh - input that is in order already, or in the opposite order, is found out by one
  * read, and what is to be parted is the whole array or nothing.
  *

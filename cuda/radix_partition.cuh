@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_partition.cuh - parts every segment of an array into RADIX_WAYS buckets, each segment by a
  * model of its own.
  *

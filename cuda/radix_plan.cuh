@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_plan.cuh - what so many keys are given: how they are parted, and the workspace.
  */
 #ifndef CUDA_RADIX_PLAN_CUH

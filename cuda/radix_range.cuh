@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_range.cuh - what the range of some keys is asked: its ends among the threads of a warp, and
  * how far its top bit is from the top.
  */

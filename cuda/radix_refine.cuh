@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_refine.cuh - bins anew for a tile of items whose keys repeat.
  *
  * Items (key above index) with equal keys share a bin of the model's and stand in no order there,

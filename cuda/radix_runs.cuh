@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_runs.cuh - runs of keys that share a code, in an array that is in order of codes: where a
  * key of one goes, and what becomes of those that are too long.
  *

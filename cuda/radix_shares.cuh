@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_shares.cuh - a code of shares: where a key would stand among all if each of its digits had
  * the values that the sample has seen, as often, whatever its other digits are.
  *

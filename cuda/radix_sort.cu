@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_sort.cu - a sort in few passes over memory: one or two partitions by learned maps, then
  * tiles in shared memory.
  *

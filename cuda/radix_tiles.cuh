@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_tiles.cuh - the last pass: each pack is sorted in shared memory, and what fits no tile is
  * decoded and left open.
  *

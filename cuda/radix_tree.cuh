@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_tree.cuh - a sample of a segment's keys, and the tree of cells that it grows.
  *
  *   keys --sample--> its least and greatest key -> the root's cells, weighed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_values.cuh - learns which keys items share, for models of items (key above index).
  *
  *   sample --how often its keys come--> the most frequent key of each cell

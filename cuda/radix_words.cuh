@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_words.cuh - items that are sorted by a code of shares (radix_shares.cuh) go as words: the
  * code above the place.
  *

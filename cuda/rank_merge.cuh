@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rank_merge.cuh - a round that merges small runs in one launch: each key finds its own place.
  *
  * A key's place among all runs of its group is its index in its own run plus its ranks in the

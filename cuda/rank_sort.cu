@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rank_sort.cu - every key counts how many go before it: that number is its place.
  *
  * A block holds TILE keys of its own in registers, 8 in each thread, and streams all keys of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* refine_runs.cuh - runs of equal keys among sorted items: which of them are not in order yet.
  *
  *   items -> mark: neighbours of one run are compared; a bit an item: same run as the one before;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* refine_steps.cuh - the kernels that move chosen items (refine_runs.cuh): into rounds, to the host
  * and back, and together where only some are kept.
  */

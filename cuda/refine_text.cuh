@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* refine_text.cuh - lines as a thread compares them: 8 bytes at a time, up to their terminator.
  *
  * Lines are also ordered by words of 6 bytes. A round of that sorts items of 128 bits,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample_shares.cuh - each block parts its share of the items by the splitters, within the room of
  * the share: so nothing is counted before it is moved, and no block waits for another.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample_sort.cu - a sort of few keys in four short kernels.
  *
  *   items --sample_splitters.cuh--> splitters --sample_shares.cuh--> scratch, parted by shares

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample_sort.h - sorts some ten thousand to a million items by splitters from a sample, in few and
  * short kernels, and as fast whatever the keys are.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample_splitters.cuh - a sample of the items, and from it the splitters that part them.
  *
  *   items --sample_group_kernel--> groups of the sample, each sorted

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample_tiles.cuh - neighbouring buckets become a tile, which a block fetches from all shares and
  * sorts.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* segmented_merge_sort.cu - merge sort whose merges take several runs at a time and are cut into
  * equal parts of the output.
  *

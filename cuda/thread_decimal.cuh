@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thread_decimal.cuh - the double that a decimal has as its key: rounded twice, as the host rounds.
  *
  *   mantissa * 10^exponent -> 128 bits and more -> 64 bits, a long double's -> 53 bits

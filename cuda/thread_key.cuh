@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thread_key.cuh - a key in a thread's registers: its order map, its padding, its comparator.
  *
  * Keys are unsigned integers: uint8_t to uint64_t, and key_u128 for struct key_index (key above

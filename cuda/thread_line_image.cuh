@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thread_line_image.cuh - a thread reads the key of a line and makes its image (core/line_image.h),
  * or says that the host has to.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thread_match.cuh - a byte found in a word of 16. */
 #ifndef CUDA_THREAD_MATCH_CUH
 #define CUDA_THREAD_MATCH_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thread_merge.cuh - a thread's share of a merge in shared memory: 8 keys.
  *
  * The merge path says which keys of a and which of b are the thread's 8: a few consecutive ones of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thread_network.cuh - sorting networks on keys in registers. All indices are constants once the
  * loops are unrolled, so that no array leaves the registers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thread_scramble.cuh - numbers that look like chance and are always the same.
  */
 #ifndef CUDA_THREAD_SCRAMBLE_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thread_search.cuh - a binary search by one thread in a sorted run. */
 #ifndef CUDA_THREAD_SEARCH_CUH
 #define CUDA_THREAD_SEARCH_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thread_select.cuh - where several sorted runs are to be cut so that a given number of their keys,
  * the least ones, lie before the cuts.
  *

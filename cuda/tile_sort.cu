@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tile_sort.cu - the first step of direct-merge and segmented-merge: one pass over memory that
  * leaves sorted tiles.
  *

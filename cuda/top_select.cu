@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* top_select.cu - see cuda_top.h.
  *
  *   items --sample--> sample --digits--> the key of a rank in it: a bound that a little more than

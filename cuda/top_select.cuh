@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* top_select.cuh - the kernels of a selection: sample, rank by digits, filter, fill.
  *
  * All read keys in the same way: a thread has up to 64 bytes of them in registers, as ordered bits,

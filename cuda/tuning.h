@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tuning.h - the constants that a path is tuned with. Each says what it rests on; to try another
  * value, change it here, or in tuning_radix.h, alone.
  */

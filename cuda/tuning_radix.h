@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tuning_radix.h - the constants that radix is tuned with, and the paths that it takes: models,
  * digits, few values, short keys. See tuning.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* warp_count.cuh - counters in shared memory that the lanes of a warp raise together.
  *
  * An atomic is fast while the lanes meet different counters. Where many lanes meet the same one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* warp_merge.cuh - the rounds of a merge sort that stay within a warp, and need no block barrier.
  */
 #ifndef CUDA_WARP_MERGE_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codec.h - the table of byte codecs: how a file's bytes are compressed.
  *
  * codecs[0] is "plain" and has no functions: its bytes are moved as they are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codec_choice.c - see codec_choice.h.
  *
  *   the codec that is given, else the magic and the name

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codec_choice.h - how the bytes of a file are compressed, found out when it is opened; for
  * source.c.
  */

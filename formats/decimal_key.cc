@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decimal_key.cc - see decimal_key.h.
  *
  * Word 0 is laid out in core/line_image.h.

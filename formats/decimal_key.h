@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decimal_key.h - the order of `sort -n` and `sort -h`: decimals of any length, exactly.
  *
  *   text -> decimal_scan -> sign, suffix, digits where they stand -> decimal_word 0, 1, 2, ...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decimal_run.c - see decimal_run.h.
  *
  *   windows of 64 bytes, from a line on -> their lines, if these are plain decimals of one shape

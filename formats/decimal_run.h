@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decimal_run.h - whether lines that follow each other are plain decimals in order, told by their
  * bytes: without a number made of any.
  *

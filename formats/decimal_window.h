@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decimal_window.h - whether lines are plain decimals, and where their parts are, told for all
  * lines in 64 bytes at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* descriptor.h - file descriptors that keep clear of the standard three.
  *
  * In a process started with standard output or error closed, the next file opened would become that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_attributes.c - see file_attributes.h. */
 #include "formats/file_attributes.h"
 

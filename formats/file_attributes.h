@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_attributes.h - copies owner, mode, ACL and attributes to a file that replaces another. */
 #ifndef FORMATS_FILE_ATTRIBUTES_H
 #define FORMATS_FILE_ATTRIBUTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_name.h - what the end of a file's name says.
  */
 #ifndef FORMATS_FILE_NAME_H

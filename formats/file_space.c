@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_space.c - see file_space.h. */
 #include "formats/file_space.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_space.h - a thread that takes the space of a file ahead of what is written to it.
  *
  *   file_space_want -> the thread: fallocate(2), a window at a time -> file_space_wait

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* foreign.c - the table of foreign files; see foreign.h.
  *
  * A magic has at least 4 bytes, so that numbers hardly begin so by chance; only gzip has 3. A file

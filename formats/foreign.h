@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* foreign.h - the files of other programs that gpusort neither reads nor writes: how they begin,
  * and what they are called.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* format.h - the table of file formats: how numbers stand in a stream of bytes.
  */
 #ifndef FORMATS_FORMAT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* formats.c - the table of file formats; see format.h. A new format is one file and one row.
  */
 #include "formats/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* frame_reader.c - see frame_reader.h.
  *
  *                   +-> several small frames, whole -> a worker decodes them --+

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* frame_reader.h - the content of a compressed file, decoded by several threads ahead of whoever
  * reads it; for source.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* frame_stream.c - see frame_stream.h. */
 #include "formats/frame_stream.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* frame_stream.h - the compressed bytes of a file, to be decoded as they come, or to be cut into
  * whole frames that others decode; for frame_reader.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* frame_writer.c - see frame_writer.h.
  *
  *   data -> copied to the buffer of a job -+

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* frame_writer.h - content compressed by several threads, as frames that can be decompressed by
  * several too; for sink.c.
  *

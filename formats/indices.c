@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* indices.c - see indices.h. */
 #include "formats/indices.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* indices.h - a permutation on its way out: the indices of sorted items, in any format.
  *
  *   items --all threads, a piece each--> buffers of the sink, in order

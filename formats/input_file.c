@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_file.c - see input_file.h. */
 #include "formats/input_file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input_file.h - the file that a source reads from, as it is: a regular file, by several threads
  * where that pays; a pipe, through one of our own; or a run on disk.
  */

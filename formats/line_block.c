@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_block.c - see line_block.h. */
 #include "formats/line_block.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_block.h - the part of a source that is in memory: whole lines, and the beginning of one.
  *
  *   source -> [kept | new | beginning of a line] -> the caller uses lines -> drops them -> refill

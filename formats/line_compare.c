@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_compare.c - see line_compare.h. */
 #include "formats/line_compare.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_compare.h - which of two lines goes first: by keys, and by the last resort.
  *
  * Nothing is prepared or kept: for bulk work see line_rank.h, which is built on this.

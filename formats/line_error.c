@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_error.c - see line_error.h. */
 #include "formats/line_error.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_error.h - the messages about a line that is not the number it should be, for text.c and
  * lines.c.
  */

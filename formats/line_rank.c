@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_rank.c - see line_rank.h. */
 #include "formats/line_rank.h"
 

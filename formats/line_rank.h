@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_rank.h - a line beside a number that nearly always tells how it compares with another.
  *
  *   line -> its first key -> a monotone 64-bit image of it, the rank

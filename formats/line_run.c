@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_run.c - see line_run.h.
  *
  *   a line and what follows it -> decimal_run: plain decimals, by their bytes -> where it stops

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_run.h - whether lines that follow each other in memory are in order.
  */
 #ifndef FORMATS_LINE_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines.c - see lines.h: the text in memory, and where its lines are. lines_key.c, lines_refine.c,
  * lines_number.c and lines_write.c have the rest.
  *

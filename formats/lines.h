@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines.h - text kept verbatim: lines are put in order and come out as the bytes that came in.
  *
  *   { lines_begin_input -> lines_read_input }* -> lines_index -> lines_key: one struct key_index a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_bytes.c - see lines_bytes.h.
  *
  * The key of a line beside the one that it is compared with, from the top bit on:

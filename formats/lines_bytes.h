@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_bytes.h - rows of bytes, loaded into the keys of items beside one of them; for
  * lines_load.c, whose contract says what is loaded.
  */

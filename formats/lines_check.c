@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_check.c - see lines_check.h.
  *
  *   source -> pieces of PIECE_BYTES, wherever lines end -> threads: lines that are whole in a piece

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_check.h - whether the lines of a source are in order: sort -c.
  *
  *   source -> pieces, each read and looked through by a thread, and joined to those before it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_few.c - see lines_few.h.
  *
  *   lines -> words of 128 bits: 15 bytes, and how many there are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_few.h - a few lines put in order by some of their bytes at once, for lines_refine.c: the
  * runs of values that are spelled in several ways.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_header.c - see lines_header.h. */
 #include "formats/lines_header.h"
 

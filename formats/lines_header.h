@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_header.h - the first lines of an input, which are not sorted: --header.
  *
  * They are taken from a source before anything else reads it, and kept as they are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_key.c - the keys of lines; see lines.h.
  *
  *   blocks of the text, a block a thread at a time -> lines -> keys

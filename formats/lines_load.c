@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_load.c - see lines_load.h.
  *
  * Of words: those that are the same in all lines are passed over, then one is loaded. Of bytes, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_load.h - what many lines have at one place of their rows, for lines_refine.c: loaded into
  * the keys of their items. By many threads, as tasks, if the lines are many.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_merge.c - see lines_merge.h.
  *
  * A round: inputs are read, and items made of their lines; the least of the last lines of inputs

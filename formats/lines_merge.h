@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_merge.h - sorted inputs merged into one output: sort -m.
  *
  *   sources -> a block of whole lines each -> an item a line, with its key

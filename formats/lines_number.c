@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_number.c - from where a line stands in the text to which line it is; see lines.h.
  *
  *   text -> cells of 64 bytes -> newlines in the block before each cell

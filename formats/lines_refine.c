@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_refine.c - the exact order within runs of equal keys; see lines.h.
  *
  * A run is sorted by multikey quicksort over the rows of lines_row.h (Bentley and Sedgewick, "Fast

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_row.c - see lines_row.h. */
 #include "formats/lines_row.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_row.h - a line as rows, one for each thing that lines are compared by.
  *
  *   columns 0 to key_count - 1   the keys of the order, one after the other

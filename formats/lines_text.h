@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_text.h - what the sources of lines.h share: the text. How an item names a line of it is
  * in core/line_item.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_words.c - see lines_words.h. */
 #include "formats/lines_words.h"
 

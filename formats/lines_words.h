@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_words.h - rows of words, loaded into the keys of items; for lines_load.c, whose contract
  * says what is loaded.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_write.c - gathers the lines in their new order, and proves it; see lines.h.
  *
  * A piece is a run of items whose lines, at the mean length, fill most of a buffer; what does not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mapped_file.c - see mapped_file.h.
  *
  * What a write through a mapping must never meet is a page that the file system has no room for, or

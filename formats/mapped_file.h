@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mapped_file.h - a new file of a size known beforehand, filled by several threads through a
  * mapping.
  *

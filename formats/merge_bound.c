@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_bound.c - see merge_bound.h. */
 #include "formats/merge_bound.h"
 

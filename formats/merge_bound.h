@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_bound.h - which texts have lines that can be merged now, and up to where.
  *
  *   what is read and made of texts -> the least of the last lines of those that go on: the bound,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_cut.c - see merge_cut.h. */
 #include "formats/merge_cut.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_cut.h - where to cut sorted texts, so that the parts can be merged apart from each other.
  *
  *   sorted texts -> lines at even distances, sorted -> every so many of them is a splitter

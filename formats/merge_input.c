@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_input.c - see merge_input.h. */
 #include "formats/merge_input.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_input.h - the inputs of a merge: of each, some of its text in memory, and the items of its
  * lines (merge_texts.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_part.c - see merge_part.h. */
 #include "formats/merge_part.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_part.h - a part of some texts merged by one thread, in its caches.
  *
  *   items of the part, an array a text -> merged by twos (item_merge.h)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_round.c - see merge_round.h. */
 #include "formats/merge_round.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_round.h - texts in memory merged into one, by several threads.
  *
  *   texts -> merge_cut: parts -> each thread: merge_part -> sink, in order

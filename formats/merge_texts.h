@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge_texts.h - what is merged: the lines of several texts in memory, an item for each.
  *
  * An item's key is the rank of its line (line_rank.h). Its index says, from the top: which text the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* newlines.h - finding newlines, or what else ends a line, 8 bytes at a time, in any C compiler's
  * plain code.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npy.c - NumPy's array files (numpy.lib.format, versions 1.0, 2.0 and 3.0), of one dimension in
  * effect: every other dimension is 1.
  *

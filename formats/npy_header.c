@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npy_header.c - see npy_header.h. */
 #include "formats/npy_header.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npy_header.h - the header of an .npy file: a Python dictionary, and the layout that it says.
  *
  *     {'descr': '<f8', 'fortran_order': False, 'shape': (3,), }

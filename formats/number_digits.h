@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* number_digits.h - runs of decimal digits, 8 bytes at a time, for number_key.cc and
  * decimal_key.cc.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* number_key.cc - the key that a line is sorted by, and the value behind it.
  *
  *   text -> value: the long double that strtold(3) gives -> the double nearest to it -> ordered

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* number_key.h - the number that a line of text is ordered by: a key of 64 bits, and the value
  * where the key does not tell.
  */

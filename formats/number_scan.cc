@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* number_scan.cc - see number_scan.h. */
 #include "formats/number_scan.h"
 

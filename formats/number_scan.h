@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* number_scan.h - the grammar of a number in text, for number_text.cc and number_key.cc.
  *
  *   text -> number_scan_text -> sign, form, significant digits, exponent

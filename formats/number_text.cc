@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* number_text.cc - see number_text.h.
  *
  * Reading. A plain decimal goes through std::from_chars, which is correctly rounded, in one pass.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* number_text.h - a number as text: exact in, shortest that reads back the same out.
  *
  * Over <charconv> of the C++ library, which is correctly rounded, locale-free and fast.

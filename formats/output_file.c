@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* output_file.c - see output_file.h. How an output is opened is in output_open.c. */
 #include "formats/output_file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* output_file.h - the descriptor that a sink writes to, and what becomes of it at the end.
  *
  *   regular file:     temporary in its directory -> close -> its name

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* output_open.c - how an output is opened: see output_file.h.
  *
  * FILE of "-o FILE" may be an input, so it is never opened for writing. The output is written to a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* output_path.c - see output_path.h. */
 #include "formats/output_path.h"
 

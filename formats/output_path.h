@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* output_path.h - resolves the path of an output.
  *
  * A path can lead to another file from one system call to the next. So the path is resolved once,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parallel_read.c - see parallel_read.h. The range is cut into pieces that the threads take in
  * ascending order, so that the file is read ahead as one and a slow thread holds nobody up.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parallel_read.h - one large read of a regular file, shared out to several threads.
  *
  * What bounds a read from the page cache is copying, and the faults of pages that are touched for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* piece_writer.c - see piece_writer.h. */
 #include "formats/piece_writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* piece_writer.h - output made by several threads at once, written in order; for text.c,
  * indices.c and lines_write.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw.c - numbers and nothing else: the bytes of an array as they stand in memory.
  *
  * There is no header, so the file says neither type nor count. The type comes from the user or the

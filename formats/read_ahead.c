@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_ahead.c - see read_ahead.h. */
 #include "formats/read_ahead.h"
 

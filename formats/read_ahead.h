@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_ahead.h - a thread that reads an input on into memory while its owner does something else:
  * start a device, or find out whether there is enough to start one for; for source.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sink.c - see sink.h.
  *
  *   sink_write ------------------------------> [frame_writer] -> file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sink.h - where bytes go: safely, all of them, or not at all.
  *
  *   sink_write / sink_lend + sink_put -> [codec] -> temporary in the target's directory -> rename

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* source.c - see source.h.
  *
  *   plain:       file -> [read_ahead] -> [peeked] -> the caller's memory

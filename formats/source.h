@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* source.h - where bytes come from: a file, a pipe, a terminal; decompressed on the way.
  *
  *   file or pipe -> [codec found by its magic] -> source_read / source_peek

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spill.c - see spill.h. */
 #include "formats/spill.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spill.h - room on disk for sorted runs that memory has no room for, until they are merged.
  *
  *   spill_begin -> spill_append, or a sink on the run

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* temporary.c - see temporary.h.
  *
  * A signal handler removes a hidden file, so it must know the name whenever the file exists: the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* temporary.h - the temporary file that output is written to.
  *
  * The temporary has no name until it is published, so the kernel removes it when the process ends,

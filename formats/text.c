@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text.c - numbers as text, one a line, on their way to or from binary.
  *
  *   in:  source -> a block of whole lines -> pieces of it, one a thread -> items

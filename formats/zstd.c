@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* zstd.c - Zstandard streams (RFC 8878) through libzstd: any number of frames, skippable ones among
  * them, in; frames with content size and checksum out.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* zstd_codec.h - the functions of the zstd row of the table of codecs; codec.h has their contracts.
  */
 #ifndef FORMATS_ZSTD_CODEC_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """auto_table.py - the rows of `auto_rows` (core/auto_table.c) from times of bench_sort.
 
     build/bench/bench_sort --types=all --shapes=uniform --tiles --no-peers \\

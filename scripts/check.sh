@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds everything twice and runs every test: with all warnings as errors, and with the address and
 # undefined behaviour sanitizers (on less data, and without nvcc: the code for the GPU runs on its
 # stand-in). Nearly all run on both builds; shell tests of the stand-in, which take as little data on

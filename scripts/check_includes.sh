@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Includes run one way: cli -> core/pipeline -> formats, backends -> core vocabulary. Each header of
 # another library has its one place. Prints what goes the wrong way; the status says whether any did.
 set -euo pipefail

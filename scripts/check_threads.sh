@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # check_threads.sh: looks for races between threads, by ThreadSanitizer.
 #
 #   scripts/check_threads.sh             unit tests of what has threads, then the command on files

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # On a machine with an NVIDIA GPU and without nvcc, installs the compiler of the CUDA Toolkit from PyPI
 # into build/cuda-toolkit, where the Makefile looks for it (350 MB). Does nothing on other machines. If the
 # compiler cannot be had, gpusort is built for the CPU alone.

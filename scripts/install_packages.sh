@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # install_packages.sh PACKAGE...: installs those Debian packages that are missing, by sudo where one
 # is not root. On a system without apt it says what is needed, and goes on: a build shows what is
 # really missing.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # make deb: makes a Debian package of what is built, gpusort_VERSION_ARCHITECTURE.deb, in the current
 # folder. The time in it is that of SOURCE_DATE_EPOCH, or else now.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # measure_cpu.sh - the CPU's sort in memory, beside VQSort, NumPy and std::sort: what
 # docs/performance.md records of it.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Data to time gpusort with, made by all cores.
 
   measure_data.py KIND COUNT FILE

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # measure_files.sh - file to file, beside what everyone has: the tables of docs/performance.md.
 #
 #   scripts/measure_files.sh [PART...]     some of these, or all but the last one

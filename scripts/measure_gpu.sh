@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # measure_gpu.sh - on a machine with a GPU: what docs/performance.md records.
 #
 #   scripts/measure_gpu.sh [PART...]      all parts, or some of: sizes types shapes auto files devices

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Times NumPy's sort in memory: random numbers as bench_cpu's, the median of five runs or more.
 
     scripts/measure_numpy.py [--json=FILE] [--types=LIST] [SIZE...]      (default 1e5 1e6 1e7 1e8)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # mutation_check.sh - breaks paths on purpose, one line at a time, in a copy of the tree, and sees
 # device_matrix fail on the stand-in for a GPU. A test that has never failed has proved nothing.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # plot_bench.sh - draws what bench_sort --json or bench_cpu --json wrote.
 #
 #   scripts/plot_bench.sh sizes ROWS.json TYPE [OUT.svg]

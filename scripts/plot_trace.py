@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """plot_trace.py TRACE OUT.svg: draws what gpusort --trace=TRACE wrote, a row for each thread and for
 the GPU. TRACE may be compressed by gzip. Boxes that are less than a pixel apart become one, as dark
 as it was busy. Needs Python alone."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From a fresh clone to a sorted file: installs what is missing, builds gpusort, sorts 10,000,000
 # doubles, shows the time of each stage, and proves the result by a program that is not gpusort. On a
 # machine with a GPU this includes a compiler for it (install_cuda.sh).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* append_lines.h - a whole source read into lines at once, and the order of items, for tests. */
 #ifndef TESTS_APPEND_LINES_H
 #define TESTS_APPEND_LINES_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # --argsort writes the permutation that np.argsort(kind="stable") gives for numbers of every type,
 # and that `sort -g -s` gives for lines, whatever the formats, the device and the path.
 . "$(dirname "$0")/lib.sh"

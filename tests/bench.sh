@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The program that times the paths: every path sorts every type and shape, as its own checks prove.
 # On the stand-in, so what is shown is that it works, and not how long a sort takes; or, as $BENCH, on
 # a GPU.

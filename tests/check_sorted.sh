@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # -c and -C: whether an input is sorted, and where it is not, as sort(1) finds it.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_trace.py TRACE [KEY=VALUE...]: says what is wrong with a trace that gpusort wrote.
 
 The file must be JSON of Chrome's trace event format, with a name for every row, and the spans of a

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The command line does what --help says, and refuses the rest with status 2 and a reason.
 . "$(dirname "$0")/lib.sh"
 printf '2\n1\n' >two

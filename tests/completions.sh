@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The completions of bash, zsh and fish have the options and the words of the program that they were
 # made from, and no other; and those that are stored, and installed, are made from this one.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Text, raw and .npy are turned into each other without loss: the files that Python and NumPy write
 # of the same numbers are met byte for byte.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* counting_matrix.cu - the sort of short keys by counting (cuda/counting_keys.cu): width x order x
  * shape x count, with all counters in a block and with one half of them.
  *

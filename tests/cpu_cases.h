@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_cases.h - arrays for the unit tests of the CPU's sort: every shape in every order, and what
  * a sort of a few lines makes of it.
  *

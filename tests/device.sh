@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every path of the GPU gives the CPU's bytes: each type, direction and tile size, at sizes around
 # the tiles, from 0 on. Without a GPU all of it is skipped.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device_matrix.cu - every path of the backend "gpu" x tile x width x count x shape, through struct
  * backend as the pipeline calls it, compared byte by byte with std::sort.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device_shapes.h - the shapes of the arrays of device_matrix.cu, beside those of key_shapes.h;
  * among them what misleads paths that learn from a sample, or part by digits; and what their items
  * carry.

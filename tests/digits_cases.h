@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* digits_cases.h - what the matrices of the sort digit by digit have in common: items whose index
  * is their place, and the memory that such a sort takes beside them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* digits_matrix.cu - the sort digit by digit (cuda/radix_digits.cuh): width x order x shape x count
  * x portion; items that cannot go this way; and which keys radix sends there.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* doubles.c - makes random doubles, and proves that a file holds the same ones in order. It shares
  * nothing with gpusort, so that the proof stands by itself.
  *

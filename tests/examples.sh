@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The examples of README.md and of the manual page do what they say, as they are printed.
 . "$(dirname "$0")/lib.sh"
 need_numpy

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What memory, or the GPU's, has no room for is sorted in parts: the output is that of NumPy and of
 # sort(1) whatever the number of parts, memory stays within -S, and nothing is left of what was put
 # aside, whatever goes wrong.

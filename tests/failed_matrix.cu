@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* failed_matrix.cu - a sort that fails when its kernels are on their way: none of them is, once
  * that is known, as they write to the items, the workspace and the note; and what is sorted next,
  * with the same worker and memory, is in order.

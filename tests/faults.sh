@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # One call fails, of each kind and each in turn: the run says so and leaves all as it was, or does
 # without. Of the stand-in for a GPU, and of build/tests/gpusort_cuda_faults on a real one, it is
 # calls of CUDA that fail, else those of the C library.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* few_matrix.cu - the sort of keys of few values by counting (cuda/radix_few.cuh): width x order x
  * shape x count; values that have no room; and which keys radix sorts so.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Random options on random lines: what gpusort makes of them is what sort(1) makes of them. The seed
 # is fixed, so that a run is the same every time; FUZZ_SEED and FUZZ_ROUNDS say otherwise. Most rounds
 # are run by many_runs, where it is built: some as a process each show that this is no different.

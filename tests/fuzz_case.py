@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes the options and the inputs of a round of fuzz_sort.py, and says which words they are."""
 
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes lines that are hard to sort: for fuzz_case.py. All is drawn from the generator of random
 numbers that is given."""
 

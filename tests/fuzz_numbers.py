@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rounds of fuzz_sort.py --numbers: small arrays in every format, and the options that are for numbers.
 What gpusort writes must be, byte for byte, what NumPy makes of them (make_data.py). An input that was
 damaged is sorted, as what it is now, or refused; it is refused if libzstd refuses it."""

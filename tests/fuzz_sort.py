@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs gpusort and sort(1) with the same options on the same lines, and compares what they say.
 
   fuzz_sort.py --rounds N [--seed S]     N rounds; the same seed gives the same rounds

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The fuzz targets (tests/fuzz), each for FUZZ_SECONDS (30) from a fixed seed, one on each processor: first
 # their corpus, then what libFuzzer makes of it. They are built by clang, with sanitizers of their own.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gather_matrix.cu - the copy of lines on the device (cuda/cuda_gather.h): lengths of lines x order
  * of the items x pieces of the output, compared with the lines put one behind the other on the
  * host.

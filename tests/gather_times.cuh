@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gather_times.cuh - what gather_matrix.cu works with on the device, and the times that the
  * steps take.
  */

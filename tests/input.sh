@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What an input is, is found out as documented; what cannot be right is refused in one clear line.
 . "$(dirname "$0")/lib.sh"
 need_numpy

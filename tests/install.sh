@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # make: builds without CUDA from the sources alone, installs, uninstalls, makes an archive and a Debian
 # package; what it says of compilers and C libraries, and the compiler that install_cuda.sh gets.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key_shapes.h - arrays for the tests of the device: a shape gives the ordered bits of key i of n,
  * in 64 bits, so that any key can be had alone and in any order.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # lib.sh - what the tests in tests/*.sh share: assertions in TAP, and a directory of one's own.
 #

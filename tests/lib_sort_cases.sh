@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # lib_sort_cases.sh - sourced by tests/sort_cases_*.sh, which hold the rules of the text orders: what
 # gpusort makes of a few lines is what sort(1) of this machine makes of them in the C locale, and

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The limits that a process has: processors of its affinity and of the quota of its container, the
 # size of its memory, directories that are full.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The powers of ten by which the GPU makes keys of numbers (cuda/thread_decimal.cuh) are right to the
 # last bit, against Python's integers: a wrong bit would show in one number of millions.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_spellings.h - lines for lines_matrix.cu: ordinary ones, and those that a reader of numbers
  * may get wrong.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lines_matrix.cu - the items that the device makes of lines (cuda/cuda_lines.h): kind x part of
  * the line x terminator x direction x spellings, compared with those of the host,
  * formats/line_rank.h, which makes them by code of its own.

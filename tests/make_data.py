@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data for the tests, and what gpusort is to make of it, by NumPy and Python alone.
 
   make_data.py keys DIR TYPE COUNT...    numbers with every special value, and their orders

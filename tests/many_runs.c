@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* many_runs.c - gpusort's main, run again and again in one process, so that a test of thousands of
  * runs starts CUDA once. fuzz_sort.py --server drives it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* matrix_common.h - what the matrices have in common: the word for a count, items of any width, and
  * what std::sort makes of them.
  */

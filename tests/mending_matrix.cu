@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mending_matrix.cu - the sort by the digits of a code (cuda/radix_code.cuh) and what is mended
  * behind it (cuda/radix_mend.cuh): width x order x code x runs of keys that share one.
  *

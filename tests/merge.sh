@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # -m: sorted inputs become one sorted output, as sort(1) makes it of the same files, in memory that
 # does not grow with them.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What is not shown as itself, controls above all, reaches no message: from names, lines, options,
 # the environment or a header.
 . "$(dirname "$0")/lib.sh"

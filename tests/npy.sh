@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # .npy files as programs write them: every spelling of a dtype, times, truth values and bfloat16, shapes
 # of one dimension in effect. What comes out is, byte for byte, what numpy.save writes of what np.sort
 # makes of what np.load reads; what NumPy does not load, or has no numbers for, is refused.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """on_terminal.py [--stdin] [--stderr] COMMAND...: runs a command whose standard output is a terminal,
 passes on what it wrote there, and ends with its status. With options, standard input or error is the
 terminal instead. With --stdin somebody thinks for a while, and then types a line and its end."""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ordered_matrix.cu - arrays that radix finds to be in order (cuda/radix_ordered.cuh), and arrays
  * with one key out of place: width x order x shape x count, and every place.
  *

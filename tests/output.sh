@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The output is all there or as it was: whatever it is, whatever goes wrong, and whoever interrupts.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A file that is replaced keeps what belongs to it, nobody gains access to it at any moment, a stranger
 # cannot lead the output elsewhere, and what cannot be replaced is refused before anything is read.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What comes through a pipe, or does not say how much it is, is sorted as a file is: whatever it is,
 # however slowly it comes, and on whichever device; and auto takes the device that it takes for a
 # file of that size.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The CPU sorts alike with AVX-512 and without it, as NumPy and sort(1): buckets, networks in registers, and
 # the portable code in their place, which GLIBC_TUNABLES chooses on a machine that has these units.
 . "$(dirname "$0")/lib.sh"

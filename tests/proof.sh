@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What is written is proved to be what was read, in order, and --verify proves it in the file. A bit
 # turned over anywhere on the way (tests/faults/flips.c; on the stand-in's bus, its SIMT_FLIP) is
 # found: status 2, one line that says so, and the old output is left.

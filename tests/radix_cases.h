@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* radix_cases.h - what the matrices of radix's parts have in common: shapes of arrays, items and
  * their orders, what the host makes of them, and arrays on the device.
  */

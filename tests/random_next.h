@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* random_next.h - random numbers that are the same in every run. */
 #ifndef TESTS_RANDOM_NEXT_H
 #define TESTS_RANDOM_NEXT_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """raw_content.py DIR: writes files of raw numbers as NumPy makes them.
 
 DIR/doubles-*.bin       f64 that must be sorted as such

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Raw numbers are not read as what they hardly are: text, other programs' files, integers as doubles,
 # NumPy's i8 as bytes. Numbers of the type that is assumed, whatever they are, are sorted.
 . "$(dirname "$0")/lib.sh"

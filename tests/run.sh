@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs every test that was built in $BUILD, under prove(1) where it is there, and counts what they
 # claim. The last line is `N passed, N failed, N skipped`; the status is 0 if nothing failed and
 # something ran, 2 if no test has a name that was given.

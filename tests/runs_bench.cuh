@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* runs_bench.cuh - what runs_matrix.cu works with: files and sort(1), lines on the host, and the
  * device with its memory.
  */

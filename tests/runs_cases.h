@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* runs_cases.h - orders of lines, and texts whose lines are equal in their keys, each in its way:
  * for the test of what puts such lines in order on the device.
  */

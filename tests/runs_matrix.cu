@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* runs_matrix.cu - runs of equal keys put in order on the device (cuda/cuda_refine.h): texts x
  * orders x counts, compared with sort(1), byte for byte.
  *

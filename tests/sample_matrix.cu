@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample_matrix.cu - the sort by splitters from a sample (cuda/sample_sort.cu): width x order x
  * count x shape; keys that are hidden from the sample, which stay as they are; and that radix sorts
  * so, or in another way then.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole runs on data of every size, each proven by NumPy or sort(1).
 
   soak.py --runs N [--seed S] [--largest BYTES] [--jobs J] [--work DIR]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Whole runs drawn at random, proven by NumPy and sort(1), and many small ones of numbers alone. The seed
 # is fixed, so that a run is the same every time; SOAK_SEED, SOAK_RUNS, SOAK_LARGEST (bytes) and SOAK_JOBS
 # say otherwise.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The text orders by keys, a rule at a time: bytes, fields, characters, separators, blanks.
 . "$(dirname "$0")/lib_sort_cases.sh"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The text orders of lines, a rule at a time: those that are equal, the last resort, where a line ends,
 # several inputs, --header, -c and -m.
 . "$(dirname "$0")/lib_sort_cases.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The text orders of numbers, a rule at a time: -n, -g and -h.
 . "$(dirname "$0")/lib_sort_cases.sh"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The options of sort(1): wrong ones are refused as sort(1) refuses them, in its words; right ones
 # make the order that --explain tells.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What a run tells of itself while it goes on and at its end: progress, --stats and --trace. The JSON
 # is read by Python's json.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The sources keep to their form: directions of includes, format of code, scripts, manual page; and
 # the pages to what there is: options, files that links lead to.
 . "$(dirname "$0")/lib.sh"
@@ -61,6 +62,10 @@ ok_prints 'no source is longer than 800 lines' '' -- bash -c \
     'find cli core formats cpu cuda bench tests/simt -type f | while read -r file; do
         [ "$(wc -l <"$file")" -le 800 ] || echo "$file"
     done'
+ok_prints 'every source names its license' '' -- bash -c \
+    '! find Makefile .ci/run man cli core formats cpu cuda bench completions/*.sh scripts tests -type f \
+        ! -path "*/__pycache__/*" -exec \
+        grep -L "SPDX-License-Identifier: Apache-2\.0" {} + | grep .'
 ok_prints 'no line ends in a blank' '' -- \
     bash -c "! grep -rnI '[[:blank:]]\$' Makefile README.md CHANGELOG.md cli core formats cpu cuda \
         bench completions docs man scripts tests .ci"

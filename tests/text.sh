@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Lines of text come out byte for byte as `LC_ALL=C sort -g` orders them, whichever way they come
 # in; a line that is not one number is refused with its place.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Lines of text that a GPU finds, keys, sorts, refines and gathers: sort(1)'s bytes, whatever lines
 # there are and however they come. Without a GPU all of it is skipped.
 . "$(dirname "$0")/lib.sh"

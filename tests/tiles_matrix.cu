@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tiles_matrix.cu - the last pass of radix (cuda/radix_tiles.cuh, cuda/radix_items.cuh) alone:
  * width x how fine positions are x full bins of so many keys, so many of them, at any place, x what
  * is in them.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # --top=K writes just the beginning of what is written without it, numbers and indices: each type,
 # direction, shape and format, on the CPU and on the GPU where there is one, against NumPy and
 # sort(1) | head.

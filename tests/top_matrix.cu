@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* top_matrix.cu - the selection on the device (cuda/cuda_top.h): width x order x shape x count x
  * how many are wanted, compared with std::sort.
  *

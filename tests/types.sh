@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Numbers of every type that --list names, raw and .npy, in both byte orders and both directions,
 # come out in the documented order: expected bytes are made by NumPy from the numbers' bits.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_argsort.c - items that carry their index: which are equal, what form they have, what they
  * give back; against comparisons of the C language.
  */

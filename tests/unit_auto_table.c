@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_auto_table.c - what "auto" chooses: every class and width has a row for every number of
  * items, and the model agrees with what was measured file to file (docs/performance.md).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_check.c - the sums and the look at the order that the proof of output is made of, against
  * loops over single keys and bytes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_codecs.c - what goes in comes out, compressed or not; and no damage goes unseen.
  *
  * The streams to read are made by libzstd itself, those to check are read by it; the codec under

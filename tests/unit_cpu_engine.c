@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_cpu_engine.c - what struct backend promises, kept by the CPU's: its facts, what it refuses,
  * calls that are out of turn, and engines inside of a parallel region.
  */

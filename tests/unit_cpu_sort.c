@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_cpu_sort.c - the CPU's sort, through struct backend as the pipeline uses it, against sorts
  * of a few lines: every shape in every order, by any number of threads (tests/cpu_cases.h).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_cpu_stream.c - keys that are partitioned as they come (cpu/radix_stream.h), against sorts of
  * a few lines: every shape in every order (tests/cpu_cases.h), among them those that do not suit it
  * and are undone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_cpu_top.c - the CPU's selection, chunk by chunk, against a stable sort of everything.
  *
  * What is kept is in the order in which it came, so that a stable sort of it begins with just the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_files.h - a directory of its own for a unit test, and files in it.
  */
 #ifndef TESTS_UNIT_FILES_H

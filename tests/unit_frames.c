@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_frames.c - compressed files of many frames: read by any number of threads, they hold what a
  * single thread sees in them. What that takes: unit_frames_bounds.c; how they are written:
  * unit_frames_written.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_frames.h - compressed files of many frames, as libzstd makes them, and how they are read.
  */
 #ifndef TESTS_UNIT_FRAMES_H

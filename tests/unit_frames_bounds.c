@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_frames_bounds.c - what reading compressed files of many frames takes: memory, and threads,
  * where there may be few. What they hold: unit_frames.c.
  */

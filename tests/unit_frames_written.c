@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_frames_written.c - compressed output: the same frames for any number of threads, and bounded
  * memory. libzstd itself reads them. How frames are read: unit_frames.c.
  */

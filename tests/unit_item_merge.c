@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_item_merge.c - sorted arrays of items, merged, against qsort(3); places in them, against a
  * count; and numbers mapped there and back.
  */

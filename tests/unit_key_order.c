@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_key_order.c - the list of key types, and the map between numbers and ordered bits.
  *
  * For every type, byte order, NaN rule and direction: the map is a bijection, and the order of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_line_compare.c - which of two lines goes first.
  *
  * Three ways to know: a table; strtold(3), for what is a number and what its value is; and sort(1),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_line_field.c - where a key stands in its line.
  *
  * The expected spans are those that `sort --debug` of GNU coreutils underlines. Each line is

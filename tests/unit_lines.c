@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_lines.c - text sorted as text, against strtold, qsort and strcmp.
  */
 #include "formats/codec.h"

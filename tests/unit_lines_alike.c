@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_lines_alike.c - lines that have much in common, in any order of sort(1), against sort(1)
  * itself: long numbers, common prefixes of all lengths, values that are spelled in several ways.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_lines_merge.c - sorted inputs merged in as many rounds and parts as one likes.
  *
  * Memory and parts are made so small that every border between blocks, parts and rounds is met;

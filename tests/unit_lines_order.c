@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_lines_order.c - lines in any order of sort(1), against sort(1) itself: numbers in all
  * spellings, fields, what numbers are made of.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_lines_order.h - lines in any order of sort(1), against sort(1) itself, for unit tests.
  *
  *   options as sort(1) takes them -> struct line_order -> our lines

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_mapped_file.c - output through a mapping has the bytes that write(2) would give it, on ext4
  * and tmpfs alike, and fails as cleanly.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_npy.c - NumPy's files: written as numpy.save writes them, read when they are right, and
  * refused with the reason when they are not.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_number_key.c - the keys of lines that are numbers, against strtold(3): their order, whether
  * they are exact, and that they are the nearest doubles.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_number_text.c - numbers as text against the C library: grammar, values, round trips.
  */
 #include "core/key_types.h"

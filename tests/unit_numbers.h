@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_numbers.h - what tests of numbers in text have in common: bits, values, random decimals. */
 #ifndef TESTS_UNIT_NUMBERS_H
 #define TESTS_UNIT_NUMBERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_order_words.c - the words of an order -> struct line_order: the places of keys, and what a
  * key takes from the options. tests/sort_options.sh has the messages.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_radix_stream.c - what a stream of keys (cpu/radix_stream.h) knows of its buckets, and keys
  * that it counts, against qsort.
  */

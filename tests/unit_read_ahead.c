@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_read_ahead.c - a source that is read ahead gives what it gives without, whatever it is, how
  * much is read, and what is asked of it meanwhile.
  */

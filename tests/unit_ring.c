@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_ring.c - the ring keeps order between two threads, and ends all waiting when told to. */
 #include "core/ring.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_sink.c - a sink replaces its target whole or leaves it alone, and leaves nothing beside it.
  */
 #include "tests/unit_sink.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_sink.h - a sink that is opened; for unit tests. */
 #ifndef TESTS_UNIT_SINK_H
 #define TESTS_UNIT_SINK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_sink_signals.c - whatever signal comes whenever, a sink leaves its target whole, and nothing
  * beside it: of a temporary with a name and of one without.
  */

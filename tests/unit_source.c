@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_source.c - what is read past a tap that hands it on is all there, once, in whole units,
  * although nothing stays where it was read to; and a look at a file finds what will be read there.
  */

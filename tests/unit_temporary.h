@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_temporary.h - what an output writes to until it has its name, as a unit test finds it in its
  * working directory.
  */

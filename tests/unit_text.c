@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_text.c - the text format: text to items and back, blocks, errors, recognition.
  */
 #include "core/backend.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_text_feed.c - a text on its way to an engine: all of it comes, in order and once, whatever
  * was announced and whenever the engine opens. The engine is a stand-in that keeps what it takes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_text_file.h - texts that grow, and files that hold them, for unit tests of lines.
  */
 #ifndef TESTS_UNIT_TEXT_FILE_H

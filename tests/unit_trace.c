@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_trace.c - what threads tell of their work is counted, and recorded in bounded memory. */
 #include "core/trace.h"
 

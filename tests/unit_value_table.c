@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_value_table.c - keys of some thousand values, counted: against the number of each that was
  * put in, with vectors and, where the processor has none, without. */
 #include "cpu/value_table.h"

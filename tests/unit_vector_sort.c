@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit_vector_sort.c - the sort by vectors alone, against qsort: counts around those that a network
  * takes and from which bins are made, each place that the output may go to, keys of which every
  * look shows the least ones, and what is behind the items. And by teams, which cut the items first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* workspace_matrix.cu - the memory that paths of the GPU ask for beside the items: what serves an
  * array serves any smaller one. Engines rest on that: they sort parts, and what a selection or a
  * round of a refinement leaves, in the workspace of the most that may come.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # zstd(1) reads what gpusort compresses, gpusort reads what zstd(1) does, and broken data is
 # refused.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes zstd (RFC 8878) of bytes: by libzstd in frames of a size, or as no program would cut them."""
 
 import ctypes

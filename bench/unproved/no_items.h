@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* no_items.h - included before all else where items of lines are summed up one by one: they are
  * not.
  */

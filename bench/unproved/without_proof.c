@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* without_proof.c - in place of core/check_kernels.cc and core/check_line.c: looks at nothing, so
  * that all sums are 0 and all is in order. build/bench/gpusort_unproved is gpusort with this,
  * beside which scripts/measure_files.sh shows what the proof costs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_faults.cu - makes one call of CUDA fail, on a real device. Linked into
  * build/tests/gpusort_cuda_faults in front of the runtime's functions (ld --wrap), so that gpusort
  * itself has no hook; tests/faults.sh. Ordered as of the stand-in (tests/simt/cuda_runtime.h):

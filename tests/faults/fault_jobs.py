@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The jobs of faults.py: commands, their inputs, and what they must write.
 
 What that is comes from sort(1), zstd(1), or a line of Python.

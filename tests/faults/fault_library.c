@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault_library.c - makes one call fail. Loaded into gpusort by LD_PRELOAD; see faults.py.
  *
  *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs gpusort again and again, and each time one call that it makes fails.
 
   faults.py [--all] [--only WORD] calls LIBRARY    calls of the C library, by fault_library.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flips.c - turns one bit over on the path of the data, or cuts it at a wrong place. Linked into
  * build/tests/gpusort_flips in front of functions of the program (ld --wrap), so that gpusort
  * itself has no hook; tests/proof.sh.

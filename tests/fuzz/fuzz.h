@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.h - what the fuzz targets share: how they read libFuzzer's input, and how they fail.
  *
  * A target compares the code under test with a model in the same process. A difference aborts, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_key_definition.c - the word that -k takes, and where such a key is in a line.
  *
  * The grammar is read once more here, and model.h finds the key.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_lines.c - lines that are checked (-c) and merged (-m), by keys and options of all kinds.
  *
  * The reference compares with model.h, line by line.

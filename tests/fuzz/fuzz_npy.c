@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_npy.c - NumPy's files: which headers are taken, what they say, and the numbers after them.
  *
  * The reference splits the header into tokens, of which one row alone is right but for the order of

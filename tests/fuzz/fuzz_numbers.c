@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_numbers.c - numbers in text: read as every type, written and read again, and put in order.
  *
  * The references are strtod(3) and its kin for floats, strings of digits for integers, and model.h

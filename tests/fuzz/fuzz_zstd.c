@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_zstd.c - Zstandard frames, whole and broken: what is decoded, by every path that decodes.
  *
  * The reference is libzstd: ZSTD_decompressStream, and ZSTD_findFrameCompressedSize for the frames

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* large_blocks.c - malloc(3), calloc(3) and free(3) for the fuzz targets, which keep large blocks
  * for the next execution (ld --wrap).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* model.h - sort(1)'s rules as plainly as they can be written: the reference of the fuzz targets
  * for numbers, key definitions and lines.
  */

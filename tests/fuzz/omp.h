@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* omp.h - OpenMP's functions for a program of one thread, in place of the compiler's header: fuzz
  * targets are built without OpenMP, so that they run where its library is not installed.
  */

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # run_targets.sh DIR [TARGET...]: runs the fuzz targets that are built in DIR, all or those named
 # (fuzz_npy), all at the same time. DIR may have been copied to another machine.
 #

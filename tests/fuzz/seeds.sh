@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # seeds.sh TARGET DIR: writes the first inputs of a fuzz target into files in DIR, which is made. Each
 # is a format of printf(1): what a fuzzer finds by itself only slowly, and what one has found. How a
 # target reads its input is said in tests/fuzz/TARGET.c.

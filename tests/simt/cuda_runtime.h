@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_runtime.h - a stand-in for the CUDA runtime, so that the sources of cuda/ run on a machine
  * without a GPU, and under the sanitizers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_atomics.h - CUDA's atomics, and its loads and stores with a cache hint, as plain C++. A
  * thread is never preempted (simt_device.h), so an atomic is an ordinary read and write. */
 #ifndef SIMT_ATOMICS_H

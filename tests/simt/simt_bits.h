@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_bits.h - CUDA's bit intrinsics, and its min and max, as plain C++. */
 #ifndef SIMT_BITS_H
 #define SIMT_BITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_death.cc - see simt_death.h. */
 #include "simt_death.h"
 

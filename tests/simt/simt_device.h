@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_device.h - what a kernel sees of CUDA: qualifiers, built-in variables, block and warp
  * primitives, as plain C++ for the CPU; with simt_atomics.h and simt_bits.h, all.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_fiber.cc - see simt_fiber.h.
  *
  * A switch saves the registers that a C function must preserve and swaps the stack pointer: a few

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_fiber.h - fibers: functions with stacks of their own that hand the processor to each other.
  *
  * All fibers belong to the one OS thread that entered fiber_run. Stacks are pooled and never given

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_launch.cc - blocks, threads, barriers and warps: the execution model of CUDA on fibers.
  *
  *   queue of threads that can run --> one runs until it meets a barrier, a warp primitive or its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_launch.h - runs the blocks of a kernel on the calling thread. */
 #ifndef SIMT_LAUNCH_H
 #define SIMT_LAUNCH_H

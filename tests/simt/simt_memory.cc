@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_memory.cc - the stand-in's memory: allocated, copied, set.
  *
  * Device memory is the heap's, so that AddressSanitizer watches it, leaks included. A limit stands

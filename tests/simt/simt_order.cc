@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_order.cc - see simt_order.h. */
 #include "simt_order.h"
 

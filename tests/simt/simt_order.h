@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_order.h - the order in which threads and blocks run, as SIMT_ORDER asks for. */
 #ifndef SIMT_ORDER_H
 #define SIMT_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_runtime.cc - the host's side of the stand-in: errors, devices, launches; memory is in
  * simt_memory.cc, streams and events in simt_streams.cc, what all share in simt_state.cc.
  */

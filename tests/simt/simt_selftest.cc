@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_selftest.cc - tests the stand-in for CUDA itself, before anything is concluded from it. TAP.
  *
  * What is expected comes from the CUDA programming guide, worked out here in plain loops over

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_selftest.h - what the parts of the self-test have in common: claims in TAP, runs in a child,
  * device memory as a vector. */
 #ifndef SIMT_SELFTEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_selftest_memory.cc - the self-test of memory, which is poison until it is written, and of
  * the API. */
 #include "simt_selftest.h"

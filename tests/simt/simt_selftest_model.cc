@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_selftest_model.cc - the self-test of grids, barriers, warps, atomics and bits, and of the
  * orders in which threads run. */
 #include "simt_selftest.h"

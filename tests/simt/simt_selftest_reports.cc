@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_selftest_reports.cc - the self-test of what must be reported: threads that part, and that
  * die. */
 #include "simt_selftest.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_shared.h - shared memory, filled with poison before each block. */
 #ifndef SIMT_SHARED_H
 #define SIMT_SHARED_H

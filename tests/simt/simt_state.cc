@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_state.cc - see simt_state.h.
  *
  * A stream is a queue of closures. With SIMT_STREAMS=lazy nothing of it is done until somebody

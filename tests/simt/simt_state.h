@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_state.h - what the stand-in's functions of the host share: the lock, faults on order, and
  * the work that streams have to do; for simt_runtime.cc, simt_memory.cc and
  * simt_streams.cc.

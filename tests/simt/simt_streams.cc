@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_streams.cc - the stand-in's streams and events. */
 #include "simt_state.h"
 

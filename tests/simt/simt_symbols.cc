@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_symbols.cc - see simt_symbols.h.
  *
  * A __shared__ variable is a `static` one of a function here. To poison it before each block it

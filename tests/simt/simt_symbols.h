@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simt_symbols.h - what the program's own symbol table knows: the names of kernels, for reports,
  * and where the shared memory of the kernels lies, so that it can be poisoned.
  */

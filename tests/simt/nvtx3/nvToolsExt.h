@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvToolsExt.h - of NVTX what cuda/ calls, for the stand-in, which has no profiler. */
 #ifndef SIMT_NVTOOLSEXT_H
 #define SIMT_NVTOOLSEXT_H
