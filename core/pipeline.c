@@ -16,8 +16,7 @@
  * threads pays, small enough that the first upload starts early. */
 #define CHUNK_BYTES ((size_t)64 << 20)
 
-/* Of an output that grows while it is read, less is not worth finding out what may be taken ahead.
- */
+/* A smaller output is not worth the look at how much memory its space may take ahead. */
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
 const char *const stage_names[STAGE_COUNT] = {
@@ -93,7 +92,7 @@ static struct layout output_layout(const struct job *job, size_t count)
 
 void run_expect_ahead(struct run *run, uint64_t bytes)
 {
-    if (bytes <= memory_ahead_most())
+    if (bytes < AHEAD_BYTES_MIN || bytes <= memory_ahead_most())
         sink_expect(run->sink, bytes);
 }
 
