@@ -133,7 +133,8 @@ static bool check_named(const struct options *options, const struct format *name
                                                       : &key_types[KEY_TYPE_f64];
     const bool is_raw = named == &format_raw;
     const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
-    if (is_raw && probe->bytes > 0 && may_be_text(probe, type)) {
+    const bool has_lines = type->bytes > 1 || memchr(probe->head, '\n', probe->bytes);
+    if (is_raw && probe->bytes > 0 && has_lines && may_be_text(probe, type)) {
         if (type->bytes == 1)
             return refuse_doubtful(name, type, error);
         return error_set(error, "%s: named as raw data, and this is text: say --format=text", name);

@@ -72,12 +72,13 @@ static size_t device_room(const struct job *job)
 }
 
 /* Text and items that fit in memory. They take as much on a GPU as on the host, so the smaller room
- * counts; but lines that a GPU has no room for are sorted by the spare backend, if there is one. */
+ * counts; but lines that a GPU has no room for are sorted by the spare backend, if there is one,
+ * and indices of lines need no text there. */
 static size_t line_bytes(const struct job *job, bool is_host)
 {
     size_t left = memory_limits_left(&job->memory, job->sort.threads,
                                      sink_buffers_bytes(job->output.threads));
-    if (!is_host && !job->spare_backend && device_room(job) < left)
+    if (!is_host && !job->spare_backend && !job->argsort.index_type && device_room(job) < left)
         left = device_room(job);
     return left > MEMORY_PART_BYTES_MIN ? left : MEMORY_PART_BYTES_MIN;
 }

@@ -79,7 +79,7 @@ static bool open_directory(const char *path, struct output_path *found)
     const int directory = descriptor_raise(openat(from, parent, O_PATH | O_DIRECTORY | O_CLOEXEC));
     close_descriptor(&found->directory);
     found->directory = directory;
-    snprintf(found->name, sizeof found->name, "%s", name);
+    strcpy(found->name, name);
     return directory >= 0 && fstat(directory, &found->directory_status) == 0;
 }
 

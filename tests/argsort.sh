@@ -122,7 +122,7 @@ ok_same_bytes 'are in the file of that name' named.i64 <("$numpy" -c "
 import numpy as np, sys
 x = np.fromfile('place.in.f64')
 sys.stdout.buffer.write(np.argsort(x, kind='stable').tobytes())")
-refused 'a name of another type of indices says which to ask for' 'say --argsort=i32 or ' -- \
+refused 'a name of another type of indices says which to ask for' 'say --argsort=i32$' -- \
     gpusort --argsort "$PWD/place.in.f64" -o "${target_dir}/x.i32"
 refused 'big-endian indices are asked for by --endian' 'say --argsort=i64 --endian=big$' -- \
     gpusort --argsort='>i8' place.in.f64 -o "$target"

@@ -208,9 +208,13 @@ numbers|many.up|--output-format=text many.f64
 numbers made of text|many.up|--type=u32 many
 indices|indices|--argsort --output-format=text many.f64
 all of the first ones|many.up|--top=2000000 --output-format=text many.f64
-what is decompressed|many.up|-n many.zst
 a -S that is more|many.up|-n -S 1G many
 END
+            # Each thread that decompresses takes 12 MiB.
+            [ "$threads" = 1 ] || limited[2]=100000
+            ok_output "what is decompressed by $threads threads, ulimit ${limited[*]:1:2}" many.up -- \
+                "${limited[@]}" -n many.zst
+            limited[2]=${limit#* }
             ok_output "lines of a pipe by $threads threads, ulimit $limit" many.up -- \
                 "${limited[@]}" -n < <(cat many)
             ok_output "the first numbers of a pipe by $threads threads, ulimit $limit" many.first -- \

@@ -16,7 +16,9 @@ ok 'includes run one way' scripts/check_includes.sh
 # written.
 checked 'shellcheck finds nothing in the scripts' \
     shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh completions/*.sh .ci/run
-checked 'mandoc finds nothing in the manual page, not even a long line' mandoc -Tlint -Wstyle man/gpusort.1
+# Its list of other pages may be older than the pages.
+checked 'mandoc finds nothing in the manual page, not even a long line' bash -c \
+    'command -v mandoc >/dev/null && ! mandoc -Tlint -Wstyle man/gpusort.1 | grep -v "outdated mandoc.db"'
 if command -v groff >/dev/null; then
     ok_prints 'groff warns of nothing in it' '' -- groff -mandoc -ww -rLL=80n -Tutf8 -z man/gpusort.1
 else
