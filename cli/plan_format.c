@@ -19,6 +19,9 @@
 /* How much of an input is looked at to tell text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
 
+/* As few bytes may be raw numbers that are printable by chance. */
+#define SOME_NUMBERS_BYTES ((size_t)32)
+
 /* Enough to know by what an input is wrapped in. */
 #define MAGIC_BYTES_MAX 64
 
@@ -133,7 +136,9 @@ static bool check_named(const struct options *options, const struct format *name
                                                       : &key_types[KEY_TYPE_f64];
     const bool is_raw = named == &format_raw;
     const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
-    const bool has_lines = type->bytes > 1 || memchr(probe->head, '\n', probe->bytes);
+    /* A few numbers may look like a word by chance. */
+    const bool has_lines =
+        probe->bytes > SOME_NUMBERS_BYTES || memchr(probe->head, '\n', probe->bytes);
     if (is_raw && probe->bytes > 0 && has_lines && may_be_text(probe, type)) {
         if (type->bytes == 1)
             return refuse_doubtful(name, type, error);

@@ -17,8 +17,12 @@ ok 'includes run one way' scripts/check_includes.sh
 checked 'shellcheck finds nothing in the scripts' \
     shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh completions/*.sh .ci/run
 # Its list of other pages may be older than the pages.
-checked 'mandoc finds nothing in the manual page, not even a long line' bash -c \
-    'command -v mandoc >/dev/null && ! mandoc -Tlint -Wstyle man/gpusort.1 | grep -v "outdated mandoc.db"'
+if command -v mandoc >/dev/null; then
+    ok_prints 'mandoc finds nothing in the manual page, not even a long line' '' -- bash -c \
+        'mandoc -Tlint -Wstyle man/gpusort.1 2>&1 | grep -v "outdated mandoc.db" || true'
+else
+    skip 'mandoc finds nothing in the manual page' 'no mandoc'
+fi
 if command -v groff >/dev/null; then
     ok_prints 'groff warns of nothing in it' '' -- groff -mandoc -ww -rLL=80n -Tutf8 -z man/gpusort.1
 else
