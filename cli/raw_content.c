@@ -151,122 +151,11 @@ static bool has_equal_halves(const struct sample *sample)
            2 * upper_changes >= lower_changes;
 }
 
-/* ---- what fits instead ----------------------------------------------------------------------- */
-
-/* The parts of a word, of 8, 4 or 2 bytes, as signed integers. */
-static int64_t get_part(uint64_t word, unsigned bytes, size_t i)
-{
-    return (int64_t)(word << (64 - 8 * bytes * (i + 1))) >> (64 - 8 * bytes);
-}
-
-/* Counts of the parts that are not 0. */
-struct parts {
-    size_t counted;
-    size_t negative;
-    size_t small;    /* the upper quarter is an extension of the sign; of bytes: below 16 */
-    size_t extended; /* the upper half is zero, or an extension of the sign of the lower half */
-    size_t usual;    /* as f32, or f16 or bf16, the exponent is near that of 1 */
-};
-
-static struct parts count_parts(const struct sample *sample, unsigned bytes)
-{
-    struct parts counts = {0};
-    for (size_t i = 0; i < sample->count; i++)
-        for (size_t part = 0; part < sizeof(uint64_t) / bytes; part++) {
-            const int64_t value = get_part(sample->words[i], bytes, part);
-            if (value == 0)
-                continue;
-            const int64_t half = get_part((uint64_t)value, bytes, 0) >> (4 * bytes - 1);
-            const int64_t small = bytes == 1 ? value >> 4 : value >> (6 * bytes - 1);
-            const size_t single = half_exponent((uint32_t)value) & 0xff;
-            const size_t short_exponent = (size_t)value >> 10 & 0x1f;
-            counts.counted++;
-            counts.negative += value < 0;
-            counts.small += small == 0 || small == -1;
-            counts.extended += half == 0 || half == -1 || half == 1;
-            counts.usual += bytes == 2 ? short_exponent >= 5 && short_exponent <= 20
-                                       : single >= SINGLE_LEAST && single <= SINGLE_MOST;
-        }
-    return counts;
-}
-
-static bool are_most(size_t some, size_t all)
-{
-    return all > 0 && 20 * some >= 19 * all;
-}
-
-static const char *name_integers(unsigned bytes, const struct parts *parts)
-{
-    static const char *const names[][2] = {
-        {"u8 or i8", "i8"}, {"i16 or u16", "i16"}, {"i32 or u32", "i32"}, {"i64 or u64", "i64"}};
-    return names[__builtin_ctz(bytes)][parts->negative > 0];
-}
-
-/* The name of the integers that most parts would be, each small for its size; NULL for none. */
-static const char *find_small_integers(const struct sample *sample)
-{
-    struct parts parts[4];
-    for (unsigned i = 0; i < 4; i++)
-        parts[i] = count_parts(sample, 1u << i);
-    for (unsigned i = 4; i-- > 1;)
-        if (are_most(parts[i].extended, parts[i].counted))
-            return name_integers(1u << i, &parts[i]);
-    for (unsigned i = 0; i < 4; i++)
-        if (i != 1 && are_most(parts[i].small, parts[i].counted))
-            return name_integers(1u << i, &parts[i]);
-    return NULL;
-}
-
-/* The name of the floats, or of integers of 2 bytes, that would fit; NULL for none. */
-static const char *find_narrow(const struct sample *sample)
-{
-    const struct parts halves = count_parts(sample, 4), quarters = count_parts(sample, 2);
-    const bool are_quarters = 2 * quarters.counted > 3 * halves.counted;
-    if (are_quarters && are_most(quarters.usual, quarters.counted))
-        return "f16 or bf16";
-    if (are_most(halves.usual, halves.counted))
-        return count_exponents(sample).agree ? "f32, i32 or u32" : "f32";
-    if (are_most(quarters.small, quarters.counted))
-        return name_integers(2, &quarters);
-    return NULL;
-}
-
-/* The types that would fit. */
-static const char *find_fitting(struct sample *sample, enum key_endian endian)
-{
-    struct sample swapped = *sample;
-    swap_words(&swapped);
-    const struct exponents exponents = count_exponents(&swapped);
-    if (exponents.counted >= 4 && 10 * (exponents.tiny + exponents.far) < exponents.counted) {
-        static const char *const names[2][2] = {{"'>f8'", "'>f4'"}, {"'<f8'", "'<f4'"}};
-        return names[endian == ENDIAN_BIG][has_equal_halves(&swapped)];
-    }
-    const char *const small = find_small_integers(sample);
-    const char *const narrow = small ? small : find_narrow(sample);
-    return narrow                          ? narrow
-           : find_small_integers(&swapped) ? "integers of the other byte order"
-           : has_equal_halves(sample)      ? "i32, u32, i16, u16, f16, i8 or u8"
-           : count_exponents(sample).agree
-               ? "i64 or u64"
-               : "perhaps i64, u64, i32, u32, i16, u16, i8 or u8; f64 if it is";
-}
-
-bool raw_content_check_doubles(struct source *source, enum key_endian endian, struct error *error)
-{
-    struct sample sample;
-    if (!take_sample(source, endian, &sample, error))
-        return false;
-    if (!has_strange_exponents(&sample) && !has_equal_halves(&sample))
-        return true;
-    return error_set(error, "%s: no type is said, and these are hardly f64: say --type (%s)",
-                     source_name(source), find_fitting(&sample, endian));
-}
-
-/* ---- names that NumPy gives to other types --------------------------------------------------- */
+/* ---- integers of 64 bits --------------------------------------------------------------------- */
 
 /* True if all words are small integers of 64 bits: by chance, bytes that do not extend the sign
  * would hardly all be in the lower bytes of the words. Each adds the logarithm of that chance;
- * words of both signs add to it too. */
+ * words of both signs add to it too. Equal words must be WORDS_MIN or more. */
 static bool are_small_words(const struct sample *sample)
 {
     static const unsigned tenths_of_bits[] = {30, 20, 14, 10, 7, 4};
@@ -286,7 +175,8 @@ static bool are_small_words(const struct sample *sample)
         vary |= sample->words[i] != sample->words[0];
     }
     const size_t of_signs = negative > 0 && positive > 0 ? 30 : 0;
-    return vary && significant * tenths_of_bits[highest] + of_signs >= 90;
+    return (vary || sample->count >= WORDS_MIN) &&
+           significant * tenths_of_bits[highest] + of_signs >= 90;
 }
 
 /* True if the words are of one magnitude, as times are: their top bytes are nearly equal, while the
@@ -309,7 +199,95 @@ static bool are_times(const struct sample *sample)
     return sample->count >= 32 && most - least <= 16 && different[0] > 16 && different[1] > 16;
 }
 
-/* Whether bits are those of a number of the x87, or of an f16, that is not far from 1. */
+/* ---- what fits instead ----------------------------------------------------------------------- */
+
+/* A type is named only where no other one fits as well. Sorting with a type of 8 bytes moves whole
+ * groups of narrower numbers; sorting with a narrower type would break wider numbers apart. */
+
+/* True if most words use all of this byte (0: the lowest), as an extension of a sign does not. */
+static bool is_byte_full(const struct sample *sample, unsigned byte)
+{
+    size_t full = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint8_t value = (uint8_t)(sample->words[i] >> 8 * byte);
+        full += value != 0 && value != UINT8_MAX;
+    }
+    return 4 * full >= 3 * sample->count;
+}
+
+/* True if the words are pairs of f32 with full significands. In f16, bf16, text and bytes, both
+ * halves of an f32 would be near 1 as f16. Integers of 4 bytes would have few exponents. */
+static bool are_singles(const struct sample *sample)
+{
+    size_t usual = 0, narrow = 0, least = SINGLE_MOST, most = SINGLE_LEAST;
+    for (size_t i = 0; i < 2 * sample->count; i++) {
+        const uint32_t half = (uint32_t)(sample->words[i / 2] >> 32 * (i % 2));
+        const size_t exponent = half_exponent(half) & 0xff, short_exponent = half >> 10 & 0x1f;
+        least = exponent < least ? exponent : least;
+        most = exponent > most ? exponent : most;
+        usual += exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
+        narrow += short_exponent >= 5 && short_exponent <= 20;
+    }
+    return has_equal_halves(sample) && is_byte_full(sample, 0) && is_byte_full(sample, 4) &&
+           20 * usual >= 38 * sample->count && 4 * narrow < 6 * sample->count &&
+           most >= least + NEARLY;
+}
+
+/* True if the words are integers of 64 bits, and not pairs of small ones. A pair uses its upper
+ * half, and its byte 3 extends a sign, as its byte 7 does. */
+static bool are_long_integers(const struct sample *sample)
+{
+    bool are_halves_used = false;
+    for (size_t i = 0; i < sample->count; i++)
+        are_halves_used |= (sample->words[i] + (UINT64_C(1) << 32)) >> 33 != 0;
+    return are_times(sample) ||
+           (are_small_words(sample) && (!are_halves_used || is_byte_full(sample, 3)));
+}
+
+static bool are_usual_doubles(const struct sample *sample)
+{
+    const struct exponents counts = count_exponents(sample);
+    return counts.counted > 0 && 10 * (counts.tiny + counts.far) <= counts.counted;
+}
+
+/* The type that alone fits; NULL if none does, or several. */
+static const char *find_fitting(const struct sample *sample)
+{
+    if (are_singles(sample))
+        return "f32";
+    if (!are_usual_doubles(sample))
+        return are_long_integers(sample) ? "i64 or u64" : NULL;
+    return sample->count >= 4 * WORDS_MIN && is_byte_full(sample, 0) && !has_equal_halves(sample)
+               ? "f64"
+               : NULL;
+}
+
+bool raw_content_check_doubles(struct source *source, enum key_endian endian, struct error *error)
+{
+    struct sample sample;
+    if (!take_sample(source, endian, &sample, error))
+        return false;
+    if (!has_strange_exponents(&sample) && !has_equal_halves(&sample))
+        return true;
+    struct sample swapped = sample;
+    swap_words(&swapped);
+    const char *const other = find_fitting(&swapped);
+    const char *const own = are_usual_doubles(&swapped) ? NULL : find_fitting(&sample);
+    return error_set(
+        error,
+        "%s: no type is said, and these are hardly f64: say --type=%s%s, or --type=f64 if they are",
+        source_name(source),
+        own     ? own
+        : other ? other
+                : "TYPE (gpusort --list has the types)",
+        own || !other          ? ""
+        : endian == ENDIAN_BIG ? " with --endian=little"
+                               : " with --endian=big");
+}
+
+/* ---- names that NumPy gives to other types --------------------------------------------------- */
+
+/* True if the bits may be of a number of the x87, or of an f16, that is not far from 1. */
 static bool is_near_one(uint64_t bits)
 {
     return (bits & 0x7fff) >= 0x3c00 && (bits & 0x7fff) <= 0x43ff;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw_content.h - whether raw numbers can be of the type that they would be read as.
+/* raw_content.h - checks that raw numbers can be of the type that they would be read as.
  *
- * Raw data do not tell their type. What is assumed without a word of the user's, and what a name
- * says that NumPy gives to another type, is held against a sample of some thousand words from all
- * over the input. Data are refused on strong evidence only; they are read as asked otherwise.
+ * Raw data carry no type. Two types are checked against a sample of some thousand words from all
+ * over the input: f64 where the user names no type, and a type whose name means another one to
+ * NumPy. Only strong evidence leads to an error.
  */
 #ifndef CLI_RAW_CONTENT_H
 #define CLI_RAW_CONTENT_H
@@ -12,8 +12,8 @@
 #include "core/key_types.h"
 #include "formats/source.h"
 
-/* Refuses data that hardly are doubles of that byte order, and names the types that would fit.
- * Consumes nothing. */
+/* Refuses data that hardly are doubles of that byte order. The error names another type only where
+ * no other one fits as well. Consumes nothing. */
 bool raw_content_check_doubles(struct source *source, enum key_endian endian, struct error *error);
 
 /* Refuses data under the names i8, u8 and f16, which have 1 and 2 bytes here, if they look like the

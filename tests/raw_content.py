@@ -2,7 +2,9 @@
 """raw_content.py DIR: writes files of raw numbers as NumPy makes them.
 
 DIR/doubles-*.bin       f64 that must be sorted as such
-DIR/others/TYPE.*.bin   what must be refused as f64, and is of TYPE
+DIR/others/HINT.*.bin   numbers that are refused as f64: HINT is what the error may say of them
+
+A hint is a type and perhaps a byte order (f32+big). TYPE means that none is sure.
 """
 
 import os
@@ -56,30 +58,50 @@ for name, make in doubles.items():
         make(count).astype("<f8").tofile(f"{root}/doubles-{name}-{count}.bin")
 
 integers = random.integers
-others = [  # a type that fits, numbers of it, the least count of words that show it
+others = [  # the hint, numbers of n words, their dtype, the least count of words that show it
     ("i64", lambda n: integers(0, 100, n), "<i8", 3),
     ("i64", lambda n: integers(-100, 100, n), "<i8", 3),
-    ("u64", lambda n: integers(0, 2**40, n), "<u8", 3),
-    ("i64", lambda n: 1700000000 * 10**9 + integers(0, 10**15, n), "<i8", 3),
-    ("i64", lambda n: integers(-(2**63), 2**63, n, dtype=np.int64), "<i8", 400),
-    ("i32", lambda n: integers(0, 100, 2 * n), "<i4", 3),
-    ("i32", lambda n: integers(-1000, 1000, 2 * n), "<i4", 3),
-    ("u32", lambda n: 1700000000 + integers(0, 10**5, 2 * n), "<u4", 12),
-    ("u32", lambda n: integers(0, 2**32, 2 * n), "<u4", 400),
-    ("u32", lambda n: 0xC0A80000 + integers(0, 65536, 2 * n), "<u4", 12),
-    ("i16", lambda n: integers(-1000, 1000, 4 * n), "<i2", 12),
-    ("u8", lambda n: integers(0, 2, 8 * n), "u1", 12),
-    ("u8", lambda n: integers(0, 100, 8 * n), "u1", 400),
-    ("u8", lambda n: integers(0, 256, 8 * n), "u1", 400),
+    ("i64", lambda n: np.full(n, 7), "<i8", 8),
+    ("i64", lambda n: integers(0, 2**40, n), "<u8", 3),
+    ("i64", lambda n: 1700000000 * 10**9 + integers(0, 10**15, n), "<i8", 400),
+    ("TYPE", lambda n: 1700000000 * 10**9 + integers(0, 10**15, min(n, 12)), "<i8", 3),
+    ("TYPE", lambda n: integers(50, 80, n), "<i8", 12),  # as big-endian f64 near 1
+    ("TYPE", lambda n: integers(-(2**63), 2**63, n, dtype=np.int64), "<i8", 400),
+    ("TYPE", lambda n: integers(0, 2, 2 * n), "<i4", 12),
+    ("TYPE", lambda n: integers(0, 100, 2 * n), "<i4", 3),
+    ("TYPE", lambda n: integers(-1000, 1000, 2 * n), "<i4", 3),
+    ("TYPE", lambda n: integers(60, 80, 2 * n), "<i4", 12),  # as big-endian f32 near 1
+    ("TYPE", lambda n: 1700000000 + integers(0, 10**5, 2 * n), "<u4", 12),
+    ("TYPE", lambda n: 10**9 + integers(0, 10**6, 2 * n), "<u4", 12),  # as f32 near 1
+    ("TYPE", lambda n: integers(0, 2**32, 2 * n), "<u4", 400),
+    ("TYPE", lambda n: 0xC0A80000 + integers(0, 65536, 2 * n), "<u4", 12),
+    ("TYPE", lambda n: integers(-1000, 1000, 4 * n), "<i2", 12),
+    ("TYPE", lambda n: integers(12000, 21000, 4 * n), "<i2", 400),  # as f32 near 1
+    ("TYPE", lambda n: integers(0, 2, 8 * n), "u1", 12),
+    ("TYPE", lambda n: integers(0, 100, 8 * n), "u1", 400),
+    ("TYPE", lambda n: integers(63, 75, 8 * n), "u1", 400),  # as f32 near 1
+    ("TYPE", lambda n: integers(65, 91, 8 * n), "u1", 400),  # letters
+    ("TYPE", lambda n: integers(0, 256, 8 * n), "u1", 400),
     ("f32", lambda n: random.normal(size=2 * n), "<f4", 12),
     ("f32", lambda n: random.random(2 * n) * 1e6, "<f4", 12),
-    ("f32", lambda n: np.sort(random.exponential(size=2 * n)), "<f4", 12),
-    ("f32", lambda n: integers(0, 1000, 2 * n), "<f4", 40),
-    ("f16", lambda n: random.normal(size=4 * n), "<f2", 400),
-    ("'>f8'", lambda n: random.normal(size=n), ">f8", 400),
-    ("'>f8'", lambda n: integers(1, 1000, n), ">f8", 12),
-    ("'>f4'", lambda n: random.normal(size=2 * n), ">f4", 400),
+    ("f32", lambda n: np.sort(random.exponential(size=2 * n)), "<f4", 400),
+    ("TYPE", lambda n: integers(0, 1000, 2 * n), "<f4", 40),
+    ("TYPE", lambda n: random.normal(size=4 * n), "<f2", 400),
+    ("TYPE", lambda n: random.normal(size=4 * n), ">f2", 400),
+    ("i64+big", lambda n: integers(0, 2, n), ">i8", 24),
+    ("i64+big", lambda n: np.full(n, 7), ">i8", 8),
+    ("i64+big", lambda n: integers(-100, 100, n), ">i8", 400),
+    ("TYPE", lambda n: integers(0, 2, 2 * n), ">i4", 12),
+    ("TYPE", lambda n: integers(-1000, 1000, 2 * n), ">i4", 12),
+    ("TYPE", lambda n: integers(60, 80, 2 * n), ">i4", 400),  # as f32 near 1
+    ("TYPE", lambda n: integers(0, 2, 4 * n), ">i2", 12),
+    ("f64+big", lambda n: random.normal(size=n), ">f8", 400),
+    ("TYPE", lambda n: integers(1, 1000, n), ">f8", 12),  # as small i64
+    ("TYPE", lambda n: random.normal(size=n).astype("f4"), ">f8", 400),  # as i64
+    ("f32+big", lambda n: random.normal(size=2 * n), ">f4", 400),
+    ("TYPE", lambda n: 10.0 ** random.uniform(91, 300, n), "<f8", 12),
+    ("i64", lambda n: 5e-324 * integers(0, 100, n), "<f8", 12),  # the error names f64 too
 ]
-for number, (fits, make, dtype, least) in enumerate(others):
+for number, (hint, make, dtype, least) in enumerate(others):
     for count in least, 5000:
-        make(count).astype(dtype).tofile(f"{root}/others/{fits}.{number}.{count}.bin")
+        make(count).astype(dtype).tofile(f"{root}/others/{hint}.{number}.{count}.bin")
