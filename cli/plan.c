@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -346,8 +347,10 @@ static bool check_foreign_output(const struct options *options, struct error *er
             options->output, foreign->name);
     while (options->output[--length] != '.') /* there is one, before the extension */
         ;
-    return error_set(error, "%s: named as %s data, which is not written: name it %.*s.zst",
-                     options->output, foreign->name, (int)length, options->output);
+    const char *const stem = options->output;
+    const bool ends_zst = length >= 4 && strncasecmp(stem + length - 4, ".zst", 4) == 0;
+    return error_set(error, "%s: named as %s data, which is not written: name it %.*s%s", stem,
+                     foreign->name, (int)length, stem, ends_zst ? "" : ".zst");
 }
 
 /* Raw indices have the byte order that is said, which tells of raw numbers; .npy tells its own. */

@@ -187,6 +187,9 @@ lies x.gz 'gzip data' --output-format=text three.npy
 lies x.gz 'gzip data' -n three
 lies x.npz 'zip data' -m three
 lies x.gz 'gzip data' --argsort three
+for name in x.zst.gz x.npy.ZST.bz2; do
+    lies $name "[a-z0-9]+ data, which is not written: name it .*/${name%.*}$" three
+done
 ok '--no-zstd says that .gz is not compressed' gpusort --no-zstd three -o x.gz
 ok_same_bytes '--no-zstd says that .gz is not compressed' x.gz <(sort -g three)
 ok '--output-format says what is in .npz' gpusort --output-format=npy three -o x.npz

@@ -197,7 +197,7 @@ def command_text(directory, type_name, count):
     keys = make_keys(type_name, int(count), seed=5)
     if type_name in EXPONENT_BITS:
         values = keys.view(dtype)
-        plain = np.array([np.nan], dtype).view(keys.dtype)[0] & ~(1 << (width(type_name) - 1))
+        plain = np.array([np.nan], dtype).view(keys.dtype)[0] & keys.dtype.type((1 << (width(type_name) - 1)) - 1)
         sign = keys & keys.dtype.type(1 << (width(type_name) - 1))
         keys = np.where(np.isnan(values), keys.dtype.type(plain) | sign, keys).astype(keys.dtype)
     for name, numbers in (("in", keys), ("sorted", sort_keys(type_name, keys))):
