@@ -256,8 +256,9 @@ static bool check_content(struct source *source, struct error *error)
                      codec);
 }
 
-/* Named as compressed, and not: what once was is damaged, and any bytes are raw numbers, or lines,
- * and so are none: zstd(1) makes a frame of nothing. Text and .npy files show what they are. */
+/* Refuses an input whose name says that it is compressed and whose content is not: it may be
+ * damaged, and any bytes would pass for raw numbers or lines. An empty input is refused too, as
+ * zstd(1) writes a frame even for that. Printable text and .npy files are taken. */
 static bool check_codec(const struct options *options, const char *path, struct source *source,
                         const struct format *format, struct error *error)
 {
