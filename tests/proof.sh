@@ -216,6 +216,7 @@ if [ "$stand_in" = yes ]; then
         echo "0x$i"
         echo "1.000000000000000000000000000000$i"
     done >alike.txt
+    GPUSORT_SERVER= # a process for each run: the stand-in reads its environment, and counts from the start
     for words in -k1 -g '-u -g'; do
         for number in 1 2 3 4 5; do
             export SIMT_FLIP=figures:$number
