@@ -33,6 +33,7 @@ enum { /* long options without a letter */
        KEY_TRACE,
        KEY_FORCE,
        KEY_VERIFY,
+       KEY_IN_PLACE,
        KEY_FILES0_FROM,
        KEY_SORT,
        KEY_CHECK,
@@ -51,6 +52,10 @@ static const struct argp_option option_table[] = {
     {"files0-from", KEY_FILES0_FROM, "F", 0,
      "Sort the files whose names, each ended by a NUL, are in F (- is standard input)", 0},
     {"output", 'o', "FILE", 0, "Write to FILE, which may be an input, instead of standard output",
+     0},
+    {"in-place", KEY_IN_PLACE, NULL, 0,
+     "Overwrite the one FILE with its sorted content, without a second copy of it; if the machine "
+     "or the process dies meanwhile, FILE is damaged",
      0},
     {"force", KEY_FORCE, NULL, 0, "Write binary data to a terminal", 0},
     {"verify", KEY_VERIFY, NULL, 0,
@@ -227,6 +232,8 @@ static bool parse_data_option(int key, char *word, struct options *options, bool
         return options->force = true;
     case KEY_VERIFY:
         return options->verify = true;
+    case KEY_IN_PLACE:
+        return options->in_place = true;
     case KEY_FORMAT:
         return option_words_set_input_format(word, options, error);
     case KEY_OUTPUT_FORMAT:

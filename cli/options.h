@@ -35,6 +35,7 @@ struct options {
     const char *input_list;             /* of --files0-from; NULL: it was not said */
     struct file_list list;              /* what was in it: the inputs are its names */
     const char *output;                 /* NULL: standard output */
+    bool in_place;                      /* once checked, the output is the one input */
     const struct format *input_format;  /* NULL: auto */
     const struct codec *input_codec;    /* NULL: by the first bytes */
     unsigned window_log;                /* of compressed input; 0: the codec's default */

@@ -361,6 +361,22 @@ static void choose_indices(const struct options *options, struct plan *plan)
     plan->job.argsort.index_endian = is_raw ? options->endian : ENDIAN_LITTLE;
 }
 
+/* The bytes that are written are those that were read, in another order. */
+static bool check_in_place(const struct plan *plan, struct error *error)
+{
+    const struct job *const job = &plan->job;
+    const struct source *const source = job->readers[0].source;
+    if (source_codec(source)->decode || job->output.codec->encode)
+        return error_set(error,
+                         "%s: it is compressed, or named so, and --in-place is for plain files: "
+                         "leave it out",
+                         source_name(source));
+    return job->output_format == job->input_format ||
+           error_set(error,
+                     "%s: --in-place keeps the format, and %s would become %s: write another file",
+                     source_name(source), job->input_format->name, job->output_format->name);
+}
+
 static bool choose_output(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
@@ -376,9 +392,13 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
                                                            : by_name,
         .level = options->compression_level,
         .threads = min_unsigned(job->sort.threads, (unsigned)omp_get_num_procs()),
+        .is_in_place = options->in_place,
     };
     job->binary_to_terminal = options->force;
     job->verify = options->verify;
+    job->sort.is_given_twice = options->in_place;
+    if (options->in_place && !check_in_place(plan, error))
+        return false;
     const struct key_type *type = output_type(plan);
     if (job->output_format == &format_npy && type->kind == KEY_TIME &&
         !job->readers[0].layout.descr[0])

@@ -48,7 +48,43 @@ static bool is_list_awaited(const struct options *options)
 
 static bool check_output_path(const struct options *options, struct error *error)
 {
-    return !options->output || sink_check(options->output, error);
+    return !options->output || sink_check(options->output, options->in_place, error);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return strcmp(a, b) == 0 || (stat(a, &first) == 0 && stat(b, &second) == 0 &&
+                                 first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+}
+
+/* The words that --in-place rules out; makes the one input the output. */
+static bool check_in_place(struct options *options, struct error *error)
+{
+    const char *const input = options->inputs[0];
+    const char *const refused = options->check != CHECK_NO               ? "-c"
+                                : options->merge                         ? "-m"
+                                : options->order.unique                  ? "-u"
+                                : options->top_said                      ? "--top"
+                                : options->index_type                    ? "--argsort"
+                                : options->compression == COMPRESSION_ON ? "--zstd"
+                                                                         : NULL;
+    if (!options->in_place)
+        return true;
+    if (refused)
+        return error_set(error, "%s cannot be done with --in-place, which keeps what a file holds",
+                         refused);
+    if (options->input_count != 1)
+        return error_set(error, "--in-place sorts one file, and here are %zu: sort each by itself",
+                         options->input_count);
+    if (strcmp(input, "-") == 0)
+        return error_set(error, "--in-place needs the name of a file, and standard input has none");
+    if (options->output && !is_same_file(options->output, input))
+        return error_set(error,
+                         "%s: --in-place writes to the input alone: leave out either it or -o",
+                         options->output);
+    options->output = input;
+    return true;
 }
 
 bool plan_begin(struct options *options, struct plan *plan, struct error *error)
@@ -59,6 +95,6 @@ bool plan_begin(struct options *options, struct plan *plan, struct error *error)
         return false;
     return options_read_list(options, error) &&
            order_words_resolve(&options->order, &plan->job.line_order, error) &&
-           line_words_check(options, error) && check_inputs(options, plan, error) &&
-           check_output_path(options, error);
+           line_words_check(options, error) && check_in_place(options, error) &&
+           check_inputs(options, plan, error) && check_output_path(options, error);
 }

@@ -167,6 +167,12 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
     if (job->argsort.index_type)
         fprintf(stream, " %s indices", job->argsort.index_type->name);
     fprintf(stream, ", %s (%s)\n", job->output.codec->name, plan->output_reason);
+    if (job->output.is_in_place)
+        fprintf(
+            stream,
+            "%sin place   proved before the first byte is overwritten; then signals wait, and a "
+            "crash or SIGKILL leaves a mixed file\n",
+            prefix);
 }
 
 /* In the unit of sizes that is the largest without a fraction to speak of. */

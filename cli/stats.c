@@ -93,6 +93,8 @@ static void add_files(struct fields *fields, const struct plan *plan)
     if (job->argsort.index_type)
         add_text(fields, output, "indices", job->argsort.index_type->name);
     add_text(fields, output, "codec", job->output.codec->name);
+    if (job->output.is_in_place)
+        add_text(fields, output, "method", "in place");
 }
 
 static void add_choices(struct fields *fields, const struct plan *plan,

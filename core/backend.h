@@ -89,6 +89,7 @@ struct sort_spec {
     size_t top;
     const struct line_order *line_order; /* of an engine of lines, as is the helper */
     struct line_helper helper;
+    bool is_given_twice; /* `rewind` may be called: what is given is kept until then */
     const void *sample; /* NULL, or some items of all that will come, as they will come, from all */
     size_t sample_count; /* over them: only a help, and there for the call of `open` */
 };
@@ -158,6 +159,10 @@ struct engine_functions {
     /* Begins anew, in the memory that it has, with an engine that gave all: for a spec that differs
      * in how many will come. False where it cannot, and is to be closed; NULL: it never can. */
     bool (*restart)(struct engine *engine, const struct sort_spec *spec);
+
+    /* For a spec that is_given_twice, when all was given and taken back: gives it once more, from
+     * the first item on. */
+    bool (*rewind)(struct engine *engine, struct error *error);
 
     /* May be NULL. Of the chunk that is lent: a tap that takes items as they are read, by any
      * thread, so that they need not stay in its memory and *most of them, no more than were wanted,

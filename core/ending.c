@@ -51,6 +51,8 @@ enum ending_state { ENDING_IDLE, ENDING_CHANGING, ENDING_NOW, ENDING_DONE };
 static struct {
     atomic_int state;
     void (*tasks[ENDING_TASK_COUNT])(void); /* NULL: nothing to do */
+    bool is_held;                           /* signals wait for ending_release */
+    atomic_int held_signal;                 /* the first of them; 0: none */
     struct sigaction old_actions[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
     bool is_caught[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
 } ending;
@@ -71,20 +73,39 @@ static bool take_over(enum ending_state next)
     return true;
 }
 
-/* Calls functions that are async-signal-safe alone. */
-static void do_tasks(void)
+/* Keeps the signal for ending_release, if there is to be one. In NOW, from where it is left. */
+static bool keep_signal(int signal_number)
+{
+    int none = 0;
+    if (!ending.is_held)
+        return false;
+    atomic_compare_exchange_strong(&ending.held_signal, &none, signal_number);
+    atomic_store(&ending.state, ENDING_IDLE);
+    return true;
+}
+
+/* Calls functions that are async-signal-safe alone. False if the signal, which may be 0 for none,
+ * is to wait. */
+static bool do_tasks(int signal_number)
 {
     if (!take_over(ENDING_NOW))
-        return;
+        return true;
+    if (signal_number && keep_signal(signal_number))
+        return false;
     for (size_t i = 0; i < ENDING_TASK_COUNT; i++)
         if (ending.tasks[i])
             ending.tasks[i]();
     atomic_store(&ending.state, ENDING_DONE);
+    return true;
 }
 
 static void end_process(int signal_number)
 {
-    do_tasks();
+    const int cause = errno;
+    if (!do_tasks(signal_number)) {
+        errno = cause;
+        return;
+    }
     const struct sigaction default_action = {.sa_handler = SIG_DFL};
     sigaction(signal_number, &default_action, NULL);
     raise(signal_number); /* taken when the handler returns */
@@ -99,8 +120,11 @@ static sigset_t ending_signal_set(void)
     return set;
 }
 
+/* Whether signals are to be caught. */
 static bool has_task(void)
 {
+    if (ending.is_held)
+        return true;
     for (size_t i = 0; i < ENDING_TASK_COUNT; i++)
         if (ending.tasks[i])
             return true;
@@ -146,6 +170,29 @@ void ending_end_change(const sigset_t *old_mask)
     errno = cause;
 }
 
+static void set_held(bool is_held)
+{
+    sigset_t old_mask;
+    ending_begin_change(&old_mask);
+    ending.is_held = is_held;
+    ending_end_change(&old_mask);
+}
+
+void ending_hold(void)
+{
+    set_held(true);
+}
+
+void ending_release(void)
+{
+    if (!ending.is_held)
+        return;
+    set_held(false);
+    const int signal_number = atomic_exchange(&ending.held_signal, 0);
+    if (signal_number)
+        raise(signal_number);
+}
+
 void ending_wait_if_ending(void)
 {
     sigset_t old_mask;
@@ -162,5 +209,5 @@ void ending_do_tasks(void)
 {
     const sigset_t set = ending_signal_set();
     pthread_sigmask(SIG_BLOCK, &set, NULL);
-    do_tasks();
+    (void)do_tasks(0);
 }

@@ -23,6 +23,13 @@ enum ending_task { ENDING_TEMPORARY, ENDING_OUTPUT, ENDING_PROGRESS, ENDING_TASK
 void ending_begin_change(sigset_t *old_mask);
 void ending_end_change(const sigset_t *old_mask);
 
+/* From here to ending_release no signal that ends the process is obeyed, as often as it comes: the
+ * caller overwrites what cannot be left half done. Does not return when the process is ending. */
+void ending_hold(void);
+
+/* Obeys the first signal that came since ending_hold, and then does not return. */
+void ending_release(void);
+
 /* Does not return when the process is ending: for what failed, but perhaps for that alone. */
 void ending_wait_if_ending(void);
 

@@ -38,6 +38,12 @@ bool error_set_errno(struct error *error, const char *format, ...)
     return false;
 }
 
+void error_add(struct error *error, const char *text)
+{
+    const size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length, "%s", text);
+}
+
 void error_merge(struct error *error, const struct error *source)
 {
     if (source->is_set && !error->is_set)

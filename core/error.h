@@ -26,6 +26,9 @@ bool error_set(struct error *error, const char *format, ...) __attribute__((form
 bool error_set_errno(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Appends the text to the message. */
+void error_add(struct error *error, const char *text);
+
 /* Copies source to *error when source is set and *error is not. For errors that cross threads. */
 void error_merge(struct error *error, const struct error *source);
 

@@ -219,7 +219,7 @@ static bool write_items(void *context, const void *items, size_t count, struct e
     return run_write_chunk(external->run, &external->layout, &chunk, error);
 }
 
-static bool merge_to_output(struct external_keys *external, struct error *error)
+static bool merge_all(struct external_keys *external, struct error *error)
 {
     struct run *const run = external->run;
     if (external->counts)
@@ -232,6 +232,12 @@ static bool merge_to_output(struct external_keys *external, struct error *error)
     merge.write = write_items;
     merge.context = external;
     return external_merge_run(&merge, error);
+}
+
+static bool merge_to_output(void *context, struct error *error)
+{
+    struct external_keys *const external = context;
+    return merge_all(external, error) && proof_finish_keys(external->run, error);
 }
 
 /* ---- All of it ---- */
@@ -282,7 +288,7 @@ bool external_keys_run(struct run *run, struct error *error)
     run_close_engine(run);
     limit_merge(&external);
     const uint64_t start = run_stage_begin(STAGE_WRITE);
-    TRY(merge_to_output(&external, error));
+    TRY(run_write_proved(run, merge_to_output, &external, error));
     run_stage_add(run, STAGE_WRITE, start);
     ok = true;
 done:

@@ -262,8 +262,9 @@ static bool copy_lines(const struct external_lines *external, const struct spill
     return ok;
 }
 
-static bool merge_to_output(struct external_lines *external, struct error *error)
+static bool merge_to_output(void *context, struct error *error)
 {
+    struct external_lines *const external = context;
     struct run *const run = external->run;
     const struct sort_spec *const sort = &run->job->sort;
     const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
@@ -300,7 +301,7 @@ bool external_lines_run(struct run *run, struct lines **lines, struct error *err
     run->report->item_bytes = 0;
     TRY(sort_parts(&external, lines, error));
     const uint64_t start = run_stage_begin(STAGE_WRITE);
-    TRY(merge_to_output(&external, error));
+    TRY(run_write_proved(run, merge_to_output, &external, error));
     run_stage_add(run, STAGE_WRITE, start);
     run->report->proof.scope = job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
     ok = true;

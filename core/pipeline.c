@@ -65,6 +65,9 @@ static bool open_output(struct run *run, struct error *error)
     const struct job *job = run->job;
     if (!sink_open(&job->output, &run->sink, error))
         return false;
+    if (job->output.is_in_place && !sink_writes_to(run->sink, job->readers[0].source))
+        return error_set(error, "%s: another file took its name meanwhile; nothing is written",
+                         sink_name(run->sink));
     if (proof_sums_content(job))
         sink_sum_content(run->sink);
     const bool is_packed = job->output.codec != &codecs[0];
@@ -326,9 +329,22 @@ bool run_give_next(struct run *run, size_t expected, struct chunk *chunk, size_t
     return true;
 }
 
+bool run_write_proved(struct run *run, bool (*write)(void *context, struct error *error),
+                      void *context, struct error *error)
+{
+    if (!write(context, error))
+        return false;
+    return !sink_is_trial(run->sink) ||
+           ((!run->engine || run->functions->rewind(run->engine, error)) &&
+            sink_end_trial(run->sink, error) && write(context, error));
+}
+
 bool run_begin_output(struct run *run, struct layout *layout, struct error *error)
 {
     const struct format *format = run->job->output_format;
+    const struct key_check *const written = &run->proof.written;
+    if (!run->job->argsort.index_type)
+        key_check_start_ordered(&run->proof.written, written->key_bytes, written->order);
     *layout = output_layout(run->job, run->count);
     sink_expect(run->sink, format->file_bytes(layout));
     return format->write_header(run->sink, layout, error);
@@ -347,8 +363,9 @@ bool run_write_chunk(struct run *run, const struct layout *layout, const struct 
                                           &written->tap, error);
 }
 
-static bool write_keys(struct run *run, struct error *error)
+static bool write_keys(void *context, struct error *error)
 {
+    struct run *const run = context;
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     struct layout layout;
     if (!run_begin_output(run, &layout, error))
@@ -364,7 +381,7 @@ static bool write_keys(struct run *run, struct error *error)
             return false;
     }
     run_stage_add(run, STAGE_WRITE, start);
-    return true;
+    return proof_finish_keys(run, error);
 }
 
 /* Of numbers that are counted beforehand. */
@@ -453,8 +470,8 @@ static bool run_keys(struct run *run, struct error *error)
     expect_numbers(run);
     proof_start_keys(run);
     if (!run_sort_part(run, error) ||
-        !(run->is_at_end ? write_keys(run, error) : external_keys_run(run, error)) ||
-        !proof_finish_keys(run, error))
+        !(run->is_at_end ? run_write_proved(run, write_keys, run, error)
+                         : external_keys_run(run, error)))
         return false;
     run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;
     return true;
@@ -490,12 +507,21 @@ static bool verify_output(struct run *run, struct error *error)
     return ok;
 }
 
+/* Completes the error of a job that fails while it overwrites a file. */
+static void tell_damage(struct error *error)
+{
+    error_add(error, "; the file has been overwritten, in part at least, and is of no use");
+}
+
 static bool commit_output(struct run *run, struct error *error)
 {
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     struct sink *sink = run->sink;
+    const bool is_overwriting = sink_is_overwriting(sink);
     run->sink = NULL;
     const bool ok = sink_commit(sink, error);
+    if (!ok && is_overwriting)
+        tell_damage(error);
     run_stage_add(run, STAGE_WRITE, start);
     return ok;
 }
@@ -524,6 +550,8 @@ bool pipeline_run(const struct job *job, struct job_report *report, struct error
     report->total_ns = clock_now_ns() - start;
     ok = true;
 done:
+    if (!ok && run.sink && sink_is_overwriting(run.sink))
+        tell_damage(error);
     free(run.header.text);
     sink_discard(run.sink);
     run_close_engine(&run);

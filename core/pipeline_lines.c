@@ -125,13 +125,23 @@ static bool write_line_numbers(struct run *run, struct lines *lines, struct key_
            proof_finish_indices(run, count, count == lines_count(lines), error);
 }
 
-static bool write_lines(struct run *run, struct lines *lines, const struct key_index *items,
-                        size_t count, struct error *error)
+/* Lines that are sorted: in the engine, or by their items. */
+struct sorted_lines {
+    struct run *run;
+    struct lines *lines;
+    const struct key_index *items;
+    size_t count;
+};
+
+static bool write_lines(void *context, struct error *error)
 {
+    const struct sorted_lines *const sorted = context;
     struct lines_written written;
-    return run_write_header(run, error) &&
-           lines_write(lines, items, count, run->sink, &written, error) &&
-           proof_finish_lines(run, lines, &written, count == lines_count(lines), error);
+    return run_write_header(sorted->run, error) &&
+           lines_write(sorted->lines, sorted->items, sorted->count, sorted->run->sink, &written,
+                       error) &&
+           proof_finish_lines(sorted->run, sorted->lines, &written,
+                              sorted->count == lines_count(sorted->lines), error);
 }
 
 static bool refine_and_write_lines(struct run *run, struct lines *lines, struct error *error)
@@ -148,8 +158,9 @@ static bool refine_and_write_lines(struct run *run, struct lines *lines, struct 
     start = run_stage_begin(STAGE_WRITE);
     if (writes_all_lines(run->job))
         sink_expect(run->sink, run->header.bytes + lines_bytes(lines));
+    struct sorted_lines sorted = {run, lines, items, wanted};
     TRY(run->job->argsort.index_type ? write_line_numbers(run, lines, items, wanted, error)
-                                     : write_lines(run, lines, items, wanted, error));
+                                     : run_write_proved(run, write_lines, &sorted, error));
     run_stage_add(run, STAGE_WRITE, start);
     ok = true;
 done:
@@ -223,8 +234,10 @@ static void start_feed(struct run *run, struct helper *helper, size_t bytes, str
     text_feed_start(feed, run->functions, &spec);
 }
 
-static bool write_text(struct run *run, const struct lines *lines, struct error *error)
+static bool write_text(void *context, struct error *error)
 {
+    struct run *const run = ((const struct sorted_lines *)context)->run;
+    const struct lines *const lines = ((const struct sorted_lines *)context)->lines;
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     const size_t most = lines_bytes(lines);
     const bool writes_all = writes_all_lines(run->job);
@@ -280,8 +293,9 @@ static bool sort_and_write_text(struct run *run, const struct helper *helper,
                                 struct text_feed *feed, struct lines *lines, struct error *error)
 {
     struct error cause = {0};
+    struct sorted_lines sorted = {.run = run, .lines = lines};
     if (sort_text(run, feed, lines, &cause))
-        return write_text(run, lines, error);
+        return run_write_proved(run, write_text, &sorted, error);
     if (!run->job->spare_backend || helper->has_failed) {
         error_merge(error, &cause);
         return false;

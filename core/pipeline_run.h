@@ -70,6 +70,11 @@ bool run_sort_part(struct run *run, struct error *error);
 bool run_give_next(struct run *run, size_t expected, struct chunk *chunk, size_t *given,
                    struct error *error);
 
+/* Has `write` write all of the output, and prove it. In place, that is done twice: first to a sink
+ * that writes nothing, so that all is proved before the first byte is overwritten. */
+bool run_write_proved(struct run *run, bool (*write)(void *context, struct error *error),
+                      void *context, struct error *error);
+
 /* Writes what stands before the numbers, or the indices, that *layout then tells of. */
 bool run_begin_output(struct run *run, struct layout *layout, struct error *error);
 

@@ -20,7 +20,7 @@
 
 bool proof_check_verify(const struct run *run, struct error *error)
 {
-    return !run->job->verify || sink_replaces(run->sink) ||
+    return !run->job->verify || sink_replaces(run->sink) || run->job->output.is_in_place ||
            error_set(error,
                      "%s: --verify reads back what was written: it needs a regular file, named by "
                      "-o",

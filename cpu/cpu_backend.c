@@ -470,6 +470,15 @@ static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct erro
     return true;
 }
 
+/* All is in the array, as what is given twice is not partitioned as it comes. */
+static bool cpu_rewind(struct engine *engine, struct error *error)
+{
+    if (engine->phase != PHASE_SORTED || engine->stream)
+        return error_set(error, "cpu: rewind is out of turn");
+    engine->given = 0;
+    return true;
+}
+
 static void cpu_times(const struct engine *engine, struct engine_times *times)
 {
     *times = engine->times;
@@ -486,6 +495,7 @@ static const struct engine_functions cpu_keys = {
     .take_back = cpu_take_back,
     .times = cpu_times,
     .close = cpu_close,
+    .rewind = cpu_rewind,
     .taker = cpu_taker,
 };
 

@@ -354,12 +354,19 @@ static bool engine_take_back(struct engine *engine, struct chunk chunk, struct e
     return staging_take_back(&engine->staging, chunk, error);
 }
 
+static bool engine_rewind(struct engine *engine, struct error *error)
+{
+    (void)error;
+    staging_restart(&engine->staging);
+    return true;
+}
+
 static void engine_get_times(const struct engine *engine, struct engine_times *times)
 {
     *times = engine->times;
 }
 
 const struct engine_functions cuda_keys = {
-    engine_open,      engine_lend,      engine_take,  engine_sort,    engine_give,
-    engine_take_back, engine_get_times, engine_close, engine_restart, NULL,
+    engine_open,      engine_lend,  engine_take,    engine_sort,   engine_give, engine_take_back,
+    engine_get_times, engine_close, engine_restart, engine_rewind, NULL,
 };

@@ -429,12 +429,19 @@ static bool text_take_back(struct engine *opaque, struct chunk chunk, struct err
     return staging_take_back(&text_engine_of(opaque)->staging, chunk, error);
 }
 
+static bool text_rewind(struct engine *opaque, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    staging_restart(&engine->staging);
+    return engine->gather.bytes == 0 || cuda_gather_start_check(&engine->gather, error);
+}
+
 static void text_get_times(const struct engine *opaque, struct engine_times *times)
 {
     *times = reinterpret_cast<const struct text_engine *>(opaque)->times;
 }
 
 const struct engine_functions cuda_lines = {
-    text_open,      text_lend,      text_take,  text_sort, text_give,
-    text_take_back, text_get_times, text_close, NULL,      NULL,
+    text_open,      text_lend,  text_take, text_sort,   text_give, text_take_back,
+    text_get_times, text_close, NULL,      text_rewind, NULL,
 };

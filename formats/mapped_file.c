@@ -126,6 +126,7 @@ struct mapped_file *mapped_file_open(int file, size_t bytes, bool is_seen, struc
     *mapped = (struct mapped_file){.file = file,
                                    .bytes = bytes,
                                    .space = space,
+                                   .size = space ? 0 : bytes,
                                    .step = is_seen ? STEP_BYTES : bytes,
                                    .written = calloc(piece_count(bytes), sizeof(uint32_t))};
     mapped->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -158,7 +159,7 @@ static void drop_pages(const struct mapped_file *mapped, size_t begin, size_t en
 static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end,
                       const unsigned char *data, struct tap *tap)
 {
-    int cause = file_space_wait(mapped->space, end);
+    int cause = mapped->space ? file_space_wait(mapped->space, end) : 0;
     const uint64_t begin_ns = trace_begin();
     if (!cause)
         cause = grow(mapped, end);

@@ -31,7 +31,8 @@ unsigned mapped_file_writers(int file);
  * open for reading and writing, and whose space is wanted that far. is_seen: the file becomes
  * longer step by step, so that who looks at one that was not finished sees about what was written;
  * else it is as long at once. NULL where that cannot be done; then its size may be more than 0, and
- * it is still as good for writing. The caller closes, and keeps file and space until then. */
+ * it is still as good for writing. space may be NULL, if the file has its size and all of its
+ * space. The caller closes, and keeps file and space until then. */
 struct mapped_file *mapped_file_open(int file, size_t bytes, bool is_seen,
                                      struct file_space *space);
 

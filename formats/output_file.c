@@ -196,9 +196,17 @@ static unsigned choose_writers(const struct output_file *output, uint64_t bytes,
     return threads < most ? threads : most;
 }
 
+void output_file_choose_writers(struct output_file *output, unsigned threads)
+{
+    const unsigned writers =
+        choose_writers(output, (uint64_t)output->target.status.st_size, threads);
+    output->writers = writers > 0 ? writers : 1;
+}
+
+/* One that is written in place has its size and space. */
 static bool is_begun(const struct output_file *output)
 {
-    return output->expected > 0 || output->claimed > 0;
+    return output->is_in_place || output->expected > 0 || output->claimed > 0;
 }
 
 void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads)
@@ -248,12 +256,17 @@ static void preallocate(struct output_file *output)
     output->is_preallocated = true;
 }
 
-/* False with errno. */
-static bool write_piece(struct output_file *output, const unsigned char *data, size_t bytes)
+/* To the next place of the file, which is what `place` says if it is overwritten. False with errno.
+ */
+static bool write_piece(struct output_file *output, uint64_t place, const unsigned char *data,
+                        size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
         const uint64_t begin_ns = trace_begin();
-        const ssize_t written = write(output->file, data + done, bytes - done);
+        const ssize_t written =
+            output->is_in_place
+                ? pwrite(output->file, data + done, bytes - done, (off_t)(place + done))
+                : write(output->file, data + done, bytes - done);
         if (written >= 0)
             trace_end(TRACE_WRITE, begin_ns, (uint64_t)written);
         if (written >= 0)
@@ -265,14 +278,14 @@ static bool write_piece(struct output_file *output, const unsigned char *data, s
 }
 
 /* The same, while other threads look at the piece. */
-static bool write_watched(struct output_file *output, const unsigned char *data, size_t bytes,
-                          unsigned threads, struct tap *tap)
+static bool write_watched(struct output_file *output, uint64_t place, const unsigned char *data,
+                          size_t bytes, unsigned threads, struct tap *tap)
 {
     struct tap_watch watch = {tap, data, bytes, 0};
     int cause = 0;
 #pragma omp parallel num_threads((int)threads)
     {
-        if (omp_get_thread_num() == 0 && !write_piece(output, data, bytes))
+        if (omp_get_thread_num() == 0 && !write_piece(output, place, data, bytes))
             cause = errno;
         tap_watch_pieces(&watch);
     }
@@ -281,8 +294,8 @@ static bool write_watched(struct output_file *output, const unsigned char *data,
 }
 
 /* False with errno. */
-static bool write_straight(struct output_file *output, const void *data, size_t bytes,
-                           unsigned threads, struct tap *tap)
+static bool write_straight(struct output_file *output, uint64_t place, const void *data,
+                           size_t bytes, unsigned threads, struct tap *tap)
 {
     const bool is_watched = tap && threads > 1 && bytes >= WATCHED_BYTES_MIN;
     const size_t most = tap && !is_watched ? TAP_PIECE_BYTES : WRITE_BYTES;
@@ -292,8 +305,8 @@ static bool write_straight(struct output_file *output, const void *data, size_t 
         piece = bytes - done < most ? bytes - done : most;
         if (!is_watched)
             tap_see(tap, content, piece);
-        if (!(is_watched ? write_watched(output, content, piece, threads, tap)
-                         : write_piece(output, content, piece)))
+        if (!(is_watched ? write_watched(output, place + done, content, piece, threads, tap)
+                         : write_piece(output, place + done, content, piece)))
             return false;
     }
     return true;
@@ -325,8 +338,12 @@ static bool write_mapped(const struct output_file *output, uint64_t place, const
 bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
                        unsigned threads, struct tap *tap, const char *name, struct error *error)
 {
+    if (output->is_trial) {
+        tap_see_all(tap, data, bytes, threads);
+        return true;
+    }
     const bool written = output->mapped ? write_mapped(output, place, data, bytes, threads, tap)
-                                        : write_straight(output, data, bytes, threads, tap);
+                                        : write_straight(output, place, data, bytes, threads, tap);
     const int cause = errno;
     if (!written)
         output_file_lose(output, place);
@@ -337,6 +354,55 @@ bool output_file_write(struct output_file *output, uint64_t place, const void *d
 void output_file_lose(struct output_file *output, uint64_t place)
 {
     first_place_note(&output->lost, place);
+}
+
+/* Checks that the file is still the one that was opened, as it was then. */
+static bool check_unchanged(const struct output_file *output, const char *name, struct error *error)
+{
+    const struct stat *const before = &output->target.status;
+    struct stat now;
+    if (fstat(output->file, &now) != 0)
+        return error_set_errno(error, "%s", name);
+    if (!output_path_still_leads(&output->target))
+        return error_set(error, "%s: another file took its name meanwhile; nothing is written",
+                         name);
+    return (now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+            now.st_mtim.tv_nsec == before->st_mtim.tv_nsec) ||
+           error_set(error, "%s: it was changed while it was sorted; nothing is written", name);
+}
+
+/* Takes the space of holes, and, where the file system can, of what the file shares with a copy. */
+static bool take_space(const struct output_file *output, const char *name, struct error *error)
+{
+    const off_t bytes = output->target.status.st_size;
+    const int unshare = FALLOC_FL_KEEP_SIZE | FALLOC_FL_UNSHARE_RANGE;
+    if (bytes == 0 || fallocate(output->file, unshare, 0, bytes) == 0)
+        return true;
+    if (errno == ENOSPC || errno == EDQUOT)
+        return error_set_errno(error, "%s: no space to overwrite it; nothing is written", name);
+    if (lseek(output->file, 0, SEEK_HOLE) >= bytes ||
+        fallocate(output->file, FALLOC_FL_KEEP_SIZE, 0, bytes) == 0)
+        return true;
+    return error_set_errno(error, "%s: no space to fill its holes; nothing is written", name);
+}
+
+bool output_file_end_trial(struct output_file *output, const char *name, struct error *error)
+{
+    const uint64_t bytes = (uint64_t)output->target.status.st_size;
+    if (output->claimed != bytes)
+        return error_set(error,
+                         "%s: sorted it has %" PRIu64 " bytes, not %" PRIu64
+                         ", and --in-place keeps the size: leave it out, and say -o",
+                         name, output->claimed, bytes);
+    if (!check_unchanged(output, name, error) || !take_space(output, name, error))
+        return false;
+    if (output->writers > 1) /* else, and where that fails, by pwrite(2) */
+        output->mapped = mapped_file_open(output->file, bytes, false, NULL);
+    output->claimed = 0;
+    output->is_trial = false;
+    output->is_preallocated = true;
+    ending_hold();
+    return true;
 }
 
 /* Ends the mapping, and gives back the space that was taken and not used. False with errno. */
@@ -377,15 +443,14 @@ static bool check_bytes(const struct output_file *output, bool at_least, const c
                         struct error *error)
 {
     struct stat status;
-    if (!output->is_temporary)
+    if (!output->is_temporary && !output->is_in_place)
         return true;
     if (fstat(output->file, &status) != 0)
         return error_set_errno(error, "%s", name);
     const uint64_t bytes = (uint64_t)status.st_size;
     return bytes == output->claimed || (at_least && bytes > output->claimed) ||
-           error_set(error,
-                     "%s: %" PRIu64 " bytes were written, but the temporary file has %" PRIu64,
-                     name, output->claimed, bytes);
+           error_set(error, "%s: %" PRIu64 " bytes were written, but the %sfile has %" PRIu64, name,
+                     output->claimed, output->is_temporary ? "temporary " : "", bytes);
 }
 
 /* Ends the writing: the file has exactly the bytes that were written. */
@@ -393,6 +458,11 @@ static bool finish(struct output_file *output, const char *name, struct error *e
 {
     if (!check_bytes(output, true, name, error))
         return false;
+    if (output->is_in_place) {
+        mapped_file_close(output->mapped);
+        output->mapped = NULL;
+        return true;
+    }
     if (!settle(output) || (output->has_tail && !descriptor_cut_tail(output->file)))
         return error_set_errno(error, "%s", name);
     return check_bytes(output, false, name, error);
@@ -458,12 +528,17 @@ bool output_file_commit(struct output_file *output, const char *name, struct err
 
 void output_file_discard(struct output_file *output)
 {
-    if (output->file >= 0) {
+    const bool is_overwritten = output->is_in_place && !output->is_trial;
+    if (output->is_in_place)
+        mapped_file_close(output->mapped);
+    else if (output->file >= 0)
         (void)settle(output); /* of standard output, what was written stays */
+    if (output->file >= 0)
         close(output->file);
-    }
     if (output->is_temporary)
         temporary_remove();
     output_path_close(&output->target);
     *output = output_file_closed();
+    if (is_overwritten)
+        ending_release();
 }

@@ -4,6 +4,7 @@
  *   regular file:     temporary in its directory -> close -> its name
  *   standard output:  written straight, from where it stands, and left where the output ends
  *   /dev/fd/N:        the same, and a file ends there
+ *   in place:         a regular file that is overwritten where it is, after a trial
  *   anything else:    opened and written straight
  *
  * Bytes go by write(2), one after the other; or, where their number is told beforehand and the file
@@ -38,6 +39,8 @@ struct mapped_file;
 struct output_file {
     int file;          /* open for writing */
     bool is_temporary; /* it is to take the place of the target; else it is written straight */
+    bool is_in_place;  /* the file itself is overwritten */
+    bool is_trial;     /* of one in place: nothing is written yet, only counted */
     struct output_path target;
     bool is_given; /* standard output, or another descriptor that was open before */
     bool has_tail; /* such a one that a path named, in the midst of a file: what is behind goes */
@@ -55,12 +58,27 @@ struct output_file {
 struct output_file output_file_closed(void);
 
 /* Reports, before any work, what output_file_open would refuse; creates and opens nothing. */
-bool output_file_check(const char *path, const char *name, struct error *error);
+bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error);
 
 /* path: NULL is standard output. name: for messages. Fills *output, which the caller ends with
  * commit or discard. */
 bool output_file_open(const char *path, const char *name, struct output_file *output,
                       struct error *error);
+
+/* Opens the regular file at the path, to be overwritten with as many bytes as it has. Until
+ * output_file_end_trial, what is written to it is only shown to the tap and counted. threads: could
+ * write at once. */
+bool output_file_open_in_place(const char *path, const char *name, unsigned threads,
+                               struct output_file *output, struct error *error);
+
+/* Between output_open.c and output_file.c: how many threads write to a file in place at once. */
+void output_file_choose_writers(struct output_file *output, unsigned threads);
+
+/* What was counted is the size of the file, which is the one that was opened and has not changed:
+ * takes the space that it lacks. From now on writing overwrites it, from its first byte, and
+ * signals that end the process wait until the output is committed or discarded. Else fails, and the
+ * file is as it was. */
+bool output_file_end_trial(struct output_file *output, const char *name, struct error *error);
 
 /* Tells, before anything is written, that about so many bytes will come, and how many threads could
  * write them; chooses the way. The second and later calls mean nothing. */

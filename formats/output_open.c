@@ -71,16 +71,40 @@ static bool open_path(const char *path, const char *name, struct output_file *ou
     return output->file >= 0 || error_set_errno(error, "%s", name);
 }
 
-bool output_file_check(const char *path, const char *name, struct error *error)
+bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error)
 {
     struct output_path found;
     bool is_well = output_path_open(path, name, &found, error);
-    if (is_well && found.descriptor < 0)
+    if (is_well && is_in_place)
+        is_well = output_path_check_in_place(&found, name, error);
+    else if (is_well && found.descriptor < 0)
         is_well = output_path_check(&found, name, error);
     else if (is_well)
         is_well = is_open_for_writing(found.descriptor) || error_set_errno(error, "%s", name);
     output_path_close(&found);
     return is_well;
+}
+
+bool output_file_open_in_place(const char *path, const char *name, unsigned threads,
+                               struct output_file *output, struct error *error)
+{
+    *output = output_file_closed();
+    struct output_path *const target = &output->target;
+    if (!output_path_open(path, name, target, error) ||
+        !output_path_check_in_place(target, name, error)) {
+        output_file_discard(output);
+        return false;
+    }
+    output->file = output_path_open_to_overwrite(target);
+    if (output->file < 0)
+        error_set_errno(error, "%s", name);
+    if (output->file < 0) {
+        output_file_discard(output);
+        return false;
+    }
+    output->is_in_place = output->is_trial = true;
+    output_file_choose_writers(output, threads);
+    return true;
 }
 
 bool output_file_open(const char *path, const char *name, struct output_file *output,

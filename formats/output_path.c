@@ -226,6 +226,42 @@ bool output_path_check(const struct output_path *found, const char *name, struct
     return !S_ISREG(mode) || check_replaceable(found, name, error);
 }
 
+bool output_path_check_in_place(const struct output_path *found, const char *name,
+                                struct error *error)
+{
+    if (found->descriptor >= 0 || !found->exists || !S_ISREG(found->status.st_mode))
+        return error_set(error,
+                         "%s: --in-place overwrites a regular file, and this is none: leave "
+                         "--in-place out",
+                         name);
+    if (faccessat(found->directory, found->name, R_OK | W_OK, AT_EACCESS) != 0)
+        return error_set_errno(error, "%s", name);
+    if (is_strangers(found))
+        return refuse_strangers(name, error);
+    return !(attributes_of(found->file) & STATX_ATTR_APPEND) ||
+           error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
+}
+
+int output_path_open_to_overwrite(const struct output_path *found)
+{
+    struct stat status;
+    int file = descriptor_raise(
+        openat(found->directory, found->name, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+    if (file >= 0 &&
+        (fstat(file, &status) != 0 || !descriptor_same_file(&status, &found->status))) {
+        close_descriptor(&file);
+        errno = ESTALE; /* another file has the name now */
+    }
+    return file;
+}
+
+bool output_path_still_leads(const struct output_path *found)
+{
+    struct stat status;
+    return fstatat(found->directory, found->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           descriptor_same_file(&status, &found->status);
+}
+
 bool output_path_look_again(struct output_path *found, const char *name, struct error *error)
 {
     struct output_path now = *found;

@@ -36,6 +36,16 @@ bool output_path_open(const char *path, const char *name, struct output_path *fo
  * nothing. */
 bool output_path_check(const struct output_path *found, const char *name, struct error *error);
 
+/* The same for a regular file that is to be overwritten where it is. */
+bool output_path_check_in_place(const struct output_path *found, const char *name,
+                                struct error *error);
+
+/* Opens such a file for reading and writing. -1 with errno. */
+int output_path_open_to_overwrite(const struct output_path *found);
+
+/* True if the name still leads to the file. */
+bool output_path_still_leads(const struct output_path *found);
+
 /* Opens the file that has the name now, before another takes its place. Refuses anything except a
  * regular file; checks a file that was not there before as output_path_check does. */
 bool output_path_look_again(struct output_path *found, const char *name, struct error *error);

@@ -338,9 +338,9 @@ static const char *file_path(const char *path)
     return path && strcmp(path, "-") != 0 ? path : NULL;
 }
 
-bool sink_check(const char *path, struct error *error)
+bool sink_check(const char *path, bool is_in_place, struct error *error)
 {
-    return !file_path(path) || output_file_check(path, *path ? path : NO_NAME, error);
+    return !file_path(path) || output_file_check(path, *path ? path : NO_NAME, is_in_place, error);
 }
 
 bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *error)
@@ -351,7 +351,9 @@ bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *er
     struct sink *sink = sink_create(name, spec->codec, spec->threads);
     if (!sink)
         return error_set(error, "%s: no memory to open it", name);
-    TRY(output_file_open(path, sink->name, &sink->output, error));
+    TRY(spec->is_in_place
+            ? output_file_open_in_place(path, sink->name, sink->threads, &sink->output, error)
+            : output_file_open(path, sink->name, &sink->output, error));
     TRY(open_frames(sink, spec->level, error));
     *out = sink;
     return true;
@@ -384,7 +386,9 @@ bool sink_is_terminal(const struct sink *sink)
 bool sink_fail_proof(const struct sink *sink, const char *what, struct error *error)
 {
     const char *const name = sink->name;
-    if (sink_replaces(sink))
+    if (sink_is_overwriting(sink))
+        return error_set(error, "%s: the proof failed: %s", name, what);
+    if (sink_replaces(sink) || sink_is_trial(sink))
         return error_set(error, "%s: the proof failed: %s; %s is left as it was", name, what, name);
     return error_set(error, "%s: the proof failed: %s; what was written is of no use", name, what);
 }
@@ -392,6 +396,26 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
 bool sink_replaces(const struct sink *sink)
 {
     return sink->output.is_temporary;
+}
+
+bool sink_is_trial(const struct sink *sink)
+{
+    return sink->output.is_trial;
+}
+
+bool sink_is_overwriting(const struct sink *sink)
+{
+    return sink->output.is_in_place && !sink->output.is_trial;
+}
+
+bool sink_end_trial(struct sink *sink, struct error *error)
+{
+    if (!writer_check(sink, true, error) ||
+        !output_file_end_trial(&sink->output, sink->name, error))
+        return false;
+    sink->content = (struct check_sum){0};
+    sink->content_begun = 0;
+    return true;
 }
 
 bool sink_writes_to(const struct sink *sink, const struct source *source)

@@ -26,12 +26,13 @@ struct sink_spec {
     const struct codec *codec; /* codecs[0]: plain */
     int level;                 /* of the codec; 0: its default */
     unsigned threads;          /* at most so many compress or write */
+    bool is_in_place;          /* the regular file at the path is overwritten; see sink_is_trial */
 };
 
 /* Reports what sink_open would refuse by what is at the path, before any work and without creating
  * anything: a missing directory, a file that may not be written or replaced. NULL or "-": nothing.
  */
-bool sink_check(const char *path, struct error *error);
+bool sink_check(const char *path, bool is_in_place, struct error *error);
 
 /* Opens for writing, so that a missing directory, a read-only target or a full disk is known before
  * the work begins. The caller ends it with commit or discard. */
@@ -54,6 +55,19 @@ bool sink_fail_proof(const struct sink *sink, const char *what, struct error *er
 
 /* Whether it is a new file that takes another's place, or a free one, in the end. */
 bool sink_replaces(const struct sink *sink);
+
+/* Whether it overwrites a file, and only counts and shows what it is given until sink_end_trial. So
+ * all of the output is proved before the first byte is overwritten. */
+bool sink_is_trial(const struct sink *sink);
+
+/* Whether a file is overwritten, so that a failure leaves it neither old nor new. */
+bool sink_is_overwriting(const struct sink *sink);
+
+/* All of the output was given, and is what the file is to hold: the same is given again, and
+ * overwrites it. Fails, and leaves it as it was, if the size would change, if it has been changed
+ * or replaced since it was opened, or if there is no space for its holes. From here on signals that
+ * end the process wait until the sink is gone. */
+bool sink_end_trial(struct sink *sink, struct error *error);
 
 /* Whether what is written goes to the very file that the source reads. */
 struct source;
