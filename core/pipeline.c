@@ -9,6 +9,7 @@
 #include "formats/codec.h"
 #include "formats/indices.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,14 +61,24 @@ void run_close_engine(struct run *run)
     run->engine = NULL;
 }
 
+/* The file that is to be overwritten is the one that is read. */
+static bool check_same_file(const struct run *run, struct error *error)
+{
+    errno = 0;
+    if (sink_writes_to(run->sink, run->job->readers[0].source))
+        return true;
+    return errno ? error_set_errno(error, "%s", sink_name(run->sink))
+                 : error_set(error, "%s: another file took its name meanwhile; nothing is written",
+                             sink_name(run->sink));
+}
+
 static bool open_output(struct run *run, struct error *error)
 {
     const struct job *job = run->job;
     if (!sink_open(&job->output, &run->sink, error))
         return false;
-    if (job->output.is_in_place && !sink_writes_to(run->sink, job->readers[0].source))
-        return error_set(error, "%s: another file took its name meanwhile; nothing is written",
-                         sink_name(run->sink));
+    if (job->output.is_in_place && !check_same_file(run, error))
+        return false;
     if (proof_sums_content(job))
         sink_sum_content(run->sink);
     const bool is_packed = job->output.codec != &codecs[0];

@@ -247,12 +247,15 @@ int output_path_open_to_overwrite(const struct output_path *found)
     struct stat status;
     int file = descriptor_raise(
         openat(found->directory, found->name, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
-    if (file >= 0 &&
-        (fstat(file, &status) != 0 || !descriptor_same_file(&status, &found->status))) {
-        close_descriptor(&file);
+    if (file < 0)
+        return -1;
+    const bool is_known = fstat(file, &status) == 0;
+    if (is_known && descriptor_same_file(&status, &found->status))
+        return file;
+    close_descriptor(&file);
+    if (is_known)
         errno = ESTALE; /* another file has the name now */
-    }
-    return file;
+    return -1;
 }
 
 bool output_path_still_leads(const struct output_path *found)

@@ -31,6 +31,7 @@ class Job:
     is_zstd: bool = False  # what is written
     is_named: bool = False  # the temporary has a name, as on file systems that know no other
     is_new: bool = False  # there is no old file
+    is_in_place: bool = False  # place/out is the input, and overwritten
     functions: tuple = ()  # those that fail; (): all
     directory: str = None  # in which it runs; None: of the system's choice
 
@@ -95,6 +96,10 @@ def number_jobs():
     yield Job("raw numbers", [*raw_numbers, "in"], {"in": raw(small)}, raw(sorted(small)))
     yield Job("raw numbers of an input that is the output", [*raw_numbers, "place/out"],
               {"place/out": raw(small)}, raw(sorted(small)))
+    yield Job("raw numbers in place", [*raw_numbers, "--in-place", "place/out"],
+              {"place/out": raw(small)}, raw(sorted(small)), is_in_place=True)
+    yield Job("npy in place, in parts", ["--in-place", "-S", "1M", "place/out"],
+              {"place/out": npy(small)}, npy(sorted(small)), is_in_place=True)
     yield Job("raw numbers to a new file", [*raw_numbers, "in"], {"in": raw(small)},
               raw(sorted(small)), is_new=True)
     for is_new in False, True:
@@ -121,6 +126,8 @@ def line_jobs():
     first = b"".join(sort1(["-g"], few).splitlines(True)[:10])
     yield Job("lines of numbers", ["in"], {"in": text(values)}, text(sorted(values)))
     yield Job("lines, -g", ["-g", "in"], {"in": few}, sort1(["-g"], few))
+    yield Job("lines in place", ["-g", "--in-place", "place/out"], {"place/out": few},
+              sort1(["-g"], few), is_in_place=True)
     yield Job("lines, -n -u -k", ["-n", "-u", "-k1,1", "in"], {"in": few},
               sort1(["-n", "-u", "-k1,1"], few))
     yield Job("lines, four threads", ["-g", "--parallel=4", "in"], {"in": more},

@@ -3,7 +3,8 @@
  *
  *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all that
  *                      follow. HOW is a number, the errno of the failure, or "short": the call does
- *                      a part of what was asked.
+ *                      a part of what was asked; or "signal": the process is sent SIGTERM and,
+ *                      twice, SIGINT, and then the call is made. Of calls that move bytes alone.
  *   FAULT_MEMORY=BYTES no more than that is given by one call that asks for memory
  *   FAULT_NAMED=yes    no file can be opened that has no name, as on some file systems
  *   FAULT_CALLS=FILE   at the end, a line "NAME CALLS" in FILE for each function that was called
@@ -37,7 +38,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define SHORT (-1) /* in place of an errno */
+#define SHORT (-1) /* in place of an errno, as is the next */
+#define SIGNAL (-2)
 
 /* The callers whose calls count. */
 enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
@@ -165,7 +167,9 @@ static void read_order(void)
             faults.function = i;
     if (faults.function < 0)
         abort();
-    faults.how = strcmp(how, "short") == 0 ? SHORT : atoi(how);
+    faults.how = strcmp(how, "short") == 0    ? SHORT
+                 : strcmp(how, "signal") == 0 ? SIGNAL
+                                              : atoi(how);
 }
 
 __attribute__((destructor)) static void write_calls(void)
@@ -237,6 +241,11 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
         }                                                                                          \
         if (!next)                                                                                 \
             next = NEXT(name);                                                                     \
+        if (how == SIGNAL) {                                                                       \
+            kill(getpid(), SIGTERM);                                                               \
+            kill(getpid(), SIGINT);                                                                \
+            kill(getpid(), SIGINT);                                                                \
+        }                                                                                          \
         if (how == SHORT && bytes > 1)                                                             \
             return next fewer;                                                                     \
         return next arguments;                                                                     \
