@@ -3,6 +3,7 @@
  */
 #include "cli/line_words.h"
 #include "cli/plan.h"
+#include "formats/codec.h"
 #include "formats/sink.h"
 #include "formats/source.h"
 #include "formats/spill.h"
@@ -46,11 +47,6 @@ static bool is_list_awaited(const struct options *options)
            !S_ISREG(status.st_mode);
 }
 
-static bool check_output_path(const struct options *options, struct error *error)
-{
-    return !options->output || sink_check(options->output, options->in_place, error);
-}
-
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat first, second;
@@ -58,17 +54,46 @@ static bool is_same_file(const char *a, const char *b)
                                  first.st_dev == second.st_dev && first.st_ino == second.st_ino);
 }
 
-/* The words that --in-place rules out; makes the one input the output. */
+/* The option that --in-place rules out; NULL for none. */
+static const char *find_word_against_in_place(const struct options *options)
+{
+    return options->check != CHECK_NO               ? "-c"
+           : options->merge                         ? "-m"
+           : options->order.unique                  ? "-u"
+           : options->top_said                      ? "--top"
+           : options->index_type                    ? "--argsort"
+           : options->compression == COMPRESSION_ON ? "--zstd"
+                                                    : NULL;
+}
+
+/* True if --in-place can write the output, where it was not said. */
+static bool can_be_in_place(const struct options *options)
+{
+    struct error error = {0};
+    size_t stem_length;
+    return !options->in_place && options->input_count == 1 &&
+           is_same_file(options->inputs[0], options->output) &&
+           !find_word_against_in_place(options) && !options->output_format &&
+           !codec_find_by_name(options->output, &stem_length)->encode &&
+           sink_check(options->output, true, &error);
+}
+
+/* Once the inputs are known, the message on a file that cannot be replaced names --in-place, if
+ * that can overwrite it. */
+static bool check_output_path(const struct options *options, struct error *error)
+{
+    if (!options->output || sink_check(options->output, options->in_place, error))
+        return true;
+    if (can_be_in_place(options))
+        error_add(error, ", or sort it with --in-place");
+    return false;
+}
+
+/* Makes the one input the output. */
 static bool check_in_place(struct options *options, struct error *error)
 {
     const char *const input = options->inputs[0];
-    const char *const refused = options->check != CHECK_NO               ? "-c"
-                                : options->merge                         ? "-m"
-                                : options->order.unique                  ? "-u"
-                                : options->top_said                      ? "--top"
-                                : options->index_type                    ? "--argsort"
-                                : options->compression == COMPRESSION_ON ? "--zstd"
-                                                                         : NULL;
+    const char *const refused = find_word_against_in_place(options);
     if (!options->in_place)
         return true;
     if (refused)

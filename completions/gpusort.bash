@@ -40,7 +40,7 @@ _gpusort() {
     --trace= | --trace) compopt -o default ;;
     *)
         if [ "${word:0:1}" = - ]; then
-            mapfile -t COMPREPLY < <(compgen -W '--files0-from= --force --input= --output= --verify --endian= --format= --long --no-zstd --output-format= --type= --zstd --argsort --nan= --reverse --top= --ignore-leading-blanks --general-numeric-sort --header --human-numeric-sort --key= --numeric-sort --sort= --stable --field-separator= --unique --zero-terminated --check --merge --algorithm= --batch-size= --compress-program= --device= --device-memory= --parallel= --buffer-size= --temporary-directory= --explain --list --no-progress --progress --quiet --stats --trace= --verbose --help --usage --version' -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W '--files0-from= --force --in-place --input= --output= --verify --endian= --format= --long --no-zstd --output-format= --type= --zstd --argsort --nan= --reverse --top= --ignore-leading-blanks --general-numeric-sort --header --human-numeric-sort --key= --numeric-sort --sort= --stable --field-separator= --unique --zero-terminated --check --merge --algorithm= --batch-size= --compress-program= --device= --device-memory= --parallel= --buffer-size= --temporary-directory= --explain --list --no-progress --progress --quiet --stats --trace= --verbose --help --usage --version' -- "$word")
             [ "${COMPREPLY[0]: -1}" != = ] || compopt -o nospace
         else
             compopt -o default

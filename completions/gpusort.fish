@@ -1,6 +1,7 @@
 # fish completion of gpusort; made by completions/make_completions.sh.
 complete -c gpusort -l files0-from -r -F -d 'Sort the files whose names, each ended by a NUL, are in F (- is standard input)'
 complete -c gpusort -l force -d 'Write binary data to a terminal'
+complete -c gpusort -l in-place -d 'Overwrite the one FILE with its sorted content, without a second copy of it; if the machine or the process dies meanwhile, FILE is damaged'
 complete -c gpusort -s 'i' -l input -r -F -d 'Sort FILE (as FILE without the option; may be repeated)'
 complete -c gpusort -s 'o' -l output -r -F -d 'Write to FILE, which may be an input, instead of standard output'
 complete -c gpusort -l verify -d 'Read the file back that was written, and prove it again, before it takes the place of the old one'

@@ -120,6 +120,16 @@ fi
 printf '2\nx\n1\n' >wrong.txt
 kept 'what is not a number' 'wrong.txt:2: ' wrong.txt -- gpusort --in-place wrong.txt
 
+cp numbers.txt linked.txt && ln linked.txt linked2.txt
+kept 'a file with two links' 'write another file and copy it here with cp, or sort it with --in-place$' \
+    linked.txt -- gpusort -n linked.txt -o linked.txt
+kept 'a file with two links that is not the input' 'copy it here with cp$' linked.txt -- \
+    gpusort -n numbers.txt -o linked.txt
+kept 'a file with two links, -u' 'copy it here with cp$' linked.txt -- \
+    gpusort -n -u linked.txt -o linked.txt
+ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \
+    gpusort --explain --in-place numbers.txt
+
 # ---- bits turned over, signals -------------------------------------------------------------------
 
 flips=$(dirname "$GPUSORT")/tests/gpusort_flips
