@@ -95,7 +95,7 @@ printf '3.0\n2\n1\n' >spelled.txt
 cp numbers.txt other.txt
 for option in -u --top=3 --argsort --zstd -m -c; do
     kept "$option" "^gpusort: ${option%%=*} cannot be done with --in-place" in.txt -- \
-        gpusort --in-place "$option" in.txt
+        "$GPUSORT" --in-place "$option" in.txt
 done
 kept 'another output' '^gpusort: other.txt: --in-place writes to the input alone' in.txt -- \
     gpusort --in-place in.txt -o other.txt
@@ -161,8 +161,8 @@ library=$(dirname "$GPUSORT")/tests/fault_library.so
 if [ -e "$library" ] && ! grep -q __asan_init "$GPUSORT"; then
     cp f8.3000000.f64 ended.f64
     status=0
-    env --default-signal=INT,TERM LD_PRELOAD="$library" FAULT=pwrite:1:signal "$GPUSORT" \
-        --device=cpu --in-place --parallel=2 ended.f64 2>/dev/null || status=$?
+    { env --default-signal=INT,TERM LD_PRELOAD="$library" FAULT=pwrite:1:signal "$GPUSORT" \
+        --device=cpu --in-place --parallel=2 ended.f64 || status=$?; } 2>/dev/null
     ok 'SIGTERM waits until the file is whole, and then ends the run' [ "$status" -eq 143 ]
     ok_same_bytes 'the file is whole then' ended.f64 f8.3000000.sorted
 else

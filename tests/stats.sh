@@ -136,6 +136,9 @@ fails() {
 export message=
 fails '--stats=json: no such file' "'stages' not in s" -- missing
 fails '--stats=json: no such directory' 'True' -- data.f64 -o missing/out
+cp data.f64 place.f64
+gpusort --stats=json --in-place place.f64 2>said
+ok_stats '--stats=json: in place' "s['output']['method'] == 'in place'" 60 said
 printf '1\nx"\\\t\303\251y\n' >words
 fails '--stats=json: a word' "s['input']['file'] == 'words' and 'data' not in s and
     s['stages']['plan']['seconds'] > 0 and 'total' not in s['stages']" -- words

@@ -31,7 +31,8 @@ static struct sink *open_sink(const char *path)
 {
     struct error error = {0};
     struct sink *sink;
-    const bool opened = sink_open(&(struct sink_spec){path, &codecs[0], 0, THREADS}, &sink, &error);
+    const bool opened =
+        sink_open(&(struct sink_spec){path, &codecs[0], 0, THREADS, false}, &sink, &error);
     assert_string_equal(error.message, "");
     assert_true(opened);
     return sink;
@@ -380,7 +381,7 @@ static void write_seen(int seen, const unsigned char *data, size_t bytes)
     struct error error = {0};
     struct sink *sink;
     if (dup2(seen, STDOUT_FILENO) < 0 ||
-        !sink_open(&(struct sink_spec){NULL, &codecs[0], 0, THREADS}, &sink, &error))
+        !sink_open(&(struct sink_spec){NULL, &codecs[0], 0, THREADS, false}, &sink, &error))
         _exit(1);
     for (size_t taken = 0; taken < bytes; taken += 10 * MIB) { /* as if it were read */
         sink_expect_least(sink, taken);

@@ -13,7 +13,7 @@
 static bool open_out(struct sink **sink)
 {
     struct error error = {0};
-    return sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1}, sink, &error);
+    return sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1, false}, sink, &error);
 }
 
 /* In a child: a temporary exists, with a name or without, then the signal comes. Returns how the
