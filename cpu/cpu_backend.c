@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c - the CPU as a backend: see core/backend.h for the contract.
  *
- *   lend: the next part of the final array --reader fills--> take --> ... --> sort (radix_sort.h)
+ *   lend: the next part of the final array --reader fills--> take --> ... --> sort (array_sort.h)
  *   give: what is sorted of the same array, from the first item on --writer empties--> take_back
  *
  * So the numbers are written into memory once by the reader and read from it once by the writer.
  * A known count is mapped at once; of an unknown count, addresses are reserved and committed as
  * they fill, so that no item is ever moved to make room.
  *
- * Keys that are more than a few chunks go another way, if they suit it (radix_stream.h): the first
+ * Keys that are more than a few chunks go another way, if they suit it (stream_sort.h): the first
  * chunk of the array is lent again and again, and partitioned each time, by those who read it, if
  * they can; then it is the ring that the sorted keys are given in.
  *
@@ -26,9 +26,9 @@
 #include "cpu/cpu_spec.h"
 #include "cpu/pages.h"
 #include "cpu/processor_name.h"
-#include "cpu/radix_kernels.h"
-#include "cpu/radix_sort.h"
-#include "cpu/radix_stream.h"
+#include "cpu/partition/item_kernels.h"
+#include "cpu/array_sort.h"
+#include "cpu/stream/stream_sort.h"
 #include "cpu/top_select.h"
 
 #include <omp.h>
@@ -48,10 +48,10 @@ struct engine {
     struct chunk chunk;        /* in PHASE_LENT: what the caller has */
     size_t wanted;             /* then: the items that were asked for, of those that will come */
     enum engine_phase phase;
-    bool may_stream;               /* what comes can be partitioned at once, as far as is known */
-    void *sample;                  /* of what will come, of the spec's count; NULL: none */
-    struct radix_stream *stream;   /* NULL: it is not */
-    struct radix_sorting *sorting; /* from PHASE_SORTED on until all is sorted; in the scratch */
+    bool may_stream;            /* what comes can be partitioned at once, as far as is known */
+    void *sample;               /* of what will come, of the spec's count; NULL: none */
+    struct stream_sort *stream; /* NULL: it is not */
+    struct array_sort *sorting; /* from PHASE_SORTED on until all is sorted; in the scratch */
     uint64_t sort_start_ns;
     size_t given; /* items */
     struct engine_times times;
@@ -99,8 +99,8 @@ static void cpu_close(struct engine *engine)
     if (!engine)
         return;
     if (engine->sorting)
-        radix_sort_end(engine->sorting);
-    radix_stream_close(engine->stream);
+        array_sort_end(engine->sorting);
+    stream_sort_close(engine->stream);
     pages_release(&engine->scratch);
     pages_release(&engine->items);
     top_select_free(engine->select);
@@ -108,19 +108,19 @@ static void cpu_close(struct engine *engine)
     free(engine);
 }
 
-static struct radix_task make_task(const struct engine *engine, size_t count)
+static struct sort_task make_task(const struct engine *engine, size_t count)
 {
-    return (struct radix_task){.item_bytes = engine->spec.item_bytes,
-                               .order = engine->spec.order,
-                               .count = count,
-                               .threads = engine->spec.threads};
+    return (struct sort_task){.item_bytes = engine->spec.item_bytes,
+                              .order = engine->spec.order,
+                              .count = count,
+                              .threads = engine->spec.threads};
 }
 
 static bool map_scratch(struct engine *engine, size_t count, struct error *error)
 {
-    const struct radix_task task = make_task(engine, count);
+    const struct sort_task task = make_task(engine, count);
     size_t bytes;
-    if (!radix_sort_scratch_bytes(&task, &bytes))
+    if (!array_sort_scratch_bytes(&task, &bytes))
         return error_set(error, "out of memory: the scratch for %zu items of %u bytes exceeds any",
                          count, engine->spec.item_bytes);
     return pages_map(&engine->scratch, bytes, error);
@@ -184,7 +184,7 @@ done:
 /* In items. */
 static size_t stream_chunk(const struct engine *engine)
 {
-    return radix_stream_chunk(engine->spec.threads) / engine->spec.item_bytes;
+    return stream_sort_chunk(engine->spec.threads) / engine->spec.item_bytes;
 }
 
 /* Fails where an array that grows could not be sorted with so many items. */
@@ -245,11 +245,11 @@ static bool stream_undo(struct engine *engine, struct error *error)
     if (engine->spec.count == COUNT_UNKNOWN &&
         !pages_commit(&engine->items, engine->taken * width, error))
         return false;
-    radix_stream_undo(engine->stream, engine->items.data + engine->count * width);
+    stream_sort_undo(engine->stream, engine->items.data + engine->count * width);
     engine->may_stream = false;
     engine->count = engine->taken;
-    engine->times.sort_ns += radix_stream_sort_ns(engine->stream);
-    radix_stream_close(engine->stream);
+    engine->times.sort_ns += stream_sort_busy_ns(engine->stream);
+    stream_sort_close(engine->stream);
     engine->stream = NULL;
     return true;
 }
@@ -260,17 +260,17 @@ static void stream_begin(struct engine *engine)
     const unsigned width = engine->spec.item_bytes;
     const struct key_order order = engine->spec.order;
     const void *const items = engine->items.data;
-    const struct radix_task task = make_task(engine, engine->spec.count);
+    const struct sort_task task = make_task(engine, engine->spec.count);
     struct pages spare = {0};
     struct error error = {0};
-    const struct radix_example first = {items, engine->count, false};
-    const struct radix_example sample = {engine->sample, engine->spec.sample_count, true};
+    const struct stream_example first = {items, engine->count, false};
+    const struct stream_example sample = {engine->sample, engine->spec.sample_count, true};
     engine->may_stream =
-        !radix_is_ascending(width, items, 0, ORDER_COUNT, order) &&
-        !radix_is_descending(width, items, 0, ORDER_COUNT, order) &&
+        !items_are_ascending(width, items, 0, ORDER_COUNT, order) &&
+        !items_are_descending(width, items, 0, ORDER_COUNT, order) &&
         pages_map(&spare, task.threads * STREAM_SPARE_BYTES, &error) &&
-        ((engine->sample && radix_stream_open(&task, &sample, &engine->stream, &error)) ||
-         radix_stream_open(&task, &first, &engine->stream, &error));
+        ((engine->sample && stream_sort_open(&task, &sample, &engine->stream, &error)) ||
+         stream_sort_open(&task, &first, &engine->stream, &error));
     pages_release(&spare);
 }
 
@@ -283,7 +283,7 @@ static bool stream_put(struct engine *engine, struct error *error)
         stream_begin(engine);
     if (!engine->stream)
         return true;
-    if (radix_stream_put(engine->stream, engine->items.data, engine->count, &is_even, &shortage))
+    if (stream_sort_put(engine->stream, engine->items.data, engine->count, &is_even, &shortage))
         engine->count = 0;
     return (is_even && !shortage.is_set) || stream_undo(engine, error);
 }
@@ -292,7 +292,7 @@ static bool stream_put(struct engine *engine, struct error *error)
 static struct tap *cpu_taker(struct engine *engine, size_t *most)
 {
     struct tap *const tap =
-        engine->stream && engine->count == 0 ? radix_stream_tap(engine->stream) : NULL;
+        engine->stream && engine->count == 0 ? stream_sort_tap(engine->stream) : NULL;
     if (tap)
         *most = engine->wanted;
     return tap;
@@ -301,7 +301,7 @@ static struct tap *cpu_taker(struct engine *engine, size_t *most)
 /* How many items have gone to the taker since the chunk was lent. */
 static size_t shown_count(const struct engine *engine)
 {
-    return engine->stream ? radix_stream_count(engine->stream) + engine->count - engine->taken : 0;
+    return engine->stream ? stream_sort_count(engine->stream) + engine->count - engine->taken : 0;
 }
 
 /* What was lent stays in the array, or goes from there to the stream. */
@@ -315,7 +315,7 @@ static bool keep_taken(struct engine *engine, size_t count, struct error *error)
 /* What was lent has gone to the stream already. */
 static bool stream_shown(struct engine *engine, struct error *error)
 {
-    return radix_stream_suits(engine->stream) || stream_undo(engine, error);
+    return stream_sort_suits(engine->stream) || stream_undo(engine, error);
 }
 
 static bool select_taken(struct engine *engine, size_t count)
@@ -345,7 +345,7 @@ static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *er
 /* All is in its place. */
 static void end_sort(struct engine *engine)
 {
-    radix_sort_end(engine->sorting);
+    array_sort_end(engine->sorting);
     engine->sorting = NULL;
     if (engine->scratch.reserved_bytes > KEPT_BYTES)
         pages_release(&engine->scratch);
@@ -357,7 +357,7 @@ static size_t await_sorted(struct engine *engine, size_t known)
 {
     if (!engine->sorting)
         return engine->count;
-    const size_t sorted = radix_sort_await(engine->sorting, known);
+    const size_t sorted = array_sort_await(engine->sorting, known);
     if (sorted == engine->count)
         end_sort(engine);
     else if (engine->spec.item_bytes >= 4) /* then it has as much scratch as items */
@@ -368,7 +368,7 @@ static size_t await_sorted(struct engine *engine, size_t known)
 static void await_all(struct engine *engine)
 {
     for (size_t sorted = 0; sorted < engine->count;)
-        sorted = radix_sort_await(engine->sorting, sorted);
+        sorted = array_sort_await(engine->sorting, sorted);
     end_sort(engine);
 }
 
@@ -387,7 +387,7 @@ static bool stream_sort(struct engine *engine, struct error *error)
     bool is_even;
     if (!stream_put(engine, error) || !engine->stream)
         return !engine->stream;
-    radix_stream_sort(engine->stream, engine->items.data, &is_even);
+    stream_sort_start(engine->stream, engine->items.data, &is_even);
     if (!is_even)
         return stream_undo(engine, error);
     engine->count = engine->taken;
@@ -417,8 +417,8 @@ static bool cpu_sort(struct engine *engine, struct error *error)
     if ((engine->select || spec->count == COUNT_UNKNOWN) &&
         !map_scratch(engine, engine->count, error))
         return false;
-    const struct radix_task task = make_task(engine, engine->count);
-    engine->sorting = radix_sort_begin(&task, engine->items.data, engine->scratch.data);
+    const struct sort_task task = make_task(engine, engine->count);
+    engine->sorting = array_sort_begin(&task, engine->items.data, engine->scratch.data);
     engine->phase = PHASE_SORTED;
     if (!is_given_in_parts(engine))
         await_all(engine);
@@ -430,7 +430,7 @@ static bool cpu_sort(struct engine *engine, struct error *error)
 static void stream_give(struct engine *engine, size_t most, struct chunk *chunk)
 {
     size_t count;
-    radix_stream_give(engine->stream, &chunk->items, &count);
+    stream_sort_give(engine->stream, &chunk->items, &count);
     if (count > most - engine->given)
         count = most - engine->given;
     chunk->count = chunk->capacity = count;
@@ -460,7 +460,7 @@ static bool cpu_give(struct engine *engine, struct chunk *chunk, struct error *e
 static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct error *error)
 {
     if (engine->stream) {
-        radix_stream_take_back(engine->stream, chunk.count);
+        stream_sort_take_back(engine->stream, chunk.count);
         return true;
     }
     const unsigned char *const given = chunk.items;
@@ -483,7 +483,7 @@ static void cpu_times(const struct engine *engine, struct engine_times *times)
 {
     *times = engine->times;
     if (engine->stream)
-        times->sort_ns += radix_stream_sort_ns(engine->stream);
+        times->sort_ns += stream_sort_busy_ns(engine->stream);
 }
 
 static const struct engine_functions cpu_keys = {

@@ -2,7 +2,7 @@
 /* cpu_spec.c - see cpu_spec.h. */
 #include "cpu/cpu_spec.h"
 
-#include "cpu/radix_stream.h"
+#include "cpu/stream/stream_sort.h"
 
 #include <omp.h>
 #include <stdint.h>
@@ -50,7 +50,7 @@ bool cpu_spec_check(const struct sort_spec *spec, struct error *error)
 
 bool cpu_spec_can_stream(const struct sort_spec *spec)
 {
-    const size_t chunks = STREAM_CHUNKS_MIN * radix_stream_chunk(spec->threads);
+    const size_t chunks = STREAM_CHUNKS_MIN * stream_sort_chunk(spec->threads);
     return !spec->is_given_twice && spec->threads <= STREAM_THREADS_MAX &&
            (spec->item_bytes == 4 || spec->item_bytes == 8) && !sort_spec_selects(spec) &&
            spec->count >= chunks / spec->item_bytes &&

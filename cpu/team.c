@@ -53,19 +53,19 @@ void team_run(unsigned count, team_work *work, void *context)
     team_end(&team);
 }
 
-void team_meet(const struct member *member)
+void team_barrier(const struct member *member)
 {
     struct team *team = member->team;
     if (member->count == 1)
         return;
     pthread_mutex_lock(&team->mutex);
-    const unsigned meeting = team->meetings;
+    const unsigned meeting = team->barriers;
     if (++team->waiting == member->count) {
         team->waiting = 0;
-        team->meetings++;
+        team->barriers++;
         pthread_cond_broadcast(&team->changed);
     }
-    while (team->meetings == meeting)
+    while (team->barriers == meeting)
         pthread_cond_wait(&team->changed, &team->mutex);
     pthread_mutex_unlock(&team->mutex);
 }

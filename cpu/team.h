@@ -33,7 +33,7 @@ struct team {
     bool is_open;
     unsigned numbered; /* members that have their number */
     unsigned waiting;  /* at the meeting */
-    unsigned meetings; /* that are over */
+    unsigned barriers; /* that are over */
     unsigned started;  /* threads */
     pthread_t threads[TEAM_COUNT_MAX - 1];
 };
@@ -49,11 +49,11 @@ void team_end(struct team *team);
 void team_run(unsigned count, team_work *work, void *context);
 
 /* Returns when all members have called it. What they wrote before can be read then. */
-void team_meet(const struct member *member);
+void team_barrier(const struct member *member);
 
 /* Where the part of `count` things that is the member `number`'s begins, of a team of `members`; it
  * ends where the next one's begins. All parts are equal, but for one thing. */
-static inline size_t team_share_begin(size_t count, unsigned number, unsigned members)
+static inline size_t team_range_begin(size_t count, unsigned number, unsigned members)
 {
     return count / members * number + count % members * number / members;
 }

@@ -20,7 +20,7 @@
 #include "cpu/top_select.h"
 
 #include "core/backend.h"
-#include "cpu/radix_kernels.h"
+#include "cpu/partition/item_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ encode_block(const struct top_task *task, const unsigned char *items, size_t cou
     if (key_order_is_identity(task->order))
         return items;
     if (width > 1)
-        radix_encode(width, block, items, count, task->order);
+        items_encode(width, block, items, count, task->order);
     else
         for (size_t i = 0; i < count; i++)
             block[i] = (unsigned char)key_order_encode(task->order, 8, items[i]);
@@ -234,7 +234,7 @@ static struct digit find_first_digit(struct top_select *select, const unsigned c
         struct part *const part = &select->parts[i];
         part->lowest = UINT64_MAX;
         part->greatest = 0;
-        radix_find_range(task->item_bytes, items, part->begin, part->end, task->order,
+        items_find_range(task->item_bytes, items, part->begin, part->end, task->order,
                          &part->lowest, &part->greatest);
     }
     uint64_t lowest = UINT64_MAX, greatest = 0;

@@ -9,7 +9,7 @@
 #define TESTS_CPU_CASES_H
 
 #include "core/backend.h"
-#include "cpu/radix_sort.h"
+#include "cpu/array_sort.h"
 #include "tests/random_next.h"
 
 #include <math.h>
@@ -340,25 +340,25 @@ static inline struct sort_spec make_spec(const struct test_case *c, bool known, 
  * wanted. */
 static inline void check_team(const struct test_case *c, unsigned threads)
 {
-    const struct radix_task task = {
+    const struct sort_task task = {
         .item_bytes = c->wanted->bytes, .order = c->order, .count = c->count, .threads = threads};
     const size_t width = c->wanted->bytes, bytes = c->count * width;
     size_t scratch_bytes;
-    assert_true(radix_sort_scratch_bytes(&task, &scratch_bytes));
+    assert_true(array_sort_scratch_bytes(&task, &scratch_bytes));
     void *scratch = aligned_alloc(64, (scratch_bytes + 63) / 64 * 64);
     unsigned char *items = aligned_alloc(64, (bytes + 63) / 64 * 64);
     assert_non_null(scratch);
     assert_non_null(items);
     memcpy(items, c->input, bytes);
-    struct radix_sorting *const sorting = radix_sort_begin(&task, items, scratch);
+    struct array_sort *const sorting = array_sort_begin(&task, items, scratch);
     for (size_t sorted = 0, known = 0; sorted < c->count; known = sorted) {
-        sorted = radix_sort_await(sorting, known);
+        sorted = array_sort_await(sorting, known);
         assert_in_range(sorted, known + 1, c->count);
         if (memcmp(items + known * width, c->expected + known * width, (sorted - known) * width))
             fail_msg("%zu items of %s, %s, by a team of %u: not in order", c->count,
                      c->wanted->type, c->shape->name, threads);
     }
-    radix_sort_end(sorting);
+    array_sort_end(sorting);
     free(items);
     free(scratch);
 }

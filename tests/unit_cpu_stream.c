@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_cpu_stream.c - keys that are partitioned as they come (cpu/radix_stream.h), against sorts of
- * a few lines: every shape in every order (tests/cpu_cases.h), among them those that do not suit it
- * and are undone.
+/* unit_cpu_stream.c - keys that are partitioned as they come (cpu/stream/stream_sort.h), against
+ * sorts of a few lines: every shape in every order (tests/cpu_cases.h), among them those that do
+ * not suit it and are undone.
  */
-#include "cpu/radix_stream.h"
+#include "cpu/stream/stream_sort.h"
 #include "tests/cpu_cases.h"
 
 /* Sorts in an array, of which the items are there. */
@@ -15,13 +15,13 @@ static void check_undone(const struct test_case *c, unsigned char *items)
 
 /* All that the stream gives, where two pieces are held before the first is taken back. Returns how
  * many keys. */
-static size_t compare_given(struct radix_stream *stream, const struct test_case *c)
+static size_t compare_given(struct stream_sort *stream, const struct test_case *c)
 {
     const size_t width = c->wanted->bytes;
     size_t done = 0, held = 0, count;
     void *keys = NULL;
     for (;;) {
-        radix_stream_give(stream, &keys, &count);
+        stream_sort_give(stream, &keys, &count);
         if (count == 0)
             return done;
         assert_true(count <= c->count - done);
@@ -30,7 +30,7 @@ static size_t compare_given(struct radix_stream *stream, const struct test_case 
                      c->shape->name);
         done += count;
         if (held > 0)
-            radix_stream_take_back(stream, held);
+            stream_sort_take_back(stream, held);
         held = count;
     }
 }
@@ -46,11 +46,11 @@ static void show(struct tap *tap, const unsigned char *keys, size_t bytes, unsig
 
 /* Puts the keys by pieces, each second one through the tap, if there is one; false if they do not
  * suit. */
-static bool put_all(struct radix_stream *stream, const struct test_case *c, size_t piece,
+static bool put_all(struct stream_sort *stream, const struct test_case *c, size_t piece,
                     unsigned threads, size_t *put)
 {
     const size_t width = c->wanted->bytes;
-    struct tap *const tap = radix_stream_tap(stream);
+    struct tap *const tap = stream_sort_tap(stream);
     struct error error = {0};
     bool suits = true;
     for (*put = 0; suits && *put < c->count;) {
@@ -58,30 +58,30 @@ static bool put_all(struct radix_stream *stream, const struct test_case *c, size
         const unsigned char *const keys = c->input + *put * width;
         if (tap && *put / piece % 2 == 1) {
             show(tap, keys, count * width, threads);
-            suits = radix_stream_suits(stream);
+            suits = stream_sort_suits(stream);
         } else {
-            assert_true(radix_stream_put(stream, keys, count, &suits, &error));
+            assert_true(stream_sort_put(stream, keys, count, &suits, &error));
         }
         *put += count;
-        assert_int_equal(radix_stream_count(stream), *put);
+        assert_int_equal(stream_sort_count(stream), *put);
     }
     return suits;
 }
 
 /* Learns from the first keys, or from each hundredth. */
-static struct radix_stream *open_stream(const struct radix_task *task, const struct test_case *c,
-                                        size_t piece, bool is_of_all)
+static struct stream_sort *open_stream(const struct sort_task *task, const struct test_case *c,
+                                       size_t piece, bool is_of_all)
 {
     const size_t width = c->wanted->bytes, count = is_of_all ? c->count / 100 : piece;
-    struct radix_stream *stream = NULL;
+    struct stream_sort *stream = NULL;
     struct error error = {0};
     unsigned char *const keys = allocate(count * width);
     for (size_t i = 0; i < count; i++)
         memcpy(keys + i * width, c->input + (is_of_all ? 100 * i : i) * width, width);
-    const struct radix_example example = {keys, count, is_of_all};
-    const struct radix_example first = {c->input, piece, false};
-    if (!radix_stream_open(task, &example, &stream, &error))
-        assert_true(is_of_all && radix_stream_open(task, &first, &stream, &error));
+    const struct stream_example example = {keys, count, is_of_all};
+    const struct stream_example first = {c->input, piece, false};
+    if (!stream_sort_open(task, &example, &stream, &error))
+        assert_true(is_of_all && stream_sort_open(task, &first, &stream, &error));
     assert_false(error.is_set);
     free(keys);
     return stream;
@@ -91,25 +91,25 @@ static struct radix_stream *open_stream(const struct radix_task *task, const str
 static bool check_stream(const struct test_case *c, bool known, unsigned threads)
 {
     const size_t width = c->wanted->bytes;
-    const struct radix_task task = {.item_bytes = c->wanted->bytes,
-                                    .order = c->order,
-                                    .count = known ? c->count : SIZE_MAX,
-                                    .threads = threads};
+    const struct sort_task task = {.item_bytes = c->wanted->bytes,
+                                   .order = c->order,
+                                   .count = known ? c->count : SIZE_MAX,
+                                   .threads = threads};
     size_t put, piece = c->count / 7 + 1;
-    struct radix_stream *const stream = open_stream(&task, c, piece, known && threads > 1);
+    struct stream_sort *const stream = open_stream(&task, c, piece, known && threads > 1);
     unsigned char *const undone = allocate(c->count * width);
-    void *const ring = allocate(radix_stream_chunk(threads));
+    void *const ring = allocate(stream_sort_chunk(threads));
     bool suits = put_all(stream, c, piece, threads, &put);
     if (suits)
-        radix_stream_sort(stream, ring, &suits);
+        stream_sort_start(stream, ring, &suits);
     if (suits) {
         assert_int_equal(compare_given(stream, c), c->count);
     } else {
-        radix_stream_undo(stream, undone);
+        stream_sort_undo(stream, undone);
         memcpy(undone + put * width, c->input + put * width, (c->count - put) * width);
         check_undone(c, undone);
     }
-    radix_stream_close(stream);
+    stream_sort_close(stream);
     free(undone);
     free(ring);
     return suits;
@@ -139,23 +139,23 @@ static void a_stream_that_is_dropped(void **state)
 {
     (void)state;
     struct test_case c = make_case(&orders[11], &shapes[0], 300007);
-    const struct radix_task task = {
+    const struct sort_task task = {
         .item_bytes = c.wanted->bytes, .order = c.order, .count = c.count, .threads = 3};
-    void *const ring = allocate(radix_stream_chunk(3)), *keys;
+    void *const ring = allocate(stream_sort_chunk(3)), *keys;
     for (int given = 0; given < 3; given++) {
-        struct radix_stream *const stream = open_stream(&task, &c, c.count, false);
+        struct stream_sort *const stream = open_stream(&task, &c, c.count, false);
         struct error error = {0};
         bool suits;
         size_t count;
-        assert_true(radix_stream_put(stream, c.input, c.count, &suits, &error));
+        assert_true(stream_sort_put(stream, c.input, c.count, &suits, &error));
         assert_true(suits);
         if (given > 0)
-            radix_stream_sort(stream, ring, &suits);
+            stream_sort_start(stream, ring, &suits);
         if (given > 1)
-            radix_stream_give(stream, &keys, &count);
-        radix_stream_close(stream);
+            stream_sort_give(stream, &keys, &count);
+        stream_sort_close(stream);
     }
-    radix_stream_close(NULL);
+    stream_sort_close(NULL);
     free(ring);
     free_case(&c);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_value_table.c - keys of some thousand values, counted: against the number of each that was
  * put in, with vectors and, where the processor has none, without. */
-#include "cpu/value_table.h"
+#include "cpu/counting/value_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  */
 #include "core/backend.h"
 #include "core/vector_units.h"
-#include "cpu/radix_sort.h"
-#include "cpu/vector_sort.h"
+#include "cpu/array_sort.h"
+#include "cpu/vector/vector_sort.h"
 #include "tests/random_next.h"
 
 #include <pthread.h>
@@ -333,14 +333,14 @@ static void sorts_by_teams(void **state)
         for (unsigned i = 0; i < 3; i++) {
             make_case(&a, 4u << i, orders[i], &shapes[shape], COUNT_MAX);
             for (unsigned threads = 1; threads <= 6; threads++) {
-                const struct radix_task task = {4u << i, orders[i], COUNT_MAX, threads};
+                const struct sort_task task = {4u << i, orders[i], COUNT_MAX, threads};
                 size_t bytes = 0, sorted = 0;
                 fill_items(&a, task.item_bytes, task.count);
-                assert_true(radix_sort_scratch_bytes(&task, &bytes) && bytes <= ROOM_BYTES);
-                struct radix_sorting *const sorting = radix_sort_begin(&task, a.items, a.room);
+                assert_true(array_sort_scratch_bytes(&task, &bytes) && bytes <= ROOM_BYTES);
+                struct array_sort *const sorting = array_sort_begin(&task, a.items, a.room);
                 while (sorted < task.count)
-                    sorted = radix_sort_await(sorting, sorted);
-                radix_sort_end(sorting);
+                    sorted = array_sort_await(sorting, sorted);
+                array_sort_end(sorting);
                 if (memcmp(a.items, a.expected, task.count * task.item_bytes) != 0)
                     fail_msg("%u threads, items of %u bytes, %s: not as qsort has them", threads,
                              task.item_bytes, shapes[shape].name);

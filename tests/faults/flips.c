@@ -12,8 +12,8 @@
 #include "core/argsort.h"
 #include "core/check.h"
 #include "core/line_item.h"
-#include "cpu/radix_blocks.h"
-#include "cpu/radix_stream.h"
+#include "cpu/stream/bucket_blocks.h"
+#include "cpu/stream/stream_sort.h"
 #include "formats/lines.h"
 #include "formats/merge_cut.h"
 #include "formats/output_file.h"
@@ -78,36 +78,36 @@ static struct {
     unsigned item_bytes;
 } sorted_last;
 
-WRAP(struct radix_sorting *, radix_sort_begin,
-     (const struct radix_task *task, void *items, void *scratch))
+WRAP(struct array_sort *, array_sort_begin,
+     (const struct sort_task *task, void *items, void *scratch))
 {
     flip("read", items, task->count * task->item_bytes);
     sorted_last.items = items;
     sorted_last.item_bytes = task->item_bytes;
-    return __real_radix_sort_begin(task, items, scratch);
+    return __real_array_sort_begin(task, items, scratch);
 }
 
-WRAP(void, radix_blocks_put,
-     (struct radix_pool * pool, const struct radix_heap *heap, unsigned width, const void *items,
-      size_t count, struct key_order order, const struct radix_model *model,
-      const struct radix_fine *fine))
+WRAP(void, bucket_chains_put,
+     (struct block_pool * pool, const struct bucket_chains *heap, unsigned width, const void *items,
+      size_t count, struct key_order order, const struct bucket_model *model,
+      const struct fine_table *fine))
 {
     flip("read", items, count);
-    __real_radix_blocks_put(pool, heap, width, items, count, order, model, fine);
+    __real_bucket_chains_put(pool, heap, width, items, count, order, model, fine);
 }
 
 /* "sort": a part of what it has sorted. */
-WRAP(size_t, radix_sort_await, (struct radix_sorting * sorting, size_t known))
+WRAP(size_t, array_sort_await, (struct array_sort * sorting, size_t known))
 {
-    const size_t sorted = __real_radix_sort_await(sorting, known);
+    const size_t sorted = __real_array_sort_await(sorting, known);
     flip("sort", sorted_last.items + known * sorted_last.item_bytes,
          (sorted - known) * sorted_last.item_bytes);
     return sorted;
 }
 
-WRAP(void, radix_stream_give, (struct radix_stream * stream, void **keys, size_t *count))
+WRAP(void, stream_sort_give, (struct stream_sort * stream, void **keys, size_t *count))
 {
-    __real_radix_stream_give(stream, keys, count);
+    __real_stream_sort_give(stream, keys, count);
     flip("sort", *keys, *count);
 }
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* counting_sort.c - see counting_sort.h.
+ *
+ *   keys --each part counts its own--> counts[part][value] --sum, in order--> ends[value]
+ *        --a piece of the cursors at a time, each part an equal share of it--> keys
+ *
+ * The values are counted as they are stored and put in order only when the counts are summed up, so
+ * the long loops know nothing of orders.
+ */
+#include "cpu/counting/counting_sort.h"
+
+#include "cpu/team.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Tables that consecutive 8-bit keys count in by turns, so that runs of one value do not wait for
+ * the counter that they have just written. */
+#define TURNS 4
+
+/* A piece is so much for each thread: when it is looked at for the proof and written out, it is in
+ * a cache. */
+#define PIECE_THREAD_BYTES ((size_t)1 << 20)
+
+/* So many of a word are written at once, wanted or not, as how often a loop runs is mispredicted.
+ */
+#define STEP_WORDS ((size_t)16)
+
+static size_t value_count(unsigned key_bytes)
+{
+    return (size_t)1 << 8 * key_bytes;
+}
+
+size_t counting_sort_workspace_bytes(unsigned key_bytes, unsigned threads)
+{
+    return (threads + (size_t)1) * value_count(key_bytes) * sizeof(size_t);
+}
+
+static void count_bytes(const uint8_t *keys, size_t count, size_t *counts)
+{
+    size_t tables[TURNS][1 << 8] = {{0}};
+    size_t i = 0;
+    for (; i + TURNS <= count; i += TURNS)
+        for (size_t turn = 0; turn < TURNS; turn++)
+            tables[turn][keys[i + turn]]++;
+    for (; i < count; i++)
+        tables[0][keys[i]]++;
+    for (size_t value = 0; value < 1 << 8; value++)
+        for (size_t turn = 0; turn < TURNS; turn++)
+            counts[value] += tables[turn][value];
+}
+
+static void count_words(const uint16_t *keys, size_t count, size_t *counts)
+{
+    for (size_t i = 0; i < count; i++)
+        counts[keys[i]]++;
+}
+
+/* ends[o] = the number of keys whose ordered bits are at most o. */
+static void sum_counts(const size_t *counts, size_t *ends, unsigned key_bytes,
+                       struct key_order order, unsigned parts)
+{
+    const size_t values = value_count(key_bytes);
+    size_t sum = 0;
+    for (size_t ordered = 0; ordered < values; ordered++) {
+        const size_t value = (size_t)key_order_decode(order, 8 * key_bytes, ordered);
+        for (unsigned part = 0; part < parts; part++)
+            sum += counts[part * values + value];
+        ends[ordered] = sum;
+    }
+}
+
+/* The first value whose end is behind `place`. */
+static size_t find_value(const size_t *ends, size_t values, size_t place)
+{
+    size_t low = 0, high = values - 1;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ends[middle] > place)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* words[begin..stop) = word, and up to STEP_WORDS behind, no farther than end. */
+static void fill_words(uint16_t *words, size_t begin, size_t stop, size_t end, uint16_t word)
+{
+    if (end - stop < STEP_WORDS) {
+        for (; begin < stop; begin++)
+            words[begin] = word;
+        return;
+    }
+    do {
+        for (size_t i = 0; i < STEP_WORDS; i++)
+            words[begin + i] = word;
+        begin += STEP_WORDS;
+    } while (begin < stop);
+}
+
+static void write_values(void *keys, size_t begin, size_t end, const size_t *ends,
+                         unsigned key_bytes, struct key_order order)
+{
+    if (begin == end)
+        return;
+    size_t ordered = find_value(ends, value_count(key_bytes), begin);
+    for (size_t place = begin; place < end; ordered++) {
+        const size_t stop = ends[ordered] < end ? ends[ordered] : end;
+        const uint64_t value = key_order_decode(order, 8 * key_bytes, ordered);
+        if (key_bytes == 1)
+            memset((uint8_t *)keys + place, (int)value, stop - place);
+        else
+            fill_words(keys, place, stop, end, (uint16_t)value);
+        place = stop;
+    }
+}
+
+static size_t *ends_of(const struct counting_task *task)
+{
+    return (size_t *)task->workspace + task->threads * value_count(task->key_bytes);
+}
+
+static void count_share(const struct member *member, void *context)
+{
+    const struct counting_task *const task = *(const struct counting_task *const *)context;
+    const size_t values = value_count(task->key_bytes);
+    const size_t begin = team_range_begin(task->count, member->number, member->count);
+    const size_t end = team_range_begin(task->count, member->number + 1, member->count);
+    size_t *const counts = task->workspace, *const own = counts + member->number * values;
+    memset(own, 0, values * sizeof *own);
+    if (task->key_bytes == 1)
+        count_bytes((const uint8_t *)task->keys + begin, end - begin, own);
+    else
+        count_words((const uint16_t *)task->keys + begin, end - begin, own);
+    team_barrier(member);
+    if (member->number == 0)
+        sum_counts(counts, ends_of(task), task->key_bytes, task->order, member->count);
+}
+
+void counting_sort_count(const struct counting_task *task)
+{
+    team_run(task->threads, count_share, &task);
+}
+
+size_t counting_sort_write(const struct counting_task *task, size_t begin)
+{
+    const unsigned parts = task->threads;
+    const size_t piece = PIECE_THREAD_BYTES * parts / task->key_bytes;
+    const size_t left = task->count - begin, count = left < piece ? left : piece;
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++)
+        write_values(task->keys, begin + team_range_begin(count, i, parts),
+                     begin + team_range_begin(count, i + 1, parts), ends_of(task), task->key_bytes,
+                     task->order);
+    return begin + count;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* few_values.c - see few_values.h. */
+#include "cpu/counting/few_values.h"
+
+#include "core/vector_units.h"
+#include "cpu/partition/item_access.h"
+
+#include <string.h>
+
+/* Keys that are looked at. Random ones have more than FEW_VALUES_MAX values soon. */
+#define LOOKS 256
+
+/* Keys that are compared with one value after the other while they are in the first cache. */
+#define BLOCK_COUNT ((size_t)1024)
+
+/* False if there is no room for a new one. */
+static bool add_value(struct few_values *values, unsigned width, uint64_t stored,
+                      struct key_order order)
+{
+    const uint64_t key = key_order_encode(order, 8 * width, stored);
+    unsigned place = values->count;
+    for (unsigned v = 0; v < values->count; v++)
+        if (values->stored[v] == stored)
+            return true;
+    if (values->count == FEW_VALUES_MAX)
+        return false;
+    for (; place > 0; place--) {
+        const uint64_t before = values->stored[place - 1];
+        if (key_order_encode(order, 8 * width, before) < key)
+            break;
+        values->stored[place] = before;
+    }
+    values->stored[place] = stored;
+    values->count++;
+    return true;
+}
+
+bool few_values_find(struct few_values *values, unsigned width, const void *keys, size_t count,
+                     struct key_order order)
+{
+    values->count = 0;
+    const size_t stretch = count / LOOKS;
+    for (size_t look = 0; look < LOOKS; look++) {
+        const size_t place = stretch * look + look * 61 % stretch;
+        if (!add_value(values, width, load_item(keys, place, width).key, order))
+            return false;
+    }
+    return true;
+}
+
+/* Written once; the compiler makes vectors of it where it is told that there are such. */
+static inline __attribute__((always_inline)) bool count_values(const struct few_values *values,
+                                                               unsigned width, const void *keys,
+                                                               size_t begin, size_t end,
+                                                               size_t *counts)
+{
+    memset(counts, 0, values->count * sizeof *counts);
+    for (size_t stop; begin < end; begin = stop) {
+        size_t seen = 0;
+        stop = end - begin > BLOCK_COUNT ? begin + BLOCK_COUNT : end;
+        for (unsigned v = 0; v < values->count; v++) {
+            const uint64_t stored = values->stored[v];
+            uint64_t found = 0;
+            if (width == 8) {
+#pragma omp simd reduction(+ : found)
+                for (size_t i = begin; i < stop; i++)
+                    found += ((const uint64_t *)keys)[i] == stored;
+            } else {
+                uint32_t found_32 = 0;
+#pragma omp simd reduction(+ : found_32)
+                for (size_t i = begin; i < stop; i++)
+                    found_32 += ((const uint32_t *)keys)[i] == (uint32_t)stored;
+                found = found_32;
+            }
+            counts[v] += found;
+            seen += found;
+        }
+        if (seen < stop - begin)
+            return false;
+    }
+    return true;
+}
+
+#ifdef HAVE_VECTOR_CODE
+VECTOR_CODE static bool vector_count_values(const struct few_values *values, unsigned width,
+                                            const void *keys, size_t begin, size_t end,
+                                            size_t *counts)
+{
+    return width == 8 ? count_values(values, 8, keys, begin, end, counts)
+                      : count_values(values, 4, keys, begin, end, counts);
+}
+#endif
+
+bool few_values_count(const struct few_values *values, unsigned width, const void *keys,
+                      size_t begin, size_t end, size_t *counts)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        return vector_count_values(values, width, keys, begin, end, counts);
+#endif
+    return width == 8 ? count_values(values, 8, keys, begin, end, counts)
+                      : count_values(values, 4, keys, begin, end, counts);
+}
+
+static inline __attribute__((always_inline)) void write_values(const struct few_values *values,
+                                                               unsigned width, void *keys,
+                                                               size_t begin, size_t end,
+                                                               const size_t *ends)
+{
+    for (unsigned v = 0; v < values->count && begin < end; v++) {
+        const size_t stop = ends[v] < end ? ends[v] : end;
+        fill_keys(keys, begin, stop, values->stored[v], width);
+        begin = stop > begin ? stop : begin;
+    }
+}
+
+#ifdef HAVE_VECTOR_CODE
+VECTOR_CODE static void vector_write_values(const struct few_values *values, unsigned width,
+                                            void *keys, size_t begin, size_t end,
+                                            const size_t *ends)
+{
+    write_values(values, width, keys, begin, end, ends);
+}
+#endif
+
+void few_values_write(const struct few_values *values, unsigned width, void *keys, size_t begin,
+                      size_t end, const size_t *ends)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units()) {
+        vector_write_values(values, width, keys, begin, end, ends);
+        return;
+    }
+#endif
+    write_values(values, width, keys, begin, end, ends);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* value_table.c - see value_table.h. */
+#include "cpu/counting/value_table.h"
+
+#include "core/vector_units.h"
+#include "cpu/partition/item_access.h"
+#include "cpu/partition/item_kernels.h"
+
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Of 128 keys of 1000 values eight have one that was there before. */
+#define LOOKS ((size_t)128)
+#define REPEATS_MIN 3
+#define LOOK_BITS 16
+
+/* Keys are given up when so many of a block, but the first, are new. Of the second 512 keys 230 are
+ * where there are 1000 values, 290 where there are 1500, and 350 where there are a million that
+ * become rare by and by. */
+#define BLOCK_COUNT ((size_t)512)
+#define NEW_MAX (BLOCK_COUNT * 5 / 8)
+
+/* Nor of keys whose value has no place in its own line: each of these is looked for place by place.
+ */
+#define STRAYS_MAX (BLOCK_COUNT / 8)
+
+/* A value that has no place in so many lines is one too many: keys might be made to share one. */
+#define PROBES_MAX 4
+
+#define LINES ((size_t)1 << VALUE_TABLE_BITS)
+#define LINE_VALUES ((size_t)4)
+
+/* Multiplied, as Knuth has it: the upper bits go by all of the key's. */
+INLINE size_t hash_value(uint64_t stored, unsigned bits)
+{
+    return (size_t)(stored * 0x9e3779b97f4a7c15u >> (64 - bits));
+}
+
+bool value_table_suits(unsigned width, const void *keys, size_t count)
+{
+    uint64_t seen[(1 << LOOK_BITS) / 64] = {0};
+    const size_t stretch = count / LOOKS;
+    unsigned repeats = 0;
+    for (size_t look = 0; look < LOOKS; look++) {
+        const size_t place = stretch * look + look * 61 % stretch;
+        const size_t bit = hash_value(load_item(keys, place, width).key, LOOK_BITS);
+        repeats += seen[bit / 64] >> bit % 64 & 1;
+        seen[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+    return repeats >= REPEATS_MIN;
+}
+
+/* A place without a value holds one of another line: so one comparison tells where a key belongs.
+ */
+void value_table_clear(struct value_table *table)
+{
+    struct value_line *const line_of_0 = &table->lines[hash_value(0, VALUE_TABLE_BITS)];
+    memset(table->lines, 0, sizeof table->lines);
+    for (size_t i = 0; i < LINE_VALUES; i++)
+        line_of_0->stored[i] = 1;
+    table->values = table->strays = 0;
+}
+
+/* Where there is a place for it; false if there is none. */
+static bool add(struct value_table *table, uint64_t stored, uint64_t count)
+{
+    const size_t home = hash_value(stored, VALUE_TABLE_BITS);
+    for (size_t place = 0; place < PROBES_MAX * LINE_VALUES; place++) {
+        struct value_line *const line = &table->lines[(home + place / LINE_VALUES) % LINES];
+        const size_t i = place % LINE_VALUES;
+        if (line->counts[i] == 0) {
+            if (table->values++ == VALUE_TABLE_VALUES_MAX)
+                return false;
+            line->stored[i] = stored;
+        }
+        if (line->stored[i] == stored) {
+            table->strays += place >= LINE_VALUES ? count : 0;
+            line->counts[i] += count;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds keys[begin..end) of one block. */
+typedef bool block_adder(struct value_table *table, unsigned width, const void *keys, size_t begin,
+                         size_t end);
+
+static bool add_block(struct value_table *table, unsigned width, const void *keys, size_t begin,
+                      size_t end)
+{
+    for (size_t i = begin; i < end; i++)
+        if (!add(table, load_item(keys, i, width).key, 1))
+            return false;
+    return true;
+}
+
+#ifdef HAVE_VECTOR_CODE
+/* All cursors of a line are compared at once: which of them it is is not guessed. */
+VECTOR_INLINE bool vector_add_keys(struct value_table *table, unsigned width, const void *keys,
+                                   size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++) {
+        const uint64_t stored = load_item(keys, i, width).key;
+        struct value_line *const line = &table->lines[hash_value(stored, VALUE_TABLE_BITS)];
+        const __m256i values = _mm256_loadu_si256((const __m256i *)line->stored);
+        const unsigned equal =
+            _mm256_cmpeq_epi64_mask(values, _mm256_set1_epi64x((long long)stored));
+        if (equal != 0)
+            line->counts[__builtin_ctz(equal)]++;
+        else if (!add(table, stored, 1))
+            return false;
+    }
+    return true;
+}
+
+VECTOR_CODE static bool vector_add_block(struct value_table *table, unsigned width,
+                                         const void *keys, size_t begin, size_t end)
+{
+    return width == 8 ? vector_add_keys(table, 8, keys, begin, end)
+                      : vector_add_keys(table, 4, keys, begin, end);
+}
+#endif
+
+bool value_table_count(struct value_table *table, unsigned width, const void *keys, size_t begin,
+                       size_t end)
+{
+    block_adder *adder = add_block;
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        adder = vector_add_block;
+#endif
+    const size_t first = begin;
+    for (size_t stop; begin < end; begin = stop) {
+        const size_t values = table->values, strays = table->strays;
+        stop = end - begin > BLOCK_COUNT ? begin + BLOCK_COUNT : end;
+        if (!adder(table, width, keys, begin, stop) ||
+            (begin > first &&
+             (table->values - values > NEW_MAX || table->strays - strays > STRAYS_MAX)))
+            return false;
+    }
+    return true;
+}
+
+bool value_table_merge(struct value_table *table, const struct value_table *other)
+{
+    for (size_t i = 0; i < LINES * LINE_VALUES; i++) {
+        const struct value_line *const line = &other->lines[i / LINE_VALUES];
+        const uint64_t count = line->counts[i % LINE_VALUES];
+        if (count > 0 && !add(table, line->stored[i % LINE_VALUES], count))
+            return false;
+    }
+    return true;
+}
+
+void value_table_sort(struct value_table *table, unsigned width, struct key_order order)
+{
+    size_t found = 0, sum = 0;
+    for (size_t i = 0; i < LINES * LINE_VALUES; i++) {
+        const struct value_line *const line = &table->lines[i / LINE_VALUES];
+        if (line->counts[i % LINE_VALUES] > 0)
+            table->room[0][found++] = (struct key_index){
+                .key = key_order_encode(order, 8 * width, line->stored[i % LINE_VALUES]),
+                .index = line->counts[i % LINE_VALUES]};
+    }
+    struct key_index *const sorted =
+        lsd_radix_sort(sizeof(struct key_index), table->room[0], table->room[1], found);
+    for (size_t i = 0; i < found; i++)
+        sorted[i].index = sum += sorted[i].index;
+    table->ends = sorted;
+}
+
+INLINE void write_keys(const struct value_table *table, unsigned width, struct key_order order,
+                       void *keys, size_t begin, size_t end)
+{
+    const struct key_index *ends = table->ends;
+    while (begin < end && ends->index <= begin)
+        ends++;
+    for (; begin < end; ends++) {
+        const size_t stop = ends->index < end ? ends->index : end;
+        fill_keys(keys, begin, stop, key_order_decode(order, 8 * width, ends->key), width);
+        begin = stop;
+    }
+}
+
+#ifdef HAVE_VECTOR_CODE
+VECTOR_CODE static void vector_write_keys(const struct value_table *table, unsigned width,
+                                          struct key_order order, void *keys, size_t begin,
+                                          size_t end)
+{
+    write_keys(table, width, order, keys, begin, end);
+}
+#endif
+
+void value_table_write(const struct value_table *table, unsigned width, struct key_order order,
+                       void *keys, size_t begin, size_t end)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units()) {
+        vector_write_keys(table, width, order, keys, begin, end);
+        return;
+    }
+#endif
+    write_keys(table, width, order, keys, begin, end);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bucket_partition.c - see bucket_partition.h. */
+#include "cpu/partition/bucket_partition.h"
+
+#include "cpu/partition/item_kernels.h"
+
+/* The items of a bucket that a partition aims at, at the most. Two cores of an AMD EPYC (Zen 5),
+ * 2026-11, ms to sort by half as many, so many and twice as many: 1e8 f64 263, 256, 260; 1e8 f32 -,
+ * 213, 210; 1e8 key_index 491, 440, 448; 1e7 f64 -, 25, 27. */
+#define BUCKET_COUNT ((size_t)128 << 10)
+
+#define BUCKETS_WANTED_MIN 16u
+#define BUCKETS_WANTED_MAX 4096u
+_Static_assert(2 * BUCKETS_WANTED_MAX <= BUCKET_MODEL_BUCKETS_MAX, "the model has room");
+
+/* A partition takes about so many bits of the keys, where they crowd. */
+#define CROWDED_BITS 20
+
+/* ---- Who works on a range, and on which part of it ---- */
+
+unsigned worker_count(struct sort_worker worker)
+{
+    return worker.member ? worker.member->count : 1;
+}
+
+unsigned worker_number(struct sort_worker worker)
+{
+    return worker.member ? worker.member->number : 0;
+}
+
+/* That of the member `number`; of one who is alone, its own. */
+static struct partition_workspace *workspace_of(const struct sort_job *job,
+                                                struct sort_worker worker, unsigned number)
+{
+    return worker.member ? partition_workspace_at(&job->plan, job->workspaces, number)
+                         : worker.workspace;
+}
+
+void worker_barrier(struct sort_worker worker)
+{
+    if (worker.member)
+        team_barrier(worker.member);
+}
+
+static size_t part_begin(struct item_range range, struct sort_worker worker, unsigned part)
+{
+    return range.begin + team_range_begin(range.count, part, worker_count(worker));
+}
+
+size_t worker_begin(struct item_range range, struct sort_worker worker)
+{
+    return part_begin(range, worker, worker_number(worker));
+}
+
+size_t worker_end(struct item_range range, struct sort_worker worker)
+{
+    return part_begin(range, worker, worker_number(worker) + 1);
+}
+
+/* ---- Partition ---- */
+
+unsigned partition_fan_out(size_t count, unsigned parts)
+{
+    unsigned wanted = BUCKETS_WANTED_MIN;
+    while (wanted < BUCKETS_WANTED_MAX && (wanted < count / BUCKET_COUNT || wanted < 4 * parts))
+        wanted *= 2;
+    return wanted;
+}
+
+/* Takes keys at random, one from each of equal stretches, and sorts them. */
+static const uint64_t *take_sample(unsigned width, struct item_range range, uint64_t *samples,
+                                   size_t count)
+{
+    const size_t stretch = range.count / count;
+    uint64_t random = range.count;
+    for (size_t i = 0; i < count; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+        const size_t place = range.begin + i * stretch + (size_t)((random >> 32) % stretch);
+        samples[i] = items_key(width, range.from, place, range.order);
+    }
+    return lsd_radix_sort(sizeof(uint64_t), samples, samples + count, count);
+}
+
+/* How many keys at either end of the sample are outliers: about half a bucket's, so that they cost
+ * nothing; but a sixteenth where the rest lies so close together that a partition of the wider
+ * range would hardly part them. */
+static size_t count_outliers(const uint64_t *sample, size_t count, unsigned buckets_wanted)
+{
+    const size_t few = count / (2 * buckets_wanted), many = count / 16;
+    const uint64_t wide = sample[count - 1 - few] - sample[few];
+    const uint64_t narrow = sample[count - 1 - many] - sample[many];
+    return narrow < wide >> CROWDED_BITS ? many : few;
+}
+
+struct model_sample take_model_sample(unsigned width, struct item_range range,
+                                      const struct partition_workspace_plan *plan,
+                                      unsigned buckets_wanted, uint64_t *samples)
+{
+    size_t count = (size_t)buckets_wanted * SAMPLES_PER_BUCKET;
+    if (count > plan->samples_max)
+        count = plan->samples_max;
+    if (count > range.count)
+        count = range.count;
+    const uint64_t *const sample = take_sample(width, range, samples, count);
+    const size_t outliers = count_outliers(sample, count, buckets_wanted);
+    return (struct model_sample){.sample = sample,
+                                 .count = count,
+                                 .buckets_wanted = buckets_wanted,
+                                 .buckets_max = plan->buckets_max,
+                                 .lowest = sample[outliers],
+                                 .highest = sample[count - 1 - outliers]};
+}
+
+/* A range that holds nearly all of its parent's items may show that the parent's sample misled:
+ * then the cells cover the exact range and stay apart, so that each bucket is at most 1/512 as
+ * wide, whatever the sample. So of two levels one takes 9 bits of the keys or an eighth of the
+ * items, and the recursion ends soon. */
+static bool is_misled(struct item_range range)
+{
+    return range.count > range.parent_count / 8 * 7;
+}
+
+static void find_own_extremes(const struct sort_job *job, struct item_range range,
+                              struct sort_worker worker)
+{
+    struct partition_workspace *workspace = worker.workspace;
+    workspace->lowest = UINT64_MAX;
+    workspace->highest = 0;
+    items_find_range(job->width, range.from, worker_begin(range, worker), worker_end(range, worker),
+                     range.order, &workspace->lowest, &workspace->highest);
+}
+
+/* Member 0's. Otherwise the model covers what the sample says is the bulk of the keys. */
+static void learn_model(const struct sort_job *job, struct item_range range,
+                        struct sort_worker worker)
+{
+    const unsigned wanted = partition_fan_out(range.count, worker_count(worker));
+    struct model_sample evidence =
+        take_model_sample(job->width, range, &job->plan, wanted, worker.workspace->samples);
+    evidence.cells_apart = is_misled(range);
+    if (evidence.cells_apart) {
+        evidence.lowest = UINT64_MAX;
+        evidence.highest = 0;
+        for (unsigned i = 0; i < worker_count(worker); i++) {
+            const struct partition_workspace *workspace = workspace_of(job, worker, i);
+            if (workspace->lowest < evidence.lowest)
+                evidence.lowest = workspace->lowest;
+            if (workspace->highest > evidence.highest)
+                evidence.highest = workspace->highest;
+        }
+    }
+    bucket_model_learn(&worker.workspace->model, &evidence);
+}
+
+/* Member 0's: turns the parts' counts to their positions, and sets the buckets' starts. */
+static void sum_counts(const struct sort_job *job, struct item_range range,
+                       struct sort_worker worker, size_t *starts)
+{
+    const unsigned buckets = worker.workspace->model.buckets;
+    size_t position = range.begin;
+    for (size_t bucket = 0; bucket < buckets; bucket++) {
+        starts[bucket] = position;
+        for (unsigned part = 0; part < worker_count(worker); part++) {
+            size_t *const place = &workspace_of(job, worker, part)->positions[bucket];
+            const size_t count = *place;
+            *place = position;
+            position += count;
+        }
+    }
+    starts[buckets] = position;
+}
+
+static struct scatter_part own_part(struct item_range range, struct sort_worker worker,
+                                    const struct bucket_model *model)
+{
+    return (struct scatter_part){.from = range.from,
+                                 .to = range.other,
+                                 .begin = worker_begin(range, worker),
+                                 .end = worker_end(range, worker),
+                                 .order = range.order,
+                                 .model = model,
+                                 .positions = worker.workspace->positions,
+                                 .first = worker.workspace->first,
+                                 .lines = worker.workspace->lines};
+}
+
+size_t bucket_partition(struct sort_job *job, struct item_range range, struct sort_worker worker,
+                        const size_t **starts)
+{
+    const bool is_first = worker_number(worker) == 0;
+    const struct partition_workspace *first = workspace_of(job, worker, 0);
+    if (is_misled(range))
+        find_own_extremes(job, range, worker);
+    worker_barrier(worker);
+    if (is_first)
+        learn_model(job, range, worker);
+    worker_barrier(worker);
+    const struct scatter_part part = own_part(range, worker, &first->model);
+    scatter_count(job->width, &part);
+    worker_barrier(worker);
+    size_t *const begins = worker.member ? first->team_starts : first->own_starts;
+    if (is_first)
+        sum_counts(job, range, worker, begins);
+    worker_barrier(worker);
+    const size_t buckets = first->model.buckets;
+    scatter_items(job->width, &part);
+    worker_barrier(worker);
+    *starts = begins;
+    return buckets;
+}

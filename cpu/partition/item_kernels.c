@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* item_kernels.c - see item_kernels.h.
+ *
+ * Each routine is written once, as an inline function of the item's width, and compiled for each
+ * width by the switches at the end, where the width is a constant. The routines that map keys and
+ * are worth it are compiled for each kind of order too, so that their loops have no branch on it.
+ */
+#include "cpu/partition/item_kernels.h"
+
+#include "cpu/partition/bucket_map.h"
+#include "cpu/partition/item_access.h"
+#include "cpu/partition/streaming_store.h"
+
+#include <string.h>
+
+/* ---- Orders ---- */
+
+/* The orders that loops are compiled for; every other one takes the general code. */
+enum order_case { ORDER_IDENTITY, ORDER_SIGNED, ORDER_FLOAT, ORDER_GENERAL };
+
+static enum order_case order_find_case(struct key_order order)
+{
+    if (key_order_is_identity(order))
+        return ORDER_IDENTITY;
+    if (order.swap_bytes || order.kind == KEY_UNSIGNED ||
+        (order.kind == KEY_SIGNED && order.bias != 0))
+        return ORDER_GENERAL;
+    return order.kind == KEY_SIGNED ? ORDER_SIGNED : ORDER_FLOAT;
+}
+
+/* The same order, with all that its case fixes as constants. */
+static inline __attribute__((always_inline)) struct key_order order_fix(struct key_order order,
+                                                                        enum order_case order_case)
+{
+    switch (order_case) {
+    case ORDER_IDENTITY:
+        return key_order_identity();
+    case ORDER_SIGNED:
+        return (struct key_order){KEY_SIGNED, false, 0, order.complement};
+    case ORDER_FLOAT:
+        return (struct key_order){KEY_FLOAT, false, order.bias, order.complement};
+    case ORDER_GENERAL:
+        break;
+    }
+    return order;
+}
+
+/* ---- Looking at the order of the input ---- */
+
+static inline __attribute__((always_inline)) bool
+check_ascending(const void *items, size_t begin, size_t end, struct key_order order, unsigned width)
+{
+    if (begin == end)
+        return true;
+    uint64_t before = load_encoded(items, begin, order, width).key;
+    for (size_t i = begin + 1; i < end; i++) {
+        const uint64_t key = load_encoded(items, i, order, width).key;
+        if (key < before)
+            return false;
+        before = key;
+    }
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool check_descending(const void *items, size_t begin,
+                                                                   size_t end,
+                                                                   struct key_order order,
+                                                                   unsigned width)
+{
+    if (begin == end)
+        return true;
+    uint64_t before = load_encoded(items, begin, order, width).key;
+    for (size_t i = begin + 1; i < end; i++) {
+        const uint64_t key = load_encoded(items, i, order, width).key;
+        if (key > before || (width == 16 && key == before))
+            return false;
+        before = key;
+    }
+    return true;
+}
+
+static inline __attribute__((always_inline)) void
+reverse_items(void *items, size_t begin, size_t end, size_t count, unsigned width)
+{
+    for (size_t i = begin; i < end; i++) {
+        const struct item low = load_item(items, i, width);
+        const struct item high = load_item(items, count - 1 - i, width);
+        store_item(items, i, high, width);
+        store_item(items, count - 1 - i, low, width);
+    }
+}
+
+static inline __attribute__((always_inline)) void widen_range(const void *items, size_t begin,
+                                                              size_t end, struct key_order order,
+                                                              uint64_t *lowest, uint64_t *highest,
+                                                              unsigned width)
+{
+    uint64_t low = *lowest, high = *highest;
+    for (size_t i = begin; i < end; i++) {
+        const uint64_t key = load_encoded(items, i, order, width).key;
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    *lowest = low;
+    *highest = high;
+}
+
+/* ---- Partition ---- */
+
+static inline size_t block_end(const struct scatter_part *part, size_t begin)
+{
+    return part->end - begin > BUCKET_BLOCK_COUNT ? begin + BUCKET_BLOCK_COUNT : part->end;
+}
+
+void scatter_count(unsigned width, const struct scatter_part *part)
+{
+    size_t *counts = part->positions;
+    struct bucket_block block;
+    memset(counts, 0, part->model->buckets * sizeof *counts);
+    for (size_t i = part->begin, end; i < part->end; i = end) {
+        end = block_end(part, i);
+        bucket_map(width, (const unsigned char *)part->from + i * width, end - i, part->order,
+                   part->model, &block);
+        for (size_t k = 0; k < end - i; k++)
+            counts[block.buckets[k]]++;
+    }
+}
+
+/* Writes what the bucket's line holds of the cursors up to `position`, which is not aligned to a
+ * line or is the end of the bucket's first line: cursors before `first` are another part's. */
+static inline __attribute__((always_inline)) void
+write_partial_line(const struct scatter_part *part, size_t bucket, size_t line_begin,
+                   size_t position, unsigned width)
+{
+    const unsigned char *line = part->lines + bucket * WRITE_BUFFER_BYTES;
+    const size_t first = part->first[bucket];
+    const size_t from = first > line_begin ? first : line_begin;
+    if (position > from)
+        memcpy((unsigned char *)part->to + from * width, line + (from - line_begin) * width,
+               (position - from) * width);
+}
+
+/* Moves the items of a block, whose keys and buckets are known. */
+static inline __attribute__((always_inline)) void scatter_block(const struct scatter_part *part,
+                                                                const void *items, size_t count,
+                                                                const struct bucket_block *block,
+                                                                unsigned width)
+{
+    const size_t line_items = WRITE_BUFFER_BYTES / width;
+    for (size_t i = 0; i < count; i++) {
+        const struct item item = load_item(items, i, width);
+        const size_t bucket = block->buckets[i];
+        const size_t position = part->positions[bucket]++;
+        unsigned char *line = part->lines + bucket * WRITE_BUFFER_BYTES;
+        store_item(line, position % line_items, item, width);
+        if ((position + 1) % line_items == 0) {
+            const size_t line_begin = position + 1 - line_items;
+            if (line_begin >= part->first[bucket])
+                streaming_store((unsigned char *)part->to + line_begin * width, line,
+                                WRITE_BUFFER_BYTES);
+            else
+                write_partial_line(part, bucket, line_begin, position + 1, width);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void scatter_width(const struct scatter_part *part,
+                                                                unsigned width)
+{
+    const size_t line_items = WRITE_BUFFER_BYTES / width, buckets = part->model->buckets;
+    struct bucket_block block;
+    memcpy(part->first, part->positions, buckets * sizeof *part->positions);
+    for (size_t i = part->begin, end; i < part->end; i = end) {
+        end = block_end(part, i);
+        const unsigned char *items = (const unsigned char *)part->from + i * width;
+        bucket_map(width, items, end - i, part->order, part->model, &block);
+        scatter_block(part, width == 16 ? items : block.keys, end - i, &block, width);
+    }
+    for (size_t bucket = 0; bucket < buckets; bucket++) {
+        const size_t position = part->positions[bucket];
+        write_partial_line(part, bucket, position - position % line_items, position, width);
+    }
+    streaming_fence();
+}
+
+/* ---- Mapping ---- */
+
+static inline __attribute__((always_inline)) void
+encode_items(void *to, const void *from, size_t count, struct key_order order, unsigned width)
+{
+    for (size_t i = 0; i < count; i++)
+        store_item(to, i, load_encoded(from, i, order, width), width);
+}
+
+static inline __attribute__((always_inline)) void decode_items(void *to, const void *from,
+                                                               size_t count, struct key_order order,
+                                                               enum order_case order_case,
+                                                               unsigned width)
+{
+    const struct key_order fixed = order_fix(order, order_case);
+    for (size_t i = 0; i < count; i++) {
+        struct item item = load_item(from, i, width);
+        item.key = key_order_decode(fixed, key_bits(width), item.key);
+        store_item(to, i, item, width);
+    }
+}
+
+/* ---- One routine for each kind of order ---- */
+
+static inline __attribute__((always_inline)) void decode_items_ordered(void *to, const void *from,
+                                                                       size_t count,
+                                                                       struct key_order order,
+                                                                       unsigned width)
+{
+    switch (order_find_case(order)) {
+    case ORDER_IDENTITY:
+        decode_items(to, from, count, order, ORDER_IDENTITY, width);
+        break;
+    case ORDER_SIGNED:
+        decode_items(to, from, count, order, ORDER_SIGNED, width);
+        break;
+    case ORDER_FLOAT:
+        decode_items(to, from, count, order, ORDER_FLOAT, width);
+        break;
+    case ORDER_GENERAL:
+        decode_items(to, from, count, order, ORDER_GENERAL, width);
+        break;
+    }
+}
+
+/* ---- One routine for each width ---- */
+
+uint64_t items_key(unsigned width, const void *items, size_t index, struct key_order order)
+{
+    switch (width) {
+    case 4:
+        return load_encoded(items, index, order, 4).key;
+    case 8:
+        return load_encoded(items, index, order, 8).key;
+    default:
+        return load_encoded(items, index, order, 16).key;
+    }
+}
+
+bool items_are_ascending(unsigned width, const void *items, size_t begin, size_t end,
+                         struct key_order order)
+{
+    switch (width) {
+    case 2:
+        return check_ascending(items, begin, end, order, 2);
+    case 4:
+        return check_ascending(items, begin, end, order, 4);
+    case 8:
+        return check_ascending(items, begin, end, order, 8);
+    default:
+        return check_ascending(items, begin, end, order, 16);
+    }
+}
+
+bool items_are_descending(unsigned width, const void *items, size_t begin, size_t end,
+                          struct key_order order)
+{
+    switch (width) {
+    case 2:
+        return check_descending(items, begin, end, order, 2);
+    case 4:
+        return check_descending(items, begin, end, order, 4);
+    case 8:
+        return check_descending(items, begin, end, order, 8);
+    default:
+        return check_descending(items, begin, end, order, 16);
+    }
+}
+
+void items_reverse(unsigned width, void *items, size_t begin, size_t end, size_t count)
+{
+    switch (width) {
+    case 2:
+        reverse_items(items, begin, end, count, 2);
+        break;
+    case 4:
+        reverse_items(items, begin, end, count, 4);
+        break;
+    case 8:
+        reverse_items(items, begin, end, count, 8);
+        break;
+    default:
+        reverse_items(items, begin, end, count, 16);
+    }
+}
+
+void items_find_range(unsigned width, const void *items, size_t begin, size_t end,
+                      struct key_order order, uint64_t *lowest, uint64_t *highest)
+{
+    switch (width) {
+    case 2:
+        widen_range(items, begin, end, order, lowest, highest, 2);
+        break;
+    case 4:
+        widen_range(items, begin, end, order, lowest, highest, 4);
+        break;
+    case 8:
+        widen_range(items, begin, end, order, lowest, highest, 8);
+        break;
+    default:
+        widen_range(items, begin, end, order, lowest, highest, 16);
+    }
+}
+
+void items_encode(unsigned width, void *to, const void *from, size_t count, struct key_order order)
+{
+    switch (width) {
+    case 2:
+        encode_items(to, from, count, order, 2);
+        break;
+    case 4:
+        encode_items(to, from, count, order, 4);
+        break;
+    case 8:
+        encode_items(to, from, count, order, 8);
+        break;
+    default:
+        encode_items(to, from, count, order, 16);
+    }
+}
+
+void items_decode(unsigned width, void *to, const void *from, size_t count, struct key_order order)
+{
+    if (key_order_is_identity(order)) {
+        if (to != from)
+            memcpy(to, from, count * width);
+        return;
+    }
+    switch (width) {
+    case 2:
+        decode_items_ordered(to, from, count, order, 2);
+        break;
+    case 4:
+        decode_items_ordered(to, from, count, order, 4);
+        break;
+    case 8:
+        decode_items_ordered(to, from, count, order, 8);
+        break;
+    default:
+        decode_items_ordered(to, from, count, order, 16);
+    }
+}
+
+void scatter_items(unsigned width, const struct scatter_part *part)
+{
+    switch (width) {
+    case 4:
+        scatter_width(part, 4);
+        break;
+    case 8:
+        scatter_width(part, 8);
+        break;
+    default:
+        scatter_width(part, 16);
+    }
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sort_shortcuts.c - see sort_shortcuts.h. */
+#include "cpu/partition/sort_shortcuts.h"
+
+#include "cpu/counting/few_values.h"
+#include "cpu/partition/item_kernels.h"
+#include "cpu/counting/value_table.h"
+#include "cpu/vector/vector_sort.h"
+
+/* The order of a range is looked at in blocks, so that threads soon learn of disorder elsewhere. */
+#define ORDER_BLOCK ((size_t)16 << 10)
+
+/* A member's keys that are worth a table, for as many of which the scratch has room. It counts them
+ * in up to so many stretches, and so many keys of each, two blocks of value_table.c, before the
+ * others. */
+#define TABLE_COUNT_MIN ((size_t)64 << 10)
+#define STRETCHES_MAX ((size_t)128)
+#define LOOK_COUNT ((size_t)1 << 10)
+_Static_assert(sizeof(struct value_table) + CACHE_LINE_BYTES <= TABLE_COUNT_MIN * 4 &&
+                   TABLE_COUNT_MIN <= VECTOR_ROOM_COUNT,
+               "the scratch has room for a table of each member");
+
+typedef bool order_check(unsigned width, const void *items, size_t begin, size_t end,
+                         struct key_order order);
+
+/* True if the check holds between all neighbours of the range. What follows where it does not is a
+ * partition, by whose first meeting the flag is down again. */
+static bool check_range(struct sort_job *job, struct item_range range, struct sort_worker worker,
+                        order_check *check)
+{
+    const size_t end = range.begin + range.count, part_end = worker_end(range, worker);
+    bool holds = true;
+    for (size_t begin = worker_begin(range, worker); begin < part_end && holds;
+         begin += ORDER_BLOCK) {
+        size_t stop = part_end - begin > ORDER_BLOCK ? begin + ORDER_BLOCK : part_end;
+        if (stop < end)
+            stop++; /* the first one of the next block against the last one of this */
+        holds = check(job->width, range.from, begin, stop, range.order) &&
+                !(worker.member && atomic_load_explicit(&job->is_disordered, memory_order_relaxed));
+    }
+    if (!worker.member)
+        return holds;
+    if (!holds)
+        atomic_store_explicit(&job->is_disordered, true, memory_order_relaxed);
+    worker_barrier(worker);
+    holds = !atomic_load_explicit(&job->is_disordered, memory_order_relaxed);
+    worker_barrier(worker);
+    if (!holds && worker_number(worker) == 0)
+        atomic_store_explicit(&job->is_disordered, false, memory_order_relaxed);
+    return holds;
+}
+
+/* The same of the first block alone. */
+static bool check_first_block(const struct sort_job *job, struct item_range range,
+                              order_check *check)
+{
+    const size_t count = range.count < ORDER_BLOCK ? range.count : ORDER_BLOCK;
+    return check(job->width, range.from, range.begin, range.begin + count, range.order);
+}
+
+static void reverse_range(const struct sort_job *job, struct item_range range,
+                          struct sort_worker worker)
+{
+    const struct item_range half = {.count = range.count / 2};
+    items_reverse(job->width, range.from + range.begin * job->width, worker_begin(half, worker),
+                  worker_end(half, worker), range.count);
+}
+
+bool range_is_sorted(struct sort_job *job, struct item_range range, struct sort_worker worker)
+{
+    return check_range(job, range, worker, items_are_ascending);
+}
+
+/* Sorts the input if its keys have few values; false, and nothing is moved, if they have not. */
+static bool sort_few_values(struct sort_job *job, struct item_range range,
+                            struct sort_worker worker)
+{
+    struct few_values values;
+    if (job->width == 16 ||
+        !few_values_find(&values, job->width, range.from, range.count, job->order))
+        return false;
+    const size_t begin = worker_begin(range, worker), end = worker_end(range, worker);
+    if (!few_values_count(&values, job->width, range.from, begin, end,
+                          worker.workspace->value_counts))
+        atomic_store_explicit(&job->has_more_values, true, memory_order_relaxed);
+    worker_barrier(worker);
+    if (atomic_load_explicit(&job->has_more_values, memory_order_relaxed))
+        return false;
+    size_t ends[FEW_VALUES_MAX], sum = 0;
+    for (unsigned v = 0; v < values.count; v++) {
+        for (unsigned part = 0; part < worker_count(worker); part++)
+            sum += partition_workspace_at(&job->plan, job->workspaces, part)->value_counts[v];
+        ends[v] = sum;
+    }
+    few_values_write(&values, job->width, range.from, begin, end, ends);
+    return true;
+}
+
+static struct value_table *table_at(struct item_range range, unsigned number)
+{
+    return (void *)(range.other + number * round_to_cache_line(sizeof(struct value_table)));
+}
+
+/* Member 0's: all tables in its own; false if there are too many values. */
+static bool merge_tables(const struct sort_job *job, struct item_range range,
+                         struct sort_worker worker)
+{
+    struct value_table *const all = table_at(range, 0);
+    for (unsigned part = 1; part < worker_count(worker); part++)
+        if (!value_table_merge(all, table_at(range, part)))
+            return false;
+    value_table_sort(all, job->width, job->order);
+    return true;
+}
+
+/* False if the member's keys, or another's, have too many values: as soon as it knows that
+ * another's have. The last keys of each stretch are counted first, so that a hundredth of all keys
+ * which alone has many values is met before the rest is counted in vain. */
+static bool count_in_table(struct sort_job *job, struct item_range range, struct value_table *table,
+                           size_t begin, size_t end)
+{
+    const size_t count = end - begin, looks = count / LOOK_COUNT;
+    const size_t stretches = looks < STRETCHES_MAX ? looks : STRETCHES_MAX;
+    bool counted = true;
+    value_table_clear(table);
+    for (size_t i = 0; counted && i < 2 * stretches; i++) {
+        const size_t stretch = i % stretches;
+        const size_t first = begin + count * stretch / stretches;
+        const size_t stop = begin + count * (stretch + 1) / stretches, look = stop - LOOK_COUNT;
+        counted = !atomic_load_explicit(&job->has_many_values, memory_order_relaxed) &&
+                  (i < stretches ? value_table_count(table, job->width, range.from, look, stop)
+                                 : value_table_count(table, job->width, range.from, first, look));
+    }
+    return counted;
+}
+
+/* The same of up to some thousand. What they are counted in vain for is lost: 128 Ki keys of each
+ * member's, if a hundredth of these has many values; of fewer, most, half of the time. */
+static bool sort_by_table(struct sort_job *job, struct item_range range, struct sort_worker worker)
+{
+    struct value_table *const own = table_at(range, worker_number(worker));
+    if (job->width == 16 || range.count / worker_count(worker) < TABLE_COUNT_MIN ||
+        !value_table_suits(job->width, range.from, range.count))
+        return false;
+    const size_t begin = worker_begin(range, worker), end = worker_end(range, worker);
+    if (!count_in_table(job, range, own, begin, end))
+        atomic_store_explicit(&job->has_many_values, true, memory_order_relaxed);
+    worker_barrier(worker);
+    if (worker_number(worker) == 0 &&
+        !atomic_load_explicit(&job->has_many_values, memory_order_relaxed) &&
+        !merge_tables(job, range, worker))
+        atomic_store_explicit(&job->has_many_values, true, memory_order_relaxed);
+    worker_barrier(worker);
+    if (atomic_load_explicit(&job->has_many_values, memory_order_relaxed))
+        return false;
+    value_table_write(table_at(range, 0), job->width, job->order, range.from, begin, end);
+    return true;
+}
+
+bool sort_by_shortcut(struct sort_job *job, struct item_range input, struct sort_worker worker)
+{
+    if (check_first_block(job, input, items_are_ascending)) {
+        if (check_range(job, input, worker, items_are_ascending))
+            return true;
+    } else if (check_first_block(job, input, items_are_descending) &&
+               check_range(job, input, worker, items_are_descending)) {
+        reverse_range(job, input, worker);
+        return true;
+    }
+    return sort_few_values(job, input, worker) || sort_by_table(job, input, worker);
+}

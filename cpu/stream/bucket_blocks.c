@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bucket_blocks.c - see bucket_blocks.h. */
+#include "cpu/stream/bucket_blocks.h"
+
+#include "cpu/partition/bucket_map.h"
+#include "cpu/partition/item_kernels.h"
+#include "cpu/partition/streaming_store.h"
+
+#include <string.h>
+
+/* A block for a chain that has come to `end`; returns where it begins. */
+static size_t take_block(struct block_pool *pool, size_t end)
+{
+    const size_t block = __atomic_fetch_add(&pool->used, 1, __ATOMIC_RELAXED);
+    pool->previous[block] = end > 0 ? (uint32_t)(end / pool->block_bytes - 1) : 0;
+    return block * pool->block_bytes;
+}
+
+/* Where the bucket's next line goes. */
+static size_t find_room(struct block_pool *pool, const struct bucket_chains *heap, size_t bucket)
+{
+    const size_t end = heap->ends[bucket];
+    return end % pool->block_bytes == 0 ? take_block(pool, end) : end;
+}
+
+/* Empties the bucket's line, which is full. */
+static void write_line(struct block_pool *pool, const struct bucket_chains *heap, size_t bucket)
+{
+    const size_t end = find_room(pool, heap, bucket);
+    streaming_store(pool->data + end, heap->lines + write_buffer_begin(bucket), WRITE_BUFFER_BYTES);
+    heap->ends[bucket] = end + WRITE_BUFFER_BYTES;
+    heap->written[bucket] += WRITE_BUFFER_BYTES;
+    heap->cursors[bucket] = write_buffer_begin(bucket);
+}
+
+static inline __attribute__((always_inline)) void put_block(struct block_pool *pool,
+                                                            const struct bucket_chains *heap,
+                                                            const struct bucket_block *block,
+                                                            size_t count, unsigned width,
+                                                            const uint16_t *cell_buckets)
+{
+    uint32_t *const cursors = heap->cursors; /* by themselves, as what is stored is of any type */
+    unsigned char *const lines = heap->lines;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t found = block->buckets[i];
+        const size_t bucket = cell_buckets ? cell_buckets[found] : found;
+        const uint32_t place = cursors[bucket], next = place + width;
+        memcpy(lines + place, block->keys + i * width, width);
+        cursors[bucket] = next;
+        if (next % WRITE_BUFFER_BYTES == 0)
+            write_line(pool, heap, bucket);
+    }
+}
+
+void bucket_chains_begin(const struct bucket_chains *heap, size_t buckets)
+{
+    for (size_t bucket = 0; bucket < buckets; bucket++)
+        heap->cursors[bucket] = write_buffer_begin(bucket);
+}
+
+/* By the fine cells, if they are there. */
+static inline __attribute__((always_inline)) void
+put_keys(struct block_pool *pool, const struct bucket_chains *heap, unsigned width,
+         const void *items, size_t count, struct key_order order, const struct bucket_model *model,
+         const struct fine_table *fine)
+{
+    struct bucket_block block;
+    for (size_t i = 0, step; i < count; i += step) {
+        const unsigned char *const next = (const unsigned char *)items + i * width;
+        step = count - i < BUCKET_BLOCK_COUNT ? count - i : BUCKET_BLOCK_COUNT;
+        if (fine)
+            bucket_map_fine(width, next, step, order, fine, &block);
+        else
+            bucket_map(width, next, step, order, model, &block);
+        put_block(pool, heap, &block, step, width, fine ? fine->buckets : NULL);
+    }
+    streaming_fence();
+}
+
+void bucket_chains_put(struct block_pool *pool, const struct bucket_chains *heap, unsigned width,
+                       const void *items, size_t count, struct key_order order,
+                       const struct bucket_model *model, const struct fine_table *fine)
+{
+    if (width == 4 && fine)
+        put_keys(pool, heap, 4, items, count, order, NULL, fine);
+    else if (width == 4)
+        put_keys(pool, heap, 4, items, count, order, model, NULL);
+    else if (fine)
+        put_keys(pool, heap, 8, items, count, order, NULL, fine);
+    else
+        put_keys(pool, heap, 8, items, count, order, model, NULL);
+}
+
+void bucket_chains_flush(struct block_pool *pool, const struct bucket_chains *heap, size_t buckets)
+{
+    for (size_t bucket = 0; bucket < buckets; bucket++) {
+        const uint32_t begin = write_buffer_begin(bucket), bytes = heap->cursors[bucket] - begin;
+        if (bytes == 0)
+            continue;
+        heap->ends[bucket] = find_room(pool, heap, bucket);
+        memcpy(pool->data + heap->ends[bucket], heap->lines + begin, bytes);
+        heap->ends[bucket] += bytes;
+        heap->written[bucket] += bytes;
+        heap->cursors[bucket] = begin;
+    }
+}
+
+struct block_piece bucket_chain_last(const struct block_pool *pool,
+                                     const struct bucket_chains *heap, size_t bucket)
+{
+    const size_t end = heap->ends[bucket];
+    if (end == 0)
+        return (struct block_piece){NULL, 0, 0};
+    const size_t block = (end - 1) / pool->block_bytes, begin = block * pool->block_bytes;
+    return (struct block_piece){pool->data + begin, end - begin, block};
+}
+
+struct block_piece bucket_chain_previous(const struct block_pool *pool, struct block_piece piece)
+{
+    const size_t block = pool->previous[piece.block];
+    if (block == 0)
+        return (struct block_piece){NULL, 0, 0};
+    return (struct block_piece){pool->data + block * pool->block_bytes, pool->block_bytes, block};
+}
+
+size_t bucket_chain_gather(const struct block_pool *pool, const struct bucket_chains *heap,
+                           size_t bucket, void *to)
+{
+    unsigned char *next = to;
+    for (struct block_piece piece = bucket_chain_last(pool, heap, bucket); piece.bytes > 0;
+         piece = bucket_chain_previous(pool, piece)) {
+        memcpy(next, piece.data, piece.bytes);
+        next += piece.bytes;
+    }
+    return (size_t)(next - (unsigned char *)to);
+}

@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stream_sort.c - see stream_sort.h.
+ */
+#include "cpu/stream/stream_sort.h"
+
+#include "core/clock.h"
+#include "core/vector_units.h"
+#include "cpu/counting/dense_keys.h"
+#include "cpu/pages.h"
+#include "cpu/partition/bucket_partition.h"
+#include "cpu/partition/item_kernels.h"
+#include "cpu/partition/partition_workspace.h"
+#include "cpu/partition/sort_progress.h"
+#include "cpu/stream/bucket_blocks.h"
+#include "cpu/team.h"
+#include "cpu/vector/vector_sort.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a thread. */
+struct stream_part {
+    struct bucket_chains heap;
+    unsigned char *gathered, *room; /* for a bucket each */
+    bool is_busy;                   /* a thread at the tap has it */
+};
+
+/* A bucket that is too large for a cache, sorted in an array. */
+struct large_bucket {
+    size_t bucket;
+    struct pages keys;
+};
+
+struct stream_sort {
+    struct tap tap; /* that takes keys */
+    struct sort_task task;
+    bool is_counted; /* task.count will come; else that is a guess */
+    bool is_of_all;  /* what was learned from */
+    unsigned buckets_wanted;
+    struct partition_workspace_plan plan;
+    struct bucket_model model;
+    struct fine_table fine; /* of the model, if it has one */
+    bool has_fine;
+    size_t count;           /* keys that were put */
+    struct pages memory;    /* of all that is by bucket and by part */
+    struct pages blocks;    /* of the pool */
+    struct pages previous;  /* of the pool */
+    struct block_pool pool; /* of the keys */
+    struct stream_part *parts;
+    bool is_ended;         /* nothing more is put */
+    pthread_mutex_t mutex; /* over the rest, and over who is at the tap */
+    pthread_cond_t changed;
+    uint64_t busy_ns; /* of all threads, to take keys from the tap and to sort buckets */
+
+    /* The output. By bucket: */
+    size_t *starts; /* bytes, in the row of output */
+    size_t *sizes;  /* bytes; a large one has no place in it */
+    unsigned char *ring;
+    struct large_bucket *large; /* in order */
+    size_t large_count;
+    struct team team;
+    bool has_team;
+    struct finished_buckets finished; /* what is finished can be given */
+    size_t next;                      /* the bucket that is sorted next */
+    size_t given;                     /* those before it were given */
+    size_t taken_back;                /* those before it were taken back */
+    bool is_stopped;
+};
+
+/* The keys that a bucket may have to be sorted in cache. */
+static inline size_t stream_room_count(const struct stream_sort *stream)
+{
+    return stream->plan.room_bytes / stream->task.item_bytes;
+}
+
+/* Bytes of a chunk for each thread: what it has of them is in its cache when it is parted. */
+#define CHUNK_THREAD_BYTES ((size_t)4 << 20)
+
+/* A bucket may have so many times the keys that it would have if all were even. */
+#define UNEVEN_MAX 4
+
+/* So many times the buckets that are wanted have room: where keys lie close together within a cell,
+ * most of its buckets are empty, and cost nothing. Blocks go by the buckets, but for an unknown
+ * number of keys, whose memory they would take. */
+#define BUCKETS_SPARE 8
+#define BUCKETS_SPARE_USUAL 2
+
+/* Buckets of keys of 4 bytes are of so many times the keys: the fewer, the more of their lines are
+ * in a cache, and what is dense is counted, for which it need not be small. 4e8 f32, two cores of
+ * an AMD EPYC (Zen 5), 2026-11, user cycles by 1, 2 and 4 times: 7.1e9, 6.8e9 and 6.7e9 where they
+ * are sorted by bins, 5.5e9, 5.2e9 and 4.6e9 where they are counted; in time 2 and 4 are even. */
+#define KEYS_TIMES_NARROW 2
+
+/* Buckets are sorted in cache, if only in the one behind that of a core. */
+#define ROOM_BYTES_MIN ((size_t)512 << 10)
+#define ROOM_BYTES_MAX ((size_t)4 << 20)
+_Static_assert(ROOM_BYTES_MAX <= STREAM_SORT_BYTES_MIN / 4, "a bucket is a piece of the output");
+
+/* Blocks that are not full take a sixteenth of the keys' bytes, or these are as small as pays. */
+#define BLOCK_BYTES_MIN ((size_t)1 << 10)
+#define BLOCK_BYTES_MAX ((size_t)16 << 10)
+#define BLOCK_BYTES_USUAL ((size_t)4 << 10) /* for an unknown number of keys */
+
+/* How many are taken to come where it is not known: of so many, and about twice as many, the
+ * buckets have room. */
+#define COUNT_USUAL ((size_t)256 << 20)
+
+size_t stream_sort_chunk(unsigned threads)
+{
+    const size_t bytes = threads * CHUNK_THREAD_BYTES;
+    return bytes > STREAM_SORT_BYTES_MIN ? bytes : STREAM_SORT_BYTES_MIN;
+}
+
+/* ---- Memory ---- */
+
+static void plan_stream(struct stream_sort *stream)
+{
+    const struct sort_task *const task = &stream->task;
+    const size_t keys_times = task->item_bytes == 4 ? KEYS_TIMES_NARROW : 1;
+    const unsigned wanted = partition_fan_out(task->count / keys_times, task->threads);
+    const size_t usual = UNEVEN_MAX * (task->count * task->item_bytes / wanted);
+    const size_t samples = wanted * (size_t)SAMPLES_PER_BUCKET;
+    const unsigned spare = stream->is_counted ? BUCKETS_SPARE : BUCKETS_SPARE_USUAL;
+    const unsigned buckets = spare * wanted;
+    stream->buckets_wanted = wanted;
+    stream->plan = (struct partition_workspace_plan){
+        .buckets_max = buckets < BUCKET_MODEL_BUCKETS_MIN   ? BUCKET_MODEL_BUCKETS_MIN
+                       : buckets < BUCKET_MODEL_BUCKETS_MAX ? buckets
+                                                            : BUCKET_MODEL_BUCKETS_MAX,
+        .samples_max = samples < SAMPLES_MAX ? samples : SAMPLES_MAX,
+        .room_bytes = usual < ROOM_BYTES_MIN   ? ROOM_BYTES_MIN
+                      : usual < ROOM_BYTES_MAX ? round_to_cache_line(usual)
+                                               : ROOM_BYTES_MAX};
+    _Static_assert(2 * SAMPLES_MAX * sizeof(uint64_t) <= ROOM_BYTES_MIN, "room for a sample");
+}
+
+static size_t choose_block(const struct stream_sort *stream)
+{
+    const size_t chains = stream->task.threads * (size_t)stream->model.buckets;
+    const size_t most = stream->task.count * stream->task.item_bytes / 8 / chains;
+    size_t bytes = BLOCK_BYTES_MIN;
+    if (!stream->is_counted)
+        return BLOCK_BYTES_USUAL;
+    while (bytes < BLOCK_BYTES_MAX && 2 * bytes <= most)
+        bytes *= 2;
+    return bytes;
+}
+
+/* The blocks that so many keys can take: one of each chain is not full. */
+static size_t count_blocks(const struct stream_sort *stream, size_t count)
+{
+    return count * stream->task.item_bytes / stream->pool.block_bytes +
+           stream->task.threads * (size_t)stream->model.buckets + 1;
+}
+
+/* Addresses for blocks: where the number of keys is known, for all of them. */
+static bool map_pool(struct stream_sort *stream, struct error *error)
+{
+    struct block_pool *const pool = &stream->pool;
+    pool->block_bytes = choose_block(stream);
+    pool->used = 1;
+    const size_t bytes = count_blocks(stream, stream->task.count) * pool->block_bytes;
+    if (!(stream->is_counted ? pages_map(&stream->blocks, bytes, error)
+                             : pages_reserve(&stream->blocks, SIZE_MAX, error)))
+        return false;
+    const size_t blocks = stream->blocks.reserved_bytes / pool->block_bytes;
+    pool->data = stream->blocks.data;
+    if (blocks > UINT32_MAX)
+        return error_set(error, "out of memory: %zu blocks of keys", blocks);
+    if (!pages_map(&stream->previous, blocks * sizeof *pool->previous, error))
+        return false;
+    pool->previous = (void *)stream->previous.data;
+    return true;
+}
+
+/* The next `bytes` bytes of a memory that is shared out up to *end, in whole lines; NULL where that
+ * is only measured. */
+static void *carve(const struct pages *memory, size_t *end, size_t bytes)
+{
+    const size_t begin = *end;
+    *end += (bytes + WRITE_BUFFER_BYTES - 1) / WRITE_BUFFER_BYTES * WRITE_BUFFER_BYTES;
+    return memory->data ? memory->data + begin : NULL;
+}
+
+/* Shares out the memory, if it is there, and returns how much it is. */
+static size_t share_out(struct stream_sort *stream)
+{
+    const struct pages *const memory = &stream->memory;
+    const size_t buckets = stream->plan.buckets_max, room = stream->plan.room_bytes;
+    size_t end = 0;
+    stream->parts = carve(memory, &end, stream->task.threads * sizeof *stream->parts);
+    stream->starts = carve(memory, &end, buckets * sizeof *stream->starts);
+    stream->sizes = carve(memory, &end, buckets * sizeof *stream->sizes);
+    stream->finished.is_finished = carve(memory, &end, buckets);
+    stream->fine.buckets = carve(memory, &end, FINE_TABLE_CELLS_MAX * sizeof(uint16_t));
+    for (unsigned i = 0; i < stream->task.threads; i++) {
+        struct stream_part part;
+        part.heap.cursors = carve(memory, &end, buckets * sizeof *part.heap.cursors);
+        part.heap.written = carve(memory, &end, buckets * sizeof *part.heap.written);
+        part.heap.ends = carve(memory, &end, buckets * sizeof *part.heap.ends);
+        part.heap.lines = carve(memory, &end, buckets * WRITE_BUFFER_BYTES);
+        part.gathered = carve(memory, &end, room);
+        part.room = carve(memory, &end, room);
+        part.is_busy = false;
+        if (memory->data)
+            stream->parts[i] = part;
+    }
+    return end;
+}
+
+static bool map_memory(struct stream_sort *stream, struct error *error)
+{
+    if (!pages_map(&stream->memory, share_out(stream), error))
+        return false;
+    share_out(stream);
+    return true;
+}
+
+/* ---- In ---- */
+
+/* Whether most keys of an ascending sample are in buckets that will have room. */
+static bool suits_sample(const struct stream_sort *stream, const uint64_t *sample, size_t count)
+{
+    const double share = (double)stream_room_count(stream) / (double)stream->task.count;
+    size_t excess = 0, largest = 0, begin = 0;
+    for (size_t i = 1; i <= count; i++) {
+        if (i < count && bucket_model_find(&stream->model, sample[i]) ==
+                             bucket_model_find(&stream->model, sample[begin]))
+            continue;
+        const size_t size = i - begin;
+        excess += (double)size > share * (double)count ? size : 0;
+        largest = size > largest ? size : largest;
+        begin = i;
+    }
+    return excess == 0 || excess + largest <= count / 2;
+}
+
+/* False: most keys will be in buckets that have no room. */
+static bool learn(struct stream_sort *stream, const struct stream_example *example)
+{
+    const struct item_range range = {.from = (unsigned char *)example->keys, /* only read */
+                                     .count = example->count,
+                                     .order = stream->task.order};
+    struct model_sample evidence =
+        take_model_sample(stream->task.item_bytes, range, &stream->plan, stream->buckets_wanted,
+                          (void *)stream->parts[0].gathered);
+    evidence.are_even = true;
+    bucket_model_learn(&stream->model, &evidence);
+    stream->has_fine = fine_table_build(&stream->fine, &stream->model);
+    return !example->is_of_all || suits_sample(stream, evidence.sample, evidence.count);
+}
+
+static void put_keys(struct stream_sort *stream, const struct stream_part *part, const void *keys,
+                     size_t count)
+{
+    bucket_chains_put(&stream->pool, &part->heap, stream->task.item_bytes, keys, count,
+                      stream->task.order, &stream->model, stream->has_fine ? &stream->fine : NULL);
+}
+
+/* A part that no other thread has: where it can, the one that the thread had before, whose lines
+ * are in its cache. */
+static struct stream_part *take_part(struct stream_sort *stream)
+{
+    const unsigned parts = stream->task.threads;
+    unsigned number = (unsigned)omp_get_thread_num() % parts;
+    pthread_mutex_lock(&stream->mutex);
+    for (unsigned tried = 1; stream->parts[number].is_busy; tried++) {
+        number = (number + 1) % parts;
+        if (tried % parts == 0)
+            pthread_cond_wait(&stream->changed, &stream->mutex);
+    }
+    stream->parts[number].is_busy = true;
+    pthread_mutex_unlock(&stream->mutex);
+    return &stream->parts[number];
+}
+
+static void take_piece(struct tap *tap, const void *keys, size_t bytes)
+{
+    struct stream_sort *const stream = (struct stream_sort *)tap;
+    const size_t count = bytes / stream->task.item_bytes;
+    struct stream_part *const part = take_part(stream);
+    const uint64_t start_ns = clock_now_ns();
+    put_keys(stream, part, keys, count);
+    const uint64_t end_ns = clock_now_ns();
+    pthread_mutex_lock(&stream->mutex);
+    part->is_busy = false;
+    stream->count += count;
+    stream->busy_ns += end_ns - start_ns;
+    pthread_cond_signal(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+bool stream_sort_open(const struct sort_task *task, const struct stream_example *example,
+                      struct stream_sort **out, struct error *error)
+{
+    struct stream_sort *const stream = calloc(1, sizeof *stream);
+    *out = stream;
+    if (!stream)
+        return error_set(error, "out of memory: %zu bytes are needed to sort", sizeof *stream);
+    stream->task = *task;
+    stream->tap = (struct tap){.see = take_piece, .unit_bytes = task->item_bytes};
+    stream->is_counted = task->count != SIZE_MAX;
+    stream->is_of_all = example->is_of_all;
+    if (!stream->is_counted)
+        stream->task.count = COUNT_USUAL;
+    pthread_mutex_init(&stream->mutex, NULL); /* cannot fail on Linux, nor can the next */
+    pthread_cond_init(&stream->changed, NULL);
+    plan_stream(stream);
+    if (map_memory(stream, error) && learn(stream, example) && map_pool(stream, error)) {
+        for (unsigned i = 0; i < task->threads; i++)
+            bucket_chains_begin(&stream->parts[i].heap, stream->model.buckets);
+        return true;
+    }
+    stream_sort_close(stream);
+    *out = NULL;
+    return false;
+}
+
+static size_t stream_bucket_count(const struct stream_sort *stream, size_t bucket)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < stream->task.threads; i++)
+        bytes += bucket_chain_bytes(&stream->parts[i].heap, bucket);
+    return bytes / stream->task.item_bytes;
+}
+
+/* What goes beyond buckets that are even. */
+struct excess {
+    size_t buckets; /* of more than so many keys */
+    size_t keys;    /* in these, and once more the most in one */
+};
+
+/* Of the buckets of more than `most` keys. */
+static struct excess stream_excess(const struct stream_sort *stream, size_t most)
+{
+    struct excess excess = {0, 0};
+    size_t largest = 0;
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        const size_t count = stream_bucket_count(stream, bucket);
+        if (count <= most)
+            continue;
+        excess.buckets++;
+        excess.keys += count;
+        largest = count > largest ? count : largest;
+    }
+    excess.keys += largest;
+    return excess;
+}
+
+/* Whether most keys will be in buckets that have room: if they go on as they are, or, where the
+ * model is of all of them, whatever they are like at first. */
+bool stream_sort_suits(const struct stream_sort *stream)
+{
+    if (!stream->is_counted &&
+        stream->count / stream->buckets_wanted > stream_room_count(stream) / 2)
+        return false;
+    if (stream->is_of_all)
+        return stream_excess(stream, stream_room_count(stream)).keys <= stream->task.count / 2;
+    const double share = stream->is_counted
+                             ? (double)stream_room_count(stream) / (double)stream->task.count
+                             : (double)UNEVEN_MAX / stream->buckets_wanted;
+    return stream_excess(stream, (size_t)(share * (double)stream->count)).keys <= stream->count / 2;
+}
+
+bool stream_sort_put(struct stream_sort *stream, const void *keys, size_t count, bool *suits,
+                     struct error *error)
+{
+    const struct sort_task *const task = &stream->task;
+    const unsigned parts = task->threads;
+    if (!pages_commit(&stream->blocks,
+                      count_blocks(stream, stream->count + count) * stream->pool.block_bytes,
+                      error))
+        return false;
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        const size_t begin = team_range_begin(count, i, parts);
+        put_keys(stream, &stream->parts[i], (const unsigned char *)keys + begin * task->item_bytes,
+                 team_range_begin(count, i + 1, parts) - begin);
+    }
+    stream->count += count;
+    *suits = stream_sort_suits(stream);
+    return true;
+}
+
+struct tap *stream_sort_tap(struct stream_sort *stream)
+{
+    return stream->is_counted ? &stream->tap : NULL;
+}
+
+size_t stream_sort_count(const struct stream_sort *stream)
+{
+    return stream->count;
+}
+
+static void stream_end_input(struct stream_sort *stream)
+{
+    for (unsigned i = 0; !stream->is_ended && i < stream->task.threads; i++)
+        bucket_chains_flush(&stream->pool, &stream->parts[i].heap, stream->model.buckets);
+    stream->is_ended = true;
+}
+
+/* Of one thread. */
+static void undo_part(const struct stream_sort *stream, const struct bucket_chains *heap,
+                      unsigned char *keys)
+{
+    const unsigned width = stream->task.item_bytes;
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        const size_t bytes = bucket_chain_gather(&stream->pool, heap, bucket, keys);
+        items_decode(width, keys, keys, bytes / width, stream->task.order);
+        keys += bytes;
+    }
+}
+
+static size_t part_bytes(const struct stream_sort *stream, unsigned part)
+{
+    size_t bytes = 0;
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
+        bytes += bucket_chain_bytes(&stream->parts[part].heap, bucket);
+    return bytes;
+}
+
+void stream_sort_undo(struct stream_sort *stream, void *keys)
+{
+    const unsigned parts = stream->task.threads;
+    stream_end_input(stream);
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        size_t begin = 0;
+        for (unsigned before = 0; before < i; before++)
+            begin += part_bytes(stream, before);
+        undo_part(stream, &stream->parts[i].heap, (unsigned char *)keys + begin);
+    }
+}
+
+/* ---- Sorting the buckets ---- */
+
+static bool is_large(const struct stream_sort *stream, size_t bucket)
+{
+    return stream->sizes[bucket] > stream->plan.room_bytes;
+}
+
+/* Where the bucket ends in the row. */
+static size_t row_end(const struct stream_sort *stream, size_t bucket)
+{
+    return stream->starts[bucket] + (is_large(stream, bucket) ? 0 : stream->sizes[bucket]);
+}
+
+/* Gives every bucket its place in the row. */
+static void place_buckets(struct stream_sort *stream)
+{
+    const size_t ring_bytes = stream_sort_chunk(stream->task.threads);
+    size_t next = 0;
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        const size_t left = ring_bytes - next % ring_bytes;
+        stream->sizes[bucket] = stream_bucket_count(stream, bucket) * stream->task.item_bytes;
+        stream->starts[bucket] = next;
+        if (row_end(stream, bucket) > next + left)
+            stream->starts[bucket] = next + left;
+        next = row_end(stream, bucket);
+    }
+}
+
+/* Gathers a bucket by all threads, as stored bits. */
+static void gather_large(const struct stream_sort *stream, size_t bucket, unsigned char *keys)
+{
+    const unsigned parts = stream->task.threads, width = stream->task.item_bytes;
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1)
+    for (unsigned i = 0; i < parts; i++) {
+        unsigned char *to = keys;
+        for (unsigned part = 0; part < i; part++)
+            to += bucket_chain_bytes(&stream->parts[part].heap, bucket);
+        const size_t bytes = bucket_chain_gather(&stream->pool, &stream->parts[i].heap, bucket, to);
+        items_decode(width, to, to, bytes / width, stream->task.order);
+    }
+}
+
+static bool sort_large(const struct stream_sort *stream, struct large_bucket *large,
+                       struct error *error)
+{
+    struct sort_task task = stream->task;
+    struct pages scratch = {0};
+    size_t scratch_bytes = 0;
+    task.count = stream->sizes[large->bucket] / task.item_bytes;
+    if (!array_sort_scratch_bytes(&task, &scratch_bytes))
+        return error_set(error, "out of memory: the scratch for %zu keys exceeds any", task.count);
+    if (!pages_map(&large->keys, stream->sizes[large->bucket], error) ||
+        !pages_map(&scratch, scratch_bytes, error))
+        return false;
+    gather_large(stream, large->bucket, large->keys.data);
+    struct array_sort *const sorting = array_sort_begin(&task, large->keys.data, scratch.data);
+    for (size_t sorted = 0; sorted < task.count;)
+        sorted = array_sort_await(sorting, sorted);
+    array_sort_end(sorting);
+    pages_release(&scratch);
+    return true;
+}
+
+static bool sort_all_large(struct stream_sort *stream, size_t count, struct error *error)
+{
+    stream->large = calloc(count, sizeof *stream->large);
+    if (!stream->large)
+        return error_set(error, "out of memory: %zu large buckets", count);
+    for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
+        if (!is_large(stream, bucket))
+            continue;
+        struct large_bucket *const large = &stream->large[stream->large_count++];
+        large->bucket = bucket;
+        if (!sort_large(stream, large, error))
+            return false;
+    }
+    return true;
+}
+
+/* By counting, where the bucket has no more values than keys; else false. */
+static bool sort_dense(const struct stream_sort *stream, const struct stream_part *part,
+                       size_t bucket, unsigned char *to)
+{
+    const struct sort_task *const task = &stream->task;
+    const unsigned width = task->item_bytes;
+    const size_t count = stream->sizes[bucket] / width;
+    uint32_t *const counts = (void *)part->room; /* has room for the keys */
+    uint64_t lowest, highest;
+    bucket_model_range(&stream->model, bucket, &lowest, &highest);
+    if (highest - lowest >= count)
+        return false;
+    const size_t values = (size_t)(highest - lowest) + 1;
+    memset(counts, 0, dense_keys_counts(values) * sizeof *counts);
+    for (unsigned i = 0; i < task->threads; i++) {
+        const struct bucket_chains *const heap = &stream->parts[i].heap;
+        for (struct block_piece piece = bucket_chain_last(&stream->pool, heap, bucket);
+             piece.bytes > 0; piece = bucket_chain_previous(&stream->pool, piece))
+            dense_keys_count(width, counts, values, lowest, piece.data, piece.bytes / width);
+    }
+    dense_keys_write(width, counts, values, lowest, task->order, to, count);
+    return true;
+}
+
+static void sort_bucket(const struct stream_sort *stream, const struct stream_part *part,
+                        size_t bucket)
+{
+    const struct sort_task *const task = &stream->task;
+    const unsigned width = task->item_bytes;
+    unsigned char *const to =
+        stream->ring + stream->starts[bucket] % stream_sort_chunk(task->threads);
+    size_t bytes = 0;
+    if (sort_dense(stream, part, bucket, to))
+        return;
+    for (unsigned i = 0; i < task->threads; i++)
+        bytes += bucket_chain_gather(&stream->pool, &stream->parts[i].heap, bucket,
+                                     part->gathered + bytes);
+    const size_t count = bytes / width;
+    if (has_vector_units())
+        vector_sort(width, part->gathered, part->room, count, to, key_order_identity(),
+                    task->order);
+    else
+        items_decode(width, to, lsd_radix_sort(width, part->gathered, part->room, count), count,
+                     task->order);
+}
+
+/* Whether the next bucket can be sorted: there is one, and its place is free. */
+static bool has_turn(const struct stream_sort *stream)
+{
+    const size_t next = stream->next;
+    return next < stream->model.buckets &&
+           row_end(stream, next) - stream->starts[stream->taken_back] <=
+               stream_sort_chunk(stream->task.threads);
+}
+
+/* Sorts the next bucket, by the memory of a part; unlocked meanwhile. */
+static void take_turn(struct stream_sort *stream, const struct stream_part *part)
+{
+    const size_t bucket = stream->next++;
+    pthread_mutex_unlock(&stream->mutex);
+    const uint64_t start_ns = clock_now_ns();
+    if (row_end(stream, bucket) > stream->starts[bucket])
+        sort_bucket(stream, part, bucket);
+    const uint64_t end_ns = clock_now_ns();
+    pthread_mutex_lock(&stream->mutex);
+    stream->busy_ns += end_ns - start_ns;
+    finished_buckets_add(&stream->finished, bucket);
+    pthread_cond_broadcast(&stream->changed);
+}
+
+static void sort_buckets(const struct member *member, void *context)
+{
+    struct stream_sort *const stream = context;
+    if (member->number == 0)
+        return; /* the caller's, which comes by itself */
+    pthread_mutex_lock(&stream->mutex);
+    while (!stream->is_stopped && stream->next < stream->model.buckets)
+        if (has_turn(stream))
+            take_turn(stream, &stream->parts[member->number]);
+        else
+            pthread_cond_wait(&stream->changed, &stream->mutex);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+void stream_sort_start(struct stream_sort *stream, void *room, bool *suits)
+{
+    struct error shortage = {0}; /* of memory for large buckets: an array of all needs less */
+    stream_end_input(stream);
+    const struct excess excess = stream_excess(stream, stream_room_count(stream));
+    *suits = excess.keys <= stream->count / 2;
+    if (!*suits)
+        return;
+    place_buckets(stream);
+    if (excess.buckets > 0 && !sort_all_large(stream, excess.buckets, &shortage)) {
+        *suits = false;
+        return;
+    }
+    stream->ring = room;
+    stream->finished.buckets = stream->model.buckets;
+    stream->has_team = true;
+    team_begin(&stream->team, stream->task.threads, sort_buckets, stream);
+}
+
+/* ---- Out ---- */
+
+/* Whether the bucket stands right behind the one before it in the ring, and what stands from
+ * `begin` on is not too much with it. */
+static bool continues_piece(const struct stream_sort *stream, size_t begin, size_t bucket)
+{
+    const size_t ring_bytes = stream_sort_chunk(stream->task.threads);
+    const size_t start = stream->starts[bucket];
+    return !is_large(stream, bucket - 1) && !is_large(stream, bucket) &&
+           start == row_end(stream, bucket - 1) && start % ring_bytes > 0 &&
+           row_end(stream, bucket) - stream->starts[begin] <= ring_bytes / 4;
+}
+
+/* The bucket behind those that are given in one piece from `begin` on: finished, one behind the
+ * other, and no more than a quarter of the ring, as a bucket is, so that one has room while two
+ * pieces are with the caller, even if it does not fit before the end of the ring. */
+static size_t find_piece_end(const struct stream_sort *stream, size_t begin)
+{
+    size_t end = begin;
+    while (end < stream->finished.first_open &&
+           (end == begin || continues_piece(stream, begin, end)))
+        end++;
+    return end;
+}
+
+uint64_t stream_sort_busy_ns(struct stream_sort *stream)
+{
+    pthread_mutex_lock(&stream->mutex);
+    const uint64_t busy_ns = stream->busy_ns;
+    pthread_mutex_unlock(&stream->mutex);
+    return busy_ns / stream->task.threads;
+}
+
+static struct large_bucket *find_large(const struct stream_sort *stream, size_t bucket)
+{
+    struct large_bucket *large = stream->large;
+    while (large->bucket != bucket)
+        large++;
+    return large;
+}
+
+void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
+{
+    const size_t ring_bytes = stream_sort_chunk(stream->task.threads);
+    size_t bytes = 0;
+    pthread_mutex_lock(&stream->mutex);
+    while (bytes == 0 && stream->given < stream->model.buckets) {
+        const size_t begin = stream->given, end = find_piece_end(stream, begin);
+        if (end > begin) {
+            *keys = is_large(stream, begin) ? find_large(stream, begin)->keys.data
+                                            : stream->ring + stream->starts[begin] % ring_bytes;
+            for (; stream->given < end; stream->given++)
+                bytes += stream->sizes[stream->given];
+        } else if (has_turn(stream)) {
+            take_turn(stream, &stream->parts[0]);
+        } else {
+            pthread_cond_wait(&stream->changed, &stream->mutex);
+        }
+    }
+    *count = bytes / stream->task.item_bytes;
+    const bool is_last = stream->given == stream->model.buckets;
+    pthread_mutex_unlock(&stream->mutex);
+    if (is_last) /* so all are sorted */
+        pages_release(&stream->blocks);
+}
+
+void stream_sort_take_back(struct stream_sort *stream, size_t count)
+{
+    size_t left = count * stream->task.item_bytes;
+    pthread_mutex_lock(&stream->mutex);
+    while (stream->taken_back < stream->given && stream->sizes[stream->taken_back] <= left) {
+        if (is_large(stream, stream->taken_back))
+            pages_release(&find_large(stream, stream->taken_back)->keys);
+        left -= stream->sizes[stream->taken_back++];
+    }
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+void stream_sort_close(struct stream_sort *stream)
+{
+    if (!stream)
+        return;
+    if (stream->has_team) {
+        pthread_mutex_lock(&stream->mutex);
+        stream->is_stopped = true;
+        pthread_cond_broadcast(&stream->changed);
+        pthread_mutex_unlock(&stream->mutex);
+        team_end(&stream->team);
+    }
+    pthread_cond_destroy(&stream->changed);
+    pthread_mutex_destroy(&stream->mutex);
+    for (size_t i = 0; i < stream->large_count; i++)
+        pages_release(&stream->large[i].keys);
+    free(stream->large);
+    pages_release(&stream->previous);
+    pages_release(&stream->blocks);
+    pages_release(&stream->memory);
+    free(stream);
+}
