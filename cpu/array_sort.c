@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* array_sort.c - see array_sort.h.
  *
- *   items --sorted or reversed already, or of few values (sort_shortcuts.h)?--> done
- *     | or of one byte, or many of two: counted, and given by pieces (counting_sort.h)
- *     | all threads: partition (bucket_partition.h)
+ *   items --sorted, reversed or few values (sort_shortcuts.h)--> done
+ *     | 1 byte, or many keys of 2 bytes: counting_sort.h, written in pieces
+ *     | fits the shared cache, few threads: team_quicksort.h
+ *     | all threads: bucket_partition.h
  *     v
- *   buckets in scratch --all threads together--> buckets that are too large for one thread
- *                      --one thread each------> the others: partitioned again while they are larger
- *                                               than a cache, then sorted in cache, by networks
- *                                               (vector_sort.h) or least digit first, and decoded
- *                                               into their place in items
+ *   buckets in scratch --all threads together--> buckets too large for one thread
+ *                      --one thread each-------> other buckets: partitioned again while larger than
+ *                                                a cache, then sorted in cache (vector_sort.h or
+ *                                                lsd_radix.c) and decoded into items
  *
- * The threads are a team (team.h): each takes its part of a step and meets the others behind it.
- *
- * So the memory is crossed about three times, whatever the number of live bits: once to count, once
- * to scatter, once to finish. Items travel between two arrays; from whichever of them a bucket is
- * finished, its place is in items.
+ * The threads are a team (team.h): each does its range of a step and waits at a barrier. Memory is
+ * crossed about three times, whatever the key width: to count, to scatter and to sort. A bucket may
+ * be in items or in scratch; its sorted keys always go to items.
  */
 #include "cpu/array_sort.h"
 
@@ -29,37 +27,37 @@
 
 #include <stdint.h>
 
-/* Figures below: a core of an AMD EPYC (Zen 4, 1 MiB of second cache), 2026-11. */
+/* Measurements below: one core of an AMD EPYC (Zen 4), 1 MiB of L2, 2026-11. */
 
-/* Up to so many items, one thread sorts them in cache before others would be awake. */
+/* One thread sorts up to this many items in cache before other threads would have started. */
 #define SMALL_COUNT ((size_t)64 << 10)
 
-/* Fewer items than this are not worth a thread; nor is less than so much that goes by cuts. */
+/* Minimum items per thread for a partition, and minimum bytes per thread for the team quicksort. */
 #define PART_COUNT_MIN ((size_t)32 << 10)
 #define PART_BYTES_MIN ((size_t)512 << 10)
 
-/* Up to so many 16-bit keys, sorting them costs less than walking all 65536 counters: by digits,
- * and by vectors. 65,536 and 131,072 keys, a core of an AMD EPYC (Zen 5), 2026-11, ms: 0.136 to
- * 0.186 by digits, 0.180 counted; 0.197 by vectors, 0.202 counted. */
-#define FEW_WORDS ((size_t)64 << 10)
-#define FEW_VECTOR_WORDS ((size_t)128 << 10)
+/* Up to this many 16-bit keys, sorting is faster than counting, which reads 65,536 counters:
+ * without and with AVX-512. 65,536 and 131,072 keys, a core of an AMD EPYC (Zen 5), 2026-11:
+ * 0.136 to 0.186 ms by LSD radix, 0.180 counted; 0.197 ms by vectors, 0.202 counted. */
+#define FEW_WORDS_MAX ((size_t)64 << 10)
+#define FEW_WORDS_VECTOR_MAX ((size_t)128 << 10)
 
-/* Buckets up to this size are sorted in cache, if only in the one behind that of a core: another
- * partition costs more. 1e9 f64 by 16 threads of an Intel Xeon, 2026-11: 1.40 s with 1 MiB and half
- * as many buckets at the most, 1.23 with 4 MiB. */
+/* Buckets up to this size are sorted in cache, L2 or L3, as another partition costs more. 1e9
+ * f64, 16 threads of an Intel Xeon, 2026-11: 1.40 s with 1 MiB and a maximum of half as many
+ * buckets, 1.23 s with 4 MiB. */
 #define CACHE_BYTES ((size_t)4 << 20)
 
-static size_t few_words(void)
+static size_t few_words_max(void)
 {
-    return has_vector_units() ? FEW_VECTOR_WORDS : FEW_WORDS;
+    return has_vector_units() ? FEW_WORDS_VECTOR_MAX : FEW_WORDS_MAX;
 }
 
-static bool is_for_vectors(unsigned width)
+static bool uses_vectors(unsigned width)
 {
     return width > 2 && has_vector_units();
 }
 
-/* Brings sorted items to their place in the output, decoded. */
+/* Decodes sorted items into their final position. */
 static void finish_items(const struct sort_job *job, const void *sorted, size_t begin, size_t count)
 {
     items_decode(job->width, job->items + begin * job->width, sorted, count, job->order);
@@ -84,8 +82,8 @@ static struct item_range make_bucket(struct item_range parent, const size_t *sta
                                .parent_count = parent.count};
 }
 
-/* Buckets that would keep one thread busy while the others have nothing left. */
-static bool is_for_all(struct item_range bucket, struct sort_worker worker)
+/* True for a bucket so large that one thread would sort it while the others are idle. */
+static bool is_shared_bucket(struct item_range bucket, struct sort_worker worker)
 {
     return worker.member && bucket.count > SMALL_COUNT &&
            bucket.count > bucket.parent_count / (4 * (size_t)worker_count(worker));
@@ -101,7 +99,7 @@ static void sort_range_in_cache(const struct sort_job *job, struct item_range ra
     const unsigned width = job->width;
     unsigned char *from = range.from + range.begin * width;
     unsigned char *other = range.other + range.begin * width;
-    if (is_for_vectors(width)) {
+    if (uses_vectors(width)) {
         vector_sort(width, from, room, range.count, job->items + range.begin * width, range.order,
                     job->order);
         return;
@@ -115,7 +113,7 @@ static void sort_range_in_cache(const struct sort_job *job, struct item_range ra
     finish_items(job, lsd_radix_sort(width, from, other, range.count), range.begin, range.count);
 }
 
-/* There is room: what is pending are parts of the items, each of more than SMALL_COUNT. */
+/* Cannot overflow: pending ranges are disjoint and each has more than SMALL_COUNT items. */
 static void push_range(struct partition_workspace *workspace, struct item_range range)
 {
     workspace->pending[workspace->pending_count++] = range;
@@ -123,11 +121,11 @@ static void push_range(struct partition_workspace *workspace, struct item_range 
 
 static void sort_pending(struct sort_job *job, struct sort_worker worker, size_t done);
 
-/* Sorts the buckets that fit the cache, and leaves the others for later, as to partition one of
- * them takes the starts of these. */
-static void sort_buckets_alone(struct sort_job *job, struct item_range parent,
-                               struct partition_workspace *workspace, const size_t *starts,
-                               size_t buckets)
+/* Sorts the buckets that fit the cache. Larger ones are pushed, because partitioning one
+ * overwrites `starts`. */
+static void sort_own_buckets(struct sort_job *job, struct item_range parent,
+                             struct partition_workspace *workspace, const size_t *starts,
+                             size_t buckets)
 {
     for (size_t bucket = 0; bucket < buckets; bucket++) {
         const struct item_range range = make_bucket(parent, starts, bucket);
@@ -138,17 +136,17 @@ static void sort_buckets_alone(struct sort_job *job, struct item_range parent,
     }
 }
 
-/* Which of the team's buckets the caller is to sort next: first those that are partitioned again,
- * so that the last to finish is a short one, then the others in their order. False: none is left.
- */
-static bool take_bucket(struct sort_job *job, struct item_range parent, struct sort_worker worker,
-                        const size_t *starts, size_t buckets, size_t *bucket)
+/* Claims the next bucket for the calling thread: first the buckets that are partitioned again,
+ * so that the last thread to finish has a small one, then the others in order. Returns false if
+ * none remains. */
+static bool claim_bucket(struct sort_job *job, struct item_range parent, struct sort_worker worker,
+                         const size_t *starts, size_t buckets, size_t *bucket)
 {
     size_t turn;
     while ((turn = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < 2 * buckets) {
         *bucket = turn % buckets;
         const struct item_range range = make_bucket(parent, starts, *bucket);
-        if (fits_cache(job, range.count) == (turn >= buckets) && !is_for_all(range, worker))
+        if (fits_cache(job, range.count) == (turn >= buckets) && !is_shared_bucket(range, worker))
             return true;
     }
     return false;
@@ -165,24 +163,23 @@ static void sort_bucket_alone(struct sort_job *job, struct item_range range,
     }
 }
 
-/* Leaves the buckets for all for later, by each member alike. */
-static void push_those_for_all(struct item_range parent, struct sort_worker worker,
-                               const size_t *starts, size_t buckets)
+/* Pushes the buckets that the whole team sorts. Every member pushes the same ones. */
+static void push_shared_buckets(struct item_range parent, struct sort_worker worker,
+                                const size_t *starts, size_t buckets)
 {
     for (size_t bucket = 0; bucket < buckets; bucket++) {
         const struct item_range range = make_bucket(parent, starts, bucket);
-        if (is_for_all(range, worker))
+        if (is_shared_bucket(range, worker))
             push_range(worker.workspace, range);
     }
 }
 
-/* The team's buckets are taken by whoever is free. */
-static void sort_buckets_in_turn(struct sort_job *job, struct item_range parent,
-                                 struct sort_worker worker, const size_t *starts, size_t buckets)
+static void sort_team_buckets(struct sort_job *job, struct item_range parent,
+                              struct sort_worker worker, const size_t *starts, size_t buckets)
 {
     size_t bucket;
-    push_those_for_all(parent, worker, starts, buckets);
-    while (take_bucket(job, parent, worker, starts, buckets, &bucket))
+    push_shared_buckets(parent, worker, starts, buckets);
+    while (claim_bucket(job, parent, worker, starts, buckets, &bucket))
         sort_bucket_alone(job, make_bucket(parent, starts, bucket), worker.workspace);
     worker_barrier(worker);
     if (worker_number(worker) == 0)
@@ -195,12 +192,12 @@ static void sort_by_partition(struct sort_job *job, struct item_range range,
     const size_t *starts;
     const size_t buckets = bucket_partition(job, range, worker, &starts);
     if (worker.member)
-        sort_buckets_in_turn(job, range, worker, starts, buckets);
+        sort_team_buckets(job, range, worker, starts, buckets);
     else
-        sort_buckets_alone(job, range, worker.workspace, starts, buckets);
+        sort_own_buckets(job, range, worker.workspace, starts, buckets);
 }
 
-/* Sorts what is pending, buckets that are ordered bits, until only the first `done` are. */
+/* Sorts the pending ranges, which hold ordered bits, until `done` remain. */
 static void sort_pending(struct sort_job *job, struct sort_worker worker, size_t done)
 {
     struct partition_workspace *workspace = worker.workspace;
@@ -215,7 +212,7 @@ static void sort_pending(struct sort_job *job, struct sort_worker worker, size_t
 
 /* ---- The input ---- */
 
-/* All of it: stored bits, in their place already. */
+/* The whole input: stored bits, in their final array. */
 static struct item_range whole_input(const struct sort_job *job)
 {
     return (struct item_range){.from = job->items,
@@ -225,44 +222,45 @@ static struct item_range whole_input(const struct sort_job *job)
                                .parent_count = SIZE_MAX};
 }
 
-/* Sorts one of its buckets that are left; false if none is. */
+/* Sorts one unclaimed bucket of the input; false if none remains. */
 static bool finish_next_bucket(struct sort_job *job, struct sort_worker worker)
 {
     struct sort_progress *const progress = &job->progress;
     const struct item_range input = whole_input(job);
     size_t bucket;
-    if (!take_bucket(job, input, worker, progress->starts, progress->finished.buckets, &bucket))
+    if (!claim_bucket(job, input, worker, progress->starts, progress->finished.buckets, &bucket))
         return false;
     sort_bucket_alone(job, make_bucket(input, progress->starts, bucket), worker.workspace);
     sort_progress_finish(progress, bucket);
     return true;
 }
 
-/* Member 0's, when they are sorted. */
-static void finish_those_for_all(struct sort_job *job, struct sort_worker worker)
+/* Marks the shared buckets as finished. Member 0 only. */
+static void finish_shared_buckets(struct sort_job *job, struct sort_worker worker)
 {
     struct sort_progress *const progress = &job->progress;
     for (size_t bucket = 0; bucket < progress->finished.buckets; bucket++)
-        if (is_for_all(make_bucket(whole_input(job), progress->starts, bucket), worker))
+        if (is_shared_bucket(make_bucket(whole_input(job), progress->starts, bucket), worker))
             sort_progress_finish(progress, bucket);
 }
 
-/* Partitions the input and sorts the buckets that are for all. Then the others can be followed. */
-static void open_buckets(struct sort_job *job, struct sort_worker worker)
+/* Partitions the input and sorts the buckets that the whole team sorts. After that,
+ * sort_progress reports finished buckets. */
+static void partition_input(struct sort_job *job, struct sort_worker worker)
 {
     const struct item_range input = whole_input(job);
     const size_t *starts;
     const size_t buckets = bucket_partition(job, input, worker, &starts);
     if (worker_number(worker) == 0)
         sort_progress_open(&job->progress, starts, buckets);
-    push_those_for_all(input, worker, starts, buckets);
+    push_shared_buckets(input, worker, starts, buckets);
     worker_barrier(worker);
     if (worker.workspace->pending_count == 0)
         return;
     sort_pending(job, worker, 0);
     worker_barrier(worker);
     if (worker_number(worker) == 0)
-        finish_those_for_all(job, worker);
+        finish_shared_buckets(job, worker);
 }
 
 static struct sort_worker make_worker(const struct sort_job *job, const struct member *member)
@@ -271,7 +269,7 @@ static struct sort_worker make_worker(const struct sort_job *job, const struct m
         member, partition_workspace_at(&job->plan, job->workspaces, member->number)};
 }
 
-/* Member 0 comes back as soon as the buckets can be followed. */
+/* Member 0 returns once finished buckets can be awaited; it sorts more in array_sort_await. */
 static void sort_input(const struct member *member, void *context)
 {
     struct sort_job *job = context;
@@ -283,28 +281,28 @@ static void sort_input(const struct member *member, void *context)
         team_quicksort(job, worker);
         return;
     }
-    open_buckets(job, worker);
+    partition_input(job, worker);
     while (member->number != 0 && finish_next_bucket(job, worker))
         continue;
 }
 
-/* Vectors find out by themselves whether the items ascend, and those that are all equal do. */
+/* vector_sort detects ascending input, all-equal input included. */
 static bool is_ascending(const struct sort_job *job)
 {
-    return !is_for_vectors(job->width) &&
+    return !uses_vectors(job->width) &&
            items_are_ascending(job->width, job->items, 0, job->count, job->order);
 }
 
 static bool is_descending(const struct sort_job *job)
 {
-    if (is_for_vectors(job->width) &&
+    if (uses_vectors(job->width) &&
         (job->count == 0 || items_key(job->width, job->items, 0, job->order) <=
                                 items_key(job->width, job->items, job->count - 1, job->order)))
         return false;
     return items_are_descending(job->width, job->items, 0, job->count, job->order);
 }
 
-/* The same where it fits the cache. */
+/* Sorts an input that fits the cache, in the calling thread. */
 static void sort_small_input(const struct sort_job *job)
 {
     const struct item_range range = {
@@ -319,7 +317,7 @@ static void sort_small_input(const struct sort_job *job)
 
 /* ---- The task ---- */
 
-/* Threads for so many parts. */
+/* Number of threads for `parts` parts of minimum size. */
 static unsigned count_useful(const struct sort_task *task, size_t parts)
 {
     if (task->count <= SMALL_COUNT || parts == 0)
@@ -330,24 +328,24 @@ static unsigned count_useful(const struct sort_task *task, size_t parts)
 static unsigned choose_threads(const struct sort_task *task)
 {
     const size_t bytes = task->count * task->item_bytes;
-    const unsigned for_cuts = count_useful(task, bytes / PART_BYTES_MIN);
-    if (team_quicksort_suits(task->item_bytes, task->count, for_cuts))
-        return for_cuts;
+    const unsigned for_quicksort = count_useful(task, bytes / PART_BYTES_MIN);
+    if (team_quicksort_suits(task->item_bytes, task->count, for_quicksort))
+        return for_quicksort;
     return count_useful(task, task->count / PART_COUNT_MIN);
 }
 
 static bool is_counted(const struct sort_task *task)
 {
-    return task->item_bytes == 1 || (task->item_bytes == 2 && task->count > few_words());
+    return task->item_bytes == 1 || (task->item_bytes == 2 && task->count > few_words_max());
 }
 
-/* Sorted by one thread, without a partition. 16-bit keys that are not counted are. */
+/* True if one thread sorts without a partition: few items, or 16-bit keys that are not counted. */
 static bool is_small(const struct sort_task *task)
 {
     return task->count <= SMALL_COUNT || task->item_bytes == 2;
 }
 
-/* Of a task that is not too small for a partition. Every bucket of SMALL_COUNT items has room. */
+/* For a task that is_small() rejects. A bucket of SMALL_COUNT items always fits room_bytes. */
 static struct partition_workspace_plan plan_workspaces(const struct sort_task *task)
 {
     const size_t bytes = task->count * task->item_bytes;
@@ -369,8 +367,8 @@ static struct partition_workspace_plan plan_workspaces(const struct sort_task *t
     return plan;
 }
 
-/* Of the scratch for the items. */
-static size_t other_bytes(const struct sort_task *task)
+/* Bytes of the second item array at the start of the scratch. */
+static size_t second_array_bytes(const struct sort_task *task)
 {
     const unsigned width = task->item_bytes, threads = choose_threads(task);
     if (width == 2 && !is_counted(task) && has_vector_units())
@@ -381,23 +379,24 @@ static size_t other_bytes(const struct sort_task *task)
     return is_counted(task) ? 0 : (is_in_place ? VECTOR_ROOM_COUNT : task->count) * width;
 }
 
-/* Where what is behind them begins. */
-static size_t sorting_begin(const struct sort_task *task)
+/* Offset of struct array_sort in the scratch. */
+static size_t array_sort_offset(const struct sort_task *task)
 {
-    return round_to_cache_line(other_bytes(task));
+    return round_to_cache_line(second_array_bytes(task));
 }
 
-/* A sort that is under way: it is in the scratch, behind the items and before the workspaces. */
+/* A running sort. It is in the scratch, after the items and before the workspaces. */
 struct array_sort {
     struct sort_job job;
     struct team team;
-    struct counting_task counting; /* of keys that are counted, else without keys */
-    size_t written;                /* then: those in their place; there is no team */
-    bool is_over;                  /* all is sorted, and the team, if there was one, has ended */
+    struct counting_task counting; /* keys is NULL unless the keys are counted */
+    size_t written;                /* items written so far, if the keys are counted; there is no
+                                    * team then */
+    bool is_done;                  /* all is sorted, and the team has ended */
 };
 
-/* What is behind the items in the scratch: the sorting, its progress, and the workspaces. */
-static size_t sorting_bytes(void)
+/* The scratch after the items: struct array_sort, the progress, the workspaces. */
+static size_t array_sort_bytes(void)
 {
     return round_to_cache_line(sizeof(struct array_sort));
 }
@@ -420,14 +419,15 @@ static size_t task_bytes(const struct sort_task *task)
 
 bool array_sort_scratch_bytes(const struct sort_task *task, size_t *bytes)
 {
-    const size_t behind = sorting_bytes() + task_bytes(task);
-    if (other_bytes(task) > SIZE_MAX - CACHE_LINE_BYTES || sorting_begin(task) > SIZE_MAX - behind)
+    const size_t behind = array_sort_bytes() + task_bytes(task);
+    if (second_array_bytes(task) > SIZE_MAX - CACHE_LINE_BYTES ||
+        array_sort_offset(task) > SIZE_MAX - behind)
         return false;
-    *bytes = sorting_begin(task) + behind;
+    *bytes = array_sort_offset(task) + behind;
     return true;
 }
 
-/* Of a task that is not too small for a partition; memory: for the progress and the workspaces. */
+/* For a task that is_small() rejects. memory: for the progress and the workspaces. */
 static void begin_by_team(struct array_sort *sorting, const struct sort_task *task,
                           unsigned char *memory)
 {
@@ -442,24 +442,24 @@ static void begin_by_team(struct array_sort *sorting, const struct sort_task *ta
 
 struct array_sort *array_sort_begin(const struct sort_task *task, void *items, void *scratch)
 {
-    unsigned char *const behind = (unsigned char *)scratch + sorting_begin(task);
-    unsigned char *const memory = behind + sorting_bytes();
+    unsigned char *const behind = (unsigned char *)scratch + array_sort_offset(task);
+    unsigned char *const memory = behind + array_sort_bytes();
     struct array_sort *const sorting = (void *)behind;
     *sorting = (struct array_sort){.job = {.width = task->item_bytes,
                                            .items = items,
                                            .scratch = scratch,
                                            .order = task->order,
                                            .count = task->count},
-                                   .is_over = true};
+                                   .is_done = true};
     if (is_counted(task)) {
         sorting->counting = (struct counting_task){
             items, task->count, task->item_bytes, task->order, choose_threads(task), memory};
         counting_sort_count(&sorting->counting);
-        sorting->is_over = task->count == 0;
+        sorting->is_done = task->count == 0;
     } else if (is_small(task)) {
         sort_small_input(&sorting->job);
     } else {
-        sorting->is_over = false;
+        sorting->is_done = false;
         begin_by_team(sorting, task, memory);
     }
     return sorting;
@@ -468,11 +468,11 @@ struct array_sort *array_sort_begin(const struct sort_task *task, void *items, v
 size_t array_sort_await(struct array_sort *sorting, size_t known)
 {
     struct sort_job *const job = &sorting->job;
-    if (sorting->is_over)
+    if (sorting->is_done)
         return job->count;
     if (sorting->counting.keys) {
         sorting->written = counting_sort_write(&sorting->counting, sorting->written);
-        sorting->is_over = sorting->written == job->count;
+        sorting->is_done = sorting->written == job->count;
         return sorting->written;
     }
     const struct member first = {&sorting->team, 0, sorting->team.count};
@@ -487,10 +487,10 @@ size_t array_sort_await(struct array_sort *sorting, size_t known)
 
 void array_sort_end(struct array_sort *sorting)
 {
-    if (sorting->is_over || sorting->counting.keys)
+    if (sorting->is_done || sorting->counting.keys)
         return;
     atomic_store_explicit(&sorting->job.next, SIZE_MAX / 2, memory_order_relaxed);
     team_end(&sorting->team);
     sort_progress_end(&sorting->job.progress);
-    sorting->is_over = true;
+    sorting->is_done = true;
 }

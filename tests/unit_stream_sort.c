@@ -53,14 +53,14 @@ static bool check_model(unsigned bits, unsigned crowding, unsigned wanted)
     for (size_t i = 0; i < SAMPLES; i++)
         sample[i] = crowded_key(bits, crowding, &random);
     qsort(sample, SAMPLES, sizeof *sample, compare_keys);
-    const struct model_sample evidence = {.sample = sample,
-                                          .count = SAMPLES,
-                                          .buckets_wanted = wanted,
-                                          .buckets_max = BUCKET_MODEL_BUCKETS_MAX,
-                                          .lowest = sample[OUTLIERS],
-                                          .highest = sample[SAMPLES - 1 - OUTLIERS],
-                                          .are_even = true};
-    bucket_model_learn(&model, &evidence);
+    const struct model_input input = {.sample = sample,
+                                      .count = SAMPLES,
+                                      .buckets_wanted = wanted,
+                                      .buckets_max = BUCKET_MODEL_BUCKETS_MAX,
+                                      .lowest = sample[OUTLIERS],
+                                      .highest = sample[SAMPLES - 1 - OUTLIERS],
+                                      .are_even = true};
+    bucket_model_learn(&model, &input);
     const bool has_fine = fine_table_build(&fine, &model);
     for (size_t i = 0; i < SAMPLES; i++)
         check_key(&model, has_fine ? &fine : NULL, sample[i]);

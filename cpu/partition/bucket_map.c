@@ -46,7 +46,7 @@ map_keys_fine(unsigned width, const void *items, size_t begin, size_t end, struc
 
 #    define LANES ((size_t)8)
 
-/* bucket_model_find of eight keys. */
+/* bucket_model_find for eight keys. */
 VECTOR_INLINE __m256i vector_buckets(const struct bucket_model *model, __m512i keys)
 {
     const __m512i lowest = _mm512_set1_epi64((long long)model->lowest);
@@ -64,7 +64,7 @@ VECTOR_INLINE __m256i vector_buckets(const struct bucket_model *model, __m512i k
     return _mm512_cvtepi64_epi32(_mm512_add_epi64(found, step));
 }
 
-/* The keys of eight items; those of 4 and 8 bytes are encoded and stored to `encoded`. */
+/* Loads the keys of eight items. Keys of 4 and 8 bytes are encoded and stored to `encoded`. */
 VECTOR_INLINE __m512i vector_load_keys(unsigned width, const unsigned char *items,
                                        const struct vector_order *order, unsigned char *encoded)
 {
@@ -84,7 +84,7 @@ VECTOR_INLINE __m512i vector_load_keys(unsigned width, const unsigned char *item
     return _mm512_cvtepu32_epi64(keys);
 }
 
-/* Returns how many were mapped; less than LANES are left. */
+/* Returns the number of items mapped; fewer than LANES remain. */
 VECTOR_INLINE size_t vector_map(unsigned width, const void *items, size_t count,
                                 struct key_order order, const struct bucket_model *model,
                                 struct bucket_block *block)
@@ -114,7 +114,7 @@ VECTOR_CODE static size_t vector_map_width(unsigned width, const void *items, si
     }
 }
 
-/* fine_table_cell of eight keys. */
+/* fine_table_cell for eight keys. */
 VECTOR_INLINE void vector_fine_64(const struct fine_table *fine, const unsigned char *items,
                                   const struct vector_order *order, unsigned char *encoded,
                                   uint32_t *cells)
@@ -132,7 +132,7 @@ VECTOR_INLINE void vector_fine_64(const struct fine_table *fine, const unsigned 
     _mm256_store_si256((__m256i *)(void *)cells, _mm512_cvtepi64_epi32(cell));
 }
 
-/* Of sixteen. */
+/* fine_table_cell for sixteen keys. */
 VECTOR_INLINE void vector_fine_32(const struct fine_table *fine, const unsigned char *items,
                                   const struct vector_order *order, unsigned char *encoded,
                                   uint32_t *cells)
@@ -150,7 +150,7 @@ VECTOR_INLINE void vector_fine_32(const struct fine_table *fine, const unsigned 
     _mm512_store_si512(cells, cell);
 }
 
-/* Returns how many were mapped; fewer than a vector has are left. */
+/* Returns the number of items mapped; fewer than a vector remain. */
 VECTOR_CODE static size_t vector_map_fine(unsigned width, const unsigned char *items, size_t count,
                                           struct key_order order, const struct fine_table *fine,
                                           struct bucket_block *block)
@@ -186,8 +186,8 @@ static size_t vector_map_width(unsigned width, const void *items, size_t count,
 
 #endif
 
-/* Asks for the block behind this one, which is mapped while the buckets of this are counted or
- * filled: the processor's own prefetch starts anew with each block. */
+/* Prefetches the next block, which is mapped after the buckets of this one are counted or
+ * filled: the hardware prefetcher restarts with each block. */
 static void fetch_next_block(unsigned width, const void *items, size_t count)
 {
     const unsigned char *next = (const unsigned char *)items + count * width;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* So many times more a cell is halved at most where its keys lie uneven. */
+/* Maximum number of additional halvings of a cell whose sample is uneven. */
 #define EVEN_HALVINGS 3
 
 /* The number of bits of x; 0 for 0. */
@@ -13,16 +13,16 @@ static unsigned bit_length(uint64_t x)
     return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
 }
 
-/* How many times a cell is to be halved for its buckets to weigh about 1 / buckets_wanted of the
- * sample: log2(weight * buckets_wanted / count), rounded to the nearest (2/3 is near enough to the
- * square root of 1/2). */
+/* Number of times to halve a cell so that each of its buckets has a weight of about 1 /
+ * buckets_wanted of the sample: log2(weight * buckets_wanted / count), rounded to the nearest
+ * (2/3 approximates the square root of 1/2). */
 static unsigned cell_halvings(size_t weight, size_t count, unsigned buckets_wanted)
 {
     const uint64_t parts = (uint64_t)weight * buckets_wanted * 2 / (3 * (uint64_t)count);
     return bit_length(parts);
 }
 
-/* The most keys of a cell's sample, sample[0..weight), that are in one of its buckets. */
+/* The largest number of keys of sample[0..weight), the sample of one cell, in one bucket. */
 static size_t heaviest_bucket(const struct bucket_model *model, const uint64_t *sample,
                               size_t weight, unsigned shift)
 {
@@ -37,12 +37,13 @@ static size_t heaviest_bucket(const struct bucket_model *model, const uint64_t *
     return heaviest;
 }
 
-/* How many times a cell is to be halved so that no bucket of it has much more than its share. */
-static unsigned even_halvings(const struct bucket_model *model, const struct model_sample *evidence,
+/* Number of times to halve a cell so that none of its buckets has more than 2.5 times its
+ * weight. */
+static unsigned even_halvings(const struct bucket_model *model, const struct model_input *input,
                               const uint64_t *sample, size_t weight, unsigned buckets_wanted,
                               unsigned halvings)
 {
-    const size_t share = evidence->count / buckets_wanted;
+    const size_t share = input->count / buckets_wanted;
     const unsigned most = halvings + EVEN_HALVINGS;
     while (halvings < most && halvings < model->cell_shift &&
            heaviest_bucket(model, sample, weight, model->cell_shift - halvings) > 5 * share / 2)
@@ -50,24 +51,24 @@ static unsigned even_halvings(const struct bucket_model *model, const struct mod
     return halvings;
 }
 
-/* Numbers the buckets of all cells. False when there would be too many. */
-static bool number_buckets(struct bucket_model *model, const struct model_sample *evidence,
+/* Numbers the buckets of all cells. Returns false if there would be too many. */
+static bool number_buckets(struct bucket_model *model, const struct model_input *input,
                            const size_t *weights, unsigned buckets_wanted)
 {
     size_t next = 0, shared_weight = 0, first = 0;
-    bool sharing = false; /* the last bucket numbered takes further thin cells */
+    bool sharing = false; /* the last bucket can take further thin cells */
     for (size_t cell = 0; cell < BUCKET_MODEL_CELLS + 2; cell++) {
         const bool outside = cell == 0 || cell == BUCKET_MODEL_CELLS + 1;
         const size_t weight = weights[cell];
-        unsigned halvings = outside ? 0 : cell_halvings(weight, evidence->count, buckets_wanted);
+        unsigned halvings = outside ? 0 : cell_halvings(weight, input->count, buckets_wanted);
         if (halvings > model->cell_shift)
             halvings = model->cell_shift;
-        if (evidence->are_even && halvings > 0)
-            halvings = even_halvings(model, evidence, evidence->sample + first, weight,
-                                     buckets_wanted, halvings);
+        if (input->are_even && halvings > 0)
+            halvings = even_halvings(model, input, input->sample + first, weight, buckets_wanted,
+                                     halvings);
         first += weight;
-        const bool alone = outside || evidence->cells_apart || halvings > 0;
-        const bool fits = (shared_weight + weight) * buckets_wanted <= evidence->count;
+        const bool alone = outside || input->cells_apart || halvings > 0;
+        const bool fits = (shared_weight + weight) * buckets_wanted <= input->count;
         if (!alone && sharing && fits) {
             shared_weight += weight;
         } else {
@@ -75,7 +76,7 @@ static bool number_buckets(struct bucket_model *model, const struct model_sample
             shared_weight = weight;
             next += (size_t)1 << halvings;
         }
-        if (next > evidence->buckets_max)
+        if (next > input->buckets_max)
             return false;
         model->cells[cell].base = (uint32_t)(next - ((size_t)1 << halvings));
         model->cells[cell].shift = model->cell_shift - halvings;
@@ -84,9 +85,9 @@ static bool number_buckets(struct bucket_model *model, const struct model_sample
     return true;
 }
 
-void bucket_model_learn(struct bucket_model *model, const struct model_sample *evidence)
+void bucket_model_learn(struct bucket_model *model, const struct model_input *input)
 {
-    const uint64_t lowest = evidence->lowest, highest = evidence->highest;
+    const uint64_t lowest = input->lowest, highest = input->highest;
     const unsigned range_bits = bit_length(highest - lowest);
     const unsigned cell_bits = bit_length(BUCKET_MODEL_CELLS - 1);
     model->lowest = lowest;
@@ -95,8 +96,8 @@ void bucket_model_learn(struct bucket_model *model, const struct model_sample *e
     model->cell_mask = ((uint64_t)1 << model->cell_shift) - 1;
 
     size_t weights[BUCKET_MODEL_CELLS + 2] = {0};
-    for (size_t i = 0; i < evidence->count; i++) {
-        const uint64_t key = evidence->sample[i];
+    for (size_t i = 0; i < input->count; i++) {
+        const uint64_t key = input->sample[i];
         size_t cell = (size_t)((key - lowest) >> model->cell_shift) + 1;
         if (key < lowest)
             cell = 0;
@@ -104,8 +105,8 @@ void bucket_model_learn(struct bucket_model *model, const struct model_sample *e
             cell = BUCKET_MODEL_CELLS + 1;
         weights[cell]++;
     }
-    unsigned buckets_wanted = evidence->buckets_wanted;
-    while (!number_buckets(model, evidence, weights, buckets_wanted))
+    unsigned buckets_wanted = input->buckets_wanted;
+    while (!number_buckets(model, input, weights, buckets_wanted))
         buckets_wanted /= 2;
 }
 
@@ -137,7 +138,8 @@ bool fine_table_build(struct fine_table *fine, const struct bucket_model *model)
 void bucket_model_range(const struct bucket_model *model, size_t bucket, uint64_t *lowest,
                         uint64_t *highest)
 {
-    size_t last = 0, behind = BUCKET_MODEL_CELLS + 2; /* of the cells that begin no later */
+    size_t last = 0, behind = BUCKET_MODEL_CELLS + 2; /* the last cell whose base is at most
+                                                       * `bucket`, by binary search */
     while (behind - last > 1) {
         const size_t middle = last + (behind - last) / 2;
         if (model->cells[middle].base <= bucket)
@@ -152,7 +154,7 @@ void bucket_model_range(const struct bucket_model *model, size_t bucket, uint64_
     *highest = last == 0 ? model->lowest - 1 : UINT64_MAX;
     if (cell == 0 || cell > BUCKET_MODEL_CELLS)
         return;
-    /* Above the lowest key of all cells; 2^64 is 0. */
+    /* Relative to the lowest key of the cells. 2^64 wraps to 0. */
     const unsigned shift = model->cells[cell].shift;
     const uint64_t begin = ((uint64_t)(cell - 1) << model->cell_shift) +
                            ((uint64_t)(bucket - model->cells[cell].base) << shift);

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bucket_model.h - a monotone map from keys to buckets, learned from a sample of the keys.
  *
- * A plain radix digit splits the range of the keys into equal widths; real keys (doubles above all)
- * crowd into few of them. Here the range is cut into equal cells, and a sample tells how many keys
- * a cell holds: a crowded cell is cut further, by a power of two, and thin neighbours share a
- * bucket. So a lookup is a subtraction, two shifts and one load, and the buckets come out even
- * wherever the keys are smooth at the scale of a cell:
+ * A plain radix digit cuts the key range into equal widths, but real keys, above all doubles, are
+ * concentrated in few of them. Here the range is cut into 1024 equal cells. By the sample's weight
+ * of a cell, a heavy cell is halved several times and thin neighbours share a bucket:
  *
- *   key - lowest --> cell (its top bits) --> bucket = base[cell] + (rest of the bits >>
- * shift[cell])
+ *   key - lowest --> cell (top bits) --> bucket = base[cell] + (remaining bits >> shift[cell])
  *
- * Keys below `lowest` or above `highest`, the few that the sample counts as outliers, go to a first
- * and a last bucket of their own. Any such map is monotone, so a bad sample can make buckets
- * uneven, but never wrong.
+ * So a lookup is a subtraction, two shifts and one load, and buckets are even where keys are smooth
+ * within a cell. Keys below `lowest` or above `highest` (outliers of the sample) go to a first and
+ * a last bucket. Any such map is monotone: a bad sample makes buckets uneven, never wrong.
  *
- * The idea of a learned, monotone first cut is that of Kristo et al., "The Case for a Learned
- * Sorting Algorithm" (SIGMOD 2020); this two-level table takes the place of their linear models.
+ * The learned monotone partition is the idea of Kristo et al., "The Case for a Learned Sorting
+ * Algorithm" (SIGMOD 2020); a two-level table replaces their linear models.
  */
 #ifndef CPU_BUCKET_MODEL_H
 #define CPU_BUCKET_MODEL_H
@@ -24,41 +21,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Cells of the range; one more at each end for the keys outside. */
+/* Cells of the range; there is one more at each end for keys outside of it. */
 #define BUCKET_MODEL_CELLS 1024
-#define BUCKET_MODEL_BUCKETS_MIN (BUCKET_MODEL_CELLS + 2) /* a limit that every model can keep */
+#define BUCKET_MODEL_BUCKETS_MIN                                                                   \
+    (BUCKET_MODEL_CELLS + 2) /* every model can be made with this many */
 #define BUCKET_MODEL_BUCKETS_MAX 8192
 
 struct model_cell {
-    uint32_t base;  /* the first of its buckets */
-    uint32_t shift; /* of the bits below the cell number, to find the bucket among them */
+    uint32_t base;  /* number of its first bucket */
+    uint32_t shift; /* right shift of the bits below the cell number; the result is added to base */
 };
 
 struct bucket_model {
-    uint64_t lowest, highest; /* the range that the cells cover */
-    uint64_t cell_mask;       /* the bits below the cell number */
+    uint64_t lowest, highest; /* range that the cells cover */
+    uint64_t cell_mask;       /* mask of the bits below the cell number */
     unsigned cell_shift;
     unsigned buckets;
     struct model_cell cells[BUCKET_MODEL_CELLS + 2];
 };
 
-/* What a model is learned from. */
-struct model_sample {
+/* Input of bucket_model_learn. */
+struct model_input {
     const uint64_t *sample; /* ascending, not empty */
     size_t count;
     unsigned buckets_wanted;  /* a power of two */
-    unsigned buckets_max;     /* twice as many or more, at least BUCKET_MODEL_BUCKETS_MIN */
-    uint64_t lowest, highest; /* what the cells cover; keys of the sample may lie outside */
-    bool are_even; /* buckets are wanted that are even within a cell too, if they are more then */
-    bool cells_apart; /* no two cells share a bucket, so that none is wider than a cell, which is at
-                       * most 1/512 of the range, however wrong the sample may be */
+    unsigned buckets_max;     /* at least twice buckets_wanted and BUCKET_MODEL_BUCKETS_MIN */
+    uint64_t lowest, highest; /* range of the cells; sample keys may lie outside */
+    bool are_even;            /* halve cells further where the sample within a cell is uneven */
+    bool cells_apart; /* cells never share a bucket, so that no bucket is wider than 1/512 of the
+                       * range, whatever the sample */
 };
 
-/* The model has about as many buckets as are wanted, or cells that are to be apart; never more than
- * evidence->buckets_max. */
-void bucket_model_learn(struct bucket_model *model, const struct model_sample *evidence);
+/* Makes a model of about input->buckets_wanted buckets, or one bucket per cell if cells_apart;
+ * never more than input->buckets_max. */
+void bucket_model_learn(struct bucket_model *model, const struct model_input *input);
 
-/* The bucket of a key, below model->buckets. */
+/* Returns the bucket of a key, below model->buckets. */
 static inline __attribute__((always_inline)) size_t
 bucket_model_find(const struct bucket_model *model, uint64_t key)
 {
@@ -70,21 +68,23 @@ bucket_model_find(const struct bucket_model *model, uint64_t key)
     return found.base + (size_t)((offset & model->cell_mask) >> found.shift);
 }
 
-/* The same map in one step, where no cell is halved often: all cells are cut as often as the one
- * that is cut most. */
+/* The same map as one table lookup, for a model in which no cell is halved often: every cell is
+ * halved as often as the most halved one. */
 #define FINE_TABLE_HALVINGS_MAX 6
 #define FINE_TABLE_CELLS_MAX (((size_t)BUCKET_MODEL_CELLS << FINE_TABLE_HALVINGS_MAX) + 2)
 struct fine_table {
-    uint64_t lowest, highest; /* as the model's */
-    unsigned shift;           /* of the bits below the number of a fine cell */
-    size_t last;              /* the cell of the keys above `highest` */
-    uint16_t *buckets;        /* by fine cell, up to FINE_TABLE_CELLS_MAX */
+    uint64_t lowest, highest; /* the model's */
+    unsigned shift;           /* right shift that leaves the number of the fine cell */
+    size_t last;              /* the fine cell of keys above `highest` */
+    uint16_t *buckets;        /* indexed by fine cell; the caller provides FINE_TABLE_CELLS_MAX
+                               * elements */
 };
 
-/* False: a cell is halved too often. The caller has set fine->buckets. */
+/* Fills the table. Returns false if a cell is halved more than FINE_TABLE_HALVINGS_MAX times.
+ * The caller has set fine->buckets. */
 bool fine_table_build(struct fine_table *fine, const struct bucket_model *model);
 
-/* The fine cell of a key, whose bucket is fine->buckets[cell]. */
+/* Returns the fine cell of a key. Its bucket is fine->buckets[cell]. */
 static inline __attribute__((always_inline)) size_t fine_table_cell(const struct fine_table *fine,
                                                                     uint64_t key)
 {
@@ -92,7 +92,7 @@ static inline __attribute__((always_inline)) size_t fine_table_cell(const struct
     return key < fine->lowest ? 0 : key > fine->highest ? fine->last : cell;
 }
 
-/* The least and the greatest key that can be in the bucket. */
+/* Sets *lowest and *highest to the least and the greatest key that map to the bucket. */
 void bucket_model_range(const struct bucket_model *model, size_t bucket, uint64_t *lowest,
                         uint64_t *highest);
 

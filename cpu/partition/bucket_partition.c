@@ -4,17 +4,17 @@
 
 #include "cpu/partition/item_kernels.h"
 
-/* The items of a bucket that a partition aims at, at the most. Two cores of an AMD EPYC (Zen 5),
- * 2026-11, ms to sort by half as many, so many and twice as many: 1e8 f64 263, 256, 260; 1e8 f32 -,
- * 213, 210; 1e8 key_index 491, 440, 448; 1e7 f64 -, 25, 27. */
+/* Target items per bucket, as a maximum. Two cores of an AMD EPYC (Zen 5), 2026-11, ms to sort
+ * with 64 Ki, 128 Ki and 256 Ki: 1e8 f64 263, 256, 260; 1e8 f32 -, 213, 210; 1e8 key_index 491,
+ * 440, 448; 1e7 f64 -, 25, 27. */
 #define BUCKET_COUNT ((size_t)128 << 10)
 
 #define BUCKETS_WANTED_MIN 16u
 #define BUCKETS_WANTED_MAX 4096u
 _Static_assert(2 * BUCKETS_WANTED_MAX <= BUCKET_MODEL_BUCKETS_MAX, "the model has room");
 
-/* A partition takes about so many bits of the keys, where they crowd. */
-#define CROWDED_BITS 20
+/* A partition resolves about this many bits of the range. See count_outliers. */
+#define RESOLVED_BITS 20
 
 /* ---- Who works on a range, and on which part of it ---- */
 
@@ -28,7 +28,7 @@ unsigned worker_number(struct sort_worker worker)
     return worker.member ? worker.member->number : 0;
 }
 
-/* That of the member `number`; of one who is alone, its own. */
+/* The workspace of member `number`; a lone worker's own. */
 static struct partition_workspace *workspace_of(const struct sort_job *job,
                                                 struct sort_worker worker, unsigned number)
 {
@@ -67,7 +67,7 @@ unsigned partition_fan_out(size_t count, unsigned parts)
     return wanted;
 }
 
-/* Takes keys at random, one from each of equal stretches, and sorts them. */
+/* Samples one random key from each of `count` equal stretches and sorts the sample. */
 static const uint64_t *take_sample(unsigned width, struct item_range range, uint64_t *samples,
                                    size_t count)
 {
@@ -81,20 +81,20 @@ static const uint64_t *take_sample(unsigned width, struct item_range range, uint
     return lsd_radix_sort(sizeof(uint64_t), samples, samples + count, count);
 }
 
-/* How many keys at either end of the sample are outliers: about half a bucket's, so that they cost
- * nothing; but a sixteenth where the rest lies so close together that a partition of the wider
- * range would hardly part them. */
+/* Returns how many sample keys at each end are outliers: about half a bucket, which costs
+ * nothing; a sixteenth of the sample if the middle is so narrow that a partition of the wider
+ * range would hardly separate its keys. */
 static size_t count_outliers(const uint64_t *sample, size_t count, unsigned buckets_wanted)
 {
     const size_t few = count / (2 * buckets_wanted), many = count / 16;
     const uint64_t wide = sample[count - 1 - few] - sample[few];
     const uint64_t narrow = sample[count - 1 - many] - sample[many];
-    return narrow < wide >> CROWDED_BITS ? many : few;
+    return narrow < wide >> RESOLVED_BITS ? many : few;
 }
 
-struct model_sample take_model_sample(unsigned width, struct item_range range,
-                                      const struct partition_workspace_plan *plan,
-                                      unsigned buckets_wanted, uint64_t *samples)
+struct model_input sample_for_model(unsigned width, struct item_range range,
+                                    const struct partition_workspace_plan *plan,
+                                    unsigned buckets_wanted, uint64_t *samples)
 {
     size_t count = (size_t)buckets_wanted * SAMPLES_PER_BUCKET;
     if (count > plan->samples_max)
@@ -103,19 +103,19 @@ struct model_sample take_model_sample(unsigned width, struct item_range range,
         count = range.count;
     const uint64_t *const sample = take_sample(width, range, samples, count);
     const size_t outliers = count_outliers(sample, count, buckets_wanted);
-    return (struct model_sample){.sample = sample,
-                                 .count = count,
-                                 .buckets_wanted = buckets_wanted,
-                                 .buckets_max = plan->buckets_max,
-                                 .lowest = sample[outliers],
-                                 .highest = sample[count - 1 - outliers]};
+    return (struct model_input){.sample = sample,
+                                .count = count,
+                                .buckets_wanted = buckets_wanted,
+                                .buckets_max = plan->buckets_max,
+                                .lowest = sample[outliers],
+                                .highest = sample[count - 1 - outliers]};
 }
 
-/* A range that holds nearly all of its parent's items may show that the parent's sample misled:
- * then the cells cover the exact range and stay apart, so that each bucket is at most 1/512 as
- * wide, whatever the sample. So of two levels one takes 9 bits of the keys or an eighth of the
- * items, and the recursion ends soon. */
-static bool is_misled(struct item_range range)
+/* True if the range has nearly all items of its parent, so that the sample of the parent may
+ * have been misleading. Then the cells cover the exact range and stay apart, so that each bucket
+ * is at most 1/512 as wide. Of two levels one resolves 9 bits of the keys or an eighth of the
+ * items, which bounds the recursion. */
+static bool sample_misled(struct item_range range)
 {
     return range.count > range.parent_count / 8 * 7;
 }
@@ -130,29 +130,29 @@ static void find_own_extremes(const struct sort_job *job, struct item_range rang
                      range.order, &workspace->lowest, &workspace->highest);
 }
 
-/* Member 0's. Otherwise the model covers what the sample says is the bulk of the keys. */
+/* Learns the model from a sample, or from the exact range if sample_misled(). Member 0 only. */
 static void learn_model(const struct sort_job *job, struct item_range range,
                         struct sort_worker worker)
 {
     const unsigned wanted = partition_fan_out(range.count, worker_count(worker));
-    struct model_sample evidence =
-        take_model_sample(job->width, range, &job->plan, wanted, worker.workspace->samples);
-    evidence.cells_apart = is_misled(range);
-    if (evidence.cells_apart) {
-        evidence.lowest = UINT64_MAX;
-        evidence.highest = 0;
+    struct model_input input =
+        sample_for_model(job->width, range, &job->plan, wanted, worker.workspace->samples);
+    input.cells_apart = sample_misled(range);
+    if (input.cells_apart) {
+        input.lowest = UINT64_MAX;
+        input.highest = 0;
         for (unsigned i = 0; i < worker_count(worker); i++) {
             const struct partition_workspace *workspace = workspace_of(job, worker, i);
-            if (workspace->lowest < evidence.lowest)
-                evidence.lowest = workspace->lowest;
-            if (workspace->highest > evidence.highest)
-                evidence.highest = workspace->highest;
+            if (workspace->lowest < input.lowest)
+                input.lowest = workspace->lowest;
+            if (workspace->highest > input.highest)
+                input.highest = workspace->highest;
         }
     }
-    bucket_model_learn(&worker.workspace->model, &evidence);
+    bucket_model_learn(&worker.workspace->model, &input);
 }
 
-/* Member 0's: turns the parts' counts to their positions, and sets the buckets' starts. */
+/* Turns the counts of all members into positions and sets starts. Member 0 only. */
 static void sum_counts(const struct sort_job *job, struct item_range range,
                        struct sort_worker worker, size_t *starts)
 {
@@ -189,7 +189,7 @@ size_t bucket_partition(struct sort_job *job, struct item_range range, struct so
 {
     const bool is_first = worker_number(worker) == 0;
     const struct partition_workspace *first = workspace_of(job, worker, 0);
-    if (is_misled(range))
+    if (sample_misled(range))
         find_own_extremes(job, range, worker);
     worker_barrier(worker);
     if (is_first)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* item_access.h - one item of a radix sort in registers, whatever its width; included by the files
- * of the sort alone. The width is a constant wherever these are called.
+/* item_access.h - loads and stores one item of any width. The width is a constant in every caller,
+ * so that the branches on it fold away.
  */
 #ifndef CPU_ITEM_ACCESS_H
 #define CPU_ITEM_ACCESS_H
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Any item, in registers. The index is dead weight that folds away where the width has none. */
+/* An item in registers. The index is unused for widths below 16. */
 struct item {
     uint64_t key;
     uint64_t index;
@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) void store_item(void *items, size_t
     }
 }
 
-/* keys[begin..end) = one key. Widths of 4 and 8. */
+/* Sets keys[begin..end) to `key`. Widths 4 and 8. */
 static inline __attribute__((always_inline)) void fill_keys(void *keys, size_t begin, size_t end,
                                                             uint64_t key, unsigned width)
 {

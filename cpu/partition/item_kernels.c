@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* item_kernels.c - see item_kernels.h.
  *
- * Each routine is written once, as an inline function of the item's width, and compiled for each
- * width by the switches at the end, where the width is a constant. The routines that map keys and
- * are worth it are compiled for each kind of order too, so that their loops have no branch on it.
+ * Each routine is an inline function of the item width, compiled for each width by the switches at
+ * the end. Decoding is compiled for each kind of key order too, so that its loop has no branch on
+ * it.
  */
 #include "cpu/partition/item_kernels.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- Orders ---- */
 
-/* The orders that loops are compiled for; every other one takes the general code. */
+/* Key orders with a loop of their own; all others take the general code. */
 enum order_case { ORDER_IDENTITY, ORDER_SIGNED, ORDER_FLOAT, ORDER_GENERAL };
 
 static enum order_case order_find_case(struct key_order order)
@@ -28,7 +28,7 @@ static enum order_case order_find_case(struct key_order order)
     return order.kind == KEY_SIGNED ? ORDER_SIGNED : ORDER_FLOAT;
 }
 
-/* The same order, with all that its case fixes as constants. */
+/* Returns the same order with the fields that its case fixes as constants. */
 static inline __attribute__((always_inline)) struct key_order order_fix(struct key_order order,
                                                                         enum order_case order_case)
 {
@@ -126,8 +126,8 @@ void scatter_count(unsigned width, const struct scatter_part *part)
     }
 }
 
-/* Writes what the bucket's line holds of the cursors up to `position`, which is not aligned to a
- * line or is the end of the bucket's first line: cursors before `first` are another part's. */
+/* Writes the bucket's buffered items up to `position`, for a line that is not complete or is the
+ * bucket's first: positions before `first` belong to another part. */
 static inline __attribute__((always_inline)) void
 write_partial_line(const struct scatter_part *part, size_t bucket, size_t line_begin,
                    size_t position, unsigned width)
@@ -140,7 +140,7 @@ write_partial_line(const struct scatter_part *part, size_t bucket, size_t line_b
                (position - from) * width);
 }
 
-/* Moves the items of a block, whose keys and buckets are known. */
+/* Moves the items of a block whose keys and buckets are known. */
 static inline __attribute__((always_inline)) void scatter_block(const struct scatter_part *part,
                                                                 const void *items, size_t count,
                                                                 const struct bucket_block *block,

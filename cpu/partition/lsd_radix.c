@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lsd_radix.c - lsd_radix_sort of item_kernels.h: least significant digit first.
+/* lsd_radix.c - lsd_radix_sort of item_kernels.h: least significant digit first, in cache.
  *
- * Written once, as inline functions of the item's width, and compiled for each width by the switch
- * at the end.
+ * An inline function of the item width, compiled for each width by the switch at the end.
  */
 #include "cpu/partition/item_access.h"
 #include "cpu/partition/item_kernels.h"
 
-/* Figures below: a core of an AMD EPYC (Zen 4), 2026-11. */
+/* Measurements below: one core of an AMD EPYC (Zen 4), 2026-11. */
 
-/* Up to so many items, insertion sort beats counting; 12, 24 or 40 makes no difference. */
+/* Up to this many items, insertion sort is faster than counting; 12, 24 and 40 are equal. */
 #define INSERTION_COUNT_MAX 24
 
-/* The digits of the sort in cache: 256 counters and lines of output stay in any first cache. 5e7
- * f64: 0.71 s with 8 bits, 0.70 with 9, 0.66 with 11, which asks more of a cache. */
+/* Digits of up to 8 bits: 256 counters and output lines stay in any L1. 5e7 f64: 0.71 s with 8
+ * bits, 0.70 with 9, 0.66 with 11, which needs more L1. */
 #define DIGIT_BITS_MAX 8
 #define DIGITS_MAX 4
 
-/* Sorting on this many bits more than log2(count) leaves hardly a pair of random keys undecided.
- * 5e7 f64: 0.71 s with 4, 0.80 with 2. */
+/* Bits sorted beyond log2(count): they leave hardly a pair of random keys undecided. 5e7 f64:
+ * 0.71 s with 4, 0.80 with 2. */
 #define SPARE_BITS 4
 
 static inline __attribute__((always_inline)) void insertion_sort(void *items, size_t count,
@@ -41,8 +40,8 @@ static inline __attribute__((always_inline)) void insertion_sort(void *items, si
 /* The digits that decide the order of the top bits of key - lowest. */
 struct digits {
     uint64_t lowest;
-    unsigned shift; /* the bits below are not looked at */
-    unsigned bits;  /* of a digit */
+    unsigned shift; /* right shift; the bits below are ignored */
+    unsigned bits;  /* bits per digit */
     unsigned count;
 };
 
@@ -67,7 +66,7 @@ static struct digits plan_digits(uint64_t lowest, uint64_t highest, size_t count
     return digits;
 }
 
-/* One read of the items counts all digits. digit_count is a constant. */
+/* Counts all digits in one read of the items. digit_count is a constant. */
 static inline __attribute__((always_inline)) void
 count_digits(const void *items, size_t count, struct digits digits,
              uint32_t counts[][1 << DIGIT_BITS_MAX], unsigned digit_count, unsigned width)
@@ -100,7 +99,7 @@ scatter_by_digit(void *to, const void *from, size_t count, uint64_t lowest, unsi
     }
 }
 
-/* Least significant digit first; returns the array that the items end in. */
+/* Sorts by the digits, least significant first. Returns the array that has the result. */
 static inline __attribute__((always_inline)) void *
 sort_digits(void *items, void *other, size_t count, struct digits digits, unsigned width)
 {
@@ -123,7 +122,7 @@ sort_digits(void *items, void *other, size_t count, struct digits digits, unsign
         const unsigned shift = digits.shift + d * digits.bits;
         const uint64_t key = load_item(items, 0, width).key;
         if (counts[d][((key - digits.lowest) >> shift) & mask] == count)
-            continue; /* all have this digit: nothing would move */
+            continue; /* all items have this digit, so nothing moves */
         scatter_by_digit(other, items, count, digits.lowest, shift, mask, counts[d], width);
         void *sorted = other;
         other = items;
@@ -132,7 +131,7 @@ sort_digits(void *items, void *other, size_t count, struct digits digits, unsign
     return items;
 }
 
-/* Sorts the runs of items that agree in all the bits sorted so far, where one is out of order. */
+/* Sorts each group of items that agree in all sorted bits, if it is out of order. */
 static inline __attribute__((always_inline)) void
 sort_undecided(void *items, void *other, size_t count, struct digits digits, unsigned width)
 {
@@ -160,9 +159,9 @@ sort_undecided(void *items, void *other, size_t count, struct digits digits, uns
     }
 }
 
-/* Most runs here are of one bucket: as many bits as decide nearly all pairs are sorted digit by
- * digit, then the few undecided runs are found in one read and sorted by their further bits, of
- * which each level of the recursion takes at least DIGIT_BITS_MAX. */
+/* Sorts by as many bits as decide nearly all pairs, then finds the undecided groups in one read
+ * and sorts them by their remaining bits. Each level of that recursion takes at least
+ * DIGIT_BITS_MAX bits. */
 static inline __attribute__((always_inline)) void *sort_cached(void *items, void *other,
                                                                size_t count, unsigned width)
 {

@@ -12,7 +12,7 @@ static size_t pending_bytes(const struct partition_workspace_plan *plan)
     return round_to_cache_line(plan->pending_max * sizeof(struct item_range));
 }
 
-/* What the samples and the room share. */
+/* Memory that is used for samples first and as room for a bucket later. */
 static size_t shared_bytes(const struct partition_workspace_plan *plan)
 {
     const size_t samples = 2 * plan->samples_max * sizeof(uint64_t);

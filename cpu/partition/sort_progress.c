@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sort_progress.c - see sort_progress.h. A bucket is some 1 MB of items: a lock for each costs
- * nothing. */
+/* sort_progress.c - see sort_progress.h. A lock per bucket of about 1 MB costs nothing. */
 #include "cpu/partition/sort_progress.h"
 
 #include <string.h>

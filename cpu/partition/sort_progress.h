@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sort_progress.h - how far a sort is: threads finish buckets in any order, and one thread follows
- * them from the first one on.
+/* sort_progress.h - which buckets are sorted: threads finish buckets in any order, and one thread
+ * waits for the sorted prefix to grow.
  */
 #ifndef CPU_SORT_PROGRESS_H
 #define CPU_SORT_PROGRESS_H
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Buckets that are finished one by one; whoever has it locks it. */
+/* Flags of finished buckets. The owner locks them. */
 struct finished_buckets {
-    unsigned char *is_finished; /* by bucket */
+    unsigned char *is_finished; /* indexed by bucket */
     size_t buckets;
     size_t first_open; /* all buckets before it are finished */
 };
@@ -23,9 +23,9 @@ static inline void finished_buckets_add(struct finished_buckets *row, size_t buc
         row->first_open++;
 }
 
-/* Its fields are sort_progress.c's, but for the first two. */
+/* Only sort_progress.c uses the fields, except the first two. */
 struct sort_progress {
-    struct finished_buckets finished; /* of no buckets: there are none to follow */
+    struct finished_buckets finished; /* buckets is 0 until sort_progress_open */
     const size_t *starts;             /* bucket b is at starts[b]..starts[b + 1] of the items */
     size_t *own_starts;
     bool is_awaited;
@@ -33,24 +33,26 @@ struct sort_progress {
     pthread_cond_t changed;
 };
 
-/* The memory that it needs for at most so many buckets. */
+/* Returns the bytes of memory for at most buckets_max buckets. */
 size_t sort_progress_bytes(size_t buckets_max);
 
-/* memory: of sort_progress_bytes, aligned to a size_t. Ended by sort_progress_end. */
+/* Begins with no buckets. memory: sort_progress_bytes, aligned to a size_t; the caller keeps it
+ * until sort_progress_end. */
 void sort_progress_begin(struct sort_progress *progress, size_t buckets_max, void *memory);
 void sort_progress_end(struct sort_progress *progress);
 
-/* Copies the starts of so many buckets, none of which is finished. One thread, before the others
- * come. */
+/* Copies the starts of `buckets` unfinished buckets. One thread calls it, before any other
+ * function. */
 void sort_progress_open(struct sort_progress *progress, const size_t *starts, size_t buckets);
 
-/* The bucket's items are in their place for good. Any thread. */
+/* Reports that the bucket's items are in their final position. Any thread. */
 void sort_progress_finish(struct sort_progress *progress, size_t bucket);
 
-/* How many items, from the first one on, are in their place for good. One thread. */
+/* Returns the number of items in the sorted prefix. One thread. */
 size_t sort_progress_read(struct sort_progress *progress);
 
-/* The same, when they are more than `known`, which are not all. */
+/* Waits until the sorted prefix has more than `known` items, which must not be all, and returns
+ * its length. One thread. */
 size_t sort_progress_await(struct sort_progress *progress, size_t known);
 
 #endif

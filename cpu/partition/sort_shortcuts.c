@@ -7,12 +7,12 @@
 #include "cpu/counting/value_table.h"
 #include "cpu/vector/vector_sort.h"
 
-/* The order of a range is looked at in blocks, so that threads soon learn of disorder elsewhere. */
+/* Order is checked in blocks of this many items, so that a thread stops soon after another found
+ * disorder. */
 #define ORDER_BLOCK ((size_t)16 << 10)
 
-/* A member's keys that are worth a table, for as many of which the scratch has room. It counts them
- * in up to so many stretches, and so many keys of each, two blocks of value_table.c, before the
- * others. */
+/* Minimum keys per member for a value table, for which the scratch has room. A member first
+ * counts LOOK_COUNT keys (two blocks of value_table.c) in each of up to STRETCHES_MAX stretches. */
 #define TABLE_COUNT_MIN ((size_t)64 << 10)
 #define STRETCHES_MAX ((size_t)128)
 #define LOOK_COUNT ((size_t)1 << 10)
@@ -23,8 +23,8 @@ _Static_assert(sizeof(struct value_table) + CACHE_LINE_BYTES <= TABLE_COUNT_MIN 
 typedef bool order_check(unsigned width, const void *items, size_t begin, size_t end,
                          struct key_order order);
 
-/* True if the check holds between all neighbours of the range. What follows where it does not is a
- * partition, by whose first meeting the flag is down again. */
+/* True if `check` holds for the whole range. If it does not, a partition follows, whose first
+ * barrier makes the cleared flag visible. */
 static bool check_range(struct sort_job *job, struct item_range range, struct sort_worker worker,
                         order_check *check)
 {
@@ -34,23 +34,23 @@ static bool check_range(struct sort_job *job, struct item_range range, struct so
          begin += ORDER_BLOCK) {
         size_t stop = part_end - begin > ORDER_BLOCK ? begin + ORDER_BLOCK : part_end;
         if (stop < end)
-            stop++; /* the first one of the next block against the last one of this */
+            stop++; /* the first item of the next block against the last of this one */
         holds = check(job->width, range.from, begin, stop, range.order) &&
-                !(worker.member && atomic_load_explicit(&job->is_disordered, memory_order_relaxed));
+                !(worker.member && atomic_load_explicit(&job->has_disorder, memory_order_relaxed));
     }
     if (!worker.member)
         return holds;
     if (!holds)
-        atomic_store_explicit(&job->is_disordered, true, memory_order_relaxed);
+        atomic_store_explicit(&job->has_disorder, true, memory_order_relaxed);
     worker_barrier(worker);
-    holds = !atomic_load_explicit(&job->is_disordered, memory_order_relaxed);
+    holds = !atomic_load_explicit(&job->has_disorder, memory_order_relaxed);
     worker_barrier(worker);
     if (!holds && worker_number(worker) == 0)
-        atomic_store_explicit(&job->is_disordered, false, memory_order_relaxed);
+        atomic_store_explicit(&job->has_disorder, false, memory_order_relaxed);
     return holds;
 }
 
-/* The same of the first block alone. */
+/* True if `check` holds for the first block. */
 static bool check_first_block(const struct sort_job *job, struct item_range range,
                               order_check *check)
 {
@@ -71,7 +71,8 @@ bool range_is_sorted(struct sort_job *job, struct item_range range, struct sort_
     return check_range(job, range, worker, items_are_ascending);
 }
 
-/* Sorts the input if its keys have few values; false, and nothing is moved, if they have not. */
+/* Sorts the range if its keys have up to FEW_VALUES_MAX values; otherwise moves nothing and
+ * returns false. */
 static bool sort_few_values(struct sort_job *job, struct item_range range,
                             struct sort_worker worker)
 {
@@ -82,9 +83,9 @@ static bool sort_few_values(struct sort_job *job, struct item_range range,
     const size_t begin = worker_begin(range, worker), end = worker_end(range, worker);
     if (!few_values_count(&values, job->width, range.from, begin, end,
                           worker.workspace->value_counts))
-        atomic_store_explicit(&job->has_more_values, true, memory_order_relaxed);
+        atomic_store_explicit(&job->exceeds_few_values, true, memory_order_relaxed);
     worker_barrier(worker);
-    if (atomic_load_explicit(&job->has_more_values, memory_order_relaxed))
+    if (atomic_load_explicit(&job->exceeds_few_values, memory_order_relaxed))
         return false;
     size_t ends[FEW_VALUES_MAX], sum = 0;
     for (unsigned v = 0; v < values.count; v++) {
@@ -101,7 +102,8 @@ static struct value_table *table_at(struct item_range range, unsigned number)
     return (void *)(range.other + number * round_to_cache_line(sizeof(struct value_table)));
 }
 
-/* Member 0's: all tables in its own; false if there are too many values. */
+/* Merges all tables into member 0's and sorts it; false if there are too many values. Member 0
+ * only. */
 static bool merge_tables(const struct sort_job *job, struct item_range range,
                          struct sort_worker worker)
 {
@@ -113,9 +115,9 @@ static bool merge_tables(const struct sort_job *job, struct item_range range,
     return true;
 }
 
-/* False if the member's keys, or another's, have too many values: as soon as it knows that
- * another's have. The last keys of each stretch are counted first, so that a hundredth of all keys
- * which alone has many values is met before the rest is counted in vain. */
+/* Counts keys [begin, end) in the table. Returns false if they, or the keys of another member,
+ * have too many values. The last keys of each stretch are counted first, so that a hundredth of
+ * the keys that has many values is found before the others are counted for nothing. */
 static bool count_in_table(struct sort_job *job, struct item_range range, struct value_table *table,
                            size_t begin, size_t end)
 {
@@ -127,15 +129,16 @@ static bool count_in_table(struct sort_job *job, struct item_range range, struct
         const size_t stretch = i % stretches;
         const size_t first = begin + count * stretch / stretches;
         const size_t stop = begin + count * (stretch + 1) / stretches, look = stop - LOOK_COUNT;
-        counted = !atomic_load_explicit(&job->has_many_values, memory_order_relaxed) &&
+        counted = !atomic_load_explicit(&job->exceeds_table, memory_order_relaxed) &&
                   (i < stretches ? value_table_count(table, job->width, range.from, look, stop)
                                  : value_table_count(table, job->width, range.from, first, look));
     }
     return counted;
 }
 
-/* The same of up to some thousand. What they are counted in vain for is lost: 128 Ki keys of each
- * member's, if a hundredth of these has many values; of fewer, most, half of the time. */
+/* Sorts the range if its keys have up to VALUE_TABLE_VALUES_MAX values. If it gives up, the
+ * counting is lost: 128 Ki keys per member if a hundredth of these has many values; if fewer
+ * have, up to half of the sort time. */
 static bool sort_by_table(struct sort_job *job, struct item_range range, struct sort_worker worker)
 {
     struct value_table *const own = table_at(range, worker_number(worker));
@@ -144,14 +147,14 @@ static bool sort_by_table(struct sort_job *job, struct item_range range, struct 
         return false;
     const size_t begin = worker_begin(range, worker), end = worker_end(range, worker);
     if (!count_in_table(job, range, own, begin, end))
-        atomic_store_explicit(&job->has_many_values, true, memory_order_relaxed);
+        atomic_store_explicit(&job->exceeds_table, true, memory_order_relaxed);
     worker_barrier(worker);
     if (worker_number(worker) == 0 &&
-        !atomic_load_explicit(&job->has_many_values, memory_order_relaxed) &&
+        !atomic_load_explicit(&job->exceeds_table, memory_order_relaxed) &&
         !merge_tables(job, range, worker))
-        atomic_store_explicit(&job->has_many_values, true, memory_order_relaxed);
+        atomic_store_explicit(&job->exceeds_table, true, memory_order_relaxed);
     worker_barrier(worker);
-    if (atomic_load_explicit(&job->has_many_values, memory_order_relaxed))
+    if (atomic_load_explicit(&job->exceeds_table, memory_order_relaxed))
         return false;
     value_table_write(table_at(range, 0), job->width, job->order, range.from, begin, end);
     return true;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* streaming_store.h - writes past the caches, for what is not read again soon.
- */
+/* streaming_store.h - stores that bypass the caches, for data that is not read again soon. */
 #ifndef CPU_STREAMING_STORE_H
 #define CPU_STREAMING_STORE_H
 
@@ -10,9 +9,9 @@
 #    include <emmintrin.h>
 #endif
 
-/* Writes a full line, both aligned to 16 bytes, past the caches: it will not be read before all of
- * `to` is written, and the memory need not be read to be overwritten. 5e7 f64, a core of an AMD
- * EPYC (Zen 4), 2026-11: 0.71 s, and 0.73 with ordinary stores. */
+/* Writes `bytes` from `line` to `to`, both aligned to 16 bytes, with streaming stores: the old
+ * contents need not be read. 5e7 f64, a core of an AMD EPYC (Zen 4), 2026-11: 0.71 s, and 0.73
+ * with ordinary stores. */
 static inline __attribute__((always_inline)) void
 streaming_store(unsigned char *to, const unsigned char *line, size_t bytes)
 {
@@ -25,7 +24,7 @@ streaming_store(unsigned char *to, const unsigned char *line, size_t bytes)
 #endif
 }
 
-/* Streamed lines are ordered behind nothing; this makes them visible to the other threads. */
+/* Makes streaming stores visible to other threads before any later store. */
 static inline void streaming_fence(void)
 {
 #ifdef __SSE2__

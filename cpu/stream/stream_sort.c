@@ -242,13 +242,13 @@ static bool learn(struct stream_sort *stream, const struct stream_example *examp
     const struct item_range range = {.from = (unsigned char *)example->keys, /* only read */
                                      .count = example->count,
                                      .order = stream->task.order};
-    struct model_sample evidence =
-        take_model_sample(stream->task.item_bytes, range, &stream->plan, stream->buckets_wanted,
-                          (void *)stream->parts[0].gathered);
-    evidence.are_even = true;
-    bucket_model_learn(&stream->model, &evidence);
+    struct model_input input =
+        sample_for_model(stream->task.item_bytes, range, &stream->plan, stream->buckets_wanted,
+                         (void *)stream->parts[0].gathered);
+    input.are_even = true;
+    bucket_model_learn(&stream->model, &input);
     stream->has_fine = fine_table_build(&stream->fine, &stream->model);
-    return !example->is_of_all || suits_sample(stream, evidence.sample, evidence.count);
+    return !example->is_of_all || suits_sample(stream, input.sample, input.count);
 }
 
 static void put_keys(struct stream_sort *stream, const struct stream_part *part, const void *keys,

@@ -6,18 +6,19 @@
 #include "core/vector_units.h"
 #include "cpu/vector/vector_sort.h"
 
-/* More items are faster in buckets. One core of an AMD EPYC (Zen 5), 2026-11, ms by cuts and in
- * buckets: 1e6 f64 2.8 and 4.7, 4e6 f64 16 and 21, 1e7 f64 51 and 52; 1e6 key_index 7.2 and 13, 4e6
- * 38 and 35. */
-#define CUTS_BYTES_MAX ((size_t)32 << 20)
+/* Larger inputs are faster by bucket_partition.h. One core of an AMD EPYC (Zen 5), 2026-11, ms
+ * by quicksort and by buckets: 1e6 f64 2.8 and 4.7, 4e6 f64 16 and 21, 1e7 f64 51 and 52; 1e6
+ * key_index 7.2 and 13, 4e6 38 and 35. */
+#define QUICKSORT_BYTES_MAX ((size_t)32 << 20)
 
-/* The first cut, for which the others wait, takes a tenth of what one thread takes for all. By two
- * threads 1e6 f64 take 1.6 ms, and 3.3 in buckets; more were not measured. */
-#define CUTS_THREADS_MAX 4
+/* The first split, for which all other threads wait, takes a tenth of the time in which one
+ * thread sorts all. Two threads sort 1e6 f64 in 1.6 ms, and in 3.3 ms by buckets; more threads
+ * were not measured. */
+#define QUICKSORT_THREADS_MAX 4
 
 bool team_quicksort_suits(unsigned width, size_t count, unsigned threads)
 {
-    return width > 2 && count <= CUTS_BYTES_MAX / width && threads <= CUTS_THREADS_MAX &&
+    return width > 2 && count <= QUICKSORT_BYTES_MAX / width && threads <= QUICKSORT_THREADS_MAX &&
            has_vector_units();
 }
 
@@ -31,12 +32,13 @@ static struct partition_workspace *workspace_at(const struct sort_job *job, unsi
     return partition_workspace_at(&job->plan, job->workspaces, number);
 }
 
-/* The share of the members first..middle of what is the first's stays with it, and the rest goes to
- * the middle one: those below to the beginning of the place, the others to that of the room. */
-static void cut_part(const struct sort_job *job, unsigned first, unsigned middle, unsigned end)
+/* Splits the part of member `first`: it keeps the items for members first..middle, member
+ * `middle` gets the others. The lower items go to the beginning of the place, the upper ones to
+ * the beginning of the room. */
+static void split_part(const struct sort_job *job, unsigned first, unsigned middle, unsigned end)
 {
-    struct quicksort_part *const low = &workspace_at(job, first)->cut;
-    struct quicksort_part *const high = &workspace_at(job, middle)->cut;
+    struct quicksort_part *const low = &workspace_at(job, first)->quicksort;
+    struct quicksort_part *const high = &workspace_at(job, middle)->quicksort;
     const struct quicksort_part whole = *low;
     low->count = vector_cut(job->width, whole.is_in_room ? whole.room : whole.place, whole.count,
                             middle - first, end - first, whole.place, whole.room);
@@ -48,15 +50,16 @@ static void cut_part(const struct sort_job *job, unsigned first, unsigned middle
     low->is_in_room = false;
 }
 
-/* The members begin..end have one part, the first one's, until each has its own. */
-static void cut_for_all(const struct sort_job *job, struct sort_worker worker)
+/* Splits the input into one part per member. Members [begin, end) share one part, held by the
+ * first of them, until each has its own. */
+static void split_by_team(const struct sort_job *job, struct sort_worker worker)
 {
     const unsigned number = worker_number(worker), members = worker_count(worker);
     unsigned begin = 0, end = members;
     for (unsigned parts = 1; parts < members; parts *= 2) {
         const unsigned middle = begin + (end - begin + 1) / 2;
         if (number == begin && middle < end)
-            cut_part(job, begin, middle, end);
+            split_part(job, begin, middle, end);
         if (number < middle)
             end = middle;
         else
@@ -65,7 +68,7 @@ static void cut_for_all(const struct sort_job *job, struct sort_worker worker)
     }
 }
 
-static void encode_own_share(const struct sort_job *job, struct sort_worker worker)
+static void encode_own_items(const struct sort_job *job, struct sort_worker worker)
 {
     const struct item_range input = {.count = job->count};
     const size_t begin = worker_begin(input, worker), end = worker_end(input, worker);
@@ -75,19 +78,19 @@ static void encode_own_share(const struct sort_job *job, struct sort_worker work
 
 void team_quicksort(struct sort_job *job, struct sort_worker worker)
 {
-    struct quicksort_part *const own = &worker.workspace->cut;
+    struct quicksort_part *const own = &worker.workspace->quicksort;
     if (team_quicksort_is_in_place(job->width, worker_count(worker))) {
         vector_sort_in_place(job->width, job->items, job->count, job->scratch, job->order,
                              job->order);
         return;
     }
-    worker_barrier(worker); /* all have looked at the items */
+    worker_barrier(worker); /* all members have finished reading the items */
     if (worker_number(worker) == 0)
         *own =
             (struct quicksort_part){.place = job->items, .room = job->scratch, .count = job->count};
-    encode_own_share(job, worker);
+    encode_own_items(job, worker);
     worker_barrier(worker);
-    cut_for_all(job, worker);
+    split_by_team(job, worker);
     vector_sort(job->width, own->is_in_room ? own->room : own->place,
                 own->is_in_room ? own->place : own->room, own->count, own->place,
                 key_order_identity(), job->order);
