@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c - the CPU as a backend: see core/backend.h for the contract.
  *
- *   lend: the next part of the final array --reader fills--> take --> ... --> sort (array_sort.h)
- *   give: what is sorted of the same array, from the first item on --writer empties--> take_back
+ *   lend: the next part of the final array --reader fills--> take ... sort (array_sort.h)
+ *   give: the sorted prefix of the same array --writer empties--> take_back
  *
- * So the numbers are written into memory once by the reader and read from it once by the writer.
- * A known count is mapped at once; of an unknown count, addresses are reserved and committed as
- * they fill, so that no item is ever moved to make room.
+ * So the reader writes each number once and the writer reads it once. The array for a known count
+ * is mapped at once. For an unknown count, addresses are reserved and committed as they fill, so
+ * that no item is moved to make room.
  *
- * Keys that are more than a few chunks go another way, if they suit it (stream_sort.h): the first
- * chunk of the array is lent again and again, and partitioned each time, by those who read it, if
- * they can; then it is the ring that the sorted keys are given in.
+ * Many keys of 4 or 8 bytes are partitioned while they are read (stream/stream_sort.h): the first
+ * chunk of the array is lent repeatedly, and partitioned each time, by the reading threads if
+ * possible. After the sort it is the ring for sorted keys.
  *
- * Where only the first of many items are wanted, the array holds those that may be among them
- * (top_select.h): the reader fills the room behind them, and `take` keeps of it what belongs there.
+ * With --top, the array holds candidates (top_select.h): the reader fills the room after them, and
+ * take keeps the items that may be among the first K.
  *
- * Neither the array nor the scratch is touched beforehand: the reader's threads and the sort's take
- * the page faults in parallel as they go. Sort of 1e8 doubles, 2 cores of an AMD EPYC (Zen 4), huge
- * pages, 2026-11: 0.73 s with fresh scratch; 0.70 s, and 0.04 s before, with the scratch populated
- * by both threads (MADV_POPULATE_WRITE).
+ * No thread touches the array or the scratch beforehand: the threads that read and sort take the
+ * page faults in parallel. 1e8 f64, 2 cores of an AMD EPYC (Zen 4), huge pages, 2026-11: 0.73 s
+ * with fresh scratch; 0.70 s, and 0.04 s before, with scratch populated by both threads
+ * (MADV_POPULATE_WRITE).
  */
 #include "core/backend.h"
 #include "core/clock.h"
@@ -42,16 +42,17 @@ struct engine {
     struct sort_spec spec;
     struct pages items;
     struct pages scratch;
-    struct top_select *select; /* NULL: all items are kept */
+    struct top_select *select; /* NULL: no --top */
     size_t taken;              /* items taken so far */
-    size_t count;              /* of them: in the array */
-    struct chunk chunk;        /* in PHASE_LENT: what the caller has */
-    size_t wanted;             /* then: the items that were asked for, of those that will come */
+    size_t count;              /* items in the array */
+    struct chunk chunk;        /* in PHASE_LENT: the lent chunk */
+    size_t wanted;             /* in PHASE_LENT: requested items that are still to come */
     enum engine_phase phase;
-    bool may_stream;            /* what comes can be partitioned at once, as far as is known */
-    void *sample;               /* of what will come, of the spec's count; NULL: none */
-    struct stream_sort *stream; /* NULL: it is not */
-    struct array_sort *sorting; /* from PHASE_SORTED on until all is sorted; in the scratch */
+    bool may_stream;            /* the keys may still be partitioned while read */
+    void *sample;               /* copy of a sample of the whole input, of spec.sample_count
+                                 * items; NULL: none */
+    struct stream_sort *stream; /* NULL: items go to the array */
+    struct array_sort *sorting; /* in PHASE_SORTED until all is sorted; stored in the scratch */
     uint64_t sort_start_ns;
     size_t given; /* items */
     struct engine_times times;
@@ -65,7 +66,7 @@ static const struct algorithm cpu_algorithms[] = {
 
 /* ---- Facts ---- */
 
-/* Of its memory nothing: what the host has is found where it is shared out. */
+/* memory_limits.h finds how much memory there is, when a job is planned. */
 static bool cpu_is_possible(void)
 {
     return true;
@@ -82,16 +83,17 @@ static bool cpu_probe(unsigned device, struct device_facts *facts, struct error 
 
 /* ---- Life ---- */
 
-/* Addresses left besides for each thread's stack: libgomp ends the program where it has none. */
+/* Addresses that stay free for each thread's stack: libgomp ends the program if it gets none. */
 #define STREAM_SPARE_BYTES ((size_t)16 << 20)
 
-/* Items at the beginning that show whether they are in order. */
+/* Items at the beginning of the input that are checked for order. */
 #define ORDER_COUNT ((size_t)16 << 10)
 
-/* So much is given in parts however little memory there is: to find that out takes longer. */
+/* Up to this size the output is given in parts without a look at the free memory, which takes
+ * longer. */
 #define PARTS_BYTES_SURE ((size_t)16 << 20)
 
-/* A scratch of so much is kept when all is sorted: to give it back takes time. */
+/* A scratch up to this size stays mapped after the sort, because unmapping takes time. */
 #define KEPT_BYTES ((size_t)1 << 20)
 
 static void cpu_close(struct engine *engine)
@@ -126,7 +128,7 @@ static bool map_scratch(struct engine *engine, size_t count, struct error *error
     return pages_map(&engine->scratch, bytes, error);
 }
 
-/* An array for what is kept and a chunk, and no scratch yet. */
+/* Maps an array for the kept items and a chunk. The scratch follows in cpu_sort. */
 static bool open_selection(struct engine *engine, struct error *error)
 {
     const struct sort_spec *spec = &engine->spec;
@@ -143,8 +145,7 @@ static bool open_selection(struct engine *engine, struct error *error)
                        : pages_reserve(&engine->items, cpu_spec_bytes(spec, most), error));
 }
 
-/* The scratch of a known count is mapped here, so that too little memory is found before the
- * input is read. */
+/* Maps the scratch of a known count, so that a shortage is found before the input is read. */
 static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struct error *error)
 {
     const uint64_t start = clock_now_ns();
@@ -158,7 +159,7 @@ static bool cpu_open(const struct sort_spec *spec, struct engine **engine, struc
         goto done;
     }
     opened->spec = *spec;
-    opened->spec.sample = NULL; /* the caller's */
+    opened->spec.sample = NULL; /* owned by the caller */
     opened->spec.threads = cpu_spec_threads(spec);
     if (sort_spec_selects(spec)) {
         TRY(open_selection(opened, error));
@@ -181,13 +182,13 @@ done:
 
 /* ---- In ---- */
 
-/* In items. */
+/* Items per chunk of the stream. */
 static size_t stream_chunk(const struct engine *engine)
 {
     return stream_sort_chunk(engine->spec.threads) / engine->spec.item_bytes;
 }
 
-/* Fails where an array that grows could not be sorted with so many items. */
+/* Fails if `count` items could not be sorted for lack of scratch. */
 static bool check_scratch(const struct engine *engine, size_t count, struct error *error)
 {
     struct engine other = {.spec = engine->spec};
@@ -196,8 +197,8 @@ static bool check_scratch(const struct engine *engine, size_t count, struct erro
     return has_room;
 }
 
-/* Of an array that grows, a part at a time; of one that is there, all that is wanted; of what is
- * partitioned at once, a chunk. */
+/* Sets *room to the items to lend: a part of an array that grows, all requested items of one
+ * that does not, a chunk if keys are partitioned while read. */
 static bool make_room(struct engine *engine, size_t want, size_t *room, struct error *error)
 {
     const size_t width = engine->spec.item_bytes;
@@ -238,7 +239,7 @@ static bool cpu_lend(struct engine *engine, size_t want, struct chunk *chunk, st
     return true;
 }
 
-/* Puts what was partitioned into the array, behind what is there. */
+/* Moves the partitioned keys to the array, after its other items, and closes the stream. */
 static bool stream_undo(struct engine *engine, struct error *error)
 {
     const size_t width = engine->spec.item_bytes;
@@ -254,7 +255,8 @@ static bool stream_undo(struct engine *engine, struct error *error)
     return true;
 }
 
-/* Not for what begins in order, which may be in order as a whole; nor where addresses are short. */
+/* Opens the stream, unless the first items are sorted or reversed, as all may be, or addresses
+ * are short. */
 static void stream_begin(struct engine *engine)
 {
     const unsigned width = engine->spec.item_bytes;
@@ -274,7 +276,7 @@ static void stream_begin(struct engine *engine)
     pages_release(&spare);
 }
 
-/* Partitions what is in the array, if that can be done and there are addresses for it. */
+/* Partitions the items of the array, or leaves them if the stream does not suit or lacks memory. */
 static bool stream_put(struct engine *engine, struct error *error)
 {
     struct error shortage = {0};
@@ -288,7 +290,7 @@ static bool stream_put(struct engine *engine, struct error *error)
     return (is_even && !shortage.is_set) || stream_undo(engine, error);
 }
 
-/* Once the buckets are there, and nothing waits for them in the array. */
+/* The tap for reading threads, once the stream is open and the array holds no items. */
 static struct tap *cpu_taker(struct engine *engine, size_t *most)
 {
     struct tap *const tap =
@@ -298,13 +300,13 @@ static struct tap *cpu_taker(struct engine *engine, size_t *most)
     return tap;
 }
 
-/* How many items have gone to the taker since the chunk was lent. */
+/* Items that went through the tap since the chunk was lent. */
 static size_t shown_count(const struct engine *engine)
 {
     return engine->stream ? stream_sort_count(engine->stream) + engine->count - engine->taken : 0;
 }
 
-/* What was lent stays in the array, or goes from there to the stream. */
+/* The lent items stay in the array, or are partitioned once half a chunk is there. */
 static bool keep_taken(struct engine *engine, size_t count, struct error *error)
 {
     engine->count += count;
@@ -312,7 +314,7 @@ static bool keep_taken(struct engine *engine, size_t count, struct error *error)
            stream_put(engine, error);
 }
 
-/* What was lent has gone to the stream already. */
+/* The lent items were partitioned by the tap. */
 static bool stream_shown(struct engine *engine, struct error *error)
 {
     return stream_sort_suits(engine->stream) || stream_undo(engine, error);
@@ -342,7 +344,7 @@ static bool cpu_take(struct engine *engine, struct chunk chunk, struct error *er
 
 /* ---- Sort ---- */
 
-/* All is in its place. */
+/* All items are sorted. */
 static void end_sort(struct engine *engine)
 {
     array_sort_end(engine->sorting);
@@ -352,7 +354,8 @@ static void end_sort(struct engine *engine)
     engine->times.sort_ns += clock_now_ns() - engine->sort_start_ns;
 }
 
-/* How many items, more than `known`, are in their place. The scratch goes as they come. */
+/* Returns the length of the sorted prefix, more than `known`. Drops scratch that is no longer
+ * used. */
 static size_t await_sorted(struct engine *engine, size_t known)
 {
     if (!engine->sorting)
@@ -360,7 +363,7 @@ static size_t await_sorted(struct engine *engine, size_t known)
     const size_t sorted = array_sort_await(engine->sorting, known);
     if (sorted == engine->count)
         end_sort(engine);
-    else if (engine->spec.item_bytes >= 4) /* then it has as much scratch as items */
+    else if (engine->spec.item_bytes >= 4) /* the scratch is as large as the items */
         pages_drop(&engine->scratch, sorted * engine->spec.item_bytes);
     return sorted;
 }
@@ -372,8 +375,8 @@ static void await_all(struct engine *engine)
     end_sort(engine);
 }
 
-/* Items of lines are given in one piece, as their text is gathered by all of them; and where memory
- * is short, what is given must not take more of it before the scratch is let go of. */
+/* False for items of lines, whose text is gathered by all items, and if memory is so short that
+ * output buffers must wait until the scratch is released. */
 static bool is_given_in_parts(const struct engine *engine)
 {
     const size_t width = engine->spec.item_bytes, bytes = engine->count * width;
@@ -381,7 +384,8 @@ static bool is_given_in_parts(const struct engine *engine)
            (bytes <= PARTS_BYTES_SURE || bytes <= memory_ahead_most());
 }
 
-/* Begins to sort what was partitioned; if it cannot be given so, it is in the array then. */
+/* Starts the sort of the partitioned keys; if they do not suit, they are in the array
+ * afterwards. */
 static bool stream_sort(struct engine *engine, struct error *error)
 {
     bool is_even;

@@ -9,23 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is partitioned as it comes is at least so many chunks, and by few threads: many take keys
- * in, and write them, faster than one hands them on. 1e8 f64, file to file in tmpfs, 16 cores of an
- * Intel Xeon, 2026-11, by 2, 4, 8 and 16 threads: 0.98, 0.55, 0.36 and 0.29 s, and in an
- * array 1.01, 0.54, 0.29 and 0.24, of twice the memory; by two cores of an AMD EPYC 0.36 and 0.39.
- */
+/* Minimum chunks and maximum threads for partitioning while reading. With more threads, reading
+ * and writing in parallel is faster than one thread that hands on sorted keys. 1e8 f64, file to
+ * file in tmpfs, 16 cores of an Intel Xeon, 2026-11, by 2, 4, 8 and 16 threads: 0.98, 0.55, 0.36
+ * and 0.29 s, and in an array, with twice the memory, 1.01, 0.54, 0.29 and 0.24; by two cores of
+ * an AMD EPYC 0.36 and 0.39. */
 #define STREAM_CHUNKS_MIN 2
 #define STREAM_THREADS_MAX 4
 
-/* Of an unknown number, memory that each thread needs for its buckets: more than a scratch. */
+/* Minimum memory per thread to stream an unknown number of keys: its buckets need more than a
+ * scratch would. */
 #define STREAM_THREAD_BYTES ((size_t)32 << 20)
 
-/* Where items are selected, of a chunk; parallel reading begins at the least. */
+/* Bytes of a chunk of --top per thread, and the minimum: parallel reading starts at that size. */
 #define SELECTION_THREAD_BYTES ((size_t)4 << 20)
 #define SELECTION_BYTES_MIN ((size_t)16 << 20)
 
-/* More threads than processors make nothing faster: 1e8 f64, two cores of an AMD EPYC (Zen 5),
- * 2026-11, by 2, 4, 16 and 128 threads: 0.27, 0.29, 0.31 and 0.77 s. */
+/* More threads than processors are slower: 1e8 f64, two cores of an AMD EPYC (Zen 5), 2026-11,
+ * by 2, 4, 16 and 128 threads: 0.27, 0.29, 0.31 and 0.77 s. */
 unsigned cpu_spec_threads(const struct sort_spec *spec)
 {
     const unsigned processors = (unsigned)omp_get_num_procs();

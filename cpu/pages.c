@@ -6,16 +6,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Memory is committed in steps of this size, so that system calls are rare beside the filling. A
- * multiple of every page size, huge ones included, and so are all reservations. */
+/* Memory is committed in steps of this size, so that system calls are rare. It is a multiple of
+ * every page size, and so are reservations. */
 #define COMMIT_STEP_BYTES ((size_t)64 << 20)
 
-/* Up to so much is given memory at once, which takes a third of the time of as many page faults;
- * more is left to the threads that use it. */
+/* Mappings up to this size are populated at once, in a third of the time of the page faults. In
+ * larger ones the threads that use the memory take the faults. */
 #define POPULATE_BYTES ((size_t)4 << 20)
 
-/* Memory is given back in steps of this size: all processors are told of each. 0.8 GB, two cores of
- * an AMD EPYC (Zen 5), 2026-11: 15 ms by steps of 2 MiB. */
+/* Memory is dropped in steps of this size, because each drop interrupts all processors. 0.8 GB,
+ * two cores of an AMD EPYC (Zen 5), 2026-11: 15 ms in steps of 2 MiB. */
 #define DROP_STEP_BYTES ((size_t)64 << 20)
 
 static bool out_of_memory(size_t bytes, struct error *error)
@@ -23,7 +23,7 @@ static bool out_of_memory(size_t bytes, struct error *error)
     return error_set(error, "out of memory: %zu bytes are needed for the data", bytes);
 }
 
-/* Rounds up to a multiple of `step`, a power of two; false when that does not fit a size_t. */
+/* Rounds up to a multiple of `step`, a power of two; false if that overflows. */
 static bool round_up(size_t bytes, size_t step, size_t *rounded)
 {
     if (bytes > SIZE_MAX - (step - 1))
@@ -37,7 +37,7 @@ static bool map_addresses(struct pages *pages, size_t bytes, int protection, int
     void *data = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (data == MAP_FAILED)
         return false;
-    /* Only a hint: a kernel without huge pages refuses it, and small ones do as well. */
+    /* A hint, which a kernel without huge pages or a small mapping refuses. */
     (void)madvise(data, bytes, MADV_HUGEPAGE);
     *pages = (struct pages){.data = data, .reserved_bytes = bytes};
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pages.h - arrays straight from the kernel: page-aligned, in huge pages where it has them.
+/* pages.h - arrays mapped from the kernel: page-aligned, in huge pages where available.
  *
- * An array whose size is not known beforehand is a reservation of addresses that is given memory
- * step by step, so that it grows in place and no item is ever copied.
+ * An array of unknown size is a reservation of addresses that is committed step by step, so that it
+ * grows in place. Not thread-safe.
  */
 #ifndef CPU_PAGES_H
 #define CPU_PAGES_H
@@ -12,29 +12,29 @@
 #include <stddef.h>
 
 struct pages {
-    unsigned char *data;    /* page-aligned; NULL when nothing is held */
+    unsigned char *data;    /* page-aligned; NULL: nothing is mapped */
     size_t reserved_bytes;  /* addresses held */
-    size_t committed_bytes; /* of them, from the start: readable and writable */
-    size_t dropped_bytes;   /* of these, from the start: given back, to read as zero */
+    size_t committed_bytes; /* of these, from the start: readable and writable */
+    size_t dropped_bytes;   /* of these, from the start: memory given back; reads as zero */
 };
 
-/* Maps `bytes` (0 is fine) that read as zero. The owner releases. */
+/* Maps `bytes` (may be 0) that read as zero. The caller releases. */
 bool pages_map(struct pages *pages, size_t bytes, struct error *error);
 
-/* Reserves addresses for most_bytes, but no more than the machine has memory, or the largest half,
- * quarter, ... of that which is granted; nothing is committed. The owner releases. */
+/* Reserves addresses for most_bytes, limited to the physical memory. If that is refused, tries a
+ * half, a quarter and so on. Commits nothing. The caller releases. */
 bool pages_reserve(struct pages *pages, size_t most_bytes, struct error *error);
 
-/* Makes at least the first `bytes` bytes usable. */
+/* Commits at least the first `bytes` bytes. */
 bool pages_commit(struct pages *pages, size_t bytes, struct error *error);
 
-/* Gives back the addresses that are not committed: no more will be. */
+/* Releases the addresses that are not committed. No pages_commit may follow. */
 void pages_trim(struct pages *pages);
 
-/* Gives back the memory of the first bytes, about, which are not used any more. */
+/* Gives back the memory of about the first `bytes` bytes, which the caller no longer uses. */
 void pages_drop(struct pages *pages, size_t bytes);
 
-/* Gives everything back; fine on what holds nothing. */
+/* Releases everything; may be called with nothing mapped. */
 void pages_release(struct pages *pages);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* processor_name.h - what the processor calls itself. The same is in /proc/cpuinfo, which takes
- * longer to read than a small input takes to sort.
+/* processor_name.h - the processor's name by CPUID: reading /proc/cpuinfo takes longer than a small
+ * sort.
  */
 #ifndef CPU_PROCESSOR_NAME_H
 #define CPU_PROCESSOR_NAME_H
 
 #include <stddef.h>
 
-/* Without the blanks around it; "CPU" if it does not say. */
+/* Writes the name without surrounding blanks, or "CPU" if it is unknown. name_bytes: size of
+ * `name`. */
 void processor_name_find(char *name, size_t name_bytes);
 
 #endif

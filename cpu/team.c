@@ -2,7 +2,7 @@
 /* team.c - see team.h. */
 #include "cpu/team.h"
 
-/* A member waits until it is known how many there are. */
+/* Thread function. A member starts its work when the size of the team is known. */
 static void *run_member(void *argument)
 {
     struct team *team = argument;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* team.h - threads that work on one task together, step by step.
+/* team.h - a team of threads that work through the steps of one task.
  *
- * All members run the same function; where one step needs what the others have done in the last,
- * they meet. Who waits sleeps: a member that has nothing to do takes no time from other processes,
- * or from other members where there are more of these than processors.
+ * All members run the same function and call team_barrier where a step needs the results of the
+ * last. A waiting member sleeps, so that it takes no time from other processes, or from other
+ * members where there are fewer processors.
  */
 #ifndef CPU_TEAM_H
 #define CPU_TEAM_H
@@ -12,47 +12,47 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* More threads than this do not make a sort faster. */
+/* Maximum members; more do not make a sort faster. */
 #define TEAM_COUNT_MAX 257
 
 struct member {
     struct team *team;
     unsigned number; /* from 0 */
-    unsigned count;  /* of the team */
+    unsigned count;  /* size of the team */
 };
 
 typedef void team_work(const struct member *member, void *context);
 
-/* Its fields are team.c's. */
+/* Only team.c uses the fields. */
 struct team {
     team_work *work;
     void *context;
-    unsigned count; /* final once the gate is open */
+    unsigned count; /* final once is_open */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool is_open;
-    unsigned numbered; /* members that have their number */
-    unsigned waiting;  /* at the meeting */
-    unsigned barriers; /* that are over */
-    unsigned started;  /* threads */
+    unsigned numbered; /* members that have a number */
+    unsigned waiting;  /* members at the barrier */
+    unsigned barriers; /* barriers passed */
+    unsigned started;  /* threads started */
     pthread_t threads[TEAM_COUNT_MAX - 1];
 };
 
-/* Calls work(member, context) for each of `count` members, at least 1. The calling thread is member
- * 0, and it returns when its own work is done; the others are started here, and may go on until
- * team_end has waited for them. If threads cannot be had the team is smaller, down to the caller
- * alone: member->count says how large it is. *team stays where it is until team_end. */
+/* Calls work(member, context) for each of `count` members, at least 1. The caller is member 0:
+ * team_begin returns when its own work is done. The others are new threads, which may continue
+ * until team_end has joined them. If threads cannot be created the team is smaller, down to the
+ * caller alone: see member->count. *team must not move before team_end. */
 void team_begin(struct team *team, unsigned count, team_work *work, void *context);
 void team_end(struct team *team);
 
-/* Both in one. */
+/* team_begin and team_end. */
 void team_run(unsigned count, team_work *work, void *context);
 
-/* Returns when all members have called it. What they wrote before can be read then. */
+/* Barrier: returns when all members have called it, with their earlier writes visible. */
 void team_barrier(const struct member *member);
 
-/* Where the part of `count` things that is the member `number`'s begins, of a team of `members`; it
- * ends where the next one's begins. All parts are equal, but for one thing. */
+/* Start of member `number`'s range of `count` things in a team of `members`; it ends where the
+ * next one's begins. Ranges differ by at most one thing. */
 static inline size_t team_range_begin(size_t count, unsigned number, unsigned members)
 {
     return count / members * number + count % members * number / members;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* top_select.c - see top_select.h.
  *
- *   new items --each part keeps those below the bound--> parts --moved together--> kept
- *   kept, too many --digits of their keys counted, the highest first--> a bound with at least `top`
- *        items below it, and not many more --kept as above--> kept
+ *   new items --each thread keeps items below the bound--> parts --moved together--> kept
+ *   too many kept --radix select on their keys--> a bound with at least `top`, and not many more,
+ *                                                 items below it --thinned as above--> kept
  *
- * A bound need not be the key of rank `top`: the first digits do, as soon as few enough are below.
- * With the last digit it is exact, and of the items equal to it the first ones are kept: so a key
- * that is there more often than there is room for is no trouble, and the rounds are bounded by the
- * width of the key, whatever the distribution. As long as `top` items below a bound, or up to it,
- * are kept, no later item that is not below it is wanted.
+ * The bound need not be the key of rank `top`: radix select stops at the first digit that leaves
+ * few enough items. With the last digit the bound is exact, and the first items equal to it are
+ * kept up to a quota. So frequent keys cost nothing extra, and the number of rounds is limited by
+ * the key width. As long as `top` items below the bound, or equal to it, are kept, later items from
+ * the bound on can be dropped.
  *
- * Each thinning follows `top` or more items that came through the bound of the one before; of n
- * items in random order top ln(n / top) do.
+ * Each thinning follows at least `top` items that passed the previous bound; of n items in random
+ * order, about top ln(n / top) pass.
  *
- * Source: selection by digits: D. E. Knuth, "The Art of Computer Programming", volume 3, section
- * 5.2.2 exercise; the same for streams as in reservoirs of candidates of top-k queries.
+ * Source: radix selection, D. E. Knuth, "The Art of Computer Programming", volume 3, section 5.2.2
+ * exercise.
  */
 #include "cpu/top_select.h"
 
@@ -28,33 +28,33 @@
 #define DIGIT_BITS 11
 #define DIGIT_VALUES ((size_t)1 << DIGIT_BITS)
 
-/* Kept beyond twice `top`, so that small ones are not thinned out all the time. */
+/* Items kept beyond twice `top`, so that a small `top` is not thinned all the time. */
 #define SLACK_COUNT ((size_t)16 << 10)
 
-/* Fewer items than this are not worth a thread. */
+/* Minimum items per thread. */
 #define PART_COUNT_MIN ((size_t)32 << 10)
 
-/* Keys that are encoded at a time: they stay in the first cache. */
+/* Keys encoded as one block, which stays in L1. */
 #define BLOCK_COUNT ((size_t)64)
 
-/* A share of the items, for one thread. */
+/* The items of one thread. */
 struct part {
     size_t begin, end;
-    size_t kept;  /* of them, from begin on */
-    size_t quota; /* items equal to the bound that it may keep */
+    size_t kept;  /* items kept, from `begin` on */
+    size_t quota; /* maximum kept items equal to the bound */
     uint64_t lowest, greatest;
     size_t counts[DIGIT_VALUES];
 };
 
-/* What is kept: keys below the bound, and by its quota a part keeps some that are equal to it. */
+/* The kept items: keys below the bound, and by quota some equal to it. */
 struct top_select {
     struct top_task task;
-    bool is_bounded; /* else all are kept */
+    bool is_bounded; /* false: every item is kept */
     uint64_t bound;
     struct part parts[];
 };
 
-/* Keys lowest + (value << shift) ... of one value of a digit, with all digits above it decided. */
+/* The keys lowest + (value << shift) of each value of a digit; all higher digits are decided. */
 struct digit {
     uint64_t lowest;
     unsigned shift, bits;
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) uint64_t load_key(const unsigned ch
     return key;
 }
 
-/* Up to BLOCK_COUNT items as ordered bits: where they are, or encoded in `block`. */
+/* Returns up to BLOCK_COUNT items as ordered bits: in place, or encoded in `block`. */
 static inline __attribute__((always_inline)) const unsigned char *
 encode_block(const struct top_task *task, const unsigned char *items, size_t count,
              unsigned char *block, unsigned width)
@@ -88,8 +88,8 @@ encode_block(const struct top_task *task, const unsigned char *items, size_t cou
     return block;
 }
 
-/* Every item is written behind those kept, and stays if it is one: whether it is cannot be foreseen
- * where half of the items are. */
+/* Compacts the part without a branch: every item is stored after the kept ones, and the count
+ * grows if it is kept. A branch would be mispredicted where half of the items are kept. */
 static inline __attribute__((always_inline)) void keep_in_part(const struct top_select *select,
                                                                unsigned char *items,
                                                                struct part *part, unsigned width)
@@ -117,7 +117,7 @@ static inline __attribute__((always_inline)) void keep_in_part(const struct top_
     part->kept = kept - part->begin;
 }
 
-/* Counts the values of the digit among the keys that have the digits above it. */
+/* Counts the values of the digit among keys that agree in the higher digits. */
 static inline __attribute__((always_inline)) void count_in_part(const struct top_select *select,
                                                                 const unsigned char *items,
                                                                 struct part *part,
@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) void count_in_part(const struct top
         const unsigned char *const keys =
             encode_block(&select->task, items + begin * width, count, block, width);
         for (size_t i = 0; i < count; i++) {
-            /* Below `lowest` it wraps round to where no value is. */
+            /* A key below `lowest` wraps to a value that is too large. */
             const uint64_t value = (load_key(keys, i, width) - digit.lowest) >> digit.shift;
             if (value >> digit.bits == 0)
                 part->counts[value]++;
@@ -183,7 +183,7 @@ static void part_count(const struct top_select *select, const unsigned char *ite
 
 /* ---- All parts ---- */
 
-/* Shares items[begin..begin + count) out. Returns the number of parts. */
+/* Divides items[begin..begin + count) into parts. Returns the number of parts. */
 static unsigned share_out(struct top_select *select, size_t begin, size_t count)
 {
     const size_t useful = count / PART_COUNT_MIN + 1;
@@ -198,8 +198,8 @@ static unsigned share_out(struct top_select *select, size_t begin, size_t count)
     return parts;
 }
 
-/* Keeps what is below the bound, or equal to it as far as the quotas go. Returns how many, from the
- * first part's begin on. */
+/* Keeps items below the bound, and equal ones by quota. Returns how many, from the first part's
+ * begin on. */
 static size_t keep_below(struct top_select *select, unsigned char *items, unsigned parts)
 {
     const size_t width = select->task.item_bytes;
@@ -222,7 +222,7 @@ static struct digit first_digit(uint64_t lowest, unsigned bits)
     return (struct digit){lowest, bits - digit_bits, digit_bits};
 }
 
-/* The highest digit of what the keys differ in; of short keys, of all their bits. */
+/* Returns the highest digit in which the keys differ; for 1 and 2 bytes, the highest digit. */
 static struct digit find_first_digit(struct top_select *select, const unsigned char *items,
                                      unsigned parts)
 {
@@ -246,8 +246,8 @@ static struct digit find_first_digit(struct top_select *select, const unsigned c
     return first_digit(lowest, range == 0 ? 1 : 64 - (unsigned)__builtin_clzll(range));
 }
 
-/* The value of the digit that the key of rank `rank` among the counted ones has. *before gets how
- * many have smaller values, *same how many have this one. */
+/* Returns the digit value of the key of rank `rank` among the counted keys. Sets *before to the
+ * number of keys with smaller values, *same to those with this value. */
 static size_t find_value(const struct top_select *select, unsigned parts, size_t rank,
                          size_t *before, size_t *same)
 {
@@ -262,7 +262,7 @@ static size_t find_value(const struct top_select *select, unsigned parts, size_t
     }
 }
 
-/* Lets the parts, in their order, keep the first `quota` items of the value. */
+/* Sets the quotas so that the first `quota` items of the value are kept, in order of the parts. */
 static void set_quotas(struct top_select *select, unsigned parts, size_t value, size_t quota)
 {
     for (unsigned i = 0; i < parts; i++) {
@@ -272,18 +272,18 @@ static void set_quotas(struct top_select *select, unsigned parts, size_t value, 
     }
 }
 
-/* An eighth more than `top` may stay: that saves a digit, or some. */
+/* True if at most an eighth more than `top` are kept: accepting these saves rounds. */
 static bool is_thin(const struct top_select *select, size_t kept)
 {
     const size_t top = select->task.top;
     return kept <= top || kept - top <= top / 8;
 }
 
-/* Sets a bound that leaves at least `top` of items[0..kept), which are not thin, so that they are.
- */
+/* Sets the bound so that items[0..kept), which are not thin, become thin with at least `top`
+ * kept. */
 static void find_bound(struct top_select *select, const unsigned char *items, unsigned parts)
 {
-    const size_t rank = select->task.top - 1; /* of the key looked for */
+    const size_t rank = select->task.top - 1; /* of the key to find */
     struct digit digit = find_first_digit(select, items, parts);
     size_t below = 0; /* items below digit.lowest */
     for (;;) {
@@ -295,7 +295,7 @@ static void find_bound(struct top_select *select, const unsigned char *items, un
         below += before;
         digit.lowest += (uint64_t)value << digit.shift;
         if (is_thin(select, below + same)) {
-            /* Some are above, so that the next value does not wrap round. */
+            /* Some keys are above, so that the bound does not wrap. */
             select->bound = digit.lowest + ((uint64_t)1 << digit.shift);
             return;
         }
@@ -309,7 +309,8 @@ static void find_bound(struct top_select *select, const unsigned char *items, un
     }
 }
 
-/* Leaves of items[0..kept), which are not thin, those below a bound so that they are. */
+/* Finds a bound for items[0..kept), which are not thin, and keeps the items below it. Returns
+ * how many. */
 static size_t thin_out(struct top_select *select, unsigned char *items, size_t kept)
 {
     const unsigned parts = share_out(select, 0, kept);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* counting_sort.c - see counting_sort.h.
  *
- *   keys --each part counts its own--> counts[part][value] --sum, in order--> ends[value]
- *        --a piece of the cursors at a time, each part an equal share of it--> keys
+ *   keys --each thread counts its range--> counts[thread][value] --prefix sum--> ends[value]
+ *        --one piece of the output per call, divided among the threads--> keys
  *
- * The values are counted as they are stored and put in order only when the counts are summed up, so
- * the long loops know nothing of orders.
+ * Stored values are counted; the key order matters in the prefix sum only.
  */
 #include "cpu/counting/counting_sort.h"
 
@@ -14,16 +13,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Tables that consecutive 8-bit keys count in by turns, so that runs of one value do not wait for
- * the counter that they have just written. */
+/* Number of counter tables that consecutive 8-bit keys alternate between, so that ties do not
+ * wait for the counter just stored. */
 #define TURNS 4
 
-/* A piece is so much for each thread: when it is looked at for the proof and written out, it is in
- * a cache. */
+/* Bytes of a piece per thread: it is still in a cache when the proof and the writer read it. */
 #define PIECE_THREAD_BYTES ((size_t)1 << 20)
 
-/* So many of a word are written at once, wanted or not, as how often a loop runs is mispredicted.
- */
+/* Keys stored per step even if fewer are needed, to avoid a mispredicted loop exit. */
 #define STEP_WORDS ((size_t)16)
 
 static size_t value_count(unsigned key_bytes)
@@ -56,7 +53,7 @@ static void count_words(const uint16_t *keys, size_t count, size_t *counts)
         counts[keys[i]]++;
 }
 
-/* ends[o] = the number of keys whose ordered bits are at most o. */
+/* Sets ends[o] to the number of keys whose ordered bits are at most o. */
 static void sum_counts(const size_t *counts, size_t *ends, unsigned key_bytes,
                        struct key_order order, unsigned parts)
 {
@@ -70,7 +67,7 @@ static void sum_counts(const size_t *counts, size_t *ends, unsigned key_bytes,
     }
 }
 
-/* The first value whose end is behind `place`. */
+/* Returns the first value whose end is after `place`. */
 static size_t find_value(const size_t *ends, size_t values, size_t place)
 {
     size_t low = 0, high = values - 1;
@@ -84,7 +81,7 @@ static size_t find_value(const size_t *ends, size_t values, size_t place)
     return low;
 }
 
-/* words[begin..stop) = word, and up to STEP_WORDS behind, no farther than end. */
+/* Sets words[begin..stop) to `word`; may also write up to STEP_WORDS more, but not past `end`. */
 static void fill_words(uint16_t *words, size_t begin, size_t stop, size_t end, uint16_t word)
 {
     if (end - stop < STEP_WORDS) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counting_sort.h - sorts keys of 8 and 16 bits: counts each value, then writes them out.
+/* counting_sort.h - counting sort for keys of 8 and 16 bits.
  *
- * Keys of so few values are their own bucket numbers and carry nothing else, so nothing is moved:
- * one read counts, one write puts each value as often as it was seen. The write is by pieces, so
- * that each can be given while it is in a cache.
+ * One read counts each value, then the values are written in order. The caller asks for the output
+ * in pieces, so that it can use each while it is in a cache.
  */
 #ifndef CPU_COUNTING_SORT_H
 #define CPU_COUNTING_SORT_H
@@ -12,7 +11,7 @@
 
 #include <stddef.h>
 
-/* Bytes of workspace for keys of key_bytes (1 or 2) and so many threads. */
+/* Returns the bytes of workspace for keys of key_bytes (1 or 2). */
 size_t counting_sort_workspace_bytes(unsigned key_bytes, unsigned threads);
 
 struct counting_task {
@@ -20,15 +19,15 @@ struct counting_task {
     size_t count;
     unsigned key_bytes; /* 1 or 2 */
     struct key_order order;
-    unsigned threads; /* at most */
+    unsigned threads; /* maximum, at least 1 */
     void *workspace;  /* aligned to 8 bytes */
 };
 
-/* Counts the keys. */
+/* Counts the keys, with all threads. */
 void counting_sort_count(const struct counting_task *task);
 
-/* Once all are counted: writes the next piece, those keys that are to stand at cursors [begin,
- * end), and returns end. The last one ends at task->count. */
+/* Called after counting: writes sorted keys to positions [begin, end) and returns `end`, which
+ * is task->count for the last piece. */
 size_t counting_sort_write(const struct counting_task *task, size_t begin);
 
 #endif

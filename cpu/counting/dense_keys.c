@@ -7,12 +7,11 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* So much of a value is written at once, wanted or not, as how often a loop runs is mispredicted.
- */
+/* Bytes of a value stored per step even if fewer are needed, to avoid a mispredicted loop exit. */
 #define STEP_BYTES ((size_t)32)
 
-/* Of few values a key is often the one before it, and would wait for the count that was just
- * written: so keys are counted in turns in so many tables, which are small. */
+/* With few values a key often equals its predecessor and would wait for the counter just stored.
+ * So up to TURNS_VALUES_MAX values have TURNS tables, used in rotation. */
 #define TURNS 4
 #define TURNS_VALUES_MAX ((size_t)1024)
 
@@ -21,7 +20,7 @@ size_t dense_keys_counts(size_t values)
     return values <= TURNS_VALUES_MAX ? TURNS * values : values;
 }
 
-/* table_values: how far the tables are apart; 0: there is one. */
+/* table_values: distance of the tables; 0: there is one table. */
 INLINE void count_keys(unsigned width, uint32_t *counts, size_t table_values, uint64_t lowest,
                        const unsigned char *keys, size_t count)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dense_keys.h - keys that have no more possible values than they are: they are counted, not moved.
+/* dense_keys.h - counting sort for a bucket with no more possible values than keys.
  *
  *   keys of a bucket, in pieces --> counts by value --in order, decoded--> keys
  *
- * So go floats and integers of 4 bytes by the hundred million, and integers of 8 bytes from a range
- * that is not large. A kernel is single-threaded, owns nothing and allocates nothing. width: of a
- * key in bytes, 4 or 8.
+ * Applies to 4-byte keys by the hundred million and to 8-byte integers from a small range.
+ * Functions run in one thread, own and allocate nothing. width: bytes per key, 4 or 8.
  */
 #ifndef CPU_DENSE_KEYS_H
 #define CPU_DENSE_KEYS_H
@@ -15,15 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many counts there are for so many values. All are 0 at first. */
+/* Returns the number of counters for `values` values. The caller clears them. */
 size_t dense_keys_counts(size_t values);
 
-/* Counts keys[0..count), ordered bits from `lowest` on, of so many values. */
+/* Counts keys[0..count): ordered bits in lowest .. lowest + values - 1. */
 void dense_keys_count(unsigned width, uint32_t *counts, size_t values, uint64_t lowest,
                       const void *keys, size_t count);
 
-/* keys[0..count) = the keys that were counted, in order, as they are stored. Once: the counts are
- * others then. */
+/* Writes the counted keys to keys[0..count), sorted and decoded. Changes the counters. */
 void dense_keys_write(unsigned width, uint32_t *counts, size_t values, uint64_t lowest,
                       struct key_order order, void *keys, size_t count);
 

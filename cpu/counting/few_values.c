@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-/* Keys that are looked at. Random ones have more than FEW_VALUES_MAX values soon. */
+/* Keys sampled. Random ones exceed FEW_VALUES_MAX values soon. */
 #define LOOKS 256
 
-/* Keys that are compared with one value after the other while they are in the first cache. */
+/* Keys that are compared with each value while they are in L1. */
 #define BLOCK_COUNT ((size_t)1024)
 
-/* False if there is no room for a new one. */
+/* Returns false if the table is full. */
 static bool add_value(struct few_values *values, unsigned width, uint64_t stored,
                       struct key_order order)
 {
@@ -48,7 +48,7 @@ bool few_values_find(struct few_values *values, unsigned width, const void *keys
     return true;
 }
 
-/* Written once; the compiler makes vectors of it where it is told that there are such. */
+/* The compiler vectorises this for the target of the calling function. */
 static inline __attribute__((always_inline)) bool count_values(const struct few_values *values,
                                                                unsigned width, const void *keys,
                                                                size_t begin, size_t end,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* few_values.h - keys of a few distinct values: they are counted, not moved.
+/* few_values.h - counting sort for keys of up to 8 distinct values.
  *
- *   some keys --> their values --each part counts its own, until it meets another--> counts
- *             --in order, an equal share of the cursors each--> keys
+ *   sample --> values --each thread counts its range, until another value is found--> counts
+ *          --in order, divided among the threads--> keys
  *
- * The values are held as they are stored and put in order at the end. A kernel is single-threaded,
- * owns nothing and allocates nothing. width: of a key in bytes, 4 or 8.
+ * Values are compared as stored bits. Functions run in one thread, own and allocate nothing. width:
+ * bytes per key, 4 or 8.
  */
 #ifndef CPU_FEW_VALUES_H
 #define CPU_FEW_VALUES_H
@@ -16,25 +16,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every value costs one more look at each key, in the first cache. */
+/* Each value costs one more comparison per key, in L1. */
 #define FEW_VALUES_MAX 8
 
 struct few_values {
     unsigned count;
-    uint64_t stored[FEW_VALUES_MAX]; /* their bits, in the order of their keys */
+    uint64_t stored[FEW_VALUES_MAX]; /* stored bits, in key order */
 };
 
-/* Looks at some keys all over, of 256 at least; false where they have more than FEW_VALUES_MAX
- * values. If only others have, the count tells. */
+/* Samples keys[0..count), at least 256; false if the sample has more than FEW_VALUES_MAX values.
+ * Other keys may have more: few_values_count reports that. */
 bool few_values_find(struct few_values *values, unsigned width, const void *keys, size_t count,
                      struct key_order order);
 
-/* Sets counts[v] to how many of keys[begin..end) have the value v; false when one has none of
- * them. */
+/* Sets counts[v] to the number of keys[begin..end) with value v. Returns false if a key has
+ * another value. */
 bool few_values_count(const struct few_values *values, unsigned width, const void *keys,
                       size_t begin, size_t end, size_t *counts);
 
-/* keys[begin..end) = what is there when all are sorted; ends[v]: the keys up to the value v. */
+/* Writes positions [begin, end) of the sorted output. ends[v]: number of keys up to value v. */
 void few_values_write(const struct few_values *values, unsigned width, void *keys, size_t begin,
                       size_t end, const size_t *ends);
 

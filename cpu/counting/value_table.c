@@ -10,28 +10,30 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Of 128 keys of 1000 values eight have one that was there before. */
+/* Keys sampled, and how many must repeat: of 128 keys with 1000 values, eight repeat an earlier
+ * one. */
 #define LOOKS ((size_t)128)
 #define REPEATS_MIN 3
 #define LOOK_BITS 16
 
-/* Keys are given up when so many of a block, but the first, are new. Of the second 512 keys 230 are
- * where there are 1000 values, 290 where there are 1500, and 350 where there are a million that
- * become rare by and by. */
+/* Gives up when more keys of a block, after the first one, are new. Of the second 512 keys 230
+ * are new with 1000 values, 290 with 1500, and 350 with a million values of decreasing
+ * frequency. */
 #define BLOCK_COUNT ((size_t)512)
 #define NEW_MAX (BLOCK_COUNT * 5 / 8)
 
-/* Nor of keys whose value has no place in its own line: each of these is looked for place by place.
- */
+/* Gives up when more keys of a block are outside of their home line, as these are searched one
+ * by one. */
 #define STRAYS_MAX (BLOCK_COUNT / 8)
 
-/* A value that has no place in so many lines is one too many: keys might be made to share one. */
+/* Lines that may hold a value. A limit, because an input could be made so that all its values
+ * share a line. */
 #define PROBES_MAX 4
 
 #define LINES ((size_t)1 << VALUE_TABLE_BITS)
 #define LINE_VALUES ((size_t)4)
 
-/* Multiplied, as Knuth has it: the upper bits go by all of the key's. */
+/* Multiplicative hash (Knuth): the upper bits depend on all bits of the key. */
 INLINE size_t hash_value(uint64_t stored, unsigned bits)
 {
     return (size_t)(stored * 0x9e3779b97f4a7c15u >> (64 - bits));
@@ -51,8 +53,7 @@ bool value_table_suits(unsigned width, const void *keys, size_t count)
     return repeats >= REPEATS_MIN;
 }
 
-/* A place without a value holds one of another line: so one comparison tells where a key belongs.
- */
+/* Clears the table. An empty slot holds a value of another line, so that one comparison decides. */
 void value_table_clear(struct value_table *table)
 {
     struct value_line *const line_of_0 = &table->lines[hash_value(0, VALUE_TABLE_BITS)];
@@ -62,7 +63,7 @@ void value_table_clear(struct value_table *table)
     table->values = table->strays = 0;
 }
 
-/* Where there is a place for it; false if there is none. */
+/* Adds `count` keys of a value; false if it has no slot. */
 static bool add(struct value_table *table, uint64_t stored, uint64_t count)
 {
     const size_t home = hash_value(stored, VALUE_TABLE_BITS);
@@ -83,7 +84,7 @@ static bool add(struct value_table *table, uint64_t stored, uint64_t count)
     return false;
 }
 
-/* Adds keys[begin..end) of one block. */
+/* Adds keys[begin..end) of one block; false as value_table_count. */
 typedef bool block_adder(struct value_table *table, unsigned width, const void *keys, size_t begin,
                          size_t end);
 
@@ -97,7 +98,7 @@ static bool add_block(struct value_table *table, unsigned width, const void *key
 }
 
 #ifdef HAVE_VECTOR_CODE
-/* All cursors of a line are compared at once: which of them it is is not guessed. */
+/* Compares all slots of a line at once, without a branch on which of them matches. */
 VECTOR_INLINE bool vector_add_keys(struct value_table *table, unsigned width, const void *keys,
                                    size_t begin, size_t end)
 {
