@@ -4,7 +4,7 @@
  *   items: | kept | new --reader--> |  --add--> | kept, of both | room |
  *
  * Items from a bound on are dropped as they are read. When more than top_select_limit are kept, a
- * lower bound is found. Kept items stay in input order, so the selection is stable. One thread
+ * smaller bound is found. Kept items stay in input order, so the selection is stable. One thread
  * calls; it uses OpenMP threads.
  */
 #ifndef CPU_TOP_SELECT_H

@@ -70,18 +70,18 @@ static bool put_all(struct stream_sort *stream, const struct test_case *c, size_
 
 /* Learns from the first keys, or from each hundredth. */
 static struct stream_sort *open_stream(const struct sort_task *task, const struct test_case *c,
-                                       size_t piece, bool is_of_all)
+                                       size_t piece, bool is_of_all_keys)
 {
-    const size_t width = c->wanted->bytes, count = is_of_all ? c->count / 100 : piece;
+    const size_t width = c->wanted->bytes, count = is_of_all_keys ? c->count / 100 : piece;
     struct stream_sort *stream = NULL;
     struct error error = {0};
     unsigned char *const keys = allocate(count * width);
     for (size_t i = 0; i < count; i++)
-        memcpy(keys + i * width, c->input + (is_of_all ? 100 * i : i) * width, width);
-    const struct stream_example example = {keys, count, is_of_all};
+        memcpy(keys + i * width, c->input + (is_of_all_keys ? 100 * i : i) * width, width);
+    const struct stream_example example = {keys, count, is_of_all_keys};
     const struct stream_example first = {c->input, piece, false};
     if (!stream_sort_open(task, &example, &stream, &error))
-        assert_true(is_of_all && stream_sort_open(task, &first, &stream, &error));
+        assert_true(is_of_all_keys && stream_sort_open(task, &first, &stream, &error));
     assert_false(error.is_set);
     free(keys);
     return stream;

@@ -16,7 +16,7 @@
 #define REPEATS_MIN 3
 #define LOOK_BITS 16
 
-/* Gives up when more keys of a block, after the first one, are new. Of the second 512 keys 230
+/* Gives up when more keys of a block, after the first one, are new. In the second 512 keys, 230
  * are new with 1000 values, 290 with 1500, and 350 with a million values of decreasing
  * frequency. */
 #define BLOCK_COUNT ((size_t)512)

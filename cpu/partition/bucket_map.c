@@ -40,7 +40,7 @@ map_keys_fine(unsigned width, const void *items, size_t begin, size_t end, struc
     }
 }
 
-/* ---- Eight keys at a time ---- */
+/* ---- Vectors of eight keys ---- */
 
 #ifdef HAVE_VECTOR_CODE
 

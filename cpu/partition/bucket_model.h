@@ -68,7 +68,7 @@ bucket_model_find(const struct bucket_model *model, uint64_t key)
     return found.base + (size_t)((offset & model->cell_mask) >> found.shift);
 }
 
-/* The same map as one table lookup, for a model in which no cell is halved often: every cell is
+/* The map as a single table lookup, for a model in which no cell is halved often: every cell is
  * halved as often as the most halved one. */
 #define FINE_TABLE_HALVINGS_MAX 6
 #define FINE_TABLE_CELLS_MAX (((size_t)BUCKET_MODEL_CELLS << FINE_TABLE_HALVINGS_MAX) + 2)

@@ -16,7 +16,7 @@ _Static_assert(2 * BUCKETS_WANTED_MAX <= BUCKET_MODEL_BUCKETS_MAX, "the model ha
 /* A partition resolves about this many bits of the range. See count_outliers. */
 #define RESOLVED_BITS 20
 
-/* ---- Who works on a range, and on which part of it ---- */
+/* ---- Members that work on a range, and their parts ---- */
 
 unsigned worker_count(struct sort_worker worker)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* A block for a chain that has come to `end`; returns where it begins. */
+/* Takes a block from the pool for a chain that ends at `end`. Returns the offset of the block. */
 static size_t take_block(struct block_pool *pool, size_t end)
 {
     const size_t block = __atomic_fetch_add(&pool->used, 1, __ATOMIC_RELAXED);
@@ -16,30 +16,31 @@ static size_t take_block(struct block_pool *pool, size_t end)
     return block * pool->block_bytes;
 }
 
-/* Where the bucket's next line goes. */
-static size_t find_room(struct block_pool *pool, const struct bucket_chains *heap, size_t bucket)
+/* Returns the pool offset for the bucket's next line. */
+static size_t next_line_offset(struct block_pool *pool, const struct bucket_chains *heap,
+                               size_t bucket)
 {
     const size_t end = heap->ends[bucket];
     return end % pool->block_bytes == 0 ? take_block(pool, end) : end;
 }
 
-/* Empties the bucket's line, which is full. */
+/* Writes the bucket's full buffer to the pool. */
 static void write_line(struct block_pool *pool, const struct bucket_chains *heap, size_t bucket)
 {
-    const size_t end = find_room(pool, heap, bucket);
+    const size_t end = next_line_offset(pool, heap, bucket);
     streaming_store(pool->data + end, heap->lines + write_buffer_begin(bucket), WRITE_BUFFER_BYTES);
     heap->ends[bucket] = end + WRITE_BUFFER_BYTES;
     heap->written[bucket] += WRITE_BUFFER_BYTES;
     heap->cursors[bucket] = write_buffer_begin(bucket);
 }
 
-static inline __attribute__((always_inline)) void put_block(struct block_pool *pool,
-                                                            const struct bucket_chains *heap,
-                                                            const struct bucket_block *block,
-                                                            size_t count, unsigned width,
-                                                            const uint16_t *cell_buckets)
+static inline __attribute__((always_inline)) void
+scatter_block_keys(struct block_pool *pool, const struct bucket_chains *heap,
+                   const struct bucket_block *block, size_t count, unsigned width,
+                   const uint16_t *cell_buckets)
 {
-    uint32_t *const cursors = heap->cursors; /* by themselves, as what is stored is of any type */
+    uint32_t *const cursors = heap->cursors; /* a local copy, because memcpy to the buffers may
+                                              * alias any type */
     unsigned char *const lines = heap->lines;
     for (size_t i = 0; i < count; i++) {
         const uint32_t found = block->buckets[i];
@@ -58,7 +59,7 @@ void bucket_chains_begin(const struct bucket_chains *heap, size_t buckets)
         heap->cursors[bucket] = write_buffer_begin(bucket);
 }
 
-/* By the fine cells, if they are there. */
+/* Moves the items by the fine table if there is one, else by the model. */
 static inline __attribute__((always_inline)) void
 put_keys(struct block_pool *pool, const struct bucket_chains *heap, unsigned width,
          const void *items, size_t count, struct key_order order, const struct bucket_model *model,
@@ -72,7 +73,7 @@ put_keys(struct block_pool *pool, const struct bucket_chains *heap, unsigned wid
             bucket_map_fine(width, next, step, order, fine, &block);
         else
             bucket_map(width, next, step, order, model, &block);
-        put_block(pool, heap, &block, step, width, fine ? fine->buckets : NULL);
+        scatter_block_keys(pool, heap, &block, step, width, fine ? fine->buckets : NULL);
     }
     streaming_fence();
 }
@@ -97,7 +98,7 @@ void bucket_chains_flush(struct block_pool *pool, const struct bucket_chains *he
         const uint32_t begin = write_buffer_begin(bucket), bytes = heap->cursors[bucket] - begin;
         if (bytes == 0)
             continue;
-        heap->ends[bucket] = find_room(pool, heap, bucket);
+        heap->ends[bucket] = next_line_offset(pool, heap, bucket);
         memcpy(pool->data + heap->ends[bucket], heap->lines + begin, bytes);
         heap->ends[bucket] += bytes;
         heap->written[bucket] += bytes;

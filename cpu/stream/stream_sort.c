@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stream_sort.c - see stream_sort.h.
+ *
+ * Input: each thread scatters keys to its chains of blocks (bucket_blocks.h).
+ *
+ * Output ring: every bucket has an offset in an endless output, which maps to the ring modulo its
+ * size. A bucket that would cross the end of the ring begins at its start. A thread sorts the next
+ * bucket when the caller has taken back everything that the bucket's range of the ring held before.
  */
 #include "cpu/stream/stream_sort.h"
 
@@ -19,91 +25,92 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a thread. */
+/* State of one thread. */
 struct stream_part {
     struct bucket_chains heap;
-    unsigned char *gathered, *room; /* for a bucket each */
-    bool is_busy;                   /* a thread at the tap has it */
+    unsigned char *gathered, *room; /* room for a bucket each */
+    bool is_busy;                   /* a reading thread uses this part */
 };
 
-/* A bucket that is too large for a cache, sorted in an array. */
+/* A bucket too large for a cache, sorted in an array. */
 struct large_bucket {
     size_t bucket;
     struct pages keys;
 };
 
 struct stream_sort {
-    struct tap tap; /* that takes keys */
+    struct tap tap; /* first, so that tap and stream have one address; its `see` takes keys */
     struct sort_task task;
-    bool is_counted; /* task.count will come; else that is a guess */
-    bool is_of_all;  /* what was learned from */
+    bool is_counted;     /* task.count is exact; otherwise it is COUNT_USUAL */
+    bool is_of_all_keys; /* the model is from a sample of all keys */
     unsigned buckets_wanted;
     struct partition_workspace_plan plan;
     struct bucket_model model;
-    struct fine_table fine; /* of the model, if it has one */
+    struct fine_table fine; /* of the model, if has_fine */
     bool has_fine;
-    size_t count;           /* keys that were put */
-    struct pages memory;    /* of all that is by bucket and by part */
-    struct pages blocks;    /* of the pool */
-    struct pages previous;  /* of the pool */
-    struct block_pool pool; /* of the keys */
+    size_t count;           /* keys put so far */
+    struct pages memory;    /* the arrays by bucket and by part */
+    struct pages blocks;    /* pool.data */
+    struct pages previous;  /* pool.previous */
+    struct block_pool pool; /* the blocks with the keys */
     struct stream_part *parts;
-    bool is_ended;         /* nothing more is put */
-    pthread_mutex_t mutex; /* over the rest, and over who is at the tap */
+    bool is_ended;         /* no more keys are put */
+    pthread_mutex_t mutex; /* protects the fields below, and is_busy and count while the tap is
+                            * used */
     pthread_cond_t changed;
-    uint64_t busy_ns; /* of all threads, to take keys from the tap and to sort buckets */
+    uint64_t busy_ns; /* sum over the threads, for taking keys from the tap and sorting buckets */
 
-    /* The output. By bucket: */
-    size_t *starts; /* bytes, in the row of output */
-    size_t *sizes;  /* bytes; a large one has no place in it */
+    /* Output. Indexed by bucket: */
+    size_t *starts; /* offset in bytes in the endless output */
+    size_t *sizes;  /* bytes; a large bucket has no range in the ring */
     unsigned char *ring;
-    struct large_bucket *large; /* in order */
+    struct large_bucket *large; /* in order of the buckets */
     size_t large_count;
     struct team team;
     bool has_team;
-    struct finished_buckets finished; /* what is finished can be given */
-    size_t next;                      /* the bucket that is sorted next */
-    size_t given;                     /* those before it were given */
-    size_t taken_back;                /* those before it were taken back */
+    struct finished_buckets finished; /* buckets that can be given */
+    size_t next;                      /* next bucket to sort */
+    size_t given;                     /* buckets before it were given */
+    size_t taken_back;                /* buckets before it were taken back */
     bool is_stopped;
 };
 
-/* The keys that a bucket may have to be sorted in cache. */
+/* Maximum keys of a bucket that is sorted in cache. */
 static inline size_t stream_room_count(const struct stream_sort *stream)
 {
     return stream->plan.room_bytes / stream->task.item_bytes;
 }
 
-/* Bytes of a chunk for each thread: what it has of them is in its cache when it is parted. */
+/* Bytes of a chunk per thread: they are in its cache while it scatters them. */
 #define CHUNK_THREAD_BYTES ((size_t)4 << 20)
 
-/* A bucket may have so many times the keys that it would have if all were even. */
+/* A bucket may have this many times the mean number of keys. */
 #define UNEVEN_MAX 4
 
-/* So many times the buckets that are wanted have room: where keys lie close together within a cell,
- * most of its buckets are empty, and cost nothing. Blocks go by the buckets, but for an unknown
- * number of keys, whose memory they would take. */
+/* Maximum buckets, as a multiple of the wanted ones: for a known count, and otherwise, where
+ * more buckets would take too much memory for blocks. Where keys are concentrated within a cell,
+ * most of its buckets are empty and cost nothing. */
 #define BUCKETS_SPARE 8
 #define BUCKETS_SPARE_USUAL 2
 
-/* Buckets of keys of 4 bytes are of so many times the keys: the fewer, the more of their lines are
- * in a cache, and what is dense is counted, for which it need not be small. 4e8 f32, two cores of
- * an AMD EPYC (Zen 5), 2026-11, user cycles by 1, 2 and 4 times: 7.1e9, 6.8e9 and 6.7e9 where they
- * are sorted by bins, 5.5e9, 5.2e9 and 4.6e9 where they are counted; in time 2 and 4 are even. */
-#define KEYS_TIMES_NARROW 2
+/* 4-byte keys have buckets this many times larger: fewer buckets keep more write buffers in
+ * cache, and dense buckets are counted, for which they may be large. 4e8 f32, two cores of an
+ * AMD EPYC (Zen 5), 2026-11, user cycles with 1, 2 and 4: 7.1e9, 6.8e9 and 6.7e9 if sorted by
+ * bins, 5.5e9, 5.2e9 and 4.6e9 if counted; elapsed time of 2 and 4 is equal. */
+#define BUCKET_FACTOR_NARROW 2
 
-/* Buckets are sorted in cache, if only in the one behind that of a core. */
+/* Limits for the room of a bucket, which is sorted in L2 or L3. */
 #define ROOM_BYTES_MIN ((size_t)512 << 10)
 #define ROOM_BYTES_MAX ((size_t)4 << 20)
 _Static_assert(ROOM_BYTES_MAX <= STREAM_SORT_BYTES_MIN / 4, "a bucket is a piece of the output");
 
-/* Blocks that are not full take a sixteenth of the keys' bytes, or these are as small as pays. */
+/* Limits for the size of a block. Partly filled blocks take up to a sixteenth of the keys'
+ * bytes. */
 #define BLOCK_BYTES_MIN ((size_t)1 << 10)
 #define BLOCK_BYTES_MAX ((size_t)16 << 10)
 #define BLOCK_BYTES_USUAL ((size_t)4 << 10) /* for an unknown number of keys */
 
-/* How many are taken to come where it is not known: of so many, and about twice as many, the
- * buckets have room. */
+/* Assumed number of keys if it is unknown. The buckets have room for up to about twice as many. */
 #define COUNT_USUAL ((size_t)256 << 20)
 
 size_t stream_sort_chunk(unsigned threads)
@@ -117,9 +124,9 @@ size_t stream_sort_chunk(unsigned threads)
 static void plan_stream(struct stream_sort *stream)
 {
     const struct sort_task *const task = &stream->task;
-    const size_t keys_times = task->item_bytes == 4 ? KEYS_TIMES_NARROW : 1;
-    const unsigned wanted = partition_fan_out(task->count / keys_times, task->threads);
-    const size_t usual = UNEVEN_MAX * (task->count * task->item_bytes / wanted);
+    const size_t bucket_factor = task->item_bytes == 4 ? BUCKET_FACTOR_NARROW : 1;
+    const unsigned wanted = partition_fan_out(task->count / bucket_factor, task->threads);
+    const size_t mean_limit = UNEVEN_MAX * (task->count * task->item_bytes / wanted);
     const size_t samples = wanted * (size_t)SAMPLES_PER_BUCKET;
     const unsigned spare = stream->is_counted ? BUCKETS_SPARE : BUCKETS_SPARE_USUAL;
     const unsigned buckets = spare * wanted;
@@ -129,9 +136,9 @@ static void plan_stream(struct stream_sort *stream)
                        : buckets < BUCKET_MODEL_BUCKETS_MAX ? buckets
                                                             : BUCKET_MODEL_BUCKETS_MAX,
         .samples_max = samples < SAMPLES_MAX ? samples : SAMPLES_MAX,
-        .room_bytes = usual < ROOM_BYTES_MIN   ? ROOM_BYTES_MIN
-                      : usual < ROOM_BYTES_MAX ? round_to_cache_line(usual)
-                                               : ROOM_BYTES_MAX};
+        .room_bytes = mean_limit < ROOM_BYTES_MIN   ? ROOM_BYTES_MIN
+                      : mean_limit < ROOM_BYTES_MAX ? round_to_cache_line(mean_limit)
+                                                    : ROOM_BYTES_MAX};
     _Static_assert(2 * SAMPLES_MAX * sizeof(uint64_t) <= ROOM_BYTES_MIN, "room for a sample");
 }
 
@@ -147,14 +154,14 @@ static size_t choose_block(const struct stream_sort *stream)
     return bytes;
 }
 
-/* The blocks that so many keys can take: one of each chain is not full. */
+/* Returns the maximum number of blocks for `count` keys: one per chain is partly filled. */
 static size_t count_blocks(const struct stream_sort *stream, size_t count)
 {
     return count * stream->task.item_bytes / stream->pool.block_bytes +
            stream->task.threads * (size_t)stream->model.buckets + 1;
 }
 
-/* Addresses for blocks: where the number of keys is known, for all of them. */
+/* Maps the pool: for all keys if their number is known, else as many addresses as available. */
 static bool map_pool(struct stream_sort *stream, struct error *error)
 {
     struct block_pool *const pool = &stream->pool;
@@ -174,34 +181,34 @@ static bool map_pool(struct stream_sort *stream, struct error *error)
     return true;
 }
 
-/* The next `bytes` bytes of a memory that is shared out up to *end, in whole lines; NULL where that
- * is only measured. */
-static void *carve(const struct pages *memory, size_t *end, size_t bytes)
+/* Returns the next `bytes` of memory from *end on, rounded to whole write buffers, and advances
+ * *end. Returns NULL if the memory is not mapped yet, to measure it. */
+static void *next_region(const struct pages *memory, size_t *end, size_t bytes)
 {
     const size_t begin = *end;
     *end += (bytes + WRITE_BUFFER_BYTES - 1) / WRITE_BUFFER_BYTES * WRITE_BUFFER_BYTES;
     return memory->data ? memory->data + begin : NULL;
 }
 
-/* Shares out the memory, if it is there, and returns how much it is. */
-static size_t share_out(struct stream_sort *stream)
+/* Divides the memory if it is mapped. Returns its size in bytes. */
+static size_t divide_memory(struct stream_sort *stream)
 {
     const struct pages *const memory = &stream->memory;
     const size_t buckets = stream->plan.buckets_max, room = stream->plan.room_bytes;
     size_t end = 0;
-    stream->parts = carve(memory, &end, stream->task.threads * sizeof *stream->parts);
-    stream->starts = carve(memory, &end, buckets * sizeof *stream->starts);
-    stream->sizes = carve(memory, &end, buckets * sizeof *stream->sizes);
-    stream->finished.is_finished = carve(memory, &end, buckets);
-    stream->fine.buckets = carve(memory, &end, FINE_TABLE_CELLS_MAX * sizeof(uint16_t));
+    stream->parts = next_region(memory, &end, stream->task.threads * sizeof *stream->parts);
+    stream->starts = next_region(memory, &end, buckets * sizeof *stream->starts);
+    stream->sizes = next_region(memory, &end, buckets * sizeof *stream->sizes);
+    stream->finished.is_finished = next_region(memory, &end, buckets);
+    stream->fine.buckets = next_region(memory, &end, FINE_TABLE_CELLS_MAX * sizeof(uint16_t));
     for (unsigned i = 0; i < stream->task.threads; i++) {
         struct stream_part part;
-        part.heap.cursors = carve(memory, &end, buckets * sizeof *part.heap.cursors);
-        part.heap.written = carve(memory, &end, buckets * sizeof *part.heap.written);
-        part.heap.ends = carve(memory, &end, buckets * sizeof *part.heap.ends);
-        part.heap.lines = carve(memory, &end, buckets * WRITE_BUFFER_BYTES);
-        part.gathered = carve(memory, &end, room);
-        part.room = carve(memory, &end, room);
+        part.heap.cursors = next_region(memory, &end, buckets * sizeof *part.heap.cursors);
+        part.heap.written = next_region(memory, &end, buckets * sizeof *part.heap.written);
+        part.heap.ends = next_region(memory, &end, buckets * sizeof *part.heap.ends);
+        part.heap.lines = next_region(memory, &end, buckets * WRITE_BUFFER_BYTES);
+        part.gathered = next_region(memory, &end, room);
+        part.room = next_region(memory, &end, room);
         part.is_busy = false;
         if (memory->data)
             stream->parts[i] = part;
@@ -211,15 +218,15 @@ static size_t share_out(struct stream_sort *stream)
 
 static bool map_memory(struct stream_sort *stream, struct error *error)
 {
-    if (!pages_map(&stream->memory, share_out(stream), error))
+    if (!pages_map(&stream->memory, divide_memory(stream), error))
         return false;
-    share_out(stream);
+    divide_memory(stream);
     return true;
 }
 
 /* ---- In ---- */
 
-/* Whether most keys of an ascending sample are in buckets that will have room. */
+/* True if most keys of an ascending sample fall into buckets that have room. */
 static bool suits_sample(const struct stream_sort *stream, const uint64_t *sample, size_t count)
 {
     const double share = (double)stream_room_count(stream) / (double)stream->task.count;
@@ -236,7 +243,8 @@ static bool suits_sample(const struct stream_sort *stream, const uint64_t *sampl
     return excess == 0 || excess + largest <= count / 2;
 }
 
-/* False: most keys will be in buckets that have no room. */
+/* Learns the model. Returns false if a sample of all keys shows that most fall into buckets
+ * without room. */
 static bool learn(struct stream_sort *stream, const struct stream_example *example)
 {
     const struct item_range range = {.from = (unsigned char *)example->keys, /* only read */
@@ -248,7 +256,7 @@ static bool learn(struct stream_sort *stream, const struct stream_example *examp
     input.are_even = true;
     bucket_model_learn(&stream->model, &input);
     stream->has_fine = fine_table_build(&stream->fine, &stream->model);
-    return !example->is_of_all || suits_sample(stream, input.sample, input.count);
+    return !example->is_of_all_keys || suits_sample(stream, input.sample, input.count);
 }
 
 static void put_keys(struct stream_sort *stream, const struct stream_part *part, const void *keys,
@@ -258,9 +266,9 @@ static void put_keys(struct stream_sort *stream, const struct stream_part *part,
                       stream->task.order, &stream->model, stream->has_fine ? &stream->fine : NULL);
 }
 
-/* A part that no other thread has: where it can, the one that the thread had before, whose lines
- * are in its cache. */
-static struct stream_part *take_part(struct stream_sort *stream)
+/* Returns a part that no other thread uses; preferably the one this thread used before, whose
+ * buffers are in its cache. */
+static struct stream_part *acquire_part(struct stream_sort *stream)
 {
     const unsigned parts = stream->task.threads;
     unsigned number = (unsigned)omp_get_thread_num() % parts;
@@ -275,11 +283,11 @@ static struct stream_part *take_part(struct stream_sort *stream)
     return &stream->parts[number];
 }
 
-static void take_piece(struct tap *tap, const void *keys, size_t bytes)
+static void tap_put_keys(struct tap *tap, const void *keys, size_t bytes)
 {
     struct stream_sort *const stream = (struct stream_sort *)tap;
     const size_t count = bytes / stream->task.item_bytes;
-    struct stream_part *const part = take_part(stream);
+    struct stream_part *const part = acquire_part(stream);
     const uint64_t start_ns = clock_now_ns();
     put_keys(stream, part, keys, count);
     const uint64_t end_ns = clock_now_ns();
@@ -299,12 +307,12 @@ bool stream_sort_open(const struct sort_task *task, const struct stream_example 
     if (!stream)
         return error_set(error, "out of memory: %zu bytes are needed to sort", sizeof *stream);
     stream->task = *task;
-    stream->tap = (struct tap){.see = take_piece, .unit_bytes = task->item_bytes};
+    stream->tap = (struct tap){.see = tap_put_keys, .unit_bytes = task->item_bytes};
     stream->is_counted = task->count != SIZE_MAX;
-    stream->is_of_all = example->is_of_all;
+    stream->is_of_all_keys = example->is_of_all_keys;
     if (!stream->is_counted)
         stream->task.count = COUNT_USUAL;
-    pthread_mutex_init(&stream->mutex, NULL); /* cannot fail on Linux, nor can the next */
+    pthread_mutex_init(&stream->mutex, NULL); /* cannot fail on Linux; neither can the next call */
     pthread_cond_init(&stream->changed, NULL);
     plan_stream(stream);
     if (map_memory(stream, error) && learn(stream, example) && map_pool(stream, error)) {
@@ -325,13 +333,13 @@ static size_t stream_bucket_count(const struct stream_sort *stream, size_t bucke
     return bytes / stream->task.item_bytes;
 }
 
-/* What goes beyond buckets that are even. */
+/* Keys in buckets that are too large. */
 struct excess {
-    size_t buckets; /* of more than so many keys */
-    size_t keys;    /* in these, and once more the most in one */
+    size_t buckets; /* number of such buckets */
+    size_t keys;    /* keys in them; the largest bucket counts twice */
 };
 
-/* Of the buckets of more than `most` keys. */
+/* Returns the excess of buckets with more than `most` keys. */
 static struct excess stream_excess(const struct stream_sort *stream, size_t most)
 {
     struct excess excess = {0, 0};
@@ -348,14 +356,14 @@ static struct excess stream_excess(const struct stream_sort *stream, size_t most
     return excess;
 }
 
-/* Whether most keys will be in buckets that have room: if they go on as they are, or, where the
- * model is of all of them, whatever they are like at first. */
+/* True if most keys will be in buckets with room. With a sample of all keys the counts so far
+ * are final evidence; with a sample of the first keys they are extrapolated. */
 bool stream_sort_suits(const struct stream_sort *stream)
 {
     if (!stream->is_counted &&
         stream->count / stream->buckets_wanted > stream_room_count(stream) / 2)
         return false;
-    if (stream->is_of_all)
+    if (stream->is_of_all_keys)
         return stream_excess(stream, stream_room_count(stream)).keys <= stream->task.count / 2;
     const double share = stream->is_counted
                              ? (double)stream_room_count(stream) / (double)stream->task.count
@@ -400,7 +408,7 @@ static void stream_end_input(struct stream_sort *stream)
     stream->is_ended = true;
 }
 
-/* Of one thread. */
+/* Copies one thread's keys back, decoded. */
 static void undo_part(const struct stream_sort *stream, const struct bucket_chains *heap,
                       unsigned char *keys)
 {
@@ -440,14 +448,14 @@ static bool is_large(const struct stream_sort *stream, size_t bucket)
     return stream->sizes[bucket] > stream->plan.room_bytes;
 }
 
-/* Where the bucket ends in the row. */
-static size_t row_end(const struct stream_sort *stream, size_t bucket)
+/* Returns the end of the bucket in the endless output. */
+static size_t output_end(const struct stream_sort *stream, size_t bucket)
 {
     return stream->starts[bucket] + (is_large(stream, bucket) ? 0 : stream->sizes[bucket]);
 }
 
-/* Gives every bucket its place in the row. */
-static void place_buckets(struct stream_sort *stream)
+/* Sets the size and the output offset of every bucket. */
+static void lay_out_buckets(struct stream_sort *stream)
 {
     const size_t ring_bytes = stream_sort_chunk(stream->task.threads);
     size_t next = 0;
@@ -455,13 +463,13 @@ static void place_buckets(struct stream_sort *stream)
         const size_t left = ring_bytes - next % ring_bytes;
         stream->sizes[bucket] = stream_bucket_count(stream, bucket) * stream->task.item_bytes;
         stream->starts[bucket] = next;
-        if (row_end(stream, bucket) > next + left)
+        if (output_end(stream, bucket) > next + left)
             stream->starts[bucket] = next + left;
-        next = row_end(stream, bucket);
+        next = output_end(stream, bucket);
     }
 }
 
-/* Gathers a bucket by all threads, as stored bits. */
+/* Gathers a large bucket with all threads, decoded. */
 static void gather_large(const struct stream_sort *stream, size_t bucket, unsigned char *keys)
 {
     const unsigned parts = stream->task.threads, width = stream->task.item_bytes;
@@ -512,7 +520,7 @@ static bool sort_all_large(struct stream_sort *stream, size_t count, struct erro
     return true;
 }
 
-/* By counting, where the bucket has no more values than keys; else false. */
+/* Counting sort of a bucket that has no more possible values than keys; false for any other. */
 static bool sort_dense(const struct stream_sort *stream, const struct stream_part *part,
                        size_t bucket, unsigned char *to)
 {
@@ -558,22 +566,23 @@ static void sort_bucket(const struct stream_sort *stream, const struct stream_pa
                      task->order);
 }
 
-/* Whether the next bucket can be sorted: there is one, and its place is free. */
-static bool has_turn(const struct stream_sort *stream)
+/* True if there is a bucket to sort and its range of the ring is free. */
+static bool can_sort_next(const struct stream_sort *stream)
 {
     const size_t next = stream->next;
     return next < stream->model.buckets &&
-           row_end(stream, next) - stream->starts[stream->taken_back] <=
+           output_end(stream, next) - stream->starts[stream->taken_back] <=
                stream_sort_chunk(stream->task.threads);
 }
 
-/* Sorts the next bucket, by the memory of a part; unlocked meanwhile. */
-static void take_turn(struct stream_sort *stream, const struct stream_part *part)
+/* Sorts the next bucket with the part's memory. Called with the mutex held; releases it
+ * meanwhile. */
+static void sort_next(struct stream_sort *stream, const struct stream_part *part)
 {
     const size_t bucket = stream->next++;
     pthread_mutex_unlock(&stream->mutex);
     const uint64_t start_ns = clock_now_ns();
-    if (row_end(stream, bucket) > stream->starts[bucket])
+    if (output_end(stream, bucket) > stream->starts[bucket])
         sort_bucket(stream, part, bucket);
     const uint64_t end_ns = clock_now_ns();
     pthread_mutex_lock(&stream->mutex);
@@ -586,11 +595,11 @@ static void sort_buckets(const struct member *member, void *context)
 {
     struct stream_sort *const stream = context;
     if (member->number == 0)
-        return; /* the caller's, which comes by itself */
+        return; /* the caller sorts with member 0's part in stream_sort_give */
     pthread_mutex_lock(&stream->mutex);
     while (!stream->is_stopped && stream->next < stream->model.buckets)
-        if (has_turn(stream))
-            take_turn(stream, &stream->parts[member->number]);
+        if (can_sort_next(stream))
+            sort_next(stream, &stream->parts[member->number]);
         else
             pthread_cond_wait(&stream->changed, &stream->mutex);
     pthread_mutex_unlock(&stream->mutex);
@@ -598,13 +607,13 @@ static void sort_buckets(const struct member *member, void *context)
 
 void stream_sort_start(struct stream_sort *stream, void *room, bool *suits)
 {
-    struct error shortage = {0}; /* of memory for large buckets: an array of all needs less */
+    struct error shortage = {0}; /* of memory for large buckets: an array of all keys needs less */
     stream_end_input(stream);
     const struct excess excess = stream_excess(stream, stream_room_count(stream));
     *suits = excess.keys <= stream->count / 2;
     if (!*suits)
         return;
-    place_buckets(stream);
+    lay_out_buckets(stream);
     if (excess.buckets > 0 && !sort_all_large(stream, excess.buckets, &shortage)) {
         *suits = false;
         return;
@@ -617,20 +626,20 @@ void stream_sort_start(struct stream_sort *stream, void *room, bool *suits)
 
 /* ---- Out ---- */
 
-/* Whether the bucket stands right behind the one before it in the ring, and what stands from
- * `begin` on is not too much with it. */
+/* True if the bucket directly follows the previous one in the ring, and a piece from bucket
+ * `begin` to its end is at most a quarter of the ring. */
 static bool continues_piece(const struct stream_sort *stream, size_t begin, size_t bucket)
 {
     const size_t ring_bytes = stream_sort_chunk(stream->task.threads);
     const size_t start = stream->starts[bucket];
     return !is_large(stream, bucket - 1) && !is_large(stream, bucket) &&
-           start == row_end(stream, bucket - 1) && start % ring_bytes > 0 &&
-           row_end(stream, bucket) - stream->starts[begin] <= ring_bytes / 4;
+           start == output_end(stream, bucket - 1) && start % ring_bytes > 0 &&
+           output_end(stream, bucket) - stream->starts[begin] <= ring_bytes / 4;
 }
 
-/* The bucket behind those that are given in one piece from `begin` on: finished, one behind the
- * other, and no more than a quarter of the ring, as a bucket is, so that one has room while two
- * pieces are with the caller, even if it does not fit before the end of the ring. */
+/* Returns the end of the piece of finished, contiguous buckets from `begin` on. A piece is at
+ * most a quarter of the ring, as a bucket is, so that a bucket has room while the caller holds
+ * two pieces, even if it does not fit before the end of the ring. */
 static size_t find_piece_end(const struct stream_sort *stream, size_t begin)
 {
     size_t end = begin;
@@ -668,8 +677,8 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
                                             : stream->ring + stream->starts[begin] % ring_bytes;
             for (; stream->given < end; stream->given++)
                 bytes += stream->sizes[stream->given];
-        } else if (has_turn(stream)) {
-            take_turn(stream, &stream->parts[0]);
+        } else if (can_sort_next(stream)) {
+            sort_next(stream, &stream->parts[0]);
         } else {
             pthread_cond_wait(&stream->changed, &stream->mutex);
         }
@@ -677,7 +686,7 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
     *count = bytes / stream->task.item_bytes;
     const bool is_last = stream->given == stream->model.buckets;
     pthread_mutex_unlock(&stream->mutex);
-    if (is_last) /* so all are sorted */
+    if (is_last) /* all buckets are sorted */
         pages_release(&stream->blocks);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_order.h - the ordered bits of keys (core/key_order.h), a vector of keys at a time. */
+/* vector_order.h - key_order_encode and key_order_decode (core/key_order.h) for vectors of keys. */
 #ifndef CPU_VECTOR_ORDER_H
 #define CPU_VECTOR_ORDER_H
 
@@ -8,15 +8,15 @@
 
 #ifdef HAVE_VECTOR_CODE
 
-/* A key_order in steps that are the same for every kind: what is XORed goes by the sign bit. */
+/* A key_order as steps that are the same for every kind: the XOR mask depends on the sign bit. */
 struct vector_order {
-    __m512i bytes;            /* of a shuffle in each 16 bytes: their order in memory, or swapped */
-    __m512i if_set, if_clear; /* XORed where the sign bit is set or clear */
-    __m512i bias;             /* subtracted then */
+    __m512i bytes;            /* byte shuffle within 16 bytes: identity, or swapped byte order */
+    __m512i if_set, if_clear; /* XOR masks for a set and a clear sign bit */
+    __m512i bias;             /* subtracted after the XOR */
     __m512i complement;       /* XORed last */
 };
 
-/* Lanes of 32 bits for keys of 4 bytes, of 64 for those of 8. */
+/* Sets all lanes: 32-bit lanes for 4-byte keys, 64-bit lanes for 8-byte keys. */
 VECTOR_INLINE __m512i vector_fill(unsigned bits, uint64_t value)
 {
     return bits == 32 ? _mm512_set1_epi32((int)value) : _mm512_set1_epi64((long long)value);
@@ -29,7 +29,7 @@ VECTOR_INLINE struct vector_order vector_order_make(struct key_order order, unsi
     uint64_t bytes[2];
     for (unsigned half = 0; half < 2; half++) {
         bytes[half] = as_stored[half];
-        if (order.swap_bytes) /* of the half, and then back the order of its two keys of 4 bytes */
+        if (order.swap_bytes) /* of the 8 bytes, then restores the order of the two 4-byte keys */
             bytes[half] = __builtin_bswap64(bytes[half]);
         if (order.swap_bytes && bits == 32)
             bytes[half] = bytes[half] << 32 | bytes[half] >> 32;
@@ -46,7 +46,7 @@ VECTOR_INLINE struct vector_order vector_order_make(struct key_order order, unsi
     return vectors;
 }
 
-/* The XOR of x by its sign bit. */
+/* XORs x with a mask chosen by its sign bit. */
 VECTOR_INLINE __m512i vector_flip(unsigned bits, __m512i x, __m512i if_clear, __m512i if_set)
 {
     const __m512i flip = bits == 32
@@ -55,7 +55,7 @@ VECTOR_INLINE __m512i vector_flip(unsigned bits, __m512i x, __m512i if_clear, __
     return _mm512_xor_si512(x, flip);
 }
 
-/* key_order_encode of each lane. */
+/* key_order_encode for each lane. */
 VECTOR_INLINE __m512i vector_encode(unsigned bits, const struct vector_order *order, __m512i stored)
 {
     __m512i x = _mm512_shuffle_epi8(stored, order->bytes);
@@ -64,8 +64,8 @@ VECTOR_INLINE __m512i vector_encode(unsigned bits, const struct vector_order *or
     return _mm512_xor_si512(x, order->complement);
 }
 
-/* The inverse. What was flipped shows by the sign bit that it has now: a float's is the other one,
- * and so is a signed integer's. */
+/* key_order_decode for each lane. After encoding the sign bit of a float or a signed integer is
+ * inverted, so the masks are exchanged. */
 VECTOR_INLINE __m512i vector_decode(unsigned bits, const struct vector_order *order,
                                     __m512i ordered)
 {

@@ -1,45 +1,208 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vector_sort.cc - see vector_sort.h.
  *
- *   items --quicksort (vector_partition.h)----------------> runs that fit a network
- *           even keys: bins of equal width (vector_bins.h)->   |
- *                                                              v
- *                                                  network in registers (vector_network.h)
+ *   items --quicksort (vector_partition.h)------------------> runs that fit a network
+ *           evenly spread keys: bins of equal width--------------->   |
+ *                                                                     v
+ *                                               network in registers (vector_network.h)
  *
- * Some keys of a run are looked at. Where they lie even, it is cut into bins of some dozens of keys
- * at once; else in two, by their median. A bucket of a large sort has even keys mostly; a small
- * input, which was not cut into buckets, has what it has: of random doubles half the positive ones
- * have the same exponent. Whatever the keys, a run is cut by a median a limited number of times;
- * then the middle of its range is taken, which is halved so.
+ * A sample of a run decides. If its keys are evenly spread, the run is scattered to bins of some
+ * dozens of keys; otherwise it is split in two at the sample's median. A bucket of a large sort
+ * mostly has evenly spread keys. A small input, which was not partitioned, may not: half of the
+ * positive random doubles have the same exponent. After a limited number of splits at a median the
+ * midpoint of the key range is the pivot, which halves the range, so the depth is bounded for any
+ * input.
  *
- * A run is in its place or in the room that belongs to it. Keys are cut in two where they are. Of
- * items, equal ones of which are to stay in their order, the lower part comes to the beginning of
- * the place and the upper one to that of the room: where the run was, one of them only moves up.
- * The rest of the room is that of the lower part, and the rest of the place is where the upper one
- * will go.
+ * A run is in its place or in the room that belongs to it. Keys are split in place. Items, whose
+ * ties must stay in order, are split stably: the lower part moves to the beginning of the place,
+ * the upper part to the beginning of the room; wherever the run was, one part only moves up. The
+ * rest of the room belongs to the lower part, and the rest of the place is the final position of
+ * the upper part.
  */
 #include "cpu/vector/vector_sort.h"
 
 #include "cpu/partition/item_kernels.h"
-#include "cpu/vector/vector_bins.h"
 #include "cpu/vector/vector_network.h"
 #include "cpu/vector/vector_partition.h"
 
 #ifdef HAVE_VECTOR_CODE
 
+#    include <string.h>
 #    include <utility>
 
-/* Bins are not more, as their open lines, and the run, would not fit a cache: of 1,000,000 keys of
- * 8 bytes 2.77 ns each with so many, 2.79 with half, 3.02 with an eighth; of 4,000,000 4.1, 4.0 and
- * 4.3, and 5.1 where all of them were cut at once. A run in a bin has a quarter as many at the
- * most, so that the ends of all take 22 KiB of stack. */
+/* ---- Bins of equal width ---- */
+
+/* The scatter has as many open cache lines as bins, so its target must be in the cache already: 1.8
+ * ns per key in total, and 3.5 if it writes to the output (f64, Zen 5, 2026-11). */
+
+/* Keys whose bins are computed as one block. */
+#    define BIN_BLOCK_COUNT ((size_t)64)
+
+/* ---- Keys of eight items, in lanes of 64 bits ---- */
+
+VECTOR_INLINE __m512i load_keys(const uint64_t *items)
+{
+    return _mm512_loadu_si512(items);
+}
+
+VECTOR_INLINE __m512i load_keys(const uint32_t *items)
+{
+    return _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(items)));
+}
+
+VECTOR_INLINE __m512i load_keys(const struct key_index *items)
+{
+    const __m512i low = _mm512_loadu_si512(items), high = _mm512_loadu_si512(items + 4);
+    return _mm512_permutex2var_epi64(low, _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1), high);
+}
+
+static inline uint64_t item_key(uint64_t item)
+{
+    return item;
+}
+
+static inline uint64_t item_key(const struct key_index &item)
+{
+    return item.key;
+}
+
+/* A monotone map: offset from the lowest key, shifted to 32 bits, scaled to the number of bins. */
+struct bins {
+    uint64_t lowest;
+    unsigned shift;
+    uint64_t scale; /* below 2^32 */
+    size_t count;
+};
+
+struct key_range {
+    uint64_t lowest, highest;
+    bool is_ascending;
+};
+
+/* Extends the range by the items from items[i] on. */
+template <typename Item>
+VECTOR_INLINE struct key_range extend_key_range(const Item *items, size_t i, size_t count,
+                                                struct key_range range)
+{
+    for (; i < count; i++) {
+        const uint64_t key = item_key(items[i]);
+        range.lowest = key < range.lowest ? key : range.lowest;
+        range.highest = key > range.highest ? key : range.highest;
+        if (i + 1 < count && key > item_key(items[i + 1]))
+            range.is_ascending = false;
+    }
+    return range;
+}
+
+template <typename Item>
+VECTOR_INLINE struct key_range find_key_range(const Item *items, size_t count)
+{
+    __m512i low = _mm512_set1_epi64(-1), high = _mm512_setzero_si512();
+    __mmask8 descents = 0;
+    size_t i = 0;
+    for (; i + 9 <= count; i += 8) {
+        const __m512i keys = load_keys(items + i), next = load_keys(items + i + 1);
+        low = _mm512_min_epu64(low, keys);
+        high = _mm512_max_epu64(high, keys);
+        descents |= _mm512_cmpgt_epu64_mask(keys, next);
+    }
+    return extend_key_range(
+        items, i, count,
+        {_mm512_reduce_min_epu64(low), _mm512_reduce_max_epu64(high), descents == 0});
+}
+
+VECTOR_INLINE struct key_range find_key_range(const uint32_t *items, size_t count)
+{
+    __m512i low = _mm512_set1_epi32(-1), high = _mm512_setzero_si512();
+    __mmask16 descents = 0;
+    size_t i = 0;
+    for (; i + 17 <= count; i += 16) {
+        const __m512i keys = _mm512_loadu_si512(items + i);
+        low = _mm512_min_epu32(low, keys);
+        high = _mm512_max_epu32(high, keys);
+        descents |= _mm512_cmpgt_epu32_mask(keys, _mm512_loadu_si512(items + i + 1));
+    }
+    return extend_key_range(
+        items, i, count,
+        {_mm512_reduce_min_epu32(low), _mm512_reduce_max_epu32(high), descents == 0});
+}
+
+/* Plans about count / aim bins of equal width, at most bins_max. */
+static inline struct bins plan_bins(uint64_t lowest, uint64_t highest, size_t count, size_t aim,
+                                    size_t bins_max)
+{
+    const uint64_t width = highest - lowest;
+    const unsigned bits = 64 - static_cast<unsigned>(__builtin_clzll(width | 1));
+    struct bins bins = {lowest, bits > 32 ? bits - 32 : 0, 0, count / aim + 1};
+    if (bins.count > bins_max)
+        bins.count = bins_max;
+    bins.scale = (static_cast<uint64_t>(bins.count) << 32) / ((width >> bins.shift) + 1);
+    if (bins.scale > UINT32_MAX) /* more bins than possible keys */
+        bins.scale = UINT32_MAX;
+    return bins;
+}
+
+VECTOR_INLINE __m256i find_bins(const struct bins &bins, __m512i keys)
+{
+    __m512i offset = _mm512_sub_epi64(keys, _mm512_set1_epi64(static_cast<long long>(bins.lowest)));
+    offset = _mm512_srl_epi64(offset, _mm_cvtsi32_si128(static_cast<int>(bins.shift)));
+    const __m512i scale = _mm512_set1_epi64(static_cast<long long>(bins.scale));
+    return _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_mul_epu32(offset, scale), 32));
+}
+
+/* Calls action(i, bin) for each item in order. */
+template <typename Item, typename Action>
+VECTOR_INLINE void for_each_bin(const struct bins &bins, const Item *items, size_t count,
+                                const Action &action)
+{
+    alignas(32) uint32_t found[BIN_BLOCK_COUNT];
+    size_t begin = 0;
+    for (; begin + BIN_BLOCK_COUNT <= count; begin += BIN_BLOCK_COUNT) {
+#    pragma GCC unroll 8
+        for (size_t i = 0; i < BIN_BLOCK_COUNT; i += 8)
+            _mm256_store_si256(reinterpret_cast<__m256i *>(found + i),
+                               find_bins(bins, load_keys(items + begin + i)));
+        for (size_t i = 0; i < BIN_BLOCK_COUNT; i++)
+            action(begin + i, found[i]);
+    }
+    for (; begin < count; begin++)
+        action(begin, ((item_key(items[begin]) - bins.lowest) >> bins.shift) * bins.scale >> 32);
+}
+
+/* Moves the items to `room` by bin, in order. Sets ends[b] to the end of bin b. */
+template <typename Item>
+VECTOR_INLINE void scatter_to_bins(const struct bins &bins, const Item *items, size_t count,
+                                   Item *room, uint32_t *ends)
+{
+    memset(ends, 0, bins.count * sizeof *ends);
+    for_each_bin(
+        bins, items,
+        count, [ends](size_t, size_t bin) __attribute__((always_inline)) { ends[bin]++; });
+    uint32_t sum = 0;
+    for (size_t bin = 0; bin < bins.count; bin++) {
+        const uint32_t size = ends[bin];
+        ends[bin] = sum;
+        sum += size;
+    }
+    for_each_bin(
+        bins, items, count, [=](size_t i, size_t bin) __attribute__((always_inline)) {
+            room[ends[bin]++] = items[i];
+        });
+}
+
+/* ---- Tuning ---- */
+
+/* Maximum bins: with more, their open lines and the run would not fit a cache. 1,000,000 keys of
+ * 8 bytes take 2.77 ns each with this many, 2.79 with half, 3.02 with an eighth; 4,000,000 take
+ * 4.1, 4.0 and 4.3, and 5.1 if all of them are scattered in one step. A run within a bin has at
+ * most a quarter as many, so that the arrays of ends take 22 KiB of stack. */
 #    define BINS_MAX ((size_t)4 << 10)
 
-/* How a kind of items is cut. 1,000, 10,000 and 60,000 random keys, ns each, a core of an AMD EPYC
- * (Zen 5), 2026-11: of 8 bytes by bins of 44 2.17, 1.79, 1.94, of 96 -, 1.84, 1.92, by halves alone
- * 1.85, 2.39, 2.91; of 4 bytes by bins of 44 1.95, 1.77, 1.72, of 110 1.59, 1.36, 1.31, by halves
- * alone 1.17, 1.50, 1.80; key and index by bins of 44 4.5, 4.3, 4.8, by halves alone 6.6, 7.8, 9.6.
- */
+/* Items per bin, and minimum items for bins. ns per key for 1,000, 10,000 and 60,000 random
+ * keys, a core of an AMD EPYC (Zen 5), 2026-11: 8 bytes with bins of 44 2.17, 1.79, 1.94, of 96
+ * -, 1.84, 1.92, by splits alone 1.85, 2.39, 2.91; 4 bytes with bins of 44 1.95, 1.77, 1.72, of
+ * 110 1.59, 1.36, 1.31, by splits alone 1.17, 1.50, 1.80; key and index with bins of 44 4.5,
+ * 4.3, 4.8, by splits alone 6.6, 7.8, 9.6. */
 template <typename Lanes>
 struct cut;
 
@@ -61,7 +224,7 @@ struct cut<lanes_item> {
     static constexpr size_t bin_count = 44, bins_from = 256;
 };
 
-/* Ordered bits to what is stored; to may be from. */
+/* Decodes ordered bits; to may be from. */
 template <typename Lanes>
 VECTOR_CODE static void decode_items(typename Lanes::item *to, const typename Lanes::item *from,
                                      size_t count, const struct vector_order &order)
@@ -74,20 +237,20 @@ VECTOR_CODE static void decode_items(typename Lanes::item *to, const typename La
 
 /* ---- Runs ---- */
 
-/* What is the same for all runs. */
+/* Parameters that are the same for all runs. */
 struct finish {
     struct vector_order decoded, as_it_is;
     size_t room_count; /* a run of more keys has no room yet, and is in its place */
 };
 
-/* Items that are sorted into to[0..count), which is `place` or other memory. */
+/* A run of items, to be sorted into to[0..count), which is `place` or other memory. */
 template <typename Item>
 struct vector_run {
-    Item *place, *room; /* of count items each; keys that are too many for the room share it */
+    Item *place, *room; /* count items each; runs larger than the room share it */
     bool is_in_room;
     size_t count;
-    uint64_t lowest, highest; /* no key is below or above */
-    unsigned levels;          /* so many cuts by a median are left */
+    uint64_t lowest, highest; /* bounds of the keys */
+    unsigned levels;          /* remaining splits at a median */
     size_t bins_max;
     Item *to;
 
@@ -101,15 +264,15 @@ struct vector_run {
     }
 };
 
-/* What a look at some of the keys shows. */
-struct look {
+/* Result of sampling a run. */
+struct run_sample {
     uint64_t median;
     bool all_equal, is_even;
 };
 
-/* Keys are even if few of their neighbours are closer than a quarter of the mean distance: 14 of 64
- * where they are random, nearly all where they come in clusters. Equal ones count twice, as a few
- * hundred values are cut apart sooner than put into bins. */
+/* Keys are evenly spread if few neighbours in the sample are closer than a quarter of the mean
+ * distance: 14 of 64 if they are random, nearly all if they form clusters. Ties count twice,
+ * because a few hundred values are faster split than scattered. */
 template <typename Item>
 static bool is_sample_even(const Item *sample, size_t count, uint64_t range)
 {
@@ -122,10 +285,10 @@ static bool is_sample_even(const Item *sample, size_t count, uint64_t range)
     return closer <= count / 3;
 }
 
-/* The rows are taken whole from the middle of equal stretches. */
+/* Samples ROWS registers, from the middle of equal stretches. */
 template <unsigned ROWS, typename Lanes>
-VECTOR_INLINE struct look look_at_rows(const struct vector_run<typename Lanes::item> &run,
-                                       const struct vector_order &as_it_is)
+VECTOR_INLINE struct run_sample sample_rows(const struct vector_run<typename Lanes::item> &run,
+                                            const struct vector_order &as_it_is)
 {
     constexpr size_t samples = ROWS * Lanes::count;
     const size_t stretch = run.count / ROWS, begin = (stretch - Lanes::count) / 2;
@@ -144,17 +307,16 @@ VECTOR_INLINE struct look look_at_rows(const struct vector_run<typename Lanes::i
 }
 
 template <typename Lanes>
-VECTOR_CODE static struct look look_at(const struct vector_run<typename Lanes::item> &run,
-                                       const struct vector_order &as_it_is)
+VECTOR_CODE static struct run_sample sample_run(const struct vector_run<typename Lanes::item> &run,
+                                                const struct vector_order &as_it_is)
 {
-    return run.count < cut<Lanes>::bins_from
-               ? look_at_rows<2, Lanes>(run, as_it_is)
-               : look_at_rows<64 / Lanes::count, Lanes>(run, as_it_is);
+    return run.count < cut<Lanes>::bins_from ? sample_rows<2, Lanes>(run, as_it_is)
+                                             : sample_rows<64 / Lanes::count, Lanes>(run, as_it_is);
 }
 
-/* Whether all keys are what those of a look are. */
+/* True if every key equals `key`. */
 template <typename Item>
-VECTOR_INLINE bool are_all_equal(const Item *items, size_t count, uint64_t key)
+VECTOR_INLINE bool is_all_equal(const Item *items, size_t count, uint64_t key)
 {
     const __m512i keys = _mm512_set1_epi64(static_cast<long long>(key));
     size_t i = 0;
@@ -167,7 +329,7 @@ VECTOR_INLINE bool are_all_equal(const Item *items, size_t count, uint64_t key)
     return true;
 }
 
-/* Brings a run of equal keys to where it goes. */
+/* Writes a run of equal keys to its destination. */
 template <typename Lanes>
 VECTOR_CODE static void finish_equal(const struct vector_run<typename Lanes::item> &run,
                                      const struct vector_order &order)
@@ -208,8 +370,7 @@ VECTOR_CODE static void sort_by_bins(const struct vector_run<typename Lanes::ite
     }
 }
 
-/* Cuts a run in two: *run is then those with a key from the bound on, and the others are returned.
- */
+/* Splits a run: *run becomes the items with a key of `bound` or more; returns the others. */
 template <typename Lanes>
 VECTOR_CODE static struct vector_run<typename Lanes::item>
 cut_run(struct vector_run<typename Lanes::item> *run, uint64_t bound, size_t room_count) {
@@ -233,8 +394,8 @@ cut_run(struct vector_run<typename Lanes::item> *run, uint64_t bound, size_t roo
     return below;
 }
 
-/* The least key of the upper part: the median, or the next key if that is the least of all; in the
- * end the middle of the range. */
+/* Returns the lowest key of the upper part: the median, or its successor if the median is the
+ * lowest key; once the levels are used up, the midpoint of the range. */
 template <typename Item>
 static uint64_t find_bound(struct vector_run<Item> *run, uint64_t median)
 {
@@ -244,17 +405,17 @@ static uint64_t find_bound(struct vector_run<Item> *run, uint64_t median)
     return median > run->lowest ? median : run->lowest + 1;
 }
 
-/* Most runs fit a network. The smaller part of a cut is sorted first, so that there are few at a
- * time. */
+/* Sorts a run. Most runs fit a network. The smaller part of a split is sorted first, which
+ * limits the depth of the recursion to log2(count). */
 template <typename Lanes>
 VECTOR_CODE static void sort_run(struct vector_run<typename Lanes::item> run,
                                  const struct finish &finish)
 {
     while (run.count > network_count_max<Lanes>()) {
-        struct look look = {run.lowest, run.lowest == run.highest, false};
+        struct run_sample look = {run.lowest, run.lowest == run.highest, false};
         if (!look.all_equal) {
-            look = look_at<Lanes>(run, finish.as_it_is);
-            look.all_equal = look.all_equal && are_all_equal(run.items(), run.count, look.median);
+            look = sample_run<Lanes>(run, finish.as_it_is);
+            look.all_equal = look.all_equal && is_all_equal(run.items(), run.count, look.median);
         }
         if (look.all_equal) {
             finish_equal<Lanes>(run, finish.decoded);
@@ -276,7 +437,7 @@ VECTOR_CODE static void sort_run(struct vector_run<typename Lanes::item> run,
     network_sort_few<Lanes>(run.to, run.items(), run.count, finish.decoded);
 }
 
-/* All of the items; where they are to go to the room, that is their place. */
+/* Sorts all items. If they are to go to the room, place and room are exchanged. */
 template <typename Lanes>
 VECTOR_CODE static void sort_items(void *items, void *room, size_t count, size_t room_count,
                                    void *to, struct key_order order)
@@ -337,9 +498,8 @@ void vector_sort_in_place(unsigned width, void *keys, size_t count, void *room,
 
 /* ---- Keys of two bytes ---- */
 
-/* They are the upper half of a key of four, as which they have the same order: the lower half goes
- * by the sign alone. Where bytes are swapped, what becomes the upper half is stored as the lower
- * one. */
+/* Returns the order of 16-bit keys that are the upper half of 32-bit keys: the lower half
+ * depends on the sign alone. With swapped bytes, the upper half is stored as the lower one. */
 static struct key_order order_of_wide(struct key_order order)
 {
     order.bias <<= 16;
@@ -378,7 +538,7 @@ void vector_sort_words(void *keys, size_t count, void *room, struct key_order or
 
 /* ---- For several threads ---- */
 
-/* Eight items at a time or sixteen; those of 16 bytes are ordered bits already. */
+/* Encodes eight or sixteen items per vector; 16-byte items are ordered bits already. */
 VECTOR_CODE void vector_encode_items(unsigned width, void *items, size_t count,
                                      struct key_order order)
 {
@@ -395,7 +555,7 @@ VECTOR_CODE void vector_encode_items(unsigned width, void *items, size_t count,
     items_encode(width, bytes + i * width, bytes + i * width, count - i, order);
 }
 
-/* Keys that a cut goes by: with so many it is one in fifty off, about. */
+/* Sample size of a split for two threads: the part sizes are off by about 2 %. */
 #    define CUT_SAMPLE ((size_t)1024)
 
 template <typename Lanes>
