@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_cases.h - what is timed: the lists of key types and of shapes that the data can have. The
- * options, the generator and the tables walk them.
+/* bench_cases.h - lists of the key types and the shapes of data that are timed. The options, the
+ * generator and the tables iterate over them.
  */
 #ifndef BENCH_BENCH_CASES_H
 #define BENCH_BENCH_CASES_H
@@ -11,8 +11,9 @@
 extern "C" {
 #endif
 
-/* All key types, and keys that carry their place in the input.
- *    name, type of the key, bytes of the index that a peer's pairs have; 0: keys alone */
+/* All key types, and keys with an index.
+ *   name, type of the key, bytes of the index in a peer's pairs; 0: keys alone
+ */
 #define BENCH_TYPES(X)                                                                             \
     X(f64, "f64", f64, 0)                                                                          \
     X(i64, "i64", i64, 0)                                                                          \
@@ -37,8 +38,8 @@ enum bench_type_id {
         BENCH_TYPE_COUNT
 };
 
-/* Ours sort a key with an index as struct key_index, or as one integer of 64 bits, key above index,
- * if both fit (core/argsort.h); a peer sorts two arrays of just these bytes. */
+/* We sort a key with an index as struct key_index, or as one integer of 64 bits, the key above
+ * the index, if both fit (core/argsort.h). A peer sorts two arrays of these bytes. */
 struct bench_type {
     enum bench_type_id id;
     const char *name;
@@ -49,15 +50,15 @@ struct bench_type {
 /* BENCH_TYPE_COUNT rows, row i has id i. */
 extern const struct bench_type bench_types[];
 
-/* Bytes of an item as our paths sort it, and as a peer does. */
+/* Bytes of an item as our paths sort it, and as a peer sorts it. */
 unsigned bench_item_bytes(const struct bench_type *type);
 unsigned bench_peer_item_bytes(const struct bench_type *type);
 
-/* True if key and index are one u64 as our paths sort them, the key above the index. */
+/* True if our paths sort key and index as one u64, the key above the index. */
 bool bench_is_packed(const struct bench_type *type);
 
-/* Numbers are x in [0, 1) where nothing else is said: x itself as a float, x times 2^bits as an
- * integer. */
+/* Numbers are x in [0, 1), unless the text says otherwise: x itself as a float, x times 2^bits
+ * as an integer. */
 #define BENCH_SHAPES(X)                                                                            \
     X(UNIFORM, "uniform", "random numbers; integers over their whole range")                       \
     X(SEEDS, "seeds", "(rand*2/RAND_MAX-1)*rand: dense around 0; integers scaled to their range")  \
@@ -103,7 +104,7 @@ struct bench_shape {
 /* BENCH_SHAPE_COUNT rows, row i has id i. */
 extern const struct bench_shape bench_shapes[];
 
-/* False for the shapes that a type is too narrow for. */
+/* False if the type is too narrow for the shape. */
 bool bench_shape_fits(const struct bench_shape *shape, const struct bench_type *type);
 
 #ifdef __cplusplus

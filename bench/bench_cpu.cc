@@ -31,10 +31,11 @@
 #include <utility>
 #include <vector>
 
-/* What the scratch has beside room for the items, at the most. */
+/* Maximum bytes of scratch apart from room for the items. */
 #define SCRATCH_MORE_BYTES ((size_t)64 << 20)
 
-/* Up to so much the engine has its memory before it is timed, and in a cache as the peers have. */
+/* Up to this size the memory of the engine is touched before the timing, and in a cache, as for
+ * the peers. */
 #define POPULATED_BYTES ((size_t)2 << 20)
 
 struct bench {
@@ -103,7 +104,7 @@ static buffer make_buffer(size_t bytes)
     return buffer(new unsigned char[bytes]);
 }
 
-/* False where there is no such data. */
+/* Generates the data; false if the type has no such shape. */
 static bool make_input(struct workload *load)
 {
     if (shape_position(load->shape->id, 0, 2) < 0)
@@ -163,7 +164,7 @@ static void touch_free_memory(size_t bytes)
     munmap(memory, bytes);
 }
 
-/* Time in the engine alone. */
+/* Times the engine alone. */
 class engine_clock
 {
   public:
@@ -223,7 +224,8 @@ static bool empty_engine(const struct engine_functions *functions, struct engine
     return true;
 }
 
-/* Checked, or timed: to look at what is given would give the engine's threads time. */
+/* The output is either checked or timed: reading it would give the threads of the engine extra
+ * time. */
 static bool run_engine(const struct bench *bench, const struct sort_spec *spec,
                        const struct workload *load, bool is_checked, struct timed *timed,
                        struct error *error)
@@ -301,7 +303,7 @@ static double total_ms(const std::vector<struct timed> &all)
     return total;
 }
 
-/* In turns, so that what changes with time meets all alike. */
+/* Sorters run in turns, so that changes over time affect all of them. */
 static bool time_all(const struct bench *bench, struct workload *load,
                      std::vector<struct timed> *all, struct error *error)
 {

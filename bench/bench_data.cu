@@ -93,7 +93,7 @@ struct pairs_layout {
 
 /* ---- numbers ---- */
 
-/* What a kernel must know to make item i. */
+/* Parameters to generate item i. */
 struct recipe {
     enum bench_shape_id shape;
     enum key_kind kind;
@@ -148,7 +148,7 @@ __device__ static double thread_position(const struct recipe &recipe, size_t i, 
     }
 }
 
-/* The stored bits of a float with the fields of `random`, but for its exponent. */
+/* Returns a float with the fields of `random` and the given exponent, as stored bits. */
 __device__ static uint64_t thread_float_bits(const struct recipe &recipe, uint64_t random,
                                              uint64_t exponent)
 {

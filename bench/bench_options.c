@@ -41,7 +41,7 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-/* The next word of *list, without its comma; NULL behind the last one. */
+/* Returns the next word of *list, without its comma; NULL at the end. */
 static const char *next_word(const char **list, size_t *length)
 {
     if (!*list)
@@ -163,7 +163,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The lists behind the options that take them; argp frees the new text. */
+/* The lists after the options that take them; argp frees the new text. */
 static char *describe(int key, const char *text, void *input)
 {
     (void)input;

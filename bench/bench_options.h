@@ -11,32 +11,32 @@ extern "C" {
 
 #define BENCH_SIZES_AT_MOST 64
 
-/* How long a sorter is timed. */
+/* How long to time a sorter. */
 struct bench_effort {
-    unsigned runs;   /* at least */
-    double least_ms; /* and until the runs have taken so long */
-    size_t batch;    /* sorts in a run; 0: more than one where one is too short to be timed */
+    unsigned runs;   /* minimum */
+    double least_ms; /* and until the runs have taken this long */
+    size_t batch;    /* sorts per run; 0: several if one is too short to time */
 };
 
 struct bench_options {
-    bool types[BENCH_TYPE_COUNT]; /* which of bench_types */
+    bool types[BENCH_TYPE_COUNT]; /* indexed as bench_types */
     bool shapes[BENCH_SHAPE_COUNT];
     size_t sizes[BENCH_SIZES_AT_MOST];
     size_t size_count;
-    const char *paths; /* names with commas between; NULL: all */
+    const char *paths; /* comma-separated names; NULL: all */
     bool all_tiles;
     bool no_peers;
     struct bench_effort effort;
-    unsigned threads; /* of bench_cpu; 0: one for each processor */
+    unsigned threads; /* for bench_cpu; 0: one per processor */
     const char *json; /* NULL: none */
 };
 
-/* Reads the command line; a word that is none, or --help, ends the program as argp does, with
- * status 2 or 0. documentation: of the program, as argp takes it. */
+/* Parses the command line. An invalid word, or --help, ends the program as argp does, with
+ * status 2 or 0. documentation: text for argp. */
 void bench_options_parse(int argc, char **argv, const char *documentation,
                          struct bench_options *options);
 
-/* Whether the list, as in --paths, has the word. */
+/* True if the comma-separated list has the word. */
 bool bench_list_has(const char *list, const char *word);
 
 #ifdef __cplusplus

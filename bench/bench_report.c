@@ -8,7 +8,7 @@ static double row_rate(const struct bench_row *row)
     return row->median_ms > 0 ? (double)row->count * 1e-3 / row->median_ms : 0;
 }
 
-/* What the sort needs in all, in times the items. */
+/* Memory for the sort, items included, as a multiple of the items. */
 static double row_peak(const struct bench_row *row)
 {
     return 1 + (double)row->scratch_bytes / ((double)row->count * (double)row->item_bytes);

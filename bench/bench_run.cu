@@ -29,7 +29,7 @@ static size_t align(size_t bytes)
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/* What one sort of a batch works in. */
+/* Memory of one sort of a batch. */
 struct lane {
     void *items;
     void *arena;
@@ -148,8 +148,8 @@ static struct cuda_sort path_sort(const struct sorter *sorter, const struct benc
     return sort;
 }
 
-/* What paths leave over they start after a wait, as the engine has them do: one wait for all lanes.
- * It is part of their time. */
+/* Starts the steps that paths leave until after a wait, as the engine does: one wait for all
+ * lanes. Their time is included. */
 static bool finish_path(const struct sorter *sorter, const struct bench_case *bench,
                         const struct bench_memory *memory, struct error *error)
 {
@@ -201,7 +201,8 @@ struct bench_state {
     std::vector<std::vector<double>> times_ms; /* of each sorter's runs, the first to warm up */
 };
 
-/* So many sorts in a run that it has some millions of items: a few hundred microseconds. */
+/* Returns the sorts per run, so that a run sorts some millions of items: a few hundred
+ * microseconds. */
 static size_t choose_batch(const struct bench_case *bench, const struct bench_effort *effort)
 {
     const size_t items_of_a_run = (size_t)1 << 22, most = 64;
@@ -210,8 +211,8 @@ static size_t choose_batch(const struct bench_case *bench, const struct bench_ef
     return std::clamp<size_t>(items_of_a_run / bench->count, 1, most);
 }
 
-/* Asks each sorter what it needs. Those that do not fit into the device are left out;
- * memory->arena_bytes is the greatest need of the others, 0 when there are none. */
+/* Gets the memory needs of the sorters. A sorter that does not fit into the device is left out;
+ * memory->arena_bytes is the largest need of the others, 0 if there are none. */
 static bool size_sorters(const struct bench_case *bench, const struct sorter *sorters, size_t count,
                          struct bench_result *results, struct bench_memory *memory,
                          struct error *error)
@@ -401,7 +402,7 @@ bool bench_run_case(const struct bench_case *bench, const struct bench_effort *e
     state.times_ms.resize(count);
     if (!size_sorters(bench, sorters, count, results, &state.memory, error))
         return false;
-    if (state.memory.arena_bytes == 0) /* nobody is left to run */
+    if (state.memory.arena_bytes == 0) /* no sorter remains */
         return true;
     const bool is_done = memory_make(bench, &state.memory, error) &&
                          run_all(&state, effort, sorters, count, results, error);

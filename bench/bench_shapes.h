@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_shapes.h - the numbers of the shapes that are the same on the CPU and on the GPU: pure
- * functions of a place, for host and device. */
+/* bench_shapes.h - the shapes that are the same on the CPU and on the GPU: pure functions of an
+ * index, for host and device.
+ */
 #ifndef BENCH_BENCH_SHAPES_H
 #define BENCH_BENCH_SHAPES_H
 
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Vigna's splitmix64, as a function of the index: any element alone, in any order. */
+/* splitmix64 (Vigna) as a function of the index: elements can be computed in any order. */
 HOST_DEVICE static inline uint64_t bench_random_bits(uint64_t index)
 {
     uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
@@ -19,14 +20,14 @@ HOST_DEVICE static inline uint64_t bench_random_bits(uint64_t index)
     return z ^ (z >> 31);
 }
 
-/* In [0, 1). */
+/* Returns a number in [0, 1). */
 HOST_DEVICE static inline double bench_unit(uint64_t bits)
 {
     return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-/* x in [0, 1) at place i of count. random: bench_random_bits(i). Negative: a shape that only one of
- * the two has, or each in a way of its own. */
+/* Returns x in [0, 1) at index i of count. random: bench_random_bits(i). Negative for a shape
+ * that is implemented by one of the two programs, or differently by each. */
 HOST_DEVICE static inline double bench_shape_position(enum bench_shape_id shape, size_t i,
                                                       size_t count, uint64_t random)
 {
@@ -45,7 +46,7 @@ HOST_DEVICE static inline double bench_shape_position(enum bench_shape_id shape,
         return random % 2 ? 0.75 : 0.25;
     case BENCH_SHAPE_FEW:
         return bench_unit(bench_random_bits(random % 1000));
-    case BENCH_SHAPE_CLUSTERS: /* one of twelve places, and a millionth of the range around it */
+    case BENCH_SHAPE_CLUSTERS: /* one of twelve positions, plus up to a millionth of the range */
         return 0.5 * bench_unit(bench_random_bits(random % 12)) + 1e-6 * bench_unit(random);
     case BENCH_SHAPE_ORGAN_PIPE:
         return static_cast<double>(2 * (i < from_end ? i : from_end)) / steps;

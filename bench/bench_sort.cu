@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-/* What all cases share. */
+/* State shared by all cases. */
 struct bench {
     struct bench_options options;
     const struct backend *backend;
@@ -184,7 +184,7 @@ static bool open_bench(struct bench *bench, struct error *error)
     return !json || bench->json || error_set_errno(error, "%s: cannot open", json);
 }
 
-/* What could not be written is a failure too. */
+/* Output that could not be written is a failure too. */
 static bool close_bench(struct bench *bench, struct error *error)
 {
     bool is_closed = bench_report_close(bench->json, bench->options.json, error);

@@ -74,7 +74,7 @@ static bool sort_tbb(const struct cpu_peer_call *call, void **sorted)
 
 #ifdef HAVE_HWY
 
-/* It has no keys of one byte, and is not asked for such. */
+/* It does not support keys of one byte. */
 #    define VQSORT_BYTES_MIN 2
 
 template <typename Item>

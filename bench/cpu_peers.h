@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_peers.h - sorts of other libraries on the CPU, which ours is timed against: std::sort of the
- * C++ library, the same by TBB's threads, and VQSort of Highway; the last two where the build found
- * them.
+/* cpu_peers.h - CPU sorts of other libraries, to compare with: std::sort of the C++ library, TBB's
+ * parallel sort, and VQSort of Highway; the last two if the build found them.
  */
 #ifndef BENCH_CPU_PEERS_H
 #define BENCH_CPU_PEERS_H
@@ -15,13 +14,13 @@
 extern "C" {
 #endif
 
-/* What a peer is asked to sort: keys of a type, or struct key_index by key, then index. */
+/* Input of a peer: keys of a type, or struct key_index by key, then index. */
 struct cpu_peer_call {
     enum key_type_id key;
     bool has_index;
     size_t count;
     void *items;
-    void *scratch; /* as large */
+    void *scratch; /* as large as items */
     unsigned threads;
 };
 
@@ -29,7 +28,7 @@ struct cpu_peer {
     const char *name;
     unsigned item_bytes_min;
 
-    /* Sorts; sets *sorted to items or scratch. False: not items of this type. */
+    /* Sorts, and sets *sorted to items or scratch. Returns false if it cannot sort this type. */
     bool (*sort)(const struct cpu_peer_call *call, void **sorted);
 };
 

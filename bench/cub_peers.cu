@@ -115,7 +115,7 @@ struct merge_pairs {
 
 /* ---- Thrust ---- */
 
-/* What a sort of Thrust asks for while it runs, from the arena. */
+/* Temporary memory of a Thrust sort, from the arena. */
 struct arena_allocator {
     typedef char value_type;
     char *memory;

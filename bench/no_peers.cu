@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* no_peers.cu - the list of peers of a build without CUB: none. The row is there because there are
- * no empty arrays; nobody counts it. */
+/* no_peers.cu - the empty list of peers of a build without CUB. It has a row, because C++ has no
+ * empty arrays, and a count of 0.
+ */
 #include "bench/peers.h"
 
 extern "C" {

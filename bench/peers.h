@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peers.h - sorts of other libraries, which ours are timed against. Two files define the list:
- * cub_peers.cu, and no_peers.cu for builds in which there is no CUB.
+/* peers.h - GPU sorts of other libraries, to compare with. cub_peers.cu defines the list, or
+ * no_peers.cu in builds without CUB.
  */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
@@ -16,28 +16,28 @@
 extern "C" {
 #endif
 
-/* Where items lie on the device: keys alone, or keys and their values apart. */
+/* Items on the device: keys alone, or keys and separate values. */
 struct key_arrays {
     void *keys;
     void *values; /* NULL: keys alone */
 };
 
-/* What a peer is asked to sort. Arrays and arena are the caller's, aligned to 256 bytes. */
+/* Input of a peer. The caller owns the arrays and the arena, aligned to 256 bytes. */
 struct peer_call {
     enum bench_type_id type;
     size_t count;
     struct key_arrays input; /* may be overwritten */
-    void *arena;             /* NULL: only *arena_bytes is wanted */
+    void *arena;             /* NULL: only report *arena_bytes */
     unsigned device;
     cudaStream_t stream;
 };
 
 struct peer {
     const char *name;
-    unsigned item_bytes; /* sorts items of so many bytes alone; 0: of any */
+    unsigned item_bytes; /* the only item size it sorts; 0: any */
 
-    /* With call->arena: starts to sort with the *arena_bytes there; *sorted says where the output
-     * will lie, in input or arena. Without: says how many bytes it needs. */
+    /* With call->arena: starts to sort, using *arena_bytes of it, and sets *sorted to the
+     * output, which is in input or arena. Without: sets *arena_bytes to the bytes it needs. */
     bool (*sort)(const struct peer_call *call, size_t *arena_bytes, struct key_arrays *sorted,
                  struct error *error);
 };

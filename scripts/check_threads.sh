@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_threads.sh: looks for races between threads, by ThreadSanitizer.
+# check_threads.sh: finds data races with ThreadSanitizer.
 #
-#   scripts/check_threads.sh             unit tests of what has threads, then the command on files
-#   scripts/check_threads.sh TEST...     these unit tests alone, as cpu_sort
+#   scripts/check_threads.sh             unit tests of code with threads, then the command on files
+#   scripts/check_threads.sh TEST...     only these unit tests, for example cpu_sort
 #
-# BUILD (default build/threads) is built by clang: its OpenMP tells the sanitizer of its waits, by a
-# library, archer, that is loaded where it is there; GCC's does not. Tests that kill a process amid
-# its work are left out (of unit_sink*, unit_mapped_file): a signal that meets the sanitizer inside one of
-# its own locks waits for ever. Status 1: a race, or output that differs from that of one thread.
+# BUILD (default build/threads) is built by clang, because its OpenMP reports its waits to the sanitizer,
+# through the library archer if that is installed; the OpenMP of GCC does not. Tests that kill a working
+# process are left out (of unit_sink*, unit_mapped_file): a signal that arrives while the sanitizer holds
+# one of its locks is never handled. Status 1: a race, or output that differs from that of one thread.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build/threads}
@@ -25,7 +25,7 @@ fi
     CXXFLAGS='-O1 -g' all "${units[@]/#/$BUILD/tests/unit_}" >"$files/make.log"
 status=0
 
-# compare WORD...: the command with these words writes the same by so many threads as by one.
+# compare WORD...: the command with these words writes the same with several threads as with one.
 compare() {
     local threads
     echo "gpusort $*"
@@ -46,7 +46,7 @@ check_units() {
 check_units
 [ $# -eq 0 ] || exit $status
 
-# Numbers for an array, and for partitions as they come; lines; lines of few values; two sorted files.
+# Numbers for an array, and for a stream; lines; lines of few values; two sorted files.
 head -c 8000000 /dev/urandom >"$files/array.u64"
 head -c 48000000 /dev/urandom >"$files/stream.f32"
 od -An -v -w4 -td4 -N1200000 /dev/urandom >"$files/lines.txt"

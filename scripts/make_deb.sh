@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# make deb: makes a Debian package of what is built, gpusort_VERSION_ARCHITECTURE.deb, in the current
-# folder. The time in it is that of SOURCE_DATE_EPOCH, or else now.
+# make deb: makes a Debian package of the build, gpusort_VERSION_ARCHITECTURE.deb, in the current
+# folder. Its timestamp is SOURCE_DATE_EPOCH, or the current time.
 #
 #   scripts/make_deb.sh VERSION BUILD-DIR
 set -euo pipefail
@@ -22,7 +22,7 @@ make --no-print-directory install-strip BUILD="$2" DESTDIR="$(realpath -m "$root
     zsh_dir=/usr/share/zsh/vendor-completions
 gzip -9n "$root/usr/share/man/man1/gpusort.1"
 
-# Debian has the text of the Apache License in one place for all packages.
+# Debian has one copy of the Apache License for all packages.
 rm "$doc/LICENSE"
 cat >"$doc/copyright" <<COPYRIGHT
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# measure_cpu.sh - the CPU's sort in memory, beside VQSort, NumPy and std::sort: what
-# docs/performance.md records of it.
+# measure_cpu.sh - times the CPU sort in memory against VQSort, NumPy and std::sort, for
+# docs/performance.md.
 #
 #   scripts/measure_cpu.sh [PART...]      sizes and shapes, or these: sizes shapes plots
 #
@@ -10,8 +10,8 @@
 #   plots    uniform keys of each width, PLOT_SIZES of them, by all threads, and the pictures of them,
 #            bench_cpu_TYPE_sizes.svg, as docs/ has them
 #
-# SIZES (default 1e2,3e2,1e3,3e3,1e4,3e4,1e5,3e5,1e6) and PLOT_SIZES (default 1e3,1e4,1e5,1e6,1e7) have
-# commas between. ROWS (default build/measured) gets the rows, cpu_PART_THREADS.json, and the plots, which
+# SIZES (default 1e2,3e2,1e3,3e3,1e4,3e4,1e5,3e5,1e6) and PLOT_SIZES (default 1e3,1e4,1e5,1e6,1e7) are
+# comma-separated. ROWS (default build/measured) gets the rows, cpu_PART_THREADS.json, and the plots, which
 # need gnuplot. VQSort has no keys of one byte; std::sort is plotted where these are.
 # BUILD (default build) is where `make bench` put bench_cpu; python3 has NumPy, or its rows are left out.
 set -euo pipefail
@@ -29,7 +29,7 @@ bench() {
     # 1: a peer's output is wrong, as its row says
 }
 
-# numpy PART TYPES SIZES: uniform keys, rows behind those of all threads.
+# numpy PART TYPES SIZES: uniform keys, appended to the rows of all threads.
 numpy() {
     local counts
     IFS=, read -ra counts <<<"$3"

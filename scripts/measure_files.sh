@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# measure_files.sh - file to file, beside what everyone has: the tables of docs/performance.md.
+# measure_files.sh - times gpusort from file to file against common tools: the tables of
+# docs/performance.md.
 #
 #   scripts/measure_files.sh [PART...]     some of these, or all but the last one
 #
@@ -11,7 +12,7 @@
 #   text    lines by the hundred million, and cp
 #   lines   20 million lines in every order, and sort(1) once; -c and -m
 #   small   whole runs of few numbers, and sort(1) and cat
-#   proof   what it costs that every run proves its output, of CASES (default integers general spelled merge
+#   proof   the cost of the proof of output, for CASES (default integers general spelled merge
 #           f64 u8 u16)
 #
 # Each line is the median of RUNS (default 5) runs of each command, in turns, after one that is not
@@ -19,13 +20,13 @@
 # SCALE (default 1) divides the sizes: 10 for a machine of two cores. WORK (default a temporary
 # directory) needs room for 50 GB / SCALE, for the proof 1 GB. Needs python3 with NumPy.
 #
-# For the proof gpusort and the same code that proves nothing (`make bench` builds gpusort_unproved) are built
-# with CFLAGS and CXXFLAGS of '-O2 -g -falign-functions=64', as else where functions come to lie in the two is
-# worth 1 %. They run in turns, each round in the other direction than the one before it, after one that is not counted. What is
-# counted is cycles of all threads, in user and system mode, as threads that wait are not free to others, and
-# time by the clock; what is said is what a program takes more than the first one in the same round: the median
-# of RUNS rounds (default 20), and its standard error. PROGRAMS (default: build/bench/gpusort_unproved and
-# GPUSORT) are what is measured; the first one named twice shows what the noise is. Needs perf(1) too.
+# The part "proof" compares gpusort with gpusort_unproved, the same code without the proof (`make bench`).
+# Build both with CFLAGS and CXXFLAGS of '-O2 -g -falign-functions=64', because the alignment of functions
+# changes the result by 1 %. They run in turns, in alternating order, after a warm-up round. It counts cycles
+# of all threads, in user and system mode, and elapsed time, and prints how much more a program takes than
+# the first one of the same round: the median of RUNS rounds (default 20), and its standard error. PROGRAMS
+# (default: build/bench/gpusort_unproved and GPUSORT) are compared; naming the first one twice shows the
+# noise. Needs perf(1) too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- keys pipes zstd memory text lines small
@@ -55,13 +56,13 @@ threads=$(nproc)
 
 gpusort() { "$gpusort" "${options[@]}" "$@"; }
 
-# data KIND COUNT: COUNT / SCALE of KIND in ./in; the last data goes.
+# data KIND COUNT: writes COUNT / SCALE items of KIND to ./in, replacing the last data.
 data() {
     rm -f in out
     "$python" "$make_data" "$1" "$(($2 / scale))" in
 }
 
-# timed COMMAND FILE: its nanoseconds, appended to FILE; what it prints is shown if it fails.
+# timed COMMAND FILE: appends its nanoseconds to FILE; prints its output if it fails.
 timed() {
     local start_ns
     start_ns=$(date +%s%N)
@@ -69,7 +70,7 @@ timed() {
     echo "$(($(date +%s%N) - start_ns))" >>"$2"
 }
 
-# median FILE: that of the nanoseconds in it, in seconds.
+# median FILE: prints the median of the nanoseconds in it, in seconds.
 median() { sort -n "$1" | awk '{ a[NR] = $1 } END { printf "%.4f", a[int((NR + 1) / 2)] / 1e9 }'; }
 
 # row NAME PEER OURS: a line of the table: the medians of both commands, and their ratio.
@@ -94,7 +95,7 @@ row() {
 
 table() { printf '\n| %s | %s | gpusort, s | ratio |\n|---|---|---|---|\n' "$1" "$2"; }
 
-# bytes MB: so many MB / SCALE, to be read.
+# bytes MB: prints MB / SCALE in readable form.
 bytes() { awk "BEGIN { mb = $1 / $scale; if (mb < 1000) print mb \" MB\"; else print mb / 1000 \" GB\" }"; }
 
 measure_keys() {
@@ -219,7 +220,7 @@ prepare_case() {
     done
 }
 
-# counted NUMBER: 1e6 cycles of a run of the program, those of them in user mode, and milliseconds.
+# counted NUMBER: prints 1e6 cycles of a run of the program, the same in user mode, and milliseconds.
 counted() {
     rm -f out
     perf stat -x, -e cycles:u,cycles:k,duration_time -o counts \
@@ -228,7 +229,7 @@ counted() {
         END { print of["cycles:u"] + of["cycles:k"], of["cycles:u"], of["duration_time"] }' counts
 }
 
-# compare_rounds FILE...: the cells of a row, of the programs' runs.
+# compare_rounds FILE...: prints the cells of a row from the programs' runs.
 compare_rounds() {
     "$python" - "$@" <<'END'
 import statistics, sys
@@ -238,7 +239,7 @@ for runs in programs:
     for kind in range(3) if runs is not programs[0] else ():
         more = [100 * (run[kind] / first[kind] - 1) for run, first in zip(runs, programs[0])]
         median = statistics.median(more)
-        # of the median of what is normally distributed, from its median distance to it
+        # standard error of the median of a normal distribution, from the median absolute deviation
         error = 1.86 * statistics.median(abs(one - median) for one in more) / len(more) ** 0.5
         print(end=f" {median:+.1f} ± {error:.1f} % |")
 END

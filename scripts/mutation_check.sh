@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# mutation_check.sh - breaks paths on purpose, one line at a time, in a copy of the tree, and sees
-# device_matrix fail on the stand-in for a GPU. A test that has never failed has proved nothing.
+# mutation_check.sh - breaks one line of a path in a copy of the tree and expects device_matrix to
+# fail on the stand-in for a GPU; repeats that for each mutation.
 #
 #   scripts/mutation_check.sh [DIR]      copies to and builds in DIR (default a temporary one)
 #

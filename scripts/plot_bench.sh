@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# plot_bench.sh - draws what bench_sort --json or bench_cpu --json wrote.
+# plot_bench.sh - draws the JSON rows of bench_sort or bench_cpu.
 #
 #   scripts/plot_bench.sh sizes ROWS.json TYPE [OUT.svg]
 #       keys a second over the number of items, uniform keys: a line for each path and peer
