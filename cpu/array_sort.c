@@ -19,9 +19,9 @@
 
 #include "core/vector_units.h"
 #include "cpu/counting/counting_sort.h"
-#include "cpu/vector/team_quicksort.h"
-#include "cpu/partition/item_kernels.h"
-#include "cpu/partition/sort_shortcuts.h"
+#include "cpu/team_quicksort.h"
+#include "cpu/items/item_kernels.h"
+#include "cpu/sort_shortcuts.h"
 #include "cpu/partition/bucket_partition.h"
 #include "cpu/vector/vector_sort.h"
 

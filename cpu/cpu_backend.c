@@ -26,7 +26,7 @@
 #include "cpu/cpu_spec.h"
 #include "cpu/pages.h"
 #include "cpu/processor_name.h"
-#include "cpu/partition/item_kernels.h"
+#include "cpu/items/item_kernels.h"
 #include "cpu/array_sort.h"
 #include "cpu/stream/stream_sort.h"
 #include "cpu/top_select.h"
@@ -474,7 +474,7 @@ static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct erro
     return true;
 }
 
-/* All is in the array, as what is given twice is not partitioned as it comes. */
+/* All items are in the array, because a spec with is_given_twice is never streamed. */
 static bool cpu_rewind(struct engine *engine, struct error *error)
 {
     if (engine->phase != PHASE_SORTED || engine->stream)

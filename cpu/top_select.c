@@ -20,7 +20,7 @@
 #include "cpu/top_select.h"
 
 #include "core/backend.h"
-#include "cpu/partition/item_kernels.h"
+#include "cpu/items/item_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "cpu/counting/few_values.h"
 
 #include "core/vector_units.h"
-#include "cpu/partition/item_access.h"
+#include "cpu/items/item_access.h"
 
 #include <string.h>
 

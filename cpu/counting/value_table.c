@@ -3,8 +3,8 @@
 #include "cpu/counting/value_table.h"
 
 #include "core/vector_units.h"
-#include "cpu/partition/item_access.h"
-#include "cpu/partition/item_kernels.h"
+#include "cpu/items/item_access.h"
+#include "cpu/items/item_kernels.h"
 
 #include <string.h>
 

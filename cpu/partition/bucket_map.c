@@ -3,8 +3,8 @@
 #include "cpu/partition/bucket_map.h"
 
 #include "core/backend.h"
-#include "cpu/partition/item_kernels.h"
-#include "cpu/vector/vector_order.h"
+#include "cpu/items/streaming_store.h"
+#include "cpu/items/vector_order.h"
 
 #include <string.h>
 

@@ -2,7 +2,8 @@
 /* bucket_partition.c - see bucket_partition.h. */
 #include "cpu/partition/bucket_partition.h"
 
-#include "cpu/partition/item_kernels.h"
+#include "cpu/items/item_kernels.h"
+#include "cpu/partition/bucket_scatter.h"
 
 /* Target items per bucket, as a maximum. Two cores of an AMD EPYC (Zen 5), 2026-11, ms to sort
  * with 64 Ki, 128 Ki and 256 Ki: 1e8 f64 263, 256, 260; 1e8 f32 -, 213, 210; 1e8 key_index 491,

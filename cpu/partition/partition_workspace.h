@@ -9,7 +9,7 @@
 
 #include "core/key_order.h"
 #include "cpu/counting/few_values.h"
-#include "cpu/partition/item_kernels.h"
+#include "cpu/items/streaming_store.h"
 #include "cpu/partition/bucket_model.h"
 
 #include <stdbool.h>

@@ -3,8 +3,6 @@
 #include "cpu/stream/bucket_blocks.h"
 
 #include "cpu/partition/bucket_map.h"
-#include "cpu/partition/item_kernels.h"
-#include "cpu/partition/streaming_store.h"
 
 #include <string.h>
 

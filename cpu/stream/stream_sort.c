@@ -14,7 +14,7 @@
 #include "cpu/counting/dense_keys.h"
 #include "cpu/pages.h"
 #include "cpu/partition/bucket_partition.h"
-#include "cpu/partition/item_kernels.h"
+#include "cpu/items/item_kernels.h"
 #include "cpu/partition/partition_workspace.h"
 #include "cpu/partition/sort_progress.h"
 #include "cpu/stream/bucket_blocks.h"

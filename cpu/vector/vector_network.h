@@ -19,7 +19,7 @@
 #define CPU_VECTOR_NETWORK_H
 
 #include "core/backend.h"
-#include "cpu/vector/vector_order.h"
+#include "cpu/items/vector_order.h"
 
 #ifdef HAVE_VECTOR_CODE
 

@@ -21,7 +21,7 @@
  */
 #include "cpu/vector/vector_sort.h"
 
-#include "cpu/partition/item_kernels.h"
+#include "cpu/items/item_kernels.h"
 #include "cpu/vector/vector_network.h"
 #include "cpu/vector/vector_partition.h"
 

@@ -3,8 +3,8 @@
  *
  * An inline function of the item width, compiled for each width by the switch at the end.
  */
-#include "cpu/partition/item_access.h"
-#include "cpu/partition/item_kernels.h"
+#include "cpu/items/item_access.h"
+#include "cpu/items/item_kernels.h"
 
 /* Measurements below: one core of an AMD EPYC (Zen 4), 2026-11. */
 

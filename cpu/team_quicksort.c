@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* team_quicksort.c - see team_quicksort.h. */
-#include "cpu/vector/team_quicksort.h"
+#include "cpu/team_quicksort.h"
 
 #include "core/backend.h"
 #include "core/vector_units.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sort_shortcuts.c - see sort_shortcuts.h. */
-#include "cpu/partition/sort_shortcuts.h"
+#include "cpu/sort_shortcuts.h"
 
 #include "cpu/counting/few_values.h"
-#include "cpu/partition/item_kernels.h"
+#include "cpu/items/item_kernels.h"
 #include "cpu/counting/value_table.h"
 #include "cpu/vector/vector_sort.h"
 
