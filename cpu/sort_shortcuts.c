@@ -12,10 +12,11 @@
 #define ORDER_BLOCK ((size_t)16 << 10)
 
 /* Minimum keys per member for a value table, for which the scratch has room. A member first
- * counts LOOK_COUNT keys (two blocks of value_table.c) in each of up to STRETCHES_MAX stretches. */
+ * counts PREVIEW_COUNT keys (two blocks of value_table.c) in each of up to STRETCHES_MAX stretches.
+ */
 #define TABLE_COUNT_MIN ((size_t)64 << 10)
 #define STRETCHES_MAX ((size_t)128)
-#define LOOK_COUNT ((size_t)1 << 10)
+#define PREVIEW_COUNT ((size_t)1 << 10)
 _Static_assert(sizeof(struct value_table) + CACHE_LINE_BYTES <= TABLE_COUNT_MIN * 4 &&
                    TABLE_COUNT_MIN <= VECTOR_ROOM_COUNT,
                "the scratch has room for a table of each member");
@@ -121,17 +122,19 @@ static bool merge_tables(const struct sort_job *job, struct item_range range,
 static bool count_in_table(struct sort_job *job, struct item_range range, struct value_table *table,
                            size_t begin, size_t end)
 {
-    const size_t count = end - begin, looks = count / LOOK_COUNT;
-    const size_t stretches = looks < STRETCHES_MAX ? looks : STRETCHES_MAX;
+    const size_t count = end - begin, previews = count / PREVIEW_COUNT;
+    const size_t stretches = previews < STRETCHES_MAX ? previews : STRETCHES_MAX;
     bool counted = true;
     value_table_clear(table);
     for (size_t i = 0; counted && i < 2 * stretches; i++) {
         const size_t stretch = i % stretches;
         const size_t first = begin + count * stretch / stretches;
-        const size_t stop = begin + count * (stretch + 1) / stretches, look = stop - LOOK_COUNT;
-        counted = !atomic_load_explicit(&job->exceeds_table, memory_order_relaxed) &&
-                  (i < stretches ? value_table_count(table, job->width, range.from, look, stop)
-                                 : value_table_count(table, job->width, range.from, first, look));
+        const size_t stop = begin + count * (stretch + 1) / stretches,
+                     preview = stop - PREVIEW_COUNT;
+        counted =
+            !atomic_load_explicit(&job->exceeds_table, memory_order_relaxed) &&
+            (i < stretches ? value_table_count(table, job->width, range.from, preview, stop)
+                           : value_table_count(table, job->width, range.from, first, preview));
     }
     return counted;
 }

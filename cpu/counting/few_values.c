@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Keys sampled. Random ones exceed FEW_VALUES_MAX values soon. */
-#define LOOKS 256
+#define SAMPLES 256
 
 /* Keys that are compared with each value while they are in L1. */
 #define BLOCK_COUNT ((size_t)1024)
@@ -39,9 +39,9 @@ bool few_values_find(struct few_values *values, unsigned width, const void *keys
                      struct key_order order)
 {
     values->count = 0;
-    const size_t stretch = count / LOOKS;
-    for (size_t look = 0; look < LOOKS; look++) {
-        const size_t place = stretch * look + look * 61 % stretch;
+    const size_t stretch = count / SAMPLES;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        const size_t place = stretch * i + i * 61 % stretch;
         if (!add_value(values, width, load_item(keys, place, width).key, order))
             return false;
     }

@@ -12,9 +12,9 @@
 
 /* Keys sampled, and how many must repeat: of 128 keys with 1000 values, eight repeat an earlier
  * one. */
-#define LOOKS ((size_t)128)
+#define SAMPLES ((size_t)128)
 #define REPEATS_MIN 3
-#define LOOK_BITS 16
+#define SAMPLE_BITS 16
 
 /* Gives up when more keys of a block, after the first one, are new. In the second 512 keys, 230
  * are new with 1000 values, 290 with 1500, and 350 with a million values of decreasing
@@ -24,7 +24,7 @@
 
 /* Gives up when more keys of a block are outside of their home line, as these are searched one
  * by one. */
-#define STRAYS_MAX (BLOCK_COUNT / 8)
+#define DISPLACED_MAX (BLOCK_COUNT / 8)
 
 /* Lines that may hold a value. A limit, because an input could be made so that all its values
  * share a line. */
@@ -41,14 +41,14 @@ INLINE size_t hash_value(uint64_t stored, unsigned bits)
 
 bool value_table_suits(unsigned width, const void *keys, size_t count)
 {
-    uint64_t seen[(1 << LOOK_BITS) / 64] = {0};
-    const size_t stretch = count / LOOKS;
+    uint64_t hashes[(1 << SAMPLE_BITS) / 64] = {0};
+    const size_t stretch = count / SAMPLES;
     unsigned repeats = 0;
-    for (size_t look = 0; look < LOOKS; look++) {
-        const size_t place = stretch * look + look * 61 % stretch;
-        const size_t bit = hash_value(load_item(keys, place, width).key, LOOK_BITS);
-        repeats += seen[bit / 64] >> bit % 64 & 1;
-        seen[bit / 64] |= (uint64_t)1 << bit % 64;
+    for (size_t sample = 0; sample < SAMPLES; sample++) {
+        const size_t place = stretch * sample + sample * 61 % stretch;
+        const size_t bit = hash_value(load_item(keys, place, width).key, SAMPLE_BITS);
+        repeats += hashes[bit / 64] >> bit % 64 & 1;
+        hashes[bit / 64] |= (uint64_t)1 << bit % 64;
     }
     return repeats >= REPEATS_MIN;
 }
@@ -56,11 +56,11 @@ bool value_table_suits(unsigned width, const void *keys, size_t count)
 /* Clears the table. An empty slot holds a value of another line, so that one comparison decides. */
 void value_table_clear(struct value_table *table)
 {
-    struct value_line *const line_of_0 = &table->lines[hash_value(0, VALUE_TABLE_BITS)];
+    struct value_line *const home_of_0 = &table->lines[hash_value(0, VALUE_TABLE_BITS)];
     memset(table->lines, 0, sizeof table->lines);
     for (size_t i = 0; i < LINE_VALUES; i++)
-        line_of_0->stored[i] = 1;
-    table->values = table->strays = 0;
+        home_of_0->stored[i] = 1;
+    table->values = table->displaced = 0;
 }
 
 /* Adds `count` keys of a value; false if it has no slot. */
@@ -76,7 +76,7 @@ static bool add(struct value_table *table, uint64_t stored, uint64_t count)
             line->stored[i] = stored;
         }
         if (line->stored[i] == stored) {
-            table->strays += place >= LINE_VALUES ? count : 0;
+            table->displaced += place >= LINE_VALUES ? count : 0;
             line->counts[i] += count;
             return true;
         }
@@ -134,11 +134,11 @@ bool value_table_count(struct value_table *table, unsigned width, const void *ke
 #endif
     const size_t first = begin;
     for (size_t stop; begin < end; begin = stop) {
-        const size_t values = table->values, strays = table->strays;
+        const size_t values = table->values, displaced = table->displaced;
         stop = end - begin > BLOCK_COUNT ? begin + BLOCK_COUNT : end;
         if (!adder(table, width, keys, begin, stop) ||
             (begin > first &&
-             (table->values - values > NEW_MAX || table->strays - strays > STRAYS_MAX)))
+             (table->values - values > NEW_MAX || table->displaced - displaced > DISPLACED_MAX)))
             return false;
     }
     return true;

@@ -25,7 +25,7 @@ struct value_table {
         uint64_t stored[4], counts[4]; /* a count of 0: empty slot */
     } lines[1 << VALUE_TABLE_BITS];    /* aligned to cache lines */
     size_t values;
-    size_t strays; /* keys counted outside of their home line */
+    size_t displaced; /* keys counted outside of their home line */
     struct key_index room[2][VALUE_TABLE_VALUES_MAX];
     const struct key_index *ends; /* set by value_table_sort: values in order; key: ordered bits,
                                    * index: number of keys up to this value */

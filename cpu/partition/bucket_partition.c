@@ -182,7 +182,7 @@ static struct scatter_part own_part(struct item_range range, struct sort_worker 
                                  .model = model,
                                  .positions = worker.workspace->positions,
                                  .first = worker.workspace->first,
-                                 .lines = worker.workspace->lines};
+                                 .write_buffers = worker.workspace->write_buffers};
 }
 
 size_t bucket_partition(struct sort_job *job, struct item_range range, struct sort_worker worker,

@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) void
 write_partial_line(const struct scatter_part *part, size_t bucket, size_t line_begin,
                    size_t position, unsigned width)
 {
-    const unsigned char *line = part->lines + bucket * WRITE_BUFFER_BYTES;
+    const unsigned char *line = part->write_buffers + bucket * WRITE_BUFFER_BYTES;
     const size_t first = part->first[bucket];
     const size_t from = first > line_begin ? first : line_begin;
     if (position > from)
@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) void scatter_block(const struct sca
         const struct item item = load_item(items, i, width);
         const size_t bucket = block->buckets[i];
         const size_t position = part->positions[bucket]++;
-        unsigned char *line = part->lines + bucket * WRITE_BUFFER_BYTES;
+        unsigned char *line = part->write_buffers + bucket * WRITE_BUFFER_BYTES;
         store_item(line, position % line_items, item, width);
         if ((position + 1) % line_items == 0) {
             const size_t line_begin = position + 1 - line_items;

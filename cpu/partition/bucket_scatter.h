@@ -18,9 +18,10 @@ struct scatter_part {
     struct key_order order;
     const struct bucket_model *model;
     /* Arrays of model->buckets elements: */
-    size_t *positions;    /* next position in `to`; while counting, the number of items */
-    size_t *first;        /* copy of the initial positions */
-    unsigned char *lines; /* write-combining buffers of WRITE_BUFFER_BYTES each, aligned to that */
+    size_t *positions; /* next position in `to`; while counting, the number of items */
+    size_t *first;     /* copy of the initial positions */
+    unsigned char
+        *write_buffers; /* write-combining buffers of WRITE_BUFFER_BYTES each, aligned to that */
 };
 
 /* Sets positions[b] to the number of the part's items in bucket b. Widths from 4. */

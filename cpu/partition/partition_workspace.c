@@ -43,7 +43,7 @@ void partition_workspace_init(const struct partition_workspace_plan *plan,
         next += starts_bytes(plan);
     }
     next += -(uintptr_t)next % WRITE_BUFFER_BYTES;
-    workspace->lines = next;
+    workspace->write_buffers = next;
     next += plan->buckets_max * (size_t)WRITE_BUFFER_BYTES;
     workspace->pending = (void *)next;
     workspace->pending_count = 0;

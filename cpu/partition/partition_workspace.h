@@ -42,7 +42,7 @@ struct partition_workspace {
     /* Indexed by bucket: */
     size_t *positions;
     size_t *first;
-    unsigned char *lines;
+    unsigned char *write_buffers;
     /* Bucket starts of the team's partition (in member 0's workspace) and of this thread's own. */
     size_t *team_starts, *own_starts;
     /* Stack of ranges still to be sorted. */

@@ -15,51 +15,52 @@ static size_t take_block(struct block_pool *pool, size_t end)
 }
 
 /* Returns the pool offset for the bucket's next line. */
-static size_t next_line_offset(struct block_pool *pool, const struct bucket_chains *heap,
+static size_t next_line_offset(struct block_pool *pool, const struct bucket_chains *chains,
                                size_t bucket)
 {
-    const size_t end = heap->ends[bucket];
+    const size_t end = chains->ends[bucket];
     return end % pool->block_bytes == 0 ? take_block(pool, end) : end;
 }
 
 /* Writes the bucket's full buffer to the pool. */
-static void write_line(struct block_pool *pool, const struct bucket_chains *heap, size_t bucket)
+static void flush_buffer(struct block_pool *pool, const struct bucket_chains *chains, size_t bucket)
 {
-    const size_t end = next_line_offset(pool, heap, bucket);
-    streaming_store(pool->data + end, heap->lines + write_buffer_begin(bucket), WRITE_BUFFER_BYTES);
-    heap->ends[bucket] = end + WRITE_BUFFER_BYTES;
-    heap->written[bucket] += WRITE_BUFFER_BYTES;
-    heap->cursors[bucket] = write_buffer_begin(bucket);
+    const size_t end = next_line_offset(pool, chains, bucket);
+    streaming_store(pool->data + end, chains->write_buffers + write_buffer_begin(bucket),
+                    WRITE_BUFFER_BYTES);
+    chains->ends[bucket] = end + WRITE_BUFFER_BYTES;
+    chains->written[bucket] += WRITE_BUFFER_BYTES;
+    chains->cursors[bucket] = write_buffer_begin(bucket);
 }
 
 static inline __attribute__((always_inline)) void
-scatter_block_keys(struct block_pool *pool, const struct bucket_chains *heap,
+scatter_block_keys(struct block_pool *pool, const struct bucket_chains *chains,
                    const struct bucket_block *block, size_t count, unsigned width,
                    const uint16_t *cell_buckets)
 {
-    uint32_t *const cursors = heap->cursors; /* a local copy, because memcpy to the buffers may
-                                              * alias any type */
-    unsigned char *const lines = heap->lines;
+    uint32_t *const cursors = chains->cursors; /* a local copy, because memcpy to the buffers may
+                                                * alias any type */
+    unsigned char *const buffers = chains->write_buffers;
     for (size_t i = 0; i < count; i++) {
         const uint32_t found = block->buckets[i];
         const size_t bucket = cell_buckets ? cell_buckets[found] : found;
         const uint32_t place = cursors[bucket], next = place + width;
-        memcpy(lines + place, block->keys + i * width, width);
+        memcpy(buffers + place, block->keys + i * width, width);
         cursors[bucket] = next;
         if (next % WRITE_BUFFER_BYTES == 0)
-            write_line(pool, heap, bucket);
+            flush_buffer(pool, chains, bucket);
     }
 }
 
-void bucket_chains_begin(const struct bucket_chains *heap, size_t buckets)
+void bucket_chains_begin(const struct bucket_chains *chains, size_t buckets)
 {
     for (size_t bucket = 0; bucket < buckets; bucket++)
-        heap->cursors[bucket] = write_buffer_begin(bucket);
+        chains->cursors[bucket] = write_buffer_begin(bucket);
 }
 
 /* Moves the items by the fine table if there is one, else by the model. */
 static inline __attribute__((always_inline)) void
-put_keys(struct block_pool *pool, const struct bucket_chains *heap, unsigned width,
+put_keys(struct block_pool *pool, const struct bucket_chains *chains, unsigned width,
          const void *items, size_t count, struct key_order order, const struct bucket_model *model,
          const struct fine_table *fine)
 {
@@ -71,43 +72,44 @@ put_keys(struct block_pool *pool, const struct bucket_chains *heap, unsigned wid
             bucket_map_fine(width, next, step, order, fine, &block);
         else
             bucket_map(width, next, step, order, model, &block);
-        scatter_block_keys(pool, heap, &block, step, width, fine ? fine->buckets : NULL);
+        scatter_block_keys(pool, chains, &block, step, width, fine ? fine->buckets : NULL);
     }
     streaming_fence();
 }
 
-void bucket_chains_put(struct block_pool *pool, const struct bucket_chains *heap, unsigned width,
+void bucket_chains_put(struct block_pool *pool, const struct bucket_chains *chains, unsigned width,
                        const void *items, size_t count, struct key_order order,
                        const struct bucket_model *model, const struct fine_table *fine)
 {
     if (width == 4 && fine)
-        put_keys(pool, heap, 4, items, count, order, NULL, fine);
+        put_keys(pool, chains, 4, items, count, order, NULL, fine);
     else if (width == 4)
-        put_keys(pool, heap, 4, items, count, order, model, NULL);
+        put_keys(pool, chains, 4, items, count, order, model, NULL);
     else if (fine)
-        put_keys(pool, heap, 8, items, count, order, NULL, fine);
+        put_keys(pool, chains, 8, items, count, order, NULL, fine);
     else
-        put_keys(pool, heap, 8, items, count, order, model, NULL);
+        put_keys(pool, chains, 8, items, count, order, model, NULL);
 }
 
-void bucket_chains_flush(struct block_pool *pool, const struct bucket_chains *heap, size_t buckets)
+void bucket_chains_flush(struct block_pool *pool, const struct bucket_chains *chains,
+                         size_t buckets)
 {
     for (size_t bucket = 0; bucket < buckets; bucket++) {
-        const uint32_t begin = write_buffer_begin(bucket), bytes = heap->cursors[bucket] - begin;
+        const uint32_t begin = write_buffer_begin(bucket), bytes = chains->cursors[bucket] - begin;
         if (bytes == 0)
             continue;
-        heap->ends[bucket] = next_line_offset(pool, heap, bucket);
-        memcpy(pool->data + heap->ends[bucket], heap->lines + begin, bytes);
-        heap->ends[bucket] += bytes;
-        heap->written[bucket] += bytes;
-        heap->cursors[bucket] = begin;
+        chains->ends[bucket] = next_line_offset(pool, chains, bucket);
+        memcpy(pool->data + chains->ends[bucket], chains->write_buffers + begin, bytes);
+        chains->ends[bucket] += bytes;
+        chains->written[bucket] += bytes;
+        chains->cursors[bucket] = begin;
     }
 }
 
 struct block_piece bucket_chain_last(const struct block_pool *pool,
-                                     const struct bucket_chains *heap, size_t bucket)
+                                     const struct bucket_chains *chains, size_t bucket)
 {
-    const size_t end = heap->ends[bucket];
+    const size_t end = chains->ends[bucket];
     if (end == 0)
         return (struct block_piece){NULL, 0, 0};
     const size_t block = (end - 1) / pool->block_bytes, begin = block * pool->block_bytes;
@@ -122,11 +124,11 @@ struct block_piece bucket_chain_previous(const struct block_pool *pool, struct b
     return (struct block_piece){pool->data + block * pool->block_bytes, pool->block_bytes, block};
 }
 
-size_t bucket_chain_gather(const struct block_pool *pool, const struct bucket_chains *heap,
+size_t bucket_chain_gather(const struct block_pool *pool, const struct bucket_chains *chains,
                            size_t bucket, void *to)
 {
     unsigned char *next = to;
-    for (struct block_piece piece = bucket_chain_last(pool, heap, bucket); piece.bytes > 0;
+    for (struct block_piece piece = bucket_chain_last(pool, chains, bucket); piece.bytes > 0;
          piece = bucket_chain_previous(pool, piece)) {
         memcpy(next, piece.data, piece.bytes);
         next += piece.bytes;

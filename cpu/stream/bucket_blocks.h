@@ -28,10 +28,10 @@ struct block_pool {
 
 /* One thread's chains, indexed by bucket: */
 struct bucket_chains {
-    uint32_t *cursors;    /* offset in write_buffers of the next item */
-    size_t *written;      /* bytes written to the pool */
-    size_t *ends;         /* pool offset of the next line; 0: no block yet */
-    unsigned char *lines; /* WRITE_BUFFER_BYTES each, aligned to a cache line */
+    uint32_t *cursors;            /* offset in write_buffers of the next item */
+    size_t *written;              /* bytes written to the pool */
+    size_t *ends;                 /* pool offset of the next line; 0: no block yet */
+    unsigned char *write_buffers; /* WRITE_BUFFER_BYTES each, aligned to a cache line */
 };
 
 /* Returns the offset of the bucket's buffer. */
@@ -42,23 +42,24 @@ static inline uint32_t write_buffer_begin(size_t bucket)
 _Static_assert(BUCKET_MODEL_BUCKETS_MAX <= UINT32_MAX / WRITE_BUFFER_BYTES, "a place");
 
 /* Returns the bytes that the thread has put into the bucket. */
-static inline size_t bucket_chain_bytes(const struct bucket_chains *heap, size_t bucket)
+static inline size_t bucket_chain_bytes(const struct bucket_chains *chains, size_t bucket)
 {
-    return heap->written[bucket] + heap->cursors[bucket] - write_buffer_begin(bucket);
+    return chains->written[bucket] + chains->cursors[bucket] - write_buffer_begin(bucket);
 }
 
 /* Begins empty chains of `buckets` buckets. All arrays are zero. */
-void bucket_chains_begin(const struct bucket_chains *heap, size_t buckets);
+void bucket_chains_begin(const struct bucket_chains *chains, size_t buckets);
 
 /* Moves items[0..count), keys of `width` bytes, 4 or 8, to the chains, encoded. fine: NULL if
  * the model has no fine table. The pool must have room for all keys put, and one more block per
  * bucket and thread. */
-void bucket_chains_put(struct block_pool *pool, const struct bucket_chains *heap, unsigned width,
+void bucket_chains_put(struct block_pool *pool, const struct bucket_chains *chains, unsigned width,
                        const void *items, size_t count, struct key_order order,
                        const struct bucket_model *model, const struct fine_table *fine);
 
 /* Flushes the buffers of `buckets` buckets to the pool. No bucket_chains_put may follow. */
-void bucket_chains_flush(struct block_pool *pool, const struct bucket_chains *heap, size_t buckets);
+void bucket_chains_flush(struct block_pool *pool, const struct bucket_chains *chains,
+                         size_t buckets);
 
 /* Iterates over the blocks of a flushed chain, the last one first. */
 struct block_piece {
@@ -67,11 +68,11 @@ struct block_piece {
     size_t block;
 };
 struct block_piece bucket_chain_last(const struct block_pool *pool,
-                                     const struct bucket_chains *heap, size_t bucket);
+                                     const struct bucket_chains *chains, size_t bucket);
 struct block_piece bucket_chain_previous(const struct block_pool *pool, struct block_piece piece);
 
 /* Copies a flushed chain to `to` and returns its bytes. */
-size_t bucket_chain_gather(const struct block_pool *pool, const struct bucket_chains *heap,
+size_t bucket_chain_gather(const struct block_pool *pool, const struct bucket_chains *chains,
                            size_t bucket, void *to);
 
 #endif

@@ -27,7 +27,7 @@
 
 /* State of one thread. */
 struct stream_part {
-    struct bucket_chains heap;
+    struct bucket_chains chains;
     unsigned char *gathered, *room; /* room for a bucket each */
     bool is_busy;                   /* a reading thread uses this part */
 };
@@ -203,10 +203,10 @@ static size_t divide_memory(struct stream_sort *stream)
     stream->fine.buckets = next_region(memory, &end, FINE_TABLE_CELLS_MAX * sizeof(uint16_t));
     for (unsigned i = 0; i < stream->task.threads; i++) {
         struct stream_part part;
-        part.heap.cursors = next_region(memory, &end, buckets * sizeof *part.heap.cursors);
-        part.heap.written = next_region(memory, &end, buckets * sizeof *part.heap.written);
-        part.heap.ends = next_region(memory, &end, buckets * sizeof *part.heap.ends);
-        part.heap.lines = next_region(memory, &end, buckets * WRITE_BUFFER_BYTES);
+        part.chains.cursors = next_region(memory, &end, buckets * sizeof *part.chains.cursors);
+        part.chains.written = next_region(memory, &end, buckets * sizeof *part.chains.written);
+        part.chains.ends = next_region(memory, &end, buckets * sizeof *part.chains.ends);
+        part.chains.write_buffers = next_region(memory, &end, buckets * WRITE_BUFFER_BYTES);
         part.gathered = next_region(memory, &end, room);
         part.room = next_region(memory, &end, room);
         part.is_busy = false;
@@ -262,7 +262,7 @@ static bool learn(struct stream_sort *stream, const struct stream_example *examp
 static void put_keys(struct stream_sort *stream, const struct stream_part *part, const void *keys,
                      size_t count)
 {
-    bucket_chains_put(&stream->pool, &part->heap, stream->task.item_bytes, keys, count,
+    bucket_chains_put(&stream->pool, &part->chains, stream->task.item_bytes, keys, count,
                       stream->task.order, &stream->model, stream->has_fine ? &stream->fine : NULL);
 }
 
@@ -317,7 +317,7 @@ bool stream_sort_open(const struct sort_task *task, const struct stream_example 
     plan_stream(stream);
     if (map_memory(stream, error) && learn(stream, example) && map_pool(stream, error)) {
         for (unsigned i = 0; i < task->threads; i++)
-            bucket_chains_begin(&stream->parts[i].heap, stream->model.buckets);
+            bucket_chains_begin(&stream->parts[i].chains, stream->model.buckets);
         return true;
     }
     stream_sort_close(stream);
@@ -329,7 +329,7 @@ static size_t stream_bucket_count(const struct stream_sort *stream, size_t bucke
 {
     size_t bytes = 0;
     for (unsigned i = 0; i < stream->task.threads; i++)
-        bytes += bucket_chain_bytes(&stream->parts[i].heap, bucket);
+        bytes += bucket_chain_bytes(&stream->parts[i].chains, bucket);
     return bytes / stream->task.item_bytes;
 }
 
@@ -404,17 +404,17 @@ size_t stream_sort_count(const struct stream_sort *stream)
 static void stream_end_input(struct stream_sort *stream)
 {
     for (unsigned i = 0; !stream->is_ended && i < stream->task.threads; i++)
-        bucket_chains_flush(&stream->pool, &stream->parts[i].heap, stream->model.buckets);
+        bucket_chains_flush(&stream->pool, &stream->parts[i].chains, stream->model.buckets);
     stream->is_ended = true;
 }
 
 /* Copies one thread's keys back, decoded. */
-static void undo_part(const struct stream_sort *stream, const struct bucket_chains *heap,
+static void undo_part(const struct stream_sort *stream, const struct bucket_chains *chains,
                       unsigned char *keys)
 {
     const unsigned width = stream->task.item_bytes;
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
-        const size_t bytes = bucket_chain_gather(&stream->pool, heap, bucket, keys);
+        const size_t bytes = bucket_chain_gather(&stream->pool, chains, bucket, keys);
         items_decode(width, keys, keys, bytes / width, stream->task.order);
         keys += bytes;
     }
@@ -424,7 +424,7 @@ static size_t part_bytes(const struct stream_sort *stream, unsigned part)
 {
     size_t bytes = 0;
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++)
-        bytes += bucket_chain_bytes(&stream->parts[part].heap, bucket);
+        bytes += bucket_chain_bytes(&stream->parts[part].chains, bucket);
     return bytes;
 }
 
@@ -437,7 +437,7 @@ void stream_sort_undo(struct stream_sort *stream, void *keys)
         size_t begin = 0;
         for (unsigned before = 0; before < i; before++)
             begin += part_bytes(stream, before);
-        undo_part(stream, &stream->parts[i].heap, (unsigned char *)keys + begin);
+        undo_part(stream, &stream->parts[i].chains, (unsigned char *)keys + begin);
     }
 }
 
@@ -477,8 +477,9 @@ static void gather_large(const struct stream_sort *stream, size_t bucket, unsign
     for (unsigned i = 0; i < parts; i++) {
         unsigned char *to = keys;
         for (unsigned part = 0; part < i; part++)
-            to += bucket_chain_bytes(&stream->parts[part].heap, bucket);
-        const size_t bytes = bucket_chain_gather(&stream->pool, &stream->parts[i].heap, bucket, to);
+            to += bucket_chain_bytes(&stream->parts[part].chains, bucket);
+        const size_t bytes =
+            bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket, to);
         items_decode(width, to, to, bytes / width, stream->task.order);
     }
 }
@@ -535,8 +536,8 @@ static bool sort_dense(const struct stream_sort *stream, const struct stream_par
     const size_t values = (size_t)(highest - lowest) + 1;
     memset(counts, 0, dense_keys_counts(values) * sizeof *counts);
     for (unsigned i = 0; i < task->threads; i++) {
-        const struct bucket_chains *const heap = &stream->parts[i].heap;
-        for (struct block_piece piece = bucket_chain_last(&stream->pool, heap, bucket);
+        const struct bucket_chains *const chains = &stream->parts[i].chains;
+        for (struct block_piece piece = bucket_chain_last(&stream->pool, chains, bucket);
              piece.bytes > 0; piece = bucket_chain_previous(&stream->pool, piece))
             dense_keys_count(width, counts, values, lowest, piece.data, piece.bytes / width);
     }
@@ -555,7 +556,7 @@ static void sort_bucket(const struct stream_sort *stream, const struct stream_pa
     if (sort_dense(stream, part, bucket, to))
         return;
     for (unsigned i = 0; i < task->threads; i++)
-        bytes += bucket_chain_gather(&stream->pool, &stream->parts[i].heap, bucket,
+        bytes += bucket_chain_gather(&stream->pool, &stream->parts[i].chains, bucket,
                                      part->gathered + bytes);
     const size_t count = bytes / width;
     if (has_vector_units())

@@ -250,7 +250,7 @@ struct vector_run {
     bool is_in_room;
     size_t count;
     uint64_t lowest, highest; /* bounds of the keys */
-    unsigned levels;          /* remaining splits at a median */
+    unsigned splits_left;     /* remaining splits at a median */
     size_t bins_max;
     Item *to;
 
@@ -364,7 +364,8 @@ VECTOR_CODE static void sort_by_bins(const struct vector_run<typename Lanes::ite
             network_sort_few<Lanes>(run.to + begin, run.other() + begin, count, finish.decoded);
         else
             sort_run<Lanes>({run.place + begin, run.room + begin, !run.is_in_room, count,
-                             run.lowest, run.highest, run.levels, run.bins_max / 4, run.to + begin},
+                             run.lowest, run.highest, run.splits_left, run.bins_max / 4,
+                             run.to + begin},
                             finish);
         begin = ends[bin];
     }
@@ -395,13 +396,13 @@ cut_run(struct vector_run<typename Lanes::item> *run, uint64_t bound, size_t roo
 }
 
 /* Returns the lowest key of the upper part: the median, or its successor if the median is the
- * lowest key; once the levels are used up, the midpoint of the range. */
+ * lowest key; once no splits are left, the midpoint of the range. */
 template <typename Item>
 static uint64_t find_bound(struct vector_run<Item> *run, uint64_t median)
 {
-    if (run->levels == 0)
+    if (run->splits_left == 0)
         return run->lowest + (run->highest - run->lowest) / 2 + 1;
-    run->levels--;
+    run->splits_left--;
     return median > run->lowest ? median : run->lowest + 1;
 }
 
@@ -421,9 +422,9 @@ VECTOR_CODE static void sort_run(struct vector_run<typename Lanes::item> run,
             finish_equal<Lanes>(run, finish.decoded);
             return;
         }
-        if (look.is_even && run.levels > 0 && run.count <= finish.room_count &&
+        if (look.is_even && run.splits_left > 0 && run.count <= finish.room_count &&
             run.count / cut<Lanes>::bin_count < run.bins_max) {
-            run.levels--;
+            run.splits_left--;
             sort_by_bins<Lanes>(run, finish);
             return;
         }
@@ -452,7 +453,7 @@ VECTOR_CODE static void sort_items(void *items, void *room, size_t count, size_t
     run.room = static_cast<item *>(run.is_in_room ? items : room);
     run.count = count;
     run.highest = key_bits_mask(Lanes::bits);
-    run.levels = 2 * (64 - static_cast<unsigned>(__builtin_clzll(count | 1)));
+    run.splits_left = 2 * (64 - static_cast<unsigned>(__builtin_clzll(count | 1)));
     run.bins_max = BINS_MAX;
     run.to = static_cast<item *>(to);
     if (count > network_count_max<Lanes>()) {
