@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_cpu.cc - times the CPU backend's sort beside the sorts of other libraries, in memory.
+/* bench_cpu.cc - compares the CPU backend with the sorts of other libraries, in memory.
  *
  *   bench_cpu --types=f64,u32,u64+u64 --sizes=1e5,1e8 --threads=2 --json=FILE
  *
- * For each type, shape and size: all sorters, in turns, on the same data in one process. Ours is
- * timed as the engine runs it: its scratch is fresh memory each time, and given back within the
- * time if it is large; a peer has its array, and scratch if it needs any, in memory that was used
- * before. So that both times are the processor's alone, as much free memory as the scratch takes is
- * touched right before: the host of a virtual machine may have taken it back (free page reporting),
- * and to get 0.8 GB from it again takes up to 0.24 s. What is timed of the engine is all that it
- * does while the keys come and go, but not their copies. Each output is compared with what
- * std::sort makes of the data, ours in a run that is not timed. Other processes make times longer,
- * never shorter, so the least time of many runs is printed beside the median.
+ * For each type, shape and size it runs all sorters in turns, on the same data in one process. The
+ * engine is timed without the copies of keys in and out; its scratch is fresh memory in each run,
+ * and releasing a large scratch is included. A peer has its array and scratch in memory that was
+ * used before. Before each run as much free memory as the scratch takes is touched, because the
+ * host of a virtual machine may have reclaimed it (free page reporting), and getting back 0.8 GB
+ * takes up to 0.24 s. Each output is compared with that of std::sort; the engine's in a run that is
+ * not timed. Other processes make times longer, never shorter, so the minimum is printed next to
+ * the median.
  */
 #include "bench/bench_options.h"
 #include "bench/bench_report.h"

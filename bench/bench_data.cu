@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_data.cu - see bench_data.h.
  *
- *   place -> random bits (a counter-based hash) -> the number that the shape has there -> its
- * stored bits -> the layout of who will sort it
+ *   index -> random bits (a counter-based hash) -> the number of the shape at that index -> its
+ * stored bits -> the layout of the sorter
  *
- * Digest: the sum and the exclusive or of a hash of each item do not depend on the order of items,
- * and a lost, doubled or changed item changes the sum but with a chance of 2^-64; with the disorder
- * of neighbours they prove a sort in one reading of its output. No float is NaN or -0, as CUB takes
- * +0 and -0 for equal and the order here does not.
+ * Digest: the sum and the XOR of a hash of each item do not depend on the order of items, and a
+ * lost, duplicated or changed item leaves the sum unchanged with a probability of 2^-64. With the
+ * count of disorder they check a sort in one read of its output. No float is NaN or -0: CUB treats
+ * +0 and -0 as equal, and our order does not.
  */
 #include "bench/bench_data.h"
 
@@ -292,7 +292,7 @@ __global__ void digest_kernel(Layout layout, size_t count, struct key_order orde
     }
 }
 
-/* ---- from what is known at run time to the templates ---- */
+/* ---- Dispatch from run-time values to templates ---- */
 
 static struct launch bench_launch(const struct bench_case *bench, const char *name)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_sort.cu - times every path of the backend "gpu" and the sorts of CUB beside them.
+/* bench_sort.cu - compares every path of the backend "gpu" with the sorts of CUB.
  *
  *   bench_sort --types=f64,u32 --sizes=1e6,1e9 --shapes=all --json=FILE
  *
- * For each type, shape and size: all sorters, in turns, on data made on the device, in one process
- * (bench_run.h); then a row for each, with its time as a part of the best peer's. The paths are
- * those of the backend's table, at the tile size that "auto" has for the case or at all of them.
- * What is printed is what docs/performance.md records.
+ * For each type, shape and size it runs all sorters in turns, on data generated on the device, in
+ * one process (bench_run.h). It prints a row for each, with its time relative to the fastest peer.
+ * The paths are those of the backend's table, with the tile size of "auto" or with all of them.
+ * docs/performance.md records the output.
  */
 #include "bench/bench_options.h"
 #include "bench/bench_report.h"

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cub_peers.cu - the sorts of CUB as peers: its radix and its merge sort, of keys and of pairs.
+/* cub_peers.cu - the sorts of CUB as peers: its radix sort and its merge sort, of keys and of
+ * pairs.
  *
- * Radix sorts take DoubleBuffers, which is their fast form and the one with the least memory: input
- * and arena take turns, and the arena holds a second array and what CUB wants beside it. They are
- * given the true type of the keys, so that CUB maps doubles by its own transformation. Merge sorts
- * work in the input, with CUB's copy in the arena. Counts below 2^32 are passed as 32-bit integers,
- * for which CUB's kernels are smaller.
+ * Radix sorts take DoubleBuffers, the fast form with the least memory: input and arena alternate,
+ * and the arena has a second array and CUB's temporary memory. They get the true type of the keys,
+ * so that CUB maps doubles by its own transformation. Merge sorts work in the input, with CUB's
+ * copy in the arena. Counts below 2^32 are passed as 32-bit integers, for which CUB's kernels are
+ * smaller.
  *
- * thrust::sort calls the same radix sort for numbers, and thrust::sort_by_key for pairs. What
- * differs is that its output is where the input was, so that after an odd number of passes it
- * copies: for keys of one byte, of which alone it is a peer.
+ * thrust::sort calls the same radix sort for numbers, and thrust::sort_by_key for pairs, but the
+ * output is in the input array, so that it copies after an odd number of passes. It is a peer for
+ * keys of one byte only.
  *
- * It is alone in this file as it takes long to compile.
+ * The peers are a file of their own because it compiles slowly.
  */
 #include "bench/peers.h"
 #include "cuda/cuda_check.h"
@@ -162,7 +163,7 @@ struct thrust_keys {
     }
 };
 
-/* ---- from what is known at run time to the templates ---- */
+/* ---- Dispatch from run-time values to templates ---- */
 
 /* Sort<T..., Count> with the narrower Count that holds the count. */
 template <template <typename...> class Sort, typename... Types>

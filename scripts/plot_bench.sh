@@ -3,13 +3,13 @@
 # plot_bench.sh - draws the JSON rows of bench_sort or bench_cpu.
 #
 #   scripts/plot_bench.sh sizes ROWS.json TYPE [OUT.svg]
-#       keys a second over the number of items, uniform keys: a line for each path and peer
+#       keys per second over the number of items, uniform keys: a line for each path and peer
 #   scripts/plot_bench.sh shapes ROWS.json TYPE [OUT.svg]
-#       the time of radix in times the best peer's, for each shape at the greatest size: below 1 it
-#       is faster
+#       the time of radix relative to the fastest peer, for each shape at the largest size: below 1,
+#       radix is faster
 #
 # OUT.svg is docs/bench_TYPE_sizes.svg or docs/bench_TYPE_shapes.svg if it is not given, and
-# docs/bench_cpu_TYPE_... for rows of the CPU. Of a path with several tile sizes the fastest counts.
+# docs/bench_cpu_TYPE_... for rows of the CPU. If a path has several tile sizes, the fastest is drawn.
 set -euo pipefail
 if [ $# -lt 3 ] || [ $# -gt 4 ] || { [ "$1" != sizes ] && [ "$1" != shapes ]; }; then
     echo "usage: $0 sizes|shapes ROWS.json TYPE [OUT.svg]" >&2
