@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - gpusort: parse the words, make the plan, run it, print the error if there is one. */
 #include "cli/exit.h"
+#include "cli/launcher.h"
 #include "cli/options.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
@@ -41,11 +42,13 @@ static bool sort_as_planned(struct options *options, struct outcome *outcome, st
     return ok;
 }
 
-/* Prints the error, if there is one. With --stats=json it is in the object, so that standard error
- * holds nothing else. */
+/* Prints the error, if there is one; a failure without one is printed by another process of the
+ * job. With --stats=json the error is in the object, so that standard error holds nothing else. */
 static void report_outcome(const struct options *options, const struct outcome *outcome, bool ok,
                            const struct error *error)
 {
+    if (!ok && !error->is_set)
+        return;
     if (options->stats == STATS_JSON && (!ok || options->action == ACTION_SORT))
         stats_print_json(stderr, ok ? outcome->status : EXIT_TROUBLE, error, outcome->members);
     else if (!ok)
@@ -62,7 +65,7 @@ int main(int argc, char **argv)
     if (ok && options.action == ACTION_LIST)
         report_list(stdout);
     else
-        ok = ok && sort_as_planned(&options, &outcome, &error);
+        ok = ok && launcher_refuse_ranks(&error) && sort_as_planned(&options, &outcome, &error);
     report_outcome(&options, &outcome, ok, &error);
     options_free(&options);
     free(outcome.members);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* launcher.c - see launcher.h. */
+#include "cli/launcher.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+/* The variables that a launcher sets. PMIx has none for the number of ranks: Slurm's is used. */
+static const struct launcher {
+    const char *mark; /* the launcher is there if this variable is set */
+    const char *size, *rank;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+    {"PMI_SIZE", "PMI_SIZE", "PMI_RANK"},
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK"},
+};
+
+/* A launcher ends all ranks when the first of them has failed: so the others wait for rank 0 to
+ * print its line. */
+#define WAIT_MS 200
+
+/* The value of a variable that holds a number; 0 if it is not set. */
+static unsigned long read_number(const char *name)
+{
+    const char *const value = getenv(name);
+    return value ? strtoul(value, NULL, 10) : 0;
+}
+
+bool launcher_refuse_ranks(struct error *error)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+        const struct launcher *const launcher = &launchers[i];
+        if (!getenv(launcher->mark))
+            continue;
+        const unsigned long rank = read_number(launcher->rank);
+        if (rank > 0) {
+            poll(NULL, 0, WAIT_MS);
+            return false;
+        }
+        if (read_number(launcher->size) > 1)
+            return error_set(error,
+                             "started as one of several MPI ranks, which cannot share a job: "
+                             "run gpusort without mpirun or srun, or with -n 1");
+    }
+    return true;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* launcher.h - whether an MPI launcher, such as mpirun, started this process as one of several. */
+#ifndef CLI_LAUNCHER_H
+#define CLI_LAUNCHER_H
+
+#include "core/error.h"
+
+/* Fails in a process that a launcher of MPI started as one of several ranks: each of them would do
+ * the whole job, and replace the same output. Only rank 0 sets the error, so that one line is
+ * printed. Slurm's variables alone mean nothing, as every process of a batch job has them. */
+bool launcher_refuse_ranks(struct error *error);
+
+#endif

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A job that an MPI launcher starts several times is refused: each process would do all of it.
+. "$(dirname "$0")/lib.sh"
+
+printf '2\n1\n' >two
+printf '1\n2\n' >sorted
+
+# launched VARIABLE=VALUE... -- ARGUMENT...: gpusort in the environment of a launcher.
+launched() {
+    local variables=()
+    while [ "$1" != -- ]; do
+        variables+=("$1")
+        shift
+    done
+    env "${variables[@]}" "$GPUSORT" "${@:2}"
+}
+
+several='started as one of several MPI ranks.*without mpirun'
+refused 'rank 0 of several of mpirun is refused' "$several" -- \
+    launched OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 -- two -o "$target"
+refused 'rank 0 of several of mpiexec is refused' "$several" -- \
+    launched PMI_SIZE=2 PMI_RANK=0 -- two -o "$target"
+refused 'rank 0 of several of srun --mpi=pmix is refused' "$several" -- \
+    launched PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2 -- two -o "$target"
+
+for rank in 'OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1' 'PMI_SIZE=2 PMI_RANK=1' PMIX_RANK=1; do
+    for words in '' --stats=json; do
+        echo old >out
+        status=0
+        # shellcheck disable=SC2086
+        launched $rank -- two -o out $words >said 2>&1 || status=$?
+        { [ "$status" -eq 2 ] || echo "status $status"; cat said; grep -vx old out || true; } >problems
+        pass_unless_said "another rank ends with status 2 and writes nothing: $rank $words" problems
+    done
+done
+
+for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK=0' PMIX_RANK=0 \
+    'SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1'; do
+    # shellcheck disable=SC2086
+    ok_output "one rank sorts: $rank" sorted -- launched $rank -- two
+done
+
+# What the launchers really set.
+if command -v mpirun >/dev/null && mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    echo old >out
+    status=0
+    mpirun --oversubscribe -n 3 "$GPUSORT" two -o out >said 2>&1 || status=$?
+    {
+        [ "$status" -eq 2 ] || echo "status $status"
+        [ "$(grep -c '^gpusort: ' said)" -eq 1 ] || cat said
+        grep -vx old out || true
+    } >problems
+    pass_unless_said 'mpirun -n 3: one line, status 2, the old output stays' problems
+else
+    skip 'mpirun -n 3: one line, status 2, the old output stays' 'no mpirun of Open MPI'
+fi
+
+done_testing
