@@ -15,9 +15,9 @@ static const struct launcher {
     {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK"},
 };
 
-/* A launcher ends all ranks when the first of them has failed: so the others wait for rank 0 to
- * print its line. */
-#define WAIT_MS 200
+/* A launcher ends all ranks when the first of them has failed. So the others wait, and most often
+ * only rank 0 prints its line; each prints its own where the ranks are started by scripts. */
+#define WAIT_MS 500
 
 /* The value of a variable that holds a number; 0 if it is not set. */
 static unsigned long read_number(const char *name)
@@ -33,14 +33,16 @@ bool launcher_refuse_ranks(struct error *error)
         if (!getenv(launcher->mark))
             continue;
         const unsigned long rank = read_number(launcher->rank);
-        if (rank > 0) {
+        if (rank == 0 && read_number(launcher->size) <= 1)
+            return true;
+        if (rank > 0)
             poll(NULL, 0, WAIT_MS);
-            return false;
-        }
-        if (read_number(launcher->size) > 1)
-            return error_set(error,
-                             "started as one of several MPI ranks, which cannot share a job: "
-                             "run gpusort without mpirun or srun, or with -n 1");
+        return error_set(
+            error,
+            "started as one of several MPI ranks, which cannot share a job: run gpusort "
+            "without mpirun or srun, or with -n 1; if each rank sorts a file of its own, "
+            "unset %s",
+            launcher->mark);
     }
     return true;
 }

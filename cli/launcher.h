@@ -6,8 +6,9 @@
 #include "core/error.h"
 
 /* Fails in a process that a launcher of MPI started as one of several ranks: each of them would do
- * the whole job, and replace the same output. Only rank 0 sets the error, so that one line is
- * printed. Slurm's variables alone mean nothing, as every process of a batch job has them. */
+ * the whole job, and replace the same output. Ranks other than 0 wait half a second first, so that
+ * the launcher ends them before they print. Slurm's variables alone mean nothing, as every process
+ * of a batch job has them. */
 bool launcher_refuse_ranks(struct error *error);
 
 #endif

@@ -42,13 +42,11 @@ static bool sort_as_planned(struct options *options, struct outcome *outcome, st
     return ok;
 }
 
-/* Prints the error, if there is one; a failure without one is printed by another process of the
- * job. With --stats=json the error is in the object, so that standard error holds nothing else. */
+/* Prints the error, if there is one. With --stats=json it is in the object, so that standard error
+ * holds nothing else. */
 static void report_outcome(const struct options *options, const struct outcome *outcome, bool ok,
                            const struct error *error)
 {
-    if (!ok && !error->is_set)
-        return;
     if (options->stats == STATS_JSON && (!ok || options->action == ACTION_SORT))
         stats_print_json(stderr, ok ? outcome->status : EXIT_TROUBLE, error, outcome->members);
     else if (!ok)

@@ -24,16 +24,12 @@ refused 'rank 0 of several of mpiexec is refused' "$several" -- \
 refused 'rank 0 of several of srun --mpi=pmix is refused' "$several" -- \
     launched PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2 -- two -o "$target"
 
-for rank in 'OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1' 'PMI_SIZE=2 PMI_RANK=1' PMIX_RANK=1; do
-    for words in '' --stats=json; do
-        echo old >out
-        status=0
-        # shellcheck disable=SC2086
-        launched $rank -- two -o out $words >said 2>&1 || status=$?
-        { [ "$status" -eq 2 ] || echo "status $status"; cat said; grep -vx old out || true; } >problems
-        pass_unless_said "another rank ends with status 2 and writes nothing: $rank $words" problems
-    done
-done
+refused 'another rank of mpirun is refused' "$several.*unset OMPI_COMM_WORLD_SIZE$" -- \
+    launched OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 -- two -o "$target"
+refused 'another rank of mpiexec is refused' "$several.*unset PMI_SIZE$" -- \
+    launched PMI_SIZE=2 PMI_RANK=1 -- two -o "$target"
+refused 'another rank of srun --mpi=pmix is refused' "$several.*unset PMIX_RANK$" -- \
+    launched PMIX_RANK=1 -- two -o "$target"
 
 for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK=0' PMIX_RANK=0 \
     'SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1'; do
@@ -49,12 +45,12 @@ if command -v mpirun >/dev/null && mpirun --version 2>/dev/null | grep -q 'Open 
     mpirun --oversubscribe -n 3 "$GPUSORT" two -o out >said 2>&1 || status=$?
     {
         [ "$status" -eq 2 ] || echo "status $status"
-        [ "$(grep -c '^gpusort: ' said)" -eq 1 ] || cat said
+        [ "$(grep '^gpusort: ' said | sort -u | wc -l)" -eq 1 ] || cat said
         grep -vx old out || true
     } >problems
-    pass_unless_said 'mpirun -n 3: one line, status 2, the old output stays' problems
+    pass_unless_said 'mpirun -n 3: one message, status 2, the old output stays' problems
 else
-    skip 'mpirun -n 3: one line, status 2, the old output stays' 'no mpirun of Open MPI'
+    skip 'mpirun -n 3: one message, status 2, the old output stays' 'no mpirun of Open MPI'
 fi
 
 done_testing
