@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format.h - the table of file formats: how numbers stand in a stream of bytes.
+/* format.h - the table of file formats: how numbers are encoded in a stream of bytes.
  */
 #ifndef FORMATS_FORMAT_H
 #define FORMATS_FORMAT_H
@@ -12,63 +12,65 @@
 /* The longest dtype string that a header keeps, "<M8[2147483647as]", and its NUL. */
 #define LAYOUT_DESCR_BYTES 24
 
-/* What the numbers of a file are. */
+/* The type, byte order, number and shape of the numbers of a file. */
 struct layout {
-    const struct key_type *type; /* NULL: not told by the format, nor by the user */
+    const struct key_type *type; /* NULL: neither the format nor the user specifies it */
     enum key_endian endian;      /* of the stored numbers; little in text */
     size_t count;                /* COUNT_UNKNOWN if the format cannot tell before the end */
 
-    /* What an .npy header says besides, which one that is made of it keeps. */
+    /* The rest of an .npy header, kept so that an .npy output can repeat it. */
     char descr[LAYOUT_DESCR_BYTES];   /* the dtype with its unit, "<M8[ns]"; "" if there is none */
     unsigned ones_before, ones_after; /* dimensions of 1 on either side of the count */
-    bool is_scalar;                   /* one number, of no dimension */
+    bool is_scalar;                   /* a single number without dimensions */
 };
 
-/* Numbers on their way in. */
+/* State of reading the numbers of one input. */
 struct reader {
     struct source *source;
     struct layout layout;
-    bool is_type_assumed; /* f64, of numbers in text or raw data whose type nobody said */
+    bool is_type_assumed; /* f64 is assumed: text or raw data of unspecified type */
     size_t keys_read;
-    struct tap *tap; /* sees the numbers that read_keys reads; NULL: nobody does */
+    struct tap *tap; /* observes the numbers that read_keys reads; or NULL */
 };
 
 struct format {
-    const char *name;              /* as --format takes it */
+    const char *name;              /* argument of --format */
     const char *summary;           /* one line for --list */
-    const char *const *extensions; /* that say the format: ".npy"; ended by NULL */
+    const char *const *extensions; /* of file names, such as ".npy"; NULL-terminated */
 
-    /* True when the first bytes of a stream are this format's. `whole`: there are no more. */
+    /* Returns true if a stream that starts with head[0..bytes) has this format. `whole`: the stream
+     * has no more bytes. */
     bool (*recognises)(const unsigned char *head, size_t bytes, bool whole);
 
-    /* Reads what stands before the numbers and completes reader->layout: layout.type comes in as
-     * the user's (or NULL), and a header that says otherwise is an error; layout.count goes out. */
+    /* Reads the header and completes reader->layout, including layout.count. On entry layout.type
+     * is the user's type or NULL; a header with another type is an error. */
     bool (*read_header)(struct reader *reader, struct error *error);
 
-    /* Reads the next 1..capacity numbers into items as layout.type in layout.endian; *count 0 at
-     * the end, where everything that must be there has been checked. */
+    /* Reads the next 1..capacity numbers into `items`, as layout.type in layout.endian. Sets *count
+     * to 0 at the end of the stream, after checking that the stream is complete. */
     bool (*read_keys)(struct reader *reader, void *items, size_t capacity, size_t *count,
                       struct error *error);
 
-    /* The bytes of a file of layout->count numbers; SIZE_UNKNOWN where that goes by the numbers. */
+    /* Returns the size in bytes of a file of layout->count numbers, or SIZE_UNKNOWN if it depends
+     * on their values. */
     uint64_t (*file_bytes)(const struct layout *layout);
 
-    /* Writes what stands before the numbers; layout->count is exact. */
+    /* Writes the header; layout->count must be exact. */
     bool (*write_header)(struct sink *sink, const struct layout *layout, struct error *error);
 
-    /* tap: NULL, or it sees the numbers as they go out. */
+    /* Writes `count` numbers. `tap` observes them as they are written; it may be NULL. */
     bool (*write_keys)(struct sink *sink, const struct layout *layout, const void *items,
                        size_t count, struct tap *tap, struct error *error);
 };
 
-/* Makes the layout that of an array of one dimension. */
+/* Changes the layout to that of a one-dimensional array. */
 static inline void layout_flatten(struct layout *layout)
 {
     layout->ones_before = layout->ones_after = 0;
     layout->is_scalar = false;
 }
 
-/* The bytes of layout->count numbers in binary, SIZE_UNKNOWN if that is more than there can be. */
+/* Returns the bytes of layout->count binary numbers, or SIZE_UNKNOWN if that overflows. */
 static inline uint64_t layout_bytes(const struct layout *layout)
 {
     uint64_t bytes;
@@ -80,11 +82,12 @@ extern const struct format format_raw, format_npy, format_text;
 extern const struct format *const formats[];
 extern const size_t format_count;
 
-/* NULL if there is no such format. */
+/* Returns the format of that name, or NULL if there is none. */
 const struct format *format_find(const char *name);
 
-/* The format that a file's name says (codec extensions are skipped), with the key type where the
- * name says one ("x.u32", "x.f64.zst") else *type NULL. NULL when it says nothing. */
+/* Returns the format that a file name's extension implies, or NULL if it implies none. Codec
+ * extensions are skipped. *type is the key type that the name implies ("x.u32", "x.f64.zst"), or
+ * NULL. */
 const struct format *format_find_by_name(const char *name, const struct key_type **type);
 
 #endif

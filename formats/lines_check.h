@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_check.h - whether the lines of a source are in order: sort -c.
+/* lines_check.h - checks whether the lines of a source are in order, as sort -c does.
  *
- *   source -> pieces, each read and looked through by a thread, and joined to those before it
+ *   source -> pieces, each read and checked by one thread, then joined to the pieces before it
  *
- * Memory is 256 KiB a thread, and a few times the longest line.
+ * It uses 256 KiB of memory per thread, and a few times the longest line.
  */
 #ifndef FORMATS_LINES_CHECK_H
 #define FORMATS_LINES_CHECK_H
@@ -17,16 +17,16 @@
 #include <stdint.h>
 
 struct lines_check {
-    uint64_t lines; /* in order */
-    uint64_t bytes; /* read, and a last terminator that was missing */
+    uint64_t lines; /* lines in order */
+    uint64_t bytes; /* bytes read, plus 1 if the last terminator was missing */
     bool is_disordered;
-    char *text;    /* if so, the line behind them, which is not in order; the caller frees it */
+    char *text;    /* the first line out of order, if any; the caller frees it */
     size_t length; /* without its terminator */
 };
 
-/* Reads the source up to the first line that should go before the one that it follows or, with a
- * unique order, has equal keys. A line that is not the number that LINE_STRICT wants is an error;
- * lines_before: the source's, read already, for the line's number in the message. */
+/* Reads the source up to the first line that sorts before its predecessor or, with a unique order,
+ * has keys equal to its predecessor's. With LINE_STRICT, a line that is not a number is an error.
+ * `lines_before` lines of the source have been read already; messages add it to line numbers. */
 bool lines_check(struct source *source, const struct line_order *order, uint64_t lines_before,
                  unsigned threads, struct lines_check *check, struct error *error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_load.h - what many lines have at one place of their rows, for lines_refine.c: loaded into
- * the keys of their items. By many threads, as tasks, if the lines are many.
+/* lines_load.h - loads the keys of many items from one position of the rows of their lines; for
+ * lines_refine.c. If there are many lines, OpenMP tasks share the work.
  *
- *   lines_load.c     chooses what is loaded, and shares the items out
+ *   lines_load.c     chooses what is loaded, and divides the items among tasks
  *     lines_words.c  rows of words: the next word, or how the row compares with another
  *     lines_bytes.c  rows of bytes: how the line compares with another
  */
@@ -13,39 +13,43 @@
 
 #include <stdatomic.h>
 
-/* More items than so many are worth a task; some 0.2 ms of work. */
+/* Minimum number of items per task: about 0.2 ms of work. */
 #define TASK_COUNT ((size_t)8192)
 
-/* Loads the keys of items whose lines are equal up to the cursor, where none of the rows has ended:
- * a monotone image of what the lines have there, complemented as the column is. Of words that is
- * the first one that may tell the lines apart, which the cursor is set on; or, `beside`, how each
- * stands beside one of them, and with how many words in common. Of bytes it is always the latter.
- */
+/* Loads the keys of items[0..count). Their lines must be equal up to the cursor, and none of the
+ * rows may have ended there. A key is a monotone image of the line's row from the cursor on,
+ * complemented as the column is.
+ *
+ * In a row of words, without `beside`, the key is the first word that may differ between the lines,
+ * and the cursor is moved to that word. With `beside`, and always in a row of bytes, one of the
+ * lines is chosen. The key is then the order of the line relative to the chosen one, and the number
+ * of words or bytes that both have in common. */
 void lines_load(const struct lines *lines, struct key_index *items, size_t count,
                 struct row_cursor *cursor, bool beside);
 
-/* Where lines can differ next that have this key, loaded so at the cursor. */
+/* Returns the next position at which lines with the same `key` can differ. `cursor` and `beside`
+ * are those of the lines_load() that loaded the key. */
 struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
                                   bool beside);
 
-/* ---- Between lines_load.c and what it calls ---- */
+/* ---- Shared by lines_load.c, lines_words.c and lines_bytes.c ---- */
 
-/* What is loaded for items, by threads that have a part of them each. */
+/* One load of keys, shared by the tasks, each of which has its own range of items. */
 struct row_load {
     const struct lines *lines;
     struct row_cursor cursor;
-    struct line_row row;   /* of words: what the rows are compared with */
-    struct line_span span; /* of bytes: the same, from the cursor on; of a whole line with its
-                            * terminator, so that the end of others need not be known */
-    _Atomic size_t *end;   /* of words that are passed over */
+    struct line_row row;   /* words: the row that others are compared with */
+    struct line_span span; /* bytes: the same, from the cursor on. Of a whole line it includes
+                            * the terminator: so the ends of other lines need not be known. */
+    _Atomic size_t *end;   /* words: the end of the skipped common words */
 };
 
-/* How a line stands beside the one that it is compared with: the top 2 bits of its key. */
+/* The order of a line relative to the chosen line: the top 2 bits of its key. */
 enum side { SIDE_BEFORE, SIDE_SAME, SIDE_BEHIND };
 #define KEY_EQUAL ((uint64_t)SIDE_SAME << 62)
 
-/* The line that is looked at some time after that of item i. (Not prefetched here: a function that
- * does nothing else has no effect to a compiler, and may go.) */
+/* Returns the line to prefetch while item i is handled: LINES_AHEAD items later, or the last one.
+ * The caller prefetches it, since a compiler may remove a function that only prefetches. */
 static inline const char *line_ahead(const struct lines *lines, const struct key_index *items,
                                      size_t count, size_t i)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_merge.h - sorted inputs merged into one output: sort -m.
+/* lines_merge.h - merges sorted inputs into one output, as sort -m does.
  *
- *   sources -> a block of whole lines each -> an item a line, with its key
- *     -> what is sure to go before all that is not yet read
- *     -> cut into parts -> each merged by a thread -> sink, in order; then the next round
+ *   sources -> a block of whole lines each -> one item per line, with its key
+ *     -> the items that sort before every unread line
+ *     -> cut into parts -> each merged by one thread -> sink, in order; then the next round
  *
- * Memory is independent of the sizes of the inputs: 64 MiB of text and items, or 24 KiB an input,
- * whichever is more, what threads take to merge parts of it, and a few times the longest lines.
+ * Memory is independent of the sizes of the inputs: 64 MiB of text and items, or 24 KiB per
+ * input, whichever is more; plus the threads' memory for merging parts, and a few times the longest
+ * lines.
  */
 #ifndef FORMATS_LINES_MERGE_H
 #define FORMATS_LINES_MERGE_H
@@ -21,31 +22,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an input is given at least, of which a third is for its text. */
+/* Minimum memory per input, in bytes. A third of it is for text. */
 #define LINES_MERGE_INPUT_BYTES ((size_t)24 << 10)
 
-/* What a thread takes beside, about; all threads together no more than text and items. */
+/* Approximate further memory per thread. All threads together use no more than text and items. */
 #define LINES_MERGE_THREAD_BYTES ((size_t)5 << 19)
 
 struct lines_merge {
     const struct line_order *order;
     struct source *const *sources;
-    size_t count;          /* of sources, at least 1 */
-    uint64_t lines_before; /* of each source, read already: for the numbers of lines in messages */
-    bool are_sorted;       /* the sources are known to be in order, and need no look */
-    unsigned threads;      /* at most so many work on the lines */
-    size_t memory_bytes;   /* for text and items of all inputs, about; 0: as said above */
-    size_t part_bytes;     /* merged at a time by one thread; 0: what fits its caches */
-    uint64_t lines, bytes; /* out: read from all sources */
+    size_t count; /* of sources, at least 1 */
+    uint64_t
+        lines_before;    /* lines of each source read already; added to line numbers in messages */
+    bool are_sorted;     /* the sources are known to be in order: no check */
+    unsigned threads;    /* maximum number of threads that work on the lines */
+    size_t memory_bytes; /* approximate, for text and items of all inputs; 0: as above */
+    size_t part_bytes;   /* size of the part that a thread merges; 0: fits its caches */
+    uint64_t lines, bytes;         /* out: totals read from all sources */
     struct check_sum *source_sums; /* NULL, or out: of the text of each source (core/check.h) */
 };
 
-/* Merges to the end of all sources; of equal lines, those of the first source go first. Where an
- * input is not in order, its lines still come out in the order that they have in it, each as soon
- * as it is the least of the next lines of all inputs, as from sort -m. A line that is not the
- * number that LINE_STRICT wants is an error naming file and line; and so it is if the lines that
- * were merged, or left out as equal ones, are not those that were read, or, as far as all sources
- * are in order, not in order. */
+/* Merges to the end of all sources. Equal lines are written in the order of their sources. If an
+ * input is not in order, its lines keep their order: each is written as soon as it is the least of
+ * the next lines of all inputs, as sort -m does.
+ *
+ * With LINE_STRICT, a line that is not a number is an error that names file and line. The output is
+ * checked: it is an error if the lines written or left out as equal are not the lines read, or if
+ * the output is out of order although all sources so far are in order. */
 bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error *error);
 
 #endif
