@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Borrowed bytes, moved along as they are consumed or filled. */
+/* Borrowed memory. `data` and `bytes` advance as bytes are consumed or written. */
 struct byte_reader {
     const unsigned char *data;
     size_t bytes; /* not yet consumed */
@@ -21,17 +21,17 @@ struct byte_writer {
     size_t bytes; /* not yet filled */
 };
 
-/* What some compressed bytes begin with. */
+/* The result of scanning the beginning of compressed bytes. */
 enum frame_kind {
-    FRAME_WHOLE, /* a frame, all of it */
-    FRAME_PART,  /* what may be the beginning of one: more bytes will tell */
-    FRAME_OTHER, /* a frame of more content than was asked for, or nothing sound: for `decode` */
+    FRAME_WHOLE, /* a whole frame */
+    FRAME_PART,  /* perhaps the beginning of a frame: more bytes are needed */
+    FRAME_OTHER, /* a frame above the content limit, or invalid data: use `decode` */
 };
 
 /* A whole frame. */
 struct frame_extent {
     size_t bytes;       /* compressed */
-    size_t content_max; /* at most so many decoded; 0: it has none and is skipped */
+    size_t content_max; /* maximum decoded size in bytes; 0: a frame to skip */
 };
 
 struct codec {
@@ -40,7 +40,7 @@ struct codec {
     const char *extensions[3]; /* ".zst", ".zstd"; ended by NULL */
     int level_min, level_max, level_default;
 
-    /* True when a stream starts so; skippable frames count. */
+    /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
     /* Returns the length of the skippable frames that data[0..bytes) begins with. The last of them
      * may end beyond `bytes`; one whose header does is left out, unless it is the first. */
@@ -60,12 +60,12 @@ struct codec {
     void (*decoder_reset)(void *decoder); /* as after decoder_open */
     void (*decoder_close)(void *decoder); /* may be NULL */
 
-    /* Tells what data[0..bytes) begins with; *extent if that is a whole frame, of content_limit
-     * bytes of content at most. Reads no more than headers. */
+    /* Returns the kind of frame that data[0..bytes) begins with. Sets *extent for a whole frame of
+     * at most content_limit bytes of content. Reads only headers. */
     enum frame_kind (*scan)(const unsigned char *data, size_t bytes, size_t content_limit,
                             struct frame_extent *extent);
-    /* Decodes whole frames, all of `in`, which is faster than `decode`. Moves out along. False if
-     * they are not sound, or do not fit; `decode` then says what is wrong and where. */
+    /* Decodes all of `in`, which must be whole frames; faster than `decode`. Advances `out`. False
+     * if a frame is invalid or does not fit; `decode` then reports the error and its position. */
     bool (*decode_frames)(void *decoder, struct byte_reader in, struct byte_writer *out);
 
     /* The content of all frames of a regular file from byte `begin` to `end`, as their headers
@@ -76,10 +76,10 @@ struct codec {
 
     /* NULL when memory runs out. */
     void *(*encoder_open)(int level);
-    /* What a frame of so much content may take. */
+    /* Returns the maximum size of a frame of `bytes` bytes of content. */
     size_t (*encoded_bytes_max)(size_t bytes);
-    /* Makes one frame of all of `in`, which may be nothing. Moves out, of encoded_bytes_max bytes,
-     * along. On failure the message is the cause alone. */
+    /* Compresses all of `in`, which may be empty, to one frame. Advances `out`, which must have
+     * room for encoded_bytes_max() bytes. On failure the message is the cause alone. */
     bool (*encode)(void *encoder, struct byte_reader in, struct byte_writer *out,
                    struct error *error);
     void (*encoder_close)(void *encoder); /* may be NULL */
@@ -88,7 +88,7 @@ struct codec {
 extern const struct codec codecs[];
 extern const size_t codec_count;
 
-/* NULL if there is no such codec. */
+/* Returns the codec of that name, or NULL. */
 const struct codec *codec_find(const char *name);
 
 /* The codec whose magic the stream starts with; codecs[0] when none. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decimal_run.h - whether lines that follow each other are plain decimals in order, told by their
- * bytes: without a number made of any.
+/* decimal_run.h - checks whether consecutive lines are plain decimals in order, by comparing their
+ * bytes, without converting them to numbers.
  *
- * A plain decimal is [-]digits[.digits]; where the order is that of -g also with an exponent,
- * [eE][+-]digits. Sorted lines are that nearly always, and neighbours nearly always have the same
- * sign, as many digits before the point, and the same exponent: then the first digit that differs
- * tells, however many there are.
+ * A plain decimal is [-]digits[.digits]; with the order of -g it may have an exponent,
+ * [eE][+-]digits. Sorted lines of numbers nearly always are plain decimals, and neighbours nearly
+ * always have the same sign, number of digits before the point, and exponent. Then the first digit
+ * that differs decides their order, whatever their length.
  */
 #ifndef FORMATS_DECIMAL_RUN_H
 #define FORMATS_DECIMAL_RUN_H
@@ -15,17 +15,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* So many bytes behind the lines have to be readable, though they may mean nothing. */
+/* This many bytes after the lines must be readable; their values do not matter. */
 #define DECIMAL_RUN_SLACK_BYTES ((size_t)64)
 
-/* Whether the order is one of plain decimals: by the whole line as a number first. */
+/* Returns true if the first key of the order is the whole line as a number. */
 bool decimal_run_suits(const struct line_order *order);
 
-/* Walks through text[0..bytes), which is whole lines, from the line at *next on, which is behind
- * the one at *previous, while each goes behind the one before it for certain, by the first key of
- * an order that suits; with a unique order, while their keys are not equal either. Returns by how
- * many lines it has gone on. Where it stops may be nothing wrong: that is for line_rank.h to tell.
- */
+/* Checks lines of text[0..bytes), which must be whole lines, from offset *next on. The line at
+ * *previous is the one before *next. Stops at the first line that is not certain to sort after its
+ * predecessor by the first key of the order or, with a unique order, may have an equal key. The
+ * order must suit. Returns the number of lines passed, and moves *previous and *next. The line at
+ * which it stops may still be in order: compare it by line_rank.h. */
 size_t decimal_run_walk(const struct line_order *order, const char *text, size_t bytes,
                         size_t *previous, size_t *next);
 

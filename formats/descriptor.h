@@ -58,8 +58,7 @@ static inline bool descriptor_same_file(const struct stat *a, const struct stat 
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* True of a regular file that goes on behind where the descriptor stands, and is not appended to.
- */
+/* Returns true for a regular file that extends past the file offset and is not in append mode. */
 static inline bool descriptor_has_tail(int file)
 {
     struct stat status;
@@ -69,7 +68,7 @@ static inline bool descriptor_has_tail(int file)
            S_ISREG(status.st_mode) && status.st_size > at;
 }
 
-/* Ends the file where the descriptor stands. False with errno. */
+/* Truncates the file at the file offset. False with errno. */
 static inline bool descriptor_cut_tail(int file)
 {
     const off_t at = lseek(file, 0, SEEK_CUR);

@@ -30,7 +30,7 @@ int file_space_wait(struct file_space *space, size_t bytes);
  * signal handler may call it. */
 void file_space_halt(struct file_space *space);
 
-/* Ends the thread and frees `space`, which may be NULL. Space not yet allocated stays so. */
+/* Ends the thread and frees `space`, which may be NULL. Pending requests are dropped. */
 void file_space_close(struct file_space *space);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_reader.h - the content of a compressed file, decoded by several threads ahead of whoever
- * reads it; for source.c.
+/* frame_reader.h - the content of a compressed file, decoded ahead of the reading thread by
+ * several threads; for source.c.
  */
 #ifndef FORMATS_FRAME_READER_H
 #define FORMATS_FRAME_READER_H
@@ -17,7 +17,7 @@ struct frame_reader_spec {
     int file;
     const struct codec *codec; /* one that decodes */
     unsigned window_log;       /* for decoder_open */
-    unsigned threads;          /* at most so many decode; 1: the caller's, and no other */
+    unsigned threads;          /* maximum number of decoding threads; 1: the caller's alone */
 };
 
 /* Takes over head[0..head_bytes), malloc'd with room for `capacity`: the first bytes of the file,
@@ -33,7 +33,7 @@ bool frame_reader_start(struct frame_reader *reader, struct error *error);
 bool frame_reader_read(struct frame_reader *reader, void *data, size_t bytes, size_t *got,
                        struct error *error);
 
-/* Ends the threads, also those that wait for input. reader may be NULL. */
+/* Ends the threads, even if they wait for input. reader may be NULL. */
 void frame_reader_close(struct frame_reader *reader);
 
 #endif

@@ -16,7 +16,7 @@
 struct input_file {
     const char *name; /* for messages; the caller's */
     int file;         /* -1: none, not open now, or a run */
-    unsigned threads; /* at most so many share a large read */
+    unsigned threads; /* maximum number of threads for a large read */
     bool is_run;      /* `run` is read instead of a file */
     struct spill_run run;
     bool is_pipe;    /* that may be read through own_pipe */
@@ -38,21 +38,22 @@ bool input_file_begin(struct input_file *input, int file, struct error *error);
 bool input_file_read_once(struct input_file *input, void *data, size_t bytes, size_t *got,
                           struct error *error);
 
-/* Reads 1..bytes bytes; *got 0 at the end. Of them, the tap, which may be NULL, has then seen the
- * first *seen. */
+/* Reads 1..bytes bytes; sets *got to 0 at the end. The tap, which may be NULL, has observed the
+ * first *seen of them. */
 bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
                      size_t *got, size_t *seen, struct error *error);
 
 /* Reads `bytes` bytes from `offset` on, fewer only at the end, of a regular file that is open. Any
- * number of threads may do that at a time; the place of the next read stays as it is. */
+ * number of threads may call it at once. The position of the next read does not change. */
 bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
                         size_t *got, struct error *error);
 
-/* The same, all of them, if they are in memory already and the file system can tell; else false. */
+/* As input_file_read_at(), but only if all the bytes are in memory already and the file system can
+ * report that; else returns false. */
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes);
 
-/* At the end of the file: it must not have become shorter than it was when it was opened, or what
- * is gone would be missed by nobody. end: where it ended. */
+/* Call at the end of the file, `end`. It is an error if the file has become shorter since it was
+ * opened: the missing bytes would be lost unnoticed. */
 bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error);
 
 /* From now on a plain regular file is open only while it is read. */

@@ -15,13 +15,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes behind the lines that can be read, though they mean nothing. */
+/* Readable bytes after the lines; their values mean nothing. */
 #define LINE_BLOCK_SLACK_BYTES ((size_t)32)
 
 struct line_block {
     struct source *source;
     char terminator;
-    bool ended;    /* the source has no lines but those in the block */
+    bool ended;    /* the source has no lines after the block's */
     char *text;    /* owned */
     size_t bytes;  /* of whole lines, each with its terminator */
     size_t filled; /* of these and the beginning of a line */
@@ -35,8 +35,8 @@ bool line_block_open(struct line_block *block, struct source *source, char termi
                      size_t capacity, struct error *error);
 
 /* Drops the first `drop` bytes, which are whole lines, moves the rest to the front and reads until
- * the block is full. There is at least one new line behind the kept ones, unless the source ends. A
- * last line without a terminator gets one. */
+ * the block is full. Afterwards there is at least one new line after the kept lines, unless the
+ * source has ended. A last line without a terminator gets one. */
 bool line_block_refill(struct line_block *block, size_t drop, struct error *error);
 
 void line_block_close(struct line_block *block);

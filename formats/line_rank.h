@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_rank.h - a line beside a number that nearly always tells how it compares with another.
+/* line_rank.h - a line with a number, its rank, that nearly always decides a comparison.
  *
  *   line -> its first key -> a monotone 64-bit image of it, the rank
  *   two ranked lines -> ranks differ: done; else their keys and the last resort, from the text
@@ -45,8 +45,8 @@ bool line_rank(const struct line_order *order, const char *text, size_t length,
 int line_rank_compare_equal(const struct line_order *order, const struct ranked_line *a,
                             const struct ranked_line *b);
 
-/* Below 0: line a goes before line b; above 0: behind it; 0: either will do, or, with a stable
- * order, the one that comes first in the input. */
+/* Compares two lines. Below 0: a sorts before b; above 0: after it; 0: they may be in any order or,
+ * with a stable order, in that of the input. */
 static inline int line_rank_compare(const struct line_order *order, const struct ranked_line *a,
                                     const struct ranked_line *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_run.h - whether lines that follow each other in memory are in order.
+/* line_run.h - checks whether consecutive lines in memory are in order.
  */
 #ifndef FORMATS_LINE_RUN_H
 #define FORMATS_LINE_RUN_H
@@ -10,24 +10,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* So many bytes behind the lines have to be readable, though they may mean nothing. */
+/* This many bytes after the lines must be readable; their values do not matter. */
 #define LINE_RUN_SLACK_BYTES DECIMAL_RUN_SLACK_BYTES
 
 enum line_run_state {
     LINE_RUN_IN_ORDER,
-    LINE_RUN_DISORDER, /* a line should go before the one that it follows */
+    LINE_RUN_DISORDER, /* a line sorts before its predecessor */
     LINE_RUN_NO_NUMBER /* a line is not the number that LINE_STRICT wants */
 };
 
 struct line_run {
     enum line_run_state state;
-    size_t lines;  /* looked at and found in order */
-    size_t offset; /* of the line that is not */
+    size_t lines;  /* number of lines found in order */
+    size_t offset; /* of the first line that is not in order or no number */
 };
 
-/* Looks through text[0..bytes), which is whole lines, up to the first that is not in order behind
- * the one before it. is_first_known: the first line is known to be in order, and not counted. With
- * a unique order equal keys are disorder. */
+/* Checks text[0..bytes), which must be whole lines, up to the first line that sorts before its
+ * predecessor. With a unique order equal keys are disorder too. is_first_known: the first line is
+ * known to be in order, and is not counted. */
 struct line_run line_run_check(const struct line_order *order, const char *text, size_t bytes,
                                bool is_first_known);
 

@@ -31,14 +31,13 @@
 struct lines_merge {
     const struct line_order *order;
     struct source *const *sources;
-    size_t count; /* of sources, at least 1 */
-    uint64_t
-        lines_before;    /* lines of each source read already; added to line numbers in messages */
-    bool are_sorted;     /* the sources are known to be in order: no check */
-    unsigned threads;    /* maximum number of threads that work on the lines */
-    size_t memory_bytes; /* approximate, for text and items of all inputs; 0: as above */
-    size_t part_bytes;   /* size of the part that a thread merges; 0: fits its caches */
-    uint64_t lines, bytes;         /* out: totals read from all sources */
+    size_t count;          /* of sources, at least 1 */
+    uint64_t lines_before; /* read from each source already; added to line numbers in messages */
+    bool are_sorted;       /* the sources are known to be in order: no check */
+    unsigned threads;      /* maximum number of threads that work on the lines */
+    size_t memory_bytes;   /* approximate, for text and items of all inputs; 0: as above */
+    size_t part_bytes;     /* size of the part that a thread merges; 0: fits its caches */
+    uint64_t lines, bytes; /* out: totals read from all sources */
     struct check_sum *source_sums; /* NULL, or out: of the text of each source (core/check.h) */
 };
 

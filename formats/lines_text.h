@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_text.h - what the sources of lines.h share: the text. How an item names a line of it is
- * in core/line_item.h.
+/* lines_text.h - the text of struct lines, shared by the sources that implement lines.h.
+ * core/line_item.h defines how an item names a line of it.
  */
 #ifndef FORMATS_LINES_TEXT_H
 #define FORMATS_LINES_TEXT_H
@@ -10,7 +10,7 @@
 #include "formats/lines.h"
 #include "formats/newlines.h"
 
-/* Bytes behind the text that can be read, though they mean nothing. */
+/* Readable bytes after the text; their values mean nothing. */
 #define TEXT_SLACK_BYTES ((size_t)64)
 
 /* Lines are found, keyed and counted by blocks of the text. */
@@ -41,7 +41,7 @@ struct lines {
     size_t *lines_before; /* block_count + 1: terminators before each block */
     size_t block_count;   /* whole blocks until lines_index, which counts the last one too */
     size_t block_room;    /* that lines_before has room for */
-    size_t tail_lines;    /* terminators behind the whole blocks, if they were counted */
+    size_t tail_lines;    /* terminators after the whole blocks, if they were counted */
     size_t counted_bytes; /* of text whose terminators are in lines_before and tail_lines */
     size_t keyed;         /* lines that have their key */
     unsigned threads;
