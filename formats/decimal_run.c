@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decimal_run.c - see decimal_run.h.
  *
- *   windows of 64 bytes, from a line on -> their lines, if these are plain decimals of one shape
- *     -> the digits of each beside those of the one before it
+ *   windows of 64 bytes, each from the start of a line -> their lines, if these are plain decimals
+ *     of one shape -> the digits of each line compared with those of its predecessor
  *
- * Lines are compared one by one; with AVX-512 four at a time if they are of less than 16 bytes, two
- * if they are of less than 32. For these a kilobyte is searched for ends of lines first; then each
- * line is in a slot of a vector, at its start, and of one shape if what is no digit stands in the
- * same places of all. Where that cannot go on, at the end of the text or at a long line, it is done
- * one by one.
+ * Lines are compared one by one. With AVX-512, four lines of less than 16 bytes are compared
+ * together, or two of less than 32. The ends of lines in a kilobyte of text are found first. Each
+ * line is then loaded into the start of a slot of a vector. The lines have one shape if their bytes
+ * other than digits are at the same positions. At the end of the text, and at a long line, the code
+ * falls back to one by one.
  */
 #include "formats/decimal_run.h"
 
@@ -17,29 +17,29 @@
 
 #include <float.h>
 
-/* Two decimals of so many significant digits that are not equal are not equal as long doubles
- * either: this is what LDBL_DIG means, which is 18 for those of x87. What underflows or overflows
- * has more digits than a window, or a longer exponent. */
+/* Different decimals of up to this many significant digits are different long doubles: LDBL_DIG
+ * guarantees it, and is 18 for x87. A number that underflows or overflows has more digits than a
+ * window, or a longer exponent. */
 #define DIGITS_APART 18
 _Static_assert(LDBL_DIG >= DIGITS_APART && LDBL_MAX_10_EXP > 2000, "long double is too narrow");
 
-/* Of a number: the bytes before its exponent. */
+/* The bytes of a number before its exponent. */
 struct mantissa {
     const char *text;
     size_t bytes;
 };
 
-/* Lines of one shape that are walked through. */
+/* The state of checking lines of one shape. */
 struct walk {
     char terminator;
-    bool has_exponents; /* and values are rounded, so that different decimals may have one */
+    bool has_exponents; /* values are then rounded: different decimals may be equal */
     bool unique;
-    bool goes_up; /* digits do from line to line, as lines are to go */
+    bool goes_up; /* the order requires digits that increase from line to line */
     struct decimal_shape shape;
-    struct mantissa previous; /* of the last line so far */
-    const char *next;         /* the line behind it */
+    struct mantissa previous; /* of the last line checked */
+    const char *next;         /* the line after it */
     const char *end;          /* of the text */
-    size_t lines;             /* so far, without the first */
+    size_t lines;             /* checked so far, without the first */
 };
 
 /* ---- one by one --------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ static size_t significant_digits(const struct walk *walk, struct mantissa number
     return number.bytes - walk->shape.is_negative - (number.bytes > walk->shape.whole_end) - zeros;
 }
 
-/* Whether it may be the same long double as another number. */
+/* Returns true if `number` may be rounded to the same long double as a different number. */
 static inline bool may_be_rounded(const struct walk *walk, struct mantissa number)
 {
     return walk->has_exponents && number.bytes > DIGITS_APART &&
@@ -62,7 +62,7 @@ static inline bool may_be_rounded(const struct walk *walk, struct mantissa numbe
 
 enum digits { LESS, EQUAL, GREATER, UNKNOWN };
 
-/* Of b beside a, of the same shape: so points are in the same place, where both have one. */
+/* Compares b with a, of the same shape: if both have a point, it is at the same position. */
 static inline enum digits compare_digits(struct mantissa a, struct mantissa b)
 {
     const size_t shared = a.bytes < b.bytes ? a.bytes : b.bytes;
@@ -75,7 +75,7 @@ static inline enum digits compare_digits(struct mantissa a, struct mantissa b)
     return longer.text[shared] <= '0' ? UNKNOWN : a.bytes < b.bytes ? GREATER : LESS;
 }
 
-/* Whether b goes behind a for certain. */
+/* Returns true if b is certain to sort after a. */
 static inline bool goes_behind(const struct walk *walk, struct mantissa a, struct mantissa b)
 {
     const enum digits digits = compare_digits(a, b);
@@ -87,15 +87,15 @@ static inline bool goes_behind(const struct walk *walk, struct mantissa a, struc
 
 typedef void window_reader(const char *text, char terminator, struct window *window);
 
-/* Reads the window at text, of which the text has lines as far as it goes. False if there is no
- * whole one, or one that is no plain decimal. */
+/* Finds the whole lines of the window that starts at `text`. False if there is no whole line, or
+ * if a line is not a plain decimal. */
 static inline bool read_lines(const struct walk *walk, window_reader *read_window, const char *text,
                               struct window_lines *lines)
 {
     struct window window;
     char last[WINDOW_BYTES] = {0};
     const size_t left = (size_t)(walk->end - text);
-    if (left < WINDOW_BYTES) /* what is behind the text may be anything */
+    if (left < WINDOW_BYTES) /* bytes after the text may have any value */
         text = memcpy(last, text, left);
     read_window(text, walk->terminator, &window);
     if (left < WINDOW_BYTES)
@@ -105,8 +105,8 @@ static inline bool read_lines(const struct walk *walk, window_reader *read_windo
                              walk->has_exponents, lines);
 }
 
-/* Goes on line by line, by `most` lines and those that are in a window with the last one; false if
- * it cannot. */
+/* Checks lines one by one: `most` lines, and the remaining lines of the last window. False if it
+ * stops before. */
 static bool walk_one_by_one(struct walk *walk, window_reader *read_window, size_t most)
 {
     const size_t before = walk->lines;
@@ -134,7 +134,7 @@ static void read_by_words(const char *text, char terminator, struct window *wind
     window_read_by_words(text, terminator, window);
 }
 
-/* ---- several at a time -------------------------------------------------------------------------
+/* ---- several together --------------------------------------------------------------------------
  */
 
 #ifdef HAVE_VECTOR_CODE
@@ -144,7 +144,7 @@ VECTOR_CODE static void read_by_vectors(const char *text, char terminator, struc
     window_read_by_vectors(text, terminator, window);
 }
 
-/* The slots of a vector of 64 bytes, 16 or 32 each, and a number in each of them. */
+/* A vector of 64 bytes has slots of 16 or 32 bytes, with one number in each. */
 #    define SHORT_SLOT 16
 #    define LONG_SLOT 32
 
@@ -154,23 +154,23 @@ VECTOR_INLINE uint64_t slot_bits(unsigned slot_bytes)
     return slot_bytes == SHORT_SLOT ? 0x0001000100010001u : 0x0000000100000001u;
 }
 
-/* Text whose lines are found before they are looked at: no line waits for the end of the one before
- * it then. Little at first, as the first line may be all that it is found for; then twice as much
- * each time. */
+/* Bytes of text whose lines are found before they are compared, so that no line waits for the end
+ * of its predecessor. The first stretch is short, since the check may stop at its first line; each
+ * one after that is twice as long. */
 #    define STRETCH_BYTES_MIN ((size_t)128)
 #    define STRETCH_BYTES ((size_t)1024)
 
-/* So many lines of a window are stored at a time, be there fewer: no guess goes by how many. Lines
- * of numbers are rarely more. */
+/* The starts of this many lines are stored together, even if the window has fewer: so no branch
+ * depends on their number. A window rarely has more lines of numbers. */
 #    define LINES_AT_A_TIME 6
 
-/* Where the lines of a stretch begin, from its start on; the last of them only begins there. */
+/* Offsets of the lines of a stretch from its start. The last line only begins in the stretch. */
 struct stretch {
     size_t lines;
     uint16_t begins[STRETCH_BYTES + 1 + LINES_AT_A_TIME];
 };
 
-/* Finds the lines in text[0..bytes), the last part of a window left out; at most STRETCH_BYTES. */
+/* Finds the lines in the whole windows of text[0..bytes), of at most STRETCH_BYTES. */
 VECTOR_INLINE void find_lines(const char *text, size_t bytes, char terminator,
                               struct stretch *stretch)
 {
@@ -192,12 +192,12 @@ VECTOR_INLINE void find_lines(const char *text, size_t bytes, char terminator,
     stretch->lines = (size_t)(next - stretch->begins) - 1;
 }
 
-/* What the bytes of a slot have to be for its line to be a plain decimal of the shape. */
+/* The bytes that a slot must have if its line is a plain decimal of the shape. */
 struct slot_shape {
     unsigned slot_bytes;
     uint64_t fixed;      /* where the sign is, and the point or the end of the number */
     uint64_t points;     /* the latter alone */
-    __m512i fixed_bytes; /* what stands there */
+    __m512i fixed_bytes; /* the bytes there */
     bool has_signed_exponent;
 };
 
@@ -213,7 +213,7 @@ VECTOR_INLINE struct slot_shape slot_shape_of(const struct decimal_shape *shape,
         shape->exponent_bytes > 0 && (exponent_sign == '-' || exponent_sign == '+')};
 }
 
-/* The lines that begin there, the text behind them included. */
+/* Loads the lines that begin at `begins`, one per slot, with the text after them. */
 VECTOR_INLINE __m512i load_lines(const char *text, const uint16_t *begins, unsigned slot_bytes)
 {
     if (slot_bytes == LONG_SLOT)
@@ -226,8 +226,8 @@ VECTOR_INLINE __m512i load_lines(const char *text, const uint16_t *begins, unsig
     return _mm512_inserti32x4(lines, _mm_loadu_si128((const void *)(text + begins[3])), 3);
 }
 
-/* Whether the exponents are those of the shape, and no number may be rounded to another: what is
- * looked at line by line, where it has to be. */
+/* Returns true if all exponents are those of the shape, and no number may be rounded to another.
+ * These two checks are made line by line, and only if needed. */
 VECTOR_INLINE bool have_shape_one_by_one(const struct walk *walk, const char *text,
                                          const uint16_t *begins, unsigned slot_bytes)
 {
@@ -244,8 +244,8 @@ VECTOR_INLINE bool have_shape_one_by_one(const struct walk *walk, const char *te
     return ok;
 }
 
-/* Loads the numbers of as many lines as there are slots, zeros behind them; false if one is no
- * plain decimal of the shape, does not fit, or may be rounded to another. */
+/* Loads one number per slot, followed by zeros. False if a line is not a plain decimal of the
+ * shape, does not fit its slot, or may be rounded to the same value as another. */
 VECTOR_INLINE bool load_slots(const struct walk *walk, const struct slot_shape *shape,
                               const char *text, const uint16_t *begins, __m512i *slots)
 {
@@ -258,7 +258,7 @@ VECTOR_INLINE bool load_slots(const struct walk *walk, const struct slot_shape *
     const uint64_t fixed = window_bits(_mm512_cmpeq_epi8_mask(bytes, shape->fixed_bytes));
     if (((terminators - bits) & ~terminators & tops) != 0) /* a slot has none */
         return false;
-    /* Of each slot the end of the line and that of the number, and all up to there. */
+    /* In each slot: the end of the line, the end of the number, and the bytes before them. */
     const uint64_t ends = terminators & ~(terminators - bits);
     const uint64_t number_ends = ends >> walk->shape.exponent_bytes;
     uint64_t others = shape->fixed | number_ends | ends;
@@ -272,16 +272,16 @@ VECTOR_INLINE bool load_slots(const struct walk *walk, const struct slot_shape *
                         have_shape_one_by_one(walk, text, begins, shape->slot_bytes));
 }
 
-/* Each slot's predecessor: the one before it, of the first the last one of `previous`. */
+/* Returns each slot's predecessor: for the first slot, the last slot of `previous`. */
 VECTOR_INLINE __m512i slots_before(__m512i slots, __m512i previous, unsigned slot_bytes)
 {
     return slot_bytes == SHORT_SLOT ? _mm512_alignr_epi64(slots, previous, 6)
                                     : _mm512_alignr_epi64(slots, previous, 4);
 }
 
-/* Whether each slot is in order behind the one before it, for certain; digits are compared as
- * bytes. What is less than '0' counts as that: what is behind a number, and its sign and its point,
- * which stand in the same place in both. */
+/* Returns true if each slot is certain to be in order after its predecessor. Digits are compared as
+ * bytes. Bytes below '0' count as '0': the zeros after a number, and its sign and point, which are
+ * at the same positions in both. */
 VECTOR_INLINE bool are_in_order(const struct walk *walk, __m512i slots, __m512i before,
                                 unsigned slot_bytes)
 {
@@ -291,7 +291,7 @@ VECTOR_INLINE bool are_in_order(const struct walk *walk, __m512i slots, __m512i 
     const uint64_t different = window_bits(_mm512_cmpneq_epu8_mask(digits, digits_before));
     const uint64_t less = window_bits(_mm512_cmplt_epu8_mask(digits, digits_before));
     const uint64_t wrong = walk->goes_up ? less : different & ~less;
-    /* Of each slot the first byte that is different, else the last one. */
+    /* In each slot: the first different byte, or the last byte if there is none. */
     const uint64_t marks = different | slot_bits(slot_bytes) << (slot_bytes - 1);
     const uint64_t first = marks & ~(marks - slot_bits(slot_bytes));
     if ((first & wrong) != 0)
@@ -299,14 +299,14 @@ VECTOR_INLINE bool are_in_order(const struct walk *walk, __m512i slots, __m512i 
     const uint64_t equal = first & ~different;
     if (equal == 0)
         return true;
-    /* Of the same value: in order if they are the same bytes. */
+    /* Equal values are in order if their bytes are the same. */
     const uint64_t all = (equal >> (slot_bytes - 1)) * (((uint64_t)1 << slot_bytes) - 1);
     const uint64_t others = window_bits(_mm512_cmpneq_epu8_mask(slots, before));
     return !walk->unique && (others & all) == 0;
 }
 
-/* Goes on by as many lines of the stretch at a time as there are slots, while they are in order
- * behind *previous; returns by how many. */
+/* Checks lines of the stretch, one per slot in each step, while they are in order after *previous.
+ * Returns the number of lines checked. */
 VECTOR_INLINE size_t walk_stretch(const struct walk *walk, const struct slot_shape *shape,
                                   const char *text, const struct stretch *stretch,
                                   __m512i *previous)
@@ -324,7 +324,7 @@ VECTOR_INLINE size_t walk_stretch(const struct walk *walk, const struct slot_sha
     return lines;
 }
 
-/* The number, in the last slot. */
+/* Returns a vector with the number in its last slot. */
 VECTOR_INLINE __m512i last_slot(struct mantissa number, unsigned slot_bytes)
 {
     const unsigned at = WINDOW_BYTES - slot_bytes;
@@ -332,7 +332,7 @@ VECTOR_INLINE __m512i last_slot(struct mantissa number, unsigned slot_bytes)
     return _mm512_maskz_loadu_epi8(bytes, number.text - at);
 }
 
-/* Goes on by slots, by `most` lines or so; false if it cannot. */
+/* Checks about `most` lines by slots; false if it stops before. */
 VECTOR_INLINE bool walk_by_slots(struct walk *walk, unsigned slot_bytes, size_t most)
 {
     const struct walk w = *walk;
@@ -377,7 +377,7 @@ VECTOR_CODE static bool walk_by_twos(struct walk *walk, size_t most)
 /* ---- both --------------------------------------------------------------------------------------
  */
 
-/* Lines that are walked in a slower way before a faster one is tried again. */
+/* Number of lines checked by a slower path before a faster one is tried again. */
 #define LINES_BY_TWOS 128
 #define LINES_ONE_BY_ONE 32
 
@@ -386,7 +386,7 @@ bool decimal_run_suits(const struct line_order *order)
     return line_key_is_whole(&order->keys[0]) && order->keys[0].kind != LINE_BYTES;
 }
 
-/* Begins with the line at `previous`; false if it is no plain decimal. */
+/* Starts the check after the line at `previous`; false if that is no plain decimal. */
 static bool begin_walk(struct walk *walk, window_reader *read_window, const char *previous,
                        bool reverse)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_load.c - see lines_load.h.
  *
- * Of words: those that are the same in all lines are passed over, then one is loaded. Of bytes, and
- * of words if that does not come to an end soon: one of the lines is chosen, and each line is
- * compared with it,
+ * In rows of words, the words that all lines share are skipped, and the next word is loaded. In
+ * rows of bytes, and in rows of words where the former takes too long, one of the lines is chosen
+ * and each line is compared with it:
  *
  *   the chosen line   a b c d e f g h i j k
- *   a line            a b c d e X Y Z ...     behind it in order; their longest common prefix (LCP)
+ *   a line            a b c d e X Y Z ...     after it in order; their longest common prefix (LCP)
  *                                             has 5 bytes, then come X Y Z
  *
- * which puts the lines in order as far as it goes: of those before the chosen one the longer their
- * LCP with it the later, of those behind it the sooner. A line goes on behind its LCP, so no byte
- * is compared twice but for the choice; and if that is near the middle, lines that are not told
- * apart are half as many each time, however much they have in common. This is multikey quicksort by
- * whole prefixes: of n lines whose rows are found at once it takes time by their bytes and n log n.
- * lines_refine.c sees to lines for which the choice is no good.
+ * This orders the lines partially. Among lines before the chosen one, a longer LCP sorts later;
+ * among lines after it, a longer LCP sorts sooner. The comparison of a line continues after its
+ * LCP, so no byte is compared twice, except for the choice. If the chosen line is near the middle,
+ * the number of lines not yet distinguished halves each time, however long their common prefix.
+ * This is multikey quicksort by whole prefixes. If rows are found in constant time, n lines take
+ * time proportional to their bytes plus n log n. lines_refine.c handles lines for which the choice
+ * is bad.
  */
 #include "formats/lines_load.h"
 
@@ -23,15 +24,15 @@
 
 #include <omp.h>
 
-/* Tasks for each thread, at most. Of more than 64 libgomp makes none: one thread does the work of
- * all, with their records, of 216 bytes, in an array on its stack, which 40,000 of them overflow.
+/* Maximum number of tasks per thread. Above 64, libgomp creates no tasks: one thread does all the
+ * work, with the task records of 216 bytes in an array on its stack, which 40,000 of them overflow.
  */
 #define TASKS_PER_THREAD 16
 
-/* More items than so many are worth a choice. */
+/* Above this number of items, the chosen line is a median of three. */
 #define CHOICE_COUNT ((size_t)32)
 
-/* Has the items looked through by `part`, in parts, a task each, if they are many. */
+/* Calls `part` for ranges of the items: one task per range if there are many, else one call. */
 static void load_parts(const struct row_load *load, struct key_index *items, size_t count,
                        void (*part)(const struct row_load *, struct key_index *, size_t))
 {
@@ -42,7 +43,7 @@ static void load_parts(const struct row_load *load, struct key_index *items, siz
         part(load, items, count);
         return;
     }
-    const size_t longer = count % parts; /* so many parts are longer by an item */
+    const size_t longer = count % parts; /* number of parts with one item more */
 #pragma omp taskloop grainsize(1) default(none)                                                    \
     firstprivate(load, items, count, part, parts, longer)
     for (size_t i = 0; i < parts; ++i)
@@ -50,7 +51,7 @@ static void load_parts(const struct row_load *load, struct key_index *items, siz
              count / parts + (i < longer));
 }
 
-/* One of the items, near the middle in their order. */
+/* Returns an item that is probably near the middle of the order. */
 static struct key_index choose_line(const struct lines *lines, const struct key_index *items,
                                     size_t count, struct row_cursor cursor)
 {
@@ -64,9 +65,9 @@ static struct key_index choose_line(const struct lines *lines, const struct key_
     return (lines_row_compare(lines, a, c, cursor) < 0) == a_b ? c : a;
 }
 
-/* Moves the cursor on over words that are the same in all lines and the last of none; not over all
- * such words, but that some are left is rare. The last item is looked at before all others: in text
- * that is nearly in order, it is the one that is most unlike the first. */
+/* Moves the cursor over words that all lines share and that are the last of no line. It may stop
+ * before the end of such words, which is rare. The last item is compared first: in text that is
+ * nearly in order, it differs most from the first. */
 static void pass_over_words(struct row_load *load, struct key_index *items, size_t count)
 {
     struct row_cursor *const cursor = &load->cursor;
