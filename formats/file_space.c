@@ -13,7 +13,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Space taken at a time: who waits, waits for no more than that. tmpfs gives 11 GB/s (2026-11). */
+/* Bytes per fallocate(2), which limit how long a waiting thread waits. tmpfs allocates 11 GB/s
+ * (2026-11). */
 #define WINDOW_BYTES ((size_t)64 << 20)
 
 struct file_space {
@@ -38,7 +39,7 @@ static int take(int file, size_t begin, size_t end)
     return 0;
 }
 
-/* The same, if it is not halted. */
+/* Calls take(), unless allocation is halted. */
 static int take_window(struct file_space *space, size_t begin, size_t end)
 {
     const uint64_t begin_ns = trace_begin();

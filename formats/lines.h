@@ -24,7 +24,7 @@
 
 struct lines;
 
-/* NULL when memory runs out. threads: at most so many work on the lines. The order, of which only
+/* Returns NULL when memory runs out. threads: maximum number of threads. The order, of which only
  * the first key may be LINE_STRICT, is borrowed until lines_free. */
 struct lines *lines_create(unsigned threads, const struct line_order *order);
 
@@ -43,20 +43,20 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
  * begin with. */
 bool lines_exceed(const struct lines *lines, size_t room);
 
-/* Leaves the lines that have room, but at least one, and moves the text behind them to new lines,
- * which may be read on. */
+/* Keeps the lines that fit into `room` bytes, but at least one, and moves the text after them to
+ * *rest, which can be read further. */
 bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct error *error);
 
-/* The same, of half of the memory that the lines take. */
+/* As lines_split(), with half of the memory that the lines take as the room. */
 bool lines_halve(struct lines *lines, struct lines **rest, struct error *error);
 
 /* Finds the lines once all inputs are appended. */
 bool lines_index(struct lines *lines, struct error *error);
 
-/* Lines there are; after lines_index. */
+/* Returns the number of lines. Call it after lines_index(). */
 size_t lines_count(const struct lines *lines);
 
-/* Bytes of text there are. */
+/* Returns the number of bytes of text. */
 size_t lines_bytes(const struct lines *lines);
 
 /* The text, which moves when it grows; NULL if nothing was read. */
