@@ -21,11 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Threads that write to a file at once: with fewer than the first there is but one. */
+/* Number of threads that write to a file at once. With fewer than OUTPUT_WRITERS_MIN threads, one
+ * writes. */
 #define OUTPUT_WRITERS_MIN 4
 #define OUTPUT_WRITERS_MAX 16
 
-/* How many write to a file at most where there are so many threads. */
+/* Returns the maximum number of writers for `threads` threads. */
 static inline unsigned output_writers_most(unsigned threads)
 {
     if (threads < OUTPUT_WRITERS_MIN)
@@ -80,29 +81,31 @@ void output_file_choose_writers(struct output_file *output, unsigned threads);
  * file is as it was. */
 bool output_file_end_trial(struct output_file *output, const char *name, struct error *error);
 
-/* Tells, before anything is written, that about so many bytes will come, and how many threads could
- * write them; chooses the way. The second and later calls mean nothing. */
+/* Announces, before the first write, that about `bytes` bytes will be written and that up to
+ * `threads` threads could write them. Chooses between write(2) and a mapping. Later calls have no
+ * effect. */
 void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads);
 
-/* The same while the number is not known yet, and grows: at least so many bytes will come. Only
- * takes their space. */
+/* Announces that at least `bytes` bytes will be written, while the number still grows. Only
+ * allocates their space. */
 void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads);
 
-/* The place of the next `bytes` bytes, which are then to be written. One thread at a time. */
+/* Returns the position of the next `bytes` bytes, which the caller must then write. One thread at a
+ * time. */
 uint64_t output_file_claim(struct output_file *output, size_t bytes);
 
-/* Writes to a place claimed, by at most so many threads. output->writers threads may call it at
- * once; if that is one, the places are written in order. The tap, which may be NULL, sees what is
- * written: right before, or meanwhile in those of the threads that do not write. */
+/* Writes to a claimed position with at most `threads` threads. output->writers threads may call it
+ * at once; if that is 1, positions must be written in order. The tap, which may be NULL, observes
+ * the data just before it is written, or meanwhile in the threads that do not write. */
 bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
                        unsigned threads, struct tap *tap, const char *name, struct error *error);
 
-/* Notes that what was claimed at the place will not be written: of standard output, what is before
- * it is kept, with no gap. Any thread. */
+/* Records that the bytes claimed at `place` will not be written. On standard output, the bytes
+ * before it are kept, with no gap. Thread-safe. */
 void output_file_lose(struct output_file *output, uint64_t place);
 
-/* Sees to it that all that was written is on the disk, and is read from there again. Nothing more
- * is written. */
+/* Syncs all that was written to the disk, so that it is read from there again. Nothing may be
+ * written afterwards. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error);
 
 /* Closes, checked, and gives the temporary the name of the target, with what belongs to a file that

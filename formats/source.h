@@ -30,7 +30,7 @@ struct source_spec {
     const struct codec *codec; /* how its bytes are compressed; NULL: found as below */
     bool is_text;              /* the bytes are lines unless they are shown to be compressed */
     unsigned window_log;       /* the largest window of compressed data; 0: the codec's default */
-    unsigned threads;          /* at most so many share a large read */
+    unsigned threads;          /* maximum number of threads of a large read */
 };
 
 /* Opens a file for reading. Refuses directories. The caller closes.
@@ -40,7 +40,7 @@ struct source_spec {
  * bytes, and so is text unless the first frame behind these is sound. */
 bool source_open_as(const struct source_spec *spec, struct source **source, struct error *error);
 
-/* The same of a path, without words on it. */
+/* Opens the path with the codec found as above, and default options. */
 bool source_open(const char *path, unsigned threads, struct source **source, struct error *error);
 
 /* The bytes of a run that was spilled, as they are, which outlives the source. Any number of such
@@ -53,13 +53,13 @@ bool source_open_run(const struct spill_run *run, struct source **source, struct
 bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,
                       struct source **source, struct error *error);
 
-/* The name for messages: the path, or "standard input". */
+/* Returns the name for messages: the path, or "standard input". */
 const char *source_name(const struct source *source);
 
-/* How its bytes are compressed: what was said, or found by its magic. */
+/* Returns the codec: the given one, or the one found by its magic. */
 const struct codec *source_codec(const struct source *source);
 
-/* Whether it is a regular file, and the one that is open there. */
+/* Returns true if the source is a regular file, and the same file as the descriptor `file`. */
 bool source_is_file(const struct source *source, int file);
 
 /* Whether nothing is left at path, a file of that status, once the source is read: both are
@@ -76,13 +76,14 @@ void source_park(struct source *source);
  * plain regular file is read from the page cache as fast as from memory, and so is not. */
 void source_read_ahead(struct source *source, size_t most);
 
-/* Waits until `want` bytes can be read at once, or no more are read ahead, or the end has come;
- * then *ended is true, as it is where reading has failed, which the next read tells. Returns the
+/* Waits until `want` bytes can be read at once, reading ahead has stopped, or the input has ended.
+ * Sets *ended at the end and after a read error, which the next read reports. Returns the number of
  * bytes that can be read at once. */
 uint64_t source_await(struct source *source, uint64_t want, bool *ended);
 
-/* The decoded bytes not yet read, or SIZE_UNKNOWN. Known for regular files, plain or of frames that
- * all state their size, and for every source whose end a peek has seen. */
+/* Returns the number of decoded bytes not yet read, or SIZE_UNKNOWN. It is known for regular files,
+ * plain or of frames that all state their size, and for every source whose end a peek has reached.
+ */
 uint64_t source_bytes_left(const struct source *source);
 
 /* The byte that a plain regular file ends with; false where it has none, or is not known to be one.
@@ -98,25 +99,27 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
 /* Reads up to `bytes` decoded bytes into data. Fewer only at the end; *got says how many. */
 bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error);
 
-/* The same, where a tap, which may be NULL, sees the whole units that are read. With a taker of the
- * tap's, of a source that has places, they go through the beginning of data: SOURCE_PEEK_MAX, and
- * TAP_PIECE_BYTES for each thread of the source. */
+/* As source_read(). The tap, which may be NULL, observes the whole units that are read. If the tap
+ * has a taker and source_has_places() is true, the bytes go through the beginning of `data`:
+ * SOURCE_PEEK_MAX, and TAP_PIECE_BYTES for each thread of the source. */
 bool source_read_seen(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
                       struct error *error);
 
-/* Whether source_read_at can be asked: of a plain regular file that is not at its end. */
+/* Returns true if source_read_at() may be called: for a plain regular file that is not at its end.
+ */
 bool source_has_places(const struct source *source);
 
-/* Reads up to `bytes` bytes that stand `place` bytes behind what source_read would read next, and
- * leaves that as it is; fewer only at the end. Any number of threads may do that at a time, while
- * nothing else is asked of the source. */
+/* Reads up to `bytes` bytes, starting `place` bytes after the position of source_read(), which does
+ * not move. *got is less only at the end. Any number of threads may call this at a time, while no
+ * other function of the source is called. */
 bool source_read_at(const struct source *source, uint64_t place, void *data, size_t bytes,
                     size_t *got, struct error *error);
 
-/* As source_read_at, all of them, if they are in memory already; else false. */
+/* As source_read_at(), but succeeds only if all `bytes` bytes are already in memory; otherwise
+ * returns false. */
 bool source_look_at(const struct source *source, uint64_t place, void *data, size_t bytes);
 
-/* Closes; source may be NULL. */
+/* Closes the source, which may be NULL. */
 void source_close(struct source *source);
 
 #endif
