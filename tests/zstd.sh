@@ -139,8 +139,10 @@ for kind in $kinds; do
     ok_output "$kind frames on a pipe" big.up -- \
         bash -c 'cat "$1" | "$0" --type=u32 --no-zstd' "$GPUSORT" "$kind.zst"
 done
+# The headers are read only where they are in the page cache, and a busy machine may have dropped them.
 ok_says 'the count is known where all frames state their size' \
-    "$(($(stat -c %s big.u32) / 4)) numbers" -- gpusort --explain --type=u32 sized.zst
+    "$(($(stat -c %s big.u32) / 4)) numbers" -- \
+    bash -c 'cat sized.zst >/dev/null && "$0" --explain --type=u32 sized.zst' "$GPUSORT"
 ok_output 'many compressed inputs' big.up -- gpusort --type=u32 --no-zstd piece.*.zst
 
 size=$(stat -c %s sized.zst)
