@@ -136,11 +136,12 @@ static bool check_named(const struct options *options, const struct format *name
                                                       : &key_types[KEY_TYPE_f64];
     const bool is_raw = named == &format_raw;
     const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
-    /* A few numbers may look like a word by chance. */
-    const bool has_lines =
-        probe->bytes > SOME_NUMBERS_BYTES || memchr(probe->head, '\n', probe->bytes);
+    /* A few numbers may look like a word by chance, or, less often, like a line of words. */
+    const bool is_short = probe->bytes <= SOME_NUMBERS_BYTES;
+    const bool has_lines = !is_short || memchr(probe->head, '\n', probe->bytes);
     if (is_raw && probe->bytes > 0 && has_lines && may_be_text(probe, type)) {
-        if (type->bytes == 1)
+        if (type->bytes == 1 ||
+            (is_short && !format_text.recognises(probe->head, probe->bytes, probe->whole)))
             return refuse_doubtful(name, type, error);
         return error_set(error, "%s: named as raw data, and this is text: say --format=text", name);
     }

@@ -188,13 +188,24 @@ static void count_call(struct zstd_decoder *decoder, const ZSTD_inBuffer *in, si
     decoder->content_bytes += content_bytes;
 }
 
-/* A frame that has ended must hold what it says. ZSTD_decompressStream does not look at that where
- * the last block is empty. */
-static bool has_stated_content(const struct zstd_decoder *decoder)
+/* Returns true if the frame has the magic of a version before 0.8. */
+static bool is_old_frame(const struct zstd_decoder *decoder)
+{
+    const uint32_t magic = decoder->header_bytes < 4 ? 0 : read_le32(decoder->header);
+    return magic >= 0xFD2FB522 && magic <= 0xFD2FB527;
+}
+
+/* Checks two things of a frame that has ended which ZSTD_decompressStream does not check. Its
+ * content must be as long as its header states, also where the last block is empty. And its header
+ * must be sound: after a broken one libzstd looks for a frame of an old version. */
+static bool check_ended(const struct zstd_decoder *decoder, struct error *error)
 {
     const uint64_t stated = ZSTD_getFrameContentSize(decoder->header, decoder->header_bytes);
+    if (stated == ZSTD_CONTENTSIZE_ERROR && !is_old_frame(decoder))
+        return error_set(error, "corrupt zstd data: the header of a frame is broken");
     return stated == decoder->content_bytes || stated == ZSTD_CONTENTSIZE_UNKNOWN ||
-           stated == ZSTD_CONTENTSIZE_ERROR; /* a frame of an old version */
+           stated == ZSTD_CONTENTSIZE_ERROR ||
+           error_set(error, "corrupt zstd data: less than the frame says that it holds");
 }
 
 /* One call of ZSTD_decompressStream, whose result it returns: 0 if a frame has ended. Moves in and
@@ -232,8 +243,8 @@ bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, b
         if (ZSTD_isError(result))
             return explain_failure(decoder, result, error);
         frame_ended = result == 0;
-        if (frame_ended && !has_stated_content(decoder))
-            return error_set(error, "corrupt zstd data: less than the frame says that it holds");
+        if (frame_ended && !check_ended(decoder, error))
+            return false;
         if (!had_input)
             break;
     }
@@ -358,7 +369,8 @@ bool zstd_is_sound(const unsigned char *data, size_t bytes)
     } while (result != 0 && !ZSTD_isError(result) && decoder->hint <= in.bytes &&
              decoder->content_bytes < SOUND_CONTENT_BYTES);
     const ZSTD_ErrorCode cause = ZSTD_getErrorCode(result); /* 0: none */
-    const bool is_sound = result == 0 ? has_stated_content(decoder)
+    struct error ignored = {0};
+    const bool is_sound = result == 0 ? check_ended(decoder, &ignored)
                           : cause     ? cause == ZSTD_error_memory_allocation
                                       : decoder->content_bytes > 0;
     zstd_decoder_close(decoder);

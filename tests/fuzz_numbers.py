@@ -182,7 +182,8 @@ def draw_inputs(rng, this):
     tells = rng.random() < 0.5
     name = {"raw": this.type_name, "npy": "npy", "text": "txt"}[this.format] if not tells else "in"
     contents = [input_bytes(rng, this, keys) for keys in this.arrays]
-    if tells:
+    looks_like_text = this.format == "raw" and any(c.isascii() and b"\n" in c for c in contents)
+    if tells or looks_like_text:
         this.words.append("--format=" + this.format)
     if this.format == "text" or (tells and this.format == "raw") or rng.random() < 0.2:
         this.words.append(type_word)

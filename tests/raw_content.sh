@@ -187,6 +187,10 @@ cp text x.bin
 refused 'text named .bin, with --type' 'this is text: say --format=text$' -- gpusort --type=u16 x.bin -o "$target"
 refused 'text in a second input' 'x.bin: named as raw data, and this is text' -- gpusort good.bin x.bin -o "$target"
 cp text x.u8
+printf -- '-1-1G\n' >few.i16
+refused 'a few numbers that look like a word may be either' \
+    '^gpusort: few.i16: this may be text or raw i16: say --format=text or --format=raw$' -- \
+    gpusort few.i16 -o few.i16
 refused 'text named .u8 may be either' 'x.u8: this may be text or raw u8: say --format' -- gpusort x.u8 -o x.u8
 ok 'text named .bin is sorted in place when told so' gpusort --format=text x.bin -o x.bin
 ok_prints 'text named .bin is sorted in place when told so' '5\n7\n10\n11\n20\n30\n' -- cat x.bin

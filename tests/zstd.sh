@@ -360,6 +360,10 @@ done
 { cat lines.zst; echo garbage; } >garbage.zst
 refused 'garbage behind the last frame' 'garbage.zst: .*garbage' -- \
     gpusort --format=text -o "$target" garbage.zst
+# A broken header, and after it the magic of a frame of version 0.7, which libzstd would decode.
+printf '\x28\xb5\x2f\xfd\x5d\x27\xb5\x2f\xfd\x17\0\0\0\0\0\0\0\0' >header.zst
+refused 'a broken header before an old frame' 'header.zst: .*corrupt zstd data: ' -- \
+    gpusort --format=text -o "$target" header.zst
 { cat lines.zst; printf 'x'; } >garbage.zst
 refused 'one byte behind the last frame' 'garbage.zst: ' -- \
     gpusort --format=text -o "$target" garbage.zst

@@ -122,7 +122,8 @@ static bool is_legacy(const uint8_t *frame, size_t bytes)
 /* Decodes as zstd.h says, no more bytes at a time than libzstd asks for: it refuses a compressed
  * block of 0 bytes in a frame that it is given whole, and takes it otherwise. Besides, each frame
  * must hold what it states, which ZSTD_decompressStream does not check where the last block is
- * empty. *is_unjudged: the content is too long, or a frame is in an old format. */
+ * empty; and its header must be sound, as libzstd looks for an old format after a broken one.
+ * *is_unjudged: the content is too long, or a frame is in an old format. */
 static bool decode_reference(struct bytes stream, struct bytes *content, bool *is_unjudged)
 {
     ZSTD_inBuffer in = {stream.data, 0, 0};
@@ -136,6 +137,9 @@ static bool decode_reference(struct bytes stream, struct bytes *content, bool *i
         *is_unjudged = before == begin && is_legacy(stream.data + before, left);
         if (*is_unjudged)
             return true;
+        if (before == begin &&
+            ZSTD_getFrameContentSize(stream.data + before, left) == ZSTD_CONTENTSIZE_ERROR)
+            return false;
         in.size = in.pos + (hint < left ? hint : left);
         hint = ZSTD_decompressStream(reference, &out, &in);
         if (ZSTD_isError(hint) || (hint > 0 && in.pos == before && out.pos == content->bytes))
