@@ -230,13 +230,24 @@ static struct choice choose_by_model(const struct options *options, struct plan 
                                                      : "sooner done than a GPU is started and fed"};
 }
 
+/* A file that is overwritten has its space, and lines are not counted yet. */
+static void open_output_early(const struct options *options, struct plan *plan)
+{
+    struct job *const job = &plan->job;
+    if (options->action == ACTION_SORT && job->action == JOB_SORT && !job->keep_lines &&
+        !job->output.is_in_place && !job->sink)
+        pipeline_open_early(job);
+}
+
 static bool probe_backend(const struct options *options, struct plan *plan,
                           const struct backend *backend, struct error *error)
 {
     plan->job.backend = backend;
     plan->job.sort.device = options->device;
-    if (backend != backends[0])
+    if (backend != backends[0]) {
         read_ahead(options, plan);
+        open_output_early(options, plan);
+    }
     /* An engine of lines says itself if its device has no room, and starts it while lines are read;
      * but only if it knows how many bytes they have. */
     const bool starts_later = backend->lines && is_text_for_gpu(plan) && is_size_known(plan);

@@ -23,8 +23,8 @@ static void report_assumption(const struct plan *plan)
         }
 }
 
-bool run_planned_job(const struct options *options, const struct plan *plan,
-                     struct progress *progress, struct outcome *outcome, struct error *error)
+bool run_planned_job(const struct options *options, struct plan *plan, struct progress *progress,
+                     struct outcome *outcome, struct error *error)
 {
     struct job_report report = {0};
     const bool is_verbose = options->verbose && !options->quiet;

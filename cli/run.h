@@ -14,7 +14,7 @@ struct outcome {
 };
 
 /* Runs the job, and ends its progress. */
-bool run_planned_job(const struct options *options, const struct plan *plan,
-                     struct progress *progress, struct outcome *outcome, struct error *error);
+bool run_planned_job(const struct options *options, struct plan *plan, struct progress *progress,
+                     struct outcome *outcome, struct error *error);
 
 #endif

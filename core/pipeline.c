@@ -537,7 +537,19 @@ static bool commit_output(struct run *run, struct error *error)
     return ok;
 }
 
-bool pipeline_run(const struct job *job, struct job_report *report, struct error *error)
+void pipeline_open_early(struct job *job)
+{
+    struct error ignored = {0};
+    struct run run = {.job = job};
+    if (open_output(&run, &ignored)) {
+        expect_numbers(&run);
+        job->sink = run.sink;
+    } else {
+        sink_discard(run.sink);
+    }
+}
+
+bool pipeline_run(struct job *job, struct job_report *report, struct error *error)
 {
     bool ok = false;
     const bool has_output = job->action != JOB_CHECK;
@@ -549,9 +561,11 @@ bool pipeline_run(const struct job *job, struct job_report *report, struct error
         .functions = job->backend->keys,
         .sort = &job->sort,
         .part_count = job->part_count,
+        .sink = job->sink,
     };
+    job->sink = NULL;
     *report = (struct job_report){0};
-    TRY(!has_output || open_output(&run, error));
+    TRY(!has_output || run.sink || open_output(&run, error));
     run.target = run.sink;
     TRY(job->header_lines == 0 || run_take_headers(&run, error));
     TRY(run_action(&run, error));

@@ -57,6 +57,7 @@ struct job {
     size_t part_bytes; /* the same of lines: of their text and items; see external_lines.c */
     size_t keys_bytes; /* numbers that are read at a time when items are made of them */
     struct sink_spec output;
+    struct sink *sink;       /* of pipeline_open_early(); NULL: pipeline_run() opens the output */
     bool binary_to_terminal; /* allowed */
     bool verify;             /* the file that was written is read back and proved again */
 };
@@ -102,7 +103,13 @@ struct job_report {
  * them. Returns false. */
 bool job_refuse_line_indices(const struct job *job, struct error *error);
 
+/* Opens the output of a sort of numbers before the job runs, and requests its space, so that the
+ * file system allocates it while a GPU starts. pipeline_run() takes job->sink over; a caller that
+ * does not run the job discards it. On failure job->sink is NULL, and pipeline_run() reports why.
+ */
+void pipeline_open_early(struct job *job);
+
 /* Runs the job. On failure the output is as it was before. */
-bool pipeline_run(const struct job *job, struct job_report *report, struct error *error);
+bool pipeline_run(struct job *job, struct job_report *report, struct error *error);
 
 #endif

@@ -8,15 +8,38 @@
 #include "cuda/nvtx_range.h"
 
 #include <algorithm>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+constexpr size_t HUGE_PAGE_BYTES = (size_t)2 << 20;
 
 /* ---- a slot ---- */
+
+/* Allocates the slot's memory in huge pages, where the system has them, and pins it. Pinning 64 MiB
+ * takes 5 ms that way, and 30 to 45 ms by cudaMallocHost, whose pages are small (H100 host, driver
+ * 580, 2026-11). */
+static bool slot_pin(const struct staging *staging, struct staging_slot *slot, struct error *error)
+{
+    const size_t bytes = (staging->slot_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    void *const memory = aligned_alloc(HUGE_PAGE_BYTES, bytes);
+    if (!memory)
+        return error_set(error, "out of memory: %zu bytes to stage copies of device %u", bytes,
+                         staging->device);
+    (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a hint */
+    if (!cuda_check(cudaHostRegister(memory, bytes, cudaHostRegisterDefault), staging->device,
+                    "cudaHostRegister", error)) {
+        free(memory);
+        return false;
+    }
+    slot->memory = memory;
+    return true;
+}
 
 static bool slot_prepare(const struct staging *staging, struct staging_slot *slot,
                          struct error *error)
 {
     const unsigned device = staging->device;
-    if (!slot->memory && !cuda_check(cudaMallocHost(&slot->memory, staging->slot_bytes), device,
-                                     "cudaMallocHost", error))
+    if (!slot->memory && !slot_pin(staging, slot, error))
         return false;
     if (!slot->copy_started &&
         !cuda_check(cudaEventCreate(&slot->copy_started), device, "cudaEventCreate", error))
@@ -93,8 +116,10 @@ void staging_close(struct staging *staging)
             (void)cudaEventDestroy(slot.copy_finished);
         if (slot.copy_started)
             (void)cudaEventDestroy(slot.copy_started);
-        if (slot.memory)
-            (void)cudaFreeHost(slot.memory);
+        if (slot.memory) {
+            (void)cudaHostUnregister(slot.memory);
+            free(slot.memory);
+        }
         slot = {};
     }
 }

@@ -113,7 +113,7 @@ refused 'a line that the device does not hold: what is needed, and what is free'
 sort -g many >expected
 ok_output 'less memory than would be best' expected -- \
     env SIMT_MEMORY_BYTES="$(full_or_small 9000000 2000000)" "$GPUSORT" --device=gpu -g many
-for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 cudaMallocHost:1 cudaMemcpyAsync:1 \
+for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 cudaHostRegister:1 cudaMemcpyAsync:1 \
     cudaMemcpyAsync:2 cudaLaunchKernelEx:1 cudaLaunchKernelEx:2 cudaEventSynchronize:1; do
     refused "a failure of $call" '^gpusort: device 0: ' -- \
         env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt -o "$target"
@@ -123,7 +123,7 @@ done
 seq 8000000 | tac >large
 seq 8000000 >expected
 on_cpu_after_all='^gpusort: device     cpu after all, by radix \(device 0: '
-for call in cudaMalloc:1 cudaMallocHost:1; do
+for call in cudaMalloc:1 cudaHostRegister:1; do
     ok_output "auto: the CPU does it after $call failed" expected -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -n large
     ok_says "auto: -v says so after $call failed" "$on_cpu_after_all" -- \
