@@ -104,18 +104,21 @@ static struct auto_cost cpu_sort_cost(unsigned item_bytes)
                              : (struct auto_cost){26.0, 2.00};
 }
 
-/* Reading and writing a byte, in the page cache, beside the CPU's sort: what 0.8 GB take by 2, 4, 8
- * and 16 threads there, 0.98, 0.55, 0.29 and 0.24 s in tmpfs, without the sort. */
-static const struct auto_cost cpu_file_cost = {0.58, 0.10};
+/* Reading and writing a byte, in the page cache, beside the CPU's sort: f64 from file to file by 16
+ * threads of the host of an H100, 2026-11-25, ext4 and tmpfs: 2e8 in 0.62 and 0.56 s, 4e8 in 1.25
+ * and 1.23, 7e8 in 2.24 and 2.21, 1e9 in 2.96 and 2.90. Another such host, tmpfs, 2026-11-22: 0.8
+ * GB by 2, 4, 8 and 16 threads 0.98, 0.55, 0.29 and 0.24 s, 8 GB by 16 threads 2.26. */
+static const struct auto_cost cpu_file_cost = {0.58, 0.135};
 
-/* The same for the GPU, all of whose transfers go on meanwhile: by one thread as cp, 8 GB in 2.8 to
- * 3.6 s; by 16, 8 GB in 1.5 to 2.1 s on ext4 and 2.5 in tmpfs, start and sort included. */
-static const struct auto_cost gpu_file_cost = {0.20, 0.20};
+/* The same for the GPU, whose transfers overlap with reading and writing: by one thread as cp, 8 GB
+ * in 2.8 to 3.6 s; by 16 on the same host 2e8 f64 in 0.79 s on ext4 and 0.74 on tmpfs, 4e8 in 1.15
+ * and 0.88, 7e8 in 1.63 and 1.10, 1e9 in 1.94 and 1.65, start and sort included. */
+static const struct auto_cost gpu_file_cost = {0.20, 0.165};
 
-/* H200, CUDA 13.0, 2026-11-22: CUDA starts in 0.20 to 0.30 s, pinning takes 0.03, and the process
- * ends 0.1 s late, as the system takes the device back. radix sorts 1e9 u32 in 16.6 ms, which is
- * 241 GB/s (f64: 30.5 ms, 262 GB/s). */
-static const double gpu_start_seconds = 0.22 + 0.03 + 0.10;
+/* CUDA 13.0, hosts of an H100 and an H200, 2026-11-25: CUDA starts in 0.21 to 0.31 s, pinning takes
+ * 0.02, and the process ends 0.1 s late, as the system takes the device back. radix sorts 1e9 u32
+ * in 16.6 ms, which is 241 GB/s (f64: 30.5 ms, 262 GB/s). */
+static const double gpu_start_seconds = 0.26 + 0.02 + 0.11;
 static const double gpu_sort_bytes_per_second = 241e9;
 
 struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, unsigned threads)
@@ -131,14 +134,15 @@ struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, uns
     };
 }
 
-/* Lines from file to file: `-g` of 246 MB in 0.257 s and of 6.19 GB in 6.0 by 16 threads of the
- * Xeon, of 123 MB in 0.42 by 2 of an AMD EPYC (Zen 4). */
-static const struct auto_cost lines_cost = {5.5, 0.66};
+/* Lines from file to file, `-g` by 16 threads: of 12 bytes, 246 MB in 0.257 s and 6.19 GB in 6.0;
+ * of 20 bytes with 17 digits, 103 MB in 0.178 s, 410 MB in 0.667, 1.03 GB in 1.57 (2026-11-25). 123
+ * MB in 0.42 by 2 threads of an AMD EPYC (Zen 4). */
+static const struct auto_cost lines_cost = {5.5, 0.91};
 
-/* By the GPU, which starts while the text is read, and whose end the command waits for: 0.50 GB of
- * `-g` in 0.43 s, 1.24 in 0.60 to 0.82, 6.2 in 2.04 to 2.92 (H200 and 16 cores, tmpfs, 2026-11-22).
- */
-static const double gpu_lines_start_seconds = 0.33;
+/* By the GPU, which starts while the text is read, and whose end the command waits for: 103 MB of
+ * `-g` in 0.395 s, 410 MB in 0.514, 1.03 GB in 0.685 (H100 host, ext4, 2026-11-25); 6.2 GB in 2.04
+ * to 2.92 s (H200 host, tmpfs). */
+static const double gpu_lines_start_seconds = 0.36;
 static const double gpu_lines_bytes_per_second = 3.0e9;
 
 struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads)
