@@ -446,7 +446,7 @@ static bool choose_number_order(const struct options *options, struct plan *plan
                         error);
 }
 
-/* Sets the order of numbers or lines. Indices are those of a stable sort. */
+/* Sets the order of numbers or lines. Indices come from a stable sort. */
 static bool choose_order(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;

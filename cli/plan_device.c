@@ -2,8 +2,8 @@
 /* plan_device.c - see plan_device.h.
  *
  *   size known:    the model of core/auto_table.h chooses the faster device
- *   size unknown:  inputs are read ahead into memory until they end, so that their size is known,
- *                  or until there are so many bytes that the GPU is faster
+ *   size unknown:  inputs are read ahead into memory until they end, which gives their size,
+ *                  or until there are enough bytes for the GPU to be faster
  *
  * The first input is also read ahead while a GPU is started, which takes longer than many a sort.
  */

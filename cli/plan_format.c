@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Maximum bytes of an input that are examined to tell text from binary data. */
+/* Maximum bytes of an input that are examined to distinguish text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
 
 /* Up to this many bytes of raw numbers may be printable by chance. */

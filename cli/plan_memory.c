@@ -10,8 +10,8 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-/* The part of the free memory that is taken by default. With less than an eighth left for the page
- * cache, reading and writing would become the bottleneck. */
+/* The part of the free memory that is taken by default. The page cache needs the last eighth:
+ * otherwise reading and writing would become the bottleneck. */
 #define HOST_SHARE(bytes) ((bytes) / 8 * 7)
 
 /* Bytes of the reused buffer that numbers are read into when items are made of them. One read of it
@@ -65,8 +65,8 @@ static bool keeps_few(const struct job *job, bool is_host)
 /* GPU memory that an engine of lines takes beside text and items. */
 #define LINES_BYTES ((size_t)100 << 20)
 
-/* Returns the GPU memory for text and items. A sixteenth is left to the driver, because
- * device_bytes may be the whole memory and not the free part. */
+/* Returns the GPU memory for text and items. The driver gets a sixteenth, because device_bytes may
+ * be the whole memory and not the free part. */
 static size_t device_room(const struct job *job)
 {
     const size_t bytes = job->memory.device_bytes / 16 * 15;
@@ -88,7 +88,7 @@ static size_t line_bytes(const struct job *job, bool is_host)
 /* Address space of a decompressing thread: some frames, compressed and decoded. */
 #define DECODER_BYTES ((size_t)12 << 20)
 
-/* Returns the part of the process's address space left for the job, beside stacks and
+/* Returns the part of the process's address space that the job may take, beside stacks and
  * decompressors. */
 static size_t process_most(const struct job *job)
 {
