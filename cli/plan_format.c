@@ -87,8 +87,7 @@ static bool is_printable(const struct probe *probe)
 }
 
 /* Returns true if the probe may be text: numbers or words. A few raw numbers may be printable by
- * chance, but hardly with a line feed among them. Without a type they cannot be raw numbers.
- */
+ * chance, but hardly with a line feed among them. Without a type they cannot be raw numbers. */
 static bool may_be_text(const struct probe *probe, const struct key_type *type)
 {
     return format_text.recognises(probe->head, probe->bytes, probe->whole) ||

@@ -26,8 +26,7 @@ static bool is_in_memory(const char *directory)
 }
 
 /* Returns $TMPDIR, else /tmp, as sort(1) does. /var/tmp replaces a /tmp in memory: sorted runs of
- * 10 GB there, beside the part that is sorted, would exhaust a machine of 24 GB.
- */
+ * 10 GB there, beside the part that is sorted, would exhaust a machine of 24 GB. */
 static const char *default_directory(void)
 {
     static const char temporary[] = "/tmp", large[] = "/var/tmp";

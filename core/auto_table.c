@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auto_table.c - see auto_table.h. Every figure here was measured; docs/performance.md has the
- * tables that they come from, and says how to make them anew.
+/* auto_table.c - see auto_table.h. Every figure here was measured. docs/performance.md has the
+ * measurements and how to repeat them.
  */
 #include "core/auto_table.h"
 
@@ -10,7 +10,8 @@
 #define MIB ((size_t)1 << 20)
 
 /* gpu-large: H100 and H200 have 114 to 132 multiprocessors, 50 MiB of L2 and 227 KiB of shared
- * memory a block. gpu: room for the largest block of radix for keys, which takes 90 KiB. */
+ * memory per block. gpu: shared memory for the largest block of radix for keys, which takes 90
+ * KiB. */
 const struct device_class device_classes[] = {
     {"gpu-large", "gpu", 100, 48 * MIB, 200 * KIB},
     {"gpu", "gpu", 0, 0, 98 * KIB},
@@ -20,14 +21,15 @@ const struct device_class device_classes[] = {
 const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
 
 /* gpu-large: an H200, us of segmented-merge at its best tile and of radix. 2026-11-23, f64: 16,384
- * 19.3 24.6; 32,768 25.0 25.8; 49,152 28.9 23.9; f32 16,384 17.0 21.0; 32,768 20.8 21.8;
- * 49,152 24.1 19.9; key and index 16,384 25.7 31.7; 32,768 32.1 30.2; 49,152 49.2 30.5. 2026-11-22:
- * u8 4,096 9.5 9.6; 8,192 13.5 12.4; u16 32,768 21 23; 65,536 30 23. The other paths are slower,
- * but for bitonic up to 1024 keys of 4 bytes and less: 5.1 for 5.9. `scripts/auto_table.py
- * ROWS.json` prints the rows of a class from a measurement of all widths. No other GPU was
- * measured: `gpu` has nearly the same rows, but for 16-byte items, for which radix takes 154 KiB,
- * and `gpu-small` those that it has room for: tiles of segmented-merge take 66 KiB with 16-byte
- * items.
+ * 19.3 24.6; 32,768 25.0 25.8; 49,152 28.9 23.9; f32 16,384 17.0 21.0; 32,768 20.8 21.8; 49,152
+ * 24.1 19.9; key and index 16,384 25.7 31.7; 32,768 32.1 30.2; 49,152 49.2 30.5. 2026-11-22: u8
+ * 4,096 9.5 9.6; 8,192 13.5 12.4; u16 32,768 21 23; 65,536 30 23. The other paths are slower,
+ * except bitonic for up to 1024 keys of at most 4 bytes: 5.1 instead of 5.9. `scripts/auto_table.py
+ * ROWS.json` prints the rows of a class from a measurement of all widths.
+ *
+ * No other GPU was measured. `gpu` has nearly the same rows, except for 16-byte items, for which
+ * radix takes 154 KiB. `gpu-small` has the rows that fit: tiles of segmented-merge take 66 KiB with
+ * 16-byte items.
  */
 const struct auto_row auto_rows[] = {
     {"gpu-large", 16, (size_t)1 << 15, "segmented-merge", 2048},
@@ -79,7 +81,8 @@ size_t auto_row_least(const struct auto_row *row)
 
 /* ---- the CPU or the GPU ---- */
 
-/* What takes less the more threads there are, and what they share, memory most of all; in ns. */
+/* Times in ns: the part that is divided by the number of threads, and the part that is not, mostly
+ * because threads share memory. */
 struct auto_cost {
     double thread, shared;
 };
@@ -89,12 +92,12 @@ static double cost_of(struct auto_cost cost, unsigned threads)
     return cost.thread / threads + cost.shared;
 }
 
-/* The sort of an item by the CPU, in memory that is new. 16 cores of an Intel Xeon, 2026-11-22, 1e8
- * items in memory by 1, 2, 4, 8 and 16 threads: of 8 bytes 1.24, 0.62, 0.34, 0.18 and 0.124 s, of 4
- * bytes by 1 and 16 threads 1.0 and 0.10; and from file to file by 16, less the files: 2e9 keys of
- * a byte 0.64 s, 2e8 keys made into items with their index 1.17. The rest is by what 1 and 2
- * threads of an AMD EPYC (Zen 5) take for these widths, which need 0.42 of the Xeon's time for 8
- * bytes. */
+/* Returns the cost of sorting an item on the CPU, in new memory. 16 cores of an Intel Xeon,
+ * 2026-11-22: 1e8 items in memory with 1, 2, 4, 8 and 16 threads: 8 bytes 1.24, 0.62, 0.34, 0.18
+ * and 0.124 s; 4 bytes with 1 and 16 threads 1.0 and 0.10 s. From file to file with 16 threads,
+ * without the time for files: 2e9 1-byte keys 0.64 s, 2e8 keys made into items with their index
+ * 1.17 s. The rest is derived from 1 and 2 threads of an AMD EPYC (Zen 5) at these widths, which
+ * needs 0.42 of the Xeon's time for 8 bytes. */
 static struct auto_cost cpu_sort_cost(unsigned item_bytes)
 {
     return item_bytes == 1   ? (struct auto_cost){1.35, 0.10}
@@ -104,17 +107,18 @@ static struct auto_cost cpu_sort_cost(unsigned item_bytes)
                              : (struct auto_cost){26.0, 2.00};
 }
 
-/* Reading and writing a byte, in the page cache, beside the CPU's sort: what 0.8 GB take by 2, 4, 8
- * and 16 threads there, 0.98, 0.55, 0.29 and 0.24 s in tmpfs, without the sort. */
+/* Reading and writing a byte in the page cache, while the CPU sorts. 0.8 GB with 2, 4, 8 and 16
+ * threads on that Xeon: 0.98, 0.55, 0.29 and 0.24 s in tmpfs, without the sort. */
 static const struct auto_cost cpu_file_cost = {0.58, 0.10};
 
-/* The same for the GPU, all of whose transfers go on meanwhile: by one thread as cp, 8 GB in 2.8 to
- * 3.6 s; by 16, 8 GB in 1.5 to 2.1 s on ext4 and 2.5 in tmpfs, start and sort included. */
+/* Reading and writing a byte for the GPU, while data is transferred. With one thread as cp: 8 GB in
+ * 2.8 to 3.6 s. With 16: 8 GB in 1.5 to 2.1 s on ext4 and 2.5 s in tmpfs, including start and
+ * sort. */
 static const struct auto_cost gpu_file_cost = {0.20, 0.20};
 
-/* H200, CUDA 13.0, 2026-11-22: CUDA starts in 0.20 to 0.30 s, pinning takes 0.03, and the process
- * ends 0.1 s late, as the system takes the device back. radix sorts 1e9 u32 in 16.6 ms, which is
- * 241 GB/s (f64: 30.5 ms, 262 GB/s). */
+/* H200, CUDA 13.0, 2026-11-22: CUDA starts in 0.20 to 0.30 s, pinning takes 0.03 s, and the process
+ * ends 0.1 s late, because the system takes the device back. radix sorts 1e9 u32 in 16.6 ms, which
+ * is 241 GB/s (f64: 30.5 ms, 262 GB/s). */
 static const double gpu_start_seconds = 0.22 + 0.03 + 0.10;
 static const double gpu_sort_bytes_per_second = 241e9;
 
@@ -131,13 +135,13 @@ struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, uns
     };
 }
 
-/* Lines from file to file: `-g` of 246 MB in 0.257 s and of 6.19 GB in 6.0 by 16 threads of the
- * Xeon, of 123 MB in 0.42 by 2 of an AMD EPYC (Zen 4). */
+/* A byte of lines from file to file: `-g` of 246 MB in 0.257 s and of 6.19 GB in 6.0 s with 16
+ * threads of the Xeon, of 123 MB in 0.42 s with 2 of an AMD EPYC (Zen 4). */
 static const struct auto_cost lines_cost = {5.5, 0.66};
 
-/* By the GPU, which starts while the text is read, and whose end the command waits for: 0.50 GB of
- * `-g` in 0.43 s, 1.24 in 0.60 to 0.82, 6.2 in 2.04 to 2.92 (H200 and 16 cores, tmpfs, 2026-11-22).
- */
+/* Lines on the GPU, which starts while the text is read, and whose shutdown the command waits for:
+ * 0.50 GB of `-g` in 0.43 s, 1.24 GB in 0.60 to 0.82 s, 6.2 GB in 2.04 to 2.92 s (H200 and 16
+ * cores, tmpfs, 2026-11-22). */
 static const double gpu_lines_start_seconds = 0.33;
 static const double gpu_lines_bytes_per_second = 3.0e9;
 

@@ -60,8 +60,7 @@ void run_close_engine(struct run *run);
 void run_expect_ahead(struct run *run, uint64_t bytes);
 
 /* Takes a sample of the next part of the numbers for the spec of an engine, if they are in plain
- * files and in memory. Returns the memory of the sample, which the caller frees, or NULL.
- */
+ * files and in memory. Returns the memory of the sample, which the caller frees, or NULL. */
 void *run_take_sample(const struct run *run, struct sort_spec *spec);
 
 /* Opens an engine for the next part of the numbers, reads them into it and sorts them. */
@@ -107,8 +106,7 @@ bool run_read_lines(struct run *run, struct lines *lines, struct error *error);
 bool run_sort_lines(struct run *run, struct lines *lines, struct error *error);
 
 /* external_keys.c: called when the first part is sorted and more input remains. Sorts the remaining
- * parts, merges and writes.
- */
+ * parts, merges and writes. */
 bool external_keys_run(struct run *run, struct error *error);
 
 /* external_lines.c: called when the first part of the lines, or more, is read, or all lines if

@@ -155,8 +155,7 @@ static bool open_space(struct output_file *output)
 }
 
 /* Maps the file and requests its space. Returns false if either fails. It is mapped first because
- * that sets its size, which would wait for the allocation: 25 ms for 64 MiB of tmpfs.
- */
+ * that sets its size, which would wait for the allocation: 25 ms for 64 MiB of tmpfs. */
 static bool map_file(struct output_file *output)
 {
     struct mapped_file *mapped = NULL;

@@ -31,8 +31,8 @@ struct sink_spec {
 };
 
 /* Reports the errors of sink_open that depend on the path: a missing directory, or a file that may
- * not be written or replaced. Creates nothing. If `path` is NULL or "-", there is nothing to check.
- */
+ * not be written or replaced. Creates nothing. If `path` is NULL or "-", there is nothing to
+ * check. */
 bool sink_check(const char *path, bool is_in_place, struct error *error);
 
 /* Opens the output. A missing directory and missing permissions are reported here, before the work
