@@ -124,8 +124,7 @@ void item_merge(unsigned item_bytes, struct item_array *arrays, size_t array_cou
 void *item_merge_within(unsigned item_bytes, struct item_array *arrays, size_t array_count,
                         void *from, void *other)
 {
-    const bool is_even =
-        count_passes(array_count) % 2 == 0; /* the first pass must not write to `from` */
+    const bool is_even = count_passes(array_count) % 2 == 0; /* the first pass writes to `other` */
     void *const out = is_even ? from : other;
     item_merge(item_bytes, arrays, array_count, out, is_even ? other : from);
     return out;

@@ -60,8 +60,8 @@ bool trace_is_recording(void);
  * trace_span() ends the stage. The name is not copied, and stages are compared by its address. */
 uint64_t trace_stage(const char *name);
 
-/* Announces that `bytes` bytes of content will be written, if the output is not compressed. A later
- * call replaces the number; 0: not known. */
+/* Announces how many bytes of content will be written, before compression. A later call replaces
+ * the number; 0: not known. */
 void trace_expect(uint64_t bytes);
 
 /* Records that the device has `bytes` bytes in use for this process. The maximum is kept. */
