@@ -188,8 +188,7 @@ static void print_bytes(FILE *stream, uint64_t bytes)
 static void print_parts(FILE *stream, const struct plan *plan)
 {
     const struct job *job = &plan->job;
-    const size_t most_bytes =
-        1 + 2 * sizeof(struct key_index); /* for a byte of text and its item */
+    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte of text and its item */
     if (job->keep_lines
             ? job->part_bytes == SIZE_MAX || plan->input_bytes <= job->part_bytes / most_bytes
             : job->sort.count <= job->part_count)
