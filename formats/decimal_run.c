@@ -42,8 +42,7 @@ struct walk {
     size_t lines;             /* checked so far, except the first */
 };
 
-/* ---- one by one --------------------------------------------------------------------------------
- */
+/* ---- one by one ------------------------------------------------------------------------------ */
 
 static size_t significant_digits(const struct walk *walk, struct mantissa number)
 {
@@ -134,8 +133,7 @@ static void read_by_words(const char *text, char terminator, struct window *wind
     window_read_by_words(text, terminator, window);
 }
 
-/* ---- several together --------------------------------------------------------------------------
- */
+/* ---- several together ------------------------------------------------------------------------ */
 
 #ifdef HAVE_VECTOR_CODE
 
@@ -374,8 +372,7 @@ VECTOR_CODE static bool walk_by_twos(struct walk *walk, size_t most)
 
 #endif
 
-/* ---- both --------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 /* Number of lines checked by a slower path before a faster one is tried again. */
 #define LINES_BY_TWOS 128

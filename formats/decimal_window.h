@@ -29,8 +29,7 @@ struct window {
     uint64_t ends, digits, points, minuses, pluses, exponents;
 };
 
-/* ---- masks -------------------------------------------------------------------------------------
- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 /* Returns 0x80 in each byte that is a decimal digit. */
 static inline uint64_t window_digit_mask(uint64_t word)
@@ -90,8 +89,7 @@ VECTOR_INLINE void window_read_by_vectors(const char *text, char terminator, str
 
 #endif
 
-/* ---- plain decimals ----------------------------------------------------------------------------
- */
+/* ---- plain decimals -------------------------------------------------------------------------- */
 
 /* The parts of the lines of a window, which are plain decimals: each mask has a bit per line. */
 struct window_lines {

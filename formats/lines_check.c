@@ -66,8 +66,7 @@ struct piece {
     struct error error;
 };
 
-/* ---- a piece -----------------------------------------------------------------------------------
- */
+/* ---- a piece --------------------------------------------------------------------------------- */
 
 static bool read_piece(struct checking *checking, struct piece *piece)
 {
@@ -115,8 +114,7 @@ static void check_piece(const struct checking *checking, struct piece *piece)
                                 piece->end - piece->begin, true);
 }
 
-/* ---- the seam ----------------------------------------------------------------------------------
- */
+/* ---- the seam -------------------------------------------------------------------------------- */
 
 static bool seam_append(struct checking *checking, const char *text, size_t bytes)
 {
@@ -229,8 +227,7 @@ static bool join(struct checking *checking, const struct piece *piece)
     return false;
 }
 
-/* ---- the threads -------------------------------------------------------------------------------
- */
+/* ---- the threads ----------------------------------------------------------------------------- */
 
 /* Waits for the piece's turn and joins it. Returns false if no more pieces are needed. */
 static bool join_in_turn(struct checking *checking, const struct piece *piece)

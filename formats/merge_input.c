@@ -254,7 +254,7 @@ static void append_items(const struct merge_inputs *inputs, struct merge_input *
                          const struct piece *piece)
 {
     const struct key_index *const items = input->items + piece->first;
-    struct key_index *const end = input->items + input->item_count; /* it is here or later */
+    struct key_index *const end = input->items + input->item_count; /* at most `items` */
     const bool goes_on = piece->first == 0 || inputs->are_sorted ||
                          merge_item_compare(&inputs->texts, end[-1], items[0]) <= 0;
     if (goes_on && !piece->is_disordered) {

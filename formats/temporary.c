@@ -51,7 +51,7 @@ static bool fill_random_letters(char *letters)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     uint64_t bits;
-    while (getrandom(&bits, sizeof bits, 0) != sizeof bits) /* short reads are never partial */
+    while (getrandom(&bits, sizeof bits, 0) != sizeof bits) /* never partial for 8 bytes */
         if (errno != EINTR)
             return false;
     for (size_t i = 0; i < RANDOM_LETTERS; i++, bits /= sizeof alphabet - 1)
