@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # gpusort - sorts numbers as fast as cp copies them.
 #
-#   make            build ./gpusort (with the GPU paths when nvcc is found; CUDA=0 leaves them out)
+#   make            build ./gpusort (with the GPU paths if nvcc is found; CUDA=0 leaves them out)
 #   make check      build and run the tests
-#   make check-gpu  build and run the tests that a GPU is for: 8 minutes or more on 16 cores
+#   make check-gpu  build and run the tests for a real GPU: 8 minutes or more on 16 cores
 #   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
-#   make fuzz       build the fuzz targets (tests/fuzz; needs clang) and run them until one finds
-#                   something, or for FUZZ_SECONDS
-#   make bench      build build/bench/bench_sort, which times the GPU paths beside those of CUB, and
-#                   bench_cpu, which times the CPU's sort beside VQSort and TBB where they are there
-#   make completions  make the completions anew, after a change of the options
+#   make fuzz       build the fuzz targets (tests/fuzz; needs clang) and run them for FUZZ_SECONDS,
+#                   or until one finds an error
+#   make bench      build build/bench/bench_sort, which times the GPU paths and CUB, and
+#                   bench_cpu, which times the CPU's sort and, if installed, VQSort and TBB
+#   make completions  update the shell completions after a change of the options
 #   make install    into $(DESTDIR)$(prefix); install-strip, without symbols
 #   make dist       pack the sources as gpusort-VERSION.tar.gz
 #   make deb        make a Debian package, gpusort_VERSION_ARCHITECTURE.deb
 #   make uninstall clean distclean
 #
-# CC CXX NVCC CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS OPENMP NVCCFLAGS NVCC_GENCODE are the user's.
-# SANITIZE=address,undefined builds with these sanitizers. BUILD=DIR builds there.
+# The user may set CC CXX NVCC CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS OPENMP NVCCFLAGS
+# NVCC_GENCODE. SANITIZE=address,undefined builds with these sanitizers. BUILD=DIR builds in DIR.
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
@@ -24,8 +24,8 @@ datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man
 BUILD ?= build
 VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options.h)
-# What --version prints: of an unpacked archive, what its file COMMIT says; else what git says, and
-# "-dirty" where files were changed.
+# The commit that --version prints: the content of the file COMMIT of an unpacked archive; otherwise
+# the output of git, with "-dirty" if files were changed.
 COMMIT ?= $(or $(shell head -c 12 COMMIT 2>/dev/null),$(if $(wildcard .git),$(shell \
 	GIT_OPTIONAL_LOCKS=0 git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)))
 commit := $(COMMIT)
@@ -36,13 +36,13 @@ NVCCFLAGS ?= -O3 -lineinfo
 WARNINGS = -Wall -Wextra -Wshadow
 C_WARNINGS = $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
 
-# nvcc: on the PATH, else where the toolkit or scripts/install_cuda.sh installs it.
+# nvcc from the PATH, or from the directories of the toolkit and of scripts/install_cuda.sh.
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc \
 	build/cuda-toolkit/nvidia/cu13/bin/nvcc))
 CUDA ?= $(if $(NVCC),1,0)
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 # The GPU of this machine if there is one; otherwise the data centre GPUs since 2020, and PTX from
-# which a driver makes code for newer ones. Asked once, as it may take a second.
+# which a driver compiles code for newer ones. Queried once, as it may take a second.
 comma := ,
 ifeq ($(CUDA),1)
 NVCC_GENCODE := $(or $(NVCC_GENCODE),$(if $(shell nvidia-smi -L 2>/dev/null),-arch=native,\
@@ -53,8 +53,8 @@ endif
 ifneq ($(SANITIZE),)
 SANITIZE_FLAGS = -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-# Linked statically where it is there: it costs no start-up time then (cli/openmp_waits.c says what
-# else). OPENMP=-fopenmp links the compiler's own choice.
+# Linked statically if the static library exists, which costs no start-up time (cli/openmp_waits.c
+# has another reason). OPENMP=-fopenmp links the compiler's own choice.
 OPENMP ?= $(if $(findstring clang,$(CXX)),-fopenmp,$(or \
 	$(wildcard $(shell $(CXX) -print-file-name=libgomp.a)),-fopenmp))
 common_flags = -I. -MMD -MP -fopenmp -pthread $(SANITIZE_FLAGS)
@@ -62,12 +62,12 @@ all_cppflags = -D_GNU_SOURCE $(CPPFLAGS)
 compile_c = $(CC) -std=c11 $(all_cppflags) $(common_flags) $(C_WARNINGS) $(CFLAGS)
 compile_cxx = $(CXX) -std=c++17 $(all_cppflags) $(common_flags) $(WARNINGS) $(CXXFLAGS)
 compile_cuda = $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) -MD -MP -Xcompiler -Wall,-Wextra,-fopenmp $(NVCCFLAGS)
-# <charconv> is all that is used of the C++ library: linked statically, it costs no start-up time.
+# Only <charconv> of the C++ library is used: linked statically, it costs no start-up time.
 link = $(CXX) $(CFLAGS) -pthread -static-libstdc++ -static-libgcc $(SANITIZE_FLAGS) \
 	$(LDFLAGS)
 libraries = $(OPENMP) -lzstd -lm $(LDLIBS)
 
-# What of the tree goes into what.
+# The sources and objects of each program.
 cli_sources := $(wildcard cli/*.c)
 host_sources := $(wildcard core/*.c core/*.cc formats/*.c formats/*.cc cpu/*.c cpu/*/*.c cpu/*/*.cc)
 cuda_sources := $(wildcard cuda/*.cu)
@@ -84,11 +84,12 @@ cli_objects := $(call objects,$(BUILD),$(cli_sources))
 bench_objects := $(call objects,$(BUILD),$(bench_sources))
 unit_programs := $(unit_sources:tests/%.c=$(BUILD)/tests/%)
 
-# gpusort but for its main, which has another name, and a main that runs it many times.
+# gpusort with its main renamed, and a main that calls it many times.
 many_objects := $(filter-out %/main.c.o,$(cli_objects)) \
 	$(addprefix $(BUILD)/tests/,many_runs.c.o many_runs_gpusort.o)
 
-# core/backends.c is compiled for each set of backends; everything else is the same in all.
+# core/backends.c is compiled for each set of backends; all other files are the same in all
+# programs.
 ifeq ($(CUDA),1)
 backend_objects := $(BUILD)/core/backends.cuda.o $(call objects,$(BUILD),$(cuda_sources))
 backend_libraries = -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lcudart_static -ldl -lrt
@@ -105,15 +106,15 @@ ifneq ($(CUDA),1)
 	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
 endif
 
-# A build elsewhere, or with sanitizers, leaves ./gpusort alone.
+# A build in another directory, or with sanitizers, does not change ./gpusort.
 gpusort: $(BUILD)/gpusort
 	@test "$(BUILD)" != build || cp -f $< $@
 
 $(BUILD)/gpusort: $(cli_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-# Stored, as a gpusort that is built for another machine cannot be asked for its options here. The
-# one with the stand-in has all paths.
+# The completions are stored in the tree, as a gpusort that is built for another machine cannot
+# print its options here. The program with the stand-in has all paths.
 completions: $(BUILD)/simt/gpusort
 	completions/make_completions.sh $< completions
 
@@ -145,7 +146,7 @@ else
 bench:
 	@echo "bench_sort needs nvcc; make simt builds build/simt/bench_sort, which shows that it works"
 endif
-# gpusort that proves nothing, to measure what the proof costs (scripts/measure_files.sh).
+# gpusort without the proof of output, to measure what the proof costs (scripts/measure_files.sh).
 summing_items := formats/lines_key.c formats/lines_write.c
 $(BUILD)/bench/gpusort_unproved: $(cli_objects) $(BUILD)/bench/unproved/without_proof.c.o \
 		$(call objects,$(BUILD)/bench/unproved,$(summing_items)) \
@@ -155,7 +156,7 @@ $(BUILD)/bench/gpusort_unproved: $(cli_objects) $(BUILD)/bench/unproved/without_
 $(BUILD)/bench/unproved/%.c.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -include bench/unproved/no_items.h -c -o $@ $<
-# The peers that this machine has.
+# Flags for the other sort libraries that this machine has.
 peer_flags = $(foreach peer,HWY:libhwy-contrib TBB:tbb,$(shell \
 	pkg-config --exists $(lastword $(subst :, ,$(peer))) 2>/dev/null && \
 	echo -DHAVE_$(firstword $(subst :, ,$(peer))) $$(pkg-config $(1) $(lastword $(subst :, ,$(peer))))))
@@ -170,26 +171,27 @@ $(BUILD)/tests/unit_%: $(BUILD)/tests/unit_%.c.o $(filter-out %/main.c.o,$(cli_o
 		$(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) -o $@ $^ -lcmocka $(libraries)
 
-# For tests/faults.sh, whose faults meet what is ours: OpenMP's library stays apart.
+# For tests/faults.sh, whose faults must hit only calls of gpusort: the OpenMP library is not linked
+# into the program.
 $(BUILD)/tests/gpusort_apart: OPENMP = -fopenmp
 $(BUILD)/tests/gpusort_apart: $(cli_objects) $(host_objects) $(backend_objects)
 	@mkdir -p $(@D)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-# gpusort with functions that turn a bit over in front of its own; for tests/proof.sh.
+# gpusort with functions that flip a bit, wrapped around its own; for tests/proof.sh.
 flips := $(shell sed -En 's/^WRAP.[^,]*, ([a-z_]*),.*/-Wl,--wrap=\1/p' tests/faults/flips.c)
 $(BUILD)/tests/gpusort_flips: $(call objects,$(BUILD),tests/faults/flips.c) $(cli_objects) \
 		$(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) $(flips) -o $@ $^ $(libraries)
 
-# gpusort with functions that fail in front of those of CUDA; for tests/faults.sh on a real GPU.
+# gpusort with functions that fail, wrapped around CUDA's; for tests/faults.sh on a real GPU.
 cuda_faults := $(shell sed -En 's/^WRAP[A-Z_]*.(cuda[A-Za-z]*),.*/-Wl,--wrap=\1/p' \
 	tests/faults/cuda_faults.cu) -Wl,--wrap=cudaLaunchKernelExC
 $(BUILD)/tests/gpusort_cuda_faults: $(BUILD)/tests/faults/cuda_faults.cu.o $(cli_objects) \
 		$(host_objects) $(backend_objects)
 	$(link) $(cuda_faults) -o $@ $^ $(backend_libraries) $(libraries)
 
-# The fuzz targets, by clang and its libFuzzer, with sanitizers of their own and without OpenMP.
+# The fuzz targets, built by clang with its libFuzzer, with their own sanitizers and without OpenMP.
 # Only the C library is linked dynamically, so that they run on machines without clang.
 FUZZ_CC ?= clang
 FUZZ_CXX ?= clang++
@@ -199,8 +201,8 @@ fuzz_flags = -I. -Itests/fuzz -D_GNU_SOURCE -MMD -MP -O1 -g1 $(WARNINGS) -Wno-un
 	-Wno-unused-parameter -Wno-unused-variable -fno-sanitize-recover=all
 fuzz_sanitizers = address,undefined
 fuzz_coverage = fuzzer-no-link$(comma)
-$(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # models are not what is to be covered
-# What the targets need: nothing of the sort of lines in memory.
+$(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # no coverage of the models
+# The sources that the targets need, without the sort of lines in memory.
 fuzz_sources := cli/key_definition.c cli/quote.c $(filter-out core/argsort.c core/auto_table.c \
 	core/backends.c core/external% core/key_counts.c core/memory_limits.c core/pipeline% \
 	core/text_feed.c formats/formats.c formats/indices.c formats/lines.c formats/lines_bytes.c \
@@ -227,13 +229,13 @@ $(BUILD)/fuzz/%.cc.o: %.cc
 fuzz: $(fuzz_programs)
 	tests/fuzz/run_targets.sh $(BUILD)/fuzz
 
-# Loaded into gpusort by tests/faults.sh, not linked to it.
+# Loaded into gpusort by tests/faults.sh, not linked into it.
 $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $< -ldl
 
-# Everything is built anew when the compilers or their flags change. Whether they are for the GNU C
-# library, which has argp and rawmemchr, is looked at first.
+# Everything is rebuilt when the compilers or their flags change. First a check that they are for
+# the GNU C library, which has argp and rawmemchr.
 needs_glibc = { printf '\#include <features.h>\n\#ifndef __GLIBC__\n\#error\n\#endif\n' | \
 	$(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || { \
 	echo "$(CC) does not compile for the GNU C library (2.28 or newer), which gpusort needs" >&2; \
@@ -272,15 +274,15 @@ $(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_cxx) -Itests/simt -c -o $@ $<
 
-# What runs at each barrier of the stand-in is not sanitized itself: it takes half of the time. It
-# tells the address sanitizer of the stacks.
+# Code that runs at each barrier of the stand-in is not sanitized, as that takes half of the time.
+# It informs the address sanitizer about the stacks.
 simt_switching := $(patsubst %,$(BUILD)/simt/tests/simt/simt_%.cc.o,fiber launch death)
 $(simt_switching): SANITIZE_FLAGS = $(if $(findstring address,$(SANITIZE)),-DSIMT_ADDRESS_SANITIZER)
 
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-# The fuzz targets where they can be built, and TEST_EXCEPT does not leave them out.
+# The fuzz targets, if they can be built and TEST_EXCEPT does not leave them out.
 checks_fuzz = $(and $(filter check,$(MAKECMDGOALS)),$(if \
 	$(findstring fuzz_targets,$(TEST_EXCEPT)),,$(has_fuzzer)))
 check: all simt $(unit_programs) $(if $(checks_fuzz),$(fuzz_programs)) $(BUILD)/bench/bench_cpu \
@@ -297,7 +299,7 @@ check-gpu:
 	@false
 endif
 
-# What was built is installed; sudo may not see the nvcc that built it.
+# Installs the program that was built, as sudo may not find the nvcc that built it.
 bash_dir = $(datadir)/bash-completion/completions
 zsh_dir = $(datadir)/zsh/site-functions
 fish_dir = $(datadir)/fish/vendor_completions.d

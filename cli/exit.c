@@ -25,7 +25,7 @@ static void end_process(void)
         _exit(EXIT_TROUBLE);
     }
     const bool pending = __fpending(stdout) > 0 || ferror(stdout);
-    errno = 0; /* an earlier write may have failed, of which nothing more is known */
+    errno = 0; /* an earlier write may have failed with an unknown cause */
     if (fclose(stdout) != 0 && pending) {
         fprintf(stderr, "gpusort: standard output: %s\n", errno ? strerror(errno) : "write failed");
         _exit(EXIT_TROUBLE);

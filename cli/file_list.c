@@ -11,7 +11,7 @@
 
 static bool add_name(struct file_list *list, const char *name, struct error *error)
 {
-    /* Room is doubled whenever the count is a power of two. */
+    /* Room is doubled when the count is a power of two. */
     if ((list->count & (list->count - 1)) == 0) {
         const char **names =
             reallocarray(list->names, list->count > 0 ? 2 * list->count : 1, sizeof *list->names);

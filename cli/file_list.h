@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_list.h - --files0-from=F: the names of the inputs, each ended by a NUL, from a file. */
+/* file_list.h - --files0-from=F: reads the names of the inputs, each terminated by NUL, from a
+ * file.
+ */
 #ifndef CLI_FILE_LIST_H
 #define CLI_FILE_LIST_H
 
@@ -8,12 +10,13 @@
 #include <stddef.h>
 
 struct file_list {
-    const char **names; /* each malloc'ed */
+    const char **names; /* each from malloc(3) */
     size_t count;
 };
 
-/* Reads the list; "-" is standard input. An empty list, an empty name, and "-" in a list that comes
- * from standard input are errors, worded as sort(1)'s. The caller ends with file_list_free. */
+/* Reads the list; "-" is standard input. Fails with the messages of sort(1) for an empty list, an
+ * empty name, and "-" in a list from standard input. The caller calls file_list_free(), also after
+ * a failure. */
 bool file_list_read(const char *path, struct file_list *list, struct error *error);
 
 void file_list_free(struct file_list *list);

@@ -63,8 +63,8 @@ static bool refuse_field(const char *definition, const char *what, struct error 
                      quote_word(definition, &quoted));
 }
 
-/* Reads a number from *text on and steps over it; one too large for a size_t is SIZE_MAX, which is
- * behind the end of every line too. */
+/* Reads a number from *text and advances *text past it. A number too large for a size_t becomes
+ * SIZE_MAX, which is also past the end of every line. */
 static bool parse_number(const char **text, size_t *number, const char *what, struct error *error)
 {
     const char *const begin = *text;
@@ -83,7 +83,7 @@ static bool parse_number(const char **text, size_t *number, const char *what, st
     return true;
 }
 
-/* F, which is counted from 1. */
+/* Reads F, which is counted from 1. */
 static bool parse_field(const char **text, const char *definition, size_t *field, const char *what,
                         struct error *error)
 {
@@ -92,7 +92,7 @@ static bool parse_field(const char **text, const char *definition, size_t *field
     return (*field)-- > 0 || refuse_field(definition, "field number is zero", error);
 }
 
-/* .C, if it is there; *character stays as it is otherwise. */
+/* Reads .C if it is present; otherwise keeps *character. */
 static bool parse_character(const char **text, size_t *character, struct error *error)
 {
     if (**text != '.')

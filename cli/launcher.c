@@ -5,9 +5,10 @@
 #include <poll.h>
 #include <stdlib.h>
 
-/* The variables that a launcher sets. PMIx has none for the number of ranks: Slurm's is used. */
+/* The variables that each launcher sets. PMIx has none for the number of ranks, so Slurm's is
+ * used. */
 static const struct launcher {
-    const char *mark; /* the launcher is there if this variable is set */
+    const char *mark; /* the launcher is in use if this variable is set */
     const char *size, *rank;
 } launchers[] = {
     {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
@@ -15,11 +16,11 @@ static const struct launcher {
     {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK"},
 };
 
-/* A launcher ends all ranks when the first of them has failed. So the others wait, and most often
- * only rank 0 prints its line; each prints its own where the ranks are started by scripts. */
+/* A launcher ends all ranks as soon as one has failed. So the others wait, and usually only rank 0
+ * prints its message. If scripts start the ranks, each prints its own. */
 #define WAIT_MS 500
 
-/* The value of a variable that holds a number; 0 if it is not set. */
+/* Returns the number in an environment variable; 0 if it is not set. */
 static unsigned long read_number(const char *name)
 {
     const char *const value = getenv(name);

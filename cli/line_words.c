@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* -c or -C; NULL if neither was said. */
+/* Returns "-c" or "-C"; NULL if neither is given. */
 static const char *check_word(const struct options *options)
 {
     return options->check == CHECK_SHOW ? "-c" : options->check == CHECK_QUIET ? "-C" : NULL;
 }
 
-/* What is done other than to sort: -c, -C or -m; NULL if nothing is. */
+/* Returns the option for an action other than sorting: -c, -C or -m; NULL: none. */
 static const char *action_word(const struct options *options)
 {
     const char *const check = check_word(options);
@@ -36,7 +36,7 @@ const char *line_words_find(const struct options *options)
                                         : NULL;
 }
 
-/* -c and -C read one input and write nothing, as sort(1) says it. */
+/* -c and -C read one input and write nothing. The messages are as in sort(1). */
 static bool check_operands(const struct options *options, struct error *error)
 {
     const char *const check = check_word(options);
@@ -51,7 +51,7 @@ static bool check_operands(const struct options *options, struct error *error)
     return true;
 }
 
-/* Without a sort there is nothing to select from and nothing to sort by. */
+/* Without sorting, there is nothing to select and no device or path to choose. */
 static bool check_action(const struct options *options, struct error *error)
 {
     const char *const action = action_word(options);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_words.h - what the words that are for lines of text rule out, and that they fit each other.
+/* line_words.h - checks the options for lines of text against the other options and the input.
  *
  * -g -n -h -k -t -b -z -c -C -m and --header are for lines: with one of them the input is text,
- * whatever its name or its bytes say. Where both say that it is numbers, it is refused.
+ * whatever its name or its bytes are. An input that is numbers by both its name and its bytes is
+ * refused.
  */
 #ifndef CLI_LINE_WORDS_H
 #define CLI_LINE_WORDS_H
 
 #include "cli/options.h"
 
-/* The first of these that was said, as messages show it; NULL if none was. */
+/* Returns the first of these options that is given, for messages; NULL if none is. */
 const char *line_words_find(const struct options *options);
 
-/* Checks what can be known before a file is opened. */
+/* Makes the checks that need no file. */
 bool line_words_check(const struct options *options, struct error *error);
 
-/* For numbers, which are not lines: refuses the words that only lines know. input_format: what the
- * input is; output: what the numbers are written as. */
+/* For a job that sorts numbers: refuses options for lines. input_format and output_format are the
+ * formats of the job. */
 bool line_words_refuse(const struct options *options, const struct format *input_format,
                        const struct format *output_format, struct error *error);
 

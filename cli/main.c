@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c - gpusort: parse the words, make the plan, run it, print the error if there is one. */
+/* main.c - gpusort: parses the options, makes the plan, runs it, and prints the error if there is
+ * one.
+ */
 #include "cli/exit.h"
 #include "cli/launcher.h"
 #include "cli/options.h"
@@ -20,7 +22,7 @@ static bool sort_as_planned(struct options *options, struct outcome *outcome, st
     struct progress progress;
     struct trace_file trace;
     bool has_begun = false;
-    if (!trace_start(options->trace != NULL, error)) /* planning reads the first of the inputs */
+    if (!trace_start(options->trace != NULL, error)) /* planning reads from the inputs */
         return false;
     bool ok = trace_file_open(options, &trace, error) && plan_begin(options, &plan, error) &&
               trace_file_check(options, &trace, error);
@@ -36,14 +38,14 @@ static bool sort_as_planned(struct options *options, struct outcome *outcome, st
         report_plan(stdout, "", &plan);
         report_gpu(stdout, &plan);
     }
-    plan_free(&plan); /* ends the threads that read: nobody records any more */
+    plan_free(&plan); /* ends the reading threads, so nothing is recorded any more */
     ok = trace_file_close(options, &trace, has_begun, error) && ok;
     trace_stop();
     return ok;
 }
 
-/* Prints the error, if there is one. With --stats=json it is in the object, so that standard error
- * holds nothing else. */
+/* Prints the error, if there is one. With --stats=json it is part of the object, so that standard
+ * error has nothing else. */
 static void report_outcome(const struct options *options, const struct outcome *outcome, bool ok,
                            const struct error *error)
 {

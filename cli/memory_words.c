@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 1024 to the power of the letter's place, from 1 on. Small letters are taken for the first four.
- */
+/* A letter means 1024 to the power of its position, from 1 on. The first four may be small
+ * letters. */
 static const char units[] = "KMGTPEZYRQ", small_units[] = "kmgt";
 
 unsigned memory_words_unit_power(char letter)
@@ -30,7 +30,7 @@ static bool multiply(size_t *bytes, unsigned power)
     return true;
 }
 
-/* number percent of all memory. */
+/* Sets *bytes to `number` percent of all memory. */
 static bool take_percent(size_t number, size_t *bytes)
 {
     const double part = (double)memory_total() / 100 * (double)number;
@@ -44,7 +44,7 @@ bool memory_words_set_size(struct memory_size *size, const char *option, const c
     struct quoted quoted;
     const char *begin = word + strspn(word, " \t\n\v\f\r");
     char *end = (char *)begin;
-    size_t bytes = 1; /* of a unit alone */
+    size_t bytes = 1; /* for a unit without a number */
     errno = 0;
     if (*begin != '-')
         bytes = strtoull(begin, &end, 10);

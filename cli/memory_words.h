@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory_words.h - -S, --device-memory and -T: how much memory may be taken, and where to go when
- * that is not enough. As sort(1) has -S and -T.
+/* memory_words.h - the arguments of -S, --device-memory and -T: limits of memory, and directories
+ * for data beyond them. -S and -T are as in sort(1).
  */
 #ifndef CLI_MEMORY_WORDS_H
 #define CLI_MEMORY_WORDS_H
@@ -18,17 +18,18 @@ struct memory_size {
 struct memory_words {
     struct memory_size host;   /* -S */
     struct memory_size device; /* --device-memory */
-    const char **directories;  /* of -T */
+    const char **directories;  /* from -T */
     size_t directory_count;
 };
 
-/* Takes a size: a number and, of b % K M G T P E Z Y, what it counts; without that, KiB. Of several
- * the greatest is kept, as by sort(1), whose errors it has. option: as messages name it. */
+/* Parses a size: a number with one of the units b % K M G T P E Z Y, or in KiB without a unit.
+ * Keeps the greatest of several sizes. Syntax and errors are as in sort(1). option: its name for
+ * messages. */
 bool memory_words_set_size(struct memory_size *size, const char *option, const char *word,
                            struct error *error);
 
-/* The power of 1024 (or of 1000) that the letter of a unit stands for: 1 for K, 2 for M, and so on.
- * 0 if the letter is no unit. */
+/* Returns the power of 1024 (or of 1000) for the letter of a unit: 1 for K, 2 for M, and so on; 0
+ * for other letters. */
 unsigned memory_words_unit_power(char letter);
 
 bool memory_words_add_directory(struct memory_words *words, const char *directory,

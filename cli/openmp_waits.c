@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* openmp_waits.c - keeps OpenMP's threads from spinning for long.
+/* openmp_waits.c - limits the time that OpenMP's threads spin.
  *
- * At the end of a loop libgomp's threads spin for milliseconds before they sleep. Where other
- * processes want the processors, that is taken from whoever has work to do: 1e6 lines by two
- * threads on two busy cores 137 ms, and 64 ms if they sleep at once (an AMD EPYC (Zen 5), 2026-11).
- * libgomp reads its environment when it is loaded; linked statically, as the Makefile does where it
- * can, that is after this constructor. A user's own words about it stay.
+ * At the end of a loop, libgomp's threads spin for milliseconds before they sleep. On busy
+ * processors that takes time from other threads: 1e6 lines with two threads on two busy cores took
+ * 137 ms, and 64 ms if threads sleep at once (an AMD EPYC (Zen 5), 2026-11). libgomp reads its
+ * environment when it is loaded. Linked statically, as the Makefile does if it can, that is after
+ * this constructor. Settings of the user are kept.
  */
 #include <stdlib.h>
 

@@ -44,7 +44,7 @@ bool option_words_set_type(const char *word, struct options *options, struct err
     if (!options->type)
         return error_set(error, "unknown type '%s'%s%s: --list names the types", word,
                          kind ? ", NumPy's name of " : "", kind ? kind : "");
-    if (strchr("<>", word[0])) { /* the spelling said the byte order */
+    if (strchr("<>", word[0])) { /* the name has a byte order */
         options->endian = endian;
         options->endian_said = true;
     }
@@ -91,13 +91,13 @@ bool option_words_set_argsort(const char *word, struct options *options, struct 
     return true;
 }
 
-/* The value of an exponent or of a unit after a count: base^power. */
+/* The factor of an exponent or a unit after a count: base^power. */
 struct scale {
     unsigned long base, power;
 };
 
-/* Reads what may follow the digits of a count: an exponent (e6), or one of head(1)'s units (K or
- * KiB, kB). False if the text is neither. */
+/* Parses the text after the digits of a count: an exponent (e6), or a unit as in head(1) (K or KiB,
+ * kB). Returns false for other text. */
 static bool parse_scale(const char *text, struct scale *scale)
 {
     *scale = (struct scale){.base = 10};
@@ -123,7 +123,7 @@ static bool multiply(unsigned long *value, struct scale scale)
     return true;
 }
 
-/* Reads a whole number: digits, perhaps with a fraction, and an exponent or a unit. */
+/* Reads a whole number: digits, optionally with a fraction, and with an exponent or a unit. */
 static bool read_count(const char *word, unsigned long *count)
 {
     const size_t whole_digits = strspn(word, "0123456789");
@@ -239,7 +239,8 @@ bool option_words_set_stats(const char *word, struct options *options, struct er
     return true;
 }
 
-/* Reads a number as sort(1) reads those of its long options; one too large is ULONG_MAX. */
+/* Parses a number as sort(1) does for its long options. A number that is too large becomes
+ * ULONG_MAX. */
 static bool parse_sort_number(const char *option, const char *word, unsigned long *number,
                               struct error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c - argp's tables, and which option goes where. See options.h. */
+/* options.c - argp's tables, and the dispatch of options. See options.h. */
 #include "cli/options.h"
 
 #include "cli/option_words.h"
@@ -38,7 +38,7 @@ enum { /* long options without a letter */
        KEY_SORT,
        KEY_CHECK,
        KEY_HEADER,
-       KEY_IGNORE_NONPRINTING, /* sort(1)'s -i, which is another one here */
+       KEY_IGNORE_NONPRINTING, /* sort(1)'s -i; here -i means --input */
        KEY_BATCH_SIZE,
        KEY_COMPRESS_PROGRAM,
        KEY_DEBUG,
@@ -165,13 +165,13 @@ static const char documentation[] =
     "Exit status: 0 done, 1 -c or -C found a line out of order, 2 any error. On an error a file "
     "named by -o stays as it was.";
 
-/* Options and where their errors go. */
+/* The state of argp's parser. */
 struct parse {
     struct options *options;
     struct error *error;
 };
 
-/* The options of sort(1) but for -o. *known: it was one of them. */
+/* Parses the options of sort(1), except -o. *known: it was one of these. */
 static bool parse_sort_option(int key, const char *word, struct options *options, bool *known,
                               struct error *error)
 {
@@ -220,7 +220,7 @@ static bool parse_sort_option(int key, const char *word, struct options *options
     return !error->is_set;
 }
 
-/* What is read, what it becomes, and where it goes. *known: it was one of these options. */
+/* Parses the options on data and files. *known: it was one of these. */
 static bool parse_data_option(int key, char *word, struct options *options, bool *known,
                               struct error *error)
 {
@@ -263,7 +263,7 @@ static bool parse_data_option(int key, char *word, struct options *options, bool
     return true;
 }
 
-/* How it is done, and what is told of it. *known: it was one of these options. */
+/* Parses the options on devices, memory and reports. *known: it was one of these. */
 static bool parse_run_option(int key, char *word, struct options *options, bool *known,
                              struct error *error)
 {
@@ -329,8 +329,8 @@ static error_t parse_option(int key, char *word, struct argp_state *state)
     return !ok ? EINVAL : known ? 0 : ARGP_ERR_UNKNOWN;
 }
 
-/* argp prints what this returns in the place of an option's text: the tables have the last word on
- * which types, formats and paths there are. */
+/* Called by argp, which prints the returned text instead of the option's. Appends the types,
+ * formats and paths from their tables. */
 static char *complete_help(int key, const char *text, void *input)
 {
     (void)input;
@@ -374,7 +374,8 @@ bool options_read_list(struct options *options, struct error *error)
     return true;
 }
 
-/* Whether --stats=json is among the words, of which those after a wrong one are not parsed. */
+/* Returns true if --stats=json is given. Options after a wrong one are not parsed, so this searches
+ * argv. */
 static bool wants_json(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -392,7 +393,7 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
     if (!options->inputs)
         return error_set(error, "out of memory");
     argp_err_exit_status = 2;
-    argv[0] = (char *)"gpusort"; /* how its messages begin */
+    argv[0] = (char *)"gpusort"; /* the prefix of argp's messages */
     quote_hold_stderr();         /* argp may end the process: exit.c */
     const error_t status = argp_parse(&argp, argc, argv, 0, NULL, &parse);
     quote_release_stderr();

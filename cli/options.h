@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h - the user's words: what the command line says, each word known to be one we know, with
- * nothing decided yet. plan.h turns them into a plan.
+/* options.h - the parsed command line. Every argument is valid, but no decision is made: plan.h
+ * does that.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -18,10 +18,10 @@
 
 enum action { ACTION_SORT, ACTION_EXPLAIN, ACTION_LIST };
 
-/* Whether the order is only checked, and whether a line out of order is shown. */
+/* Whether the job only checks the order, and whether it prints the line out of order. */
 enum check { CHECK_NO, CHECK_SHOW, CHECK_QUIET };
 
-/* What is shown of a run while it goes on: on a terminal, once it takes long, unless it is said. */
+/* When progress is shown: by default on a terminal. */
 enum progress_wish { PROGRESS_BY_TERMINAL, PROGRESS_ON, PROGRESS_OFF };
 
 enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
@@ -32,18 +32,18 @@ struct options {
     enum action action;
     const char **inputs; /* paths, "-" for standard input; at least one, once the list is read */
     size_t input_count;
-    const char *input_list;             /* of --files0-from; NULL: it was not said */
-    struct file_list list;              /* what was in it: the inputs are its names */
+    const char *input_list;             /* argument of --files0-from; NULL: not given */
+    struct file_list list;              /* its names, which are the inputs */
     const char *output;                 /* NULL: standard output */
-    bool in_place;                      /* once checked, the output is the one input */
+    bool in_place;                      /* after the checks, the output is the one input */
     const struct format *input_format;  /* NULL: auto */
     const struct codec *input_codec;    /* NULL: by the first bytes */
     unsigned window_log;                /* of compressed input; 0: the codec's default */
-    const struct format *output_format; /* NULL: not said */
-    bool output_format_same;            /* --output-format=same was said */
-    const struct key_type *type;        /* NULL: not said */
-    const char *type_word;              /* how --type spells it; NULL: not said */
-    const struct key_type *index_type;  /* of --argsort; NULL: it was not said */
+    const struct format *output_format; /* NULL: not given */
+    bool output_format_same;            /* --output-format=same was given */
+    const struct key_type *type;        /* NULL: not given */
+    const char *type_word;              /* as given with --type; NULL: not given */
+    const struct key_type *index_type;  /* of --argsort; NULL: not given */
     bool endian_said;
     enum key_endian endian;
     bool nan_said;
@@ -54,14 +54,14 @@ struct options {
     bool header_said;
     size_t header_lines;
     bool top_said;
-    size_t top;            /* items wanted, if said */
-    const char *algorithm; /* NULL: auto; a path that some backend of this build has */
-    size_t tile_size;      /* 0: the path's own */
+    size_t top;            /* number of items, if top_said */
+    const char *algorithm; /* NULL: auto; a path of some backend in this build */
+    size_t tile_size;      /* 0: the path's default */
     const char *backend;   /* NULL: auto; "cpu", "gpu" */
     unsigned device;
-    unsigned threads; /* 0: as many as there are */
+    unsigned threads; /* 0: the default */
     struct memory_words memory;
-    const char *compress_program; /* these two without effect; NULL: not said */
+    const char *compress_program; /* this and the next have no effect; NULL: not given */
     const char *random_source;
     enum compression compression;
     int compression_level; /* 0: the codec's default */
@@ -71,14 +71,15 @@ struct options {
     bool quiet;
     enum progress_wish progress;
     enum stats_form stats;
-    const char *trace; /* the file that a trace is written to; NULL: none */
+    const char *trace; /* file for the trace; NULL: none */
 };
 
-/* Parses the command line. --help, --usage and --version print and end the process here, as argp
- * does, and so does a usage error, with status 2. The caller ends with options_free. */
+/* Parses the command line. --help, --usage and --version print and end the process here, as is
+ * usual with argp. A usage error also ends it, with status 2. The caller calls options_free(), also
+ * after a failure. */
 bool options_parse(int argc, char **argv, struct options *options, struct error *error);
 
-/* Reads the inputs from the list of --files0-from, if that was said. May wait for the list. */
+/* Reads the inputs from the list of --files0-from, if that is given. May wait for the list. */
 bool options_read_list(struct options *options, struct error *error);
 
 void options_free(struct options *options);

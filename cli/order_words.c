@@ -68,7 +68,7 @@ static enum line_kind kind_of(const struct order_letters *letters, enum line_kin
                               : otherwise;
 }
 
-/* Gives the key, whose places are set, the letters' meaning. */
+/* Sets the key's order from the letters. Its positions are set. */
 static bool resolve_key(struct line_key *key, const struct order_letters *letters,
                         enum line_kind otherwise, struct error *error)
 {
@@ -76,7 +76,8 @@ static bool resolve_key(struct line_key *key, const struct order_letters *letter
         return false;
     key->kind = kind_of(letters, otherwise);
     key->reverse = letters->reverse;
-    /* Every number begins behind its blanks anyway: the whole line stays the whole line with -b. */
+    /* A number begins after its blanks anyway, so -b is not needed, and the key can stay the whole
+     * line. */
     key->begin.skip_blanks =
         letters->skip_begin_blanks && (key->kind == LINE_BYTES || key->begin.character > 0);
     key->end.skip_blanks = letters->skip_end_blanks && key->end_kind == LINE_END_AT_PLACE;

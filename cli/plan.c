@@ -34,7 +34,7 @@ static unsigned min_unsigned(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Completes the layout: the user's words, the format's header, the defaults. */
+/* Completes the layout from the options, the format's header and the defaults. */
 static bool read_header(const struct options *options, const struct format *format,
                         struct reader *reader, struct error *error)
 {
@@ -62,7 +62,8 @@ static const char *layout_name(const struct layout *layout, char name[32])
     return name;
 }
 
-/* Whether numbers of both can be compared as they are stored. Times of two units cannot. */
+/* Returns true if numbers of both layouts can be compared as they are stored. Times of two units
+ * cannot. */
 static bool layouts_agree(const struct layout *a, const struct layout *b)
 {
     return a->type == b->type && a->endian == b->endian &&
@@ -96,8 +97,8 @@ static bool add_up_counts(struct plan *plan, const struct reader *reader, struct
     return true;
 }
 
-/* An input that holds nothing and is not said to be anything, compressed neither: it agrees with
- * every other. */
+/* Sets *blank if the input is empty, and neither an option nor its name gives it a format or a
+ * codec. Such an input agrees with every other one. */
 static bool is_blank(const struct options *options, const char *path, struct source *source,
                      bool *blank, struct error *error)
 {
@@ -115,7 +116,8 @@ static bool is_blank(const struct options *options, const char *path, struct sou
     return true;
 }
 
-/* Inputs are read one after the other, by all threads; only those of a merge all at once. */
+/* Inputs are read one after another, each by all threads. Only a merge reads all inputs at once, so
+ * they divide the threads. */
 static unsigned threads_of_input(const struct options *options, unsigned threads)
 {
     if (!options->merge)
@@ -123,7 +125,7 @@ static unsigned threads_of_input(const struct options *options, unsigned threads
     return threads > options->input_count ? threads / (unsigned)options->input_count : 1;
 }
 
-/* Opens one input as the next reader; a blank one is left out where there are others. */
+/* Opens one input as the next reader. A blank input is left out if there are other inputs. */
 static bool open_input(const struct options *options, const char *path, bool is_last,
                        struct plan *plan, struct error *error)
 {
@@ -158,9 +160,10 @@ static bool open_input(const struct options *options, const char *path, bool is_
     return agree_with_first(plan, format, reader, error) && add_up_counts(plan, reader, error);
 }
 
-/* All inputs are open at once: two that read one pipe would take its bytes in turns. Of one that is
- * open already the first has them all, and nothing is left for who names it again. One that is
- * opened by its name may have another writer then, whom nobody would hear: it is refused. */
+/* Sets *is_read if an earlier input is the same pipe, socket or standard input. All inputs are open
+ * at once, and two readers of one pipe would each get some of its bytes. So the first reads all of
+ * it, and an input that names the same open descriptor again is empty. A named pipe that is opened
+ * again may have another writer, which the first reader would never serve, so that is an error. */
 static bool look_for_pipe(const struct job *job, const char *path, bool *is_read,
                           struct error *error)
 {
@@ -178,19 +181,19 @@ static bool look_for_pipe(const struct job *job, const char *path, bool *is_read
            error_set(error, "%s: a named pipe can be read once only, and is named twice", path);
 }
 
-/* How many files may be open: as many as the system allows. */
+/* Raises the limit of open files as far as the system allows, and returns it. */
 static size_t raise_file_limit(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return SIZE_MAX;
     limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit); /* the open that fails will say so */
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* if this fails, a later open reports it */
     return limit.rlim_max;
 }
 
-/* All inputs are open at once, if that leaves most of the files that may be to threads, devices and
- * what is put aside. */
+/* Opens all inputs. They stay open while they are at most a quarter of the files that may be open;
+ * the others are needed for threads, devices and temporary files. Inputs beyond that are parked. */
 static bool open_inputs(const struct options *options, struct plan *plan, struct error *error)
 {
     const size_t open_most = raise_file_limit() / 4;
@@ -232,21 +235,21 @@ static void choose_output_format(const struct options *options, struct plan *pla
                                                                    : "as the input");
 }
 
-/* The type of what is written: the numbers', or the indices'. */
+/* Returns the type of the items that are written: that of the numbers or of the indices. */
 static const struct key_type *output_type(const struct plan *plan)
 {
     const struct key_type *index_type = plan->job.argsort.index_type;
     return index_type ? index_type : plan->job.readers[0].layout.type;
 }
 
-/* Numbers made of text without a word on their type: f64, for want of a better one. */
+/* True for numbers that are made of text while no option gives their type. They are f64 then. */
 static bool is_type_unsaid(const struct options *options, const struct job *job)
 {
     return job->input_format == &format_text && !options->type && !options->index_type;
 }
 
-/* Writes what to say so that the output is as its name says, or another name for it. named: the
- * type that the name says, NULL for .bin and .raw. */
+/* Writes the advice of an error message: an option that makes the output agree with its name, or
+ * another name. named: the type in the name, NULL for .bin and .raw. */
 static void suggest_words(const struct options *options, const struct plan *plan,
                           const struct key_type *named, char words[96])
 {
@@ -271,7 +274,7 @@ static void suggest_words(const struct options *options, const struct plan *plan
                            : job->output_format->name);
 }
 
-/* True if the output is an input, whose name says no less than before. */
+/* Returns true if the output is also an input, so that its name was already as wrong before. */
 static bool is_in_place(const struct options *options)
 {
     for (size_t i = 0; i < options->input_count; i++)
@@ -280,7 +283,8 @@ static bool is_in_place(const struct options *options)
     return false;
 }
 
-/* The type that the end of a name spells, perhaps as NumPy does, or in capitals; NULL for none. */
+/* Returns the type that the extension of a name spells, as this program or NumPy does, in any case.
+ * NULL: none. */
 static const struct key_type *find_type_in_name(const char *name)
 {
     size_t length;
@@ -296,9 +300,10 @@ static const struct key_type *find_type_in_name(const char *name)
     return NULL;
 }
 
-/* "-o x.u32" for doubles is a slip that the next reader of x.u32 would pay for, and so is x.bin for
- * text. Who says a format is believed, but raw numbers of text are doubles only because nothing
- * else was said. */
+/* Refuses an output name of raw numbers that its content would not match: "-o x.u32" for doubles,
+ * or x.bin for text, would mislead the next reader of the file. An output format that is given by
+ * an option allows any name, except for raw numbers made of text without --type, which are doubles
+ * only by default. */
 static bool check_output_name(const struct options *options, const struct plan *plan,
                               struct error *error)
 {
@@ -324,9 +329,9 @@ static bool check_output_name(const struct options *options, const struct plan *
                      is_text ? "" : type->name, words);
 }
 
-/* Refuses an output whose name is that of another program's file, perhaps compressed with zstd.
- * --output-format allows the name, and sort(1)'s options allow that of a text, as lines may be one.
- * Only --no-zstd allows the name of compressed data. */
+/* Refuses an output name that belongs to another program's files, with or without .zst at its end.
+ * --output-format allows such a name, and options of sort(1) allow that of a text format, because
+ * lines may be such a text. Only --no-zstd allows the name of a compressed format. */
 static bool check_foreign_output(const struct options *options, struct error *error)
 {
     size_t length;
@@ -345,7 +350,7 @@ static bool check_foreign_output(const struct options *options, struct error *er
             "%s: named as %s data, which is not written: name it .npy, .txt, or as raw "
             "numbers (.f64)",
             options->output, foreign->name);
-    while (options->output[--length] != '.') /* there is one, before the extension */
+    while (options->output[--length] != '.') /* the extension begins with one */
         ;
     const char *const stem = options->output;
     const bool ends_zst = length >= 4 && strncasecmp(stem + length - 4, ".zst", 4) == 0;
@@ -353,7 +358,8 @@ static bool check_foreign_output(const struct options *options, struct error *er
                      foreign->name, (int)length, stem, ends_zst ? "" : ".zst");
 }
 
-/* Raw indices have the byte order that is said, which tells of raw numbers; .npy tells its own. */
+/* Raw indices are stored in the byte order of --endian, which describes raw numbers. .npy indices
+ * are little-endian, as their header states. */
 static void choose_indices(const struct options *options, struct plan *plan)
 {
     const bool is_raw = plan->job.output_format == &format_raw;
@@ -361,7 +367,7 @@ static void choose_indices(const struct options *options, struct plan *plan)
     plan->job.argsort.index_endian = is_raw ? options->endian : ENDIAN_LITTLE;
 }
 
-/* The bytes that are written are those that were read, in another order. */
+/* In place, the output has the same bytes as the input in another order. */
 static bool check_in_place(const struct plan *plan, struct error *error)
 {
     const struct job *const job = &plan->job;
@@ -411,7 +417,7 @@ static bool choose_output(const struct options *options, struct plan *plan, stru
 
 /* ---- what is sorted -------------------------------------------------------------------------- */
 
-/* What goes through the engine is numbers, or items that carry their index. */
+/* The engine sorts numbers, or items that carry their index. */
 static bool choose_items(struct plan *plan, struct key_order order, struct error *error)
 {
     struct job *job = &plan->job;
@@ -427,7 +433,7 @@ static bool choose_items(struct plan *plan, struct key_order order, struct error
            argsort_check_count(&job->argsort, job->sort.count, error);
 }
 
-/* Numbers, of which there are no lines to keep. */
+/* Sets the order of numbers, and refuses the options that are for lines. */
 static bool choose_number_order(const struct options *options, struct plan *plan,
                                 struct error *error)
 {
@@ -440,7 +446,7 @@ static bool choose_number_order(const struct options *options, struct plan *plan
                         error);
 }
 
-/* Indices are those of a stable sort. */
+/* Sets the order of numbers or lines. Indices come from a stable sort. */
 static bool choose_order(const struct options *options, struct plan *plan, struct error *error)
 {
     struct job *job = &plan->job;
@@ -465,12 +471,12 @@ static bool choose_order(const struct options *options, struct plan *plan, struc
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Less input than this is not worth a thread: 1,000 lines take 0.5 ms by one thread and 1.0 by two,
- * 0.7 MB of lines 3.4 and 4.3 (two busy cores of an AMD EPYC (Zen 5), 2026-11). */
+/* Minimum bytes of input per thread. 1,000 lines take 0.5 ms with one thread and 1.0 ms with two,
+ * 0.7 MB of lines take 3.4 and 4.3 ms (two busy cores of an AMD EPYC (Zen 5), 2026-11). */
 #define THREAD_INPUT_BYTES ((uint64_t)256 << 10)
 
-/* The processors that the process may use at a time. A small input has one thread, so that the
- * quota of the control group, which is in several files, does not matter. */
+/* Returns the processors that the process may use at the same time. The quota of the control group,
+ * which takes reading several files, is ignored for a small input: one thread reads that. */
 static unsigned count_processors(const struct plan *plan)
 {
     const unsigned processors = (unsigned)omp_get_num_procs();
@@ -479,9 +485,10 @@ static unsigned count_processors(const struct plan *plan)
                : min_unsigned(processors, control_groups_processors());
 }
 
-/* More threads than a few for each processor only cost memory and time. By default there is one for
- * each processor of the process's affinity, but no more than its quota allows for: threads that
- * have used it up wait for the next period, and others wait for them. */
+/* The default is one thread for each processor in the process's affinity mask, within the control
+ * group's quota. Threads beyond the quota wait for its next period, and other threads wait for
+ * them. OMP_NUM_THREADS replaces this default. The upper limit allows a few threads for each
+ * processor, because more only cost memory and time. */
 static unsigned choose_threads(const struct options *options, unsigned processors)
 {
     const unsigned most = 64 + 4 * (unsigned)omp_get_num_procs();
@@ -499,7 +506,7 @@ static void set_threads(struct plan *plan, unsigned threads)
     omp_set_num_threads((int)threads);
 }
 
-/* Once the inputs are open, and unless their number is said. */
+/* Reduces the number of threads for small inputs, unless the user gives it. The inputs are open. */
 static void limit_threads(const struct options *options, struct plan *plan)
 {
     const uint64_t useful = 1 + plan->input_bytes / THREAD_INPUT_BYTES;

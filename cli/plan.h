@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.h - the user's words and the facts of files, host and devices -> one plan.
+/* plan.h - makes one plan of the parsed options and the facts of files, host and devices.
  *
- * Every "auto" is resolved here, once, and says why.
+ * Every "auto" is resolved here, once, and the reason for each choice is kept in words.
  */
 #ifndef CLI_PLAN_H
 #define CLI_PLAN_H
@@ -12,27 +12,28 @@
 
 struct plan {
     struct job job;
-    unsigned processors;                     /* that the process may use at a time */
+    unsigned processors;                     /* that the process may use at the same time */
     struct device_facts device;              /* of job.backend */
     const struct device_class *device_class; /* of the device */
-    const struct auto_row *row; /* its path and tile are for what the user leaves open */
+    const struct auto_row *row;              /* gives the path and tile if the user names none */
     bool has_estimate;
     struct auto_estimate estimate; /* of the sort on either device */
     uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
-    uint64_t plan_ns;              /* what planning took: headers read, a GPU started */
+    uint64_t plan_ns;              /* time spent on planning: reading headers, starting a GPU */
     char format_reason[256];       /* why job.input_format */
     char output_reason[256];       /* why job.output_format and the codec */
     char device_reason[256 + sizeof((struct error *)0)->message]; /* why job.backend */
     char algorithm_reason[256];                                   /* why job.sort.algorithm */
 };
 
-/* Begins the plan with what can be found out before an input is awaited: options that rule each
- * other out, and files that do not exist or may not be used. It waits for the list of inputs alone,
- * after what does not depend on it. The caller ends with plan_free. */
+/* Starts the plan with the checks that need no input data: options that exclude each other, and
+ * files that do not exist or may not be used. Waits only for the list of --files0-from, after the
+ * checks that do not depend on it. The caller calls plan_free, also if this fails. */
 bool plan_begin(struct options *options, struct plan *plan, struct error *error);
 
-/* Opens the inputs and reads their headers, looks at the devices, decides. */
+/* Completes the plan: opens the inputs and reads their headers, looks at the devices and decides.
+ * May wait for an input, and may read ahead of it. */
 bool plan_make(struct options *options, struct plan *plan, struct error *error);
 
 void plan_free(struct plan *plan);

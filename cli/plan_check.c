@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_check.c - plan_begin: what is wrong with the options and files, before anything is awaited.
- */
+/* plan_check.c - plan_begin: checks options and files before the program waits for any input. */
 #include "cli/line_words.h"
 #include "cli/plan.h"
 #include "formats/codec.h"
@@ -12,15 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The directories of -T, if something is awaited. Else what is wrong with them is reported when one
- * is needed, as by sort(1). */
+/* Checks the directories of -T if the program will wait for an input. Otherwise an unusable
+ * directory is reported when it is needed, as by sort(1). */
 static bool check_directories(const struct options *options, bool is_awaited, struct error *error)
 {
     const struct memory_words *const words = &options->memory;
     return !is_awaited || spill_check(words->directories, words->directory_count, error);
 }
 
-/* Also adds up plan->file_bytes. */
+/* Checks all inputs, and adds up plan->file_bytes. */
 static bool check_inputs(const struct options *options, struct plan *plan, struct error *error)
 {
     bool is_awaited = false, is_sized = true;
@@ -29,7 +28,7 @@ static bool check_inputs(const struct options *options, struct plan *plan, struc
         if (!source_check(options->inputs[i], &status, error))
             return false;
         is_awaited |= !S_ISREG(status.st_mode);
-        is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files of /proc claim 0 */
+        is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */
         if (!is_sized ||
             __builtin_add_overflow(plan->file_bytes, (uint64_t)status.st_size, &plan->file_bytes))
             plan->file_bytes = SIZE_UNKNOWN;
@@ -37,7 +36,7 @@ static bool check_inputs(const struct options *options, struct plan *plan, struc
     return check_directories(options, is_awaited, error);
 }
 
-/* True if the inputs are named by a list that is not in a plain file. */
+/* Returns true if the list of inputs is not a regular file, so that reading it may wait. */
 static bool is_list_awaited(const struct options *options)
 {
     struct stat status;
@@ -54,7 +53,7 @@ static bool is_same_file(const char *a, const char *b)
                                  first.st_dev == second.st_dev && first.st_ino == second.st_ino);
 }
 
-/* The option that --in-place rules out; NULL for none. */
+/* Returns the first option given that excludes --in-place; NULL for none. */
 static const char *find_word_against_in_place(const struct options *options)
 {
     return options->check != CHECK_NO               ? "-c"
@@ -66,7 +65,7 @@ static const char *find_word_against_in_place(const struct options *options)
                                                     : NULL;
 }
 
-/* True if --in-place can write the output, where it was not said. */
+/* Returns true if --in-place is not given but could write this output. */
 static bool can_be_in_place(const struct options *options)
 {
     struct error error = {0};
@@ -78,8 +77,8 @@ static bool can_be_in_place(const struct options *options)
            sink_check(options->output, true, &error);
 }
 
-/* Once the inputs are known, the message on a file that cannot be replaced names --in-place, if
- * that can overwrite it. */
+/* Checks the path of the output. Once the inputs are known, the error for a file that cannot be
+ * replaced suggests --in-place if that could overwrite it. */
 static bool check_output_path(const struct options *options, struct error *error)
 {
     if (!options->output || sink_check(options->output, options->in_place, error))
@@ -89,7 +88,7 @@ static bool check_output_path(const struct options *options, struct error *error
     return false;
 }
 
-/* Makes the one input the output. */
+/* With --in-place, checks the options and makes the one input the output. */
 static bool check_in_place(struct options *options, struct error *error)
 {
     const char *const input = options->inputs[0];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_device.c - see plan_device.h.
  *
- *   size known:    the model of core/auto_table.h -> the sooner device
- *   size unknown:  inputs are read ahead into memory, until they end, and so have a size,
- *                  or until they are so many bytes that the GPU is the sooner one
+ *   size known:    the model of core/auto_table.h chooses the faster device
+ *   size unknown:  inputs are read ahead into memory until they end, which gives their size,
+ *                  or until there are enough bytes for the GPU to be faster
  *
- * While a GPU is started, which takes longer than many a sort, the input is read ahead too.
+ * The first input is also read ahead while a GPU is started, which takes longer than many a sort.
  */
 #include "cli/plan_device.h"
 
@@ -13,44 +13,44 @@
 
 #include <stdio.h>
 
-/* What is read while a GPU starts, at most: in 0.3 s a pipe gives 1 GB, and frames that are decoded
- * by 16 threads some more. */
+/* Maximum bytes read ahead while a GPU starts. In 0.3 s a pipe gives 1 GB, and 16 threads that
+ * decode frames give somewhat more. */
 #define AHEAD_BYTES ((uint64_t)4 << 30)
 
-/* Where the search for the size that pays begins; no GPU is started for less. */
+/* The search for the size from which a GPU pays begins here. No GPU is started for less. */
 #define PAYING_BYTES_MIN ((uint64_t)16 << 20)
 
-/* Of the host's memory, what is read ahead may take so much. */
+/* The part of the host's memory that may be filled by reading ahead. */
 #define AHEAD_SHARE(bytes) ((bytes) / 8)
 
-/* A thread of the CPU looks through 5 to 10 GB/s, and all of them through more than can be read or
- * uploaded (55 GB/s): what matters is how many are to be sorted in the end. */
+/* A CPU thread selects from 5 to 10 GB/s, and all threads together from more than can be read or
+ * uploaded (55 GB/s). So the choice depends on the number of items that are kept and sorted. */
 static const char selection_reason[] = "few are kept, and they are found as fast as they are read";
 
 /* ---- how much there is ----------------------------------------------------------------------- */
 
-/* True if the engine keeps the first items alone. */
+/* Returns true if the engine keeps only the first items. */
 static bool is_selection(const struct plan *plan)
 {
     return !plan->job.keep_lines && sort_spec_selects(&plan->job.sort);
 }
 
-/* The items that an engine has to sort in the end, or COUNT_UNKNOWN. */
+/* Returns the number of items that the engine finally sorts, or COUNT_UNKNOWN. */
 static size_t sorted_count(const struct plan *plan)
 {
     const struct sort_spec *sort = &plan->job.sort;
     return is_selection(plan) ? sort_spec_given(sort, sort->count) : sort->count;
 }
 
-/* The bytes of so many items, or SIZE_UNKNOWN. */
+/* Returns the bytes of `count` items, or SIZE_UNKNOWN. */
 static uint64_t bytes_of_items(const struct plan *plan, uint64_t count)
 {
     uint64_t bytes;
     return __builtin_mul_overflow(count, plan->job.sort.item_bytes, &bytes) ? SIZE_UNKNOWN : bytes;
 }
 
-/* The bytes of the items that are made of so many bytes of input: numbers that are not counted are
- * taken to be as many as if they were binary. */
+/* Returns the bytes of the items made of `input_bytes` bytes of input. Numbers that are not counted
+ * are assumed to take as many bytes as binary ones. */
 static uint64_t item_bytes_of(const struct plan *plan, uint64_t input_bytes)
 {
     const unsigned key_bytes = plan->job.readers[0].layout.type->bytes;
@@ -59,7 +59,7 @@ static uint64_t item_bytes_of(const struct plan *plan, uint64_t input_bytes)
     return bytes_of_items(plan, input_bytes / key_bytes);
 }
 
-/* The bytes of the items that come, if known. */
+/* Returns the bytes of all items of the input, or SIZE_UNKNOWN. */
 static uint64_t coming_bytes(const struct plan *plan)
 {
     const size_t count = plan->job.sort.count;
@@ -67,8 +67,8 @@ static uint64_t coming_bytes(const struct plan *plan)
                                   : item_bytes_of(plan, plan->input_bytes);
 }
 
-/* The bytes of those that are sorted in the end, if known: what the device table goes by. No more
- * than come are selected. */
+/* Returns the bytes of the items that are finally sorted, or SIZE_UNKNOWN. The model takes this. A
+ * selection never keeps more items than there are. */
 static uint64_t engine_bytes(const struct plan *plan)
 {
     const uint64_t coming = coming_bytes(plan);
@@ -78,13 +78,14 @@ static uint64_t engine_bytes(const struct plan *plan)
     return kept < coming ? kept : coming;
 }
 
-/* Whether that can be told before the inputs are read. */
+/* Returns true if the number of items or the bytes of input are known before the inputs are
+ * read. */
 static bool is_size_known(const struct plan *plan)
 {
     return plan->job.sort.count != COUNT_UNKNOWN || plan->input_bytes != SIZE_UNKNOWN;
 }
 
-/* True if a GPU does more for the lines than to sort their items. */
+/* Returns true if a GPU would take the text, not only sort items of lines. */
 static bool is_text_for_gpu(const struct plan *plan)
 {
     return plan->job.action == JOB_SORT && plan->job.keep_lines && !plan->job.argsort.index_type;
@@ -92,7 +93,7 @@ static bool is_text_for_gpu(const struct plan *plan)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Of lines, `bytes` of text; else of items. */
+/* Estimates for `bytes` bytes of text if a GPU would take text, otherwise of items. */
 static struct auto_estimate estimate_bytes(const struct plan *plan, uint64_t bytes)
 {
     const struct sort_spec *sort = &plan->job.sort;
@@ -102,8 +103,8 @@ static struct auto_estimate estimate_bytes(const struct plan *plan, uint64_t byt
                : auto_estimate_make(sort->item_bytes, bytes / sort->item_bytes, threads);
 }
 
-/* Not of items that are made of lines: their number is not known, and most of the time is not the
- * sort's. */
+/* Sets the estimate. There is none for items made of lines: their number is not known, and most of
+ * the time is not spent on sorting them. */
 static void estimate(struct plan *plan)
 {
     const bool is_text = is_text_for_gpu(plan);
@@ -113,7 +114,8 @@ static void estimate(struct plan *plan)
         plan->estimate = estimate_bytes(plan, bytes);
 }
 
-/* The bytes of input from which the GPU is sooner done, roughly; SIZE_UNKNOWN: never. */
+/* Returns the bytes of input from which the GPU is faster, within an eighth; SIZE_UNKNOWN:
+ * never. */
 static uint64_t gpu_pays_from(const struct plan *plan)
 {
     for (uint64_t bytes = PAYING_BYTES_MIN; bytes < (uint64_t)1 << 40; bytes += bytes / 8) {
@@ -127,14 +129,15 @@ static uint64_t gpu_pays_from(const struct plan *plan)
 
 /* ---- reading ahead --------------------------------------------------------------------------- */
 
-/* What may be read ahead of all inputs. */
+/* Returns the bytes that all inputs together may read ahead. */
 static uint64_t ahead_room(const struct options *options, const struct plan *plan)
 {
     const struct memory_size *const host = &options->memory.host;
     return AHEAD_SHARE(host->is_said ? host->bytes : memory_available(plan->job.sort.threads));
 }
 
-/* The first input, while a device is started; if it is read ahead already, that goes on. */
+/* Starts reading ahead from the first input, while a device is started. If that input is already
+ * being read ahead, this continues. */
 static void read_ahead(const struct options *options, const struct plan *plan)
 {
     const uint64_t room = ahead_room(options, plan);
@@ -143,8 +146,9 @@ static void read_ahead(const struct options *options, const struct plan *plan)
                           (size_t)(room < AHEAD_BYTES ? room : AHEAD_BYTES));
 }
 
-/* Reads inputs ahead, in order, up to what the GPU is sooner done with. Afterwards the size of all
- * is known, or *is_enough, or there is no room for so much. */
+/* Reads inputs ahead, in order, up to the size from which the GPU is faster, and sets *is_enough if
+ * they reach it. If all inputs end before, sets plan->input_bytes. Neither happens if there is no
+ * room for that size. */
 static void await_size(const struct options *options, struct plan *plan, bool *is_enough)
 {
     const uint64_t wanted = gpu_pays_from(plan), room = ahead_room(options, plan);
@@ -170,7 +174,8 @@ static void await_size(const struct options *options, struct plan *plan, bool *i
 
 /* ---- the device ------------------------------------------------------------------------------ */
 
-/* The backend that --device names, or that alone has the path; NULL where the size is to decide. */
+/* Finds the backend that --device names, or the only one that has the path of --algorithm. NULL:
+ * the size decides. */
 static bool find_named_backend(const struct options *options, const struct backend **backend,
                                struct error *error)
 {
@@ -197,7 +202,7 @@ struct choice {
     const char *reason;
 };
 
-/* Of data that the model has no seconds for: of a selection, or of unknown size. */
+/* Chooses for data that has no estimate: a selection, or data of unknown size. */
 static struct choice choose_unmodelled(const struct plan *plan, bool has_gpu, bool is_enough)
 {
     if (is_enough)
@@ -248,8 +253,8 @@ static bool probe_backend(const struct options *options, struct plan *plan,
         read_ahead(options, plan);
         open_output_early(options, plan);
     }
-    /* An engine of lines says itself if its device has no room, and starts it while lines are read;
-     * but only if it knows how many bytes they have. */
+    /* An engine of lines reports if its device has no room, and starts the device while lines are
+     * read. It must know their number of bytes for that. */
     const bool starts_later = backend->lines && is_text_for_gpu(plan) && is_size_known(plan);
     if (!(starts_later ? backend->look : backend->probe)(options->device, &plan->device, error))
         return false;
@@ -260,9 +265,10 @@ static bool probe_backend(const struct options *options, struct plan *plan,
     return true;
 }
 
-/* What the GPU's memory must hold: items and scratch; to select, some batches besides. Of lines,
- * more than the text, but how much more goes by their number. What is not known is taken to fit:
- * else numbers are sorted in parts, and lines by the spare backend. */
+/* Returns the bytes that the GPU's memory must hold: items and scratch, and for a selection some
+ * batches more. Lines need more than their text, by an amount that depends on their number. An
+ * unknown size is taken to fit: if it does not, numbers are sorted in parts, and lines by the spare
+ * backend. */
 static uint64_t device_bytes(const struct plan *plan)
 {
     uint64_t bytes;
@@ -275,7 +281,8 @@ static uint64_t device_bytes(const struct plan *plan)
                : bytes;
 }
 
-/* auto: the table's choice where it can be had, else the CPU, with the reason. */
+/* Without --device, takes the backend that the model chooses if it can be used, otherwise the CPU,
+ * with the reason. */
 static bool choose_backend_by_size(const struct options *options, struct plan *plan,
                                    struct error *error)
 {
@@ -346,8 +353,9 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
     return true;
 }
 
-/* Where the user has left the choice open, the CPU is there for lines of which only reading them
- * shows that a GPU has no room for them, and for a GPU that fails before anything is read. */
+/* Sets the CPU as the spare backend, unless the user names a device or a path. It sorts lines if
+ * reading them shows that the GPU has no room for them, and all data if the GPU fails before
+ * anything is read. */
 static void choose_spare(const struct options *options, struct plan *plan)
 {
     struct job *job = &plan->job;

@@ -5,9 +5,9 @@
 
 #include "cli/plan.h"
 
-/* Chooses the backend, its device and path, and the spare one, of a plan whose inputs and order are
- * decided, and says why. Of inputs whose size is not known much may be read for that, into memory;
- * and while a GPU is started. */
+/* Chooses the backend, its device, its path and the spare backend, with the reasons. The inputs and
+ * the order of the plan are decided. May read much of an input of unknown size into memory, and
+ * reads ahead while a GPU is started. */
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error);
 
 #endif

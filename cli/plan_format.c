@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_format.c - see plan_format.h.
  *
- * The words of the user, else the first bytes, else the name, else the content. What the content
- * leaves open is asked and not guessed: a wrong guess would ruin a file that is sorted in place.
+ * The format is taken from the options, else from the first bytes, else from the name, else from
+ * the content. An ambiguous content is an error, not a guess: a wrong guess would destroy a file
+ * that is sorted onto itself.
  */
 #include "cli/plan_format.h"
 
@@ -16,16 +17,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How much of an input is looked at to tell text from binary data. */
+/* Maximum bytes of an input that are examined to distinguish text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
 
-/* As few bytes may be raw numbers that are printable by chance. */
+/* Up to this many bytes of raw numbers may be printable by chance. */
 #define SOME_NUMBERS_BYTES ((size_t)32)
 
-/* Enough to know by what an input is wrapped in. */
+/* Bytes in which every known magic is found. */
 #define MAGIC_BYTES_MAX 64
 
-/* The first bytes of an input, all of it if `whole`. */
+/* The first bytes of an input; all of it if `whole`. */
 struct probe {
     const unsigned char *head;
     size_t bytes;
@@ -48,7 +49,8 @@ static bool begins_as_npy(const struct probe *probe)
     return format_npy.recognises(probe->head, probe->bytes, probe->whole);
 }
 
-/* `otherwise`: what to say if it is something else after all; "" where that could do damage. */
+/* Refuses another program's format. otherwise: the option that reads the input anyway, for the
+ * message; "" if that could do damage. */
 static bool refuse_foreign(const struct foreign *foreign, const char *name, const char *otherwise,
                            struct error *error)
 {
@@ -59,7 +61,8 @@ static bool refuse_foreign(const struct foreign *foreign, const char *name, cons
                      foreign->unpack, otherwise);
 }
 
-/* The bytes of the printable character, or white space, that begins so; 0: none does. */
+/* Returns the bytes of the printable character or white space that has this first byte; 0 for
+ * none. */
 static size_t character_bytes(unsigned char first)
 {
     return isprint(first) || isspace(first) ? 1
@@ -69,7 +72,7 @@ static size_t character_bytes(unsigned char first)
                                             : 0;
 }
 
-/* Words, perhaps, in ASCII or UTF-8, but nothing that only binary data has. */
+/* Returns true if the probe has only printable ASCII or UTF-8 and white space. */
 static bool is_printable(const struct probe *probe)
 {
     for (size_t i = 0, end; i < probe->bytes; i = end) {
@@ -83,9 +86,8 @@ static bool is_printable(const struct probe *probe)
     return true;
 }
 
-/* True for text, as far as the probe shows, of numbers or of words. A few raw numbers are printable
- * by chance, but hardly with the end of a line among them; with no type there are no raw numbers.
- */
+/* Returns true if the probe may be text: numbers or words. A few raw numbers may be printable by
+ * chance, but hardly with a line feed among them. Without a type they cannot be raw numbers. */
 static bool may_be_text(const struct probe *probe, const struct key_type *type)
 {
     return format_text.recognises(probe->head, probe->bytes, probe->whole) ||
@@ -99,14 +101,14 @@ static bool refuse_doubtful(const char *name, const struct key_type *type, struc
                      name, type->name);
 }
 
-/* By the content, which is not that of an .npy file. */
+/* Finds the format by the content, which is not an .npy file. */
 static bool detect_by_content(const struct options *options, const struct probe *probe,
                               const char *name, const struct format **format, char reason[256],
                               struct error *error)
 {
     const struct key_type *const type = options->type;
     const struct foreign *const foreign = foreign_find_by_magic(probe->head, probe->bytes);
-    if (may_be_text(probe, type)) { /* its reader will name the line that is no number */
+    if (may_be_text(probe, type)) { /* if a line is not a number, its reader names the line */
         const bool is_text = format_text.recognises(probe->head, probe->bytes, probe->whole);
         if (type && (!is_text || type->bytes == 1))
             return refuse_doubtful(name, type, error);
@@ -125,8 +127,8 @@ static bool detect_by_content(const struct options *options, const struct probe 
     return true;
 }
 
-/* The content of what is named as raw numbers, of a type that is said, named or f64, must not be
- * that of text; nor must it be another program's file, whatever the name. */
+/* Checks the content of an input whose name gives its format. If the name is that of raw numbers,
+ * the content must not be text, whatever their type. It must never be another program's format. */
 static bool check_named(const struct options *options, const struct format *named,
                         const struct key_type *named_type, const struct probe *probe,
                         const char *name, struct error *error)
@@ -151,7 +153,7 @@ static bool check_named(const struct options *options, const struct format *name
                           is_raw && options->type ? ": or else say --format=raw" : "", error);
 }
 
-/* What the user's words leave open: magic, else name, else content. */
+/* Finds the format by --format, else by magic, else by the name, else by the content. */
 static bool detect_format(const struct options *options, const struct format *named,
                           const struct key_type *named_type, struct source *source,
                           const struct format **format, char reason[256], struct error *error)
@@ -184,8 +186,8 @@ static bool detect_format(const struct options *options, const struct format *na
     return true;
 }
 
-/* Sets *is_npy if the source begins as a NumPy array. Waits for no more than the first byte where
- * that is another. */
+/* Sets *is_npy if the source begins as a NumPy array. Waits only for the first byte if that
+ * excludes an array. */
 static bool look_for_npy(struct source *source, bool *is_npy, struct error *error)
 {
     struct probe probe = {0};
@@ -200,9 +202,9 @@ static bool look_for_npy(struct source *source, bool *is_npy, struct error *erro
     return true;
 }
 
-/* Options for lines make text of everything, except of a NumPy array, and of what is binary numbers
- * or compressed by its name and its content: these would be cut up and lost. -z and --format=text
- * say that such a content is meant. */
+/* Options for lines make text of any input. Refused are a NumPy array, and content that is binary
+ * where the name is that of binary numbers or of another program: as lines it would be cut up and
+ * lost. -z and --format=text allow such content. */
 static bool check_lines(const struct options *options, const char *path, const struct format *named,
                         const char *line_word, struct source *source, struct error *error)
 {
@@ -230,7 +232,8 @@ static bool check_lines(const struct options *options, const char *path, const s
                      source_name(source), line_word, named->name, line_word);
 }
 
-/* Refuses data that were compressed twice: any bytes are lines, or raw numbers. */
+/* Refuses data that is compressed twice, or a foreign format inside compressed data. Any bytes
+ * would pass as lines or raw numbers. */
 static bool check_content(struct source *source, struct error *error)
 {
     struct probe probe = {0};
@@ -257,9 +260,9 @@ static bool check_content(struct source *source, struct error *error)
                      codec);
 }
 
-/* Refuses an input whose name says that it is compressed and whose content is not: it may be
- * damaged, and any bytes would pass for raw numbers or lines. An empty input is refused too, as
- * zstd(1) writes a frame even for that. Printable text and .npy files are taken. */
+/* Refuses an input with the name of compressed data and other content. It may be damaged, and any
+ * bytes would pass as raw numbers or lines. An empty input is refused too, because zstd(1) writes a
+ * frame even for no data. Printable text and .npy files are accepted. */
 static bool check_codec(const struct options *options, const char *path, struct source *source,
                         const struct format *format, struct error *error)
 {
@@ -284,8 +287,9 @@ static bool check_codec(const struct options *options, const char *path, struct 
                      source_name(source), named->name, format->name);
 }
 
-/* The type of raw numbers: f64 is assumed if neither --type nor the name says one. What is assumed,
- * and a name that NumPy has for another type, must agree with the numbers. */
+/* Sets and checks the type of raw numbers. f64 is assumed if neither --type nor the name gives one.
+ * An assumed type must agree with the numbers, and so must a name that NumPy uses for another
+ * type. */
 static bool check_raw_type(const struct options *options, struct reader *reader, char reason[256],
                            struct error *error)
 {

@@ -10,11 +10,12 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-/* Of the memory that is free, so much is taken unless the user says: with less than an eighth of it
- * for the page cache, reading and writing would be what waits. */
+/* The part of the free memory that is taken by default. The page cache needs the last eighth:
+ * otherwise reading and writing would become the bottleneck. */
 #define HOST_SHARE(bytes) ((bytes) / 8 * 7)
 
-/* Numbers that items are made of are read so many at a time: shared out to threads, and reused. */
+/* Bytes of the reused buffer that numbers are read into when items are made of them. One read of it
+ * is divided among threads. */
 #define KEYS_BYTES ((size_t)32 << 20)
 #define KEYS_BYTES_MIN ((size_t)64 << 10)
 
@@ -24,9 +25,8 @@ static bool is_in_memory(const char *directory)
     return statfs(directory, &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
-/* As sort(1): $TMPDIR, else /tmp. But where that is in memory, it is no place for what memory has
- * no room for: parts of 10 GB, besides those that are sorted, would end the run on a machine of 24.
- */
+/* Returns $TMPDIR, else /tmp, as sort(1) does. /var/tmp replaces a /tmp in memory: sorted runs of
+ * 10 GB there, beside the part that is sorted, would exhaust a machine of 24 GB. */
 static const char *default_directory(void)
 {
     static const char temporary[] = "/tmp", large[] = "/var/tmp";
@@ -50,9 +50,10 @@ static bool choose_directories(struct options *options, struct memory_limits *me
     return true;
 }
 
-/* With --top, an engine may keep the first items alone, if it has room for those and what comes
- * besides; a GPU's has three times a batch of twice as many (cuda_top.h), and some workspace. One
- * of a GPU looks at what is free, and not at what the user says: it then gets parts. */
+/* Returns true if the engine can do --top by keeping only the first items: it must have room for
+ * them and for the next items. A GPU's engine takes three batches of twice as many (cuda_top.h),
+ * and some workspace. It uses the free memory and ignores a limit of the user, so with a limit it
+ * gets parts. */
 static bool keeps_few(const struct job *job, bool is_host)
 {
     const size_t room =
@@ -60,20 +61,20 @@ static bool keeps_few(const struct job *job, bool is_host)
     return sort_spec_selects(&job->sort) && job->sort.top <= room && !job->memory.device_said;
 }
 
-/* What an engine of lines takes of a GPU's memory beside text and items. */
+/* GPU memory that an engine of lines takes beside text and items. */
 #define LINES_BYTES ((size_t)100 << 20)
 
-/* Text and items that a GPU has room for. Where its whole memory is known, and not what is free,
- * the sixteenth is for the driver. */
+/* Returns the GPU memory for text and items. The driver gets a sixteenth, because device_bytes may
+ * be the whole memory and not the free part. */
 static size_t device_room(const struct job *job)
 {
     const size_t bytes = job->memory.device_bytes / 16 * 15;
     return bytes / 2 > LINES_BYTES ? bytes - LINES_BYTES : bytes / 2;
 }
 
-/* Text and items that fit in memory. They take as much on a GPU as on the host, so the smaller room
- * counts; but lines that a GPU has no room for are sorted by the spare backend, if there is one,
- * and indices of lines need no text there. */
+/* Returns the bytes of text and items that fit in memory. They take as much on a GPU as on the
+ * host, so the smaller memory counts. The GPU's does not if the spare backend can sort the lines,
+ * nor for indices of lines, which need no text there. */
 static size_t line_bytes(const struct job *job, bool is_host)
 {
     size_t left = memory_limits_left(&job->memory, job->sort.threads,
@@ -83,10 +84,11 @@ static size_t line_bytes(const struct job *job, bool is_host)
     return left > MEMORY_PART_BYTES_MIN ? left : MEMORY_PART_BYTES_MIN;
 }
 
-/* What a thread takes that decompresses, of addresses: some frames, packed and unpacked. */
+/* Address space of a decompressing thread: some frames, compressed and decoded. */
 #define DECODER_BYTES ((size_t)12 << 20)
 
-/* What the process's limits leave to the job beside its stacks and what decompresses its inputs. */
+/* Returns the part of the process's address space that the job may take, beside stacks and
+ * decompressors. */
 static size_t process_most(const struct job *job)
 {
     size_t decoders = 0;
@@ -104,7 +106,8 @@ static size_t process_most(const struct job *job)
 #define SMALL_INPUT_BYTES ((uint64_t)1 << 20)
 #define SMALL_INPUT_MEMORY ((size_t)256 << 20)
 
-/* The memory that is free. A small input is not worth the look, which reads a dozen files. */
+/* Returns the free memory that the job may take. Finding it means reading a dozen files, which a
+ * small input is not worth. */
 static size_t free_bytes(const struct options *options, const struct plan *plan)
 {
     if (options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES)

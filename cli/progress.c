@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress.c - see progress.h.
  *
- * What is left is reckoned by what was seen: reading goes on as fast as it went, and so does
- * writing; what is not yet written will be written as fast as was read; the sort between the two
- * takes what the model says, where that knows. No more is promised than a rough guess.
+ * The remaining time is a rough estimate. Reading and writing are assumed to continue at their
+ * measured rates. Before anything is written, the rate of reading is assumed for it. The time of
+ * the sort between them comes from the model, if it has an estimate.
  */
 #include "cli/progress.h"
 
@@ -22,28 +22,28 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Nothing is shown before, and on no terminal this is the time between lines. */
+/* Time before the first output, and between lines if it is not a terminal. */
 #define SECOND_NS UINT64_C(1000000000)
 #define REDRAW_NS (SECOND_NS / 5)
 
-/* Less than this is read, sorted and written within a second: 8 MB/s would do. */
+/* Less than this is read, sorted and written within a second, even at 8 MB/s. */
 #define READ_BYTES_MIN ((uint64_t)8 << 20)
 
 #define COLUMNS_DEFAULT 80
 
-/* Of a line, its end included. */
+/* Bytes of a line, including its end. */
 #define LINE_BYTES 160
 
 /* ---- how far it is --------------------------------------------------------------------------- */
 
 struct estimate {
     const char *stage;
-    bool has_read;           /* the first bytes have come */
-    double share;            /* of the stage; below 0: not known */
-    double bytes;            /* that have passed in this stage */
-    double bytes_per_second; /* 0: none pass in this stage */
-    double seconds;          /* that the stage has taken */
-    double seconds_left;     /* of the run; below 0: not known */
+    bool has_read;           /* the first bytes have been read */
+    double share;            /* fraction of the stage; below 0: not known */
+    double bytes;            /* processed in this stage */
+    double bytes_per_second; /* 0: this stage processes no bytes */
+    double seconds;          /* since the stage began */
+    double seconds_left;     /* until the job ends; below 0: not known */
 };
 
 static double seconds_of(uint64_t ns)
@@ -56,7 +56,7 @@ static double share_of(uint64_t done, uint64_t all)
     return all == 0 || all == SIZE_UNKNOWN ? -1 : done < all ? (double)done / (double)all : 1;
 }
 
-/* What is still to come at so many bytes a second; below 0: not known. */
+/* Returns the seconds for the remaining bytes at this rate; below 0: not known. */
 static double seconds_for(uint64_t done, uint64_t all, double bytes_per_second)
 {
     if (all == 0 || all == SIZE_UNKNOWN || bytes_per_second <= 0)
@@ -69,7 +69,7 @@ static double sum_if_known(double a, double b)
     return a < 0 || b < 0 ? -1 : a + b;
 }
 
-/* While parts are read, sorted and put aside, all that counts as reading. */
+/* While parts are read, sorted and spilled, all of that counts as reading. */
 static struct estimate estimate_reading(const struct outlook *outlook,
                                         const struct trace_view *view, double seconds)
 {
@@ -86,7 +86,7 @@ static struct estimate estimate_reading(const struct outlook *outlook,
     };
 }
 
-/* Of a stage that is between the two: only the model knows what it takes. */
+/* Estimates a stage between reading and writing. Only the model knows its time. */
 static struct estimate estimate_sorting(const struct outlook *outlook,
                                         const struct trace_view *view, double seconds,
                                         double read_took)
@@ -116,7 +116,7 @@ static struct estimate estimate_writing(const struct outlook *outlook,
     };
 }
 
-/* True if a part is sorted or put aside, and there is more to be read. */
+/* Returns true if a part is being sorted or spilled, and there is more to read. */
 static bool has_more_parts(const struct outlook *outlook, const struct trace_view *view)
 {
     return outlook->read_bytes != SIZE_UNKNOWN && view->bytes[TRACE_READ] < outlook->read_bytes &&
@@ -135,11 +135,11 @@ static struct estimate estimate_now(struct progress *progress)
     if (!view.stage) {
         view.stage = stage_names[STAGE_START];
     } else if (strcmp(view.stage, stage_names[STAGE_VERIFY]) == 0) {
-        /* Nothing is known: what it reads is not counted apart. */
+        /* No estimate: the bytes read back are not counted separately. */
     } else if (strcmp(view.stage, stage_names[STAGE_WRITE]) == 0) {
         estimate = estimate_writing(outlook, &view, seconds);
     } else if (has_more_parts(outlook, &view)) {
-        outlook->sort_seconds = 0; /* sorting is in the rate from now on */
+        outlook->sort_seconds = 0; /* the rate includes sorting from now on */
         estimate = estimate_reading(outlook, &view, seconds_of(ran_ns));
         progress->read_took_ns = ran_ns;
     } else if (strcmp(view.stage, stage_names[STAGE_READ]) == 0) {
@@ -156,7 +156,7 @@ static struct estimate estimate_now(struct progress *progress)
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
-/* Appends to a line of `room` bytes that ends with NUL, as far as it has room. */
+/* Appends to a line, a string with room for `room` bytes. The text is cut if it does not fit. */
 static void append(char *line, size_t room, const char *format, double value)
 {
     const size_t length = strlen(line);
@@ -189,25 +189,26 @@ static void describe(const struct estimate *estimate, char *line, size_t room)
     append_left(line, room, estimate->seconds_left);
 }
 
-/* Whatever becomes of it: there is nowhere to say so. */
+/* Writes to standard error. Failures are ignored, because they cannot be reported. */
 static void put(const char *text, size_t length)
 {
     if (write(STDERR_FILENO, text, length) < 0)
         return;
 }
 
-/* True if the terminal is ours to write to: not while the job is in the background. */
+/* Returns true if the process may write to the terminal, which is not so in the background. */
 static bool is_in_foreground(void)
 {
     const pid_t foreground = tcgetpgrp(STDERR_FILENO);
     return foreground < 0 || foreground == getpgrp();
 }
 
-/* Whose line a signal that ends the process takes away; static, because a signal handler takes no
- * arguments. NULL: nobody's, or it is taken away. */
+/* The progress whose line a signal handler erases. Static, because a signal handler takes no
+ * arguments. NULL: there is no line. */
 static struct progress *line_owner;
 
-/* As a signal handler may. Not where the terminal takes nothing: it may be stopped. */
+/* Erases the line. Async-signal-safe. Does nothing if the terminal accepts no output: it may be
+ * stopped. */
 static void take_away_now(void)
 {
     char text[LINE_BYTES + 2];
@@ -231,7 +232,7 @@ static void set_line_owner(struct progress *progress)
     ending_end_change(&old_mask);
 }
 
-/* Writes the line over the one that is there, as far as the terminal is wide. */
+/* Writes the line over the current one, cut to the width of the terminal. */
 static void redraw(struct progress *progress, const char *line)
 {
     struct winsize size;
@@ -242,13 +243,13 @@ static void redraw(struct progress *progress, const char *line)
     if (!is_in_foreground() || !__atomic_load_n(&line_owner, __ATOMIC_RELAXED))
         return;
     int shown = (int)strlen(line);
-    shown = shown < columns ? shown : columns - 1; /* the last column would make some go on */
-    /* It may have been made narrower since. */
+    shown = shown < columns ? shown : columns - 1; /* some terminals wrap after the last column */
+    /* The terminal may be narrower than before. */
     const int before = progress->shown < columns ? progress->shown : columns - 1;
     const int blanks = before > shown ? before - shown : 0;
     const int length = snprintf(text, sizeof text, "\r%.*s%*s", shown, line, blanks, "");
     if (shown > progress->shown)
-        __atomic_store_n(&progress->shown, shown, __ATOMIC_RELAXED); /* before it is there */
+        __atomic_store_n(&progress->shown, shown, __ATOMIC_RELAXED); /* before it is written */
     put(text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
     __atomic_store_n(&progress->shown, shown, __ATOMIC_RELAXED);
 }
@@ -263,8 +264,8 @@ static void take_away(struct progress *progress)
     __atomic_store_n(&progress->shown, 0, __ATOMIC_RELAXED);
 }
 
-/* True while the terminal may be another's: of who makes the input, and asks for a password, until
- * something has come from him; of who shows the output, once that is written. */
+/* Returns true while another program may be using the terminal: the producer of the input may ask
+ * for a password before it sends the first bytes, and the reader of a piped output may show it. */
 static bool is_anothers(const struct progress *progress, const struct estimate *estimate)
 {
     return !estimate->has_read ||
@@ -288,7 +289,8 @@ static void show(struct progress *progress)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* True if it is to stop; else the time has come. The lock is held, but while it waits. */
+/* Waits until the time has come, and returns false, or until the thread must stop, and returns
+ * true. The caller holds the lock, which is released while waiting. */
 static bool wait_until(struct progress *progress, uint64_t time_ns)
 {
     const struct timespec time = {(time_t)(time_ns / SECOND_NS), (long)(time_ns % SECOND_NS)};
@@ -316,7 +318,8 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* True if somebody types what is sorted. */
+/* Returns true if an input is a terminal or another character device, on which a user may be
+ * typing. */
 static bool is_typed(const struct options *options)
 {
     struct stat status;
@@ -336,8 +339,8 @@ static bool is_wanted(const struct options *options, bool on_terminal)
     return options->progress == PROGRESS_ON || (on_terminal && !is_typed(options));
 }
 
-/* What is left of an input to be read, if it is a regular file; else SIZE_UNKNOWN, be it because it
- * is not there. */
+/* Returns the unread bytes of an input if it is a regular file; else, or if it does not exist,
+ * SIZE_UNKNOWN. */
 static uint64_t file_bytes(const char *path)
 {
     struct stat status;
@@ -361,7 +364,7 @@ static uint64_t count_file_bytes(const struct options *options)
     return bytes;
 }
 
-/* Signals are the other threads' to take. */
+/* Starts the thread with all signals blocked, so that other threads take them. */
 static bool start_thread(struct progress *progress)
 {
     sigset_t all, old;
@@ -395,7 +398,7 @@ void progress_start(struct progress *progress, const struct options *options)
         set_line_owner(NULL);
 }
 
-/* What the sort takes besides reading and writing; below 0: not known. */
+/* Returns the time of the sort without reading and writing; below 0: not known. */
 static double estimate_sort(const struct plan *plan)
 {
     const struct job *const job = &plan->job;
@@ -407,7 +410,7 @@ static double estimate_sort(const struct plan *plan)
                                        : plan->estimate.gpu_sort_seconds;
 }
 
-/* True if what is written is no regular file, nor will be one. */
+/* Returns true if the output exists and is not a regular file. */
 static bool is_piped(const char *path)
 {
     struct stat status;
@@ -416,7 +419,8 @@ static bool is_piped(const char *path)
            !S_ISREG(status.st_mode);
 }
 
-/* Where only some of it is written, or something else, how much shows when it is. */
+/* If only some of the input is written, or something else, the size becomes known when writing
+ * begins. */
 void progress_tell_plan(struct progress *progress, const struct plan *plan)
 {
     const struct job *const job = &plan->job;

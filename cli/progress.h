@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.h - a line on standard error that says how far a long run is.
+/* progress.h - a line on standard error with the progress of a long job.
  *
  *   gpusort: read 45%, 5.20 GB/s, 12 s left
  *
- * A thread of its own looks at what core/trace.h counts, first after a second; so a run that takes
- * less shows nothing, and one that is sure to has no such thread. On a terminal one line is written
- * anew and taken away in the end, be that a signal (core/ending.h); elsewhere, if it is asked for,
- * a line comes every second.
+ * A thread reads the counters of core/trace.h, first after one second. So a shorter job shows
+ * nothing, and a job that is certain to be shorter has no such thread. On a terminal one line is
+ * rewritten, and erased at the end, even if a signal ends the process (core/ending.h). Elsewhere,
+ * if requested, a line is printed every second.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
@@ -16,12 +16,12 @@
 
 #include <pthread.h>
 
-/* What is known of the job. */
+/* Facts about the job. */
 struct outlook {
     uint64_t read_bytes;  /* of all inputs, as their files hold them; SIZE_UNKNOWN: not known */
-    uint64_t write_bytes; /* of content, as far as it can be foretold; 0: not known */
+    uint64_t write_bytes; /* bytes of content, if they can be predicted; 0: not known */
     bool is_encoded;      /* the output is compressed */
-    double sort_seconds;  /* by the model; below 0: not known */
+    double sort_seconds;  /* estimate of the model; below 0: not known */
     bool is_piped;        /* the output goes to a pipe or a device */
 };
 
@@ -30,24 +30,24 @@ struct progress {
     pthread_t thread;
     bool on_terminal;
     uint64_t start_ns;
-    pthread_mutex_t lock; /* over the rest, and over what is written there */
+    pthread_mutex_t lock; /* protects the fields below, and the line on the terminal */
     pthread_cond_t has_stopped;
     bool is_stopped;
     struct outlook outlook;
-    uint64_t read_took_ns; /* until all was read */
-    int shown;             /* columns of the line that is there */
+    uint64_t read_took_ns; /* time until everything was read */
+    int shown;             /* columns of the current line */
 };
 
-/* Shows from now on what is done, if the options want that and it may take long. Where the thread
- * cannot be started nothing is shown. The caller ends it with progress_stop. */
+/* Starts to show progress, if the options request it and the job may take long. If the thread
+ * cannot be started, nothing is shown. The caller ends this with progress_stop(). */
 void progress_start(struct progress *progress, const struct options *options);
 
-/* The plan is made: more can be told than before. The line is taken away, and nothing is shown
- * until progress_go_on, so that others may print meanwhile. */
+/* Passes the finished plan to the estimates. Erases the line and shows nothing until
+ * progress_go_on(), so that the caller can print meanwhile. */
 void progress_tell_plan(struct progress *progress, const struct plan *plan);
 void progress_go_on(struct progress *progress);
 
-/* Takes the line away. */
+/* Erases the line and ends the thread. Has no effect if progress is not shown. */
 void progress_stop(struct progress *progress);
 
 #endif

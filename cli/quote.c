@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest that a byte becomes: "\377". */
+/* Longest form of a byte: "\377". */
 #define ESCAPE_BYTES 4
 
-/* Writes one byte of a word; returns the end of what it wrote. */
+/* Writes one byte of a word. Returns the end of the output. */
 static char *quote_byte(unsigned char byte, char *out)
 {
     static const char plain[] = "\a\b\f\n\r\t\v\\'", letters[] = "abfnrtv\\'";
@@ -35,7 +35,7 @@ const char *quote_word(const char *word, struct quoted *quoted)
     return quoted->text;
 }
 
-/* The least code of so many bytes. */
+/* The least code of a character, by the number of its bytes. */
 static const uint32_t least_codes[] = {0, 0, 0x80, 0x800, 0x10000};
 
 size_t quote_decode(const char *text, size_t bytes, uint32_t *code)
@@ -54,7 +54,7 @@ size_t quote_decode(const char *text, size_t bytes, uint32_t *code)
         is_sound = (next & 0xc0) == 0x80;
     }
     is_sound = is_sound && value >= least_codes[length] && value <= 0x10ffff &&
-               (value < 0xd800 || value > 0xdfff); /* halves of UTF-16 */
+               (value < 0xd800 || value > 0xdfff); /* surrogates of UTF-16 */
     *code = is_sound ? value : QUOTE_NO_CODE;
     return is_sound ? length : 1;
 }
@@ -66,11 +66,11 @@ bool quote_is_shown(uint32_t code)
     } hidden[] = {
         {0, 0x1f},          /* C0 */
         {0x7f, 0x9f},       /* DEL, C1 */
-        {0x61c, 0x61c},     /* a mark of direction */
-        {0x180e, 0x180e},   /* a separator of no width */
-        {0x200b, 0x200f},   /* of no width; marks of direction */
-        {0x2028, 0x202e},   /* ends of lines; overrides of direction */
-        {0x2060, 0x206f},   /* of no width; isolates of direction */
+        {0x61c, 0x61c},     /* a direction mark */
+        {0x180e, 0x180e},   /* a separator of zero width */
+        {0x200b, 0x200f},   /* zero-width characters, direction marks */
+        {0x2028, 0x202e},   /* line ends, direction overrides */
+        {0x2060, 0x206f},   /* zero-width characters, direction isolates */
         {0xfeff, 0xfeff},   /* the byte order mark */
         {0xfff9, 0xfffb},   /* annotations */
         {0xe0000, 0xe007f}, /* tags */
@@ -105,7 +105,7 @@ void quote_print(FILE *stream, const char *text)
     size_t left = strlen(text);
     while (left > 0) {
         size_t part = left < sizeof shown ? left : sizeof shown;
-        /* A character is not cut. */
+        /* A character is not split. */
         while (part < left && part > sizeof shown - 4 && ((unsigned char)text[part] & 0xc0) == 0x80)
             part--;
         fwrite(shown, 1, quote_filter(text, part, shown), stream);
@@ -114,9 +114,9 @@ void quote_print(FILE *stream, const char *text)
     }
 }
 
-/* What was written to stderr meanwhile; static, as stderr is, and for an exit handler. */
+/* Captured stderr. Static, as stderr is, and for an exit handler. */
 static struct {
-    FILE *stderr_before; /* NULL: it is not held back */
+    FILE *stderr_before; /* NULL: stderr is not captured */
     char *text;
     size_t bytes;
 } held;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quote.h - text of others, such as names and lines, as messages show it: nothing in it does more
- * to a terminal than to be shown.
- */
+/* quote.h - makes foreign text in messages, such as names and lines, safe to show on a terminal. */
 #ifndef CLI_QUOTE_H
 #define CLI_QUOTE_H
 
@@ -11,35 +9,36 @@
 #include <stdio.h>
 
 struct quoted {
-    char text[1024]; /* a longer word is cut */
+    char text[1024]; /* longer words are cut */
 };
 
-/* Fills *quoted with the word in single quotes, where backslashes, quotes and what cannot be
- * printed are escaped as in C, as sort(1) does in the C locale; returns its text. */
+/* Fills *quoted with the word in single quotes. Backslashes, quotes and unprintable bytes are
+ * escaped as in C, as sort(1) does in the C locale. Returns quoted->text. */
 const char *quote_word(const char *word, struct quoted *quoted);
 
-/* Not the code of a character. */
+/* Code of no character. */
 #define QUOTE_NO_CODE UINT32_MAX
 
-/* Sets *code to that of the character of UTF-8 that text[0..bytes) begins with, and returns its
- * bytes; bytes > 0. If it begins with none, returns 1 with QUOTE_NO_CODE. */
+/* Sets *code to that of the UTF-8 character at the start of text[0..bytes), bytes > 0, and returns
+ * the character's bytes. For invalid text, sets QUOTE_NO_CODE and returns 1. */
 size_t quote_decode(const char *text, size_t bytes, uint32_t *code);
 
-/* False for controls, C1 too, for QUOTE_NO_CODE, and for what is not seen itself but changes how
- * other characters are shown, such as their direction. */
+/* Returns false for control characters, including C1, for QUOTE_NO_CODE, and for invisible
+ * characters that change how others are shown, such as their direction. */
 bool quote_is_shown(uint32_t code);
 
-/* Copies text[0..bytes) to shown, which may be the text itself, with a '?' for each character that
- * is not shown. Returns the bytes it has then: `bytes` or fewer. */
+/* Copies text[0..bytes) to `shown`, which may be `text`, with '?' for each character that is not
+ * shown. Returns the bytes of the result, at most `bytes`. */
 size_t quote_filter(const char *text, size_t bytes, char *shown);
 
-/* Writes the text so. */
+/* Writes the text, filtered as by quote_filter(). */
 void quote_print(FILE *stream, const char *text);
 
-/* Holds back what is written to stderr until it is released. For messages that the C library makes
- * of the command line, after which it may end the process: the caller has them released then. */
+/* Captures stderr until it is released. For messages of the C library on the command line, after
+ * which it may end the process: an exit handler must then call quote_release_stderr(). */
 void quote_hold_stderr(void);
-/* Writes it, filtered line by line. Does nothing if nothing is held back. */
+/* Ends the capture, and writes the captured text, filtered line by line. Has no effect without a
+ * capture. */
 void quote_release_stderr(void);
 
 #endif

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* raw_content.c - see raw_content.h.
  *
- * Doubles that were measured or computed have exponents near that of 1, and below the first 20 bits
- * of their significands bits that are as good as random, or zero. Other types, read as doubles,
- * show:
+ * Doubles that were measured or computed have exponents near that of 1. Below the first 20 bits of
+ * their significands, their bits look random, or are zero. Other types, read as doubles, have these
+ * properties:
  *
- *   small integers             most are denormal, or NaNs that no computation makes
- *   large ones, random bytes   exponents all over, most of them beyond 1e-90 and 1e90
- *   f32, f16, large i32        the lower half of a word looks like the upper half
+ *   small integers                  most are denormal, or NaNs that no computation makes
+ *   large integers, random bytes    exponents over the whole range, most beyond 1e-90 and 1e90
+ *   f32, f16, large i32             the lower half of a word resembles the upper half
  */
 #include "cli/raw_content.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Reading the sample takes 40 microseconds from the page cache, once the input is larger than it.
- */
+/* The sample. Reading it from the page cache takes 40 microseconds, if the input is larger than
+ * it. */
 #define SAMPLE_PLACES ((size_t)32)
 #define PLACE_WORDS ((size_t)128)
 #define SAMPLE_WORDS (SAMPLE_PLACES * PLACE_WORDS)
 
-/* Fewer words than this are refused only if all of them are alike. */
+/* Fewer words than this are refused only if all of them agree. */
 #define WORDS_MIN ((size_t)8)
 
-/* 2 to the power of this is 1e90. */
+/* 2^299 is about 1e90. */
 #define FAR_EXPONENT 299
 
-/* Exponents of f32 that differ by this, or by less, are nearly equal. */
+/* Exponents of f32 that differ by at most this are nearly equal. */
 #define NEARLY 3
 
-/* The exponent fields of f32 from 1e-12 to 1e12. */
+/* Exponent fields of f32 from 1e-12 to 1e12. */
 #define SINGLE_LEAST 87
 #define SINGLE_MOST 167
 
 struct sample {
-    uint64_t words[SAMPLE_WORDS]; /* 8 bytes each, in the byte order of the machine */
+    uint64_t words[SAMPLE_WORDS]; /* 8 bytes each, in this machine's byte order */
     size_t count;
 };
 
@@ -46,8 +46,8 @@ static void swap_words(struct sample *sample)
         sample->words[i] = __builtin_bswap64(sample->words[i]);
 }
 
-/* Fills the sample from places that are spread over the input evenly, or over what has been peeked
- * of a pipe or of compressed data. Each begins at a multiple of 16 bytes. */
+/* Fills the sample from positions at equal distances in the input, or in the peeked bytes of a pipe
+ * or of compressed data. Each position is a multiple of 16 bytes. */
 static bool take_sample(struct source *source, enum key_endian endian, struct sample *sample,
                         struct error *error)
 {
@@ -79,10 +79,10 @@ static bool take_sample(struct source *source, enum key_endian endian, struct sa
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
-/* Words that are neither 0 nor infinite nor a NaN as a computation or R makes it. */
+/* Counts of words that are not 0, infinite, or a NaN as computations or R make it. */
 struct exponents {
     size_t counted;
-    size_t tiny; /* denormal, or a NaN of other bits: what small integers look like */
+    size_t tiny; /* denormal, or another NaN: small integers */
     size_t far;  /* beyond 1e-90 and 1e90 */
     bool agree;  /* all have the same sign and exponent */
 };
@@ -118,18 +118,18 @@ static bool has_strange_exponents(const struct sample *sample)
     return 2 * (counts.tiny + counts.far) > counts.counted;
 }
 
-/* Sign and exponent of the half of a word, if it were an f32. */
+/* Returns sign and exponent of half a word, as an f32. */
 static size_t half_exponent(uint32_t half)
 {
     return half >> 23;
 }
 
-/* True if the lower halves of the words have the signs and nearly the exponents that the upper
- * halves have, and these are no more than half of the 512. The lower half of a double is as good as
- * random, or zero, or has only some of its first bits, of which the first two do not count. */
+/* Returns true if the lower halves of the words have the signs, and nearly the exponents, of the
+ * upper halves, and these cover at most half of the 512 values. The lower half of a double looks
+ * random, or is zero, or has only some of its first bits; the first two bits do not count. */
 static bool has_equal_halves(const struct sample *sample)
 {
-    bool is_upper[512 + 2 * NEARLY] = {false}; /* by half_exponent + NEARLY */
+    bool is_upper[512 + 2 * NEARLY] = {false}; /* index: half_exponent + NEARLY */
     size_t lower_count = 0, inside = 0, lower_changes = 0, upper_changes = 0, covered = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const uint32_t upper = (uint32_t)(sample->words[i] >> 32);
@@ -153,9 +153,9 @@ static bool has_equal_halves(const struct sample *sample)
 
 /* ---- integers of 64 bits --------------------------------------------------------------------- */
 
-/* True if all words are small integers of 64 bits: by chance, bytes that do not extend the sign
- * would hardly all be in the lower bytes of the words. Each adds the logarithm of that chance;
- * words of both signs add to it too. Equal words must be WORDS_MIN or more. */
+/* Returns true if all words are small integers of 64 bits: other data would hardly have all bytes
+ * that do not extend the sign in the lower bytes of the words. Each such byte adds the logarithm of
+ * that probability, and so do words of both signs. Equal words must be at least WORDS_MIN. */
 static bool are_small_words(const struct sample *sample)
 {
     static const unsigned tenths_of_bits[] = {30, 20, 14, 10, 7, 4};
@@ -179,8 +179,8 @@ static bool are_small_words(const struct sample *sample)
            significant * tenths_of_bits[highest] + of_signs >= 90;
 }
 
-/* True if the words are of one magnitude, as times are: their top bytes are nearly equal, while the
- * bytes in the middle are of many values. */
+/* Returns true if the words have one magnitude, as times do: their top bytes are nearly equal, and
+ * the middle bytes have many values. */
 static bool are_times(const struct sample *sample)
 {
     bool is_there[2][256] = {{false}};
@@ -199,12 +199,14 @@ static bool are_times(const struct sample *sample)
     return sample->count >= 32 && most - least <= 16 && different[0] > 16 && different[1] > 16;
 }
 
-/* ---- what fits instead ----------------------------------------------------------------------- */
+/* ---- the type that fits
+ * ------------------------------------------------------------------------- */
 
-/* A type is named only where no other one fits as well. Sorting with a type of 8 bytes moves whole
- * groups of narrower numbers; sorting with a narrower type would break wider numbers apart. */
+/* A type is named only if no other type fits as well. Sorting with a type of 8 bytes moves whole
+ * groups of narrower numbers, but sorting with a narrower type would break up wider numbers. */
 
-/* True if most words use all of this byte (0: the lowest), as an extension of a sign does not. */
+/* Returns true if most words use all of this byte (0: the lowest), unlike a byte that extends the
+ * sign. */
 static bool is_byte_full(const struct sample *sample, unsigned byte)
 {
     size_t full = 0;
@@ -215,8 +217,8 @@ static bool is_byte_full(const struct sample *sample, unsigned byte)
     return 4 * full >= 3 * sample->count;
 }
 
-/* True if the words are pairs of f32 with full significands. In f16, bf16, text and bytes, both
- * halves of an f32 would be near 1 as f16. Integers of 4 bytes would have few exponents. */
+/* Returns true if the words are pairs of f32 with full significands. With f16, bf16, text or bytes,
+ * both halves of an f32 would be near 1 as f16. Integers of 4 bytes would have few exponents. */
 static bool are_singles(const struct sample *sample)
 {
     size_t usual = 0, narrow = 0, least = SINGLE_MOST, most = SINGLE_LEAST;
@@ -233,8 +235,8 @@ static bool are_singles(const struct sample *sample)
            most >= least + NEARLY;
 }
 
-/* True if the words are integers of 64 bits, and not pairs of small ones. A pair uses its upper
- * half, and its byte 3 extends a sign, as its byte 7 does. */
+/* Returns true if the words are integers of 64 bits, and not pairs of small ones. In a pair the
+ * upper half is used, and byte 3 extends a sign, as byte 7 does. */
 static bool are_long_integers(const struct sample *sample)
 {
     bool are_halves_used = false;
@@ -250,7 +252,7 @@ static bool are_usual_doubles(const struct sample *sample)
     return counts.counted > 0 && 10 * (counts.tiny + counts.far) <= counts.counted;
 }
 
-/* The type that alone fits; NULL if none does, or several. */
+/* Returns the only type that fits; NULL if none or several do. */
 static const char *find_fitting(const struct sample *sample)
 {
     if (are_singles(sample))
@@ -287,15 +289,15 @@ bool raw_content_check_doubles(struct source *source, enum key_endian endian, st
 
 /* ---- names that NumPy gives to other types --------------------------------------------------- */
 
-/* True if the bits may be of a number of the x87, or of an f16, that is not far from 1. */
+/* Returns true if the bits may be the exponent of an x87 number, or an f16, not far from 1. */
 static bool is_near_one(uint64_t bits)
 {
     return (bits & 0x7fff) >= 0x3c00 && (bits & 0x7fff) <= 0x43ff;
 }
 
-/* True if all pairs of words are numbers of the x87 in 16 bytes: a significand whose first bit is
- * set, an exponent near that of 1, and padding, which may be anything. Negative f16 from -1 to -4
- * look so too, but then the bits in the significand do as well. */
+/* Returns true if all pairs of words are x87 numbers in 16 bytes: a significand with its first bit
+ * set, an exponent near that of 1, and padding with any contents. Negative f16 from -1 to -4 look
+ * the same, but then the bits in the significand look like them too. */
 static bool are_long_doubles(const struct sample *sample)
 {
     size_t numbers = 0, padded = 0, inside = 0;
@@ -318,7 +320,7 @@ bool raw_content_check_name(struct source *source, const struct key_type *type,
     struct sample sample;
     const bool is_byte = type->id == KEY_TYPE_i8 || type->id == KEY_TYPE_u8;
     const uint64_t left = source_bytes_left(source);
-    const unsigned bytes = is_byte ? 8 : 16; /* of NumPy's type */
+    const unsigned bytes = is_byte ? 8 : 16; /* size of NumPy's type */
     if (!(is_byte || type->id == KEY_TYPE_f16) || (left != SIZE_UNKNOWN && left % bytes != 0))
         return true;
     if (!take_sample(source, endian, &sample, error))

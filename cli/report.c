@@ -13,12 +13,11 @@ void report_error(const struct error *error)
 {
     char shown[sizeof error->message];
     const size_t bytes = quote_filter(error->message, strlen(error->message), shown);
-    /* One write(2): others may write there too. */
+    /* One write(2), because other processes may write there too. */
     fprintf(stderr, "gpusort: %.*s\n", (int)bytes, shown);
 }
 
-/* Filters all of the line but tabs and NULs, which do nothing to a terminal that a blank does not.
- */
+/* Filters the line, except tabs and NULs, which do no more to a terminal than a blank. */
 static size_t filter_line(char *line, size_t bytes)
 {
     size_t shown = 0;
@@ -51,7 +50,7 @@ static void list_types(FILE *stream)
         key_type_numpy_dtype(&key_types[i], ENDIAN_LITTLE, dtype);
         fprintf(stream, "  %-16s %u byte%s, NumPy's %s, %s", key_types[i].name, key_types[i].bytes,
                 key_types[i].bytes == 1 ? "" : "s", key_types[i].numpy_name, dtype);
-        const char *name = dtype + 1; /* without the byte order, unless that is a name of ours */
+        const char *name = dtype + 1; /* without the byte order, if it is unique here */
         enum key_endian endian;
         if (key_type_find(name, strlen(name), &endian) == &key_types[i])
             fprintf(stream, ", %s", name);
@@ -114,8 +113,7 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
-/* The seconds that the choice of the device goes by, and the row that the choice of the path does.
- */
+/* Prints the estimates that the device was chosen by, and the row that the path was chosen by. */
 static void print_choice(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct auto_row *row = plan->row;
@@ -175,7 +173,7 @@ static void print_output(FILE *stream, const char *prefix, const struct plan *pl
             prefix);
 }
 
-/* In the unit of sizes that is the largest without a fraction to speak of. */
+/* Prints a size in the largest unit in which it is at least 1. */
 static void print_bytes(FILE *stream, uint64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -186,11 +184,11 @@ static void print_bytes(FILE *stream, uint64_t bytes)
     fprintf(stream, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
 }
 
-/* How much is sorted at a time, unless it is sure to be all. */
+/* Prints how much is sorted at once, unless that is certain to be everything. */
 static void print_parts(FILE *stream, const struct plan *plan)
 {
     const struct job *job = &plan->job;
-    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* of a byte of text, and an item */
+    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte of text and its item */
     if (job->keep_lines
             ? job->part_bytes == SIZE_MAX || plan->input_bytes <= job->part_bytes / most_bytes
             : job->sort.count <= job->part_count)

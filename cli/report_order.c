@@ -21,7 +21,7 @@ static const char *kind_name(enum line_kind kind)
     return "bytes";
 }
 
-/* Places are counted from 1 here, as the user does. */
+/* Positions are printed counted from 1, as in options. */
 static void print_begin(FILE *stream, const struct line_place *begin)
 {
     if (begin->character > 0)
@@ -31,7 +31,7 @@ static void print_begin(FILE *stream, const struct line_place *begin)
         fprintf(stream, " behind its blanks");
 }
 
-/* A field's own end is not worth a word. */
+/* The end of a field is printed only if it is not the default. */
 static void print_end(FILE *stream, const struct line_key *key)
 {
     const struct line_place *const end = &key->end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_order.h - the order of lines in words, for --explain and -v. */
+/* report_order.h - describes the order of lines, for --explain and -v. */
 #ifndef CLI_REPORT_ORDER_H
 #define CLI_REPORT_ORDER_H
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Prints the order of the job's lines, and what their header is, each line behind `prefix`. */
+/* Prints the order of the job's lines and the size of their header, each line with `prefix`. */
 void report_line_order(FILE *stream, const char *prefix, const struct job *job);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Raw numbers whose type nobody said are doubles: a terminal shows that this was assumed. */
+/* Reports, on a terminal, that raw numbers were assumed to be doubles because no type is given. */
 static void report_assumption(const struct plan *plan)
 {
     const struct job *const job = &plan->job;
@@ -42,13 +42,13 @@ bool run_planned_job(const struct options *options, struct plan *plan, struct pr
         report_times(stderr, "gpusort: ", plan, &report);
     if (ok && options->stats == STATS_TEXT)
         stats_print_text(stderr, plan, &report);
-    if (options->stats == STATS_JSON) /* printed at the end, with the error if there is one */
+    if (options->stats == STATS_JSON) /* printed at the end, with the error */
         outcome->members = stats_make_members(plan, &report, ok);
     if (ok && report.disorder.is_found) {
         outcome->status = EXIT_DISORDER;
         if (options->check == CHECK_SHOW && options->stats != STATS_JSON) {
             report_disorder(options->inputs[0], &report.disorder, plan->job.line_order.terminator);
-            if (ferror(stderr)) /* as sort(1): the line is what was asked for */
+            if (ferror(stderr)) /* as sort(1): the line is the result */
                 outcome->status = EXIT_TROUBLE;
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.h - a plan is carried out, and what the user wants to be told of it is told. */
+/* run.h - runs a plan, and prints the reports that the user requested. */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 
@@ -7,13 +7,13 @@
 #include "cli/plan.h"
 #include "cli/progress.h"
 
-/* How a run went, for main to end with. */
+/* The result of a job, for main. */
 struct outcome {
-    int status;    /* what the process ends with if there is no error */
-    char *members; /* for stats_print_json, which the caller frees; NULL: none */
+    int status;    /* exit status if there is no error */
+    char *members; /* for stats_print_json; the caller frees it; NULL: none */
 };
 
-/* Runs the job, and ends its progress. */
+/* Runs the job, and ends its progress. Fills *outcome, also after a failure. */
 bool run_planned_job(const struct options *options, struct plan *plan, struct progress *progress,
                      struct outcome *outcome, struct error *error);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats.c - see stats.h.
  *
- *   plan, report, what core/trace.h counted -> a table of fields -> text, or JSON
+ *   plan, report, counters of core/trace.h -> a table of fields -> text or JSON
  *
- * A field is a name within a group, and a value. Text has a line for each group; JSON has an object
- * for each, and those of the stages are in one of their own. The manual page lists all names of
- * JSON, which are an interface: a name that goes or changes its meaning makes another SCHEMA.
+ * A field is a name within a group, and a value. Text has one line per group. JSON has one object
+ * per group, and the stages are in an object of their own. The manual page lists all names in JSON,
+ * which are an interface: a name that is removed or changes its meaning requires another SCHEMA.
  */
 #include "cli/stats.h"
 
@@ -22,8 +22,8 @@
 
 enum kind { KIND_TEXT, KIND_COUNT, KIND_BYTES, KIND_SECONDS, KIND_RATE };
 
-/* How the unit is told: behind the value in text, in the name in JSON, unless that is all there is
- * to the name. */
+/* The unit is printed after the value in text, and as a suffix of the name in JSON, unless it is
+ * the whole name. */
 static const struct {
     const char *bare_name, *unit, *suffix;
 } kinds[] = {
@@ -36,12 +36,12 @@ static const struct {
 
 struct field {
     const char
-        *group; /* the same pointer as that of the field before it, if it is the same group */
+        *group; /* fields of the same group are adjacent, and they all have the same pointer */
     const char *name;
     enum kind kind;
     const char *text;
     uint64_t number;
-    double real; /* seconds, or 1e9 bytes a second */
+    double real; /* seconds, or 1e9 bytes per second */
 };
 
 #define FIELDS_MAX 128
@@ -49,7 +49,7 @@ struct field {
 struct fields {
     struct field fields[FIELDS_MAX];
     size_t count;
-    size_t stages_begin; /* from here on they are the stages */
+    size_t stages_begin; /* index of the first field of a stage */
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static void add_model(struct fields *fields, const struct plan *plan,
              (double)(plan->plan_ns + report->total_ns) / 1e9);
 }
 
-/* The most memory that the process had, in bytes; 0: the system does not tell. */
+/* Returns the peak memory of the process in bytes; 0: not known. */
 static uint64_t host_peak_bytes(void)
 {
     char line[256];
@@ -164,7 +164,8 @@ static void add_amounts(struct fields *fields, const struct plan *plan,
     add_number(fields, runs, "spilled", KIND_BYTES, report->spilled_bytes);
 }
 
-/* The bytes that passed in a stage; of one that works on what is there, the data's. */
+/* Returns the bytes processed in a stage. For a stage that works on data in memory, the bytes of
+ * the data. */
 static uint64_t stage_bytes(enum stage stage, const struct job_report *report,
                             const struct trace_view *view)
 {
@@ -197,7 +198,7 @@ static void add_time(struct fields *fields, const char *stage, uint64_t ns, uint
     add_real(fields, stage, "gb_per_s", KIND_RATE, (double)bytes / (double)ns);
 }
 
-/* Of a job that failed, how much there is and what it took in all are not known. */
+/* The amount of data and the total time of a failed job are not known, and left out. */
 static void make_fields(struct fields *fields, const struct plan *plan,
                         const struct job_report *report, bool is_done)
 {
@@ -222,7 +223,7 @@ static void make_fields(struct fields *fields, const struct plan *plan,
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* A name that is only the unit's is left out. */
+/* The name is left out if it is only the unit. */
 static void print_text_field(FILE *stream, const struct field *field)
 {
     if (strcmp(field->name, kinds[field->kind].bare_name) != 0)
@@ -253,7 +254,7 @@ static void print_text(FILE *stream, const struct fields *fields)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* What is not shown is escaped, as halves of UTF-16. */
+/* Characters that are not shown are escaped, as in UTF-16. */
 static void print_json_code(FILE *stream, uint32_t code)
 {
     if (code == QUOTE_NO_CODE)
@@ -290,7 +291,8 @@ static void print_json_value(FILE *stream, const struct field *field)
         fprintf(stream, "%.9f", field->real);
 }
 
-/* Each member behind a comma; the last object is that of the stages, as every plan takes time. */
+/* Prints each member after a comma. The last object has the stages, and is never empty, because
+ * planning takes time. */
 static void print_members(FILE *stream, const struct fields *fields)
 {
     const char *group = NULL;
@@ -307,7 +309,7 @@ static void print_members(FILE *stream, const struct fields *fields)
         fprintf(stream, "\"%s%s\":", field->name, is_bare ? "" : kinds[field->kind].suffix);
         print_json_value(stream, field);
     }
-    fputs("}}", stream); /* of the last stage, and the stages */
+    fputs("}}", stream); /* closes the last stage and the stages */
 }
 
 char *stats_make_members(const struct plan *plan, const struct job_report *report, bool is_done)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_file.c - see trace_file.h.
- *
- * The file is opened before any input is, so that one that cannot be written is known then.
+/* trace_file.c - see trace_file.h. The file is opened before any input is, so that a file that
+ * cannot be written is reported first.
  */
 #include "cli/trace_file.h"
 
@@ -15,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* True if the path, or if it is "-" or NULL the descriptor, is the regular file. */
+/* Returns true if the path, or the descriptor if the path is "-" or NULL, is this regular file. */
 static bool is_file(const char *path, int descriptor, const struct stat *file)
 {
     struct stat status;
@@ -45,7 +44,7 @@ bool trace_file_open(const struct options *options, struct trace_file *trace, st
     return trace->file >= 0;
 }
 
-/* The files are compared once the trace exists, so that links to it are found. */
+/* The files are compared after the trace file was created, so that links to it are found. */
 bool trace_file_check(const struct options *options, const struct trace_file *trace,
                       struct error *error)
 {
@@ -64,7 +63,7 @@ bool trace_file_check(const struct options *options, const struct trace_file *tr
     return true;
 }
 
-/* Removes the file, if it still has its name. */
+/* Removes the file if it still has its name. */
 static void remove_file(const struct trace_file *trace)
 {
     const int directory = trace->place.directory;
@@ -75,7 +74,7 @@ static void remove_file(const struct trace_file *trace)
         unlinkat(directory, trace->place.name, 0);
 }
 
-/* Closes the file. */
+/* Replaces the content of the file by the trace, and closes the file. */
 static bool write_trace(const struct options *options, int file, struct error *error)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_file.h - --trace=FILE: the file that the trace is written to. */
+/* trace_file.h - --trace=FILE: the file for the trace. */
 #ifndef CLI_TRACE_FILE_H
 #define CLI_TRACE_FILE_H
 
@@ -7,21 +7,21 @@
 #include "formats/output_path.h"
 
 struct trace_file {
-    int file;    /* -1: there is none */
-    bool is_new; /* it was made when it was opened */
+    int file;    /* -1: none */
+    bool is_new; /* trace_file_open() created it */
     struct output_path place;
 };
 
-/* Opens the file for writing, if a job is to be traced, and leaves its content as it is. The caller
- * calls trace_file_close, also after a failure. */
+/* Opens the file for writing, if a job is traced, and keeps its content. The caller calls
+ * trace_file_close(), also after a failure. */
 bool trace_file_open(const struct options *options, struct trace_file *trace, struct error *error);
 
-/* Refuses a file that is an input, the list of inputs, or the output. */
+/* Fails if the file is an input, the list of inputs, or the output. */
 bool trace_file_check(const struct options *options, const struct trace_file *trace,
                       struct error *error);
 
-/* Writes the trace in place of the content, if the job began; else removes a file that is new.
- * Closes the file. */
+/* Replaces the content by the trace if the job has begun; otherwise removes a file that was
+ * created. Closes the file. */
 bool trace_file_close(const struct options *options, struct trace_file *trace, bool has_begun,
                       struct error *error);
 

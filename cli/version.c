@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* version.c - see version.h. The only source that depends on the commit (GPUSORT_COMMIT, from the
- * Makefile), so that another one compiles nothing else anew.
+ * Makefile), so that no other source is compiled again for another commit.
  */
 #include "cli/version.h"
 

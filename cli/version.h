@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* version.h - --version: the release, what this build has, and the commit that it is of. */
+/* version.h - --version: the release, the backends of this build, and its commit. */
 #ifndef CLI_VERSION_H
 #define CLI_VERSION_H
 
 #include <stdio.h>
 
-/* Prints "gpusort VERSION", a line on the build, and the license. Starts no device. */
+/* Prints "gpusort VERSION", a line on the build, and the license. Does not start a device. */
 void version_print(FILE *stream);
 
 #endif

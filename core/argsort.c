@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* argsort.c - see argsort.h.
  *
- * An item is made in one pass over the key, by all threads, a part each. The loop is an inline
- * function of the width, the kind and the form of the item, compiled for each that there is.
+ * All threads make items, one block range each, in one pass over the keys. The loop is an inline
+ * function of the key width, the kind of key and the form of the item, compiled for each
+ * combination.
  */
 #include "core/argsort.h"
 
 #include <inttypes.h>
 
-/* The least worth a thread's while; some 0.1 ms. */
+/* Minimum keys per thread; they take about 0.1 ms. */
 #define PART_COUNT ((size_t)1 << 16)
 
-/* Keys that items are made of at a time: both are in a cache when they are seen. */
+/* Keys of one step, so that keys and items are in a cache when the taps observe them. */
 #define STEP_COUNT ((size_t)1 << 10)
 
-/* What an index needs where the count is not known: more numbers than this counts, at some GB/s,
- * take days to read. Should they come, they are refused. */
+/* Bits of an index if the count is unknown. Reading more numbers than these count, at some GB/s,
+ * would take days; they are refused. */
 #define INDEX_BITS_UNKNOWN 48
 
 void argsort_set_keys(struct argsort *argsort, const struct key_type *type, struct key_order order,
@@ -54,14 +55,14 @@ bool argsort_check_count(const struct argsort *argsort, size_t count, struct err
     return true;
 }
 
-/* Numbers that compare equal, as the same bits; x is in this machine's byte order. */
+/* Maps numbers that compare equal to the same bits. x is in this machine's byte order. */
 static inline uint64_t unify_equal(uint64_t x, unsigned bits, uint64_t infinity)
 {
     const uint64_t magnitude = x & (key_bits_mask(bits) >> 1);
     return magnitude > infinity ? infinity + 1 : magnitude == 0 ? 0 : x;
 }
 
-/* The keys [begin, end), of which the first of all has the index `first`. */
+/* The block range [begin, end) of the keys. The key at position 0 has the index `first`. */
 struct part {
     const struct argsort *argsort;
     const unsigned char *keys;
@@ -127,7 +128,7 @@ static void make_part(const struct part *part)
     }
 }
 
-/* A step at a time. */
+/* Makes the items of a part in steps, which the taps observe. */
 static void make_part_seen(const struct part *part, const struct argsort_taps *taps)
 {
     const unsigned key_bytes = part->argsort->key_bytes, item_bytes = part->argsort->item_bytes;

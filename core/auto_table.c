@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auto_table.c - see auto_table.h. Every figure here was measured; docs/performance.md has the
- * tables that they come from, and says how to make them anew.
+/* auto_table.c - see auto_table.h. Every figure here was measured. docs/performance.md has the
+ * measurements and how to repeat them.
  */
 #include "core/auto_table.h"
 
@@ -10,7 +10,8 @@
 #define MIB ((size_t)1 << 20)
 
 /* gpu-large: H100 and H200 have 114 to 132 multiprocessors, 50 MiB of L2 and 227 KiB of shared
- * memory a block. gpu: room for the largest block of radix for keys, which takes 90 KiB. */
+ * memory per block. gpu: shared memory for the largest block of radix for keys, which takes 90
+ * KiB. */
 const struct device_class device_classes[] = {
     {"gpu-large", "gpu", 100, 48 * MIB, 200 * KIB},
     {"gpu", "gpu", 0, 0, 98 * KIB},
@@ -20,14 +21,15 @@ const struct device_class device_classes[] = {
 const size_t device_class_count = sizeof device_classes / sizeof *device_classes;
 
 /* gpu-large: an H200, us of segmented-merge at its best tile and of radix. 2026-11-23, f64: 16,384
- * 19.3 24.6; 32,768 25.0 25.8; 49,152 28.9 23.9; f32 16,384 17.0 21.0; 32,768 20.8 21.8;
- * 49,152 24.1 19.9; key and index 16,384 25.7 31.7; 32,768 32.1 30.2; 49,152 49.2 30.5. 2026-11-22:
- * u8 4,096 9.5 9.6; 8,192 13.5 12.4; u16 32,768 21 23; 65,536 30 23. The other paths are slower,
- * but for bitonic up to 1024 keys of 4 bytes and less: 5.1 for 5.9. `scripts/auto_table.py
- * ROWS.json` prints the rows of a class from a measurement of all widths. No other GPU was
- * measured: `gpu` has nearly the same rows, but for 16-byte items, for which radix takes 154 KiB,
- * and `gpu-small` those that it has room for: tiles of segmented-merge take 66 KiB with 16-byte
- * items.
+ * 19.3 24.6; 32,768 25.0 25.8; 49,152 28.9 23.9; f32 16,384 17.0 21.0; 32,768 20.8 21.8; 49,152
+ * 24.1 19.9; key and index 16,384 25.7 31.7; 32,768 32.1 30.2; 49,152 49.2 30.5. 2026-11-22: u8
+ * 4,096 9.5 9.6; 8,192 13.5 12.4; u16 32,768 21 23; 65,536 30 23. The other paths are slower,
+ * except bitonic for up to 1024 keys of at most 4 bytes: 5.1 instead of 5.9. `scripts/auto_table.py
+ * ROWS.json` prints the rows of a class from a measurement of all widths.
+ *
+ * No other GPU was measured. `gpu` has nearly the same rows, except for 16-byte items, for which
+ * radix takes 154 KiB. `gpu-small` has the rows that fit: tiles of segmented-merge take 66 KiB with
+ * 16-byte items.
  */
 const struct auto_row auto_rows[] = {
     {"gpu-large", 16, (size_t)1 << 15, "segmented-merge", 2048},
@@ -79,7 +81,8 @@ size_t auto_row_least(const struct auto_row *row)
 
 /* ---- the CPU or the GPU ---- */
 
-/* What takes less the more threads there are, and what they share, memory most of all; in ns. */
+/* Times in ns: the part that is divided by the number of threads, and the part that is not, mostly
+ * because threads share memory. */
 struct auto_cost {
     double thread, shared;
 };
@@ -89,12 +92,12 @@ static double cost_of(struct auto_cost cost, unsigned threads)
     return cost.thread / threads + cost.shared;
 }
 
-/* The sort of an item by the CPU, in memory that is new. 16 cores of an Intel Xeon, 2026-11-22, 1e8
- * items in memory by 1, 2, 4, 8 and 16 threads: of 8 bytes 1.24, 0.62, 0.34, 0.18 and 0.124 s, of 4
- * bytes by 1 and 16 threads 1.0 and 0.10; and from file to file by 16, less the files: 2e9 keys of
- * a byte 0.64 s, 2e8 keys made into items with their index 1.17. The rest is by what 1 and 2
- * threads of an AMD EPYC (Zen 5) take for these widths, which need 0.42 of the Xeon's time for 8
- * bytes. */
+/* Returns the cost of sorting an item on the CPU, in new memory. 16 cores of an Intel Xeon,
+ * 2026-11-22: 1e8 items in memory with 1, 2, 4, 8 and 16 threads: 8 bytes 1.24, 0.62, 0.34, 0.18
+ * and 0.124 s; 4 bytes with 1 and 16 threads 1.0 and 0.10 s. From file to file with 16 threads,
+ * without the time for files: 2e9 1-byte keys 0.64 s, 2e8 keys made into items with their index
+ * 1.17 s. The rest is derived from 1 and 2 threads of an AMD EPYC (Zen 5) at these widths, which
+ * needs 0.42 of the Xeon's time for 8 bytes. */
 static struct auto_cost cpu_sort_cost(unsigned item_bytes)
 {
     return item_bytes == 1   ? (struct auto_cost){1.35, 0.10}

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auto_table.h - what "auto" chooses: tables of measurements, and how they are read.
+/* auto_table.h - the choices of "auto": tables of measurements, and their lookup.
  *
  *   facts of a device --auto_find_class--> class --auto_find_row--> path and tile
  *   items or text, threads --auto_estimate--> seconds on the CPU, seconds on the GPU
  *
- * The second question is answered without a look at the GPU: to look at it is to start it, and that
- * is most of what it costs.
+ * The estimate does not examine the GPU: that would start it, which is most of its cost.
  */
 #ifndef CORE_AUTO_TABLE_H
 #define CORE_AUTO_TABLE_H
@@ -16,16 +15,16 @@
 extern "C" {
 #endif
 
-/* Devices that the same rows are for, told by what they say of themselves. */
+/* Devices that share their rows, recognised by their facts. */
 struct device_class {
     const char *name;
     const char *backend;
-    unsigned units_least; /* at least so many, and so on */
+    unsigned units_least; /* minimum, as for the fields below */
     size_t l2_bytes_least;
     size_t shared_bytes_least;
 };
 
-/* Of the rows of a class that fit the width, the first with up_to >= count is taken. */
+/* The lookup takes the first row of the class that fits the width and has up_to >= count. */
 struct auto_row {
     const char *device_class;
     unsigned item_bytes; /* 0: all widths */
@@ -34,8 +33,8 @@ struct auto_row {
     size_t tile_size; /* 0: the path has no tiles */
 };
 
-/* Of the whole run on either device, and what of that is neither reading nor writing: starting the
- * GPU and sorting. Of lines nobody knows the latter: below 0. */
+/* Estimates of the whole job on either device, and of its part that is neither reading nor writing:
+ * starting the GPU and sorting. That part is unknown for lines, and below 0. */
 struct auto_estimate {
     double cpu_seconds, gpu_seconds;
     double cpu_sort_seconds, gpu_sort_seconds;
@@ -46,22 +45,23 @@ extern const size_t device_class_count;
 extern const struct auto_row auto_rows[];
 extern const size_t auto_row_count;
 
-/* The first class of the backend whose demands the device meets; its last one has none. */
+/* Returns the first class of the backend whose minima the device reaches. The last class has
+ * none. */
 const struct device_class *auto_find_class(const struct backend *backend,
                                            const struct device_facts *facts);
 
-/* The row for `count` items, which COUNT_UNKNOWN takes for any number. Every class has one. */
+/* Returns the row for `count` items; COUNT_UNKNOWN means any number. Every class has one. */
 const struct auto_row *auto_find_row(const struct device_class *device_class, unsigned item_bytes,
                                      size_t count);
 
-/* The smallest count that the row is found for. */
+/* Returns the smallest count for which the row is found. */
 size_t auto_row_least(const struct auto_row *row);
 
-/* What sorting takes from file to file, in the page cache: from the start of the process to its
- * end. item_bytes: 1, 2, 4, 8 or 16; threads: those that run at a time, at least 1. */
+/* Estimates sorting numbers from file to file in the page cache, from the start of the process to
+ * its end. item_bytes: 1, 2, 4, 8 or 16. threads: threads that run at the same time, at least 1. */
 struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, unsigned threads);
 
-/* The same of lines: `bytes` of text, kept as they are. */
+/* Estimates sorting lines: `bytes` bytes of text. */
 struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads);
 
 #ifdef __cplusplus

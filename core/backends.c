@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backends.c - the table of backends; the one place that knows whether CUDA was built in. */
+/* backends.c - the table of backends; the only source that depends on whether CUDA was built in. */
 #include "core/backend.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bytes_common.h - how many bytes two texts begin with alike, 8 at a time. */
+/* bytes_common.h - the length of the common prefix of two texts, 8 bytes per step. */
 #ifndef CORE_BYTES_COMMON_H
 #define CORE_BYTES_COMMON_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* At most `most`, which both texts have. */
+/* Returns the length of the common prefix, at most `most`. Both texts have `most` bytes. */
 static inline size_t bytes_common(const char *a, const char *b, size_t most)
 {
     size_t i = 0;

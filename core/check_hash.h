@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_hash.h - the hashes that the proof of output (check.h) is made of, for host and device.
- */
+/* check_hash.h - the hashes for the proof of output (check.h), for host and device. */
 #ifndef CORE_CHECK_HASH_H
 #define CORE_CHECK_HASH_H
 
@@ -8,10 +7,9 @@
 
 #include <stdint.h>
 
-/* Of 64 bits. The number is spread over 64 bits, one to one, so that each half depends on all of
- * it; to that is added the product of the two halves: what is added up must not be nearly a
- * multiple of the number, or two keys that exchange some of their bits would have the sum that they
- * had. */
+/* Hash of a 64-bit number. A bijection spreads it over 64 bits, so that each half depends on all of
+ * it. The product of the two halves is added: without it the hash would be nearly a multiple of the
+ * number, and two keys that exchange some of their bits would keep their sum. */
 #define CHECK_MIX_FACTOR 0x9e3779b97f4a7c15u
 HOST_DEVICE static inline uint64_t check_mix(uint64_t x)
 {
@@ -19,23 +17,23 @@ HOST_DEVICE static inline uint64_t check_mix(uint64_t x)
     return spread + (spread & UINT32_MAX) * (spread >> 32);
 }
 
-/* Of a struct key_index. */
+/* Hash of a struct key_index. */
 HOST_DEVICE static inline uint64_t check_mix_pair(uint64_t key, uint64_t index)
 {
     return check_mix(key + index * 0xd1342543de82ef95u);
 }
 
-/* Of an item of a line, of which the index is proved otherwise: a key that changes always changes a
- * sum of these. Keys that change places do unless the product of how far the two keys and the two
- * indices are apart is a multiple of 2^63: most do, but not where keys differ in their top bits
- * alone and lines are all of one length, a power of two. */
+/* Hash of an item of a line, whose index is checked otherwise. A changed key always changes a sum
+ * of these. Two exchanged keys change it unless the product of the differences of the keys and of
+ * the indices is a multiple of 2^63. That is rare, except if the keys differ only in their top bits
+ * and all lines have the same length, a power of two. */
 HOST_DEVICE static inline uint64_t check_bind_pair(uint64_t key, uint64_t index)
 {
     return key * (2 * index + 1);
 }
 
-/* Of two bytes: the product of two numbers of 16 bits, which vectors multiply and add up at once,
- * and below it 16 bits of another one. All 65536 are different. */
+/* Hash of two bytes: the product of two 16-bit numbers, which vectors multiply and add at once, and
+ * below it 16 bits of another product. All 65536 hashes are different. */
 #define CHECK_WORD_FACTOR 0x3d8f
 #define CHECK_WORD_OTHER_FACTOR 0x5875
 #define CHECK_WORD_OTHER_START ((int16_t)0x9585)
@@ -58,8 +56,8 @@ HOST_DEVICE static inline uint64_t check_mix_word(uint16_t x)
     return ((uint64_t)check_word_product(x) << 32) + (uint64_t)check_word_below(x);
 }
 
-/* Of a byte, the same without the second product. All 256 are different, as are the sums of any two
- * of them: so if one byte of many changes, or two do, the sum of all always changes. */
+/* Hash of a byte: one product, as above. All 256 hashes are different, and so are the sums of any
+ * two. So one or two changed bytes among many always change the sum. */
 #define CHECK_BYTE_FACTOR ((int16_t)0xe5af)
 #define CHECK_BYTE_OTHER_FACTOR ((int16_t)0x940b)
 #define CHECK_BYTE_OTHER_START ((int16_t)0xc693)
@@ -74,10 +72,10 @@ HOST_DEVICE static inline uint64_t check_mix_byte(uint8_t x)
     return (uint64_t)check_byte_product(x) << 32;
 }
 
-/* What the 8 bytes of word `i` of a text, the first one lowest, are multiplied by in the sum of the
- * text. Odd, so that a word that changes always changes the sum, as words that change places do,
- * but for some that differ in their top byte alone; and the sum of a word cut in two is that of
- * both parts, with zeros for the bytes that are the other's. */
+/* Returns the factor for the 8 bytes of word `i` of a text, the first byte lowest, in the text's
+ * sum. It is odd, so a changed word always changes the sum. Two exchanged words change it too,
+ * except some that differ only in their top byte. The sum of a word cut in two is the sum of both
+ * parts, with zeros for the bytes of the other part. */
 #define CHECK_TEXT_STEP 0x9e3779b97f4a7c15u
 HOST_DEVICE static inline uint64_t check_text_factor_of(uint64_t steps) /* i * CHECK_TEXT_STEP */
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_kernels.cc - see check_kernels.h.
  *
- * Keys go through the loops in blocks of a constant size, so that compilers make vectors of them:
- * once for each width and, on x86, for each kind of vectors, of which the best that the machine has
- * are chosen when the program starts. A block stays in the first cache, so hash and order are loops
- * of their own. C++ for its templates on the width.
+ * The loops take keys in blocks of a constant size, so that compilers vectorize them: once for each
+ * width and, on x86, for each kind of vectors. The best kind that the machine has is chosen when
+ * the program starts. A block stays in the first-level cache, so hash and order have separate
+ * loops. C++, for templates with the width as a parameter.
  */
 #include "core/check_kernels.h"
 
@@ -22,12 +22,12 @@
 #    define FOR_ALL_VECTORS
 #endif
 
-/* Into the loops of every kind of vectors. */
+/* Inlined into the loops for every kind of vectors. */
 #define INLINE static inline __attribute__((always_inline))
 
 static constexpr size_t block_bytes = CHECK_BLOCK_BYTES;
 
-/* Keys where they stand, whatever they were stored as. */
+/* Keys in memory, which may have been stored as any type. */
 typedef uint8_t __attribute__((may_alias)) key_8;
 typedef uint16_t __attribute__((may_alias)) key_16;
 typedef uint32_t __attribute__((may_alias)) key_32;
@@ -45,7 +45,7 @@ INLINE uint64_t hash_wide(const void *memory, size_t count)
     return sum;
 }
 
-/* Of so many keys at most that their lower halves fit: of a block. */
+/* Takes at most a block of keys, so that the sum of their lower halves fits. */
 INLINE uint64_t hash_words(const void *memory, size_t count)
 {
     const key_16 *const keys = static_cast<const key_16 *>(memory);
@@ -76,7 +76,7 @@ INLINE uint64_t hash_pairs(const void *memory, size_t count)
     return sum;
 }
 
-/* Of a block at most. */
+/* Takes at most a block. */
 INLINE uint64_t hash_width(unsigned width, const void *keys, size_t bytes)
 {
     switch (width) {
@@ -129,7 +129,7 @@ INLINE void encode_keys(struct key_order order, const Key *keys, size_t count, K
         ordered[i] = static_cast<Key>(key_order_encode(order, 8 * sizeof(Key), keys[i]));
 }
 
-/* With a loop for each order that needs one of its own, so that none has a branch in it. */
+/* Has a separate loop for each kind of order that needs one, so that no loop has a branch in it. */
 template <typename Key>
 INLINE void encode(struct key_order order, const Key *keys, size_t count, Key *ordered)
 {
@@ -147,7 +147,7 @@ INLINE void encode(struct key_order order, const Key *keys, size_t count, Key *o
     }
 }
 
-/* Of so many pairs of neighbours, from keys[0] and keys[1] on. */
+/* Checks `pairs` pairs of neighbours, of which keys[0] and keys[1] are the first. */
 template <typename Key>
 INLINE bool none_falls(const Key *keys, size_t pairs)
 {
@@ -170,8 +170,8 @@ INLINE bool none_rises(const Key *keys, size_t pairs)
     return wrong == 0;
 }
 
-/* A block has one pair less than keys. It is looked at in two runs, which have one pair in common,
- * as compilers make vectors of loops that are whole vectors long. */
+/* A block has one pair fewer than keys. It is checked in two ranges that have one pair in common,
+ * as compilers vectorize loops of a whole number of vectors. */
 static constexpr size_t last_pairs = 64;
 
 template <typename Key>
@@ -197,7 +197,7 @@ INLINE bool is_run(bool falls, const void *keys)
                  : is_ascending(static_cast<const Key *>(keys));
 }
 
-/* Whether a block of keys goes one way in its bits. */
+/* Returns whether the bits of a block of keys never fall or, with `falls`, never rise. */
 FOR_ALL_VECTORS static bool block_is_run(unsigned width, bool falls, const void *keys)
 {
     switch (width) {
@@ -236,7 +236,7 @@ FOR_ALL_VECTORS static bool block_is_in_order(unsigned width, struct key_order o
     }
 }
 
-/* A key as it is stored. */
+/* Returns a key as it is stored. */
 static uint64_t load_key(unsigned width, const unsigned char *key)
 {
     uint64_t bits = 0;
@@ -255,13 +255,14 @@ static uint64_t load_key(unsigned width, const unsigned char *key)
     }
 }
 
-/* Whether `b` goes before `a`. */
+/* Returns whether `b` comes before `a`. */
 INLINE bool is_before(struct key_index b, struct key_index a)
 {
     return (b.key < a.key) | ((b.key == a.key) & (b.index < a.index));
 }
 
-/* The same of a block of pairs, of which the first is not looked at. */
+/* Returns whether a block of pairs is in order. The first pair is not compared with the one before
+ * the block. */
 FOR_ALL_VECTORS static bool pairs_are_in_order(const void *memory)
 {
     const struct key_index *const pairs = static_cast<const struct key_index *>(memory);
@@ -278,7 +279,7 @@ FOR_ALL_VECTORS static bool pairs_are_in_order(const void *memory)
     return wrong == 0;
 }
 
-/* A key as it is compared: a pair, or ordered bits without an index. */
+/* Returns a key as it is compared: a pair, or ordered bits without an index. */
 static struct key_index comparable(unsigned width, struct key_order order, const unsigned char *key)
 {
     struct key_index pair = {0, 0};
@@ -289,7 +290,7 @@ static struct key_index comparable(unsigned width, struct key_order order, const
     return pair;
 }
 
-/* One by one. */
+/* Compares keys one by one. Returns the position of the first key out of order, or `count`. */
 static size_t find_in_keys(unsigned width, struct key_order order, struct key_index before,
                            const unsigned char *keys, size_t count)
 {
@@ -302,7 +303,7 @@ static size_t find_in_keys(unsigned width, struct key_order order, struct key_in
     return count;
 }
 
-/* Whether all words of a block are this one. */
+/* Returns whether all words of a block equal `word`. */
 FOR_ALL_VECTORS static bool block_is_all_portably(uint64_t word, const unsigned char *block)
 {
     uint64_t wrong = 0;
@@ -323,8 +324,8 @@ static bool block_is_all(uint64_t word, const unsigned char *block)
     return block_is_all_portably(word, block);
 }
 
-/* Whether all keys of a block, of 8 bytes at most, are the same bits, as in nearly all blocks of
- * what is in order where there are few values. */
+/* Returns whether all keys of a block, of at most 8 bytes each, have the same bits. That is so in
+ * nearly all blocks of sorted keys with few values. */
 static bool is_uniform(unsigned width, const unsigned char *block)
 {
     const uint64_t word = load_key(sizeof word, block);
@@ -332,7 +333,8 @@ static bool is_uniform(unsigned width, const unsigned char *block)
            memcmp(block, block + width, sizeof word - width) == 0 && block_is_all(word, block);
 }
 
-/* Looks at a block that goes one way in its bits: adds its hash, and says whether it does. */
+/* Adds the hash of a block, and returns whether its bits never fall or, with `falls`, never
+ * rise. */
 static bool look_at_run(unsigned width, bool falls, const unsigned char *block, uint64_t *hash)
 {
 #ifdef HAVE_VECTOR_CODE
@@ -343,8 +345,8 @@ static bool look_at_run(unsigned width, bool falls, const unsigned char *block, 
     return block_is_run(width, falls, block);
 }
 
-/* The same of any block of keys of 8 bytes at most, of which `before` are the ordered bits before
- * it, and whether it is in order. */
+/* Adds the hash of a block of keys of at most 8 bytes, and returns whether it is in order.
+ * `before`: the ordered bits of the key before the block. */
 static bool look_at_keys(unsigned width, struct key_order order, uint64_t before,
                          const unsigned char *block, uint64_t *hash)
 {
@@ -357,17 +359,17 @@ static bool look_at_keys(unsigned width, struct key_order order, uint64_t before
     const bool is_mirrored = order.kind == KEY_FLOAT && first >> (bits - 1) != 0;
     const bool falls = is_mirrored != (order.complement != 0);
     const bool is_of_one_sign = !order.swap_bytes && (first ^ last) >> (bits - 1) == 0;
-    /* Ordered bits of one sign are the bits, or what they lack to a constant, but for one place
-     * where they wrap around. That is not between these two: so what is between them in the order
-     * is between them as it is stored, and goes the same way or the other. */
+    /* Ordered bits of one sign are the stored bits, or a constant minus these, with a wrap-around
+     * at one value. That value is not between these two keys. So keys that are between them in the
+     * order are between them as stored, in the same direction or the other. */
     if (may_be_in_order && is_of_one_sign && (falls ? first >= last : first <= last))
         return look_at_run(width, falls, block, hash);
     *hash += hash_block(width, block);
     return may_be_in_order && block_is_in_order(width, order, block);
 }
 
-/* Looks at a block while it is in the first cache: adds its hash, and says whether it is in order.
- */
+/* Checks a block while it is in the first-level cache: adds its hash, and returns whether it is in
+ * order. */
 static bool look_at_block(unsigned width, struct key_order order, struct key_index before,
                           const unsigned char *block, uint64_t *hash)
 {
@@ -419,7 +421,7 @@ FOR_ALL_VECTORS static uint64_t sum_block(uint64_t first, const unsigned char *d
     return sum_words(first, data, block_bytes / sizeof(uint64_t));
 }
 
-/* Bytes of one word, from its byte `place` on. */
+/* Sums bytes of one word, which are at position `place` of the text. */
 static uint64_t sum_part(uint64_t place, const unsigned char *data, size_t bytes)
 {
     uint64_t word = 0;

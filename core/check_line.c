@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_line.c - see check_line.h.
  *
- * With AVX-512 a line is loaded as it stood in its words, wherever they began: what is before it
- * and behind it is masked off. Lines in PAIR_WORDS words at most are summed two at a time, and what
- * is to be known of each is found for eight, and loaded from memory in steps that do not cross what
- * was stored at once: a load that does waits until all of it has left for the cache. With AVX2 a
- * line is summed by itself, in the same way.
+ * With AVX-512 the bytes of a line are loaded as they were in the words of its old text, whatever
+ * their alignment, and bytes before and after the line are masked off. Lines of at most PAIR_WORDS
+ * words are summed in pairs. Their parameters are computed for eight lines at once, and are loaded
+ * in steps within one earlier store: a load that spans two stores waits until both are in the
+ * cache. With AVX2 lines are summed one by one, in the same way.
  */
 #include "core/check_line.h"
 
@@ -13,12 +13,11 @@
 
 #ifdef HAVE_VECTOR_CODE
 
-/* Lines that are looked at together, and the words of one that two of them have room for in a
- * vector. */
+/* Lines processed together, and the words of each of two lines in a vector. */
 #    define LANES ((size_t)8)
 #    define PAIR_WORDS 4
 
-/* The sum of the products of words and the factors of words i + steps, where first is i times
+/* Adds the products of words and the factors of the words i + steps. first is i *
  * CHECK_TEXT_STEP. */
 VECTOR_INLINE __m512i add_words(__m512i sum, __m512i words, __m512i first, __m512i steps)
 {
@@ -33,7 +32,7 @@ VECTOR_INLINE __m512i steps_of(__m512i words)
     return _mm512_mullo_epi64(words, _mm512_set1_epi64((long long)CHECK_TEXT_STEP));
 }
 
-/* By hand: the header's sum is one of signed numbers, which must not overflow. */
+/* Adds the lanes. _mm512_reduce_add_epi64() adds signed numbers, which must not overflow. */
 VECTOR_INLINE uint64_t sum_lanes(__m512i sum)
 {
     const __m256i half =
@@ -43,7 +42,7 @@ VECTOR_INLINE uint64_t sum_lanes(__m512i sum)
     return (uint64_t)_mm_cvtsi128_si64(pair) + (uint64_t)_mm_extract_epi64(pair, 1);
 }
 
-/* The sum of lines [k, end), of any length. */
+/* Adds the sums of lines [k, end), of any length. */
 VECTOR_INLINE __m512i add_lines(__m512i sum, const struct check_lines *lines, size_t k, size_t end,
                                 const unsigned char *text, __m512i steps)
 {
@@ -64,15 +63,15 @@ VECTOR_INLINE __m512i add_lines(__m512i sum, const struct check_lines *lines, si
     return sum;
 }
 
-/* What is to be known of lines of few words: where the first word of each begins, which bytes from
- * there on are its own, and its factor's number; of all others, that no byte is. */
+/* Parameters of lines of few words: where the first word of each begins, the mask of its own bytes
+ * from there on, and the factor of its first word. All other lines have empty masks. */
 struct short_lines {
     uint64_t begins[CHECK_LINES_MAX];
     uint32_t masks[CHECK_LINES_MAX];
     uint64_t firsts[CHECK_LINES_MAX];
 };
 
-/* Sets it for LANES lines from k on; false if one of them has more words. */
+/* Fills *found for the LANES lines from k on. Returns false if one of them has more words. */
 VECTOR_INLINE bool measure_lines(const struct check_lines *lines, size_t k,
                                  struct short_lines *found)
 {
@@ -91,14 +90,14 @@ VECTOR_INLINE bool measure_lines(const struct check_lines *lines, size_t k,
     return is_short;
 }
 
-/* The sum of the first lines, up to `count`, as far as they have few words. PAIR_WORDS words from
- * where each begins can be read. */
+/* Adds the sums of the first `count` lines, except lines with more words. PAIR_WORDS words are
+ * readable from the beginning of each. */
 VECTOR_INLINE __m512i add_short_lines(__m512i sum, const struct short_lines *lines, size_t count,
                                       const unsigned char *text)
 {
     const __m512i steps = steps_of(_mm512_set_epi64(3, 2, 1, 0, 3, 2, 1, 0));
     for (size_t k = 0; k < count; k += 2) {
-        uint64_t mask; /* of both lines */
+        uint64_t mask; /* for both lines */
         memcpy(&mask, lines->masks + k, sizeof mask);
         const __m256i a = _mm256_loadu_si256((const void *)(text + lines->begins[k]));
         const __m256i b = _mm256_loadu_si256((const void *)(text + lines->begins[k + 1]));
@@ -115,7 +114,7 @@ VECTOR_CODE static uint64_t sum_by_vectors(const struct check_lines *lines,
                                            const unsigned char *text, size_t room)
 {
     const __m512i steps = steps_of(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
-    /* Whether the first words of all lines can be read, with what is around these. */
+    /* True if the first words of all lines can be loaded together with the bytes around them. */
     const bool has_room = lines->bounds[0] >= sizeof(uint64_t) &&
                           room - lines->bounds[lines->count] >= PAIR_WORDS * sizeof(uint64_t);
     const size_t whole = has_room ? lines->count - lines->count % LANES : 0;
@@ -128,7 +127,7 @@ VECTOR_CODE static uint64_t sum_by_vectors(const struct check_lines *lines,
     return sum_lanes(add_lines(sum, lines, whole, lines->count, text, steps));
 }
 
-/* LANES items, their indices and their keys each for themselves. */
+/* The indices and the keys of LANES items, in separate vectors. */
 struct item_lanes {
     __m512i indices, keys;
 };
@@ -142,21 +141,22 @@ VECTOR_INLINE struct item_lanes load_items(const struct key_index *items)
                                _mm512_permutex2var_epi64(a, odd, b)};
 }
 
-/* As check_bind_pair. */
+/* Computes check_bind_pair() of each item. */
 VECTOR_INLINE __m512i bind_items(struct item_lanes items)
 {
     const __m512i twice = _mm512_add_epi64(items.indices, items.indices);
     return _mm512_mullo_epi64(items.keys, _mm512_or_si512(twice, _mm512_set1_epi64(1)));
 }
 
-/* Looks at LANES items at a time; returns how many it has looked at. */
+/* Computes the results of check_line_items() for groups of LANES items. Returns how many items it
+ * has processed. */
 VECTOR_CODE static size_t look_by_vectors(struct check_lines *lines, const struct key_index *items,
                                           uint64_t previous_key, struct check_items *found)
 {
     const __m512i one = _mm512_set1_epi64(1);
     struct item_lanes last = {one, _mm512_set1_epi64((long long)previous_key)};
     __m512i sum = _mm512_setzero_si512();
-    uint64_t all_not_above = 0, all_tied = 0; /* in registers, whatever places are stored to */
+    uint64_t all_not_above = 0, all_tied = 0; /* in registers: `places` may alias *found */
     size_t k = 0;
     for (; lines->count - k >= LANES; k += LANES) {
         const struct item_lanes lanes = load_items(items + k);
@@ -176,7 +176,7 @@ VECTOR_CODE static size_t look_by_vectors(struct check_lines *lines, const struc
     return k;
 }
 
-/* Four items at a time. */
+/* Computes check_keys_rise() in steps of four items. */
 VECTOR_CODE static bool keys_rise_by_vectors(const struct key_index *items, size_t count)
 {
     const __mmask8 keys = 0xaa;
@@ -191,13 +191,13 @@ VECTOR_CODE static bool keys_rise_by_vectors(const struct key_index *items, size
     return wrong == 0;
 }
 
-/* LANES lines, as far as their first 8 bytes tell what they are. */
+/* The first 8 bytes of LANES lines, and the lengths. */
 struct line_heads {
-    __m512i words;   /* the first byte highest, zeros behind the end */
+    __m512i words;   /* the first byte highest; zeros after the end of the line */
     __m512i lengths; /* without terminators */
 };
 
-/* Of lines from k on. The head of one past the last, or too near the end, is of no use. */
+/* Loads lines from k on. The head of a line that is not readable has no meaning. */
 VECTOR_INLINE struct line_heads load_heads(const struct check_lines *lines, size_t k,
                                            __mmask8 readable, const unsigned char *text)
 {
@@ -207,15 +207,15 @@ VECTOR_INLINE struct line_heads load_heads(const struct check_lines *lines, size
     const __m512i begins = _mm512_loadu_si512(lines->bounds + k);
     const __m512i ends = _mm512_loadu_si512(lines->bounds + k + 1);
     const __m512i lengths = _mm512_sub_epi64(_mm512_sub_epi64(ends, begins), one);
-    const __m512i bits = _mm512_slli_epi64(lengths, 3); /* of 8 bytes and more: all of a word */
+    const __m512i bits = _mm512_slli_epi64(lengths, 3); /* 8 bytes and more: the whole word */
     const __m512i masks = _mm512_sub_epi64(_mm512_sllv_epi64(one, bits), one);
     const __m512i words = _mm512_mask_i64gather_epi64(zero, readable, begins, text, 1);
     return (struct line_heads){_mm512_shuffle_epi8(_mm512_and_si512(words, masks), first_highest),
                                lengths};
 }
 
-/* Those of `which`, LANES at a time, of which their first bytes and those of the line before do not
- * tell. What is not the same there goes before or behind for good. */
+/* Compares the first 8 bytes of the lines of `which` with those of the line before, in groups of
+ * LANES. Returns the lines that are still open. Different heads decide the order of the lines. */
 VECTOR_CODE static uint64_t open_by_heads(const struct check_lines *lines, uint64_t which,
                                           uint64_t tied, bool reversed, const unsigned char *text,
                                           size_t room)
@@ -248,9 +248,10 @@ VECTOR_CODE static uint64_t open_by_heads(const struct check_lines *lines, uint6
     return open;
 }
 
-/* Lines of up to a vector, without a branch, as which of them are the same is anyone's guess. Bytes
- * behind the end of one are zeros: so it goes before one that goes on, but for zeros, where the
- * length tells. */
+/* Returns the lines of `which` that are still open after up to a vector of bytes was compared. It
+ * has no branch on the contents, because equal lines are unpredictable. Bytes after the end of a
+ * line are zeros, so a line comes before a longer one with the same beginning, unless that
+ * continues with zeros: then the length decides. */
 VECTOR_CODE static uint64_t open_by_vectors(const struct check_lines *lines, uint64_t which,
                                             uint64_t tied, bool reversed, const unsigned char *text)
 {
@@ -266,7 +267,7 @@ VECTOR_CODE static uint64_t open_by_vectors(const struct check_lines *lines, uin
         const __m512i a = _mm512_maskz_loadu_epi8(first_mask, text + first[0]);
         const __m512i b = _mm512_maskz_loadu_epi8(second_mask, text + second[0]);
         const uint64_t less = _mm512_cmplt_epu8_mask(a, b), more = _mm512_cmplt_epu8_mask(b, a);
-        const bool is_like = less == more; /* both are none */
+        const bool is_like = less == more; /* both are 0 */
         const bool is_same = is_like & (first_bytes == second_bytes);
         const bool rises =
             (_blsi_u64(less) - 1 < _blsi_u64(more) - 1) | (is_like & (first_bytes < second_bytes));
@@ -279,7 +280,7 @@ VECTOR_CODE static uint64_t open_by_vectors(const struct check_lines *lines, uin
 
 /* ---- AVX2 ---- */
 
-/* Ones for `bytes` bytes from byte `skipped` on, zeros around them. */
+/* Returns ones in `bytes` bytes from byte `skipped` on, and zeros around them. */
 AVX2_INLINE __m256i mask_of_bytes(size_t skipped, size_t bytes)
 {
     static const unsigned char ones[32 + 32 + 32] = {
@@ -291,8 +292,8 @@ AVX2_INLINE __m256i mask_of_bytes(size_t skipped, size_t bytes)
     return _mm256_and_si256(from, up_to);
 }
 
-/* Each line by 32 bytes from where its words began. The products are of 32 bits: what is to be
- * shifted is added up by itself; and the upper half of a factor is that of the number of steps. */
+/* Sums each line by 32 bytes from the start of its first word. AVX2 multiplies 32 bits, so products
+ * that must be shifted are added separately. The upper half of a factor is that of `x`. */
 AVX2_CODE static uint64_t sum_by_avx2(const struct check_lines *lines, const unsigned char *text)
 {
     const __m256i one = _mm256_set1_epi64x(1);
@@ -327,7 +328,7 @@ AVX2_CODE static uint64_t sum_by_avx2(const struct check_lines *lines, const uns
     return sum;
 }
 
-/* Those of `which` of which it is not told, as by open_by_vectors, of lines of up to 32 bytes. */
+/* As open_by_vectors(), for lines of up to 31 bytes. */
 AVX2_CODE static uint64_t open_by_avx2(const struct check_lines *lines, uint64_t which,
                                        uint64_t tied, bool reversed, const unsigned char *text,
                                        size_t room)
@@ -442,7 +443,7 @@ uint64_t check_lines_open(const struct check_lines *lines, uint64_t which, uint6
     if (has_avx2())
         which = open_by_avx2(lines, which & ~open, tied, reversed, text, room);
 #else
-    (void)tied, (void)reversed; /* used only by vectors, which leave fewer lines open */
+    (void)tied, (void)reversed; /* only the vector code uses them */
 #endif
     for (which &= ~open; which != 0; which &= which - 1) {
         const size_t *const bounds = lines->bounds + __builtin_ctzll(which);

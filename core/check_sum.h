@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_sum.h - what a point of the path keeps of all that passes it; see check.h.
- */
+/* check_sum.h - a checksum that does not depend on the order of the units; see check.h. */
 #ifndef CORE_CHECK_SUM_H
 #define CORE_CHECK_SUM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many units there are, and the sum of their hashes. */
+/* The number of units, and the sum of their hashes. */
 struct check_sum {
     uint64_t count, hash;
 };
@@ -17,14 +16,14 @@ static inline bool check_sum_equal(struct check_sum a, struct check_sum b)
     return a.count == b.count && a.hash == b.hash;
 }
 
-/* Any number of threads may add at a time. */
+/* Adds `more` to *sum. Thread-safe. */
 static inline void check_sum_add(struct check_sum *sum, struct check_sum more)
 {
     __atomic_fetch_add(&sum->count, more.count, __ATOMIC_RELAXED);
     __atomic_fetch_add(&sum->hash, more.hash, __ATOMIC_RELAXED);
 }
 
-/* Takes out what was added. */
+/* Subtracts a part that was added. Not thread-safe. */
 static inline void check_sum_subtract(struct check_sum *sum, struct check_sum part)
 {
     sum->count -= part.count;

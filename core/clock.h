@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - the monotonic clock that every stage is timed with. */
+/* clock.h - the monotonic clock for the times of all stages. */
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ending.c - see ending.h.
  *
- * A handler must know what is to be done whenever there is something, though any thread may be the
- * one that takes the signal. So tasks, and the files that they are about, belong to whoever moves
- * the state:
+ * A handler must know the tasks whenever there are any, and any thread may take the signal. So
+ * tasks, and the files that they work on, belong to the thread that has moved the state:
  *
- *     IDLE -> CHANGING -> IDLE     a thread that works
+ *     IDLE -> CHANGING -> IDLE     a working thread
  *     IDLE -> NOW -> DONE          a handler; then the signal ends the process
  *
- * The thread blocks the signals in itself while it is CHANGING, so that a handler that waits for it
- * runs in another one. From NOW on it waits for the end itself: otherwise it would meet a file
- * that is gone and report an error, or create the next one.
+ * A thread blocks the signals in itself while it is CHANGING, so that a handler that waits for it
+ * runs in another thread. From NOW on, a thread that begins a change waits for the end of the
+ * process. Otherwise it would find its file removed and report an error, or create the next file.
  */
 #include "core/ending.h"
 
@@ -21,9 +20,9 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* The signals that by default end the process and that it can catch, besides the real-time signals.
- * Signals of a crash (SIGSEGV, SIGABRT and others) are left out: a broken process should not go on
- * to remove files. */
+/* The signals that end the process by default and can be caught, in addition to the real-time
+ * signals. Signals of a crash (SIGSEGV, SIGABRT and others) are left out: a broken process should
+ * not remove files. */
 static const int standard_signals[] = {
     SIGHUP,    SIGINT,  SIGQUIT,   SIGTERM, SIGXCPU, SIGXFSZ, SIGPIPE, SIGUSR1,
     SIGUSR2,   SIGALRM, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,  SIGSYS,
@@ -47,19 +46,19 @@ static int ending_signal(size_t i)
 
 enum ending_state { ENDING_IDLE, ENDING_CHANGING, ENDING_NOW, ENDING_DONE };
 
-/* Static, because a signal handler takes no arguments. Written in CHANGING alone. */
+/* Static, because a signal handler takes no arguments. Written only in the state CHANGING. */
 static struct {
     atomic_int state;
     void (*tasks[ENDING_TASK_COUNT])(void); /* NULL: nothing to do */
     bool is_held;                           /* signals wait for ending_release */
-    atomic_int held_signal;                 /* the first of them; 0: none */
+    atomic_int held_signal;                 /* the first signal held; 0: none */
     struct sigaction old_actions[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
     bool is_caught[STANDARD_SIGNAL_COUNT + REAL_TIME_SIGNALS_MAX];
 } ending;
 
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "the state is moved in a signal handler");
 
-/* Waits for whoever has the state. False when the process is ending. */
+/* Waits until the state is IDLE and sets it to `next`. Returns false if the process is ending. */
 static bool take_over(enum ending_state next)
 {
     int seen = ENDING_IDLE;
@@ -73,7 +72,8 @@ static bool take_over(enum ending_state next)
     return true;
 }
 
-/* Keeps the signal for ending_release, if there is to be one. In NOW, from where it is left. */
+/* Keeps the signal for ending_release() while signals are held. Called in the state NOW, which it
+ * leaves then. */
 static bool keep_signal(int signal_number)
 {
     int none = 0;
@@ -84,8 +84,8 @@ static bool keep_signal(int signal_number)
     return true;
 }
 
-/* Calls functions that are async-signal-safe alone. False if the signal, which may be 0 for none,
- * is to wait. */
+/* Runs the tasks. Async-signal-safe. Returns false if the signal was kept instead; 0 is never
+ * kept. */
 static bool do_tasks(int signal_number)
 {
     if (!take_over(ENDING_NOW))
@@ -108,7 +108,7 @@ static void end_process(int signal_number)
     }
     const struct sigaction default_action = {.sa_handler = SIG_DFL};
     sigaction(signal_number, &default_action, NULL);
-    raise(signal_number); /* taken when the handler returns */
+    raise(signal_number); /* delivered when the handler returns */
 }
 
 static sigset_t ending_signal_set(void)
@@ -120,7 +120,7 @@ static sigset_t ending_signal_set(void)
     return set;
 }
 
-/* Whether signals are to be caught. */
+/* Returns true if signals must be caught. */
 static bool has_task(void)
 {
     if (ending.is_held)

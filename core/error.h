@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* error.h - the one form of error: a function that can fail returns bool and fills a struct error.
+/* error.h - errors: a function that can fail returns bool and fills a struct error.
  *
- * The caller owns the struct error and starts it as {0}. The first error stays: a later one, met
- * while cleaning up, does not overwrite it. Only main prints errors and ends the process.
+ * The caller owns the struct error and initialises it with {0}. The first error is kept: a later
+ * one, from cleaning up, does not overwrite it. Only main prints errors and ends the process.
  */
 #ifndef CORE_ERROR_H
 #define CORE_ERROR_H
@@ -18,21 +18,21 @@ struct error {
     char message[5120]; /* "FILE:LINE: what is wrong; what to do", no newline at the end */
 };
 
-/* Sets *error to the formatted message unless it is set already. Always returns false, so that
- * `return error_set(...)` reads as what it is. */
+/* Sets *error to the formatted message unless it is already set. Always returns false, so that a
+ * caller can write `return error_set(...)`. */
 bool error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same with ": " and the text of errno behind the message. */
+/* As error_set(), with ": " and the text of errno after the message. */
 bool error_set_errno(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Appends the text to the message. */
 void error_add(struct error *error, const char *text);
 
-/* Copies source to *error when source is set and *error is not. For errors that cross threads. */
+/* Copies source to *error if source is set and *error is not. For errors from other threads. */
 void error_merge(struct error *error, const struct error *source);
 
-/* Leaves the function through its `done:` label when a step fails. */
+/* Jumps to the function's `done:` label if a step fails. */
 #define TRY(step)                                                                                  \
     do {                                                                                           \
         if (!(step))                                                                               \

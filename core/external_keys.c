@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* external_keys.c - numbers, or items that carry their index, of which memory cannot hold all.
+/* external_keys.c - sorts numbers, or items that carry their index, that do not fit in memory.
  *
  *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ...
  *        -> external_merge.h -> format -> sink
  *
- * While a run is made, the input is read on into memory that nothing else needs then. A run stays
- * in memory where that has room for it besides the engine, as it has when the limit is the GPU's.
- * Keys of one and two bytes are counted instead (key_counts.h): no run is kept at all.
+ * While a run is written, input is read ahead into memory that is not needed then. A run stays in
+ * memory if that has room for it beside the engine, as it does when the limit is the GPU's memory.
+ * Keys of one and two bytes are counted instead (key_counts.h), and no run is kept.
  */
 #include "core/external_merge.h"
 #include "core/key_counts.h"
@@ -16,24 +16,24 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* What a GPU's engine takes of the host's memory: its pinned buffers. */
+/* Host memory of a GPU's engine: its pinned buffers. */
 #define STAGING_BYTES ((size_t)64 << 20)
 
-/* Runs in memory begin at a multiple of it. */
+/* Alignment of runs in memory. */
 #define LARGE_PAGE_BYTES ((size_t)2 << 20)
 
 struct external_keys {
     struct run *run;
     struct layout layout;      /* of the output */
-    struct key_counts *counts; /* of keys of one or two bytes; else NULL */
+    struct key_counts *counts; /* for keys of one or two bytes; else NULL */
     struct spill *spill;
     struct item_run *runs;
     size_t run_count, run_room;
-    size_t kept_bytes;  /* of runs in memory */
+    size_t kept_bytes;  /* bytes of runs in memory */
     size_t merge_bytes; /* memory for merging */
 };
 
-/* Besides the runs in memory. */
+/* Returns the memory for merging beside the runs in memory. */
 static size_t memory_left(const struct external_keys *external)
 {
     return external->merge_bytes - external->kept_bytes;
@@ -58,7 +58,8 @@ static struct item_run *add_run(struct external_keys *external, struct error *er
     return run;
 }
 
-/* Makes room for a run in memory, if there is any to spare: as much again is left for merging. */
+/* Allocates memory for the run if there is enough: merging must keep at least as much again. Never
+ * with the CPU's engine. */
 static void keep_in_memory(struct external_keys *external, struct item_run *run, size_t bytes)
 {
     const size_t left = memory_left(external);
@@ -68,7 +69,7 @@ static void keep_in_memory(struct external_keys *external, struct item_run *run,
     void *items;
     if (posix_memalign(&items, LARGE_PAGE_BYTES, bytes) != 0)
         return;
-    madvise(items, bytes, MADV_HUGEPAGE); /* only a wish: it is filled sooner */
+    madvise(items, bytes, MADV_HUGEPAGE); /* a hint: the run is filled faster */
     run->items = items;
     external->kept_bytes += bytes;
 }
@@ -88,9 +89,9 @@ static bool append(struct external_keys *external, struct item_run *run, const s
     return true;
 }
 
-/* Lets the input be read on while a part of so many bytes is put aside. The CPU's engine lets go of
- * as much scratch with its last chunk; with a GPU's there is what is left, and half of it for the
- * next run. */
+/* Reads input ahead while a part of `bytes` bytes is stored as a run. The CPU's engine releases
+ * that much scratch with its last chunk. With a GPU's engine half of the free memory is used, and
+ * the other half is for the next run. */
 static void read_on(struct external_keys *external, size_t bytes)
 {
     const struct run *const run = external->run;
@@ -100,7 +101,7 @@ static void read_on(struct external_keys *external, size_t bytes)
         source_read_ahead(run->job->readers[run->reader].source, room);
 }
 
-/* Makes a run of the part that was sorted. */
+/* Stores the sorted part as a run. */
 static bool keep_part(struct external_keys *external, struct error *error)
 {
     struct run *const run = external->run;
@@ -162,7 +163,7 @@ static void drop_runs(struct external_keys *external, struct item_run *runs, siz
     }
 }
 
-/* A run that others are merged into. */
+/* A run that other runs are merged into. */
 struct merged_run {
     struct item_run run;
     size_t item_bytes;
@@ -175,7 +176,7 @@ static bool append_merged(void *context, const void *items, size_t count, struct
     return spill_append(&merged->run.spilled, items, count * merged->item_bytes, error);
 }
 
-/* Merges `count` runs into one that takes their place. */
+/* Merges `count` runs into one that replaces them. */
 static bool merge_into_run(struct external_keys *external, size_t first, size_t count,
                            struct error *error)
 {
@@ -195,7 +196,7 @@ static bool merge_into_run(struct external_keys *external, size_t first, size_t 
     return true;
 }
 
-/* Merges the runs that are too many, and no more than that, to fewer. */
+/* Merges as few runs as necessary until their number is at most the fan-in. */
 static bool reduce_runs(struct external_keys *external, struct error *error)
 {
     const size_t fan_in =
@@ -245,7 +246,7 @@ static bool merge_to_output(void *context, struct error *error)
 static bool open_external(struct external_keys *external, struct error *error)
 {
     const struct job *const job = external->run->job;
-    /* Text is made in buffers of the sink. */
+    /* Text and indices are made in buffers of the sink. */
     const bool makes_text = job->output_format == &format_text || job->argsort.index_type;
     external->merge_bytes = memory_limits_left(
         &job->memory, job->sort.threads, makes_text ? sink_buffers_bytes(job->output.threads) : 0);
@@ -256,12 +257,12 @@ static bool open_external(struct external_keys *external, struct error *error)
            error_set(error, "out of memory: no room for runs");
 }
 
-/* Merging takes no more memory than sorting a part did, if allocations failed and parts became
- * smaller. */
+/* Limits the memory for merging to that of sorting a part, in case parts became smaller because
+ * allocations failed. */
 static void limit_merge(struct external_keys *external)
 {
     const struct run *const run = external->run;
-    const size_t item_bytes = 2 * run->job->sort.item_bytes; /* with the scratch */
+    const size_t item_bytes = 2 * run->job->sort.item_bytes; /* with scratch */
     if (run->backend == backends[0] && run->part_count < external->merge_bytes / item_bytes)
         external->merge_bytes = run->part_count * item_bytes;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* external_lines.c - lines of which memory cannot hold all.
+/* external_lines.c - sorts lines that do not fit in memory.
  *
- *   part: as many whole lines as have room, and one at least -> sorted as lines are -> a run of
- * text
+ *   part: as many whole lines as fit, at least one -> sorted as lines in memory -> a run of text
  *     -> the next part -> ... -> lines_merge.h, in the order of the parts -> sink
  *
- * So of lines with equal keys those of the first part go first, and -s and -u mean what they mean.
+ * So of lines with equal keys those in an earlier part come first, as -s and -u require.
  */
 #include "core/pipeline_run.h"
 #include "formats/lines_merge.h"
@@ -14,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a run is given at most when runs are merged, text and items: what is put aside is better off
- * in the page cache. */
+/* Maximum memory per run while runs are merged, for text and items. More is better used as page
+ * cache for the spilled runs. */
 #define RUN_BYTES_MAX ((size_t)48 << 20)
 
-/* Less memory than this is exceeded by merging. */
+/* Minimum memory for merging, even if the limit is lower. */
 #define MERGE_BYTES_MIN ((size_t)8 << 20)
 
-/* The first lines of a run are copied so many bytes at a time. */
+/* Bytes copied by one read, if only the first lines of a run are written. */
 #define COPY_BYTES ((size_t)1 << 20)
 
 struct external_lines {
@@ -29,7 +28,7 @@ struct external_lines {
     struct spill *spill;
     struct spill_run *runs;
     size_t run_count, run_room;
-    size_t merge_bytes; /* of text and items while runs are merged */
+    size_t merge_bytes; /* for text and items while runs are merged */
 };
 
 /* ---- Runs ---- */
@@ -66,8 +65,8 @@ static bool end_run(struct external_lines *external, struct spill_run *run, stru
     return true;
 }
 
-/* Sorts the lines into a run; they are a job of their own but for the output. *is_short: it fails
- * for lack of memory, and nothing was done. */
+/* Sorts the lines into a new run, as a job of their own with another output. If it fails with
+ * *is_short, memory was too short to sort them at once, and nothing was done. */
 static bool sort_part(struct external_lines *external, struct lines *lines, bool *is_short,
                       struct error *error)
 {
@@ -105,7 +104,7 @@ static void limit_merge(struct external_lines *external, size_t bytes)
         external->merge_bytes = least;
 }
 
-/* The same, by halves where memory has no room to sort all. */
+/* As sort_part(), but sorts the lines by halves if memory is too short to sort them at once. */
 static bool sort_part_or_halves(struct external_lines *external, struct lines *lines,
                                 struct error *error)
 {
@@ -114,7 +113,7 @@ static bool sort_part_or_halves(struct external_lines *external, struct lines *l
     bool is_short;
     if (sort_part(external, lines, &is_short, &cause))
         return true;
-    if (is_short) /* merging takes no more memory than the text did */
+    if (is_short) /* merging must not take more memory than the text did */
         limit_merge(external, lines_bytes(lines));
     bool ok = is_short && lines_halve(lines, &rest, error) && lines_bytes(rest) > 0;
     if (!ok)
@@ -145,7 +144,7 @@ static bool sort_parts(struct external_lines *external, struct lines **lines, st
 
 /* ---- Merging ---- */
 
-/* What was read of the runs is what was written to them. */
+/* Checks that the bytes read from the runs are those written to them. */
 static bool check_runs(const struct external_lines *external, size_t first, size_t count,
                        const struct check_sum *read, struct error *error)
 {
@@ -190,7 +189,7 @@ done:
     return ok;
 }
 
-/* Merges `count` runs into one that takes their place. */
+/* Merges `count` runs into one that replaces them. */
 static bool merge_into_run(struct external_lines *external, size_t first, size_t count,
                            struct error *error)
 {
@@ -213,7 +212,7 @@ static bool merge_into_run(struct external_lines *external, size_t first, size_t
     return true;
 }
 
-/* Merges neighbours, as few as will do, until there are at most `most` runs. */
+/* Merges adjacent runs, as few as necessary, until there are at most `most`. */
 static bool reduce_runs(struct external_lines *external, size_t most, size_t fan_in,
                         struct error *error)
 {
@@ -229,7 +228,8 @@ static bool reduce_runs(struct external_lines *external, size_t most, size_t fan
     return true;
 }
 
-/* How many of the bytes are the first `wanted` lines; *wanted is lowered by these. */
+/* Returns the bytes of the first *wanted lines of the text, or all bytes if it has fewer. Subtracts
+ * the lines found from *wanted. */
 static size_t take_lines(const char *text, size_t bytes, char terminator, size_t *wanted)
 {
     const char *at = text;
@@ -243,7 +243,7 @@ static size_t take_lines(const char *text, size_t bytes, char terminator, size_t
     return (size_t)(at - text);
 }
 
-/* Copies the first lines of the run. */
+/* Copies the first `wanted` lines of the run to the output. */
 static bool copy_lines(const struct external_lines *external, const struct spill_run *run,
                        size_t wanted, struct error *error)
 {
@@ -271,7 +271,7 @@ static bool merge_to_output(void *context, struct error *error)
     if (sort->is_top)
         return reduce_runs(external, 1, most, error) && run_write_header(run, error) &&
                copy_lines(external, &external->runs[0], sort->top, error);
-    if (!run->job->line_order.unique) /* all lines are written */
+    if (!run->job->line_order.unique) /* the output has all lines */
         sink_expect(run->sink, run->header.bytes + run->report->item_bytes);
     return reduce_runs(external, most, most, error) && run_write_header(run, error) &&
            merge_runs(external, 0, external->run_count, run->sink, error);
@@ -279,7 +279,7 @@ static bool merge_to_output(void *context, struct error *error)
 
 /* ---- All of it ---- */
 
-/* Of the memory that a part has: what threads take to merge is left free. */
+/* Returns the memory for merging: that of a part, without the memory that merging threads need. */
 static size_t choose_merge_bytes(const struct job *job)
 {
     const size_t threads_bytes = job->sort.threads * LINES_MERGE_THREAD_BYTES;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* external_merge.c - see external_merge.h.
  *
- * A round: windows that are at most half full are filled up; the least of the last items of windows
- * whose run goes on is the bound, behind which unread items may belong; everything up to it is
- * merged. Where the runs are alike, that is nearly all there is.
+ * A round: Windows that are at most half full are refilled. The bound is the least last item of the
+ * windows whose run has unread items, so that no unread item belongs before it. All items up to the
+ * bound are merged. If the runs have similar distributions, that is nearly all items.
  *
- * Pieces. Every step-th item of what is to be merged in a window is a sample, and every piece ends
- * behind a sample, `samples` of them after the end of the last piece. Of a window, a piece then has
- * `step` items for each of its samples, and less than `step` besides: so no piece has more than
- * (samples + windows) * step items, whatever the distribution, and each fits its room.
+ * Pieces: Every step-th item that a window contributes to the round is a sample. A piece ends at a
+ * sample, and has a fixed number of samples. From each window it has `step` items for each of its
+ * samples there, and fewer than `step` more. So no piece has more than (samples + windows) * step
+ * items, whatever the distribution, and each fits its buffer.
  */
 #include "core/external_merge.h"
 
@@ -23,27 +23,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The room of a piece: two of them, the merged one and the other half of the merge, fit the second
+/* Maximum bytes of a piece. Two of them, the merged one and the other half of the merge, fit the L2
  * cache of a core. */
 #define PIECE_BYTES ((size_t)512 << 10)
-#define PIECES_PER_THREAD ((size_t)3) /* of a group; there are two groups */
+#define PIECES_PER_THREAD ((size_t)3) /* in a group; there are two groups */
 
-/* A thread needs so much to be of use; and less than that is not kept to. */
+/* Memory that a thread needs to be useful. A smaller limit in total is exceeded. */
 #define THREAD_BYTES ((size_t)8 << 20)
 
-/* Windows are no smaller: reading in turns must not become reading at random. */
+/* Minimum bytes of a window: smaller ones would make reading runs in turns random access. */
 #define WINDOW_BYTES_MIN ((size_t)16 << 10)
 
-/* Nor larger: what is put aside is better off in the page cache. */
+/* Maximum bytes of a window. More is better used as page cache for the spilled runs. */
 #define WINDOW_BYTES_MAX ((size_t)16 << 20)
 
-/* With a run for so many bytes of a piece at most, samples are a sixteenth of the windows. */
+/* Minimum bytes of a piece per run, which limits the samples to a sixteenth of the windows. */
 #define PIECE_BYTES_PER_RUN ((size_t)1 << 10)
 
-/* The place of a sample: run above item. */
+/* Bits for the item's position in the index of a sample; the run's index is in the bits above. */
 #define SAMPLE_ITEM_BITS 44
 
-/* What the memory is for. */
+/* The parts of the memory. */
 struct division {
     unsigned threads;
     size_t piece_bytes;
@@ -56,8 +56,8 @@ struct window {
     unsigned char *items;
     size_t begin, count;
     size_t capacity;
-    size_t end;    /* in a round: the items before it are merged */
-    uint64_t read; /* items of the run */
+    size_t end;    /* the items before it are merged in this round */
+    uint64_t read; /* items read from the run */
 };
 
 struct merger {
@@ -66,12 +66,12 @@ struct merger {
     struct window *windows;
     unsigned char *window_memory;
     unsigned char *group_memory;
-    unsigned char *scratch;    /* of a piece, for every thread */
-    size_t group_pieces;       /* pieces in a group at most */
-    size_t *cuts;              /* rows of run_count: where the pieces of a group begin and end */
-    struct item_array *arrays; /* rows of run_count, one for every piece of a group */
+    unsigned char *scratch; /* a piece for each thread */
+    size_t group_pieces;    /* maximum pieces of a group */
+    size_t *cuts; /* rows of run_count: begin and end of the pieces of a group in each window */
+    struct item_array *arrays; /* rows of run_count, one for each piece of a group */
     size_t step, samples_per_piece;
-    struct key_index *samples, *other_samples; /* of a round */
+    struct key_index *samples, *other_samples; /* of the round */
     size_t samples_room, sample_count;
     struct ring *idle, *filled; /* groups */
     uint64_t left;              /* items still wanted */
@@ -80,7 +80,7 @@ struct merger {
 
 /* ---- Memory ---- */
 
-/* Three eighths are for pieces at most. */
+/* Divides the memory. At most three eighths are for pieces. */
 static struct division divide_memory(size_t memory_bytes, unsigned threads)
 {
     const size_t bytes = memory_bytes > THREAD_BYTES ? memory_bytes : THREAD_BYTES;
@@ -147,7 +147,7 @@ static void release(struct merger *merger)
 
 /* ---- Windows ---- */
 
-/* A run in memory is its own window; the others get equal parts of the memory for windows. */
+/* A run in memory is its own window; the other runs get equal parts of the memory for windows. */
 static void open_windows(struct merger *merger)
 {
     const struct external_merge *const merge = merger->merge;
@@ -172,7 +172,7 @@ static bool goes_on(const struct window *window)
     return window->read < window->run->count;
 }
 
-/* Encoded while it is in the cache. */
+/* Bytes of one read, so that items are encoded while they are in the cache. */
 #define READ_BYTES ((size_t)256 << 10)
 
 static bool refill(const struct external_merge *merge, struct window *window, struct error *error)
@@ -232,8 +232,8 @@ static const void *last_item(const struct merger *merger, size_t i)
     return window->items + (window->count - 1) * merger->merge->item_bytes;
 }
 
-/* Ends the windows behind the bound; returns how many items there are before it. Items that equal
- * it may be on either side: they are the same. */
+/* Sets the windows' ends to the bound, and returns how many items are before it. Items equal to the
+ * bound may be on either side, because they are the same. */
 static size_t end_windows(struct merger *merger)
 {
     const struct external_merge *const merge = merger->merge;
@@ -275,8 +275,8 @@ static bool reserve_samples(struct merger *merger, size_t count, struct error *e
            error_set(error, "out of memory: no room for %zu samples of runs", count);
 }
 
-/* Items of 16 bytes, no two of which are equal, are their own samples; others get their place, so
- * that equal ones can be parted. */
+/* Makes the sample for an item of window i. Items of 16 bytes are distinct, and are their own
+ * samples. Others get their window and position as index, so that equal items can be separated. */
 static struct key_index make_sample(const struct merger *merger, size_t i, size_t place)
 {
     const unsigned width = merger->merge->item_bytes;
@@ -289,7 +289,7 @@ static struct key_index make_sample(const struct merger *merger, size_t i, size_
     return sample;
 }
 
-/* Takes the samples of the round, in order. */
+/* Takes the samples of the round and sorts them. */
 static bool take_samples(struct merger *merger, struct error *error)
 {
     const struct external_merge *const merge = merger->merge;
@@ -330,7 +330,7 @@ static bool take_samples(struct merger *merger, struct error *error)
 
 /* ---- Pieces ---- */
 
-/* Where the windows are cut behind the sample; in the row of `cuts`. */
+/* Fills a row of `cuts` with the positions at which the sample cuts the windows. */
 static void cut_windows(const struct merger *merger, size_t sample, size_t *row)
 {
     const struct external_merge *const merge = merger->merge;
@@ -351,7 +351,7 @@ static void cut_windows(const struct merger *merger, size_t sample, size_t *row)
     }
 }
 
-/* Merges what is between two rows into `out`, as stored bits. */
+/* Merges the items between two rows of cuts into `out`, as stored bits. */
 static void merge_piece(const struct merger *merger, const size_t *begins, const size_t *ends,
                         struct item_array *arrays, unsigned char *out, unsigned char *scratch)
 {
@@ -380,8 +380,8 @@ static size_t count_between(const size_t *begins, const size_t *ends, size_t col
     return count;
 }
 
-/* Merges pieces [first, first + count) of the round, which begin where the first row of cuts says,
- * into the buffer; the last row becomes the first one. Returns how many items there are. */
+/* Merges pieces [first, first + count) of the round into the buffer. They begin at the first row of
+ * cuts, and the last row becomes the first one. Returns the number of items. */
 static size_t merge_group(struct merger *merger, size_t first, size_t count, unsigned char *buffer)
 {
     const struct external_merge *const merge = merger->merge;
@@ -411,7 +411,7 @@ static size_t merge_group(struct merger *merger, size_t first, size_t count, uns
     return places[count];
 }
 
-/* False when nothing more is wanted. */
+/* Passes `count` merged items to the writing thread. Returns false when no more are wanted. */
 static bool hand_over(struct merger *merger, struct ring_entry entry, size_t count)
 {
     if (count > merger->left)
@@ -421,7 +421,7 @@ static bool hand_over(struct merger *merger, struct ring_entry entry, size_t cou
     return ring_push(merger->filled, entry) && merger->left > 0;
 }
 
-/* Merges what the windows hold up to their ends; *ended: no more is wanted. */
+/* Merges the windows' items up to their ends. *ended: no more items are wanted. */
 static void merge_round(struct merger *merger, bool *ended)
 {
     const size_t columns = merger->merge->run_count;
@@ -459,7 +459,7 @@ static void *merge_main(void *opaque)
     return NULL;
 }
 
-/* Writes what the other thread merges. */
+/* Writes the groups that the other thread has merged. */
 static bool write_groups(struct merger *merger, struct error *error)
 {
     const struct external_merge *const merge = merger->merge;

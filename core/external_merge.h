@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* external_merge.h - sorted runs of items, in memory or on disk, merged by all threads.
+/* external_merge.h - merges sorted runs of items, in memory or on disk, with all threads.
  *
- *   runs -> a window of each in memory -> what is sure to go before all that is not yet read
- *     -> cut into pieces -> each merged by a thread -> `write`, in order; then the next round
+ *   runs -> a window of each in memory -> the items that come before all unread ones
+ *     -> cut into pieces -> each merged by one thread -> `write`, in order; then the next round
  *
- * `write` is called by the caller's thread while the next pieces are read and merged.
+ * `write` is called in the caller's thread while the next pieces are read and merged.
  */
 #ifndef CORE_EXTERNAL_MERGE_H
 #define CORE_EXTERNAL_MERGE_H
@@ -18,7 +18,7 @@
 
 /* Sorted items, as stored bits. */
 struct item_run {
-    unsigned char *items; /* NULL: they are spilled; else malloc'ed, and changed by merging */
+    unsigned char *items; /* from malloc(3), and changed by merging; NULL: the run is spilled */
     struct spill_run spilled;
     uint64_t count;
 };
@@ -28,21 +28,21 @@ struct external_merge {
     struct key_order order; /* of the stored bits */
     struct item_run *runs;
     size_t run_count;
-    uint64_t wanted;     /* at most so many items are written */
-    unsigned threads;    /* at most so many read and merge */
-    size_t memory_bytes; /* for windows and buffers, about; see external_merge_fan_in */
-    /* Takes the next items, as stored bits; done with them on return. */
+    uint64_t wanted;     /* maximum number of items written */
+    unsigned threads;    /* maximum number of threads that read and merge */
+    size_t memory_bytes; /* for windows and buffers, approximately; see external_merge_fan_in */
+    /* Writes the next items, as stored bits. The memory is reused after it returns. */
     bool (*write)(void *context, const void *items, size_t count, struct error *error);
     void *context;
 };
 
-/* The most runs that are merged at a time in so much memory, so that windows are not too small to
- * be read in turns; two at least. */
+/* Returns the maximum number of runs to merge at once in this much memory, at least two, so that
+ * windows are large enough to be read in turns. */
 size_t external_merge_fan_in(size_t memory_bytes, unsigned threads);
 
-/* Merges all runs, and hands the first `wanted` items, in order, to `write`. Runs in memory are
- * encoded where they are; spilled ones stay as they are. Fails where a run cannot be read, `write`
- * fails, or there is no memory. */
+/* Merges all runs and passes the first `wanted` items, in order, to `write`. Runs in memory are
+ * encoded in place; spilled ones stay unchanged. Fails if a run cannot be read, `write` fails, or
+ * there is no memory. */
 bool external_merge_run(const struct external_merge *merge, struct error *error);
 
 #endif

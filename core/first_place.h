@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* first_place.h - the first of places that any number of threads find.
- */
+/* first_place.h - the lowest of the positions that several threads find. */
 #ifndef CORE_FIRST_PLACE_H
 #define CORE_FIRST_PLACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Notes a place, counted from 0, in *first, which is the first one noted, counted from 1; 0: none.
- */
+/* Records a position. *first is 1 + the lowest position recorded; 0: none. Thread-safe. */
 static inline void first_place_note(uint64_t *first, uint64_t place)
 {
     uint64_t found = __atomic_load_n(first, __ATOMIC_RELAXED);

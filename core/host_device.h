@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_device.h - marks a function that both the host's compilers and nvcc make code of. */
+/* host_device.h - marks functions that are compiled by the host's compilers and by nvcc for the
+ * device.
+ */
 #ifndef CORE_HOST_DEVICE_H
 #define CORE_HOST_DEVICE_H
 

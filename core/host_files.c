@@ -32,7 +32,7 @@ size_t control_group_number(const struct control_group *group, const char *file,
     return host_file_number(path, name);
 }
 
-/* True if a list of names, separated by commas, has the name. */
+/* Returns true if the name is in a list of names separated by commas. */
 static bool has_name(const char *list, const char *name)
 {
     const size_t length = strlen(name);
@@ -44,7 +44,7 @@ static bool has_name(const char *list, const char *name)
     return false;
 }
 
-/* Visits the group of a line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", and those around it.
+/* Visits the group of a line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", and the groups around it.
  * Version 2 lists no controllers. */
 static void visit_line(char *line, const char *controller,
                        void (*visit)(const struct control_group *, void *), void *context)

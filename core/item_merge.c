@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* item_merge.c - see item_merge.h.
  *
- * Merging by twos in a cache beats a tree of losers: its steps have no branch that could be
- * mispredicted, and two of them, from either end, run at a time, where the steps of a tree wait for
- * each other.
+ * Merging pairs of arrays in a cache is faster than a loser tree: its steps have no branch to
+ * mispredict, and two of them, from both ends, run at the same time, while the steps of a tree
+ * depend on each other.
  */
 #include "core/item_merge.h"
 
@@ -17,8 +17,8 @@ typedef uint32_t item_4;
 /* Arrays shorter than this are merged from one end. */
 #define SHORT_COUNT ((size_t)8)
 
-/* The functions of a width. merge_two: as many steps as the shorter array has items can be made
- * from both ends before any of them may be used up, and in no other step is that looked at. */
+/* The functions for one width. merge_two: neither array can be used up in fewer steps from both
+ * ends than the shorter array has items, so only then the lengths are compared again. */
 #define DEFINE_ITEM_FUNCTIONS(type)                                                                \
     static void merge_two_##type(const type *a, const type *a_end, const type *b,                  \
                                  const type *b_end, type *out)                                     \
@@ -89,7 +89,8 @@ static void merge_two(unsigned item_bytes, struct item_array a, struct item_arra
     }
 }
 
-/* Merges every two arrays; one that is left over is copied. Returns how many there are then. */
+/* Merges pairs of arrays, and copies the last one of an odd number. Returns the number of
+ * arrays. */
 static size_t merge_by_twos(unsigned item_bytes, struct item_array *arrays, size_t count,
                             unsigned char *out)
 {
@@ -123,7 +124,7 @@ void item_merge(unsigned item_bytes, struct item_array *arrays, size_t array_cou
 void *item_merge_within(unsigned item_bytes, struct item_array *arrays, size_t array_count,
                         void *from, void *other)
 {
-    const bool is_even = count_passes(array_count) % 2 == 0; /* the first pass is not to `from` */
+    const bool is_even = count_passes(array_count) % 2 == 0; /* the first pass writes to `other` */
     void *const out = is_even ? from : other;
     item_merge(item_bytes, arrays, array_count, out, is_even ? other : from);
     return out;
@@ -162,7 +163,7 @@ static inline __attribute__((always_inline)) void map_8(item_8 *items, size_t co
                                : key_order_encode(order, 64, items[i]);
 }
 
-/* The loops are compiled for floats as they are mostly stored, and for all others. */
+/* The loops are compiled once for floats in this machine's byte order, and once for all others. */
 static inline __attribute__((always_inline)) void
 map_items(unsigned item_bytes, struct key_order order, void *items, size_t count, bool is_decoding)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* item_merge.h - sorted arrays of items merged into one, in a cache, by one thread; and what
- * whoever cuts larger ones to that size needs.
+/* item_merge.h - merges sorted arrays of items in a cache, with one thread, and helps to cut larger
+ * arrays.
  *
- *   arrays --merged by twos--> half as many --> ... --> one
+ *   arrays --pairs are merged--> half as many arrays --> ... --> one array
  *
  * Items of 4 and 8 bytes are compared as unsigned integers, the ordered bits of numbers
- * (key_order.h); those of 16 as struct key_index is: an integer of 128 bits.
+ * (key_order.h). Items of 16 bytes are struct key_index, compared as integers of 128 bits.
  */
 #ifndef CORE_ITEM_MERGE_H
 #define CORE_ITEM_MERGE_H
@@ -19,22 +19,21 @@ struct item_array {
     size_t count;
 };
 
-/* Merges arrays[0..array_count), at least one, into `out`; scratch is as large. Changes `arrays`.
- * item_bytes: 4, 8 or 16, as everywhere here. */
+/* Merges arrays[0..array_count), at least one, into `out`. `scratch` has the same size. Changes
+ * `arrays`. item_bytes: 4, 8 or 16, as in all functions here. */
 void item_merge(unsigned item_bytes, struct item_array *arrays, size_t array_count, void *out,
                 void *scratch);
 
-/* The same of arrays that stand in `from`, which is lost; returns `from` or `other`, whichever the
- * merged items are in. */
+/* As item_merge(), for arrays in `from`, which is overwritten. Returns `from` or `other`: the one
+ * with the merged items. */
 void *item_merge_within(unsigned item_bytes, struct item_array *arrays, size_t array_count,
                         void *from, void *other);
 
-/* How many of the array's items are less than *item or, with `or_equal`, not greater. */
+/* Returns how many of the array's items are less than *item; with `or_equal`, less or equal. */
 size_t item_count_before(unsigned item_bytes, struct item_array array, const void *item,
                          bool or_equal);
 
-/* Stored bits to ordered bits, in place, and back. Items of 16 bytes have no order but their own.
- */
+/* Map stored bits to ordered bits, in place, and back. Items of 16 bytes are not changed. */
 void item_encode(unsigned item_bytes, struct key_order order, void *items, size_t count);
 void item_decode(unsigned item_bytes, struct key_order order, void *items, size_t count);
 

@@ -9,7 +9,7 @@
 
 struct key_counts {
     unsigned item_bytes;
-    uint64_t counts[]; /* of every pattern of the bits, as they are stored */
+    uint64_t counts[]; /* of every bit pattern, as stored */
 };
 
 static size_t pattern_count(unsigned item_bytes)
@@ -38,8 +38,8 @@ static uint16_t load(const unsigned char *items, size_t place, unsigned item_byt
     return key;
 }
 
-/* Where the keys equal to the one at `first` end: looked for in steps that double, then between the
- * last two. */
+/* Returns the end of the keys that equal the key at `first`. The search doubles its steps, and then
+ * bisects the last step. */
 static size_t end_of_equal(const unsigned char *items, size_t first, size_t count,
                            unsigned item_bytes)
 {

@@ -7,7 +7,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "gpusort needs a little-endian machine: keys are loaded as such words");
 
-/* The bits of +inf: all ones in the exponent, no sign, no significand. */
+/* All exponent bits are 1; sign and significand are 0. */
 uint64_t key_type_infinity(const struct key_type *type)
 {
     const unsigned significand_bits = 8 * type->bytes - 1 - type->exponent_bits;

@@ -4,23 +4,22 @@
  *   stored bits --key_order_encode--> an unsigned integer of the same width whose order is the
  *   wanted order --key_order_decode--> the same stored bits
  *
- * So every sorter knows four widths of unsigned keys, instead of all types, two byte orders and
- * two directions. The map is a bijection: no bit of a number is ever lost, a NaN's payload
- * included.
+ * So every sorter handles unsigned keys of four widths, instead of all types, two byte orders and
+ * two directions. The map is a bijection: no bit of a number is lost, not even of a NaN's payload.
  *
- * Floats. Flipping the sign bit of the positive numbers and every bit of the negative ones puts the
+ * Floats: Flipping the sign bit of the positive numbers and every bit of the negative ones puts the
  * patterns in this order (Terdiman, "Radix Sort Revisited", 2000):
  *
  *     -NaN ... | -inf ... -0 +0 ... +inf | +NaN ...
  *
- * All NaNs are to stand together at one end. The unsigned integers are a ring, so one subtraction
- * turns it: with the ordered bits of -inf subtracted, the -NaNs wrap round to the top (NaN last);
- * with those of the pattern behind +inf, the +NaNs wrap round to the bottom (NaN first).
+ * All NaNs must be together at one end. Unsigned integers wrap around, so one subtraction rotates
+ * the order: subtracting the ordered bits of -inf moves the -NaNs to the top (NaN last).
+ * Subtracting the ordered bits of the pattern after +inf moves the +NaNs to the bottom (NaN first).
  *
- * Times are signed integers whose least number is NaT, which goes where a NaN does: one subtracted
- * from their ordered bits takes it from the bottom to the top.
+ * Times are signed integers whose least number is NaT, which is ordered like a NaN: subtracting 1
+ * from their ordered bits moves it from the bottom to the top.
  *
- * Descending is the complement of ascending.
+ * Descending order is the complement of ascending order.
  */
 #ifndef CORE_KEY_ORDER_H
 #define CORE_KEY_ORDER_H
@@ -30,7 +29,7 @@
 
 #include <stdint.h>
 
-/* Where NaNs and NaTs go. */
+/* The position of NaNs and NaTs. */
 enum nan_rule {
     NAN_GREATEST, /* as if greater than +inf: last, and first when descending (the default) */
     NAN_FIRST,    /* first in the output, in either direction */
@@ -39,26 +38,26 @@ enum nan_rule {
 };
 
 struct key_order {
-    enum key_kind kind;  /* KEY_SIGNED also of a KEY_TIME */
+    enum key_kind kind;  /* KEY_SIGNED also for a KEY_TIME */
     bool swap_bytes;     /* stored in the other byte order than this machine's */
-    uint64_t bias;       /* subtracted, to turn the NaNs to their end; 0 of a KEY_UNSIGNED */
+    uint64_t bias;       /* subtracted, to move the NaNs to their end; 0 for KEY_UNSIGNED */
     uint64_t complement; /* XORed last: all ones when descending */
 };
 
-/* The order of ordered bits themselves: encode and decode change nothing. */
+/* Returns the order of ordered bits: encode and decode change nothing. */
 HOST_DEVICE static inline struct key_order key_order_identity(void)
 {
     const struct key_order identity = {KEY_UNSIGNED, false, 0, 0};
     return identity;
 }
 
-/* The lowest `bits` bits, 1 to 64. */
+/* Returns a mask of the lowest `bits` bits, 1 to 64. */
 HOST_DEVICE static inline uint64_t key_bits_mask(unsigned bits)
 {
     return UINT64_MAX >> (64 - bits);
 }
 
-/* The bytes of the lowest `bits` bits, 8, 16, 32 or 64, turned round. */
+/* Reverses the bytes of the lowest `bits` bits, 8, 16, 32 or 64. */
 HOST_DEVICE static inline uint64_t key_bits_swap_bytes(unsigned bits, uint64_t x)
 {
     x = (x & 0x00ff00ff00ff00ffu) << 8 | (x >> 8 & 0x00ff00ff00ff00ffu);
@@ -67,8 +66,9 @@ HOST_DEVICE static inline uint64_t key_bits_swap_bytes(unsigned bits, uint64_t x
     return x >> (64 - bits);
 }
 
-/* bits: the width of the key, 8, 16, 32 or 64; a constant wherever speed matters, so that the
- * compiler narrows the arithmetic to the width. Bits of `stored` above the width must be 0. */
+/* Returns the ordered bits of a number. bits: the width of the key, 8, 16, 32 or 64. Pass a
+ * constant where speed matters, so that the compiler narrows the arithmetic to the width. Bits of
+ * `stored` above the width must be 0. */
 HOST_DEVICE static inline uint64_t key_order_encode(struct key_order order, unsigned bits,
                                                     uint64_t stored)
 {
@@ -81,7 +81,7 @@ HOST_DEVICE static inline uint64_t key_order_encode(struct key_order order, unsi
     return (x ^ order.complement) & mask;
 }
 
-/* The inverse of key_order_encode. */
+/* The inverse of key_order_encode(). */
 HOST_DEVICE static inline uint64_t key_order_decode(struct key_order order, unsigned bits,
                                                     uint64_t ordered)
 {
@@ -96,7 +96,8 @@ HOST_DEVICE static inline uint64_t key_order_decode(struct key_order order, unsi
     return order.swap_bytes ? key_bits_swap_bytes(bits, x) : x;
 }
 
-/* True if encode and decode change nothing, so that a pass that only maps can be left out. */
+/* Returns true if encode and decode change nothing, so that a pass that only maps is
+ * unnecessary. */
 HOST_DEVICE static inline bool key_order_is_identity(struct key_order order)
 {
     return order.kind == KEY_UNSIGNED && !order.swap_bytes && order.complement == 0;
@@ -106,14 +107,14 @@ HOST_DEVICE static inline bool key_order_is_identity(struct key_order order)
 extern "C" {
 #endif
 
-/* The order of numbers of the type stored in the byte order `endian`. */
+/* Returns the order of numbers of the type, stored in the byte order `endian`. */
 struct key_order key_order_make(const struct key_type *type, enum key_endian endian,
                                 enum nan_rule nan, bool descending);
 
-/* The bits of +inf of a KEY_FLOAT: every greater magnitude is a NaN. */
+/* Returns the bits of +inf of a KEY_FLOAT. Every greater magnitude is a NaN. */
 uint64_t key_type_infinity(const struct key_type *type);
 
-/* The index of the first NaN or NaT among items[0..count), or count if there is none. */
+/* Returns the index of the first NaN or NaT among items[0..count), or count if there is none. */
 size_t key_order_find_nan(const struct key_type *type, enum key_endian endian, const void *items,
                           size_t count);
 

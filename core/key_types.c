@@ -20,8 +20,9 @@ static bool spelled(const char *spelling, size_t length, const char *name)
 
 /* ---- NumPy's dtype strings ---- */
 
-/* What numpy.dtype() takes besides a letter and a size, on a system where a C long has 8 bytes. One
- * letter may follow a byte order, and so may the name of a KEY_TIME, but no other name. */
+/* The names that numpy.dtype() accepts in addition to a letter and a size, on a system where a C
+ * long has 8 bytes. A byte order may precede a name of one letter and the name of a KEY_TIME, but
+ * no other name. */
 static const struct {
     const char *name, *dtype;
 } dtype_names[] = {
@@ -36,8 +37,8 @@ static const struct {
     {"bool_", "b1"}, {"bool8", "b1"},
 };
 
-/* The type of a dtype string without its byte order, which has_order says was there, and its unit.
- */
+/* Returns the type of a dtype string without its byte order and unit. has_order: there was a byte
+ * order. */
 static const struct key_type *find_base(const char *base, size_t length, bool has_order)
 {
     for (size_t i = 0; i < sizeof dtype_names / sizeof *dtype_names; i++)
@@ -56,7 +57,7 @@ static const struct key_type *find_base(const char *base, size_t length, bool ha
     return NULL;
 }
 
-/* What stands between the brackets: a unit, and before it how many of them, if that is not 1. */
+/* Returns true for the text between brackets: a unit, after a count of units unless that is 1. */
 static bool is_time_unit(const char *unit, size_t length)
 {
     static const char *const units[] = {"Y",  "M",  "W",  "D",  "h",  "m",  "s",
@@ -125,7 +126,7 @@ const char *key_type_other_name(const struct key_type *type, size_t n)
 const char *key_type_describe_foreign(const char *spelling)
 {
     static const struct {
-        const char *name, *kind; /* digits may follow the name */
+        const char *name, *kind; /* digits may follow */
     } foreign[] = {
         {"c", "complex numbers"},
         {"complex", "complex numbers"},

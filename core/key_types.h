@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* key_types.h - THE list of key types: names, sizes, NumPy's spelling. Parsing, --list, --help and
- * the tests walk it; nothing else in the program names a type.
+/* key_types.h - the list of key types: names, sizes, NumPy's names. Parsing, --list, --help and the
+ * tests use this list. Nothing else in the program names a type.
  */
 #ifndef CORE_KEY_TYPES_H
 #define CORE_KEY_TYPES_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* How the bits of a number are laid out. */
+/* The layout of a number's bits. */
 enum key_kind {
     KEY_UNSIGNED, /* binary */
     KEY_SIGNED,   /* two's complement */
@@ -50,40 +50,38 @@ enum key_type_id {
 
 struct key_type {
     enum key_type_id id;
-    const char *name; /* as --type takes it and a file's name may end: "f64" */
+    const char *name; /* as in --type and in extensions of files: "f64" */
     unsigned bytes;   /* 1, 2, 4 or 8 */
     enum key_kind kind;
-    unsigned exponent_bits; /* of a KEY_FLOAT; else 0 */
+    unsigned exponent_bits; /* for a KEY_FLOAT; else 0 */
     const char *numpy_name; /* "float64" */
-    char numpy_letter;      /* of a dtype as "<f8" */
+    char numpy_letter;      /* in a dtype such as "<f8" */
 };
 
-/* KEY_TYPE_COUNT rows, row i has id i. */
+/* KEY_TYPE_COUNT rows; row i has id i. */
 extern const struct key_type key_types[];
 
-/* Finds the type that spelling[0..length) names: our name ("f64"), else as key_type_find_dtype, but
- * without a unit. The names i8, u8 and f16, of 1 and 2 bytes, are ours: NumPy's are "<i8", "<u8"
- * and
- * "<f16". Sets *endian only when the spelling has a byte order. Returns NULL when no type is so
- * named. */
+/* Finds the type named spelling[0..length): by our name ("f64"), else as key_type_find_dtype(), but
+ * without a unit. The names i8, u8 and f16 are ours, for 1 and 2 bytes: NumPy's types of these
+ * names are "<i8", "<u8" and "<f16". Sets *endian only if the name has a byte order. Returns NULL
+ * if there is no such type. */
 const struct key_type *key_type_find(const char *spelling, size_t length, enum key_endian *endian);
 
-/* Finds the type that numpy.dtype() makes of dtype[0..length): "<f8", "f8", "|f8", "d", "double";
- * "i8" has 8 bytes. A KEY_TIME may have a unit at its end: "M8[ns]", "datetime64[25s]". Sets
- * *endian only where the string has a byte order ('<', '>'). Returns NULL for every other string.
- */
+/* Finds the type that numpy.dtype() returns for dtype[0..length): "<f8", "f8", "|f8", "d",
+ * "double". "i8" has 8 bytes. A KEY_TIME may end with a unit: "M8[ns]", "datetime64[25s]". Sets
+ * *endian only if the string has a byte order ('<', '>'). Returns NULL for every other string. */
 const struct key_type *key_type_find_dtype(const char *dtype, size_t length,
                                            enum key_endian *endian);
 
-/* The n-th name, from 0, that NumPy has for the type besides numpy_name: "double". NULL where there
- * are no more. */
+/* Returns the n-th name, from 0, that NumPy has for the type in addition to numpy_name: "double".
+ * NULL: there are no more. */
 const char *key_type_other_name(const struct key_type *type, size_t n);
 
-/* What NumPy's type of that spelling holds, if it is none of key_types: "complex numbers" for
- * "<c8". NULL if it is not known. */
+/* Returns what a NumPy type that is not in key_types holds: "complex numbers" for "<c8". NULL: the
+ * type is not known. */
 const char *key_type_describe_foreign(const char *spelling);
 
-/* Writes the dtype string that numpy.save writes for the type, "<f8" or "|u1", without a unit. */
+/* Writes the dtype string of the type as numpy.save does, "<f8" or "|u1", without a unit. */
 void key_type_numpy_dtype(const struct key_type *type, enum key_endian endian, char text[5]);
 
 #ifdef __cplusplus

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_field.h - where a key stands in its line: from `-k 2.3b,4` to a span of bytes; for host and
- * device.
+/* line_field.h - finds the bytes of a key such as `-k 2.3b,4` in a line, for host and device.
  *
- * The rules are those of GNU sort(1) in the C locale (coreutils, "sort invocation"):
- *   - With a separator, fields are what stands between separators; each separator ends one field
+ * The rules are the same as in GNU sort(1) in the C locale (coreutils, "sort invocation"):
+ *   - With a separator, a field is the text between separators; each separator ends one field
  *     and starts the next. Without one, a field is a run of blanks, maybe empty, and the run of
- *     other bytes behind it; blanks are space, tab and newline.
- *   - A field, or a byte of it, that the line does not have is the end of the line. Bytes are
- *     counted on from the start of the field into those that follow it.
+ *     other bytes after it; blanks are space, tab and newline.
+ *   - A field or a byte that the line does not have is at the end of the line. Bytes are counted
+ *     from the start of the field, and continue into the fields after it.
  *   - A key that ends before it begins is empty.
  */
 #ifndef CORE_LINE_FIELD_H
@@ -20,7 +19,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Borrowed bytes of a line. */
+/* Some bytes of a line, borrowed. */
 struct line_span {
     const char *text;
     size_t length;
@@ -40,7 +39,7 @@ HOST_DEVICE static inline const char *line_skip_blanks(const char *p, const char
     return p;
 }
 
-/* The first such byte, or the end. */
+/* Returns the first such byte, or the end. */
 HOST_DEVICE static inline const char *line_find_byte(int byte, const char *p, const char *line_end)
 {
 #ifdef __CUDA_ARCH__
@@ -53,14 +52,15 @@ HOST_DEVICE static inline const char *line_find_byte(int byte, const char *p, co
 #endif
 }
 
-/* Passes over bytes that are above all blanks, 8 at a time; not over all that there are. */
+/* Skips bytes that are above all blanks, 8 per step. May stop before the last of them. */
 HOST_DEVICE static inline const char *line_skip_others(const char *p, const char *line_end)
 {
 #ifndef __CUDA_ARCH__
     for (; line_end - p >= 8; p += 8) {
         uint64_t word;
         memcpy(&word, p, 8);
-        /* The top bit of the lowest byte up to ' ' is set; above that one, a borrow may set it. */
+        /* Finds a byte up to ' ': of the lowest one the top bit is set. Above it, a borrow may set
+         * others. */
         if (((word - byte_in_all('!')) & ~word & byte_in_all((char)0x80)) != 0)
             break;
     }
@@ -70,7 +70,7 @@ HOST_DEVICE static inline const char *line_skip_others(const char *p, const char
     return p;
 }
 
-/* Where the field that starts at p ends: at the separator, or before the next field's blanks. */
+/* Returns the end of the field that starts at p: its separator, or the next field's blanks. */
 HOST_DEVICE static inline const char *line_field_end(int separator, const char *p,
                                                      const char *line_end)
 {
@@ -82,7 +82,7 @@ HOST_DEVICE static inline const char *line_field_end(int separator, const char *
     return p;
 }
 
-/* Where the field starts that is `count` fields behind the one that starts at p. */
+/* Returns the start of the field that is `count` fields after the one that starts at p. */
 HOST_DEVICE static inline const char *line_skip_fields(int separator, const char *p,
                                                        const char *line_end, size_t count)
 {
@@ -94,7 +94,7 @@ HOST_DEVICE static inline const char *line_skip_fields(int separator, const char
     return p;
 }
 
-/* The place in the field that starts at p. */
+/* Returns the position of the place in the field that starts at p. */
 HOST_DEVICE static inline const char *line_place_find(const struct line_place *place, const char *p,
                                                       const char *line_end)
 {
@@ -103,8 +103,8 @@ HOST_DEVICE static inline const char *line_place_find(const struct line_place *p
     return place->character < (size_t)(line_end - p) ? p + place->character : line_end;
 }
 
-/* The key's bytes of line[0..length), which has no terminator; `separator` is the order's. An empty
- * key, too, stands in the line or at its end. Reads no byte outside the line. */
+/* Returns the key's bytes in line[0..length), which has no terminator. `separator` is the order's.
+ * An empty key is also within the line, or at its end. Reads no byte outside the line. */
 HOST_DEVICE static inline struct line_span line_key_find(int separator, const struct line_key *key,
                                                          const char *line, size_t length)
 {

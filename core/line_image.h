@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_image.h - the layout of images, for host and device: the 64-bit numbers that keys of lines
- * are compared by first. An image is monotone: a < b in the order of the key implies
- * image(a) <= image(b).
+/* line_image.h - the layout of images, for host and device: the 64-bit numbers by which keys of
+ * lines are compared first. An image is monotone: a < b in the order of the key implies image(a) <=
+ * image(b).
  *
  *   LINE_STRICT, LINE_GENERAL   the long double that strtold(3) makes of the text, rounded to a
  *                               double, as ordered bits; see formats/number_key.cc
  *   LINE_NUMERIC, LINE_HUMAN    word 0 of the decimal; see formats/decimal_key.cc
  *   LINE_BYTES                  the first 7 bytes, the first one on top, zeros after the end; below
- *                               them how many bytes there are, 8 for more than 7
+ *                               them the number of bytes, 8 for more than 7
  */
 #ifndef CORE_LINE_IMAGE_H
 #define CORE_LINE_IMAGE_H
@@ -19,27 +19,28 @@
 
 /* ---- numbers of -g ---- */
 
-/* The images below that of -inf, 0x000fffffffffffff. */
-#define NUMBER_IMAGE_NONE ((uint64_t)0) /* text that is no number */
+/* Images below the image of -inf, 0x000fffffffffffff. */
+#define NUMBER_IMAGE_NONE ((uint64_t)0) /* text that is not a number */
 #define NUMBER_IMAGE_NEGATIVE_NAN ((uint64_t)1)
 #define NUMBER_IMAGE_POSITIVE_NAN ((uint64_t)2)
 
-/* The bits of the double 2^-960, 2^960 and inf: between the first two, far inside the normal
- * doubles, rounding is relative. */
+/* The bits of the doubles 2^-960, 2^960 and inf. Between the first two, far inside the normal
+ * doubles, rounding errors are relative. */
 #define NUMBER_BITS_LEAST ((uint64_t)63 << 52)
 #define NUMBER_BITS_GREATEST ((uint64_t)1983 << 52)
 #define NUMBER_BITS_INFINITY ((uint64_t)2047 << 52)
 
 #define NUMBER_EXACT_LIMIT ((uint64_t)1000000000000000) /* 10^15 */
 
-/* Of the double with these bits, the sign's left out; of -0 as of 0. */
+/* Returns the image of the double with these bits, which have no sign. -0 has the image of 0. */
 HOST_DEVICE static inline uint64_t number_image(uint64_t bits, bool negative)
 {
     const uint64_t sign = (uint64_t)1 << 63;
     return negative && bits != 0 ? ~(bits | sign) : bits | sign;
 }
 
-/* Whether the image of mantissa * 10^any, of whose nearest double these are the bits, is exact. */
+/* Returns true if the image of mantissa * 10^n, for any n, is exact. bits: the bits of the nearest
+ * double. */
 HOST_DEVICE static inline bool number_image_is_exact(uint64_t mantissa, uint64_t bits)
 {
     while (mantissa >= NUMBER_EXACT_LIMIT && mantissa % 10 == 0)
@@ -50,17 +51,18 @@ HOST_DEVICE static inline bool number_image_is_exact(uint64_t mantissa, uint64_t
 
 /* ---- decimals of -n and -h ----
  *
- * Word 0, from the top: one bit, 1 unless the number is negative; 62 bits of body; one bit that
- * says that further digits follow, which are not all 0. The words of a negative number are
- * complemented. The body grows with the suffix first, then with the number of digits before the
- * point, then with the first digits themselves:
+ * Word 0, from the top: one bit, 1 unless the number is negative; 62 bits of body; one bit that is
+ * set if more digits follow that are not all 0. The words of a negative number are complemented.
+ * The body grows with the suffix first, then with the number of digits before the point, then with
+ * the first digits:
  *
  *   suffix * 33 U + one of   W U + the first D digits                       W < 31
  *                            31 U + (W - 31) U / 1000 + the first D - 3      W < 1031
  *                            32 U + W                                        W >= 1031
  *
- * where W digits stand before the point, U = 10^D, and D = 17, or 16 if there are suffixes, of
- * which the greatest is 10: 11 * 33 * 10^16 < 2^62, and 33 * 10^17 too. No text is as long as U.
+ * W is the number of digits before the point, U = 10^D, and D = 17, or 16 if there are suffixes.
+ * The greatest suffix is 10: 11 * 33 * 10^16 < 2^62, and 33 * 10^17 < 2^62. No text is as long as
+ * U.
  */
 #define DECIMAL_DIGITS 17u
 #define DECIMAL_UNIT ((uint64_t)100000000000000000)
@@ -69,13 +71,13 @@ HOST_DEVICE static inline bool number_image_is_exact(uint64_t mantissa, uint64_t
 #define DECIMAL_SUFFIX_UNITS ((uint64_t)33)
 #define DECIMAL_WHOLE_SHORT ((uint64_t)31)
 #define DECIMAL_WHOLE_LONG ((uint64_t)1031)
-#define DECIMAL_LONG_LESS 3u /* digits fewer from DECIMAL_WHOLE_SHORT on */
+#define DECIMAL_LONG_LESS 3u /* fewer digits from DECIMAL_WHOLE_SHORT on */
 #define DECIMAL_LONG_PART ((uint64_t)1000)
 
-/* What GNU sort takes for the separator of thousands. */
+/* GNU sort uses this byte as the separator of thousands. */
 #define DECIMAL_SEPARATOR ((char)0x80)
 
-/* The digits that word 0 holds of a number with so many before the point. */
+/* Returns how many digits word 0 holds of a number with `whole_digits` digits before the point. */
 HOST_DEVICE static inline unsigned decimal_first_digits(bool has_suffix, uint64_t whole_digits)
 {
     const unsigned most = has_suffix ? DECIMAL_SUFFIX_DIGITS : DECIMAL_DIGITS;
@@ -84,7 +86,8 @@ HOST_DEVICE static inline unsigned decimal_first_digits(bool has_suffix, uint64_
     return whole_digits < DECIMAL_WHOLE_LONG ? most - DECIMAL_LONG_LESS : 0;
 }
 
-/* Word 0, from as many first digits as an integer; `more`: not all further ones are 0. */
+/* Returns word 0. first_digits: the digits that it holds, as an integer. more: the digits after
+ * them are not all 0. */
 HOST_DEVICE static inline uint64_t decimal_first_word(bool has_suffix, unsigned suffix,
                                                       uint64_t whole_digits, uint64_t first_digits,
                                                       bool more, bool negative)
@@ -102,14 +105,14 @@ HOST_DEVICE static inline uint64_t decimal_first_word(bool has_suffix, unsigned 
     return negative ? ~word : word;
 }
 
-/* Whether the word, of that index, is the last one of its row. */
+/* Returns true if the word is the last one of its row. index: its index in the row. */
 HOST_DEVICE static inline bool decimal_word_is_last(uint64_t word, uint64_t index)
 {
-    /* The first word of a negative number is a complement, its lowest bit too. */
+    /* The first word of a negative number is complemented, including its lowest bit. */
     return index == 0 ? (word & 1) == !(word >> 63) : (word & 3) == 1;
 }
 
-/* 1 for K or k, 2 for M, ...; 0 if this is no suffix. */
+/* Returns 1 for K or k, 2 for M, and so on; 0 for other bytes. */
 HOST_DEVICE static inline unsigned decimal_suffix_of(char c)
 {
     switch (c) {

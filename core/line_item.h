@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_item.h - how an item of 16 bytes (struct key_index) stands for a line of a text, for host
+/* line_item.h - an item of 16 bytes (struct key_index) that represents a line of a text, for host
  * and device.
  *
- * Its index is the place of the line's first byte, and in the lowest bit whether its key is exact:
- * lines whose equal keys are all exact are equal in the first key of the order. Its key is the
+ * The index is the offset of the line's first byte, above a bit that is 0 if the key is exact:
+ * lines with equal keys that are all exact are equal in the first key of the order. The key is the
  * image of that first key (line_image.h), complemented if the key is reversed.
  */
 #ifndef CORE_LINE_ITEM_H
@@ -31,8 +31,8 @@ HOST_DEVICE static inline bool line_is_exact(struct key_index item)
     return (item.index & 1) == 0;
 }
 
-/* The item of a line that is still to be keyed: no image that is not exact is 0, nor is the
- * complement of one. */
+/* Returns an item for a line that has no key yet. No other item equals it: an inexact image is not
+ * 0, nor is its complement. */
 HOST_DEVICE static inline struct key_index line_item_flagged(size_t offset)
 {
     const struct key_index item = {line_index(offset, false), 0};

@@ -9,13 +9,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The program with its libraries, and what reading and writing take; and a thread, with the
+/* Memory of the program with its libraries and of reading and writing; and of a thread, with the
  * workspace of a sort. */
 #define PROGRAM_BYTES ((size_t)10 << 20)
 #define THREAD_BYTES ((size_t)1 << 20)
 
-/* The stack of a thread, where memory is limited; and stacks for each thread of the sort: its own,
- * and those of threads that read and write. */
+/* Stack of a thread if memory is limited, and stacks per thread of the sort: its own, and those of
+ * reading and writing threads. */
 #define STACK_BYTES ((size_t)1 << 20)
 #define STACKS_PER_THREAD ((size_t)2)
 
@@ -38,11 +38,11 @@ static size_t resource_limit(int resource)
                : SIZE_MAX;
 }
 
-/* Where the two versions of control groups keep what a group may have and has. */
+/* The files with the limits and the usage of a group, for both versions of control groups. */
 static const struct group_files {
-    const char *limits[2]; /* NULL: there is one */
+    const char *limits[2]; /* NULL: there is only one */
     const char *used;
-    const char *cache[2]; /* lines of memory.stat: of `used`, what is of files and can be freed */
+    const char *cache[2]; /* lines of memory.stat: page cache in `used`, which can be freed */
 } group_files[] = {
     {{"memory.limit_in_bytes", NULL},
      "memory.usage_in_bytes",
@@ -50,13 +50,13 @@ static const struct group_files {
     {{"memory.max", "memory.high"}, "memory.current", {"inactive_file ", "active_file "}},
 };
 
-/* What groups may have, or still have. */
+/* The memory limit of groups, or the free part of it if is_left is set. */
 struct group_memory {
     bool is_left;
     size_t bytes;
 };
 
-/* Lowers the bytes to those of the group. */
+/* Lowers the bytes to the limit of the group. */
 static void take_group(const struct control_group *group, void *context)
 {
     struct group_memory *const memory = context;
@@ -65,7 +65,7 @@ static void take_group(const struct control_group *group, void *context)
     if (files->limits[1])
         limit = smaller(limit, control_group_number(group, files->limits[1], ""));
     if (limit == SIZE_MAX || limit >= physical_bytes(_SC_PHYS_PAGES))
-        return; /* version 1 has a huge number for no limit */
+        return; /* in version 1 a huge number means no limit */
     if (memory->is_left) {
         size_t used = control_group_number(group, files->used, "");
         for (size_t i = 0; i < sizeof files->cache / sizeof files->cache[0]; i++) {
@@ -77,7 +77,8 @@ static void take_group(const struct control_group *group, void *context)
     memory->bytes = smaller(memory->bytes, limit);
 }
 
-/* What the process's groups, and those that they are in, may have: in all, or still. */
+/* Returns the lowest limit of the process's groups and the groups around them; with is_left, the
+ * lowest rest of a limit. */
 static size_t container_bytes(bool is_left)
 {
     struct group_memory memory = {is_left, SIZE_MAX};
@@ -85,7 +86,7 @@ static size_t container_bytes(bool is_left)
     return memory.bytes;
 }
 
-/* What the limits of the process leave of addresses and data; SIZE_MAX: there are none. */
+/* Returns the bytes left by the process's limits of address space and data; SIZE_MAX: no limits. */
 static size_t process_bytes(void)
 {
     const size_t addresses = resource_limit(RLIMIT_AS), data = resource_limit(RLIMIT_DATA);
@@ -110,7 +111,7 @@ unsigned memory_limits_prepare(unsigned threads)
     (void)mallopt(M_ARENA_MAX, 1);
     if (pthread_attr_init(&attributes) == 0) {
         if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
-            (void)pthread_setattr_default_np(&attributes); /* else threads have larger ones */
+            (void)pthread_setattr_default_np(&attributes); /* if this fails, stacks are larger */
         pthread_attr_destroy(&attributes);
     }
     const size_t most = bytes / 4 / (THREAD_BYTES + STACKS_PER_THREAD * STACK_BYTES);
@@ -151,8 +152,9 @@ size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
     return bytes / 2 > taken ? bytes - taken : bytes / 2;
 }
 
-/* Of a GPU's memory, a sixteenth is left for the workspace of a path. What comes in an unknown
- * number is copied to one array there, before any scratch is had. */
+/* On a GPU, a sixteenth of the memory is reserved for the workspace of a path. Items of unknown
+ * number are copied to one array there before scratch is allocated, so the copy takes the second
+ * array. */
 size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
                           bool is_host, size_t buffers_bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline.c - see pipeline.h; pipeline_lines.c has the sort of lines, pipeline_order.c what goes
- * by an order that is there. */
+/* pipeline.c - see pipeline.h. Lines are sorted in pipeline_lines.c. Checks and merges, which only
+ * read lines in order, are in pipeline_order.c. */
 #include "core/pipeline.h"
 
 #include "core/clock.h"
@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is asked of the engine at a time when keys are read. Large enough that a read shared out to
- * threads pays, small enough that the first upload starts early. */
+/* Bytes of one loan from the engine when keys are read. Large enough to divide a read among
+ * threads, small enough for the first upload to start early. */
 #define CHUNK_BYTES ((size_t)64 << 20)
 
-/* A smaller output is not worth the look at how much memory its space may take ahead. */
+/* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
 const char *const stage_names[STAGE_COUNT] = {
@@ -61,7 +61,7 @@ void run_close_engine(struct run *run)
     run->engine = NULL;
 }
 
-/* The file that is to be overwritten is the one that is read. */
+/* Checks that the file to be overwritten is the one that is read. */
 static bool check_same_file(const struct run *run, struct error *error)
 {
     errno = 0;
@@ -90,8 +90,8 @@ static bool open_output(struct run *run, struct error *error)
     return proof_check_verify(run, error);
 }
 
-/* The output's layout when `count` items were taken: numbers, or indices. The shape of one array is
- * kept; several arrays become one of one dimension, and so do indices. */
+/* Returns the output's layout for `count` items taken: numbers, or indices. One array keeps its
+ * shape. Several arrays become one of one dimension, and so do indices. */
 static struct layout output_layout(const struct job *job, size_t count)
 {
     struct layout layout = job->readers[0].layout;
@@ -110,7 +110,8 @@ void run_expect_ahead(struct run *run, uint64_t bytes)
         sink_expect(run->sink, bytes);
 }
 
-/* The same while numbers are read that nobody has counted: those that were taken are written. */
+/* Announces the items taken so far as the least that will be written, if their number is not known
+ * in advance. As in run_expect_ahead(), only while memory is plentiful. */
 static void expect_taken(struct run *run)
 {
     const struct job *job = run->job;
@@ -140,7 +141,7 @@ static bool check_nan(const struct job *job, const struct reader *reader, const 
                      layout->type->kind == KEY_TIME ? "NaT" : "NaN");
 }
 
-/* With the announced count read, the input must be at its end: the format checks that. */
+/* The announced number of keys was read, so the input must have ended. The format checks that. */
 static bool check_end(const struct job *job, struct reader *reader, struct error *error)
 {
     uint64_t spare;
@@ -152,8 +153,8 @@ static bool check_end(const struct job *job, struct reader *reader, struct error
     return true;
 }
 
-/* Whether what is read next may go to a taker, by which it is not in memory any more when it was
- * read. */
+/* Returns true if a direct consumer may take the items that are read next. They do not stay in
+ * memory then, so that they cannot be checked afterwards. */
 static bool can_hand_on(const struct job *job, const struct reader *reader,
                         const struct chunk *chunk)
 {
@@ -163,7 +164,8 @@ static bool can_hand_on(const struct job *job, const struct reader *reader,
                SOURCE_PEEK_MAX + job->sort.threads * TAP_PIECE_BYTES;
 }
 
-/* Fills the chunk that is lent; what the engine takes as it is read may be more. */
+/* Fills the chunk that the engine lent. A direct consumer may take more items than the chunk's
+ * capacity. */
 static bool fill_chunk(struct run *run, struct reader *reader, struct chunk *chunk,
                        struct error *error)
 {
@@ -178,7 +180,7 @@ static bool fill_chunk(struct run *run, struct reader *reader, struct chunk *chu
     return ok;
 }
 
-/* Notes that items were taken. */
+/* Updates the counters after `count` items were taken. */
 static void note_taken(struct run *run, size_t count)
 {
     run->count += count;
@@ -186,9 +188,9 @@ static void note_taken(struct run *run, size_t count)
     expect_taken(run);
 }
 
-/* Borrows room for at most `want` items, and for fewer where the CPU's engine has no memory for an
- * unknown count. If it has none at all, the items that were taken become the part: run->room is
- * then 0, and the parts to come are no larger. Fails if none were taken. */
+/* Borrows room for at most `want` items. Fewer are requested if the CPU's engine runs out of memory
+ * for an unknown count. If it has no room for even the fewest, the items taken become the part:
+ * run->room is 0, and later parts are no larger. Fails if none were taken. */
 static bool lend_room(struct run *run, size_t want, struct chunk *chunk, struct error *error)
 {
     struct error cause = {0};
@@ -212,7 +214,7 @@ static bool lend_room(struct run *run, size_t want, struct chunk *chunk, struct 
     return true;
 }
 
-/* Up to the end of the input or of the part; *ended: the former. */
+/* Reads keys up to the end of the input or of the part. *ended: the input has ended. */
 static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
                             struct error *error)
 {
@@ -241,7 +243,7 @@ static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
     }
 }
 
-/* Makes items of the keys, and lets the engine take them. chunk: what it has lent for the first of
+/* Makes items of the keys, and lets the engine take them. chunk: the engine's loan for the first of
  * them. */
 static bool take_items(struct run *run, const struct chunk *keys, struct chunk chunk,
                        struct error *error)
@@ -265,7 +267,7 @@ static bool take_items(struct run *run, const struct chunk *keys, struct chunk c
     }
 }
 
-/* As read_input_keys, through `keys`, which is reused. */
+/* As read_input_keys(), for items: keys are read into `keys`, which is reused. */
 static bool read_input_items(struct run *run, struct reader *reader, struct chunk *keys,
                              bool *ended, struct error *error)
 {
@@ -283,7 +285,7 @@ static bool read_input_items(struct run *run, struct reader *reader, struct chun
         if (run->room == 0)
             return true;
         if (job->sort.count == COUNT_UNKNOWN && chunk.capacity < want)
-            want = chunk.capacity; /* there may be no memory for more */
+            want = chunk.capacity; /* the engine may have no memory for more */
         if (!job->input_format->read_keys(reader, keys->items, want, &keys->count, error) ||
             !check_nan(job, reader, keys, error) ||
             !argsort_check_count(&job->argsort, run->count + keys->count, error) ||
@@ -295,7 +297,8 @@ static bool read_input_items(struct run *run, struct reader *reader, struct chun
     }
 }
 
-/* A buffer to read numbers into; none where the engine's memory is it. */
+/* Allocates the buffer for the keys that items are made of. Other keys are read into the engine's
+ * memory, and get no buffer. */
 static bool allocate_keys(const struct run *run, struct chunk *keys, struct error *error)
 {
     const struct job *job = run->job;
@@ -304,13 +307,13 @@ static bool allocate_keys(const struct run *run, struct chunk *keys, struct erro
         return true;
     keys->capacity = job->keys_bytes / job->argsort.key_bytes;
     if (job->sort.count < keys->capacity)
-        keys->capacity = job->sort.count + 1; /* never none: malloc may give nothing for that */
+        keys->capacity = job->sort.count + 1; /* at least 1, because malloc(0) may return NULL */
     while (!(keys->items = malloc(keys->capacity * job->argsort.key_bytes)) && keys->capacity > 1)
         keys->capacity /= 2;
     return keys->items || error_set(error, "out of memory: no room to read numbers into");
 }
 
-/* Reads the next part, which the last one has read up to. */
+/* Reads the next part, from where the last one ended. */
 static bool read_keys(struct run *run, struct error *error)
 {
     const uint64_t start = run_stage_begin(STAGE_READ);
@@ -395,7 +398,7 @@ static bool write_keys(void *context, struct error *error)
     return proof_finish_keys(run, error);
 }
 
-/* Of numbers that are counted beforehand. */
+/* Announces the size of the output if the numbers are counted in advance. */
 static void expect_numbers(struct run *run)
 {
     const struct job *job = run->job;
@@ -405,8 +408,7 @@ static void expect_numbers(struct run *run)
     run_expect_ahead(run, job->output_format->file_bytes(&layout));
 }
 
-/* For what is left of the numbers, or a part of it: by the engine of the part before, if that can.
- */
+/* Opens an engine for the next part of the numbers, or restarts the engine of the last part. */
 static bool try_open_engine(struct run *run, struct error *error)
 {
     const struct engine_functions *const functions = run->functions;
@@ -425,12 +427,12 @@ static bool try_open_engine(struct run *run, struct error *error)
     return is_open;
 }
 
-/* The same, for a smaller part where the CPU's engine has no memory for it. */
+/* As try_open_engine(), with smaller parts if the CPU's engine runs out of memory. */
 static bool open_engine(struct run *run, struct error *error)
 {
     struct error cause = {0};
     while (!try_open_engine(run, &cause)) {
-        const size_t left = run->job->sort.count - run->count; /* many, if not known */
+        const size_t left = run->job->sort.count - run->count; /* large if the count is unknown */
         const size_t part = (left < run->room ? left : run->room) / 2;
         if (run->backend != backends[0] || part < MEMORY_PART_BYTES_MIN / run->sort->item_bytes) {
             error_merge(error, &cause);
@@ -442,20 +444,20 @@ static bool open_engine(struct run *run, struct error *error)
     return true;
 }
 
-/* From now on the spare backend sorts. */
+/* Makes the spare backend the one that sorts. */
 static void change_to_spare(struct run *run, const struct error *reason)
 {
     const struct job *job = run->job;
     run->backend = job->spare_backend;
     run->functions = run->backend->keys;
     run->sort = &job->spare_sort;
-    if (run->part_count != SIZE_MAX) /* else few are kept, on either */
+    if (run->part_count != SIZE_MAX) /* SIZE_MAX: few items are kept, on either backend */
         run->part_count = memory_limits_part(&job->memory, run->sort, true,
                                              job->argsort.index_type ? job->keys_bytes : 0);
     run->report->spare_reason = *reason;
 }
 
-/* By the spare backend, if there is one and the other cannot begin. */
+/* Opens the first engine, with the spare backend if the first one cannot begin. */
 static bool open_first_engine(struct run *run, struct error *error)
 {
     struct error cause = {0};
@@ -501,7 +503,7 @@ static bool run_action(struct run *run, struct error *error)
     return run->job->keep_lines ? run_lines(run, error) : run_keys(run, error);
 }
 
-/* When the inputs are read: what --verify reads is counted after that. */
+/* Completes the report once the inputs are read. Bytes that --verify reads later do not count. */
 static void note_result(struct run *run)
 {
     struct trace_view view;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline.h - one job from end to end: read -> decode -> sort -> encode -> write.
  *
- *   keys:   source -> [codec] -> format reads numbers into memory the engine lends
- *             -> upload -> sort -> download -> format writes them -> [codec] -> sink
- *   argsort: the same with items that carry their index, made of the numbers on the way in and
- *             left out for the index on the way out
- *   lines:  source -> [codec] -> text kept whole; one struct key_index a line goes through the
- *             engine; runs of equal keys are refined; the lines, or their numbers, are gathered ->
- *             [codec] -> sink; or the engine takes the text, and gives it back sorted
- *   check:  source -> [codec] -> blocks of lines, compared where they stand
- *   merge:  the same of all inputs at once -> [codec] -> sink
+ *   keys:    source -> [codec] -> format reads numbers into memory that the engine lends
+ *              -> upload -> sort -> download -> format writes them -> [codec] -> sink
+ *   argsort: as keys, with items that carry their index: items are made of the numbers that are
+ *              read, and only their indices are written
+ *   lines:   source -> [codec] -> the whole text in memory; one struct key_index per line goes
+ *              through the engine; tie groups are refined; the lines, or their numbers, are
+ *              gathered -> [codec] -> sink; or the engine takes the text and returns it sorted
+ *   check:   source -> [codec] -> blocks of lines, compared where they are
+ *   merge:   blocks of lines of all inputs at once -> [codec] -> sink
  *
  * Numbers move in chunks. The engine's uploads and downloads run while the next chunk is read or
- * the last one written; text and compressed output are written by a thread of the sink's. Memory
- * for keys is the engine's (twice the data at most) and a fixed number of chunks.
+ * the last one written. A thread of the sink writes text and compressed output. Memory for keys is
+ * the engine's (twice the data at most) and a fixed number of chunks.
  */
 #ifndef CORE_PIPELINE_H
 #define CORE_PIPELINE_H
@@ -28,51 +28,52 @@
 #include "formats/format.h"
 #include "formats/sink.h"
 
-/* What is done with the inputs. But for JOB_SORT, they are lines. */
+/* The action on the inputs, which are lines for all but JOB_SORT. */
 enum job_action {
     JOB_SORT,
-    JOB_CHECK, /* -c, -C: the one input is read, and nothing is written */
-    JOB_MERGE  /* -m: the inputs are sorted already */
+    JOB_CHECK, /* -c, -C: reads the one input and writes nothing */
+    JOB_MERGE  /* -m: merges inputs that are sorted */
 };
 
-/* What is to be done, with nothing left to decide. */
+/* A job, with no decisions open. */
 struct job {
     enum job_action action;
-    struct reader *readers; /* the inputs in order, their headers read; all of one layout */
+    struct reader *readers; /* the inputs in order, their headers read; all have the same layout */
     size_t reader_count;
     const struct format *input_format;
     const struct format *output_format;
-    bool keep_lines;              /* lines of text, verbatim; else numbers */
-    struct argsort argsort;       /* index_type NULL: numbers or lines are written, not indices */
+    bool keep_lines;              /* sorts lines of text and keeps them as they are; else numbers */
+    struct argsort argsort;       /* index_type NULL: writes numbers or lines, not indices */
     struct line_order line_order; /* if keep_lines */
-    size_t header_lines; /* of each input, the same in all; not sorted, written first, once */
+    size_t header_lines; /* header lines of each input, equal in all; not sorted, written once,
+                            first */
     enum nan_rule nan;
     const struct backend *backend;
-    struct sort_spec sort;               /* of lines, all are sorted and `top` are written */
-    const struct backend *spare_backend; /* NULL, or it sorts lines that `backend` cannot, and
-                                            numbers where that cannot begin */
-    struct sort_spec spare_sort;         /* by the spare backend */
+    struct sort_spec sort; /* if lines are kept, all are sorted and only `top` are written */
+    const struct backend *spare_backend; /* NULL, or sorts lines that `backend` cannot sort, and
+                                            numbers if `backend` cannot begin */
+    struct sort_spec spare_sort;         /* for the spare backend */
     struct memory_limits memory;
-    size_t part_count; /* numbers that are sorted at a time at most: more go by external_keys.c */
-    size_t part_bytes; /* the same of lines: of their text and items; see external_lines.c */
-    size_t keys_bytes; /* numbers that are read at a time when items are made of them */
+    size_t part_count; /* maximum items sorted at once; external_keys.c sorts more in parts */
+    size_t part_bytes; /* maximum bytes of text and items sorted at once; see external_lines.c */
+    size_t keys_bytes; /* bytes of numbers read at once, if items are made of them */
     struct sink_spec output;
-    struct sink *sink;       /* of pipeline_open_early(); NULL: pipeline_run() opens the output */
-    bool binary_to_terminal; /* allowed */
-    bool verify;             /* the file that was written is read back and proved again */
+    struct sink *sink;       /* from pipeline_open_early(); NULL: pipeline_run() opens the output */
+    bool binary_to_terminal; /* binary output may go to a terminal */
+    bool verify;             /* reads the written file back and checks it again */
 };
 
 enum stage {
-    STAGE_START,    /* the engine's: device start-up and allocation */
+    STAGE_START,    /* device start-up and allocation, by the engine */
     STAGE_READ,     /* read and decode */
-    STAGE_PARSE,    /* lines: find and key them */
+    STAGE_PARSE,    /* finding and keying lines */
     STAGE_UPLOAD,   /* overlaps with read */
-    STAGE_SORT,     /* the engine's sort alone */
-    STAGE_REFINE,   /* lines: runs of equal keys */
+    STAGE_SORT,     /* the engine's sort only */
+    STAGE_REFINE,   /* ordering lines with equal keys */
     STAGE_DOWNLOAD, /* overlaps with write */
-    STAGE_SPILL,    /* sorted parts put aside, as memory has no room for all */
+    STAGE_SPILL,    /* writing sorted runs for which memory has no room */
     STAGE_WRITE,    /* encode and write, close and rename */
-    STAGE_VERIFY,   /* what was written, read back */
+    STAGE_VERIFY,   /* reading the written file back */
     STAGE_COUNT
 };
 extern const char *const stage_names[STAGE_COUNT];
@@ -85,31 +86,34 @@ struct disorder {
     size_t length;
 };
 
-/* What a job took, and, if it was to check, what it found. */
+/* Times and counts of a job, and the result of JOB_CHECK. */
 struct job_report {
     uint64_t stage_ns[STAGE_COUNT]; /* 0: the job has no such stage */
     uint64_t total_ns;
-    size_t count;              /* numbers or lines */
-    size_t run_count;          /* sorted parts that were put aside; 0: all fitted into memory */
-    uint64_t spilled_bytes;    /* of these, to disk */
-    uint64_t item_bytes;       /* bytes of the numbers, or of the text */
-    uint64_t read_bytes;       /* of the inputs, as their files hold them; not by --verify */
+    size_t count;     /* numbers or lines */
+    size_t run_count; /* sorted runs that were spilled or kept; 0: everything fitted into memory */
+    uint64_t spilled_bytes; /* bytes of these runs on disk */
+    uint64_t item_bytes;    /* bytes of the numbers, or of the text */
+    uint64_t read_bytes;    /* bytes of the inputs, as their files hold them; without those read by
+                               --verify */
     struct disorder disorder;  /* of JOB_CHECK */
-    struct error spare_reason; /* why the spare backend did it, if it did */
+    struct error spare_reason; /* set if the spare backend sorted: why */
     struct proof_report proof;
 };
 
-/* Sets the error for --argsort of lines, all of which must be in memory, where that has no room for
- * them. Returns false. */
+/* Sets the error for --argsort of lines that do not fit in memory, as all of them must. Returns
+ * false. */
 bool job_refuse_line_indices(const struct job *job, struct error *error);
 
 /* Opens the output of a sort of numbers before the job runs, and requests its space, so that the
  * file system allocates it while a GPU starts. pipeline_run() takes job->sink over; a caller that
- * does not run the job discards it. On failure job->sink is NULL, and pipeline_run() reports why.
- */
+ * does not run the job must discard it. On failure job->sink is NULL, and pipeline_run() reports
+ * why. */
 void pipeline_open_early(struct job *job);
 
-/* Runs the job. On failure the output is as it was before. */
+/* Runs the job and fills *report. If it fails, a file that would have been replaced is unchanged.
+ * Output that is written directly keeps what was written. A file that was being overwritten in
+ * place is damaged, and the error says that. Call it once per job: it consumes the readers. */
 bool pipeline_run(struct job *job, struct job_report *report, struct error *error);
 
 #endif

@@ -3,17 +3,20 @@
  *
  *   source -> text, in memory
  *
- * By an engine of lines, if the backend has one and lines are wanted, not their numbers:
- *   the text, a piece while the next one is read
- *     -> upload -> lines found, keyed, sorted, refined and gathered there -> download -> sink
+ * With an engine of lines, if the backend has one and lines, not indices, are written:
  *
- * The engine asks for the keys of a few lines, and for the order of some that are equal in them.
- * Else by one of items:
- *   text -> one struct key_index a line
- *        -> an engine of items sorts them -> runs of equal keys are refined
+ *   the text, one piece while the next one is read
+ *     -> upload -> lines are found, keyed, sorted, refined and gathered there -> download -> sink
+ *
+ * The engine calls back for the keys of a few lines, and for the order of some with equal keys.
+ *
+ * Otherwise with an engine of items:
+ *
+ *   text -> one struct key_index per line
+ *        -> an engine of items sorts them -> tie groups are refined
  *        -> the lines, or their numbers, are gathered -> sink
  *
- * Where memory has no room for all lines, external_lines.c has each part sorted in the same way.
+ * If not all lines fit in memory, external_lines.c sorts each part in the same way.
  */
 #include "core/pipeline_run.h"
 #include "core/shared_copy.h"
@@ -23,11 +26,11 @@
 
 #include <stdlib.h>
 
-/* Text that is read before the engine is given it. Large enough that a read shared out to threads
- * pays. */
+/* Bytes of text that are read before the engine gets them. Large enough to divide a read among
+ * threads. */
 #define TEXT_PIECE_BYTES ((size_t)64 << 20)
 
-/* True if what is written is the text that was read, in another order. */
+/* Returns true if the output is the whole text in another order. */
 static bool writes_all_lines(const struct job *job)
 {
     return !job->sort.is_top && !job->argsort.index_type && !job->line_order.unique;
@@ -55,7 +58,7 @@ static bool key_lines(struct run *run, const struct sort_spec *sort, struct line
         return false;
     run_stage_add(run, STAGE_PARSE, start);
     spec.count = lines_count(lines);
-    spec.is_top = false; /* what the order of equal keys is, shows only when they are refined */
+    spec.is_top = false; /* the order of equal keys is known only after the refinement */
     if (!run->functions->open(&spec, &run->engine, error)) {
         run->is_short = run->backend == backends[0];
         return false;
@@ -73,8 +76,8 @@ static bool key_lines(struct run *run, const struct sort_spec *sort, struct line
     return true;
 }
 
-/* The sorted items in one piece: the engine's own memory when it gives all at once, else gathered
- * into *buffer, which the caller frees. */
+/* Sets *items to the sorted items in one piece. This is the engine's own memory if it gives all
+ * items at once, otherwise *buffer, which the caller frees, also after a failure. */
 static bool collect_items(struct run *run, struct key_index **items, void **buffer,
                           struct error *error)
 {
@@ -100,9 +103,9 @@ static bool collect_items(struct run *run, struct key_index **items, void **buff
     return true;
 }
 
-/* Of the items, sorted by key, those that may be among the first lines that are wanted: the run of
- * equal keys that the last of these is in is kept whole. How many lines are left out for equal ones
- * shows only later. */
+/* Returns how many of the items, which are sorted by key, may be among the wanted first lines. The
+ * tie group of the last of them is kept whole. With -u that is all items, because only the
+ * refinement shows how many lines are dropped. */
 static size_t count_to_refine(const struct run *run, const struct key_index *items)
 {
     const struct job *job = run->job;
@@ -125,7 +128,7 @@ static bool write_line_numbers(struct run *run, struct lines *lines, struct key_
            proof_finish_indices(run, count, count == lines_count(lines), error);
 }
 
-/* Lines that are sorted: in the engine, or by their items. */
+/* Sorted lines: in the engine, or by their items. */
 struct sorted_lines {
     struct run *run;
     struct lines *lines;
@@ -168,7 +171,7 @@ done:
     return ok;
 }
 
-/* Lines that are in memory, by an engine of items. */
+/* Sorts lines in memory with an engine of items, and writes them. */
 static bool sort_items(struct run *run, const struct backend *backend, const struct sort_spec *sort,
                        struct lines *lines, struct error *error)
 {
@@ -180,10 +183,10 @@ static bool sort_items(struct run *run, const struct backend *backend, const str
 
 /* ---- an engine of lines ---- */
 
-/* The caller of an engine of lines, as it asks for help. */
+/* Context of the callbacks of an engine of lines. */
 struct helper {
     const struct lines *lines;
-    bool has_failed; /* so the engine's failure is not its own */
+    bool has_failed; /* a callback failed, so that the engine's failure is not its own */
 };
 
 static bool help_key(void *context, struct key_index *items, size_t count, struct error *error)
@@ -202,14 +205,14 @@ static bool help_refine(void *context, struct key_index *items, size_t *count, s
     return ok;
 }
 
-/* Indices come of items. */
+/* Returns true if an engine of lines sorts. Indices need an engine of items. */
 static bool has_engine_of_lines(const struct job *job)
 {
     return job->backend->lines && !job->argsort.index_type;
 }
 
-/* Bytes of text that the inputs will give at most, every last line ended, if they do not grow; or
- * COUNT_UNKNOWN. */
+/* Returns the maximum bytes of text in the inputs, with a terminator after each last line, if the
+ * inputs do not grow; COUNT_UNKNOWN: not known. */
 static size_t coming_bytes(const struct job *job)
 {
     size_t bytes = job->reader_count;
@@ -221,8 +224,8 @@ static size_t coming_bytes(const struct job *job)
     return bytes;
 }
 
-/* The engine is opened for so many bytes, while they are read; or later, if that is
- * COUNT_UNKNOWN. */
+/* Starts to open the engine for `bytes` bytes of text while they are read. COUNT_UNKNOWN: it is
+ * opened later. */
 static void start_feed(struct run *run, struct helper *helper, size_t bytes, struct text_feed *feed)
 {
     const struct job *job = run->job;
@@ -266,7 +269,7 @@ static bool write_text(void *context, struct error *error)
     return proof_finish_text(run, lines, written.sum, error);
 }
 
-/* Sorts what was fed. */
+/* Sorts the text that was fed. */
 static bool sort_text(struct run *run, struct text_feed *feed, struct lines *lines,
                       struct error *error)
 {
@@ -287,8 +290,8 @@ static bool sort_items_by_spare(struct run *run, struct lines *lines, struct err
     return sort_items(run, run->job->spare_backend, &run->job->spare_sort, lines, error);
 }
 
-/* Sorts what was fed, and writes it. If the engine of lines cannot do it, the spare backend does,
- * if the job has one: no line is lost, as all are in memory. */
+/* Sorts the text that was fed and writes it. If the engine of lines fails before writing begins,
+ * the spare backend sorts, if the job has one: all lines are still in memory. */
 static bool sort_and_write_text(struct run *run, const struct helper *helper,
                                 struct text_feed *feed, struct lines *lines, struct error *error)
 {
@@ -307,8 +310,8 @@ static bool sort_and_write_text(struct run *run, const struct helper *helper,
 
 /* ---- both ---- */
 
-/* Reads on in the input, up to its end or while there is room; feed: NULL, or it is given each
- * piece. */
+/* Reads more of the current input, up to its end or until the part is full. feed: NULL, or gets
+ * each piece. */
 static bool read_input_lines(struct run *run, struct lines *lines, struct text_feed *feed,
                              bool *ended, struct error *error)
 {
@@ -352,7 +355,7 @@ bool run_sort_lines(struct run *run, struct lines *lines, struct error *error)
     const struct job *job = run->job;
     struct helper helper = {lines, false};
     struct text_feed feed;
-    if (run->report->spare_reason.is_set) /* what a part could not be done by is not tried again */
+    if (run->report->spare_reason.is_set) /* a backend that failed on one part is not tried again */
         return sort_items_by_spare(run, lines, error);
     if (!has_engine_of_lines(job))
         return sort_items(run, job->backend, &job->sort, lines, error);
@@ -362,7 +365,7 @@ bool run_sort_lines(struct run *run, struct lines *lines, struct error *error)
     return ok;
 }
 
-/* All lines are in memory. */
+/* Reports the size of the text, all of which is in memory, and announces the output. */
 static void note_all_lines(struct run *run, const struct lines *lines)
 {
     run->report->item_bytes = lines_bytes(lines);
@@ -370,8 +373,8 @@ static void note_all_lines(struct run *run, const struct lines *lines)
         run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
 }
 
-/* Feeds an engine of lines with what it sorts if that is all. What has no room for sure is not
- * begun with. */
+/* Sorts with an engine of lines, which is fed while the text is read, if that is all of the text.
+ * The engine is not opened early for a text that surely does not fit. */
 static bool run_text(struct run *run, struct lines *lines, struct error *error)
 {
     const size_t coming = coming_bytes(run->job);

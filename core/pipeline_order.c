@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_order.c - lines that are in order: checked, merged; and the headers above them. */
+/* pipeline_order.c - checks and merges lines that are in order, and handles headers of lines. */
 #include "core/pipeline_run.h"
 #include "formats/lines_check.h"
 #include "formats/lines_merge.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An empty one has no text. */
+/* Returns true if two headers are equal. An empty one has no text. */
 static bool is_same_header(const struct lines_header *a, const struct lines_header *b)
 {
     return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->text, b->text, a->bytes) == 0);
@@ -57,18 +57,18 @@ bool run_check(struct run *run, struct error *error)
     return ok;
 }
 
-/* What is copied at a time. */
+/* Bytes copied by one read. */
 #define COPY_BYTES ((size_t)1 << 20)
 
 /* The inputs of a merge. */
 struct inputs {
-    struct source **sources; /* the job's, but for copies */
+    struct source **sources; /* the job's sources; copies replace some */
     bool *are_copies;
     size_t count;
-    struct spill *spill; /* where these are; NULL: nowhere */
+    struct spill *spill; /* holds the copies; NULL: there are none */
 };
 
-/* Copies what is left of the source to the run. */
+/* Copies the unread rest of the source to the run. */
 static bool copy_to_run(struct source *source, struct spill_run *run, struct error *error)
 {
     unsigned char *const buffer = malloc(COPY_BYTES);
@@ -80,7 +80,7 @@ static bool copy_to_run(struct source *source, struct spill_run *run, struct err
     return ok;
 }
 
-/* Puts a copy in the place of source i. */
+/* Replaces source i by a copy. */
 static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, struct error *error)
 {
     struct spill_run run;
@@ -91,13 +91,13 @@ static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, s
     if (!spill_begin(inputs->spill, &run, error) || !copy_to_run(inputs->sources[i], &run, error) ||
         !spill_end(&run, error))
         return false;
-    run.name = source_name(inputs->sources[i]); /* it stands for the input */
+    run.name = source_name(inputs->sources[i]); /* the copy has the input's name in messages */
     inputs->are_copies[i] = source_open_run(&run, &inputs->sources[i], error);
     return inputs->are_copies[i];
 }
 
-/* An input that is written to while it is read, as in "-m a b >>a", is copied first, as sort(1)
- * does. */
+/* Opens the inputs. An input that is also written to, as in "-m a b >>a", is copied first, as
+ * sort(1) does. */
 static bool open_inputs(struct inputs *inputs, const struct run *run, struct error *error)
 {
     const struct job *const job = run->job;
@@ -124,8 +124,8 @@ static void close_inputs(struct inputs *inputs)
     free(inputs->sources);
 }
 
-/* All lines are written: space for them can be had, and several threads write. What has no last
- * terminator gets one, which counts. */
+/* Announces the size of the output if all lines are written, so that its space is allocated and
+ * several threads write. A terminator is added to an input without one, and counts. */
 static void expect_merged(struct run *run, const struct inputs *inputs)
 {
     const struct job *const job = run->job;

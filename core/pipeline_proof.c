@@ -45,7 +45,7 @@ bool proof_check_order(const struct run *run, const struct key_check *written, s
                       written->disorder);
 }
 
-/* Of numbers in memory, from when they were read to when they were taken. */
+/* Compares numbers as they were read with numbers as they were taken from memory. */
 static bool check_taken(const struct run *run, struct error *error)
 {
     const struct proof *const proof = &run->proof;

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_sample.c - some numbers from all over the input, before it is read.
+/* pipeline_sample.c - samples numbers from all over the input before it is read.
  *
- *   inputs, one behind the other, up to the room of the part
+ *   inputs, one after another, up to the size of the part
  *     |----|----|----|----|  stretches of equal length
- *        --    --  --    --  of each a few numbers, side by side at a place drawn at random
+ *        --    --  --    --  a few adjacent numbers of each, at a random position
  *
- * An engine that partitions what it gets learns from the first of it how, and the first need not be
- * like the rest. Only what is in memory already is looked at: elsewhere a look at a thousand places
- * takes longer than reading all.
+ * An engine that partitions keys while they are read would otherwise learn their distribution from
+ * the first ones only, which may differ from the rest. Only pages in memory are read: otherwise
+ * reading a thousand positions takes longer than reading everything.
  */
 #include "core/pipeline_run.h"
 
 #include <stdlib.h>
 
-/* 0.8 GB of doubles, two cores of an AMD EPYC (Zen 5), 2026-11: 2048 places take 1.2 ms of 360. */
+/* Maximum positions. 2048 take 1.2 of 360 ms: 0.8 GB of doubles, two cores of an AMD EPYC (Zen 5),
+ * 2026-11. */
 #define PLACES_MAX ((size_t)2048)
 
-/* What stands at a place: a line of a cache, which is fetched as a whole. */
+/* Bytes read at a position: a cache line, which is fetched as a whole. */
 #define PLACE_BYTES ((size_t)64)
 
-/* A stretch is so long at least; and fewer places say little. */
+/* Minimum bytes of a stretch, and minimum positions of a useful sample. */
 #define STRETCH_BYTES_MIN ((size_t)128 << 10)
 #define PLACES_MIN ((size_t)128)
 
@@ -28,13 +29,14 @@ static size_t numbers_left(const struct reader *reader)
     return reader->layout.count - reader->keys_read;
 }
 
-/* How many numbers the part will be of, 0 if that is not known, or they cannot be looked at. */
+/* Returns how many numbers the part will have; 0 if that is not known, or they cannot be
+ * sampled. */
 static size_t count_part(const struct run *run)
 {
     const struct job *job = run->job;
     size_t count = 0;
     if (job->argsort.index_type || job->input_format == &format_text ||
-        sort_spec_selects(&job->sort) || job->sort.item_bytes < 4) /* those are counted */
+        sort_spec_selects(&job->sort) || job->sort.item_bytes < 4) /* these are counted */
         return 0;
     for (size_t i = run->reader; i < job->reader_count; i++) {
         const struct reader *const reader = &job->readers[i];
@@ -47,8 +49,8 @@ static size_t count_part(const struct run *run)
     return count < run->room ? count : run->room;
 }
 
-/* Fills the sample from so many places of the part; returns how many numbers it has, 0 if some are
- * not at hand. */
+/* Fills the sample from `places` positions in the part. Returns how many numbers it has; 0 if some
+ * are not in memory. */
 static size_t fill_sample(const struct run *run, size_t count, size_t places, unsigned char *sample)
 {
     const size_t width = run->job->sort.item_bytes, at_place = PLACE_BYTES / width;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_verify.c - the new file read back: see pipeline_proof.h.
+/* pipeline_verify.c - reads the new file back: see pipeline_proof.h.
  *
- *   binary numbers   read as numbers: count and sum of hashes as written, and in order
- *   the rest         text and indices: its bytes are those that were given to the sink, by count
- *                    and sum
- *   lines            their order, by what -c does, besides
+ *   binary numbers   are read as numbers: count and sum of hashes as written, and in order
+ *   text, indices    count and checksum of the bytes as given to the sink
+ *   sorted lines     are also checked for order, as by -c
  *
- * The file is put on its disk first and its pages are dropped, so that it is read from there, where
- * the file system has one.
+ * The file is synced to its disk first and its pages are dropped from memory, so that it is read
+ * from the disk, if the file system has one.
  */
 #include "core/pipeline_run.h"
 #include "formats/lines_check.h"
@@ -15,7 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Read at a time. */
+/* Bytes of one read. */
 #define VERIFY_BYTES ((size_t)32 << 20)
 
 bool proof_check_verify(const struct run *run, struct error *error)
@@ -84,7 +83,7 @@ static bool verify_bytes(struct run *run, struct source *source, void *buffer, s
     return check_file(run, sink_content(run->sink), found.sum, "bytes", error);
 }
 
-/* Of lines that were sorted: by what -c does. */
+/* Checks that sorted lines are in order, as -c does. */
 static bool verify_lines(struct run *run, struct source *source, struct error *error)
 {
     const struct job *const job = run->job;

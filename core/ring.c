@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.c - see ring.h. One mutex, and a condition for each side to wait on: the entries are whole
- * buffers of megabytes, so that the lock is taken seldom and costs nothing that could be measured.
+/* ring.c - see ring.h. One mutex, and a condition variable for each side: entries are buffers of
+ * megabytes, so the lock is taken rarely and its cost is not measurable.
  */
 #include "core/ring.h"
 

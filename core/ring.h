@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.h - a bounded first-in first-out queue of buffers between two threads: back-pressure one
- * way, order the other.
- */
+/* ring.h - a bounded FIFO queue of buffers between threads. A full queue blocks the producer. */
 #ifndef CORE_RING_H
 #define CORE_RING_H
 
@@ -15,22 +13,24 @@ struct ring_entry {
     size_t bytes;
 };
 
-/* A ring that holds up to `capacity` entries. NULL when memory runs out. */
+/* Creates a ring for up to `capacity` entries. Returns NULL if memory runs out. */
 struct ring *ring_create(size_t capacity);
 
-/* Waits for room. False when the ring was stopped: the entry was not taken. */
+/* Adds an entry; blocks while the ring is full. Returns false, without adding it, if the ring was
+ * stopped. */
 bool ring_push(struct ring *ring, struct ring_entry entry);
 
-/* Waits for an entry. False when the ring is closed and empty, or stopped. */
+/* Removes the oldest entry; blocks while the ring is empty. Returns false if the ring is closed and
+ * empty, or stopped. */
 bool ring_pop(struct ring *ring, struct ring_entry *entry);
 
-/* No more will be pushed; what is in it can still be popped. */
+/* Ends the input: entries in the ring can still be popped, but no more are pushed. */
 void ring_close(struct ring *ring);
 
-/* Ends all waiting at once, on both sides. For failures. */
+/* Wakes all blocked threads on both sides, and makes later calls fail. For failures. */
 void ring_stop(struct ring *ring);
 
-/* ring may be NULL. */
+/* `ring` may be NULL. */
 void ring_free(struct ring *ring);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What a thread copies at a time. */
+/* Bytes that a thread copies in one step. */
 #define PIECE_BYTES ((size_t)1 << 20)
 
 void shared_copy(void *target, const void *source, size_t bytes, unsigned threads)

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tap.h - sees bytes on their way, while they are in a cache of the thread that has them.
+/* tap.h - observes bytes on their way, while they are in the cache of the thread that moves them.
  *
- * What moves bytes (source.h, sink.h, the formats) is lent a tap and hands it every piece that it
- * moves, once, in whole units, in any order and by any thread. Bytes that were read are seen as
- * soon as they are in memory, bytes that are written right before they are handed over, or
- * meanwhile by threads that have nothing else to do.
+ * Code that moves bytes (source.h, sink.h, the formats) takes a tap and passes it every piece that
+ * it moves, once, in whole units, in any order and from any thread. Bytes read are observed as soon
+ * as they are in memory. Bytes to write are observed just before they are written, or meanwhile in
+ * threads that have nothing else to do.
  */
 #ifndef CORE_TAP_H
 #define CORE_TAP_H
 
 #include <stddef.h>
 
-/* What moves much at a time shows it in pieces of so many bytes, so that they are in a core's
- * second cache when they are seen. A multiple of every unit. */
+/* Maximum bytes of a piece of a large transfer, so that they are in the L2 cache of a core when
+ * they are observed. A multiple of every unit. */
 #define TAP_PIECE_BYTES ((size_t)256 << 10)
 
 struct tap {
     void (*see)(struct tap *tap, const void *data, size_t bytes);
-    size_t unit_bytes; /* pieces begin and end at multiples of it, from where the data begins */
-    struct tap *taker; /* NULL, or it takes each piece that this one has seen: what is read need not
-                          stay where it was read to */
+    size_t unit_bytes; /* pieces begin and end at multiples of it, counted from the begin of the
+                          data */
+    struct tap *taker; /* NULL, or a direct consumer: takes each piece after this tap has observed
+                          it, so that the bytes need not stay where they were read to */
 };
 
-/* tap may be NULL: nobody looks. */
+/* Passes a piece to the tap, which may be NULL. */
 static inline void tap_see(struct tap *tap, const void *data, size_t bytes)
 {
     if (!tap || bytes == 0)
@@ -32,7 +33,7 @@ static inline void tap_see(struct tap *tap, const void *data, size_t bytes)
         tap->taker->see(tap->taker, data, bytes);
 }
 
-/* Shows the whole units of data; returns how many bytes they are. */
+/* Passes the whole units of the data to the tap, and returns their bytes. */
 static inline size_t tap_see_units(struct tap *tap, const void *data, size_t bytes)
 {
     const size_t whole = tap ? bytes - bytes % tap->unit_bytes : bytes;
@@ -40,15 +41,15 @@ static inline size_t tap_see_units(struct tap *tap, const void *data, size_t byt
     return whole;
 }
 
-/* Data that is seen, by some threads, while others do something else with it. */
+/* Data that some threads pass to a tap, while other threads do something else with it. */
 struct tap_watch {
     struct tap *tap;
     const unsigned char *data;
     size_t bytes;
-    size_t next; /* where the piece begins that nobody has taken yet */
+    size_t next; /* begin of the next piece */
 };
 
-/* Shows pieces to the tap until all are taken. All threads that have the time call it. */
+/* Passes pieces to the tap until none is left. Every thread that has time calls it. */
 static inline void tap_watch_pieces(struct tap_watch *watch)
 {
     size_t begin;
@@ -59,7 +60,8 @@ static inline void tap_watch_pieces(struct tap_watch *watch)
     }
 }
 
-/* Shows an array that is in memory already to all of at most so many threads. */
+/* Passes an array in memory to the tap, in pieces, with at most `threads` threads. `tap` may be
+ * NULL. */
 void tap_see_all(struct tap *tap, const void *data, size_t bytes, unsigned threads);
 
 #endif

@@ -22,7 +22,8 @@ void text_feed_start(struct text_feed *feed, const struct engine_functions *func
         opener_main(feed);
 }
 
-/* Nothing more than was announced can be sent: the engine has room for no more. */
+/* Returns true if the engine has room for the first `bytes` bytes, as announced when it was
+ * opened. */
 static bool has_room(const struct text_feed *feed, size_t bytes)
 {
     return feed->spec.count != COUNT_UNKNOWN && bytes <= feed->spec.count;
@@ -58,7 +59,7 @@ static void await_opener(struct text_feed *feed)
     feed->is_opening = false;
 }
 
-/* A text whose size was not known, or that grew while it was read. */
+/* Opens the engine for a text of unknown size, or again for one that grew while it was read. */
 static void open_for(struct text_feed *feed, size_t bytes)
 {
     feed->functions->close(feed->engine);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_feed.h - a text on its way to an engine of lines while it is still being read.
+/* text_feed.h - sends a text to an engine of lines while the text is still being read.
  *
  *   text_feed_start: a thread opens the engine, which may take longer than reading the first bytes
- *     -> { text_feed_send: all that has been read, once the engine is open }*
- *     -> text_feed_finish: all of the text is there, and the engine has it
+ *     -> { text_feed_send: sends all that has been read, once the engine is open }*
+ *     -> text_feed_finish: the text is complete, and the engine gets the rest of it
  *
- * The text stays the caller's; it may grow and move between the calls.
+ * The caller owns the text, which may grow and move between the calls. All calls come from one
+ * thread.
  */
 #ifndef CORE_TEXT_FEED_H
 #define CORE_TEXT_FEED_H
@@ -16,26 +17,28 @@
 
 struct text_feed {
     const struct engine_functions *functions;
-    struct sort_spec spec; /* of what is open, or is being opened */
-    struct engine *engine; /* owned, until text_feed_finish gives it away */
-    struct error error;    /* the first failure: nothing is sent any more, and finish tells it */
+    struct sort_spec spec; /* of the engine that is open or being opened */
+    struct engine *engine; /* owned, until text_feed_finish passes it to the caller */
+    struct error error;    /* the first failure: ends sending, and finish reports it */
     pthread_t opener;
-    bool is_opening; /* the thread has not been joined */
+    bool is_opening; /* the opener thread has not been joined */
     size_t sent;     /* bytes that the engine has taken */
 };
 
-/* Begins to open an engine for spec.count bytes; if those are COUNT_UNKNOWN, nothing begins. */
+/* Starts to open an engine for spec.count bytes, in a thread. COUNT_UNKNOWN: it is opened by
+ * text_feed_finish(). */
 void text_feed_start(struct text_feed *feed, const struct engine_functions *functions,
                      const struct sort_spec *spec);
 
-/* Sends what the engine does not have of the first `bytes` bytes, if it is open. */
+/* Sends the part of the first `bytes` bytes that the engine does not have yet, if the engine is
+ * open and has room for it. Errors are reported by text_feed_finish(). */
 void text_feed_send(struct text_feed *feed, const char *text, size_t bytes);
 
-/* Sees to it that the engine has the whole text, and gives it away; it is the caller's to close. */
+/* Sends the rest of the text, and passes the engine to the caller, which closes it. */
 bool text_feed_finish(struct text_feed *feed, const char *text, size_t bytes,
                       struct engine **engine, struct error *error);
 
-/* Frees what is left. */
+/* Waits for the opener thread, and closes the engine unless the caller owns it. */
 void text_feed_close(struct text_feed *feed);
 
 #endif

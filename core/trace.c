@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace.c - see trace.h.
  *
- *   any thread: a span -> the next place of one array
- *   the end:    spans by lane and time -> rows, so that no two spans of a row overlap -> JSON
+ *   any thread: a span -> the next position of one array
+ *   the end:    spans by lane and time -> rows, in which no two spans overlap -> JSON
  *
- * A row is a thread's as far as there is one: rows are dealt out at the end, by a mark that each
- * thread has, so that who records needs no number. A thread that got the memory of one that ended
- * goes on in its row.
+ * A row belongs to one thread if possible. Rows are assigned at the end, by the address of a
+ * thread-local mark, so that threads need no numbers while they record. A thread whose mark has the
+ * address of a thread that ended continues in that row.
  */
 #include "core/trace.h"
 
@@ -17,19 +17,20 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* 48 bytes each: 24 MiB. A file of 100 GB makes some 150,000: 2 MiB a read, 1 MiB a write. */
+/* 48 bytes each: 24 MiB. A file of 100 GB takes about 150,000: a span per 2 MiB read or 1 MiB
+ * written. */
 #define SPANS_MAX ((size_t)1 << 19)
 
 struct span {
     const char *name;
     uint64_t begin_ns, end_ns, bytes;
-    uintptr_t thread; /* whose mark was there */
+    uintptr_t thread; /* address of the thread's mark */
     enum trace_lane lane;
 };
 
 static const struct {
     const char *name;
-    bool is_one; /* one row, whose name needs no number */
+    bool is_one; /* usually one row, whose name needs no number */
 } lanes[TRACE_LANE_COUNT] = {
     [TRACE_STAGE] = {"stage", true},   [TRACE_START] = {"start", true},
     [TRACE_READ] = {"read", false},    [TRACE_DECODE] = {"decode", false},
@@ -40,11 +41,11 @@ static const struct {
     [TRACE_SPACE] = {"space", false},  [TRACE_WRITE] = {"write", false},
 };
 
-/* What every thread may change: see trace.h for why there is one in a process. */
+/* State that every thread may change; trace.h says why it is global. */
 static struct {
     struct span *spans; /* NULL: nothing is recorded */
     uint64_t start_ns;
-    atomic_size_t span_count; /* and those that had no room */
+    atomic_size_t span_count; /* including spans without room */
     atomic_uint_least64_t bytes[TRACE_LANE_COUNT];
     atomic_uint_least64_t expected_bytes, device_bytes, stage_begin_ns;
     _Atomic(const char *) stage;
@@ -129,7 +130,7 @@ bool trace_start(bool is_recorded, struct error *error)
     atomic_store(&trace.stage, NULL);
     atomic_store(&trace.span_count, 0);
     trace.start_ns = clock_now_ns();
-    /* Pages that are not used are not had. */
+    /* Unused pages take no memory. */
     trace.spans = is_recorded ? calloc(SPANS_MAX, sizeof *trace.spans) : NULL;
     return !is_recorded || trace.spans || error_set(error, "out of memory: no room for a trace");
 }
@@ -140,7 +141,7 @@ void trace_stop(void)
     trace.spans = NULL;
 }
 
-/* By lane and time; of two that begin at once the longer one goes first. */
+/* Compares by lane and time. If two spans begin at once, the longer one comes first. */
 static int compare_spans(const void *left, const void *right)
 {
     const struct span *const a = left, *const b = right;
@@ -151,20 +152,21 @@ static int compare_spans(const void *left, const void *right)
     return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
 }
 
-/* A line of boxes. */
+/* A row of spans. */
 struct row {
     uintptr_t thread;
-    uint64_t end_ns; /* of its last span */
+    uint64_t end_ns; /* end of its last span */
 };
 
 /* The rows of the lane that is being written. */
 struct rows {
     struct row *rows;
     size_t count, room;
-    size_t before; /* in the lanes before it */
+    size_t before; /* rows in earlier lanes */
 };
 
-/* The row of the span's thread, if that is free then; else a new one. SIZE_MAX if memory is out. */
+/* Returns the row of the span's thread that is free at that time, or a new one. SIZE_MAX: no
+ * memory. */
 static size_t find_row(struct rows *rows, const struct span *span)
 {
     size_t i = 0;
@@ -208,7 +210,7 @@ static void write_span(FILE *stream, const struct span *span, size_t id)
             took_ns / 1000, (unsigned)(took_ns % 1000), span->bytes);
 }
 
-/* Writes the spans, which are sorted. False with errno. */
+/* Writes the spans, which are sorted. Returns false with errno. */
 static bool write_spans(FILE *stream, size_t count)
 {
     struct rows rows = {0};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_units.h - whether this machine has AVX-512, and what the code for it shares.
+/* vector_units.h - detects AVX-512, and declares what the code for it has in common.
  *
- * Code for these instructions stands in functions marked VECTOR_CODE, which the compiler makes for
- * such a machine whatever it makes the rest for; has_vector_units() is asked before any is called.
- * Without them everything is done by the portable code beside it. From version 2.33 on, glibc is
- * asked rather than the processor, so that GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F switches to the
+ * Code for these instructions is in functions marked VECTOR_CODE, which are compiled for such a
+ * machine whatever the rest is compiled for. has_vector_units() must be checked before any of them
+ * is called. On other machines portable code does everything. From glibc 2.33 on, glibc is asked
+ * instead of the processor, so that GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F switches to the
  * portable code.
  */
 #ifndef CORE_VECTOR_UNITS_H
@@ -20,11 +20,12 @@
 extern "C" {
 #endif
 
-/* True if the processor has AVX-512 (F, BW, DQ and VL) and BMI1 and 2, and the code here too. */
+/* Returns true if the processor has AVX-512 (F, BW, DQ and VL), BMI1 and BMI2, and this build has
+ * code for them. */
 bool has_vector_units(void);
 
 #ifdef HAVE_VECTOR_CODE
-/* True if it has AVX2, and that is not switched off in the same way. */
+/* Returns true if the processor has AVX2 and it is not disabled in the same way. */
 bool has_avx2(void);
 #endif
 
@@ -33,7 +34,7 @@ bool has_avx2(void);
 #endif
 
 #ifdef HAVE_VECTOR_CODE
-/* GCC 12 takes the undefined lanes that its own header passes for a mistake (its bug 105593). */
+/* GCC 12 warns about undefined lanes in its own header (its bug 105593). */
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wuninitialized"
 #    ifndef __clang__

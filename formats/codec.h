@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codec.h - the table of byte codecs: how a file's bytes are compressed.
+/* codec.h - the table of byte codecs, which compress a file's bytes.
  *
- * codecs[0] is "plain" and has no functions: its bytes are moved as they are.
+ * codecs[0] is "plain" and has no functions: its bytes are copied unchanged.
  */
 #ifndef FORMATS_CODEC_H
 #define FORMATS_CODEC_H
@@ -24,8 +24,9 @@ struct byte_writer {
 /* The result of scanning the beginning of compressed bytes. */
 enum frame_kind {
     FRAME_WHOLE, /* a whole frame */
-    FRAME_PART,  /* perhaps the beginning of a frame: more bytes are needed */
-    FRAME_OTHER, /* a frame above the content limit, or invalid data: use `decode` */
+    FRAME_PART,  /* maybe the beginning of a frame: more bytes are needed */
+    FRAME_OTHER, /* not to be decoded whole: content or window above the limits, or invalid data.
+                    Use `decode`. */
 };
 
 /* A whole frame. */
@@ -37,24 +38,23 @@ struct frame_extent {
 struct codec {
     const char *name;          /* "zstd" */
     const char *summary;       /* one line for --list */
-    const char *extensions[3]; /* ".zst", ".zstd"; ended by NULL */
+    const char *extensions[3]; /* ".zst", ".zstd"; terminated by NULL */
     int level_min, level_max, level_default;
 
     /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
     /* Returns the length of the skippable frames that data[0..bytes) begins with. The last of them
-     * may end beyond `bytes`; one whose header does is left out, unless it is the first. */
+     * may end beyond `bytes`. A frame whose header does is left out, unless it is the first one. */
     uint64_t (*skippable_bytes)(const unsigned char *data, size_t bytes);
-    /* Decodes the frame that data[0..bytes) begins with. True if it is sound to its end, or if
-     * `bytes` end first and the whole blocks before, at least one, are sound. */
+    /* Decodes the frame that data[0..bytes) begins with. Returns true if it is valid to its end, or
+     * if `bytes` end first and the whole blocks before, at least one, are valid. */
     bool (*is_sound)(const unsigned char *data, size_t bytes);
 
-    /* window_log: frames that need a window of more than 1 << window_log bytes are refused; 0: the
-     * codec's default. NULL when memory runs out. */
+    /* Returns a decoder; NULL if memory runs out. window_log: frames that need a window of more
+     * than 1 << window_log bytes are refused; 0: the codec's default. */
     void *(*decoder_open)(unsigned window_log);
-    /* Moves bytes from in to out until either is used up or a frame has ended. *frame_open says
-     * whether the stream would be truncated if it ended here. On failure the message is the cause
-     * alone. */
+    /* Moves bytes from `in` to `out` until either is used up or a frame has ended. *frame_open: the
+     * stream would be truncated if it ended here. On failure the message is only the cause. */
     bool (*decode)(void *decoder, struct byte_reader *in, struct byte_writer *out, bool *frame_open,
                    struct error *error);
     void (*decoder_reset)(void *decoder); /* as after decoder_open */
@@ -64,22 +64,23 @@ struct codec {
      * at most content_limit bytes of content. Reads only headers. */
     enum frame_kind (*scan)(const unsigned char *data, size_t bytes, size_t content_limit,
                             struct frame_extent *extent);
-    /* Decodes all of `in`, which must be whole frames; faster than `decode`. Advances `out`. False
-     * if a frame is invalid or does not fit; `decode` then reports the error and its position. */
+    /* Decodes all of `in`, whole frames found by `scan`; faster than `decode`. Advances `out`.
+     * Returns false if a frame is invalid or does not fit; `decode` then reports the error and its
+     * position. */
     bool (*decode_frames)(void *decoder, struct byte_reader in, struct byte_writer *out);
 
-    /* The content of all frames of a regular file from byte `begin` to `end`, as their headers
-     * state it. Reads no more than headers, and only what is in memory. False where that is not
-     * all, a frame does not state its content or is not sound, or there are too many of them to
-     * find out soon. */
+    /* Sets *bytes to the content of all frames of a regular file from byte `begin` to `end`, as
+     * stated by their headers. Reads no more than headers, and only pages in memory. Returns false
+     * if that is not enough, if a frame does not state its content or is invalid, or if there are
+     * too many frames. */
     bool (*content_bytes)(int file, uint64_t begin, uint64_t end, uint64_t *bytes);
 
-    /* NULL when memory runs out. */
+    /* Returns an encoder; NULL if memory runs out. */
     void *(*encoder_open)(int level);
     /* Returns the maximum size of a frame of `bytes` bytes of content. */
     size_t (*encoded_bytes_max)(size_t bytes);
     /* Compresses all of `in`, which may be empty, to one frame. Advances `out`, which must have
-     * room for encoded_bytes_max() bytes. On failure the message is the cause alone. */
+     * room for encoded_bytes_max() bytes. On failure the message is only the cause. */
     bool (*encode)(void *encoder, struct byte_reader in, struct byte_writer *out,
                    struct error *error);
     void (*encoder_close)(void *encoder); /* may be NULL */
@@ -91,11 +92,11 @@ extern const size_t codec_count;
 /* Returns the codec of that name, or NULL. */
 const struct codec *codec_find(const char *name);
 
-/* The codec whose magic the stream starts with; codecs[0] when none. */
+/* Returns the codec whose magic the stream begins with; codecs[0] if there is none. */
 const struct codec *codec_find_by_magic(const unsigned char *head, size_t bytes);
 
-/* The codec whose extension ends the name; codecs[0] when none. *stem_length: the length of the
- * name without that extension. */
+/* Returns the codec whose extension ends the name; codecs[0] if there is none. *stem_length: the
+ * length of the name without that extension. */
 const struct codec *codec_find_by_name(const char *name, size_t *stem_length);
 
 #endif

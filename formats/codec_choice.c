@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* codec_choice.c - see codec_choice.h.
  *
- *   the codec that is given, else the magic and the name
- *   else, of a magic without the name: skippable frames -> the frame behind them -> is it sound?
+ *   a given codec is used; else the magic and the name decide
+ *   a magic without the name: skippable frames -> the frame after them -> is it sound?
  *
  * Text and numbers may begin with the magic of a codec by chance, and skippable frames have no
- * content: if such data were taken for compressed, they would be lost without an error.
+ * content. If such data were decompressed, it would be lost without an error.
  */
 #include "formats/codec_choice.h"
 
@@ -15,31 +15,31 @@
 
 #include <stdlib.h>
 
-/* Enough to tell the codec by. */
+/* Bytes in which the magic of every codec is found. */
 #define MAGIC_BYTES 4
 
-/* Read when a source is opened; small, as all inputs are open at once before the first is read. */
+/* Bytes read when a source is opened. Few, because all inputs are open before the first is read. */
 #define HEAD_BYTES ((size_t)16 << 10)
 
-/* Bytes that show whether what begins as compressed data is compressed: a block of zstd and more.
- */
+/* Bytes that show whether data that begins like compressed data is compressed: more than a block of
+ * zstd. */
 #define LOOK_BYTES ((size_t)256 << 10)
 
-/* The first bytes of the file, which have been read. */
+/* The first bytes of the file, already read. */
 struct head {
-    unsigned char *data; /* of SOURCE_PEEK_MAX */
+    unsigned char *data; /* room for SOURCE_PEEK_MAX bytes */
     size_t bytes;
 };
 
-/* A part of the file. */
+/* Some bytes of the file. */
 struct look {
-    unsigned char *scratch; /* of LOOK_BYTES; NULL for what can be read once only */
+    unsigned char *scratch; /* LOOK_BYTES; NULL if the file can be read only once */
     const unsigned char *data;
-    size_t bytes; /* LOOK_BYTES or more; if fewer, the file ends behind them */
-    bool is_seen; /* else its place is out of reach, or beyond the end */
+    size_t bytes; /* at least LOOK_BYTES, or up to the end of the file */
+    bool is_seen; /* false: the position is out of reach, or after the end */
 };
 
-/* Reads on until the head has `want` bytes, or the file has ended. */
+/* Reads until the head has `want` bytes, or the file has ended. */
 static bool read_head(struct input_file *input, struct head *head, size_t want, struct error *error)
 {
     while (head->bytes < want && !input->has_ended) {
@@ -52,7 +52,7 @@ static bool read_head(struct input_file *input, struct head *head, size_t want, 
     return true;
 }
 
-/* Looks at the bytes from `place` on: of a regular file any, else only what fits in the head. */
+/* Gets the bytes from `place` on: of a regular file anywhere, otherwise only within the head. */
 static bool look_at(struct input_file *input, struct head *head, uint64_t place, struct look *look,
                     struct error *error)
 {
@@ -76,7 +76,7 @@ static bool look_at(struct input_file *input, struct head *head, uint64_t place,
     return true;
 }
 
-/* Looks at what follows the skippable frames that the file begins with. */
+/* Gets the bytes after the skippable frames at the beginning of the file. */
 static bool look_behind_skippable(struct input_file *input, const struct codec *codec,
                                   struct head *head, struct look *look, struct error *error)
 {
@@ -90,7 +90,7 @@ static bool look_behind_skippable(struct input_file *input, const struct codec *
     return true;
 }
 
-/* Chooses between the codec, whose magic the file begins with, and plain bytes. */
+/* Chooses between plain bytes and the codec whose magic the file begins with. */
 static bool judge_content(struct input_file *input, const struct codec *codec, struct head *head,
                           bool is_text, struct codec_choice *choice, struct error *error)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codec_choice.h - how the bytes of a file are compressed, found out when it is opened; for
- * source.c.
- */
+/* codec_choice.h - finds how a file is compressed when it is opened; for source.c. */
 #ifndef FORMATS_CODEC_CHOICE_H
 #define FORMATS_CODEC_CHOICE_H
 
@@ -16,11 +14,11 @@ struct source_spec;
 
 struct codec_choice {
     const struct codec *codec;
-    bool is_unproven; /* only skippable frames have been seen of it */
+    bool is_unproven; /* only skippable frames of it were found so far */
 };
 
-/* Reads the first bytes of the file, of which head[0..SOURCE_PEEK_MAX) takes *head_bytes, and
- * chooses the codec as source_open_as does. Reads no more than it needs to choose. */
+/* Reads the first bytes of the file to head[0..SOURCE_PEEK_MAX), sets *head_bytes, and chooses the
+ * codec by the rules of source_open_as(). Reads no more than is needed for the choice. */
 bool codec_choose(struct input_file *input, const struct source_spec *spec, unsigned char *head,
                   size_t *head_bytes, struct codec_choice *choice, struct error *error);
 

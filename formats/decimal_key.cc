@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decimal_key.cc - see decimal_key.h.
  *
- * Word 0 is laid out in core/line_image.h.
- *
- * Word 1 and all that follow: 18 digits each, then two bits, 1 if no others follow, else 2, or 0 if
- * the number is negative: 4 * 10^18 < 2^64.
+ * core/line_image.h has the layout of word 0. Word 1 and all later words have 18 digits each, then
+ * two bits: 1 if no digits follow; otherwise 2, or 0 for a negative number. They fit, as 4 * 10^18
+ * < 2^64.
  */
 #include "formats/decimal_key.h"
 #include "core/bytes_common.h"
@@ -42,7 +41,7 @@ static_assert(11 * DECIMAL_SUFFIX_UNITS * DECIMAL_SUFFIX_UNIT < (uint64_t)1 << 6
 static_assert(DECIMAL_SUFFIX_UNITS * DECIMAL_UNIT < (uint64_t)1 << 62);
 static_assert(4 * (unsigned __int128)powers[WORD_DIGITS] <= UINT64_MAX);
 
-/* Blank is what -b skips. */
+/* Skips the blanks that -b skips. */
 inline const char *skip_blanks(const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\n'))
@@ -62,7 +61,8 @@ inline unsigned suffix_at(const char *p, const char *end)
     return p == end ? 0 : decimal_suffix_of(*p);
 }
 
-/* Counts the digits [p, end), which are in one piece, behind those counted so far. */
+/* Counts the digits [p, end), which have no separator between them, after `before` digits that were
+ * read before. Zeros at the end are not counted. */
 void count_digits(const char *p, const char *end, size_t before, struct decimal_text *decimal)
 {
     const char *last = end;
@@ -74,7 +74,7 @@ void count_digits(const char *p, const char *end, size_t before, struct decimal_
         decimal->digits = before + (size_t)(last - p);
 }
 
-/* Reads the digits before the point from p on; returns where they end. */
+/* Reads the digits before the point, from p on. Returns where they end. */
 const char *scan_whole(const char *begin, const char *p, const char *end,
                        struct decimal_text *decimal)
 {
@@ -92,7 +92,7 @@ const char *scan_whole(const char *begin, const char *p, const char *end,
     }
 }
 
-/* The same behind the point. */
+/* Reads the digits after the point. Returns where they end. */
 const char *scan_fraction(const char *begin, const char *p, const char *end,
                           struct decimal_text *decimal)
 {
@@ -102,7 +102,8 @@ const char *scan_fraction(const char *begin, const char *p, const char *end,
     return p;
 }
 
-/* Goes to a digit of a number in parts, from the last one that was gone to if that is before it. */
+/* Moves to a digit of a number with separators, from the last digit that was read if that is before
+ * it. */
 void seek_digit(struct decimal_text *decimal, size_t digit)
 {
     if (digit >= decimal->whole_digits) {
@@ -120,7 +121,7 @@ void seek_digit(struct decimal_text *decimal, size_t digit)
     decimal->next_digit = digit;
 }
 
-/* The digits [first, end) of a number in parts as an integer. */
+/* Returns the digits [first, end) of a number with separators as an integer. */
 uint64_t parted_digits_value(struct decimal_text *decimal, size_t first, size_t end)
 {
     uint64_t value = 0;
@@ -132,7 +133,7 @@ uint64_t parted_digits_value(struct decimal_text *decimal, size_t first, size_t 
     return value;
 }
 
-/* Appends `count` digits. */
+/* Appends `count` digits to the value. */
 uint64_t append_digits(uint64_t value, const char *digits, size_t count)
 {
     for (; count >= 8; digits += 8, count -= 8) {
@@ -146,7 +147,7 @@ uint64_t append_digits(uint64_t value, const char *digits, size_t count)
     return value * powers[count] + digits_value_of_eight(word);
 }
 
-/* The digits [first, first + count) as an integer; those behind the last one are 0. */
+/* Returns the digits [first, first + count) as an integer; digits after the last one are 0. */
 uint64_t digits_value(struct decimal_text *decimal, size_t first, unsigned count)
 {
     const size_t end = first + count < decimal->digits ? first + count : decimal->digits;
@@ -169,7 +170,7 @@ uint64_t digits_value(struct decimal_text *decimal, size_t first, unsigned count
     return value * powers[first + count - end];
 }
 
-/* How many digits word 0 holds. */
+/* Returns the number of digits in word 0. */
 unsigned first_word_digits(const struct decimal_text *decimal)
 {
     return decimal_first_digits(decimal->has_suffix, decimal->whole_digits);
@@ -183,8 +184,8 @@ uint64_t first_word(struct decimal_text *decimal)
                               decimal->negative);
 }
 
-/* Word 0 of a number whose digits it holds all, eight digits at a time; any other the careful way.
- */
+/* Returns word 0. If it holds all digits, they are read eight at once; other numbers take the
+ * careful path. */
 template <bool has_suffix>
 inline uint64_t key_of(const char *text, size_t length)
 {
@@ -252,7 +253,7 @@ size_t decimal_common_words(const struct decimal_text *a, const struct decimal_t
     if (common == a->whole_digits)
         common += bytes_common(a->fraction, b->fraction, limit - whole);
     if (common == limit && common > 0)
-        --common; /* a word of both has further digits behind it */
+        --common; /* this word has further digits in both */
     const unsigned first = first_word_digits(a);
     return common > first ? 1 + (common - first) / WORD_DIGITS : 1;
 }

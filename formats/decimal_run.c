@@ -2,7 +2,7 @@
 /* decimal_run.c - see decimal_run.h.
  *
  *   windows of 64 bytes, each from the start of a line -> their lines, if these are plain decimals
- *     of one shape -> the digits of each line compared with those of its predecessor
+ *     of one shape -> the digits of each line compared with the digits of its predecessor
  *
  * Lines are compared one by one. With AVX-512, four lines of less than 16 bytes are compared
  * together, or two of less than 32. The ends of lines in a kilobyte of text are found first. Each
@@ -17,7 +17,7 @@
 
 #include <float.h>
 
-/* Different decimals of up to this many significant digits are different long doubles: LDBL_DIG
+/* Decimals of up to this many significant digits that differ are different long doubles: LDBL_DIG
  * guarantees it, and is 18 for x87. A number that underflows or overflows has more digits than a
  * window, or a longer exponent. */
 #define DIGITS_APART 18
@@ -39,11 +39,10 @@ struct walk {
     struct mantissa previous; /* of the last line checked */
     const char *next;         /* the line after it */
     const char *end;          /* of the text */
-    size_t lines;             /* checked so far, without the first */
+    size_t lines;             /* checked so far, except the first */
 };
 
-/* ---- one by one --------------------------------------------------------------------------------
- */
+/* ---- one by one ------------------------------------------------------------------------------ */
 
 static size_t significant_digits(const struct walk *walk, struct mantissa number)
 {
@@ -134,8 +133,7 @@ static void read_by_words(const char *text, char terminator, struct window *wind
     window_read_by_words(text, terminator, window);
 }
 
-/* ---- several together --------------------------------------------------------------------------
- */
+/* ---- several together ------------------------------------------------------------------------ */
 
 #ifdef HAVE_VECTOR_CODE
 
@@ -226,8 +224,8 @@ VECTOR_INLINE __m512i load_lines(const char *text, const uint16_t *begins, unsig
     return _mm512_inserti32x4(lines, _mm_loadu_si128((const void *)(text + begins[3])), 3);
 }
 
-/* Returns true if all exponents are those of the shape, and no number may be rounded to another.
- * These two checks are made line by line, and only if needed. */
+/* Returns true if all exponents are equal to that of the shape, and no number may be rounded to
+ * another. These two checks are made line by line, and only if needed. */
 VECTOR_INLINE bool have_shape_one_by_one(const struct walk *walk, const char *text,
                                          const uint16_t *begins, unsigned slot_bytes)
 {
@@ -374,8 +372,7 @@ VECTOR_CODE static bool walk_by_twos(struct walk *walk, size_t most)
 
 #endif
 
-/* ---- both --------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 /* Number of lines checked by a slower path before a faster one is tried again. */
 #define LINES_BY_TWOS 128
@@ -386,7 +383,7 @@ bool decimal_run_suits(const struct line_order *order)
     return line_key_is_whole(&order->keys[0]) && order->keys[0].kind != LINE_BYTES;
 }
 
-/* Starts the check after the line at `previous`; false if that is no plain decimal. */
+/* Starts the check after the line at `previous`. False if that line is not a plain decimal. */
 static bool begin_walk(struct walk *walk, window_reader *read_window, const char *previous,
                        bool reverse)
 {

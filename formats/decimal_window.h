@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decimal_window.h - whether lines are plain decimals, and where their parts are, told for all
- * lines in 64 bytes at once.
+/* decimal_window.h - finds plain decimals and their parts, for all lines in 64 bytes at once.
  *
- *   64 bytes, from the start of a line -> of what kind each byte is: a mask of 64 bits a kind
- *     -> some operations on the masks: all lines are plain decimals, and of one shape
+ *   64 bytes, from the start of a line -> a mask of 64 bits for each kind of byte
+ *     -> some operations on the masks: all lines are plain decimals, and have one shape
  *
- * So nothing waits for the end of the line before, nor is guessed wrong where lines are of
- * different lengths. The first byte is the lowest bit of a mask.
+ * So no line waits for the end of the line before it, and no branch is mispredicted when lengths
+ * differ. The first byte is the lowest bit of a mask.
  */
 #ifndef FORMATS_DECIMAL_WINDOW_H
 #define FORMATS_DECIMAL_WINDOW_H
@@ -21,18 +20,18 @@
 
 #define WINDOW_BYTES ((size_t)64)
 
-/* The longest exponent that is looked at: e-999. */
+/* The longest exponent that is examined: e-999. */
 #define EXPONENT_BYTES_MAX 5
 
-/* The bytes that are of a kind. Where all are of the first four, the others are left at 0. */
+/* Masks of the bytes of each kind. If all bytes are of the first four kinds, the other masks are
+ * 0. */
 struct window {
     uint64_t ends, digits, points, minuses, pluses, exponents;
 };
 
-/* ---- masks -------------------------------------------------------------------------------------
- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
-/* 0x80 in each byte that is a decimal digit. */
+/* Returns 0x80 in each byte that is a decimal digit. */
 static inline uint64_t window_digit_mask(uint64_t word)
 {
     const uint64_t low = byte_in_all(0x7f), x = word ^ byte_in_all('0');
@@ -63,7 +62,7 @@ static inline void window_read_by_words(const char *text, char terminator, struc
 
 #ifdef HAVE_VECTOR_CODE
 
-/* Into a general register at once: GCC 12 else does sums of masks in mask registers, which takes
+/* Moves a mask to a general register. Otherwise GCC 12 adds masks in mask registers, which takes
  * three times as long. */
 VECTOR_INLINE uint64_t window_bits(__mmask64 mask)
 {
@@ -90,19 +89,18 @@ VECTOR_INLINE void window_read_by_vectors(const char *text, char terminator, str
 
 #endif
 
-/* ---- plain decimals ----------------------------------------------------------------------------
- */
+/* ---- plain decimals -------------------------------------------------------------------------- */
 
-/* The lines of a window that are plain decimals: a bit for each line at its parts. */
+/* The parts of the lines of a window, which are plain decimals: each mask has a bit per line. */
 struct window_lines {
     uint64_t begins;
     uint64_t signs;
-    uint64_t whole_ends; /* of the digits before the point */
+    uint64_t whole_ends; /* ends of the digits before the point */
     uint64_t exponents;
     uint64_t ends;
 };
 
-/* As window_find_lines, of lines that have exponents or are no plain decimals. */
+/* As window_find_lines(), for lines that have exponents or are not plain decimals. */
 static inline bool window_find_exponents(const struct window *window, uint64_t all,
                                          struct window_lines *lines)
 {
@@ -116,8 +114,8 @@ static inline bool window_find_exponents(const struct window *window, uint64_t a
            ((powers | exponents >> 1) & ~digits) == 0 && (power_ends & ~lines->ends) == 0;
 }
 
-/* Finds the lines in the bytes `all`, from the first one to the end of a line. False if one is no
- * plain decimal. */
+/* Finds the lines in the bytes of the mask `all`, which end with a line. Returns false if one of
+ * them is not a plain decimal. */
 static inline bool window_find_lines(const struct window *window, uint64_t all, bool has_exponents,
                                      struct window_lines *lines)
 {
@@ -126,11 +124,11 @@ static inline bool window_find_lines(const struct window *window, uint64_t all, 
     lines->begins = (lines->ends << 1 | 1) & all;
     lines->signs = window->minuses & lines->begins;
     lines->exponents = 0;
-    /* Where a digit must be: first in the number and in the fraction. Before a point there is one
-     * then, too. */
+    /* A digit must be first in the number and in the fraction. Then there is one before the point,
+     * too. */
     const uint64_t wholes = (lines->begins & ~lines->signs) | lines->signs << 1;
     const uint64_t fractions = points << 1;
-    /* The first digit of a run of them, added to the run, is carried to the byte behind it. */
+    /* Adding the first digit of a run to the run carries to the byte after the run. */
     const uint64_t fraction_ends = (fractions + digits) & ~digits;
     lines->whole_ends = (wholes + digits) & ~digits;
     if (((wholes | fractions) & ~digits) != 0 || (fraction_ends & points) != 0)
@@ -139,12 +137,12 @@ static inline bool window_find_lines(const struct window *window, uint64_t all, 
            (has_exponents && window_find_exponents(window, all, lines));
 }
 
-/* What two numbers have to have in common for their digits to be compared one by one. */
+/* The properties that two numbers must share for their digits to be compared one by one. */
 struct decimal_shape {
     bool is_negative;
-    unsigned whole_end;      /* bytes up to the point */
+    unsigned whole_end;      /* bytes before the point */
     unsigned exponent_bytes; /* 0: none */
-    uint64_t exponent;       /* these bytes */
+    uint64_t exponent;       /* its bytes */
 };
 
 static inline uint64_t window_exponent(const char *text, unsigned bytes)
@@ -154,7 +152,7 @@ static inline uint64_t window_exponent(const char *text, unsigned bytes)
     return word & (((uint64_t)1 << 8 * bytes) - 1);
 }
 
-/* The shape of the first of the lines; false if its exponent is too long. */
+/* Sets the shape of the first of the lines. Returns false if its exponent is too long. */
 static inline bool window_first_shape(const struct window_lines *lines, const char *text,
                                       struct decimal_shape *shape)
 {
@@ -170,7 +168,7 @@ static inline bool window_first_shape(const struct window_lines *lines, const ch
     return true;
 }
 
-/* Whether all lines are of the shape. */
+/* Returns true if all lines have the shape. */
 static inline bool window_has_shape(const struct window_lines *lines, const char *text,
                                     const struct decimal_shape *shape)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptor.h - file descriptors that keep clear of the standard three.
+/* descriptor.h - file descriptors above the standard three.
  *
  * In a process started with standard output or error closed, the next file opened would become that
  * descriptor, and a message would end up in the data.
@@ -14,14 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A copy of the descriptor above the standard ones, closed on exec; -1 with errno. */
+/* Returns a copy of the descriptor above the standard ones, closed on exec; -1 with errno. */
 static inline int descriptor_copy(int file)
 {
     return fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
-/* The descriptor, which is closed, moved above the standard ones; -1 with errno. Takes the result
- * of open(2), -1 included. */
+/* Moves a descriptor above the standard ones, closing the old one, and returns it; -1 with errno.
+ * Takes the result of open(2), also -1. */
 static inline int descriptor_raise(int file)
 {
     if (file < 0 || file > STDERR_FILENO)
@@ -32,8 +32,8 @@ static inline int descriptor_raise(int file)
     return copy;
 }
 
-/* Writes the path by which the kernel leads to the file of a descriptor, where /proc is mounted.
- * Returns it. */
+/* Writes and returns the path in /proc that leads to the file of a descriptor. It requires that
+ * /proc is mounted. */
 #define DESCRIPTOR_PATH_BYTES 32
 static inline const char *descriptor_path(int file, char path[DESCRIPTOR_PATH_BYTES])
 {
@@ -41,8 +41,8 @@ static inline const char *descriptor_path(int file, char path[DESCRIPTOR_PATH_BY
     return path;
 }
 
-/* Makes a pipe as large as is allowed, up to 1 MiB, which an ordinary user may have. Only a wish;
- * what is no pipe is left alone. */
+/* Makes a pipe as large as is allowed, up to 1 MiB, which an ordinary user may have. Errors are
+ * ignored, and so are files that are not pipes. */
 static inline void descriptor_widen_pipe(int file)
 {
     struct stat status;
@@ -52,7 +52,7 @@ static inline void descriptor_widen_pipe(int file)
         ;
 }
 
-/* True if the two are of one file. */
+/* Returns true if both are the status of the same file. */
 static inline bool descriptor_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;

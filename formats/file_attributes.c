@@ -16,7 +16,7 @@
 /* The file whose attributes are read. They cannot be read from an O_PATH descriptor, but from a
  * second descriptor, or by the path in /proc if the file may not be read. */
 struct origin {
-    int readable; /* -1: by the path */
+    int readable; /* -1: the path is used */
     char path[DESCRIPTOR_PATH_BYTES];
 };
 
@@ -100,7 +100,7 @@ bool file_attributes_copy(const struct output_path *found, int file)
     struct origin origin;
     mode_t mode = old->st_mode & ALLPERMS;
     open_origin(found, &origin);
-    (void)fchmod(file, S_IRUSR | S_IWUSR); /* until the last step; some file systems cannot */
+    (void)fchmod(file, S_IRUSR | S_IWUSR); /* until the last step; some file systems fail */
     copy_named_attributes(&origin, file);
     const bool is_owner_kept = fchown(file, old->st_uid, old->st_gid) == 0;
     const bool is_group_kept = is_owner_kept || fchown(file, (uid_t)-1, old->st_gid) == 0;

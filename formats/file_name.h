@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_name.h - what the end of a file's name says.
- */
+/* file_name.h - extensions of file names. */
 #ifndef FORMATS_FILE_NAME_H
 #define FORMATS_FILE_NAME_H
 
@@ -9,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* True when name[0..length) ends with the extension (".zst"), in capitals too, and is more than it:
- * a file that is called ".zst" is a hidden one without an extension. */
+/* Returns true if name[0..length) ends with the extension (".zst"), in any case, and is longer: a
+ * file called ".zst" is a hidden file without an extension. */
 static inline bool file_name_has_extension(const char *name, size_t length, const char *extension)
 {
     const size_t extension_length = strlen(extension);

@@ -20,17 +20,17 @@
 struct file_space {
     int file;
     pthread_t thread;
-    atomic_bool is_halted; /* nothing more is taken */
-    atomic_bool is_taking; /* set first, and then looked whether it is halted */
-    pthread_mutex_t lock;  /* over the rest */
+    atomic_bool is_halted; /* no more is allocated */
+    atomic_bool is_taking; /* set before is_halted is checked */
+    pthread_mutex_t lock;  /* protects the fields below */
     pthread_cond_t has_taken;
     pthread_cond_t has_wanted;
-    size_t wanted; /* bytes that may be taken */
-    size_t taken;  /* bytes whose space is taken, from the start */
-    int cause;     /* errno of the failure to take more; 0: none */
+    size_t wanted; /* bytes requested */
+    size_t taken;  /* bytes allocated, from the start */
+    int cause;     /* errno of a failed allocation; 0: none */
 };
 
-/* Takes the space of bytes [begin, end); returns errno, 0: done. */
+/* Allocates the space of bytes [begin, end). Returns 0, or errno. */
 static int take(int file, size_t begin, size_t end)
 {
     while (fallocate(file, FALLOC_FL_KEEP_SIZE, (off_t)begin, (off_t)(end - begin)) != 0)
@@ -50,7 +50,8 @@ static int take_window(struct file_space *space, size_t begin, size_t end)
     return cause;
 }
 
-/* Waits until there is something to take; false if there never will be. */
+/* Waits for a request, and sets *end to the end of its next window. Returns false if allocation has
+ * ended. */
 static bool wait_for_work(struct file_space *space, size_t *end)
 {
     pthread_mutex_lock(&space->lock);
@@ -77,8 +78,8 @@ static void *take_space(void *opaque)
     return NULL;
 }
 
-/* Starts the thread, which takes no signals: SIGXFSZ for a size beyond the limit is an error of the
- * write that it is for, and the others would interrupt fallocate. */
+/* Starts the thread, which takes no signals. SIGXFSZ, for a size beyond the limit, must be an error
+ * of the write that needs the space, and other signals would interrupt fallocate(2). */
 static bool start_thread(struct file_space *space)
 {
     sigset_t all, old;
@@ -91,7 +92,7 @@ static bool start_thread(struct file_space *space)
 
 struct file_space *file_space_open(int file)
 {
-    /* That the file system can do it is known before anybody counts on it. */
+    /* Tests whether the file system supports it, before any caller depends on it. */
     struct file_space *const space = take(file, 0, 1) == 0 ? calloc(1, sizeof *space) : NULL;
     if (!space)
         return NULL;
@@ -135,7 +136,7 @@ void file_space_close(struct file_space *space)
     if (!space)
         return;
     file_space_halt(space);
-    pthread_mutex_lock(&space->lock); /* it is waiting by now, or will see that it is to end */
+    pthread_mutex_lock(&space->lock); /* the thread is waiting by now, or will see is_halted */
     pthread_cond_signal(&space->has_wanted);
     pthread_mutex_unlock(&space->lock);
     pthread_join(space->thread, NULL);

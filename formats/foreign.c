@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* foreign.c - the table of foreign files; see foreign.h.
  *
- * A magic has at least 4 bytes, so that numbers hardly begin so by chance; only gzip has 3. A file
- * whose magic is shorter, as that of pickle, is known by its name alone.
+ * A magic has at least 4 bytes, so that numbers hardly begin with it by chance; only gzip has 3. A
+ * format with a shorter magic, such as pickle, is recognised only by its name.
  */
 #include "formats/foreign.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format.h - the table of file formats: how numbers are encoded in a stream of bytes.
- */
+/* format.h - the table of file formats, which encode numbers in a stream of bytes. */
 #ifndef FORMATS_FORMAT_H
 #define FORMATS_FORMAT_H
 
@@ -16,7 +15,7 @@
 struct layout {
     const struct key_type *type; /* NULL: neither the format nor the user specifies it */
     enum key_endian endian;      /* of the stored numbers; little in text */
-    size_t count;                /* COUNT_UNKNOWN if the format cannot tell before the end */
+    size_t count;                /* COUNT_UNKNOWN if the format does not know it before the end */
 
     /* The rest of an .npy header, kept so that an .npy output can repeat it. */
     char descr[LAYOUT_DESCR_BYTES];   /* the dtype with its unit, "<M8[ns]"; "" if there is none */

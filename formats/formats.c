@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* formats.c - the table of file formats; see format.h. A new format is one file and one row.
- */
+/* formats.c - the table of file formats; see format.h. A new format is one file and one row. */
 #include "formats/format.h"
 
 #include "formats/codec.h"
@@ -19,7 +18,8 @@ const struct format *format_find(const char *name)
     return NULL;
 }
 
-/* The key type that is spelled as the extension, ".f64". NumPy's spellings do not count. */
+/* Returns the key type with the name of the extension (".f64"), or NULL. NumPy's names are not
+ * used. */
 static const struct key_type *type_of_extension(const char *extension)
 {
     for (size_t i = 0; i < KEY_TYPE_COUNT; i++)
@@ -40,7 +40,7 @@ const struct format *format_find_by_name(const char *name, const struct key_type
                 *type = type_of_extension(*extension);
                 if (!*type || memcmp(found, *extension, strlen(*extension)) == 0)
                     return formats[i];
-                *type = NULL; /* types have no capitals */
+                *type = NULL; /* names of types are in lower case */
             }
     return NULL;
 }

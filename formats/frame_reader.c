@@ -6,16 +6,16 @@
  *                   +-> a large frame, as it comes -> the cutter decodes a piece                |
  *                                                            the caller's memory <- copied <----+
  *
- * The cutter, a thread, reads the file and fills one slot after the other, either with whole frames
- * for a worker to decode, or with a piece of what it decodes itself: of a frame that is too large
- * to be kept, or not sound, or cut off. So a file of one large frame is decoded by one thread,
- * beside whatever the caller does, and one of many frames by all. The slots are a ring: their
- * number, and the limits of a slot (frame_stream.h, PIECE_BYTES), bound what is decoded ahead.
+ * The cutter, a thread, reads the file and fills one slot after another: with whole frames for a
+ * worker to decode, or with a piece that it decodes itself, of a frame that is too large to be
+ * kept, truncated or invalid. So a file of one large frame is decoded by one thread, in parallel
+ * with the caller, and a file of many frames by all. The slots are a ring: their number, and the
+ * limits of a slot (frame_stream.h, PIECE_BYTES), bound the memory for decoding ahead.
  *
  *   used, taken <= filled <= used + slot_count
  *
- * Slots before `used` have been read by the caller, those before `taken` have been taken by the
- * workers, who leave out pieces, and those before `filled` have been filled by the cutter.
+ * Slots before `used` have been read by the caller. Slots before `taken` have been taken by
+ * workers, which skip pieces. Slots before `filled` have been filled by the cutter.
  */
 #include "formats/frame_reader.h"
 
@@ -31,39 +31,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A thread decodes about 1 GB/s, so more bring more than can be taken in. */
+/* Maximum number of workers. A thread decodes about 1 GB/s, and the caller cannot consume more. */
 #define WORKERS_MAX 16
 
-/* Slots above one for each worker: one that is being filled, one that is being read. */
+/* Slots in addition to one for each worker: one that is being filled, and one that is being
+ * read. */
 #define SPARE_SLOTS 2
 
-/* Of a large frame, decoded at a time. */
+/* Bytes of a piece of a large frame. */
 #define PIECE_BYTES ((size_t)4 << 20)
 
 struct frame_slot {
     struct frame_batch batch;
-    unsigned char *content; /* of `capacity` bytes, reused */
+    unsigned char *content; /* `capacity` bytes, reused */
     size_t capacity, bytes, consumed;
     bool is_decoded; /* or has failed */
     struct error error;
 };
 
 struct frame_reader {
-    struct frame_stream stream; /* the caller's until the cutter starts, then the cutter's */
+    struct frame_stream stream; /* of the caller; once it is started, of the cutter */
     unsigned threads;
-    uint64_t delivered; /* bytes given to the caller before that */
-    uint64_t skipped;   /* of these, those that are decoded once more: left out */
+    uint64_t delivered; /* bytes the caller got before that */
+    uint64_t skipped;   /* the part of them that is decoded again, to be skipped */
     bool is_ahead;      /* the cutter was started */
     pthread_t cutter, workers[WORKERS_MAX];
-    unsigned worker_count; /* that were started, by the cutter */
+    unsigned worker_count; /* workers started by the cutter */
     struct frame_slot *slots;
     size_t slot_count;
-    pthread_mutex_t lock;     /* over the rest, and over is_decoded */
-    pthread_cond_t is_filled; /* or nothing more is to be */
+    pthread_mutex_t lock;     /* protects the fields below, and is_decoded of the slots */
+    pthread_cond_t is_filled; /* or filling has ended */
     pthread_cond_t is_decoded;
     pthread_cond_t is_used;
     uint64_t used, taken, filled;
-    bool has_ended;  /* the cutter fills no more */
+    bool has_ended;  /* the cutter fills no more slots */
     bool is_stopped; /* the caller reads no more */
 };
 
@@ -101,7 +102,7 @@ struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, uns
 
 /* ---- the workers ----------------------------------------------------------------------------- */
 
-/* Makes the slot's memory so large, if it is not. */
+/* Makes the slot's memory at least `bytes` large. */
 static bool reserve_content(const struct frame_reader *reader, struct frame_slot *slot,
                             size_t bytes)
 {
@@ -125,13 +126,13 @@ static void decode_batch(const struct frame_reader *reader, struct frame_slot *s
     trace_end(TRACE_DECODE, begin_ns, slot->bytes);
 }
 
-/* The next slot with frames to decode; NULL when there will be none. */
+/* Returns the next slot with frames to decode; NULL at the end. */
 static struct frame_slot *take_batch(struct frame_reader *reader)
 {
     struct frame_slot *slot = NULL;
     pthread_mutex_lock(&reader->lock);
     while (!slot && !reader->is_stopped) {
-        if (reader->taken < reader->used) /* pieces, and read already */
+        if (reader->taken < reader->used) /* these were pieces, and have been read */
             reader->taken = reader->used;
         if (reader->taken < reader->filled) {
             struct frame_slot *const next = slot_at(reader, reader->taken++);
@@ -155,7 +156,7 @@ static void *worker_main(void *opaque)
     bool is_well = true;
     while (is_well && (slot = take_batch(reader))) {
         decode_batch(reader, slot, decoder);
-        is_well = !slot->error.is_set; /* the slot may be filled anew once it is decoded */
+        is_well = !slot->error.is_set; /* the slot may be filled again once it is decoded */
         pthread_mutex_lock(&reader->lock);
         slot->is_decoded = true;
         pthread_cond_signal(&reader->is_decoded);
@@ -167,7 +168,7 @@ static void *worker_main(void *opaque)
 
 /* ---- the cutter ------------------------------------------------------------------------------ */
 
-/* Waits for a slot that is free; NULL when none will be filled any more. */
+/* Waits for a free slot. NULL: no more slots are filled. */
 static struct frame_slot *free_slot(struct frame_reader *reader)
 {
     pthread_mutex_lock(&reader->lock);
@@ -178,7 +179,7 @@ static struct frame_slot *free_slot(struct frame_reader *reader)
     return slot;
 }
 
-/* Starts one more worker, if that is allowed and can be done. False if there is none. */
+/* Starts another worker, if allowed and possible. Returns false if there is no worker. */
 static bool add_worker(struct frame_reader *reader)
 {
     if (reader->worker_count < reader->threads &&
@@ -187,7 +188,7 @@ static bool add_worker(struct frame_reader *reader)
     return reader->worker_count > 0;
 }
 
-/* Decodes up to PIECE_BYTES of the frame that is open, or comes next. */
+/* Decodes up to PIECE_BYTES of the open frame, or of the next one. */
 static bool decode_piece(struct frame_reader *reader, struct frame_slot *slot)
 {
     const uint64_t begin_ns = trace_begin();
@@ -204,7 +205,7 @@ static bool decode_piece(struct frame_reader *reader, struct frame_slot *slot)
     return true;
 }
 
-/* Fills the slot with what comes next, be it a failure. False at the end. */
+/* Fills the slot with the next frames, piece or error. Returns false at the end. */
 static bool fill_slot(struct frame_reader *reader, struct frame_slot *slot)
 {
     bool is_cut = false;
@@ -221,7 +222,8 @@ static bool fill_slot(struct frame_reader *reader, struct frame_slot *slot)
     return true;
 }
 
-/* Hands the slot over, unless the end has come instead. False if no more is to be filled. */
+/* Publishes the slot if is_filled, otherwise the end. Returns false if no more slots will be
+ * filled. */
 static bool put_slot(struct frame_reader *reader, const struct frame_slot *slot, bool is_filled)
 {
     const bool goes_on = is_filled && !slot->error.is_set;
@@ -251,7 +253,7 @@ static void *cutter_main(void *opaque)
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
-/* What is no regular file may make the cutter wait for ever; the waker ends that. */
+/* A file that is not regular may block the cutter indefinitely; the waker ends that. */
 static bool open_waker(struct frame_stream *stream)
 {
     struct stat status;
@@ -274,7 +276,7 @@ bool frame_reader_start(struct frame_reader *reader, struct error *error)
     return true;
 }
 
-/* The slot that is to be read; NULL at the end. */
+/* Waits for the next slot to read; NULL at the end. */
 static struct frame_slot *next_slot(struct frame_reader *reader)
 {
     struct frame_slot *slot = NULL;
@@ -317,7 +319,7 @@ static bool read_ahead(struct frame_reader *reader, void *data, size_t bytes, si
         reader->skipped -= skipped;
         slot->consumed += skipped;
         *got = smaller(bytes, slot->bytes - slot->consumed);
-        if (*got > 0) /* else there may be no memory either */
+        if (*got > 0) /* otherwise `content` may be NULL */
             memcpy(data, slot->content + slot->consumed, *got);
         slot->consumed += *got;
         if (slot->consumed == slot->bytes)
@@ -347,7 +349,7 @@ static void stop(struct frame_reader *reader)
     pthread_cond_broadcast(&reader->is_used);
     pthread_mutex_unlock(&reader->lock);
     if (reader->stream.waker >= 0)
-        (void)eventfd_write(reader->stream.waker, 1); /* cannot fail: it is 0 */
+        (void)eventfd_write(reader->stream.waker, 1); /* cannot fail: the counter is 0 */
     pthread_join(reader->cutter, NULL);
     for (unsigned i = 0; i < reader->worker_count; i++)
         pthread_join(reader->workers[i], NULL);

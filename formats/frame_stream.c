@@ -12,21 +12,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Read at a time. What is behind a batch is copied to the memory of the next one, so that small
- * frames are to be read in small pieces. */
+/* Bytes of one read(2). The bytes after a batch are copied to the memory of the next one, so reads
+ * must be small for small frames. */
 #define READ_BYTES ((size_t)256 << 10)
 
-/* Kept of the first bytes. */
+/* Maximum bytes kept for frame_stream_rewind(). */
 #define HEAD_BYTES_MAX ((size_t)4 << 20)
 
-/* Once a batch has so much content, its frames are worth a thread's while. */
+/* Bytes of content from which a batch of frames is worth a thread. */
 #define BATCH_CONTENT_ENOUGH ((size_t)4 << 20)
 
-/* What is worth being kept compressed: BATCH_CONTENT_MAX that cannot be compressed. */
+/* Maximum compressed bytes of a frame that is kept whole: BATCH_CONTENT_MAX of incompressible
+ * content. */
 #define BATCH_BYTES_MAX (BATCH_CONTENT_MAX + ((size_t)1 << 20))
 
-/* What is wrong in the header of the first frame may be that there is none: plain data can begin
- * with the magic of a codec. */
+/* An error in the header of the first frame may mean that the data is not compressed: plain data
+ * can begin with the magic of a codec. */
 #define HEADER_BYTES_MAX 18
 #define HOW_TO_READ_AS_IT_IS "; if it is not compressed, say --format=FORMAT:plain"
 
@@ -64,7 +65,7 @@ static bool grow(struct frame_stream *stream, size_t capacity, struct error *err
     return true;
 }
 
-/* Makes room for READ_BYTES more: where the head is not kept, in place of what was consumed. */
+/* Makes room for READ_BYTES more bytes, in place of consumed bytes unless the head is kept. */
 static bool make_room(struct frame_stream *stream, struct error *error)
 {
     if (stream->capacity - stream->end >= READ_BYTES)
@@ -79,7 +80,7 @@ static bool make_room(struct frame_stream *stream, struct error *error)
            grow(stream, need > 2 * stream->capacity ? need : 2 * stream->capacity, error);
 }
 
-/* Waits until a read would not. A failure if reading is to end. */
+/* Waits until the file is readable. Fails if reading must end. */
 static bool wait_for_input(const struct frame_stream *stream, struct error *error)
 {
     struct pollfd files[] = {{.fd = stream->file, .events = POLLIN},
@@ -92,7 +93,7 @@ static bool wait_for_input(const struct frame_stream *stream, struct error *erro
     return files[1].revents == 0 || error_set(error, "%s: closed while it is read", stream->name);
 }
 
-/* One read(2) to behind what is buffered. */
+/* Appends the bytes of one read(2) to the buffer. */
 static bool read_more(struct frame_stream *stream, struct error *error)
 {
     if (!make_room(stream, error) || !wait_for_input(stream, error))
@@ -117,7 +118,7 @@ static bool set_place(struct error *error, const char *name, uint64_t offset, bo
                      is_first_frame && offset <= HEADER_BYTES_MAX ? HOW_TO_READ_AS_IT_IS : "");
 }
 
-/* One call of the decoder on what is buffered. */
+/* Calls the decoder once with the buffered bytes. */
 static bool decode_buffered(struct frame_stream *stream, struct byte_writer *out,
                             struct error *error)
 {
@@ -156,7 +157,7 @@ bool frame_stream_decode(struct frame_stream *stream, void *data, size_t bytes, 
 bool frame_stream_rewind(struct frame_stream *stream)
 {
     stream->keeps_head = false;
-    if (stream->offset != stream->begin) /* some of the head has been given up */
+    if (stream->offset != stream->begin) /* part of the head was discarded */
         return false;
     stream->codec->decoder_reset(stream->decoder);
     stream->offset = stream->begin = 0;
@@ -164,8 +165,7 @@ bool frame_stream_rewind(struct frame_stream *stream)
     return true;
 }
 
-/* Finds the frame that comes next, and reads as far as it goes. *is_whole false if it cannot be
- * kept whole. */
+/* Finds the next frame, and reads all of it. *is_whole: it can be kept whole. */
 static bool find_frame(struct frame_stream *stream, struct frame_extent *extent, bool *is_whole,
                        struct error *error)
 {
@@ -182,7 +182,7 @@ static bool find_frame(struct frame_stream *stream, struct frame_extent *extent,
     return true;
 }
 
-/* Adds those of the next frames that are buffered, until the batch has enough. */
+/* Adds the next whole frames in the buffer, until the batch has enough. */
 static void add_frames(const struct frame_stream *stream, struct frame_extent *batch)
 {
     struct frame_extent next;
@@ -195,7 +195,8 @@ static void add_frames(const struct frame_stream *stream, struct frame_extent *b
     }
 }
 
-/* Gives the stream's memory to the batch, and takes the batch's for what is behind the frames. */
+/* Passes the stream's memory to the batch, and takes the batch's memory for the bytes after the
+ * frames. */
 static bool hand_over(struct frame_stream *stream, size_t bytes, struct frame_batch *batch,
                       struct error *error)
 {
@@ -237,8 +238,8 @@ bool frame_stream_cut(struct frame_stream *stream, struct frame_batch *batch, bo
     return *is_cut;
 }
 
-/* What is wrong with a batch that could not be decoded, and where: as the decoder of streams says,
- * to which the content is nothing. */
+/* Sets the error for a batch that could not be decoded, and its position, by decoding it again as a
+ * stream. The content is dropped. */
 static bool explain_batch(const struct frame_stream *stream, const struct frame_batch *batch,
                           void *decoder, struct error *error)
 {

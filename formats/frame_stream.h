@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_stream.h - the compressed bytes of a file, to be decoded as they come, or to be cut into
- * whole frames that others decode; for frame_reader.c.
+/* frame_stream.h - the compressed bytes of a file, to decode as they come, or to cut into whole
+ * frames that other threads decode; for frame_reader.c.
  *
  *   file -> data[begin..end) -> frame_stream_decode -> the caller's memory
  *                            -> frame_stream_cut    -> struct frame_batch
@@ -17,54 +17,55 @@
 
 struct codec;
 
-/* The most content of the frames of a batch. What is larger is decoded as it comes. */
+/* Maximum bytes of content in the frames of a batch. A larger frame is decoded as it comes. */
 #define BATCH_CONTENT_MAX ((size_t)32 << 20)
 
 struct frame_stream {
-    const char *name; /* of the file, for messages; borrowed, as the next two are */
+    const char *name; /* of the file, for messages; borrowed, like the next two fields */
     int file;
     const struct codec *codec;
     unsigned window_log; /* for decoder_open */
-    int waker;           /* readable when reading is to end; -1: reading need not be ended */
-    bool keeps_head;     /* the first bytes are kept, so that frame_stream_rewind can go back */
+    int waker;           /* readable when reading must end; -1: none */
+    bool keeps_head;     /* keeps the first bytes for frame_stream_rewind */
     void *decoder;
     unsigned char *data; /* compressed bytes read ahead: data[begin..end) */
     size_t capacity, begin, end;
-    uint64_t offset; /* of data[begin] in the file, or from where it began to be read */
+    uint64_t offset; /* of data[begin] in the file, from where reading began */
     bool frame_open; /* the decoder is inside a frame */
-    bool has_frames; /* one has been decoded, or cut off */
+    bool has_frames; /* a frame was decoded, or cut */
     bool file_ended;
 };
 
-/* Whole frames, cut out of a stream: at least one, and together of BATCH_CONTENT_MAX bytes of
- * content at most. Starts as {0}; the stream takes its memory, and gives other memory for it. */
+/* Whole frames, cut from a stream: at least one, with at most BATCH_CONTENT_MAX bytes of content in
+ * total. Initialise it as {0}. The stream takes its memory and gives other memory for it. */
 struct frame_batch {
     unsigned char *data;
     size_t capacity, begin, bytes;
-    uint64_t offset; /* as that of a stream */
+    uint64_t offset; /* of the frames, as in a stream */
     size_t content_max;
 };
 
-/* Takes over head[0..head_bytes), which is malloc'd, has room for `capacity`, and holds the first
- * bytes read from the file. The caller closes the stream, also when this fails. */
+/* Opens a stream. Takes over head[0..head_bytes), from malloc(3) with room for `capacity` bytes:
+ * the first bytes of the file, already read. The caller closes the stream, also after a failure. */
 bool frame_stream_open(struct frame_stream *stream, unsigned char *head, size_t head_bytes,
                        size_t capacity, struct error *error);
 
-/* Decodes 1..bytes bytes; *got 0 at the end of the file. */
+/* Decodes 1..bytes bytes; sets *got to 0 at the end of the file. */
 bool frame_stream_decode(struct frame_stream *stream, void *data, size_t bytes, size_t *got,
                          struct error *error);
 
-/* Goes back to the first byte, for the last time. False where it cannot, and stays. */
+/* Returns to the first byte, and stops keeping it. Returns false, without a change of position, if
+ * the first bytes are not kept any more. */
 bool frame_stream_rewind(struct frame_stream *stream);
 
-/* Between two frames: cuts off those that come next. *is_cut false where there is none that can be
- * kept whole: the next one is large, cut off or broken, or the file is at its end. */
+/* Between two frames: cuts the next frames. Sets *is_cut to false if the next frame cannot be kept
+ * whole, because it is large, truncated or invalid, or if the file has ended. */
 bool frame_stream_cut(struct frame_stream *stream, struct frame_batch *batch, bool *is_cut,
                       struct error *error);
 
 void frame_stream_close(struct frame_stream *stream);
 
-/* Decodes a batch to content, of batch->content_max bytes; *bytes says how many there are. */
+/* Decodes a batch to `content`, which has room for batch->content_max bytes, and sets *bytes. */
 bool frame_batch_decode(const struct frame_stream *stream, const struct frame_batch *batch,
                         void *decoder, unsigned char *content, size_t *bytes, struct error *error);
 

@@ -2,18 +2,18 @@
 /* frame_writer.c - see frame_writer.h.
  *
  *   data -> copied to the buffer of a job -+
- *   much data ----- where it is -----------+-> jobs, in order
+ *   much data ----- not copied ------------+-> jobs, in order
  *                                                |
  *   each worker: takes a job -> compresses it -> waits for its turn -> writes the frame
  *
- * A job is FRAME_CONTENT_BYTES of content. Jobs are a ring, so that the caller waits when the
- * workers are behind:
+ * A job is FRAME_CONTENT_BYTES of content. Jobs are a ring, so that the caller waits if the workers
+ * are slower:
  *
  *   written <= taken <= put <= written + job_count
  *
  * Workers are started as jobs are put, so that an output of one frame is compressed by the caller.
- * After a failure the turns go on without writing, so that nobody waits forever, and the next call
- * returns it.
+ * After a failure the turns continue without writing, so that no thread blocks forever, and the
+ * next call returns the error.
  */
 #include "formats/frame_writer.h"
 
@@ -28,20 +28,20 @@
 
 #define WORKERS_MAX 64
 
-/* Jobs above one for each worker: those that wait. */
+/* Jobs in addition to one for each worker, which wait. */
 #define SPARE_JOBS 2
 
-/* From so many frames a thread on, data is compressed from where it is: its last frames, for which
- * the caller waits, are few enough of them. */
+/* Frames per thread from which data is compressed without a copy. The caller waits for the last of
+ * them, which are then few in proportion. */
 #define FRAMES_PER_THREAD_IN_PLACE 2
 
 struct frame_job {
     const unsigned char *data;
     size_t bytes;
-    unsigned char *buffer; /* of FRAME_CONTENT_BYTES, reused; NULL until it is needed */
+    unsigned char *buffer; /* FRAME_CONTENT_BYTES, reused; NULL until it is needed */
 };
 
-/* What a thread compresses with. */
+/* The state of a compressing thread. */
 struct frame_maker {
     void *encoder;
     unsigned char *frame;
@@ -50,13 +50,13 @@ struct frame_maker {
 
 struct frame_writer {
     struct frame_writer_spec spec;
-    size_t filled; /* bytes in the buffer of the job that is put next */
+    size_t filled; /* bytes in the buffer of the next job */
     struct frame_job *jobs;
     size_t job_count;
     pthread_t workers[WORKERS_MAX];
-    unsigned worker_count; /* that were started, by the caller */
-    pthread_mutex_t lock;  /* over the rest */
-    pthread_cond_t is_put; /* or the workers are to end */
+    unsigned worker_count; /* workers started by the caller */
+    pthread_mutex_t lock;  /* protects the fields below */
+    pthread_cond_t is_put; /* or the workers must end */
     pthread_cond_t is_written;
     uint64_t put, taken, written;
     bool is_closed;
@@ -88,7 +88,8 @@ struct frame_writer *frame_writer_open(const struct frame_writer_spec *spec)
     return writer;
 }
 
-/* ---- whoever compresses ---------------------------------------------------------------------- */
+/* ---- compression
+ * -------------------------------------------------------------------------------- */
 
 static bool maker_open(const struct frame_writer *writer, struct frame_maker *maker,
                        struct error *error)
@@ -108,7 +109,7 @@ static void maker_close(const struct frame_writer *writer, struct frame_maker *m
     free(maker->frame);
 }
 
-/* Compresses a job to maker->frame; *bytes says how long it is. */
+/* Compresses a job to maker->frame, and sets *bytes. */
 static bool make_frame(const struct frame_writer *writer, const struct frame_job *job,
                        struct frame_maker *maker, size_t *bytes, struct error *error)
 {
@@ -125,7 +126,7 @@ static bool make_frame(const struct frame_writer *writer, const struct frame_job
     return true;
 }
 
-/* True if it is the job's turn and all is well. */
+/* Waits for the job's turn. Returns false after a failure. */
 static bool wait_for_turn(struct frame_writer *writer, uint64_t number)
 {
     pthread_mutex_lock(&writer->lock);
@@ -166,7 +167,7 @@ static void run_job(struct frame_writer *writer, uint64_t number, struct frame_m
     end_turn(writer, &error);
 }
 
-/* False when there will be no more. */
+/* Waits for a job. Returns false at the end. */
 static bool take_job(struct frame_writer *writer, uint64_t *number)
 {
     pthread_mutex_lock(&writer->lock);
@@ -192,7 +193,7 @@ static void *worker_main(void *opaque)
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
-/* Waits until no more than `pending` jobs are under way. */
+/* Waits until at most `pending` jobs are unwritten. */
 static bool wait_for_jobs(struct frame_writer *writer, uint64_t pending, struct error *error)
 {
     pthread_mutex_lock(&writer->lock);
@@ -204,14 +205,14 @@ static bool wait_for_jobs(struct frame_writer *writer, uint64_t pending, struct 
     return is_well;
 }
 
-/* The job that is put next, once it is free. */
+/* Waits until the next job to put is free. */
 static bool next_job(struct frame_writer *writer, struct frame_job **job, struct error *error)
 {
     *job = job_at(writer, writer->put);
     return wait_for_jobs(writer, writer->job_count - 1, error);
 }
 
-/* Runs the job just put, the only one. */
+/* Runs the job that was just put, the only one. */
 static void run_here(struct frame_writer *writer)
 {
     struct frame_maker maker = {0};
@@ -219,8 +220,7 @@ static void run_here(struct frame_writer *writer)
     maker_close(writer, &maker);
 }
 
-/* Hands a job over. One that is not the last is given a further worker, if one may and can be
- * started. */
+/* Publishes a job. Unless it is the last one, starts another worker if allowed and possible. */
 static void put_job(struct frame_writer *writer, bool is_last)
 {
     pthread_mutex_lock(&writer->lock);
@@ -235,7 +235,7 @@ static void put_job(struct frame_writer *writer, bool is_last)
         run_here(writer);
 }
 
-/* Copies to the next job what it has room for. */
+/* Copies bytes to the next job, up to its room. */
 static bool fill_job(struct frame_writer *writer, struct byte_reader *in, struct error *error)
 {
     struct frame_job *job;
@@ -254,7 +254,7 @@ static bool fill_job(struct frame_writer *writer, struct byte_reader *in, struct
     return true;
 }
 
-/* Puts all whole frames of `in` as they are, and waits for them. */
+/* Puts all whole frames of `in` without a copy, and waits for them. */
 static bool write_in_place(struct frame_writer *writer, struct byte_reader *in, struct error *error)
 {
     while (in->bytes >= FRAME_CONTENT_BYTES) {

@@ -7,16 +7,16 @@
 
 #include <omp.h>
 
-/* Items that are seen at a time, and then read. */
+/* Items that the tap observes before they are read. */
 #define STEP_COUNT ((size_t)1 << 10)
 
-/* Items whose indices are to be written; a piece is as many of them as surely fit a buffer. */
+/* Items whose indices are written. A piece has as many items as certainly fit a buffer. */
 struct indices {
     const struct argsort *argsort;
     const void *items;
     size_t count;
     size_t piece_items;
-    struct tap *tap; /* NULL, or it sees them */
+    struct tap *tap; /* observes the items; may be NULL */
 };
 
 static size_t piece_end(const struct indices *indices, size_t first)
@@ -25,8 +25,8 @@ static size_t piece_end(const struct indices *indices, size_t first)
     return first + (left < indices->piece_items ? left : indices->piece_items);
 }
 
-/* Stores the indices of items [first, end) at `out`, while those of the next step are fetched;
- * returns where they end. */
+/* Stores the indices of items [first, end) at `out`, and prefetches the items of the next step.
+ * Returns the end of the output. */
 typedef unsigned char *index_writer(const struct indices *indices, size_t first, size_t end,
                                     unsigned char *out);
 
@@ -35,7 +35,7 @@ store_indices(const struct indices *indices, size_t first, size_t end, unsigned 
               unsigned width, unsigned item_bytes)
 {
     struct argsort argsort = *indices->argsort;
-    argsort.item_bytes = item_bytes; /* a constant */
+    argsort.item_bytes = item_bytes; /* constant for the compiler */
     for (size_t i = first; i < end; i++, out += width) {
         __builtin_prefetch((const char *)indices->items + (i + STEP_COUNT) * item_bytes);
         uint64_t index = argsort_index(&argsort, indices->items, i);
@@ -70,7 +70,7 @@ static unsigned char *store_text(const struct indices *indices, size_t first, si
     return out;
 }
 
-/* A step at a time, so that items are still in the cache when they are read again. */
+/* Makes a piece in steps, so that items are still in the cache when they are read again. */
 static size_t make_piece(const struct indices *indices, size_t piece, unsigned char *buffer,
                          size_t *bytes, index_writer *store)
 {
@@ -113,7 +113,7 @@ bool indices_write(const struct argsort *argsort, const struct format *format,
         .threads = (unsigned)omp_get_max_threads(),
         .make = is_text ? make_text_piece : make_binary_piece,
     };
-    if (maker.pieces < maker.threads) { /* all threads look, before a few of them make pieces */
+    if (maker.pieces < maker.threads) { /* only a few threads make pieces, so all feed the tap */
         tap_see_all(tap, chunk->items, chunk->count * argsort->item_bytes, maker.threads);
         indices.tap = NULL;
     }

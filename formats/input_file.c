@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Less is read straight from a pipe. */
+/* Smaller reads of a pipe are made without a pipe of our own. */
 #define OWN_PIPE_BYTES_MIN ((size_t)128 << 10)
 
 static bool cut_off(const struct input_file *input, uint64_t end, struct error *error)
@@ -22,7 +22,7 @@ static bool cut_off(const struct input_file *input, uint64_t end, struct error *
                      input->name, end);
 }
 
-/* The files of /sys have less than they claim, and keep to it. */
+/* Files in /sys have less than their size, without having been truncated. */
 bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error)
 {
     struct stat status;
@@ -32,7 +32,7 @@ bool input_file_check_whole(const struct input_file *input, uint64_t end, struct
     return cut_off(input, end, error);
 }
 
-/* Opens our own pipe, if there is none yet; else the input is read straight from now on. */
+/* Opens our own pipe, if it is not open. If that fails, the input is read directly from now on. */
 static bool has_own_pipe(struct input_file *input)
 {
     if (input->own_pipe[0] == 0) {
@@ -46,14 +46,14 @@ static bool has_own_pipe(struct input_file *input)
     return input->is_pipe;
 }
 
-/* As read(2): moves what is in the pipe, up to `bytes` of it, to a pipe of our own, and copies it
- * from there. Who copies from a pipe holds it; so the writer goes on meanwhile. */
+/* As read(2): moves up to `bytes` bytes from the pipe to our own pipe, and copies them from there.
+ * A copy locks the pipe it reads, so that our own pipe lets the writer continue meanwhile. */
 static ssize_t read_pipe(struct input_file *input, unsigned char *data, size_t bytes)
 {
     if (bytes < OWN_PIPE_BYTES_MIN || !has_own_pipe(input))
         return read(input->file, data, bytes);
     const ssize_t moved = splice(input->file, NULL, input->own_pipe[1], NULL, bytes, 0);
-    if (moved < 0 && errno == EINVAL) { /* not with this pipe */
+    if (moved < 0 && errno == EINVAL) { /* this pipe cannot be spliced */
         input->is_pipe = false;
         return read(input->file, data, bytes);
     }
@@ -97,8 +97,8 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
     return true;
 }
 
-/* As much of data[0..bytes) as the file still holds, by several threads, if that pays; else
- * nothing, with *got 0. The tap sees the whole units of it. */
+/* Reads as many of `bytes` bytes as the file still has, with several threads, if that is faster;
+ * otherwise nothing, with *got 0. The tap observes the whole units. */
 static bool read_file_shared(struct input_file *input, void *data, size_t bytes, struct tap *tap,
                              size_t *got, struct error *error)
 {
@@ -116,14 +116,14 @@ static bool read_file_shared(struct input_file *input, void *data, size_t bytes,
     errno = cause;
     if (*got < share && cause != 0)
         return error_set_errno(error, "%s", input->name);
-    if (*got < share && tap && tap->taker) /* which may have what is behind the end, too */
+    if (*got < share && tap && tap->taker) /* it may have taken bytes after the gap */
         return cut_off(input, input->offset, error);
     if (lseek(input->file, (off_t)input->offset, SEEK_SET) < 0)
         return error_set_errno(error, "%s", input->name);
     return true;
 }
 
-/* Opens the file of a parked source where the next read starts. */
+/* Opens the file of a parked source at the position of the next read. */
 static bool open_again(struct input_file *input, struct error *error)
 {
     struct stat status;
@@ -190,12 +190,12 @@ bool input_file_begin(struct input_file *input, int file, struct error *error)
     if (!S_ISREG(status.st_mode))
         return true;
     (void)posix_fadvise(input->file, 0, 0, POSIX_FADV_SEQUENTIAL);
-    const off_t offset = lseek(input->file, 0, SEEK_CUR); /* standard input may be part read */
+    const off_t offset = lseek(input->file, 0, SEEK_CUR); /* standard input may be in use */
     if (offset < 0)
         return error_set_errno(error, "%s", input->name);
     input->offset = (uint64_t)offset;
     input->bytes = (uint64_t)status.st_size;
-    input->is_sized = status.st_size > 0; /* the files of /proc claim 0 and hold more */
+    input->is_sized = status.st_size > 0; /* files in /proc have size 0, and contents */
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_file.h - the file that a source reads from, as it is: a regular file, by several threads
- * where that pays; a pipe, through one of our own; or a run on disk.
+/* input_file.h - the file that a source reads, without decoding: a regular file, with several
+ * threads if that is faster; a pipe, through a pipe of our own; or a spilled run.
  */
 #ifndef FORMATS_INPUT_FILE_H
 #define FORMATS_INPUT_FILE_H
@@ -14,32 +14,33 @@
 #include <sys/types.h>
 
 struct input_file {
-    const char *name; /* for messages; the caller's */
+    const char *name; /* for messages; owned by the caller */
     int file;         /* -1: none, not open now, or a run */
     unsigned threads; /* maximum number of threads for a large read */
     bool is_run;      /* `run` is read instead of a file */
     struct spill_run run;
-    bool is_pipe;    /* that may be read through own_pipe */
+    bool is_pipe;    /* a pipe that may be read through own_pipe */
     int own_pipe[2]; /* the ends to read from and to write to; 0: not opened */
     bool is_sized;   /* a regular file whose size is known */
     bool is_parked;  /* `file` is open only while it is read */
-    dev_t device;    /* with the inode: which file it is */
+    dev_t device;    /* with the inode: the identity of the file */
     ino_t inode;
-    uint64_t bytes;  /* its size, or that of the run */
+    uint64_t bytes;  /* size of the file or run */
     uint64_t offset; /* where the next read from it starts */
     bool has_ended;
 };
 
-/* Takes a file that was opened, or failed to be: -1, with errno; and finds out what kind it is.
- * Refuses directories. The caller closes. */
+/* Takes the result of open(2), -1 with errno included, and finds the kind of file. Fails for
+ * directories. The caller calls input_file_close(), also after a failure. */
 bool input_file_begin(struct input_file *input, int file, struct error *error);
 
-/* One read(2). *got 0 at the end of the file. */
+/* Makes one read(2), or reads from the run. Sets *got to 0 at the end of the file. */
 bool input_file_read_once(struct input_file *input, void *data, size_t bytes, size_t *got,
                           struct error *error);
 
-/* Reads 1..bytes bytes; sets *got to 0 at the end. The tap, which may be NULL, has observed the
- * first *seen of them. */
+/* Reads 1..bytes bytes; sets *got to 0 at the end. If the tap is not NULL, sets *seen to the number
+ * of bytes that it has observed, from the first one on: the whole units of a read by several
+ * threads, otherwise 0. The caller passes the others to the tap. */
 bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
                      size_t *got, size_t *seen, struct error *error);
 
@@ -56,7 +57,7 @@ bool input_file_look_at(const struct input_file *input, uint64_t offset, void *d
  * opened: the missing bytes would be lost unnoticed. */
 bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error);
 
-/* From now on a plain regular file is open only while it is read. */
+/* Closes the file; from now on it is open only while it is read. For a plain regular file. */
 void input_file_park(struct input_file *input);
 
 void input_file_close(struct input_file *input);

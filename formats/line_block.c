@@ -27,7 +27,7 @@ static bool grow(struct line_block *block, struct error *error)
     return true;
 }
 
-/* Fills the block up, but for the byte that a last terminator may need. */
+/* Fills the block, except for the byte that a missing last terminator may need. */
 static bool read_more(struct line_block *block, struct error *error)
 {
     const size_t want = block->capacity - block->filled - 1;

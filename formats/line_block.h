@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_block.h - the part of a source that is in memory: whole lines, and the beginning of one.
+/* line_block.h - the part of a source in memory: whole lines, and the beginning of another one.
  *
  *   source -> [kept | new | beginning of a line] -> the caller uses lines -> drops them -> refill
  *
- * Memory is what the caller asks for, and more only where a line is longer than half of it.
+ * The memory has the requested size, and grows only for a line longer than half of it.
  */
 #ifndef FORMATS_LINE_BLOCK_H
 #define FORMATS_LINE_BLOCK_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Readable bytes after the lines; their values mean nothing. */
+/* Readable bytes after the lines; their values do not matter. */
 #define LINE_BLOCK_SLACK_BYTES ((size_t)32)
 
 struct line_block {
@@ -27,10 +27,10 @@ struct line_block {
     size_t filled; /* of these and the beginning of a line */
     size_t capacity;
     uint64_t place;         /* of text[0] in the source */
-    struct text_check read; /* of the source so far, a terminator that was added among it */
+    struct text_check read; /* checksum of the source so far, with an added terminator */
 };
 
-/* An empty block that reads from the source, which the caller keeps. */
+/* Opens an empty block on the source, which the caller owns. */
 bool line_block_open(struct line_block *block, struct source *source, char terminator,
                      size_t capacity, struct error *error);
 

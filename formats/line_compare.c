@@ -23,7 +23,7 @@ static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b
 
 /* ---- -n and -h ---- */
 
-/* By the words of decimal_key.h, which end where two numbers differ. */
+/* Compares word by word (decimal_key.h), up to the first difference. */
 static int compare_decimals(struct line_span a, struct line_span b, bool has_suffix)
 {
     struct decimal_text x, y;
@@ -41,7 +41,7 @@ static int compare_decimals(struct line_span a, struct line_span b, bool has_suf
 
 /* ---- -g ---- */
 
-/* What is no number, NaNs and the other numbers, in this order. */
+/* The order of text that is not a number, NaNs and other numbers. */
 enum general_class { NO_NUMBER, NEGATIVE_NAN, POSITIVE_NAN, ORDERED_NUMBER };
 
 struct general_value {

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As much of a line as a message shows; a byte takes up to 4 characters, "\377". */
+/* Maximum bytes of a line in a message. A byte takes up to 4 characters, "\377". */
 #define SHOWN_BYTES ((size_t)40)
 #define QUOTE_BYTES (SHOWN_BYTES * 4 + sizeof "...")
 
-/* Writes the first bytes of the line so that they can be shown on a terminal. */
+/* Quotes the first bytes of the line, so that they are safe on a terminal. */
 static void quote_line(const char *line, size_t bytes, char quote[QUOTE_BYTES])
 {
     const size_t shown = bytes < SHOWN_BYTES ? bytes : SHOWN_BYTES;
@@ -35,7 +35,7 @@ static bool is_blank_line(const char *line, size_t bytes)
     return true;
 }
 
-/* What some editors put before the first line, which does not show; and what takes it away. */
+/* Invisible bytes that some editors put before the first line, and how to remove them. */
 static const struct mark {
     const char *bytes, *remedy;
 } marks[] = {
@@ -44,7 +44,7 @@ static const struct mark {
     {"\xfe\xff", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
 };
 
-/* NULL if there is none. */
+/* Returns the mark that the line begins with; NULL: none. */
 static const struct mark *find_mark(const char *line, size_t bytes)
 {
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
@@ -60,10 +60,10 @@ bool line_error_finds_mark(const void *text, size_t bytes)
     return find_mark(text, bytes) != NULL;
 }
 
-/* What is known of a line that is not a number. */
+/* A line that is not a number. */
 struct spelling {
-    char text[256];      /* as much as fits, without the blanks around it */
-    size_t number_bytes; /* that strtold(3), and so -g, reads of the text */
+    char text[256];      /* as much as fits, without blanks around it */
+    size_t number_bytes; /* bytes of the text that strtold(3), and so -g, reads */
 };
 
 static void spell(const char *line, size_t bytes, struct spelling *spelling)
@@ -79,8 +79,8 @@ static void spell(const char *line, size_t bytes, struct spelling *spelling)
     spelling->number_bytes = (size_t)(end - spelling->text);
 }
 
-/* What may be meant by a line, as an extended regular expression of its text, and what to do then:
- * for lines, and for numbers that are read from text (NULL: nothing). The first match counts. */
+/* The probable meaning of a line, as an extended regular expression for its text, and advice: for
+ * lines, and for numbers that are read from text (NULL: none). The first match counts. */
 static const struct meaning {
     const char *pattern, *lines, *numbers;
 } meanings[] = {
@@ -130,7 +130,8 @@ static const struct meaning *find_meaning(const char *text)
     return NULL;
 }
 
-/* A first line that begins with a word, which is none of those that stand for a missing number. */
+/* Returns true for a first line that begins with a word, unless that is a name of a missing
+ * number. */
 static bool may_be_title(const char *text, size_t line_number)
 {
     return line_number == 1 &&
@@ -139,7 +140,7 @@ static bool may_be_title(const char *text, size_t line_number)
                     "^[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?$");
 }
 
-/* What to do about a line: ": " and a few clauses, or nothing. */
+/* Advice about a line: ": " and some clauses, or nothing. */
 struct remedy {
     char text[640];
     size_t length;
@@ -159,8 +160,8 @@ static void add_clause(struct remedy *remedy, const char *format, ...)
     va_end(arguments);
 }
 
-/* Without a type they are lines, for which -g is an option: what it would make of the line, which
- * may not be what was meant. */
+/* Collects the advice. For lines, which have no type, -g is an option, so the advice says what -g
+ * would read, which may not be what was meant. */
 static void find_remedy(const char *line, size_t bytes, size_t line_number, bool are_lines,
                         struct remedy *remedy)
 {

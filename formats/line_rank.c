@@ -42,7 +42,8 @@ static bool rank_human(const struct line_order *order, const char *text, size_t 
     return true;
 }
 
-/* The first 7 bytes, and how many there are; 8 if there are more, which lines_refine.c goes by. */
+/* Ranks by the first 7 bytes, then by the length, where 8 means more than 7. lines_refine.c relies
+ * on this. */
 static bool rank_bytes(const struct line_order *order, const char *text, size_t length,
                        uint64_t *rank, bool *is_exact)
 {
@@ -59,7 +60,7 @@ static line_ranker *const rankers[] = {
     [LINE_HUMAN] = rank_human,   [LINE_BYTES] = rank_bytes,
 };
 
-/* A key that must be found in the line. */
+/* Ranks a key that must be found in the line. */
 static bool rank_part(const struct line_order *order, const char *text, size_t length,
                       uint64_t *rank, bool *is_exact)
 {
@@ -89,7 +90,7 @@ int line_rank_compare_equal(const struct line_order *order, const struct ranked_
                             const struct ranked_line *b)
 {
     if (a->text == b->text || (a->length == b->length && memcmp(a->text, b->text, a->length) == 0))
-        return 0; /* however long it would take to read them */
+        return 0; /* without reading their numbers, which may take long */
     const size_t first = a->is_exact && b->is_exact ? 1 : 0;
     const int found = line_compare_keys(order, first, a->text, a->length, b->text, b->length);
     return found != 0 ? found : line_compare_last(order, a->text, a->length, b->text, b->length);

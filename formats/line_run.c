@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_run.c - see line_run.h.
  *
- *   a line and what follows it -> decimal_run: plain decimals, by their bytes -> where it stops
- *   there, and in any other order: some lines, ranked and compared            -> again
+ *   from a line on -> decimal_run: plain decimals are compared by their bytes -> it stops
+ *   from there on, and with any other order: some lines are ranked and compared -> decimal_run
+ * again
  */
 #include "formats/line_run.h"
 
@@ -10,8 +11,8 @@
 
 #include <string.h>
 
-/* Lines that are ranked before plain decimals are looked for again: one, and twice as many each
- * time that there are none. */
+/* Maximum number of lines that are ranked before plain decimals are tried again. It begins with
+ * one, and doubles each time that decimal_run finds none. */
 #define RANKED_LINES_MAX 64
 
 size_t line_run_length(const struct line_order *order, const char *text, size_t bytes,
@@ -21,7 +22,7 @@ size_t line_run_length(const struct line_order *order, const char *text, size_t 
     return (size_t)((const char *)memchr(line, order->terminator, bytes - offset) - line);
 }
 
-/* Where the run is: at the line at run.offset, behind the one at `previous`. */
+/* State of the check: at the line at run.offset, after the one at `previous`. */
 struct walk {
     const struct line_order *order;
     const char *text;
@@ -30,11 +31,11 @@ struct walk {
     struct line_run run;
 };
 
-/* Goes on by at most so many lines; false at one that is not in order. */
+/* Checks at most `most` lines. Returns false at a line that is not in order. */
 static bool walk_ranked(struct walk *walk, size_t most)
 {
     const struct line_order *const order = walk->order;
-    const int highest = order->unique ? -1 : 0; /* that line_rank_compare may be */
+    const int highest = order->unique ? -1 : 0; /* greatest result of line_rank_compare in order */
     struct ranked_line lines[2] = {{0}};
     struct line_run *const run = &walk->run;
     if (run->offset > 0)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines.c - see lines.h: the text in memory, and where its lines are. lines_key.c, lines_refine.c,
- * lines_number.c and lines_write.c have the rest.
+/* lines.c - see lines.h: the text in memory, and the positions of its lines. lines_key.c,
+ * lines_refine.c, lines_number.c and lines_write.c have the rest.
  *
  *   sources -> one text -> blocks of 256 KiB -> terminators counted
  *
- * Where memory is limited, they are counted as they are read, once they could be too many: how much
- * memory lines take goes by their number more than by their text. What does not have room with the
- * others is moved to the lines of the next part.
+ * If memory is limited, terminators are counted while text is read, from when the lines could be
+ * too many: the memory of lines depends on their number more than on their text. Lines that do not
+ * fit are moved to the next part.
  *
  * The text is mapped, not allocated: it grows by moving pages, not bytes, and large pages make the
- * random reads of lines_write cheaper. A line belongs to the block that its terminator is in. No
- * table of lines is kept: an item itself says where its line is.
+ * random reads of lines_write cheaper. A line belongs to the block with its terminator. There is no
+ * table of lines, because each item has the position of its line.
  */
 #include "formats/lines.h"
 
@@ -22,10 +22,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What the text grows by at least, where the source does not say how much is left. */
+/* Minimum growth of the text if the source does not know how much is left. */
 #define GROWTH_BYTES ((size_t)64 << 20)
 
-/* What is read at a time at least, where there is little room left. */
+/* Minimum bytes of a read, if there is little room. */
 #define STEP_BYTES_MIN ((size_t)64 << 10)
 
 struct lines *lines_create(unsigned threads, const struct line_order *order)
@@ -90,13 +90,13 @@ static bool map_text(struct lines *lines, size_t bytes)
                      : mremap(lines->text, lines->mapped_bytes, bytes, MREMAP_MAYMOVE);
     if (text == MAP_FAILED)
         return false;
-    madvise(text, bytes, MADV_HUGEPAGE); /* only a wish */
+    madvise(text, bytes, MADV_HUGEPAGE); /* a hint */
     lines->text = text;
     lines->mapped_bytes = bytes;
     return true;
 }
 
-/* Gives back what was mapped for text that did not come: items may need the addresses. */
+/* Unmaps memory for text that did not come, because items may need the addresses. */
 static void trim_text(struct lines *lines)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -106,7 +106,7 @@ static void trim_text(struct lines *lines)
         lines->mapped_bytes = used;
 }
 
-/* Makes room for so many bytes more, and the slack. */
+/* Makes room for `more` bytes, and the slack. */
 static bool reserve_text(struct lines *lines, size_t more, struct error *error)
 {
     size_t need;
@@ -115,7 +115,7 @@ static bool reserve_text(struct lines *lines, size_t more, struct error *error)
         return error_set(error, "the text is too large for the memory of this machine");
     if (need <= lines->mapped_bytes)
         return true;
-    /* Doubling makes few moves; where there is no room for twice as much, there may be for this. */
+    /* Doubling needs few moves. If twice as much is not available, the exact size may be. */
     const size_t twice = lines->mapped_bytes * 2;
     if ((twice > need && map_text(lines, twice)) || map_text(lines, need))
         return true;
@@ -145,7 +145,7 @@ bool lines_begin_input(struct lines *lines, const struct source *source, size_t 
 
 /* ---- Reading ---- */
 
-/* Counts the terminators of the blocks up to `blocks`. */
+/* Counts the terminators of blocks [block_count, blocks). */
 static bool count_blocks(struct lines *lines, size_t blocks, struct error *error)
 {
     if (!lines->lines_before || blocks > lines->block_room) {
@@ -169,26 +169,27 @@ static bool count_blocks(struct lines *lines, size_t blocks, struct error *error
     return true;
 }
 
-/* What text and items need, of an engine that has a second array of these. */
+/* Returns the memory of text and items, with an engine that has a second array of items. */
 static size_t memory_of(size_t bytes, size_t lines)
 {
     return bytes + lines * 2 * sizeof(struct key_index);
 }
 
-/* What is not counted yet is taken for empty lines: as long as that has room, nothing need be. */
+/* Returns an upper bound of the memory used: uncounted text may be empty lines. While that fits,
+ * counting is unnecessary. */
 static size_t memory_used_at_most(const struct lines *lines)
 {
     return memory_of(lines->bytes, lines_count(lines) + lines->tail_lines +
                                        (lines->bytes - lines->counted_bytes));
 }
 
-/* More than there is room for has been counted. */
+/* Counted lines exceed the room. */
 bool lines_exceed(const struct lines *lines, size_t room)
 {
     return memory_used_at_most(lines) > room && lines_count(lines) + lines->tail_lines > 0;
 }
 
-/* Counts what has been read, as far as it is not counted yet. */
+/* Counts the lines of all text that is not counted yet. */
 static bool count_read(struct lines *lines, struct error *error)
 {
     if (!count_blocks(lines, lines->bytes / LINES_BLOCK_BYTES, error))
@@ -200,8 +201,9 @@ static bool count_read(struct lines *lines, struct error *error)
     return true;
 }
 
-/* What is read next: all, where that has room whatever it is; else what has room if the lines that
- * come are as those that came. A line that is longer than that is read in steps that double. */
+/* Returns how many bytes to read next: all that are left if they fit in any case, otherwise as many
+ * as fit if new lines are like the lines before. A line longer than that is read in steps that
+ * double. */
 static size_t step_bytes(const struct lines *lines, size_t all, size_t room)
 {
     const bool is_counted = lines->bytes > 0 && lines->bytes == lines->counted_bytes;
@@ -218,7 +220,7 @@ static size_t step_bytes(const struct lines *lines, size_t all, size_t room)
     return step < all ? step : all;
 }
 
-/* The input begun last has been read to its end. */
+/* Adds a missing terminator at the end of the last input. */
 static void end_last_line(struct lines *lines)
 {
     const char terminator = lines->order->terminator;
@@ -230,8 +232,8 @@ static void end_last_line(struct lines *lines)
     lines->bytes++;
 }
 
-/* Makes room for `want` bytes and a terminator, or for fewer where memory has no room for them.
- * Returns for how many; 0 on failure. */
+/* Makes room for `want` bytes and a terminator, or for fewer if memory is short. Returns the number
+ * of bytes; 0 on failure. */
 static size_t reserve_some(struct lines *lines, size_t want, struct error *error)
 {
     for (; want > STEP_BYTES_MIN; want /= 2) {
@@ -242,9 +244,9 @@ static size_t reserve_some(struct lines *lines, size_t want, struct error *error
     return reserve_text(lines, want + 1, error) ? want : 0;
 }
 
-/* There is always room for a last terminator too. One byte more than are left is asked for, so that
- * the end shows; what has grown since it was opened is then read on as far as there is room. Where
- * all has room, it is reserved at once: it need not be moved then. */
+/* There is always room for a missing last terminator. One byte more than is left is requested, to
+ * detect the end. If a file has grown since it was opened, the rest is read as far as there is
+ * room. If everything fits, it is reserved at once, so that it is never moved. */
 bool lines_read_input(struct lines *lines, struct source *source, size_t room, size_t most,
                       bool *ended, struct error *error)
 {
@@ -272,7 +274,7 @@ bool lines_read_input(struct lines *lines, struct source *source, size_t room, s
 
 /* ---- Parts ---- */
 
-/* Where the lines end that have room; behind the first line at least. */
+/* Returns the end of the lines that fit, at least of the first line. */
 static size_t find_split(const struct lines *lines, size_t room)
 {
     const char terminator = lines->order->terminator;
@@ -296,7 +298,7 @@ static size_t find_split(const struct lines *lines, size_t room)
 bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct error *error)
 {
     *rest = NULL;
-    if (!count_read(lines, error)) /* the last block may be counted as a whole one, to sort it */
+    if (!count_read(lines, error)) /* to sort it, the last block may be counted as a whole one */
         return false;
     const size_t split = find_split(lines, room);
     const struct lines_input *const input = &lines->inputs[lines->input_count - 1];

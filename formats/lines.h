@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines.h - text kept verbatim: lines are put in order and come out as the bytes that came in.
+/* lines.h - lines of text in memory, which are written in another order with their bytes unchanged.
  *
- *   { lines_begin_input -> lines_read_input }* -> lines_index -> lines_key: one struct key_index a
- *     line
- *     -> (an engine sorts them by key) -> lines_refine: runs of equal keys, exactly
- *     -> lines_write: gathers the bytes; or lines_number: turns items into the numbers of lines
+ *   { lines_begin_input -> lines_read_input }* -> lines_index -> lines_key: one struct key_index
+ * per line
+ *     -> (an engine sorts them by key) -> lines_refine: exact order of tie groups
+ *     -> lines_write: gathers the bytes; or lines_number: replaces indices by line numbers
  *
- * An engine of lines does all of this on its own copy of the text, and asks for no more than
- * lines_key_items and lines_refine, now and then.
+ * An engine of lines does all of this on its own copy of the text, and only calls back for
+ * lines_key_items and lines_refine.
  *
- * The order is that of `LC_ALL=C sort`, as core/line_order.h has it. The key is a monotone 64-bit
- * image of the first key of the order, so lines_refine has work only where keys are equal.
+ * The order is that of `LC_ALL=C sort`, as in core/line_order.h. The key is a monotone 64-bit image
+ * of the first key of the order, so lines_refine has work only if keys are equal.
  */
 #ifndef FORMATS_LINES_H
 #define FORMATS_LINES_H
@@ -24,23 +24,22 @@
 
 struct lines;
 
-/* Returns NULL when memory runs out. threads: maximum number of threads. The order, of which only
- * the first key may be LINE_STRICT, is borrowed until lines_free. */
+/* Creates an empty text. threads: maximum number of threads. The order, in which only the first key
+ * may be LINE_STRICT, is borrowed until lines_free(). Returns NULL if memory runs out. */
 struct lines *lines_create(unsigned threads, const struct line_order *order);
 
-/* Begins an input. lines_read: lines of the source that were read before, which count in messages.
- */
+/* Begins an input. lines_read: lines read from the source before, for line numbers in messages. */
 bool lines_begin_input(struct lines *lines, const struct source *source, size_t lines_read,
                        struct error *error);
 
-/* Reads on in the input begun last: some `most` bytes at most, and not much more than has room, if
- * `room` bytes are all that text and items may take (SIZE_MAX: any number). *ended: up to its end;
- * a last line without a terminator then gets one. */
+/* Reads more of the input begun last: at most about `most` bytes, and not many more than fit if
+ * text and items may take `room` bytes (SIZE_MAX: no limit). Sets *ended at the end of the input. A
+ * last line without a terminator then gets one. */
 bool lines_read_input(struct lines *lines, struct source *source, size_t room, size_t most,
                       bool *ended, struct error *error);
 
-/* Whether the text and its items, read with that room, need more than it, and there is a line to
- * begin with. */
+/* Returns true if the text, which was read with this room, and its items need more than the room,
+ * and there is at least one whole line. */
 bool lines_exceed(const struct lines *lines, size_t room);
 
 /* Keeps the lines that fit into `room` bytes, but at least one, and moves the text after them to
@@ -50,7 +49,7 @@ bool lines_split(struct lines *lines, size_t room, struct lines **rest, struct e
 /* As lines_split(), with half of the memory that the lines take as the room. */
 bool lines_halve(struct lines *lines, struct lines **rest, struct error *error);
 
-/* Finds the lines once all inputs are appended. */
+/* Finds the lines, after all inputs were read. */
 bool lines_index(struct lines *lines, struct error *error);
 
 /* Returns the number of lines. Call it after lines_index(). */
@@ -59,50 +58,50 @@ size_t lines_count(const struct lines *lines);
 /* Returns the number of bytes of text. */
 size_t lines_bytes(const struct lines *lines);
 
-/* The text, which moves when it grows; NULL if nothing was read. */
+/* Returns the text, which may move when more is read; NULL if nothing was read. */
 const char *lines_whole_text(const struct lines *lines);
 
-/* Keys the next 1..capacity lines, in input order; *count 0 when all are keyed. index says where
- * the line stands in the text and grows from line to line. If the first key is LINE_STRICT, one
- * that is not one number, with blanks around it at most, is an error "FILE:LINE: ...". Best with
- * a large capacity, as each call looks through whole blocks of the text. */
+/* Keys the next 1..capacity lines, in input order. Sets *count; 0 when all lines are keyed. The
+ * index of an item has the position of its line, and increases from line to line. If the first key
+ * is LINE_STRICT, a line that is not a number, apart from blanks around it, is an error "FILE:LINE:
+ * ...". Use a large capacity, because each call reads whole blocks of the text. */
 bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, size_t *count,
                struct error *error);
 
-/* The same for items, in the order of the text, that say where their lines are: sets the keys, and
- * the bit of index that says whether they are exact. */
+/* Keys the lines of the items, which are in the order of the text: sets the keys, and the bit of
+ * the index for exact keys. Fails as lines_key() does. */
 bool lines_key_items(const struct lines *lines, struct key_index *items, size_t count,
                      struct error *error);
 
-/* Puts runs of equal keys among items[0..*count), sorted by key and equal keys by index, into the
- * exact order. If the order is unique, only the first of equal lines is kept; *count says how many
- * are. */
+/* Puts tie groups among items[0..*count), which are sorted by key and then by index, into the exact
+ * order. If the order is unique, keeps only the first of equal lines, and sets *count to the number
+ * kept. */
 bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
                   struct error *error);
 
-/* What was written, for the proof of output (core/check.h). */
+/* The checks of a written output (core/check.h). */
 struct lines_written {
-    struct check_sum text;  /* of its bytes where they stood in the text: if all lines are written,
-                               the same as lines_sum */
-    struct check_sum items; /* of the items; the same as lines_items_sum */
-    uint64_t disorder; /* the first line, counted from 1, that should go before the one before it,
-                          or has keys equal to it, if the order is unique; 0: none */
+    struct check_sum text; /* checksum of the bytes at their positions in the text; if all lines are
+                              written, equal to lines_sum */
+    struct check_sum items; /* of the items; equal to lines_items_sum */
+    uint64_t disorder; /* the first line, counted from 1, that sorts before its predecessor or, with
+                          a unique order, has equal keys; 0: none */
 };
 
-/* Writes the lines in the order of items. */
+/* Writes the lines in the order of the items, and fills *written. */
 bool lines_write(const struct lines *lines, const struct key_index *items, size_t count,
                  struct sink *sink, struct lines_written *written, struct error *error);
 
-/* The sum of the text as it was read, and of the items as lines_key made them. */
+/* Return the checksums of the text as it was read, and of the items as lines_key() made them. */
 struct check_sum lines_sum(const struct lines *lines);
 struct check_sum lines_items_sum(const struct lines *lines);
 
-/* Puts the number of its line, from 0 over all inputs, in the place of every item's index. The
- * items name lines no more. */
+/* Replaces each item's index by the number of its line, from 0 over all inputs. After this, items
+ * no longer refer to lines. */
 bool lines_number(const struct lines *lines, struct key_index *items, size_t count,
                   struct error *error);
 
-/* lines may be NULL. */
+/* `lines` may be NULL. */
 void lines_free(struct lines *lines);
 
 #endif

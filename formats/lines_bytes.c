@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_bytes.c - see lines_bytes.h.
  *
- * The key of a line beside the one that it is compared with, from the top bit on:
+ * The key of a line relative to the chosen line, from the top bit on:
  *
- *   2 bits    0 before it, 1 the same as far as it goes, 2 behind it
- *   11 bits   bytes of their longest common prefix (LCP), complemented if behind it; LCP_MAX if
- *             they are the same so far
+ *   2 bits    0: before it; 1: equal so far; 2: after it
+ *   11 bits   length of their longest common prefix (LCP), complemented if after it; LCP_MAX if
+ *             they are equal so far
  *   48 bits   the next 6 bytes, zeros after the end
- *   3 bits    how many of these there are, 7 for more than 6
+ *   3 bits    the number of these bytes, 7 for more than 6
  */
 #include "formats/lines_bytes.h"
 
@@ -38,7 +38,8 @@ struct row_cursor lines_bytes_next(struct row_cursor cursor, uint64_t key)
     return (struct row_cursor){cursor.column, cursor.at + lcp + NEXT_BYTES};
 }
 
-/* The next bytes at text, of which the row has so many left; reads 8, whatever is behind it. */
+/* Returns the next bytes at `text`. The row has `left` bytes there. Reads 8 bytes, also after its
+ * end. */
 static inline uint64_t next_bytes(const char *text, size_t left)
 {
     uint64_t word;
@@ -50,7 +51,7 @@ static inline uint64_t next_bytes(const char *text, size_t left)
     return word >> 13 | (left <= NEXT_BYTES ? left : MORE_BYTES);
 }
 
-/* Bytes of the line at text that stand before its end, 8 if there are more. */
+/* Returns how many bytes the line has at `text` before its end, 8 for more than 7. */
 static inline size_t bytes_left(const char *text, uint64_t terminators)
 {
     uint64_t word;
@@ -59,7 +60,7 @@ static inline size_t bytes_left(const char *text, uint64_t terminators)
     return ends != 0 ? (size_t)__builtin_ctzll(ends) / 8 : 8;
 }
 
-/* For whole lines, whose span has a terminator. */
+/* For whole lines. The chosen line includes its terminator. */
 static void load_lines(const struct row_load *load, struct key_index *items, size_t count)
 {
     const struct lines *const lines = load->lines;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_check.c - see lines_check.h.
  *
- *   source -> pieces of PIECE_BYTES, wherever lines end -> threads: lines that are whole in a piece
+ *   source -> pieces of PIECE_BYTES, cut anywhere -> threads: lines that are whole in a piece
  *                                      |
- *             what is left at their ends, in order -> the seam: lines that go over an end
+ *               the rest at both ends of each piece, in order -> the seam: lines across pieces
  *
- * A thread reads a piece into memory of its own and looks through it while it is in its cache, as
- * other threads read on. Of a plain file each reads where its piece stands; of any other source one
- * after the other reads the next. Then the pieces are joined, in their order, by whose turn it is:
+ * A thread reads a piece into its own memory and checks it while it is in its cache, as other
+ * threads read on. If the source is a plain file, each thread reads at the position of its piece.
+ * Any other source is read by one thread after another. Then the threads join their pieces in
+ * order:
  *
  *   ... line | line | li    ne | line | line | ... | line | line | li    ne | line ...
  *              `-- the seam --'  `- checked before by the thread -'
  *
- * The seam has the last line that was joined, whole, and what is behind it; with the first line of
- * the next piece it is checked as any text. So every two neighbours are compared once, and what is
- * found first is what stands first.
+ * The seam begins with the last line that was joined, whole, followed by the text after it.
+ * Together with the first line of the next piece it is checked like any text. So each line is
+ * compared with its predecessor once, and the first error found is the first one in the source.
  */
 #include "formats/lines_check.h"
 
@@ -25,46 +26,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the second cache of a core, and so large that turns are rare. */
+/* Bytes of a piece, which fits the L2 cache of a core. Large, so that threads rarely wait for
+ * turns. */
 #define PIECE_BYTES ((size_t)256 << 10)
 
-/* The end of what was joined, and what is joined to it: whole lines and the beginning of one. */
+/* The end of the joined text, and the text that is joined to it: whole lines and the beginning of
+ * one. */
 struct seam {
     char *text; /* owned */
     size_t bytes, capacity;
-    bool is_known; /* its first line is whole, and was found to be in order */
+    bool is_known; /* its first line is whole and known to be in order */
 };
 
-/* What the threads share. */
+/* State shared by the threads. */
 struct checking {
     struct source *source;
     const struct line_order *order;
     uint64_t lines_before;
-    bool has_places;         /* of the source: each reads for itself */
-    pthread_mutex_t reading; /* over the next two, and over the source where it has no places */
-    uint64_t taken;          /* pieces */
-    bool is_read;            /* the source without places, to its end or to an error */
-    pthread_mutex_t joining; /* over the rest */
+    bool has_places;         /* threads read by position */
+    pthread_mutex_t reading; /* protects `taken` and `is_read`, and a source without positions */
+    uint64_t taken;          /* number of pieces */
+    bool is_read;            /* a source without positions was read to its end or to an error */
+    pthread_mutex_t joining; /* protects the fields below */
     pthread_cond_t is_joined;
-    uint64_t joined;        /* pieces */
-    _Atomic bool has_ended; /* nothing more is to be joined: the end, disorder, an error */
+    uint64_t joined;        /* number of pieces */
+    _Atomic bool has_ended; /* no more is joined after the end, a disorder or an error */
     struct seam seam;
     struct lines_check *check;
     struct error *error;
 };
 
-/* A part of the source, and what a thread has found in it. */
+/* A piece of the source, and the result of its check. */
 struct piece {
     uint64_t number;
-    char *text; /* owned: PIECE_BYTES and what may be read behind them */
+    char *text; /* owned: PIECE_BYTES and the readable bytes after them */
     size_t bytes;
-    size_t begin, end;   /* of the lines in it that are whole; equal if there are none */
-    struct line_run run; /* of these; the first is compared by the seam, and not counted */
+    size_t begin, end;   /* of its whole lines; equal if there are none */
+    struct line_run run; /* of these lines; the seam compares the first one, which is not counted */
     struct error error;
 };
 
-/* ---- a piece -----------------------------------------------------------------------------------
- */
+/* ---- a piece --------------------------------------------------------------------------------- */
 
 static bool read_piece(struct checking *checking, struct piece *piece)
 {
@@ -79,7 +81,7 @@ static bool read_piece(struct checking *checking, struct piece *piece)
                              &piece->error);
 }
 
-/* Takes the next piece and reads it; false if reading fails. */
+/* Takes the next piece and reads it. Returns false if reading fails. */
 static bool take_piece(struct checking *checking, struct piece *piece)
 {
     bool ok = true;
@@ -94,13 +96,13 @@ static bool take_piece(struct checking *checking, struct piece *piece)
     return checking->has_places ? read_piece(checking, piece) : ok;
 }
 
-/* Looks through the lines that are whole in the piece. */
+/* Checks the lines that are whole in the piece. */
 static void check_piece(const struct checking *checking, struct piece *piece)
 {
     const char terminator = checking->order->terminator;
     piece->begin = piece->end = 0;
     piece->run = (struct line_run){.state = LINE_RUN_IN_ORDER};
-    if (piece->bytes == 0) /* behind the end, where a thread may have no memory for text yet */
+    if (piece->bytes == 0) /* after the end; `text` may be NULL */
         return;
     const char *const first = memchr(piece->text, terminator, piece->bytes);
     if (!first)
@@ -112,8 +114,7 @@ static void check_piece(const struct checking *checking, struct piece *piece)
                                 piece->end - piece->begin, true);
 }
 
-/* ---- the seam ----------------------------------------------------------------------------------
- */
+/* ---- the seam -------------------------------------------------------------------------------- */
 
 static bool seam_append(struct checking *checking, const char *text, size_t bytes)
 {
@@ -133,7 +134,7 @@ static bool seam_append(struct checking *checking, const char *text, size_t byte
     return true;
 }
 
-/* Counts the lines of a run; false if it has ended at one that is not in order, which is kept or is
+/* Counts the lines of a run. Returns false if it ended at a line out of order, which is kept or is
  * an error. */
 static bool take_run(struct checking *checking, const struct line_run *run, const char *text,
                      size_t bytes)
@@ -157,7 +158,7 @@ static bool take_run(struct checking *checking, const struct line_run *run, cons
     return false;
 }
 
-/* The seam, which is whole lines now. */
+/* Checks the seam, which has whole lines now. */
 static bool check_seam(struct checking *checking)
 {
     struct seam *const seam = &checking->seam;
@@ -167,14 +168,14 @@ static bool check_seam(struct checking *checking)
     return take_run(checking, &run, seam->text, seam->bytes);
 }
 
-/* Where the last of these lines starts. */
+/* Returns the offset of the last of these lines. */
 static size_t last_line(const char *text, size_t bytes, char terminator)
 {
     const char *const found = memrchr(text, terminator, bytes - 1);
     return found ? (size_t)(found - text) + 1 : 0;
 }
 
-/* Joins a piece to all before it; false if that ends the check. */
+/* Joins a piece to the pieces before it. Returns false if that ends the check. */
 static bool join_piece(struct checking *checking, const struct piece *piece)
 {
     const char terminator = checking->order->terminator;
@@ -182,7 +183,7 @@ static bool join_piece(struct checking *checking, const struct piece *piece)
     const size_t bytes = piece->end - piece->begin;
     struct seam *const seam = &checking->seam;
     checking->check->bytes += piece->bytes;
-    if (piece->end == 0) /* no line ends here */
+    if (piece->end == 0) /* no line ends in it */
         return seam_append(checking, piece->text, piece->bytes);
     const size_t first = bytes > 0 ? line_run_length(checking->order, lines, bytes, 0) + 1 : 0;
     if (!seam_append(checking, piece->text, piece->begin + first) || !check_seam(checking) ||
@@ -199,7 +200,7 @@ static bool join_piece(struct checking *checking, const struct piece *piece)
     return seam_append(checking, piece->text + piece->end, piece->bytes - piece->end);
 }
 
-/* The last line, if it has no terminator. */
+/* Checks the last line if it has no terminator. */
 static bool join_end(struct checking *checking)
 {
     const struct seam *const seam = &checking->seam;
@@ -210,9 +211,8 @@ static bool join_end(struct checking *checking)
     return seam_append(checking, &terminator, 1) && check_seam(checking);
 }
 
-/* Joins what is left to be joined of a piece; false if nothing more is to be: it was the last one,
- * or ends the check. A piece that is not full is the last one, whatever has been read behind it, as
- * a file may grow meanwhile. */
+/* Joins a piece. Returns false if it ends the check or is the last one. A piece that is not full is
+ * the last one, even if later pieces were read, because a file may grow meanwhile. */
 static bool join(struct checking *checking, const struct piece *piece)
 {
     if (piece->error.is_set) {
@@ -227,10 +227,9 @@ static bool join(struct checking *checking, const struct piece *piece)
     return false;
 }
 
-/* ---- the threads -------------------------------------------------------------------------------
- */
+/* ---- the threads ----------------------------------------------------------------------------- */
 
-/* Waits for the piece's turn and joins it; false when there is no use for more. */
+/* Waits for the piece's turn and joins it. Returns false if no more pieces are needed. */
 static bool join_in_turn(struct checking *checking, const struct piece *piece)
 {
     pthread_mutex_lock(&checking->joining);
@@ -244,7 +243,7 @@ static bool join_in_turn(struct checking *checking, const struct piece *piece)
     return !has_ended;
 }
 
-/* What a thread does. */
+/* The work of a thread. */
 static void check_pieces(struct checking *checking)
 {
     struct piece piece = {0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_few.c - see lines_few.h.
  *
- *   lines -> words of 128 bits: 15 bytes, and how many there are
- *     -> each is compared with each, which says where it goes
+ *   lines -> words of 128 bits: 15 bytes, and their number
+ *     -> each word is compared with every other one, which gives its rank
  *
- * No branch goes by what is in the lines: a guess about the order of equal values would be wrong
- * every other time.
+ * No branch depends on the contents of lines: branches on the order of equal values would be
+ * mispredicted half of the time.
  */
 #include "formats/lines_few.h"
 
@@ -13,10 +13,10 @@
 
 typedef unsigned __int128 few_word;
 
-/* The lowest byte of the word of a line that has more bytes. */
+/* The lowest byte of the word of a line with more bytes. */
 #define MORE_BYTES (LINES_FEW_BYTES + 1)
 
-/* 15 bytes, the first one on top, zeros after the end; in the lowest byte how many there are. */
+/* Returns 15 bytes, the first one on top, zeros after the end; in the lowest byte their number. */
 static inline few_word word_of(const char *line, uint64_t terminators)
 {
     static const unsigned char all_and_none[16 + 16] = {255, 255, 255, 255, 255, 255, 255, 255,

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read ahead at a time, and not before all that was read is used. */
+/* Bytes that are peeked at once, after all peeked bytes are used. */
 #define AHEAD_BYTES ((size_t)64 << 10)
 
-/* Makes room for so many bytes more, and for a terminator; twice as much as before at least, so
- * that a long header is not copied again and again. */
+/* Makes room for `bytes` more bytes and a terminator. The room at least doubles, so that a long
+ * header is not copied again and again. */
 static bool reserve(struct lines_header *header, size_t bytes, const struct source *source,
                     struct error *error)
 {
-    const size_t need = header->bytes + bytes + 1; /* both are in memory: no overflow */
+    const size_t need = header->bytes + bytes + 1; /* both are in memory, so no overflow */
     if (need <= header->room)
         return true;
     const size_t room = need > 2 * header->room ? need : 2 * header->room;
@@ -25,8 +25,8 @@ static bool reserve(struct lines_header *header, size_t bytes, const struct sour
     return true;
 }
 
-/* Reads on to the end of the line, or as far as the source shows it; *ended: that was its end. None
- * are read at the end of the source. */
+/* Reads to the end of the line, or as many bytes as the source has peeked. *ended: the line has
+ * ended. *got is 0 at the end of the source. */
 static bool read_part(struct source *source, char terminator, struct lines_header *header,
                       bool *ended, size_t *got, struct error *error)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_key.c - the keys of lines; see lines.h.
  *
- *   blocks of the text, a block a thread at a time -> lines -> keys
+ *   blocks of the text, one block per thread and step -> lines -> keys
  *
- * With the terminators before each block known, any range of lines can be keyed by many threads,
- * each straight into its place among the items. A key is the line's rank; see line_rank.h.
+ * Because the number of terminators before each block is known, many threads can key any range of
+ * lines, each writing directly to their items. A key is the line's rank; see line_rank.h.
  */
 #include "formats/lines.h"
 
@@ -16,15 +16,15 @@
 
 #include <string.h>
 
-/* The lines [first, end) that are to be keyed, and what has been found wrong with them. */
+/* Keying of lines [first, end), and the first error. */
 struct keying {
     const struct lines *lines;
-    struct key_index *items; /* items[0] is of line `first` */
-    struct check_sum *made;  /* they are added up in it */
+    struct key_index *items; /* items[0] is that of line `first` */
+    struct check_sum *made;  /* sum of the items */
     size_t first, end;
     line_ranker *ranker;
     size_t bad_line;   /* the first line that is not a number, so far; SIZE_MAX if none */
-    size_t bad_offset; /* where it starts */
+    size_t bad_offset; /* its offset */
 };
 
 static void note_bad_line(struct keying *keying, size_t line, size_t offset)
@@ -36,7 +36,7 @@ static void note_bad_line(struct keying *keying, size_t line, size_t offset)
     }
 }
 
-/* Where the line starts that the first terminator of the block ends. */
+/* Returns the offset of the line that the first terminator of the block ends. */
 static size_t first_line_of_block(const struct lines *lines, size_t block)
 {
     const char *const end =
@@ -44,7 +44,7 @@ static size_t first_line_of_block(const struct lines *lines, size_t block)
     return end == NULL ? 0 : (size_t)(end - lines->text) + 1;
 }
 
-/* Keys the lines of the block that are asked for, up to the first that is not as it must be. */
+/* Keys the requested lines of the block, up to the first one that is not a number. */
 static void key_block(struct keying *keying, size_t block)
 {
     const struct lines *const lines = keying->lines;
@@ -79,7 +79,7 @@ static void key_block(struct keying *keying, size_t block)
     check_sum_add(keying->made, made);
 }
 
-/* The input that the text at `offset` is of. */
+/* Returns the input that has the text at `offset`. */
 static const struct lines_input *input_at(const struct lines *lines, size_t offset)
 {
     size_t i = lines->input_count - 1;
@@ -100,7 +100,7 @@ static bool refuse_line(const struct lines *lines, size_t offset, struct error *
                           NUMBER_MALFORMED, NULL);
 }
 
-/* The block that the line ends in. */
+/* Returns the block that the line ends in. */
 static size_t block_of_line(const struct lines *lines, size_t line)
 {
     size_t low = 0, high = lines->block_count;
@@ -141,7 +141,7 @@ bool lines_key(struct lines *lines, struct key_index *items, size_t capacity, si
     return true;
 }
 
-/* Items that a thread keys at a time. */
+/* Items that a thread keys in one step. */
 #define ITEMS_COUNT ((size_t)1024)
 
 bool lines_key_items(const struct lines *lines, struct key_index *items, size_t count,
@@ -150,7 +150,7 @@ bool lines_key_items(const struct lines *lines, struct key_index *items, size_t 
     const struct line_order *const order = lines->order;
     line_ranker *const ranker = line_ranker_of(order);
     const uint64_t complement = order->keys[0].reverse ? UINT64_MAX : 0;
-    size_t bad_item = SIZE_MAX; /* the first that is not a number, as items are in order */
+    size_t bad_item = SIZE_MAX; /* the first line that is not a number */
 #pragma omp parallel for schedule(dynamic, ITEMS_COUNT) num_threads((int)lines->threads)           \
     reduction(min                                                                                  \
               : bad_item) if (count > ITEMS_COUNT)

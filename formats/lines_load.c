@@ -13,6 +13,7 @@
  * among lines after it, a longer LCP sorts sooner. The comparison of a line continues after its
  * LCP, so no byte is compared twice, except for the choice. If the chosen line is near the middle,
  * the number of lines not yet distinguished halves each time, however long their common prefix.
+ *
  * This is multikey quicksort by whole prefixes. If rows are found in constant time, n lines take
  * time proportional to their bytes plus n log n. lines_refine.c handles lines for which the choice
  * is bad.

@@ -28,7 +28,7 @@ void lines_load(const struct lines *lines, struct key_index *items, size_t count
                 struct row_cursor *cursor, bool beside);
 
 /* Returns the next position at which lines with the same `key` can differ. `cursor` and `beside`
- * are those of the lines_load() that loaded the key. */
+ * are the values at the lines_load() that loaded the key. */
 struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
                                   bool beside);
 
@@ -38,9 +38,9 @@ struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor c
 struct row_load {
     const struct lines *lines;
     struct row_cursor cursor;
-    struct line_row row;   /* words: the row that others are compared with */
-    struct line_span span; /* bytes: the same, from the cursor on. Of a whole line it includes
-                            * the terminator: so the ends of other lines need not be known. */
+    struct line_row row;   /* words: the chosen row */
+    struct line_span span; /* bytes: the chosen row, from the cursor on. A whole line includes its
+                              terminator, so that the ends of other lines need not be known. */
     _Atomic size_t *end;   /* words: the end of the skipped common words */
 };
 

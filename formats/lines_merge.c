@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_merge.c - see lines_merge.h.
  *
- * A round: inputs are read, and items made of their lines; the least of the last lines of inputs
- * that go on is the bound, behind which unread lines may belong; everything up to it is merged.
- *
- * Last is the last one with an item, where an input is not in order (merge_texts.h). What is read
- * next of it may go before the bound, if that line is the bound; but then it goes before all that
- * is left, as if the input began there.
+ * A round: Inputs are read, and items are made of their lines. The bound is the least last line of
+ * the inputs that have unread lines, so that no unread line belongs before it. All lines up to the
+ * bound are merged. If an input is not in order, its last line is the last one with an item
+ * (merge_texts.h). The lines read next from it may belong before the bound, if that line is the
+ * bound. They then come before all remaining lines, as if the input began there.
  */
 #include "formats/lines_merge.h"
 
@@ -17,30 +16,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text and items in memory, all inputs together: parts for some tens of threads. */
+/* Memory for text and items of all inputs together: parts for some tens of threads. */
 #define MEMORY_BYTES ((size_t)64 << 20)
 
-/* Text and items that are merged at a time by a thread: with a second array of items they fit its
- * caches, and the text fits the sink's buffer even if parts are very uneven; what does not fit is
+/* Text and items that a thread merges at once. With a second array of items they fit its caches,
+ * and the text fits the sink's buffer even if parts are very uneven. Text that does not fit is
  * written by one thread while the others wait. */
 #define PART_BYTES ((size_t)512 << 10)
 
-/* With many inputs a part has at least so much of each, so that cutting them does not take longer
- * than merging them. */
+/* Minimum bytes of a part per input: with many inputs, cutting them must not take longer than
+ * merging. */
 #define PART_BYTES_PER_INPUT ((size_t)2 << 10)
 #define PART_BYTES_MAX (SINK_BUFFER_BYTES / 3 * 2)
 
-/* What lasts from round to round. */
+/* State across rounds. */
 struct merger {
     struct lines_merge *merge;
     struct merge_inputs inputs;
     struct merge_bound bound;
-    struct merge_scratch *scratches; /* of each thread */
-    char *last_text;                 /* of a unique order: a copy of the last line written */
+    struct merge_scratch *scratches; /* one per thread */
+    char *last_text;                 /* for a unique order: a copy of the last line written */
     size_t last_length;
     bool has_last;
-    uint64_t last_key;       /* of the last line of rounds that were in order */
-    struct check_sum passed; /* lines of all rounds, written or left out */
+    uint64_t last_key;       /* key of the last line of rounds that were in order */
+    struct check_sum passed; /* checksum of the lines of all rounds, written or left out */
 };
 
 static bool keep_last_line(struct merger *merger, const struct merge_round *round,
@@ -76,7 +75,8 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
         .scratches = merger->scratches,
         .part_bytes = choose_part_bytes(merger),
         .has_last = merger->has_last,
-        /* An input's disorder is not seen where all of it was merged before it was read on. */
+        /* The disorder of an input is not detected if all of the input was merged before it was
+         * read on. */
         .last_key = merge->are_sorted ? merger->last_key : 0,
     };
     if (merger->has_last)
@@ -89,7 +89,7 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
     return ok && (!merge->order->unique || keep_last_line(merger, &round, error));
 }
 
-/* Reads on, and finds what can be merged then; *found is false at the end. */
+/* Reads from the inputs, and finds what can be merged. *found is false at the end. */
 static bool begin_round(struct merger *merger, bool *found, struct error *error)
 {
     struct merge_texts *const texts = &merger->inputs.texts;
@@ -142,7 +142,7 @@ static void close_inputs(struct merger *merger)
     free(merger->last_text);
 }
 
-/* That what was passed on is what was read. */
+/* Checks that the lines passed on are the lines read. */
 static bool check_passed(const struct merger *merger, struct sink *sink, struct error *error)
 {
     struct check_sum read = {0, 0};

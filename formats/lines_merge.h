@@ -47,7 +47,8 @@ struct lines_merge {
  *
  * With LINE_STRICT, a line that is not a number is an error that names file and line. The output is
  * checked: it is an error if the lines written or left out as equal are not the lines read, or if
- * the output is out of order although all sources so far are in order. */
+ * keys are out of order within a round; with are_sorted, also from one round to the next.
+ */
 bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error *error);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_number.c - from where a line stands in the text to which line it is; see lines.h.
+/* lines_number.c - converts positions of lines to line numbers; see lines.h.
  *
  *   text -> cells of 64 bytes -> newlines in the block before each cell
- *   place of a line -> newlines before its block, before its cell, and in the cell before it
+ *   position of a line -> newlines before its block, before its cell, and in the cell before it
  *
- * The lines may be asked for in any order, so each asks for two cache lines from anywhere, which
- * are fetched ahead, and for nothing else. The table has a sixteenth of the size of the text.
+ * Lines come in any order, so each needs two cache lines at random positions, which are prefetched,
+ * and nothing else. The table has a sixteenth of the size of the text.
  */
 #include "formats/lines.h"
 #include "formats/lines_text.h"
@@ -15,10 +15,10 @@
 #define CELL_BYTES ((size_t)64)
 #define CELLS_PER_BLOCK (LINES_BLOCK_BYTES / CELL_BYTES)
 
-/* Items that are numbered by one thread at a time. */
+/* Items that a thread numbers in one step. */
 #define SEGMENT_COUNT ((size_t)65536)
 
-/* before[i]: newlines from the start of its block up to cell i. */
+/* Sets before[i] to the newlines from the start of the block to cell i. */
 static void count_block(const struct lines *lines, size_t block, uint32_t *before)
 {
     const char *const text = lines->text + block * LINES_BLOCK_BYTES;
@@ -31,7 +31,7 @@ static void count_block(const struct lines *lines, size_t block, uint32_t *befor
     }
 }
 
-/* False if an item is of no line of the text: a device may have sorted them. */
+/* Returns false if an item is not in the text, because a device may have sorted the items. */
 static bool number_segment(const struct lines *lines, const uint32_t *before,
                            struct key_index *items, size_t count)
 {
@@ -54,7 +54,7 @@ static bool number_segment(const struct lines *lines, const uint32_t *before,
 bool lines_number(const struct lines *lines, struct key_index *items, size_t count,
                   struct error *error)
 {
-    if (count == 0) /* and there may be no items to point to */
+    if (count == 0) /* `items` may be NULL */
         return true;
     const size_t cells = lines->bytes / CELL_BYTES + 1, segments = count / SEGMENT_COUNT + 1;
     uint32_t *const before = malloc(cells * sizeof *before);

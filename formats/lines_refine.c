@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_refine.c - the exact order within runs of equal keys; see lines.h.
+/* lines_refine.c - the exact order within tie groups; see lines.h.
  *
- * A run is sorted by multikey quicksort over the rows of lines_row.h (Bentley and Sedgewick, "Fast
- * algorithms for sorting and searching strings", SODA 1997): load what the items have at one place
- * of a row into their keys, cut the items three ways by a pivot, and go on with the equal ones
- * behind it, in this row or the next one, until there is nothing left: then the lines are the same
- * bytes, and done, however many they are; or, where only one of lines with equal keys is kept, all
- * but the first one are marked, and taken out in the end.
+ * A tie group is sorted by multikey quicksort over the rows of lines_row.h (Bentley and Sedgewick,
+ * "Fast algorithms for sorting and searching strings", SODA 1997). One position of a row is loaded
+ * into the keys of the items. The items are cut three ways by a pivot. The equal ones continue
+ * after that position, in the same row or the next one, until no row is left. The lines have the
+ * same bytes then, and are done. If only one of lines with equal keys is kept, the others are
+ * marked, and removed at the end.
  *
- * What is loaded sits in the key field, as the key is the same in all of a run; it is put back at
- * the end. Where pivots from samples cut badly, the middle of the range of keys is the pivot: that
- * halves the range, so what was loaded once takes at most 64 cuts more. And where a row was loaded
- * more often than halves explain, whole rows are compared. So no input makes it quadratic. Large
- * runs, and the large parts of one, are shared out as tasks; few lines are for lines_few.h.
+ * The loaded values are in the key field, because a tie group has only one key, which is restored
+ * at the end. If pivots from samples cut badly, the pivot becomes the middle of the range of keys.
+ * That halves the range, so one load takes at most 64 more cuts. If a row was loaded more often
+ * than halving explains, whole rows are compared. So no input takes quadratic time. Large tie
+ * groups, and large parts of one, are divided into tasks. Few lines are sorted by lines_few.h.
  */
 #include "formats/lines.h"
 #include "formats/lines_few.h"
@@ -23,32 +23,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to so many items are sorted by insertion. */
+/* Maximum number of items sorted by insertion. */
 #define SMALL_COUNT ((size_t)12)
 
-/* What is searched for runs by one thread at a time. */
+/* Items that a thread searches for tie groups in one step. */
 #define SEGMENT_COUNT ((size_t)65536)
 
-/* So many words of a row are loaded one by one; then rows are also compared with one of them. */
+/* Number of words of a row that are loaded one by one. After that, every other load compares rows
+ * with a chosen one. */
 #define ROUNDS_BY_WORDS 4u
 
-/* A row is loaded so many times more than it takes if lines are halved each time; then whole rows
- * are compared: few lines may share very much, and of many each choice may be a bad one. */
+/* Loads of a row above the number that halving the lines explains. After that, whole rows are
+ * compared: few lines may share a long prefix, and of many lines each choice may be bad. */
 #define ROUNDS_MORE 16u
 
-/* The index of a line that is left out, as an equal one came before it. */
+/* The index of a line that is dropped because an equal one comes before it. */
 #define INDEX_LEFT_OUT UINT64_MAX
 
-/* Items of a run that are equal in all rows up to the cursor. */
+/* Items of a tie group that are equal in all rows up to the cursor. */
 struct slice {
     struct key_index *items;
     size_t count;
     struct row_cursor cursor;
-    bool is_loaded;  /* the keys are of what is at the cursor */
-    bool is_beside;  /* they were loaded so; see lines_load.h */
-    bool is_long;    /* what lines_few.h looks at does not tell */
-    unsigned cuts;   /* by sampled pivots, that may still be made by these keys */
-    unsigned rounds; /* times that this row was loaded */
+    bool is_loaded;  /* the keys are loaded from the cursor */
+    bool is_beside;  /* `beside` of that load; see lines_load.h */
+    bool is_long;    /* lines_few.h cannot distinguish them */
+    unsigned cuts;   /* cuts by sampled pivots still allowed with these keys */
+    unsigned rounds; /* number of loads of this row */
 };
 
 static inline struct row_cursor next_cursor(const struct lines *lines, const struct slice *slice,
@@ -57,8 +58,8 @@ static inline struct row_cursor next_cursor(const struct lines *lines, const str
     return lines_load_next(lines, slice->cursor, key, slice->is_beside);
 }
 
-/* Less than, equal to or greater than 0, of two items of a slice that is loaded, the place left
- * out. */
+/* Compares two items of a loaded slice, without their positions in the text. Returns a value below
+ * 0, 0, or above 0. */
 static inline int compare_items(const struct lines *lines, const struct slice *slice,
                                 struct key_index a, struct key_index b)
 {
@@ -74,7 +75,7 @@ static inline bool is_before(const struct lines *lines, const struct slice *slic
     return order < 0 || (order == 0 && a.index < b.index);
 }
 
-/* Sorts a few items that are loaded. */
+/* Sorts a few loaded items. */
 static void sort_by_insertion(const struct lines *lines, const struct slice *slice)
 {
     struct key_index *const items = slice->items;
@@ -102,14 +103,14 @@ static int compare_in_slice(const void *a, const void *b, void *context)
     return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Sorts items that are loaded, however many. */
+/* Sorts any number of loaded items. */
 static void sort_by_comparison(const struct lines *lines, const struct slice *slice)
 {
     struct comparison comparison = {lines, slice};
     qsort_r(slice->items, slice->count, sizeof *slice->items, compare_in_slice, &comparison);
 }
 
-/* Marks the lines of the slice, which is sorted, that have the keys of one before. */
+/* Marks the lines of the sorted slice whose keys equal the keys of the line before. */
 static void leave_out_repeated(const struct lines *lines, const struct slice *slice)
 {
     struct key_index kept = slice->items[0];
@@ -121,7 +122,7 @@ static void leave_out_repeated(const struct lines *lines, const struct slice *sl
     }
 }
 
-/* Keeps the first line of the input alone, where all have equal keys. */
+/* Keeps only the first line in the input. All have equal keys. */
 static void leave_out_all_but_first(struct key_index *items, size_t count)
 {
     uint64_t first = INDEX_LEFT_OUT;
@@ -132,7 +133,7 @@ static void leave_out_all_but_first(struct key_index *items, size_t count)
     items[0].index = first;
 }
 
-/* Loads what is at the cursor, by turns in both ways if one has been tried for long. */
+/* Loads the keys from the cursor. If words one by one have not helped, alternates both methods. */
 static void load_slice(const struct lines *lines, struct slice *slice)
 {
     const size_t count = slice->count;
@@ -149,8 +150,8 @@ static uint64_t median_of_three(uint64_t a, uint64_t b, uint64_t c)
     return c < low ? low : c > high ? high : c;
 }
 
-/* The median of three medians of three, spread evenly; or, once the cuts are used up, the middle of
- * the range of the words. */
+/* Returns the median of three medians of three items at equal distances or, if no cuts are left,
+ * the middle of the range of keys. */
 static uint64_t choose_pivot(struct slice *slice)
 {
     const struct key_index *const items = slice->items;
@@ -171,8 +172,8 @@ static uint64_t choose_pivot(struct slice *slice)
     return least + (greatest - least) / 2;
 }
 
-/* Puts the items with keys below the pivot first and those above it last; the equal ones are
- * items[*equal_begin..*equal_end). Dijkstra's cut, which passes over equal keys without a move. */
+/* Puts the items with keys below the pivot first and those above it last. The equal ones are
+ * items[*equal_begin..*equal_end). This is Dijkstra's partition, which does not move equal keys. */
 static void cut_three_ways(struct key_index *items, size_t count, uint64_t pivot,
                            size_t *equal_begin, size_t *equal_end)
 {
@@ -205,7 +206,7 @@ static void refine_part(const struct lines *lines, struct slice part)
     }
 }
 
-/* The three parts of the slice after a cut, the largest one last. */
+/* Cuts the slice into three parts, the largest one last. */
 static void cut_slice(const struct lines *lines, struct slice *slice, struct slice parts[3])
 {
     const uint64_t pivot = choose_pivot(slice);
@@ -232,19 +233,19 @@ static void cut_slice(const struct lines *lines, struct slice *slice, struct sli
     }
 }
 
-/* Whether items that are equal up to the cursor are done; if so, finishes them. */
+/* Returns true if items that are equal up to the cursor are done, after finishing them. */
 static bool finish_equal(const struct lines *lines, const struct slice *slice)
 {
     if (slice->cursor.column < lines_columns(lines))
         return false;
     if (!lines->order->unique)
-        return !lines->order->stable; /* if stable, the place is still to be gone by */
+        return !lines->order->stable; /* if stable, positions are still to be compared */
     leave_out_all_but_first(slice->items, slice->count);
     return true;
 }
 
-/* Whether the slice, which is not loaded, is one of lines_few.h's: nothing but bytes is left to go
- * by. */
+/* Returns true if lines_few.h can sort the slice, which is not loaded: only the bytes of whole
+ * lines remain to be compared. */
 static bool is_few(const struct lines *lines, const struct slice *slice)
 {
     return slice->count <= LINES_FEW && !slice->is_long &&
@@ -252,7 +253,7 @@ static bool is_few(const struct lines *lines, const struct slice *slice)
            lines->columns[slice->cursor.column].kind == ROW_LINE;
 }
 
-/* Sorts such a slice; what it leaves unsorted goes on behind the bytes that were looked at. */
+/* Sorts such a slice. Lines that are still equal continue after the compared bytes. */
 static void refine_few(const struct lines *lines, const struct slice *slice)
 {
     const struct row_cursor cursor = slice->cursor;
@@ -278,7 +279,7 @@ static bool is_deep(const struct slice *slice)
     return slice->rounds > ROUNDS_MORE + 2 * (64 - (unsigned)__builtin_clzll(slice->count));
 }
 
-/* Goes on with the largest part and leaves the others to recursion, which so is at most
+/* Iterates over the largest part and recurses into the others, so that the recursion is at most
  * logarithmically deep. */
 static void refine_slice(const struct lines *lines, struct slice slice)
 {
@@ -317,10 +318,10 @@ static bool all_exact(const struct key_index *items, size_t count)
     return true;
 }
 
-/* The bytes of a row that are in its image, which line_rank.h makes. */
+/* Bytes of a row that are in its image; see line_rank.h. */
 #define IMAGE_BYTES 7
 
-/* The first place that lines with equal keys can differ in. */
+/* Returns the first position at which lines with equal keys can differ. */
 static struct row_cursor first_cursor(const struct lines *lines, bool is_exact)
 {
     if (is_exact)
@@ -329,13 +330,12 @@ static struct row_cursor first_cursor(const struct lines *lines, bool is_exact)
     return (struct row_cursor){0, kind == ROW_VALUE ? 0 : row_is_bytes(kind) ? IMAGE_BYTES : 1};
 }
 
-/* Sorts a run of equal keys and puts the key back. The tasks of a large one must end before that.
- */
+/* Sorts a tie group and restores its key, after the tasks of a large one have ended. */
 static void refine_run(const struct lines *lines, struct key_index *items, size_t count)
 {
     const uint64_t key = items[0].key;
     const bool is_exact = all_exact(items, count);
-    if (is_exact && line_order_has_one_key(lines->order)) { /* in the order of the input */
+    if (is_exact && line_order_has_one_key(lines->order)) { /* equal, and in input order */
         if (lines->order->unique)
             leave_out_all_but_first(items, count);
         return;
@@ -351,8 +351,8 @@ static void refine_run(const struct lines *lines, struct key_index *items, size_
         items[i].key = key;
 }
 
-/* Refines the runs of items[0..count), which starts and ends with whole runs. The lines of runs are
- * fetched ahead; keys ahead are never those of a run that is being refined. */
+/* Refines the tie groups of items[0..count), which begins and ends with whole ones. Their lines are
+ * prefetched. Keys are read ahead only from groups that are not being refined. */
 static void refine_segment(const struct lines *lines, struct key_index *items, size_t count)
 {
     const bool skips_exact = line_order_has_one_key(lines->order);
@@ -380,13 +380,13 @@ static void refine_segment(const struct lines *lines, struct key_index *items, s
     }
 }
 
-/* The first start of a run at or after `place`. */
+/* Returns the first start of a tie group at or after `place`. */
 static size_t next_run(const struct key_index *items, size_t count, size_t place)
 {
     if (place == 0 || place >= count || items[place].key != items[place - 1].key)
         return place < count ? place : count;
     const uint64_t key = items[place].key;
-    size_t low = place, high = count; /* items[low] is in the run; items[high] is not */
+    size_t low = place, high = count; /* items[low] is in the group; items[high] is not */
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
         if (items[middle].key == key)
@@ -397,7 +397,7 @@ static size_t next_run(const struct key_index *items, size_t count, size_t place
     return high;
 }
 
-/* Closes the gaps that lines have left that are left out. */
+/* Removes dropped lines. Returns the number of lines kept. */
 static size_t close_gaps(struct key_index *items, size_t count)
 {
     size_t kept = 0;
@@ -408,7 +408,8 @@ static size_t close_gaps(struct key_index *items, size_t count)
     return kept;
 }
 
-/* The same over segments of which starts[i] is the first item and starts[segments] is the end. */
+/* As close_gaps(), over segments. starts[i] is the first item of segment i, starts[segments] the
+ * end. */
 static size_t close_all_gaps(const struct lines *lines, struct key_index *items,
                              const size_t *starts, size_t *kept, size_t segments)
 {
@@ -427,7 +428,7 @@ static size_t close_all_gaps(const struct lines *lines, struct key_index *items,
 bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
                   struct error *error)
 {
-    if (*count == 0) /* and there may be no items to point to */
+    if (*count == 0) /* `items` may be NULL */
         return true;
     const size_t segments = *count / SEGMENT_COUNT + 1;
     size_t *const starts = malloc((2 * segments + 1) * sizeof *starts);

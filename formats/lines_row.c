@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* First words of values that are below all others: the least of these, that of -inf, is above. */
+/* First words of values below all others. The least word of other values, for -inf, is above
+ * them. */
 #define WORD_NO_NUMBER 0
 #define WORD_NEGATIVE_NAN 1
 #define WORD_POSITIVE_NAN 2
 #define WORD_LEAST 3
 
-/* The long double as two words whose order is that of the values, -0 as 0. x87 has its sign and
- * exponent in bytes 8 and 9; IEEE 754's of 128 bits in the top of byte 15 and 14, with more of the
- * significand below them in the same word. Of either, the greatest first word, that of inf, leaves
- * room for those that WORD_LEAST makes. */
+/* Sets two words whose order is that of the long doubles, with -0 as 0. x87 has sign and exponent
+ * in bytes 8 and 9. IEEE 754 binary128 has them at the top of bytes 15 and 14, with more of the
+ * significand below them in the same word. In both formats the greatest first word, for inf, leaves
+ * room for adding WORD_LEAST. */
 static void value_words(long double value, uint64_t words[2])
 {
     const bool is_x87 = LDBL_MANT_DIG == 64;
@@ -133,7 +134,7 @@ static int compare_bytes(const struct lines *lines, struct key_index a, struct k
     return order != 0 ? order : (x.length > y.length) - (x.length < y.length);
 }
 
-/* Where lines are the same they end in the same place: that of the first one is looked for. */
+/* Equal lines end at the same position, so only the end of the first one is searched. */
 static int compare_whole_lines(const struct lines *lines, struct key_index a, struct key_index b,
                                size_t at)
 {

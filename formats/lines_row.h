@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_row.h - a line as rows, one for each thing that lines are compared by.
+/* lines_row.h - lines as rows, one for each criterion by which lines are compared.
  *
- *   columns 0 to key_count - 1   the keys of the order, one after the other
+ *   columns 0 to key_count - 1   the keys of the order, one after another
  *   column key_count             the last resort: the bytes of the line; or, if lines with equal
- *                                keys keep their order, the place where the line stands
+ *                                keys keep their order, the line's position in the text
  *
- * A row is bytes, which are compared as memcmp(3) does, a prefix first; or words of 64 bits, which
- * are compared as unsigned integers, the first one first, until one says that it is the last of its
- * row: rows that are equal so far are equal.
+ * A row has bytes, which are compared as by memcmp(3), a prefix first; or words of 64 bits, which
+ * are compared as unsigned integers, the first one first, up to the word that is marked as the
+ * last.
  *
  *   numbers of -n and -h   see decimal_key.h
  *   numbers of -g          the long double: sign and exponent, then significand
- *   the place              itself
+ *   the position           one word
  *
- * The image that lines_key makes of the first key is word 0 of its row, or the first 7 bytes; only
- * with -g it stands before the row, as the double nearest to the long double.
+ * The image that lines_key makes of the first key is word 0 of its row, or the first 7 bytes. Only
+ * with -g it comes before the row: it is the double nearest to the long double.
  */
 #ifndef FORMATS_LINES_ROW_H
 #define FORMATS_LINES_ROW_H
@@ -28,11 +28,11 @@ enum row_kind {
     ROW_SUFFIX,  /* -h */
     ROW_VALUE,   /* -g */
     ROW_BYTES,   /* of a part of the line */
-    ROW_LINE,    /* bytes of the whole line, whose end need not be known */
+    ROW_LINE,    /* bytes of the whole line; its end need not be known */
     ROW_PLACE
 };
 
-/* A row of words that can be taken. */
+/* A row of words, which are read on demand. */
 struct line_row {
     enum row_kind kind;
     union {
@@ -42,41 +42,41 @@ struct line_row {
     };
 };
 
-/* Where in which row. */
+/* A position in the rows. */
 struct row_cursor {
     size_t column;
-    size_t at; /* a word of it; of a row of bytes a byte */
+    size_t at; /* a word, or a byte in a row of bytes */
 };
 
 struct row_column {
     enum row_kind kind;
-    uint64_t complement; /* what its words are to be xored with, so that they go upwards */
+    uint64_t complement; /* XORed with its words, to make them ascending */
 };
 
-/* The columns of an order, key_count + 1 of them, the place included; NULL when memory runs out.
+/* Returns the columns of an order: key_count + 1, including the position. NULL if memory runs out.
  * The caller frees them. */
 struct row_column *lines_row_columns(const struct line_order *order);
 
-/* How many columns lines can differ in that are not the same bytes; the place is none of them. */
+/* Returns the number of columns in which different lines may differ, without the position. */
 static inline size_t lines_columns(const struct lines *lines)
 {
     return lines->order->key_count + !line_order_is_stable(lines->order);
 }
 
-/* The bytes of the line that are the column's key. */
+/* Returns the bytes of the line that are the column's key. */
 struct line_span lines_row_span(const struct lines *lines, struct key_index item, size_t column);
 
-/* The column's row of the item's line, a row of words; it borrows the text. */
+/* Opens the column's row, a row of words, for the item's line. It borrows the text. */
 void lines_row_open(const struct lines *lines, struct key_index item, size_t column,
                     struct line_row *row);
 
-/* Less than, equal to or greater than 0: how two rows of words of a column compare, from word *at
- * on, before which they are the same; their direction left out. Sets *at to the word that they
- * differ in. */
+/* Compares two rows of words of a column from word *at on; the words before it are equal. Ignores
+ * the direction of the column. Returns a value below 0, 0, or above 0, and sets *at to the first
+ * word that differs. */
 int lines_row_differ(struct line_row *a, struct line_row *b, size_t *at);
 
-/* Less than, equal to or greater than 0: how lines that are equal up to the cursor go by what is at
- * it and behind it, the place left out. */
+/* Compares lines that are equal up to the cursor by everything after it, except their positions.
+ * Returns a value below 0, 0, or above 0. */
 int lines_row_compare(const struct lines *lines, struct key_index a, struct key_index b,
                       struct row_cursor cursor);
 
@@ -85,7 +85,7 @@ static inline bool row_is_bytes(enum row_kind kind)
     return kind == ROW_BYTES || kind == ROW_LINE;
 }
 
-/* Word `index` of the row, of which none before is the last. */
+/* Returns word `index` of the row. No word before it is the last. */
 static inline uint64_t lines_row_word(struct line_row *row, size_t index)
 {
     if (row->kind == ROW_PLACE)
@@ -93,7 +93,8 @@ static inline uint64_t lines_row_word(struct line_row *row, size_t index)
     return row->kind == ROW_VALUE ? row->value[index] : decimal_word(&row->decimal, index);
 }
 
-/* Whether the word, of that index and not complemented, is the last of a row of the kind. */
+/* Returns true if the word is the last one of a row of this kind. index: its index. It is not
+ * complemented. */
 static inline bool lines_row_word_is_last(enum row_kind kind, uint64_t word, size_t index)
 {
     if (kind == ROW_PLACE)
@@ -101,14 +102,14 @@ static inline bool lines_row_word_is_last(enum row_kind kind, uint64_t word, siz
     return kind == ROW_VALUE ? index == 1 : decimal_word_is_last(word, index);
 }
 
-/* Whether lines_row_common may go on from that word. */
+/* Returns true if lines_row_common() may skip words from that word on. */
 static inline bool lines_row_may_share(enum row_kind kind, size_t from)
 {
     return (kind == ROW_DECIMAL || kind == ROW_SUFFIX) && from > 0;
 }
 
-/* The first word, from word `from` on, that may not be the same in both rows or may be the last of
- * one. The words before `from` are the same, and none is the last. */
+/* Returns the first word, from word `from` on, that may differ between the rows or be the last of
+ * one. The words before `from` are equal, and none of them is the last. */
 static inline size_t lines_row_common(const struct line_row *a, const struct line_row *b,
                                       size_t from)
 {

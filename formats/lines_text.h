@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_text.h - the text of struct lines, shared by the sources that implement lines.h.
- * core/line_item.h defines how an item names a line of it.
+ * core/line_item.h defines how an item refers to a line of it.
  */
 #ifndef FORMATS_LINES_TEXT_H
 #define FORMATS_LINES_TEXT_H
@@ -10,43 +10,43 @@
 #include "formats/lines.h"
 #include "formats/newlines.h"
 
-/* Readable bytes after the text; their values mean nothing. */
+/* Readable bytes after the text; their values do not matter. */
 #define TEXT_SLACK_BYTES ((size_t)64)
 
-/* Lines are found, keyed and counted by blocks of the text. */
+/* Bytes of a block, the unit for finding, keying and counting lines. */
 #define LINES_BLOCK_BYTES ((size_t)1 << 18)
 
-/* Lines fetched ahead of their use: a core can wait for ten to twenty cache lines at once. */
+/* Number of lines prefetched: a core can wait for ten to twenty cache lines at once. */
 #define LINES_AHEAD ((size_t)24)
 
-/* The last byte of a line that is fetched ahead with its first one: there may be the end of a cache
- * line between them. */
+/* A line's byte that is prefetched with its first one, because a cache line may end between
+ * them. */
 #define LINES_AHEAD_LAST 15
 
 /* An input, for messages. */
 struct lines_input {
     char *name;
-    size_t begin;      /* where its text starts */
-    size_t lines_read; /* that were before its text */
+    size_t begin;      /* offset of its text */
+    size_t lines_read; /* lines read before its text */
 };
 
 struct lines {
     const struct line_order *order;
-    struct row_column *columns; /* what lines are compared by; see lines_row.h */
+    struct row_column *columns; /* the criteria of the order; see lines_row.h */
     char *text;                 /* of all inputs; every line has its terminator */
     size_t bytes;
     size_t mapped_bytes;
     struct lines_input *inputs;
     size_t input_count;
-    size_t *lines_before; /* block_count + 1: terminators before each block */
-    size_t block_count;   /* whole blocks until lines_index, which counts the last one too */
-    size_t block_room;    /* that lines_before has room for */
+    size_t *lines_before; /* block_count + 1 numbers: terminators before each block */
+    size_t block_count;   /* only whole blocks, until lines_index counts the last one too */
+    size_t block_room;    /* room of lines_before, in blocks */
     size_t tail_lines;    /* terminators after the whole blocks, if they were counted */
     size_t counted_bytes; /* of text whose terminators are in lines_before and tail_lines */
-    size_t keyed;         /* lines that have their key */
+    size_t keyed;         /* number of lines that have their key */
     unsigned threads;
-    struct text_check read; /* the text as it was read */
-    struct check_sum made;  /* the items that lines_key made of it */
+    struct text_check read; /* checksum of the text as it was read */
+    struct check_sum made;  /* checksum of the items made by lines_key */
 };
 
 static inline const char *line_text(const struct lines *lines, struct key_index item)
@@ -54,7 +54,7 @@ static inline const char *line_text(const struct lines *lines, struct key_index 
     return lines->text + line_offset(item);
 }
 
-/* The length without the terminator. */
+/* Returns the length without the terminator. */
 static inline size_t line_length(const struct lines *lines, struct key_index item)
 {
     const char *const text = line_text(lines, item);

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* ---- Passing over words ---- */
+/* ---- Skipping words ---- */
 
-/* Stops where there is nothing to gain. */
+/* Stops if no word can be skipped. */
 void lines_words_find_end(const struct row_load *load, struct key_index *items, size_t count)
 {
     const struct lines *const lines = load->lines;
@@ -28,16 +28,16 @@ void lines_words_find_end(const struct row_load *load, struct key_index *items, 
 
 /* ---- One word ---- */
 
-/* Values that are known, by a hash of their text: reading a value from a long text is slow, and a
- * run of many lines often has few texts. */
+/* Number of values cached by a hash of their text: reading a value from a long text is slow, and
+ * many lines of a tie group often have few different texts. */
 #define KNOWN_VALUES 64
 struct known_value {
-    const char *text; /* NULL: no line yet */
+    const char *text; /* NULL: unused */
     size_t length;
     uint64_t word;
 };
 
-/* The last bytes tell lines of a run apart, as the first ones are those of equal values. */
+/* Hashes the last bytes: lines with equal values have equal first bytes. */
 static size_t known_value_slot(const char *text, size_t length)
 {
     uint64_t word = 0;
@@ -46,7 +46,7 @@ static size_t known_value_slot(const char *text, size_t length)
     return ((word ^ length << 56) * 0x9e3779b97f4a7c15u) >> 58;
 }
 
-/* As lines_words_load, for a row of values. */
+/* As lines_words_load(), for a row of values. */
 static void load_values(const struct row_load *load, struct key_index *items, size_t count)
 {
     struct known_value known[KNOWN_VALUES] = {{NULL, 0, 0}};
@@ -94,9 +94,10 @@ struct row_cursor lines_words_next(enum row_kind kind, struct row_cursor cursor,
                : (struct row_cursor){cursor.column, cursor.at + 1};
 }
 
-/* ---- Beside another row ---- */
+/* ---- Relative to another row ---- */
 
-/* The key: 2 bits for the side, then the word that is different, complemented if behind. */
+/* The key: 2 bits for the side, then the first different word, complemented if after the chosen
+ * row. */
 #define WORDS_MAX (UINT64_MAX >> 2)
 
 void lines_words_load_beside(const struct row_load *load, struct key_index *items, size_t count)

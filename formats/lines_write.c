@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_write.c - gathers the lines in their new order, and proves it; see lines.h.
+/* lines_write.c - gathers the lines in their new order, and checks the result; see lines.h.
  *
- * A piece is a run of items whose lines, at the mean length, fill most of a buffer; what does not
- * fit, where lines are longer than the mean, is written in the piece's turn. The lines are anywhere
- * in memory, so a gather waits for memory and little else: lines are fetched ahead of their use.
+ * A piece is a range of items whose lines, at the mean length, fill most of a buffer. If its lines
+ * are longer than the mean, the rest is written in the piece's turn. The lines are at random
+ * positions in memory, so gathering mostly waits for memory, and lines are prefetched.
  */
 #include "core/check_line.h"
 #include "core/first_place.h"
@@ -15,10 +15,11 @@
 
 #include <stdlib.h>
 
-/* Lines that are fetched ahead of their copy, and how much of each: 32 bytes are in two cache lines
- * as often as in one. 10,000,000 integers of 1 to 18 digits at random places, one core of an AMD
- * EPYC (Zen 5), 2026-11, cycles a line: 24, 48, 64, 96 and 128 ahead 38, 27, 20, 19 and 20; by
- * words 70 if only the first byte is fetched, 24 ahead, and 40 so. */
+/* Number of lines prefetched before their copy, and bytes of each: 32 bytes are in two cache lines
+ * as often as in one. 10,000,000 integers of 1 to 18 digits at random positions, one core of an AMD
+ * EPYC (Zen 5), 2026-11, cycles per line: 24, 48, 64, 96 and 128 ahead 38, 27, 20, 19 and 20.
+ * Copied by words instead of vectors: 70 if only the first byte is prefetched, 24 ahead, and 40 as
+ * here. */
 #define FETCH_AHEAD ((size_t)96)
 #define FETCH_BYTES ((size_t)32)
 
@@ -35,8 +36,8 @@ struct gather {
     line_copier *copy;
 };
 
-/* Copies the rest of a line with its terminator to out, if there is room before end; else returns
- * NULL. Whole words are copied, of which the last one is cut by what comes after it. */
+/* Copies the rest of a line with its terminator to `out`. Returns the end, or NULL if there is no
+ * room before `end`. Whole words are copied; the next line overwrites the end of the last one. */
 static inline unsigned char *copy_line(const char *line, char terminator, unsigned char *out,
                                        const unsigned char *end)
 {
@@ -57,7 +58,7 @@ static inline unsigned char *copy_line(const char *line, char terminator, unsign
     return NULL;
 }
 
-/* ---- Proof ---- */
+/* ---- Checks ---- */
 
 static struct ranked_line ranked_line_of(const struct gather *gather, size_t i)
 {
@@ -66,7 +67,8 @@ static struct ranked_line ranked_line_of(const struct gather *gather, size_t i)
                                 item.key, line_is_exact(item)};
 }
 
-/* Line k of those gathered, where it was copied to: it is in the cache, and its length known. */
+/* Returns line k of the gathered ones, from its copy, which is in the cache and has a known
+ * length. */
 static struct ranked_line gathered_line(struct key_index item, const struct check_lines *gathered,
                                         size_t k, const unsigned char *buffer)
 {
@@ -75,15 +77,14 @@ static struct ranked_line gathered_line(struct key_index item, const struct chec
                                 line_is_exact(item)};
 }
 
-/* Whether a line may stand behind another. */
+/* Returns true if `line` may follow `previous`. */
 static bool is_in_order(const struct line_order *order, struct ranked_line previous,
                         struct ranked_line line)
 {
     return line_rank_compare(order, &previous, &line) <= (order->unique ? -1 : 0);
 }
 
-/* Looks at the order of those lines from `first` on, which were gathered, whose keys alone do not
- * tell it. */
+/* Checks the order of the gathered lines, from `first` on, where keys alone do not decide. */
 static void check_order(const struct gather *gather, size_t first, struct check_items found,
                         const struct check_lines *gathered, const unsigned char *buffer)
 {
@@ -107,7 +108,7 @@ static void check_order(const struct gather *gather, size_t first, struct check_
 
 /* ---- Lines ---- */
 
-/* Begins to fetch a line that will be copied soon. Inlined always: GCC 12 drops calls of a function
+/* Prefetches a line that will be copied soon. Always inlined: GCC 12 removes calls of a function
  * that does nothing else. */
 static inline __attribute__((always_inline)) void fetch_line(const char *line)
 {
@@ -115,8 +116,8 @@ static inline __attribute__((always_inline)) void fetch_line(const char *line)
     __builtin_prefetch(line + FETCH_BYTES - 1);
 }
 
-/* Copies lines from `first` on to where the gathered ones end, `most` at most, as far as they fit;
- * notes their bounds. */
+/* Copies at most `most` lines from `first` on, to the end of the gathered ones, while they fit.
+ * Adds their bounds. */
 static void copy_by_words(const struct gather *gather, size_t first, size_t most,
                           unsigned char *buffer, struct check_lines *gathered)
 {
@@ -137,7 +138,8 @@ static void copy_by_words(const struct gather *gather, size_t first, size_t most
 
 #ifdef HAVE_VECTOR_CODE
 
-/* The same, 32 bytes at a time: so nearly all lines end in the first step, which is foreseen. */
+/* As copy_by_words(), 32 bytes per step: nearly all lines end in the first step, so that branch is
+ * predicted. */
 AVX2_CODE static void copy_by_vectors(const struct gather *gather, size_t first, size_t most,
                                       unsigned char *buffer, struct check_lines *gathered)
 {
@@ -182,7 +184,7 @@ static line_copier *line_copier_of_machine(void)
     return copy_by_words;
 }
 
-/* Gathers lines [first, end), or as many as fit the buffer; returns where to go on. */
+/* Gathers lines [first, end), or as many as fit the buffer. Returns the line to continue with. */
 static size_t gather_lines(const struct gather *gather, size_t first, size_t end,
                            unsigned char *buffer, size_t *bytes)
 {
@@ -241,7 +243,7 @@ static bool write_long_line(const struct gather *gather, size_t i, struct sink *
     return sink_write(sink, line, length + 1, error);
 }
 
-/* A line that fits no buffer is written from where it is. */
+/* A line that fits no buffer is written directly from the text. */
 static bool write_rest(const void *context, size_t piece, size_t position, struct sink *sink,
                        struct error *error)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mapped_file.c - see mapped_file.h.
  *
- * What a write through a mapping must never meet is a page that the file system has no room for, or
- * that is behind the end of the file: that is a SIGBUS and no error. So no byte is touched before
- * its space is taken and the file is that long, and nobody here makes the file smaller while it is
- * mapped, but for a signal that ends the process. What is left is a disk that fails, and another
- * process that cuts the temporary off. Therefore the pages of a piece are asked for by madvise(2)
- * first, which says as an error what a touch would say as a signal. What comes in the microseconds
- * between that and the copy still ends the process.
+ * A write through a mapping must never touch a page that the file system has no room for, or that
+ * is after the end of the file: that causes SIGBUS instead of an error. So no byte is touched
+ * before its space is allocated and the file is long enough, and this program does not shorten the
+ * file while it is mapped, except when a signal ends the process. Two cases remain: a failing disk,
+ * and another process that truncates the temporary. Therefore the pages of a piece are first
+ * populated by madvise(2), which returns an error where a touch would cause a signal. A truncation
+ * in the microseconds between that and the copy still ends the process.
  *
- * Pages are dropped from the mapping by the thread that filled them: unmapping all of them in the
- * end is the work of one thread. Here, 1 GB, two threads, a shared machine, 2026-11: 0.1 s of 1.0.
+ * Each thread drops the pages that it filled from the mapping. Otherwise one thread would unmap all
+ * of them at the end. 1 GB, two threads, a shared machine, 2026-11: that takes 0.1 of 1.0 s.
  */
 #include "formats/mapped_file.h"
 
@@ -32,20 +32,20 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-/* A file that others see becomes longer by so much at a time: a process that is killed leaves no
- * more than that, and what is being written, as zeros behind what is whole. */
+/* Growth of a file that is visible to others. If the process is killed, the file ends with at most
+ * this many zeros and unfinished bytes. */
 #define STEP_BYTES ((size_t)64 << 20)
 
-/* Bytes that a thread copies at a time: 16 threads have four each of the 64 MiB that a GPU gives.
- */
+/* Bytes of a piece that a thread copies: each of 16 threads has four pieces of a chunk of 64 MiB
+ * from a GPU. */
 #define PIECE_BYTES ((size_t)1 << 20)
 
 #ifndef MADV_POPULATE_WRITE
 #    define MADV_POPULATE_WRITE 23 /* since Linux 5.14; the C library's headers may be older */
 #endif
 
-/* The file systems that are written faster through a mapping, and by how many threads at most. All
- * others are written by write(2): space taken ahead may not mean there that a page can be had.
+/* The file systems that are written faster through a mapping, and the maximum number of threads.
+ * All others are written by write(2): there, allocated space may not mean that a page is available.
  * 4 GB, 16 cores of an Intel Xeon, 2026-11-20, GB/s:
  *
  *                                      tmpfs                     ext4
@@ -55,11 +55,12 @@
  *     1, 2, 4, 8, 16 threads           1.6, 2.7, 4.0, 5.5, 6.8   3.3, 5.4, 8.4, 2.1, 2.1
  *     16, without fallocate's time     17                        -
  *
- * On two cores a mapping is slower: tmpfs 0.7 for 1.4, ext4 2 for 4. XFS is taken to be as ext4.
+ * On two cores a mapping is slower than write(2): tmpfs 0.7 and 1.4, ext4 2 and 4. XFS is assumed
+ * to be like ext4.
  *
- * On tmpfs, threads that write while space is allocated slow the allocation down: 8 GB of f64 from
- * file to file by a GPU take 1.78 s if they wait until all is allocated, and 2.63 s if they write
- * what is (H200 host, 16 cores, 2026-11). */
+ * On tmpfs, threads that write while space is allocated slow the allocation down. 8 GB of f64 from
+ * file to file by a GPU take 1.78 s if the threads wait for the whole allocation, and 2.63 s if
+ * they write to the space that there is (H200 host, 16 cores, 2026-11). */
 static const struct mapped_way {
     long file_system; /* f_type of statfs(2) */
     unsigned writers;
@@ -92,12 +93,12 @@ struct mapped_file {
     int file;
     unsigned char *data;
     size_t bytes;
-    struct file_space *space; /* the caller's */
+    struct file_space *space; /* owned by the caller */
     bool waits;               /* as in struct mapped_way */
-    pthread_mutex_t growing;  /* over growing the file */
-    size_t size;              /* of the file, as far as we have made it longer */
-    size_t step;              /* by so much at a time */
-    uint32_t *written;        /* bytes of each piece that are there; read in a signal handler */
+    pthread_mutex_t growing;  /* held while the file grows */
+    size_t size;              /* file size, as far as it was grown here */
+    size_t step;              /* bytes to grow at once */
+    uint32_t *written;        /* bytes written of each piece; read in a signal handler */
 };
 
 static size_t page_bytes(void)
@@ -110,7 +111,7 @@ static size_t piece_count(size_t bytes)
     return (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
 }
 
-/* Makes the file long enough for its first `end` bytes, never shorter; returns errno, 0: it is. */
+/* Makes the file at least `end` bytes long. Returns 0, or errno. */
 static int grow(struct mapped_file *mapped, size_t end)
 {
     int cause = 0;
@@ -121,7 +122,7 @@ static int grow(struct mapped_file *mapped, size_t end)
     if (mapped->size < end) {
         const size_t next = mapped->size + mapped->step;
         const size_t size = next < end ? end : next < mapped->bytes ? next : mapped->bytes;
-        ending_begin_change(&old_mask); /* what is cut off stays so */
+        ending_begin_change(&old_mask); /* a truncated file must not grow again */
         while (!cause && fallocate(mapped->file, 0, (off_t)size - 1, 1) != 0)
             cause = errno == EINTR ? 0 : errno;
         if (!cause)
@@ -153,7 +154,7 @@ struct mapped_file *mapped_file_open(int file, size_t bytes, bool is_seen, struc
     return NULL;
 }
 
-/* Makes the pages of bytes [begin, end) of the mapping writable; returns errno, 0: they are. */
+/* Makes the pages of bytes [begin, end) of the mapping writable. Returns 0, or errno. */
 static int populate(const struct mapped_file *mapped, size_t begin, size_t end)
 {
     const size_t first = begin - begin % page_bytes();
@@ -162,7 +163,7 @@ static int populate(const struct mapped_file *mapped, size_t begin, size_t end)
     return errno == EFAULT ? EIO : errno;
 }
 
-/* Takes the whole pages of bytes [begin, end) out of the mapping; the file keeps them. */
+/* Removes the whole pages of bytes [begin, end) from the mapping; the file keeps them. */
 static void drop_pages(const struct mapped_file *mapped, size_t begin, size_t end)
 {
     const size_t first = (begin + page_bytes() - 1) / page_bytes() * page_bytes();
@@ -171,7 +172,7 @@ static void drop_pages(const struct mapped_file *mapped, size_t begin, size_t en
         (void)madvise(mapped->data + first, last - first, MADV_DONTNEED);
 }
 
-/* Copies to bytes [begin, end) of the file; returns errno, 0: done. */
+/* Copies to bytes [begin, end) of the file. Returns 0, or errno. */
 static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end,
                       const unsigned char *data, struct tap *tap)
 {
@@ -196,14 +197,14 @@ static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end,
     return 0;
 }
 
-/* A write under way. */
+/* The state of one write. */
 struct copy {
     struct mapped_file *mapped;
-    size_t position, end; /* of the file */
+    size_t position, end; /* in the file */
     const unsigned char *data;
     struct tap *tap;
-    size_t next; /* the piece that nobody has taken yet */
-    int failure; /* errno of one, 0: none */
+    size_t next; /* the next piece to copy */
+    int failure; /* errno of a failed piece; 0: none */
 };
 
 /* Copies pieces until all are taken, or one has failed. */
@@ -218,7 +219,7 @@ static void copy_pieces(struct copy *copy)
         const int cause = copy_piece(copy->mapped, begin, limit < copy->end ? limit : copy->end,
                                      copy->data + (begin - copy->position), copy->tap);
         if (cause) {
-            ending_wait_if_ending(); /* no failure, if that has cut the file off */
+            ending_wait_if_ending(); /* not an error if a signal handler truncated the file */
             __atomic_store_n(&copy->failure, cause, __ATOMIC_RELAXED);
         }
     }

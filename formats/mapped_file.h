@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mapped_file.h - a new file of a size known beforehand, filled by several threads through a
- * mapping.
+/* mapped_file.h - fills a new file of known size with several threads, through a mapping.
  *
  *   open:  file -> mapping
- *   write: wait for the space (file_space.h) -> copy, pieces shared out to threads
+ *   write: wait for the space (file_space.h) -> copy, pieces divided among threads
  *
  * write(2) holds the file's lock while it copies, so more threads do not make it faster
  * (parallel_read.h). A mapping has no such lock. Half of the remaining time is the allocation of
@@ -47,7 +46,7 @@ bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *
  * Async-signal-safe. */
 size_t mapped_file_whole(const struct mapped_file *mapped);
 
-/* Unmaps the file, which may be longer than what was written. `mapped` may be NULL. */
+/* Unmaps the file, which may be longer than the bytes written. `mapped` may be NULL. */
 void mapped_file_close(struct mapped_file *mapped);
 
 #endif

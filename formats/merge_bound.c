@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* What a node says instead of a text: that there is none, or that it is to be found anew. */
+/* Values of a node without a text: there is none, or it must be computed. */
 #define NONE SIZE_MAX
 #define UNKNOWN (SIZE_MAX - 1)
 
@@ -24,7 +24,7 @@ void merge_bound_close(struct merge_bound *bound)
     free(bound->lasts);
 }
 
-/* Above a node that is UNKNOWN all are: the way up ends at the first one. */
+/* All nodes above an UNKNOWN node are UNKNOWN, so the loop ends at the first one. */
 static void set_text(size_t *nodes, size_t count, size_t i, bool takes_part)
 {
     nodes[count + i] = takes_part ? i : NONE;
@@ -52,7 +52,7 @@ static struct splitter last_of(const struct merge_texts *texts, size_t i)
     return (struct splitter){texts->texts[i].items[place], i, place};
 }
 
-/* Which item of each text a tree is of. */
+/* Chooses the item of each text that a tree compares. */
 typedef struct splitter item_choice(const struct merge_texts *texts, size_t i);
 
 static bool goes_before(const struct merge_texts *texts, const struct splitter *a,
@@ -62,7 +62,7 @@ static bool goes_before(const struct merge_texts *texts, const struct splitter *
     return found != 0 ? found < 0 : a->text < b->text;
 }
 
-/* The text below the node whose item goes before all others. */
+/* Returns the text below the node whose item comes first. */
 static size_t find_winner(size_t *nodes, const struct merge_texts *texts, item_choice *item_of,
                           size_t node)
 {
@@ -78,7 +78,8 @@ static size_t find_winner(size_t *nodes, const struct merge_texts *texts, item_c
     return nodes[node];
 }
 
-/* Lists the texts below the node that have lines up to the bound. `listed` has such lines. */
+/* Lists the texts below the node that have lines up to the bound. `listed` is known to have such
+ * lines. */
 static void list_texts(const size_t *firsts, struct merge_texts *texts,
                        const struct splitter *bound, size_t node, size_t listed)
 {
@@ -111,7 +112,7 @@ bool merge_bound_find(struct merge_bound *bound, struct merge_texts *texts, unsi
     }
     const struct splitter least = last_of(texts, last);
     if (last == first && least.place == texts->texts[first].begin) {
-        texts->active[texts->active_count++] = first; /* which no other need be compared with */
+        texts->active[texts->active_count++] = first; /* no other text need be compared */
         return true;
     }
     list_texts(bound->firsts, texts, &least, 1, NONE);

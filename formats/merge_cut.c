@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples a part: the parts' sizes are then within a quarter of each other, mostly. */
+/* Samples per part: sizes of parts mostly differ by less than a quarter. */
 #define SAMPLES_PER_PART ((size_t)16)
 
-/* Behind which item of [begin, end) those that go before the splitter end, or with_equal those that
- * do not go behind it. */
+/* Returns the end of the items of [begin, end) that sort before the splitter; with_equal: and of
+ * those equal to it. */
 static size_t count_before(const struct merge_texts *texts, size_t i, size_t begin, size_t end,
                            struct key_index splitter, bool with_equal)
 {
     const struct merge_text *const text = &texts->texts[i];
     size_t step = 1;
-    /* Steps of twice the size until one is too far, as cuts of a text follow each other; then
-     * halves. */
+    /* Steps double until one is too far, because the cuts of a text follow each other; then
+     * bisection. */
     while (begin < end) {
         const size_t at = end - begin > step ? begin + step - 1 : begin + (end - begin) / 2;
         const int found = merge_item_compare(texts, text->items[at], splitter);
@@ -31,8 +31,9 @@ static size_t count_before(const struct merge_texts *texts, size_t i, size_t beg
     return begin;
 }
 
-/* Where text i is to be cut in items [begin, end), so that what goes before the splitter is before
- * the cut: with a unique order lines with smaller keys, else equal lines of earlier texts too. */
+/* Returns the cut of text i in items [begin, end): lines before the splitter are before the cut.
+ * With a unique order these are lines with smaller keys, otherwise also equal lines of earlier
+ * texts. */
 static size_t find_before(const struct merge_texts *texts, size_t i, size_t begin, size_t end,
                           const struct splitter *splitter)
 {
@@ -51,12 +52,13 @@ size_t merge_cut_find_behind(const struct merge_texts *texts, size_t i, size_t b
                                               i < splitter->text);
 }
 
-/* A line, and how many samples fell on it: a long line is compared once, not once for each. */
+/* A sampled line, and the number of its samples: a long line is compared once, not once for
+ * each. */
 struct sample {
     struct splitter splitter;
     size_t weight;
-    size_t active;             /* the number of its text among the active ones */
-    const struct sample *next; /* of its text, once all are sorted; NULL: none */
+    size_t active;             /* index of its text among the active ones */
+    const struct sample *next; /* next one of its text, once all are sorted; NULL: none */
 };
 
 static int compare_samples(const void *a, const void *b, void *texts)
@@ -69,11 +71,11 @@ static int compare_samples(const void *a, const void *b, void *texts)
     return x->item.index < y->item.index ? -1 : x->item.index > y->item.index;
 }
 
-/* The item of text i whose line the byte at `offset` is of. */
+/* Returns the item of text i whose line has the byte at `offset`. */
 static size_t find_item(const struct merge_texts *texts, size_t i, size_t offset)
 {
     const struct merge_text *const text = &texts->texts[i];
-    size_t begin = text->begin, end = text->end; /* it is in [begin, end) */
+    size_t begin = text->begin, end = text->end; /* the result is in [begin, end) */
     while (end - begin > 1) {
         const size_t middle = begin + (end - begin) / 2;
         if (merge_item_offset(texts->text_shift, text->items[middle]) <= offset)
@@ -84,12 +86,12 @@ static size_t find_item(const struct merge_texts *texts, size_t i, size_t offset
     return begin;
 }
 
-/* Lines at even distances in all active texts, as if these stood behind each other: `count` of
- * them, each once. Returns how many are in samples. */
+/* Takes `count` lines at equal distances in all active texts, as if these were concatenated.
+ * Returns the number of different lines in `samples`. */
 static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
                            struct sample *samples, size_t count)
 {
-    size_t active = 0, before = 0; /* bytes of the active texts before this one */
+    size_t active = 0, before = 0; /* bytes of earlier active texts */
     size_t taken = 0;
     for (size_t k = 0; k < count; k++) {
         const size_t at = total_bytes / count * k + total_bytes % count * k / count;
@@ -109,8 +111,8 @@ static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
     return taken;
 }
 
-/* The samples' places [1, parts) of equal weight, from sorted samples; with a unique order the
- * first of those with equal keys, so that all samples before it go before it. */
+/* Chooses the splitters at weights [1, parts) of the sorted samples. With a unique order, the first
+ * one of several with equal keys, so that all samples before it sort before it. */
 static void choose_splitters(const struct merge_texts *texts, const struct sample *samples,
                              size_t parts, const struct sample **splitters)
 {
@@ -127,7 +129,7 @@ static void choose_splitters(const struct merge_texts *texts, const struct sampl
     }
 }
 
-/* Links the samples of each text; returns the first ones. */
+/* Links the samples of each text. Returns the first ones; NULL if memory runs out. */
 static const struct sample **link_samples(const struct merge_texts *texts, struct sample *samples,
                                           size_t count)
 {
@@ -139,8 +141,8 @@ static const struct sample **link_samples(const struct merge_texts *texts, struc
     return firsts;
 }
 
-/* The cuts at the splitters; at one that comes again, they are the same. Between which samples of a
- * text a splitter belongs is known: long lines are all samples, and are not compared again. */
+/* Computes the cuts at the splitters. Equal splitters have equal cuts. The order of a splitter and
+ * the samples of a text is known: all long lines are samples, and are not compared again. */
 static void cut_at_splitters(const struct merge_texts *texts, const struct sample *const *splitters,
                              size_t parts, const struct sample *const *firsts, size_t *cuts,
                              unsigned threads)

@@ -28,7 +28,7 @@ void merge_input_close(struct merge_input *input)
     free(input->items);
 }
 
-/* Where the first line starts that is not merged. */
+/* Returns the offset of the first line that is not merged. */
 static size_t unmerged_offset(const struct merge_inputs *inputs, const struct merge_input *input)
 {
     return input->begin < input->item_count
@@ -41,7 +41,7 @@ static bool is_wanting_items(const struct merge_input *input)
     return merge_input_goes_on(input) && input->item_count - input->begin <= input->item_room / 2;
 }
 
-/* Moves the items to the front, as their text is moved by `drop` bytes. */
+/* Moves the items to the front, and adjusts them to text that will be moved by `drop` bytes. */
 static void move_items(const struct merge_inputs *inputs, struct merge_input *input, size_t drop)
 {
     const struct key_index by = merge_item(inputs->texts.text_shift, 0, drop, 0, true, 0);
@@ -55,11 +55,11 @@ static void move_items(const struct merge_inputs *inputs, struct merge_input *in
     input->seen -= drop;
 }
 
-/* Text whose items a thread makes at a time: little, as an input that is alone in its turn has few
- * megabytes in memory, which are to keep all threads busy. */
+/* Bytes of text whose items a thread makes in one step. Small, because an input that is merged
+ * alone has few megabytes in memory, which must keep all threads busy. */
 #define PIECE_BYTES ((size_t)128 << 10)
 
-/* Of many inputs, few of which are active, there is too little to do to wake others for it. */
+/* Returns how many threads are useful: few active inputs have too little work to wake others. */
 static unsigned count_useful_threads(const struct merge_inputs *inputs)
 {
     size_t bytes = 0;
@@ -69,7 +69,7 @@ static unsigned count_useful_threads(const struct merge_inputs *inputs)
     return pieces < inputs->threads ? (unsigned)pieces : inputs->threads;
 }
 
-/* Reads, if half of the text's room is free, and makes room for items. */
+/* Reads text if half of its room is free, and makes room for items. */
 static bool refill_text(const struct merge_inputs *inputs, struct merge_input *input,
                         struct error *error)
 {
@@ -104,10 +104,10 @@ static bool refill_texts(struct merge_inputs *inputs, struct error *error)
 struct piece {
     size_t input;
     size_t begin, end;
-    size_t count; /* of these lines */
-    size_t first; /* item that the first of them gets, before those that follow one go */
-    size_t text_begin, text_end; /* of the lines; where the next one begins if there are none */
-    size_t bad_item;             /* the first line that is not a number; SIZE_MAX if none */
+    size_t count; /* number of these lines */
+    size_t first; /* item of the first of them, before lines that follow others are removed */
+    size_t text_begin, text_end; /* offsets of the lines; without lines, of the next one */
+    size_t bad_item;             /* the first line that is not a number; SIZE_MAX: none */
     bool is_disordered;
 };
 
@@ -151,7 +151,7 @@ static void count_lines(const struct merge_inputs *inputs, struct piece *pieces,
     }
 }
 
-/* Gives the lines their places in the text, and among the items, as many as there is room for. */
+/* Assigns offsets to the lines, and items while there is room. */
 static void place_lines(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -168,21 +168,21 @@ static void place_lines(const struct merge_inputs *inputs, struct piece *pieces,
     }
 }
 
-/* What each piece's items are made and looked at with. */
+/* The parameters for making items. */
 struct item_maker {
     const struct merge_inputs *inputs;
     line_ranker *ranker;
     uint64_t complement;
 };
 
-/* The items of the piece, up to a line that is not a number. */
+/* Makes the items of the piece, up to a line that is not a number. */
 static void make_items(const struct item_maker *maker, struct piece *piece)
 {
     const struct merge_inputs *const inputs = maker->inputs;
     const struct merge_input *const input = &inputs->inputs[piece->input];
     const char *const text = input->block.text;
     struct key_index *const items = input->items + piece->first;
-    size_t offset = piece->text_begin, from = piece->begin; /* the first line ends behind that */
+    size_t offset = piece->text_begin, from = piece->begin; /* the first line ends after it */
     for (size_t k = 0; k < piece->count; k++) {
         const char *const line = text + offset;
         const char *const end =
@@ -203,7 +203,7 @@ static void make_items(const struct item_maker *maker, struct piece *piece)
     piece->text_end = offset;
 }
 
-/* Whether one of the items should go before the one that it follows. */
+/* Returns true if an item belongs before its predecessor. */
 static bool has_disorder(const struct merge_texts *texts, const struct key_index *items,
                          size_t count)
 {
@@ -248,13 +248,13 @@ static bool refuse_line(const struct merge_inputs *inputs, const struct piece *p
                           NUMBER_MALFORMED, NULL);
 }
 
-/* Puts the items of the piece behind those of the input, without those of lines that follow
- * another. Where all before are merged, nothing is in the way of what comes next. */
+/* Appends the items of the piece to the items of the input, except lines that follow another one.
+ * If all items before are merged, the piece begins a new sequence. */
 static void append_items(const struct merge_inputs *inputs, struct merge_input *input,
                          const struct piece *piece)
 {
     const struct key_index *const items = input->items + piece->first;
-    struct key_index *const end = input->items + input->item_count; /* at most there */
+    struct key_index *const end = input->items + input->item_count; /* at most `items` */
     const bool goes_on = piece->first == 0 || inputs->are_sorted ||
                          merge_item_compare(&inputs->texts, end[-1], items[0]) <= 0;
     if (goes_on && !piece->is_disordered) {
@@ -277,7 +277,7 @@ static void append_items(const struct merge_inputs *inputs, struct merge_input *
     }
 }
 
-/* Takes in what was made of the pieces, in the order of the text. */
+/* Appends the results of the pieces, in the order of the text. */
 static bool note_pieces(struct merge_inputs *inputs, const struct piece *pieces, size_t count,
                         struct error *error)
 {
@@ -353,7 +353,7 @@ bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error)
     inputs->useful_threads = count_useful_threads(inputs);
     if (!refill_texts(inputs, error) || !check_offsets(inputs, error))
         return false;
-    show_texts(inputs); /* lines are compared where they are now */
+    show_texts(inputs); /* lines are compared at their current positions */
     if (!make_pieces(inputs, error))
         return false;
     show_texts(inputs);

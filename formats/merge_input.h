@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_input.h - the inputs of a merge: of each, some of its text in memory, and the items of its
- * lines (merge_texts.h).
+/* merge_input.h - the inputs of a merge: some text of each in memory, and the items of its lines
+ * (merge_texts.h).
  *
- *   source -> line_block: whole lines -> items of them, as many as there is room for
- *     -> those of lines that follow another go -> the caller merges some -> these are dropped, and
- *     more is read
+ *   source -> line_block: whole lines -> their items, as many as there is room for
+ *     -> items of lines that follow another are removed -> the caller merges some items -> these
+ *     are dropped, and more is read
  *
- * Items are made once, by several threads: a line is looked for and its key is read here alone.
+ * Items are made once, by several threads. Only this code finds lines and reads their keys.
  */
 #ifndef FORMATS_MERGE_INPUT_H
 #define FORMATS_MERGE_INPUT_H
@@ -23,36 +23,37 @@ struct merge_input {
     struct line_block block;
     struct key_index *items;  /* owned */
     size_t item_room;         /* at least 1 */
-    size_t item_count, begin; /* items[begin..item_count) are not yet merged */
-    size_t seen;              /* the lines of block.text[0..seen) are looked at, or merged */
-    uint64_t lines;           /* that were looked at, in the whole source */
+    size_t item_count, begin; /* items[begin..item_count) are not merged yet */
+    size_t seen;              /* lines of block.text[0..seen) have items, or are merged */
+    uint64_t lines;           /* of them, in the whole source */
 };
 
 struct merge_inputs {
     struct merge_input *inputs;
-    struct merge_texts texts; /* what is in memory of them, and not yet merged */
+    struct merge_texts texts; /* their text in memory that is not merged */
     unsigned threads;
-    unsigned useful_threads; /* out: as many of them as what is active keeps busy */
-    uint64_t lines_before; /* of each source, read already: for the numbers of lines in messages */
-    bool are_sorted;       /* known to be; not looked at then */
-    uint64_t lines, bytes; /* out: that were looked at, of all sources */
+    unsigned useful_threads; /* out: number of threads that the active inputs keep busy */
+    uint64_t lines_before;   /* read from each source before; added to line numbers in messages */
+    bool are_sorted;         /* known to be in order; not checked */
+    uint64_t lines, bytes;   /* out: totals of all sources so far */
 };
 
-/* Has room for some bytes of text and items of the input, two thirds of it for items. */
+/* Opens an input with room for about `bytes` bytes of text and items, two thirds of it for
+ * items. */
 bool merge_input_open(struct merge_input *input, struct source *source, char terminator,
                       size_t bytes, struct error *error);
 void merge_input_close(struct merge_input *input);
 
-/* Whether the source has lines behind those that were looked at. */
+/* Returns true if the source has lines after those in block.text[0..seen). */
 static inline bool merge_input_goes_on(const struct merge_input *input)
 {
     return !input->block.ended || input->seen < input->block.bytes;
 }
 
-/* Drops what the active texts say is merged, and reads and makes items of them where half of the
- * room is free. Then every input that goes on has an item, and these texts are all that there is of
- * them. All are active at first. A line that is not the number that LINE_STRICT wants is an error
- * naming file and line. */
+/* Drops what the active texts have merged, reads more text and makes items, if half of the room is
+ * free. Then every input that has unread lines has an item, and `texts` describes all inputs. All
+ * texts are active at first. With LINE_STRICT, a line that is not a number is an error that names
+ * file and line. */
 bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error);
 
 #endif

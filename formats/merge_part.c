@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines of so many bytes are copied as if they had so many: what is too much is written over. */
+/* Shorter lines are copied with this constant length; the next line overwrites the excess. */
 #define COPY_BYTES LINE_BLOCK_SLACK_BYTES
 
-/* Lines that are fetched ahead of their copies: they come from as many places as there are texts.
- */
+/* Lines prefetched before their copies: they come from as many positions as there are texts. */
 #define LINES_AHEAD ((size_t)16)
 
 /* ---- Memory ---- */
@@ -45,8 +44,7 @@ void merge_scratch_free(struct merge_scratch *scratch)
 
 /* ---- Equal keys ---- */
 
-/* Merges items[0..middle) and items[middle..count), each in order, by what lines are compared by.
- */
+/* Merges items[0..middle) and items[middle..count), each in order, by comparing lines. */
 static void merge_halves(const struct merge_texts *texts, struct key_index *items, size_t middle,
                          size_t count, struct key_index *other)
 {
@@ -59,8 +57,8 @@ static void merge_halves(const struct merge_texts *texts, struct key_index *item
     memcpy(items + out, other + a, (middle - a) * sizeof *items);
 }
 
-/* Sorts lines of equal keys. They stand in the order of the texts, and so are mostly in order, in
- * as many pieces as they are of texts: what is in order takes a look at each border. */
+/* Sorts lines with equal keys. They are in the order of the texts, so they consist of one sorted
+ * piece per text. Pieces that are in order cost one comparison at each border. */
 static void sort_lines(const struct merge_texts *texts, struct key_index *items, size_t count,
                        struct key_index *other)
 {
@@ -83,7 +81,7 @@ static bool are_exact(const struct key_index *items, size_t count)
 static void sort_equal_keys(const struct merge_texts *texts, struct key_index *items, size_t count,
                             struct key_index *other)
 {
-    /* Lines of equal keys, all exact, are then in order as they stand. */
+    /* If all keys are exact, lines with equal keys are already in order. */
     const bool is_enough = line_order_has_one_key(texts->order);
     for (size_t i = 1; i < count; i++) {
         if (items[i].key != items[i - 1].key)
@@ -98,7 +96,7 @@ static void sort_equal_keys(const struct merge_texts *texts, struct key_index *i
 
 /* ---- A part ---- */
 
-/* Lines of one text stand behind each other there. */
+/* Merges the arrays. If there is only one, its lines are contiguous in their text. */
 static const struct key_index *merge_arrays(struct merge_part *part, size_t arrays,
                                             struct merge_scratch *scratch)
 {
@@ -133,10 +131,10 @@ void merge_part_start(struct merge_part *part, const struct merge_texts *texts,
     part->is_disordered = !check_keys_rise(part->items, part->count);
 }
 
-/* ---- Lines on their way out ---- */
+/* ---- Output ---- */
 
-/* What goes out next as a whole: of a unique order a line, as the next one may be left out, else a
- * line and those that follow it, which has no rank then. */
+/* Returns the next lines to write as a unit: with a unique order one line, because the next one may
+ * be left out, otherwise a line and the lines that follow it, without a rank. */
 static inline struct ranked_line next_line(const struct merge_part *part)
 {
     const struct merge_texts *const texts = part->texts;
@@ -178,7 +176,7 @@ static inline void note_written(struct merge_part *part, const struct ranked_lin
     part->has_last = true;
 }
 
-/* The line is left out. */
+/* Leaves the line out. */
 static void leave_out(struct merge_part *part, const struct ranked_line *line)
 {
     part->passed.count += line->length + 1;
@@ -192,7 +190,7 @@ static bool is_duplicate(const struct merge_part *part, const struct ranked_line
     return part->has_last && line_rank_compare(part->texts->order, &part->last, line) == 0;
 }
 
-/* Copies lines that stand behind each other in a text. */
+/* Copies contiguous lines of a text. */
 static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t room)
 {
     const struct merge_texts *const texts = part->texts;
@@ -220,8 +218,8 @@ static size_t fill_block(struct merge_part *part, unsigned char *buffer, size_t 
     return bytes;
 }
 
-/* Copies lines behind those that are in the buffer, as many as fit it and `gathered`; returns how
- * many bytes there are then. */
+/* Appends lines to the buffer, as many as fit it and `gathered`. Returns the bytes in the
+ * buffer. */
 static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
                          unsigned char *buffer, size_t room)
 {

@@ -2,7 +2,7 @@
 /* merge_part.h - merges one part of several texts, in one thread and in its caches.
  *
  *   items of the part, one array per text -> merged pairwise (item_merge.h)
- *     -> tie groups put in order -> the lines of the items, copied one after the other
+ *     -> tie groups put in order -> the lines of the items, copied one after another
  *
  * So a line is read only when it is copied, and when keys do not decide. If only one text has lines
  * in the part, as with inputs that follow one another, the lines are copied as a block.

@@ -12,9 +12,9 @@
 struct merging {
     const struct merge_round *round;
     struct merge_part *parts;
-    size_t *cuts; /* as merge_cut_evenly makes them */
+    size_t *cuts; /* as made by merge_cut_evenly */
     size_t part_count;
-    size_t first_part; /* that has items */
+    size_t first_part; /* the first one with items */
 };
 
 static size_t make_part(const void *context, size_t index, unsigned char *buffer, size_t *bytes)
@@ -28,10 +28,10 @@ static size_t make_part(const void *context, size_t index, unsigned char *buffer
     merge_part_start(part, &round->texts, begins, begins + round->texts.active_count,
                      &round->scratches[omp_get_thread_num()]);
     *bytes = merge_part_fill(part, buffer, SINK_BUFFER_BYTES);
-    return 0; /* the part itself knows where to go on */
+    return 0; /* the part itself has the position */
 }
 
-/* A line that fits no buffer is written from where it is, and summed up by those who write it. */
+/* Writes a line that fits no buffer directly from its text, with its checksum. */
 static bool write_line(struct merge_part *part, struct sink *sink, struct error *error)
 {
     uint64_t place;
@@ -44,8 +44,8 @@ static bool write_line(struct merge_part *part, struct sink *sink, struct error 
     return written;
 }
 
-/* What fits no buffer with the lines before it. The thread is the one that made the part,
- * and has made no other since. */
+/* Writes the lines that did not fit the part's buffer. This is the thread that made the part, and
+ * it has made no other part since. */
 static bool write_rest(const void *context, size_t index, size_t position, struct sink *sink,
                        struct error *error)
 {
@@ -68,18 +68,18 @@ static bool write_rest(const void *context, size_t index, size_t position, struc
     return written;
 }
 
-/* Whether the lines are out of order where the part begins; before: the last line of the parts
- * before it, or NULL: there is none. Of the round before the key is left. */
+/* Returns true if the part begins out of order. before: the last line of the parts before it; NULL:
+ * there is none, and the key of the last round counts. */
 static bool is_out_of_order(const struct merge_round *round, const struct key_index *before,
                             const struct merge_part *part)
 {
     if (!before)
         return part->first_item.key < round->last_key;
-    const int highest = round->texts.order->unique ? -1 : 0; /* that the comparison may be */
+    const int highest = round->texts.order->unique ? -1 : 0; /* greatest result in order */
     return merge_item_compare(&round->texts, *before, part->first_item) > highest;
 }
 
-/* What parts that were looked at by a thread each are taken together. */
+/* Combines the results of the parts. */
 static void join_parts(struct merge_round *round, const struct merging *merging)
 {
     const struct key_index *before = NULL;
@@ -95,7 +95,7 @@ static void join_parts(struct merge_round *round, const struct merging *merging)
         round->last_key = before->key;
 }
 
-/* Moves the texts' begins and the last line along. */
+/* Moves the begins of the texts, and keeps the last line written. */
 static void end_round(struct merge_round *round, const struct merging *merging)
 {
     for (size_t k = 0; k < round->texts.active_count; k++) {
@@ -133,7 +133,7 @@ static bool allocate(struct merging *merging, struct error *error)
            error_set(error, "no memory to merge %zu inputs", texts->count);
 }
 
-/* Room for the largest part, for each thread. Sees which is the first that has items. */
+/* Reserves memory for the largest part, for each thread. Finds the first part with items. */
 static bool reserve_scratches(struct merging *merging, struct error *error)
 {
     const struct merge_round *const round = merging->round;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_round.h - texts in memory merged into one, by several threads.
+/* merge_round.h - merges texts in memory into one, with several threads.
  *
  *   texts -> merge_cut: parts -> each thread: merge_part -> sink, in order
  */
@@ -16,22 +16,22 @@
 #include <stddef.h>
 
 struct merge_round {
-    struct merge_texts texts; /* `begin` is moved along to where the round has stopped */
+    struct merge_texts texts; /* each `begin` is moved to where the round stopped */
     unsigned threads;
-    struct merge_scratch *scratches; /* of each thread; the caller's, and kept */
-    size_t part_bytes;               /* of text and items, merged at a time by one thread */
-    /* Of a unique order, in and out: the last line that was written. The text is the caller's, or
-     * one of texts. */
+    struct merge_scratch *scratches; /* one per thread; owned by the caller, and reused */
+    size_t part_bytes;               /* of text and items, that a thread merges at once */
+    /* For a unique order, in and out: the last line written. Its text is the caller's, or in
+     * `texts`. */
     struct ranked_line last;
     bool has_last;
-    uint64_t last_key;       /* in and out: of the last line of the round before; 0 at first */
-    bool is_disordered;      /* out: items that are not in order */
-    struct check_sum passed; /* out: the lines written, and those that were left out, each at its
-                                place in its source */
+    uint64_t last_key;       /* in and out: key of the last line of the round before; 0 at first */
+    bool is_disordered;      /* out: items are not in order */
+    struct check_sum passed; /* out: the lines written and the lines left out, each at its position
+                                in its source text */
 };
 
-/* Writes the merged lines; of a unique order, those whose keys are not equal to those of the line
- * written before. */
+/* Writes the merged lines; with a unique order, only lines whose keys differ from the line written
+ * before. */
 bool merge_round_run(struct merge_round *round, struct sink *sink, struct error *error);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_texts.h - what is merged: the lines of several texts in memory, an item for each.
+/* merge_texts.h - the lines to merge, from several texts in memory, with an item for each.
  *
- * An item's key is the rank of its line (line_rank.h). Its index says, from the top: which text the
- * line is of, where it starts there, about how long it is, whether others follow it, and whether
- * its key is not exact. So the items of a text are in the order in which the lines stand, and of
- * equal keys those of the first text go first.
+ * An item's key is the rank of its line (line_rank.h). Its index has, from the top: the line's
+ * text, its offset there, its approximate length, whether other lines follow it, and whether its
+ * key is inexact. So the items of a text are in the order of its lines, and of equal keys the items
+ * of the first text come first.
  *
- * Lines that go before one above them in their text have no item: they follow that line. A merge
- * that takes the least of the next lines of all texts, as sort -m, takes them right behind it, as
- * none of the others goes before it. So the items of any text are in order.
+ * A line that belongs before an earlier line of its text has no item: it follows that line. A merge
+ * that takes the least of the next lines of all texts, as sort -m does, takes it right after that
+ * line, because no other line comes before it. So the items of any text are in order.
  */
 #ifndef FORMATS_MERGE_TEXTS_H
 #define FORMATS_MERGE_TEXTS_H
@@ -21,8 +21,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The length in an item: its first 8 bits, and how many threes of bits are left out behind them. So
- * the end of a long line is looked for in the last 32nd of it, and not at all of a short one. */
+/* The length in an item: its first 8 bits, and how many groups of three bits after them are
+ * omitted. So the end of a long line is searched only in the last 32nd of it, and that of a short
+ * line not at all. */
 #define MERGE_LENGTH_BITS 8
 #define MERGE_THREES_BITS 4
 
@@ -32,30 +33,30 @@
 
 /* Lines of a text; borrowed. */
 struct merge_text {
-    const char *text;              /* LINE_BLOCK_SLACK_BYTES behind it can be read */
-    const struct key_index *items; /* of all its lines, but those that follow another */
-    size_t begin, end;             /* items that are to be merged */
-    size_t item_count;             /* of all items, so that `end` may be followed by others */
+    const char *text;              /* LINE_BLOCK_SLACK_BYTES after it are readable */
+    const struct key_index *items; /* of all its lines, except lines that follow another */
+    size_t begin, end;             /* items to merge */
+    size_t item_count;             /* of all items; some may be after `end` */
     size_t bytes;                  /* of all its lines */
-    uint64_t place;                /* of `text` in its source */
+    uint64_t place;                /* position of `text` in its source */
 };
 
 struct merge_texts {
     const struct line_order *order;
     struct merge_text *texts;
     size_t count;
-    size_t *active; /* texts with lines to be merged now, in any order; no others are looked at */
+    size_t *active; /* texts with lines to merge now, in any order; the others are ignored */
     size_t active_count;
-    unsigned text_shift; /* the bits of an index below the number of its text */
+    unsigned text_shift; /* bits of an index below the number of its text */
 };
 
-/* Bits below the number of a text, where there are so many texts. */
+/* Returns the bits below the number of a text, with `count` texts. */
 static inline unsigned merge_text_shift(size_t count)
 {
     return count > 1 ? (unsigned)__builtin_clzll(count - 1) : 63;
 }
 
-/* The greatest place that a line can start at. */
+/* Returns the greatest offset of a line. */
 static inline size_t merge_offset_max(unsigned text_shift)
 {
     return ((size_t)1 << (text_shift - MERGE_OFFSET_SHIFT)) - 1;
@@ -88,21 +89,21 @@ static inline bool merge_item_is_exact(struct key_index item)
     return (item.index & 1) == 0;
 }
 
-/* Where the line that the item stands for starts in memory. */
+/* Returns the beginning of the item's line in memory. */
 static inline const char *merge_item_line(const struct merge_texts *texts, struct key_index item)
 {
     return texts->texts[merge_item_text(texts->text_shift, item)].text +
            merge_item_offset(texts->text_shift, item);
 }
 
-/* Where it starts in its source. */
+/* Returns the position of the item's line in its source. */
 static inline uint64_t merge_item_place(const struct merge_texts *texts, struct key_index item)
 {
     return texts->texts[merge_item_text(texts->text_shift, item)].place +
            merge_item_offset(texts->text_shift, item);
 }
 
-/* The length of that line, without the terminator. */
+/* Returns the length of the item's line, without the terminator. */
 static inline size_t merge_item_length(const struct merge_texts *texts, struct key_index item)
 {
     const uint64_t threes = item.index >> MERGE_LENGTH_SHIFT & ((1 << MERGE_THREES_BITS) - 1);
@@ -122,7 +123,7 @@ static inline struct ranked_line merge_item_ranked(const struct merge_texts *tex
                                 item.key, merge_item_is_exact(item)};
 }
 
-/* As line_rank_compare of the two lines. */
+/* As line_rank_compare(), for the lines of two items. */
 static inline int merge_item_compare(const struct merge_texts *texts, struct key_index a,
                                      struct key_index b)
 {
@@ -132,14 +133,14 @@ static inline int merge_item_compare(const struct merge_texts *texts, struct key
     return line_rank_compare_equal(texts->order, &x, &y);
 }
 
-/* Where item k of the text starts; k may be the number of items. */
+/* Returns the offset of item k of the text; k may be the number of items. */
 static inline size_t merge_text_offset(const struct merge_texts *texts, size_t text, size_t k)
 {
     const struct merge_text *const t = &texts->texts[text];
     return k < t->item_count ? merge_item_offset(texts->text_shift, t->items[k]) : t->bytes;
 }
 
-/* Bytes of the line and of those that follow it. */
+/* Returns the bytes of the item's line and of the lines that follow it. */
 static inline size_t merge_item_bytes(const struct merge_texts *texts, struct key_index item)
 {
     if ((item.index & MERGE_IS_FOLLOWED) == 0)
@@ -156,7 +157,7 @@ static inline size_t merge_item_bytes(const struct merge_texts *texts, struct ke
     return merge_text_offset(texts, text, end) - merge_item_offset(texts->text_shift, item);
 }
 
-/* Bytes of the lines that are to be merged. */
+/* Returns the bytes of the lines to merge. */
 static inline size_t merge_text_bytes(const struct merge_texts *texts, size_t text)
 {
     const struct merge_text *const t = &texts->texts[text];

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* newlines.h - finding newlines, or what else ends a line, 8 bytes at a time, in any C compiler's
- * plain code.
- */
+/* newlines.h - counts newlines or other terminators, 8 bytes per step, in portable code. */
 #ifndef FORMATS_NEWLINES_H
 #define FORMATS_NEWLINES_H
 
@@ -11,13 +9,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How often the byte is in text[0..bytes). */
+/* Returns how often the byte occurs in text[0..bytes). */
 static inline size_t bytes_count(const char *text, size_t bytes, char byte)
 {
     const uint64_t all = byte_in_all(byte);
     size_t count = 0, i = 0;
     while (bytes - i >= 8) {
-        /* A byte of the sums counts to 255. */
+        /* Each byte of the sums can count to 255. */
         const size_t words = (bytes - i) / 8 < 255 ? (bytes - i) / 8 : 255;
         uint64_t sums = 0;
         for (size_t k = 0; k < words; ++k, i += 8) {
@@ -33,7 +31,7 @@ static inline size_t bytes_count(const char *text, size_t bytes, char byte)
     return count;
 }
 
-/* Newlines in text[0..bytes). */
+/* Returns the number of newlines in text[0..bytes). */
 static inline size_t newlines_count(const char *text, size_t bytes)
 {
     return bytes_count(text, bytes, '\n');

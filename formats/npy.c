@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.c - NumPy's array files (numpy.lib.format, versions 1.0, 2.0 and 3.0), of one dimension in
+/* npy.c - NumPy's array files (numpy.lib.format, versions 1.0, 2.0 and 3.0), with one dimension in
  * effect: every other dimension is 1.
  *
  *   "\x93NUMPY" | major | minor | length of the header: 2 bytes, from version 2.0 on 4 | header
  *   header: the literal of a Python dictionary (npy_header.h), padded with spaces, and a newline
  *   then the numbers
  *
- * A header is a promise that is checked: the bytes after it are exactly as many as the shape says.
+ * The size of the data must be exactly as the header's shape states.
  */
 #include "core/backend.h"
 #include "formats/format.h"
@@ -19,8 +19,8 @@
 #define MAGIC_BYTES (sizeof NPY_MAGIC - 1)
 #define PREFIX_BYTES (MAGIC_BYTES + 2) /* magic and version */
 
-/* The header of one dimension takes about a hundred bytes; one of more than this is an attack or an
- * accident. */
+/* Maximum header size. A header with one dimension takes about a hundred bytes; a longer one is an
+ * attack or an accident. */
 #define HEADER_BYTES_MAX ((size_t)64 << 10)
 
 /* Reads exactly `bytes` bytes of the header. */
@@ -32,7 +32,7 @@ static bool read_exactly(struct source *source, void *data, size_t bytes, struct
     return got == bytes || error_set(error, "%s: the NumPy header is cut off", source_name(source));
 }
 
-/* Reads up to the dictionary; *bytes is its length. */
+/* Reads up to the dictionary, and sets *bytes to its length. */
 static bool read_prefix(struct source *source, size_t *bytes, struct error *error)
 {
     unsigned char prefix[PREFIX_BYTES], length[4] = {0};
@@ -63,8 +63,8 @@ static bool read_prefix(struct source *source, size_t *bytes, struct error *erro
     return true;
 }
 
-/* The header of an array of numbers; layout->type comes in as the user's, or NULL, which a dtype
- * may need to be understood. */
+/* Reads the header of an array of numbers. On entry layout->type is the user's type or NULL; some
+ * dtypes need it. */
 static bool read_layout(struct source *source, struct layout *layout, struct error *error)
 {
     size_t bytes = 0;
@@ -79,7 +79,7 @@ static bool read_layout(struct source *source, struct layout *layout, struct err
     return parsed;
 }
 
-/* The file's data is not what its header says. */
+/* Sets the error for data whose size differs from the header. */
 static bool refuse_data(const struct reader *reader, uint64_t bytes, const char *comparison,
                         struct error *error)
 {
@@ -97,8 +97,8 @@ static bool npy_recognises(const unsigned char *head, size_t bytes, bool whole)
     return bytes >= MAGIC_BYTES && memcmp(head, NPY_MAGIC, MAGIC_BYTES) == 0;
 }
 
-/* Refuses a file with more bytes after the numbers: `left` of them, or SIZE_UNKNOWN, of which
- * rest[0.. bytes) are the first. */
+/* Fails for a file with more bytes after the numbers: `left` bytes, or SIZE_UNKNOWN. rest[0..bytes)
+ * are the first of them. */
 static bool refuse_rest(const struct reader *reader, const unsigned char *rest, size_t bytes,
                         uint64_t left, struct error *error)
 {
@@ -112,7 +112,7 @@ static bool refuse_rest(const struct reader *reader, const unsigned char *rest, 
                                 : refuse_data(reader, data_bytes + left, "", error);
 }
 
-/* Checks that as many bytes follow the header as it says, if the source knows how many do. */
+/* Checks that the number of bytes after the header is as stated, if the source knows it. */
 static bool check_size(const struct reader *reader, struct error *error)
 {
     const uint64_t bytes = source_bytes_left(reader->source);
@@ -123,7 +123,7 @@ static bool check_size(const struct reader *reader, struct error *error)
         return refuse_data(reader, bytes, "", error);
     unsigned char rest[MAGIC_BYTES];
     size_t got;
-    if (!source_has_places(reader->source)) /* check_end() refuses it */
+    if (!source_has_places(reader->source)) /* check_end() reports it */
         return true;
     return source_read_at(reader->source, data_bytes, rest, sizeof rest, &got, error) &&
            refuse_rest(reader, rest, got, bytes - data_bytes, error);
@@ -139,14 +139,14 @@ static bool npy_read_header(struct reader *reader, struct error *error)
     if (wanted && wanted != layout.type)
         return error_set(error, "%s: the header says %s, the type given is %s", name,
                          layout.type->name, wanted->name);
-    /* Not SIZE_MAX itself: that stands for an unknown size. */
+    /* Excludes SIZE_MAX, which means an unknown size. */
     if (layout.count >= SIZE_MAX / layout.type->bytes)
         return error_set(error, "%s: the header's shape is too large", name);
     reader->layout = layout;
     return check_size(reader, error);
 }
 
-/* Checks, once all numbers have been read, that nothing follows them. */
+/* Checks, after all numbers were read, that nothing follows them. */
 static bool check_end(struct reader *reader, struct error *error)
 {
     const unsigned char *data;

@@ -14,12 +14,12 @@ struct header {
     const char *file; /* for messages */
     const char *at;   /* the next byte to parse */
     const char *end;
-    struct layout layout; /* layout.type comes in as the user's, or NULL */
+    struct layout layout; /* on entry layout.type is the user's type, or NULL */
     unsigned seen;        /* a bit for each of header_keys */
     struct error *error;
 };
 
-/* A run of bytes of the header. */
+/* Some bytes of the header. */
 struct span {
     const char *data;
     size_t bytes;
@@ -36,7 +36,7 @@ static void skip_spaces(struct header *header)
         header->at++;
 }
 
-/* Skips spaces, and then `byte`; returns false if another byte is there. */
+/* Skips spaces, and then `byte`. Returns false if another byte is there. */
 static bool accept(struct header *header, char byte)
 {
     skip_spaces(header);
@@ -46,7 +46,7 @@ static bool accept(struct header *header, char byte)
     return true;
 }
 
-/* Python 2 puts a u before a string of Unicode. */
+/* Python 2 writes a u before a Unicode string. */
 static bool parse_string(struct header *header, struct span *string)
 {
     skip_spaces(header);
@@ -71,15 +71,15 @@ static bool span_equals(struct span span, const char *text)
     return span.bytes == strlen(text) && memcmp(span.data, text, span.bytes) == 0;
 }
 
-/* Keeps the dtype as numpy.save writes it, where the type alone does not tell it: "<M8[25s]". Of
- * raw bytes, which bf16 is saved as, ml_dtypes writes the byte order and NumPy itself '|'. */
+/* Keeps the dtype as numpy.save writes it, if the type alone does not determine it: "<M8[25s]".
+ * bf16 is saved as raw bytes, for which ml_dtypes writes the byte order, and NumPy itself '|'. */
 static void keep_descr(struct layout *layout, struct span dtype)
 {
     key_type_numpy_dtype(layout->type, layout->endian, layout->descr);
     if (layout->type->kind != KEY_TIME && memchr("|V", dtype.data[0], 2))
         layout->descr[0] = '|';
     const char *const bracket = memchr(dtype.data, '[', dtype.bytes);
-    if (!bracket || bracket[1] == 'g') /* "[generic]" says that there is no unit */
+    if (!bracket || bracket[1] == 'g') /* "[generic]" means no unit */
         return;
     char *unit;
     const unsigned long multiple = strtoul(bracket + 1, &unit, 10);
@@ -93,7 +93,7 @@ static void keep_descr(struct layout *layout, struct span dtype)
              unit);
 }
 
-/* A dtype of one number, as NumPy spells it: "i8" has 8 bytes. */
+/* Parses a dtype of one number, in NumPy's notation: "i8" has 8 bytes. */
 static bool parse_descr(struct header *header)
 {
     struct layout *layout = &header->layout;
@@ -122,7 +122,7 @@ static bool parse_descr(struct header *header)
     return true;
 }
 
-/* The order of one dimension is the same either way. */
+/* With one dimension, both orders are the same. */
 static bool parse_fortran_order(struct header *header)
 {
     static const char *const words[] = {"True", "False"};
@@ -138,7 +138,7 @@ static bool parse_fortran_order(struct header *header)
     return malformed(header, "'fortran_order' is neither True nor False");
 }
 
-/* A whole number as Python writes it; Python 2 puts an L after a large one. */
+/* Parses a whole number in Python's notation; Python 2 writes an L after a large one. */
 static bool parse_size(struct header *header, size_t *size)
 {
     skip_spaces(header);
@@ -158,7 +158,7 @@ static bool parse_size(struct header *header, size_t *size)
     return true;
 }
 
-/* One more dimension of the array: at most one may be other than 1, and that has the count. */
+/* Adds a dimension of the array. At most one may differ from 1; that one is the count. */
 static bool add_dimension(struct layout *layout, size_t size)
 {
     layout->is_scalar = false;
@@ -174,7 +174,7 @@ static bool add_dimension(struct layout *layout, size_t size)
     return true;
 }
 
-/* The most dimensions that NumPy has. */
+/* Maximum number of dimensions in NumPy. */
 #define DIMENSIONS_MAX 64
 
 static bool parse_shape(struct header *header)
@@ -207,7 +207,7 @@ static bool parse_shape(struct header *header)
                          "one (numpy.ravel makes one of it)",
                          header->file, dimensions, (int)(last - first < 64 ? last - first : 64),
                          first);
-    if (layout->count == 1 && dimensions > 0) /* one of the ones has the count */
+    if (layout->count == 1 && dimensions > 0) /* one of the ones is the count */
         layout->ones_after--;
     return true;
 }
@@ -219,7 +219,7 @@ static const struct header_key {
     {"descr", parse_descr}, {"fortran_order", parse_fortran_order}, {"shape", parse_shape}};
 #define HEADER_KEY_COUNT (sizeof header_keys / sizeof header_keys[0])
 
-/* A key, a colon and its value. */
+/* Parses a key, a colon and its value. */
 static bool parse_item(struct header *header)
 {
     struct span name;
@@ -266,7 +266,7 @@ bool npy_header_parse(const char *file, const char *text, size_t bytes, struct l
     struct header header = {.file = file,
                             .at = text,
                             .end = text + bytes,
-                            /* Little is the byte order of '=', which is this machine's. */
+                            /* The byte order of '=' is this machine's, little. */
                             .layout = {.type = layout->type, .endian = ENDIAN_LITTLE},
                             .error = error};
     const bool is_parsed = parse_dictionary(&header);
@@ -288,8 +288,8 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t *len
     va_end(arguments);
 }
 
-/* The shape as Python writes a tuple: "(3,)", "(3, 1)". A number of no dimension that is left out,
- * or there twice, is an array. */
+/* Appends the shape as a Python tuple: "(3,)", "(3, 1)". A scalar that is dropped or duplicated
+ * becomes an array. */
 static void append_shape(const struct layout *layout, char *text, size_t *length)
 {
     const bool is_tuple = !layout->is_scalar || layout->count != 1;
@@ -301,8 +301,8 @@ static void append_shape(const struct layout *layout, char *text, size_t *length
     append(text, length, dimensions == 1 ? ",)" : ")");
 }
 
-/* NumPy pads the header with spaces for a first dimension that grows to 21 digits, then with 1 to
- * 64 more, so that the numbers start at a multiple of 64. */
+/* NumPy pads the header with spaces for a first dimension that may grow to 21 digits, and then with
+ * 1 to 64 more, so that the numbers start at a multiple of 64. */
 size_t npy_header_make(const struct layout *layout, char header[NPY_HEADER_BYTES])
 {
     enum { SIZE_DIGITS = 21, ALIGNMENT = 64 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number_digits.h - runs of decimal digits, 8 bytes at a time, for number_key.cc and
- * decimal_key.cc.
+/* number_digits.h - runs of decimal digits, 8 bytes per step, for number_key.cc and decimal_key.cc.
  */
 #ifndef FORMATS_NUMBER_DIGITS_H
 #define FORMATS_NUMBER_DIGITS_H
@@ -9,10 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
-/* Eight times the digit 0. */
+/* The digit 0 in each byte. */
 constexpr uint64_t DIGITS_ZERO = 0x3030303030303030u;
 
-/* A text of fewer than 8 bytes, in the low bytes of a word. */
+/* Returns a text of fewer than 8 bytes, in the low bytes of a word. */
 inline uint64_t digits_load_short(const char *text, size_t length)
 {
     if (length >= 4) {
@@ -27,7 +26,7 @@ inline uint64_t digits_load_short(const char *text, size_t length)
     return word;
 }
 
-/* The 8 bytes at p, zeros after the end; reads no byte outside [begin, end). */
+/* Returns the 8 bytes at p, zeros after the end. Reads no byte outside [begin, end). */
 inline uint64_t digits_load(const char *begin, const char *p, const char *end)
 {
     const ptrdiff_t left = end - p;
@@ -41,8 +40,8 @@ inline uint64_t digits_load(const char *begin, const char *p, const char *end)
     return digits_load_short(p, (size_t)left);
 }
 
-/* The value of 8 bytes from 0 to 9, the first digit in the lowest one: pairs, then fours, then all
- * (Lemire, "Quickly parsing eight digits", 2018). */
+/* Returns the value of 8 bytes from 0 to 9, the first digit in the lowest one: pairs, then fours,
+ * then all (Lemire, "Quickly parsing eight digits", 2018). */
 inline uint64_t digits_value_of_eight(uint64_t word)
 {
     word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ffu;
@@ -50,16 +49,16 @@ inline uint64_t digits_value_of_eight(uint64_t word)
     return (word * 10000 + (word >> 32)) & 0xffffffffu;
 }
 
-/* How many bytes of the word, from the lowest on, are digits, which are 0 to 9 in it. Adding 0x76
- * carries into the top bit from 10 on; only the lowest such byte is looked at, which no carry from
- * below has touched. */
+/* Returns how many bytes of the word, from the lowest on, are digits, which have the values 0 to 9.
+ * Adding 0x76 carries into the top bit from 10 on. Only the lowest such byte counts, and no carry
+ * from below has changed it. */
 inline int digits_count(uint64_t word)
 {
     const uint64_t others = (word | (word + 0x7676767676767676u)) & 0x8080808080808080u;
     return others == 0 ? 8 : __builtin_ctzll(others) / 8;
 }
 
-/* Where the digits from p on end. */
+/* Returns the end of the digits from p on. */
 inline const char *digits_end(const char *begin, const char *p, const char *end)
 {
     for (;;) {
@@ -70,9 +69,9 @@ inline const char *digits_end(const char *begin, const char *p, const char *end)
     }
 }
 
-/* Appends the digits from p on to *value, modulo 2^64; returns where they end. A word at a time and
- * without a branch on how many digits it has: lengths vary from line to line, so that branches
- * would be guessed wrong. */
+/* Appends the digits from p on to *value, modulo 2^64, and returns their end. It handles a word per
+ * step, without a branch on the number of digits: lengths vary from line to line, so that such
+ * branches would be mispredicted. */
 inline const char *digits_read(const char *begin, const char *p, const char *end, uint64_t *value)
 {
     constexpr uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number_key.cc - the key that a line is sorted by, and the value behind it.
+/* number_key.cc - the key by which a line is sorted, and the value from which it is made.
  *
- *   text -> value: the long double that strtold(3) gives -> the double nearest to it -> ordered
- * bits
+ *   text -> value: the long double that strtold(3) returns -> the double nearest to it -> ordered
+ *   bits
  *
- * `sort -g` compares long doubles. The key is a function of that long double alone, and a monotone
- * one: so equal values have equal keys, however they are spelled, and keys never contradict values.
- * (The double nearest to the text itself would not do: two texts on either side of the middle
- * between two doubles can have the same long double, and would get different keys.)
+ * `sort -g` compares long doubles. The key is a monotone function of the long double alone. So
+ * equal values have equal keys, in all spellings, and the order of keys never contradicts the order
+ * of values. (The double nearest to the text itself would not do: two texts on either side of the
+ * middle between two doubles can have the same long double, and would get different keys.)
  *
- * The way there, from the fastest and most frequent to the slowest and rarest:
+ * Four methods find the value, from the fastest and most frequent to the slowest and rarest:
+ *
  *   1. up to 19 digits, |exponent| <= 27: one multiplication or division of two exact long doubles,
  *      which is correctly rounded (Clinger, "How to read floating point numbers accurately", 1990);
  *   2. a decimal of a double's range: a product with a small bounded error; if both ends of the
@@ -17,15 +18,15 @@
  *   3. a hexadecimal number of up to 16 digits: exact;
  *   4. strtold(3) on a bounded spelling of the number.
  *
- * Exact keys. `exact` is said of decimals of at most 15 significant digits, zeros at their end left
- * out (and of hexadecimal whole numbers that have such a decimal), well inside a double's range. It
- * goes by the decimal and the key alone, not by the way the key was found. Two different ones, a <
- * b, never share a key d: both are multiples of the last of a's 15 places, so b - a > a * 10^-15,
- * whereas numbers that share a key are apart by at most (1 + 2^-10) units in the last place of d,
- * (the nearest double of the nearest long double is at most 1/2 + 2^-12 units away), and such a
- * unit is at most d * 2^-52 < a * 2.3e-16. Zero and the infinities are exact too: what else
- * has their keys, underflow and overflow, is not. NaNs are equal but for their sign, as the
- * newest sort(1) compares them; a payload is only text.
+ * Exact keys. `exact` is set for decimals of at most 15 significant digits, not counting zeros at
+ * their end (and for hexadecimal integers that have such a decimal), well inside a double's range.
+ * It depends on the decimal and the key alone, not on the method. Two different such numbers, a <
+ * b, never share a key d. Both are multiples of the last of a's 15 places, so b - a > a * 10^-15.
+ * Numbers that share a key differ by at most (1 + 2^-10) units in the last place of d (the nearest
+ * double of the nearest long double is at most 1/2 + 2^-12 units away), and such a unit is at most
+ * d * 2^-52 < a * 2.3e-16. Zero and the infinities are exact too; numbers that get their keys by
+ * underflow or overflow are not. NaNs are equal except for their sign, as in the newest sort(1); a
+ * payload is compared only as text.
  */
 #include "formats/number_key.h"
 
@@ -62,8 +63,8 @@ constexpr long double coarse_powers[] = {1e-308L, 1e-280L, 1e-252L, 1e-224L, 1e-
 /* Far inside the normal doubles, so that rounding is relative. */
 constexpr long double SAFE_LEAST = 1e-290L, SAFE_GREATEST = 1e290L;
 
-/* A decimal of up to 19 digits: mantissa * 10^exponent, and less than one unit of mantissa more if
- * there are further digits. */
+/* A decimal of up to 19 digits: mantissa * 10^exponent. Further digits (is_cut) add less than one
+ * unit of the mantissa. */
 struct decimal {
     uint64_t mantissa;
     int exponent;
@@ -71,7 +72,8 @@ struct decimal {
     bool is_cut;
 };
 
-/* Reads [e [+-] digits] from p to the end, an exponent of up to 4 digits. */
+/* Reads [e [+-] digits] from p to the end, with an exponent of up to 4 digits. Returns false for
+ * any other text. */
 inline bool read_exponent(const char *begin, const char *p, const char *end, int *exponent)
 {
     if (p == end)
@@ -90,16 +92,18 @@ inline bool read_exponent(const char *begin, const char *p, const char *end, int
     return true;
 }
 
-/* What a text is read for: to be one number and nothing else, or to start with one. */
+/* Whether a text must be one number and nothing else, or only begin with one. */
 enum class reading { whole, prefix };
 
-/* Where digits from p on are read no further: more than the 19 of a decimal are seen by then. */
+/* Returns where reading of digits from p on stops at the latest: more than the 19 digits of a
+ * decimal have been read by then. */
 inline const char *digits_limit(const char *p, const char *end)
 {
     return end - p > 24 ? p + 24 : end;
 }
 
-/* The common spellings, of at most 19 digits; false for all others, be they numbers or not. */
+/* Reads the common spellings, of at most 19 digits. Returns false for all others, which may be
+ * numbers or not. */
 template <reading mode>
 inline bool read_decimal(const char *text, size_t length, struct decimal *decimal)
 {
@@ -128,13 +132,14 @@ inline bool read_decimal(const char *text, size_t length, struct decimal *decima
     decimal->mantissa = mantissa;
     decimal->exponent = (int)-places;
     decimal->is_cut = false;
-    /* Behind a prefix there may be anything, but for what may make it a longer number. */
+    /* Anything may follow a prefix, except characters that may make the number longer. */
     if (mode == reading::prefix && p < end && (*p | 0x20) != 'e' && (*p | 0x20) != 'x')
         return true;
     return read_exponent(begin, p, end, &decimal->exponent);
 }
 
-/* The first 19 digits of a decimal that has been scanned; false when its exponent is far out. */
+/* Sets the first 19 digits of a decimal that has been scanned. Returns false if its exponent is far
+ * out of range. */
 bool cut_decimal(const struct number_scan *scan, struct decimal *decimal)
 {
     if (scan->exponent < -1000000 || scan->exponent > 1000000 || scan->digits > 1000000)
@@ -147,7 +152,7 @@ bool cut_decimal(const struct number_scan *scan, struct decimal *decimal)
     return true;
 }
 
-/* Way 1. */
+/* Method 1. */
 inline bool exact_decimal(const struct decimal *decimal, long double *magnitude)
 {
     const int exponent = decimal->exponent;
@@ -159,9 +164,9 @@ inline bool exact_decimal(const struct decimal *decimal, long double *magnitude)
     return true;
 }
 
-/* Way 2. The rounded coarse power and two products are wrong by less than 4 * 2^-64 in all, and
- * strtold rounds once more; digits cut off a mantissa of 19 add up to 10^-18 < 2^-59. The margins
- * are several times as wide. */
+/* Method 2. The rounded coarse power and two products have an error of less than 4 * 2^-64 in all,
+ * and strtold rounds once more. Digits cut off a mantissa of 19 digits add up to 10^-18 < 2^-59.
+ * The margins are several times as wide. */
 bool bounded_decimal(const struct decimal *decimal, double *magnitude)
 {
     const int exponent = decimal->exponent;
@@ -179,7 +184,7 @@ bool bounded_decimal(const struct decimal *decimal, double *magnitude)
     return low == high;
 }
 
-/* Way 3. */
+/* Method 3. */
 bool exact_hex(const struct number_scan *scan, long double *magnitude)
 {
     if (scan->form != FORM_HEX || scan->digits > 16 || scan->exponent < -1000 ||
@@ -189,7 +194,7 @@ bool exact_hex(const struct number_scan *scan, long double *magnitude)
     return true;
 }
 
-/* Way 4. */
+/* Method 4. */
 long double spelled_value(const struct number_scan *scan)
 {
     char spelling[NUMBER_SPELLING_MAX];
@@ -204,7 +209,8 @@ inline uint64_t bits_of(double magnitude)
     return bits;
 }
 
-/* Anything that the fast way has not taken: hexadecimal, words, many digits, great exponents. */
+/* Makes the key of any number that fast_key() does not take: hexadecimal numbers, words, many
+ * digits, great exponents. */
 void careful_key(const struct number_scan *scan, uint64_t *key, bool *exact)
 {
     *exact = true;
@@ -236,7 +242,7 @@ void careful_key(const struct number_scan *scan, uint64_t *key, bool *exact)
     *key = number_image(bits_of(magnitude), scan->negative);
 }
 
-/* The key of the common spellings; false for all others. */
+/* Makes the key of a common spelling; returns false for all others. */
 template <reading mode>
 inline bool fast_key(const char *text, size_t length, uint64_t *key, bool *exact)
 {

@@ -11,10 +11,11 @@
 namespace
 {
 
-/* An exponent is counted up to here; the length of a text, even in bits, is far below. */
+/* An exponent is counted up to this limit; the length of a text, even in bits, is far below. */
 constexpr int64_t EXPONENT_LIMIT = (int64_t)1 << 60;
 
-/* Beyond it, either way, every value of NUMBER_DIGITS_MAX digits is out of any type's range. */
+/* With an exponent beyond it, in either direction, every value of NUMBER_DIGITS_MAX digits is out
+ * of any type's range. */
 constexpr int64_t SPELLED_EXPONENT_LIMIT = 1000000;
 
 unsigned digit_value(char c)
@@ -30,7 +31,8 @@ bool is_word(char c)
     return digit_value(c) < 10 || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
 }
 
-/* True when [begin, end) starts with the word, which is in lower case, in whatever case. */
+/* Returns whether [begin, end) starts with the word, in upper or lower case. The word itself is in
+ * lower case. */
 bool starts_with(const char *begin, const char *end, const char *word)
 {
     for (; *word != 0; ++word, ++begin)
@@ -39,7 +41,7 @@ bool starts_with(const char *begin, const char *end, const char *word)
     return true;
 }
 
-/* inf, infinity, nan, nan(n-char-sequence). */
+/* Scans inf, infinity, nan and nan(n-char-sequence). */
 bool scan_word(struct number_scan *scan)
 {
     const char *const begin = scan->begin, *const end = scan->end;
@@ -59,13 +61,14 @@ bool scan_word(struct number_scan *scan)
     return true;
 }
 
-/* How many digits stand between the digit and the place of the units. */
+/* Returns the position of a digit, counted from the units: 0 for the units, negative after the
+ * point. */
 int64_t digit_place(const char *digit, const char *point)
 {
     return digit < point ? point - digit - 1 : point - digit;
 }
 
-/* Sees which of the digits [run, end) are not 0. */
+/* Sets the first and last digits that are not 0, if they are among the digits [run, end). */
 void note_digits(struct number_scan *scan, const char *run, const char *end)
 {
     const char *const first = std::find_if(run, end, [](char c) { return c != '0'; });
@@ -77,8 +80,8 @@ void note_digits(struct number_scan *scan, const char *run, const char *end)
     scan->last = end - 1;
 }
 
-/* Reads the digits and the point from *position on; false when there is no digit. Leaves the
- * exponent, in digits, of the last one that is not 0. */
+/* Reads the digits and the point from *position on; returns false if there is no digit. Sets the
+ * exponent, in digits, of the last digit that is not 0. */
 bool scan_digits(struct number_scan *scan, unsigned base, const char **position)
 {
     const char *const begin = *position;
@@ -106,7 +109,7 @@ bool scan_digits(struct number_scan *scan, unsigned base, const char **position)
     return any;
 }
 
-/* Reads [letter [+-] digits] at the end of the number, if that is there. */
+/* Reads [letter [+-] digits] at the end of the number, if it is there. */
 void scan_exponent(struct number_scan *scan, char letter, const char *text_end)
 {
     const char *p = scan->end;
@@ -126,7 +129,7 @@ void scan_exponent(struct number_scan *scan, char letter, const char *text_end)
     scan->end = p;
 }
 
-/* Reads a hexadecimal number from behind its 0x on; false when there is no digit. */
+/* Reads a hexadecimal number from after its 0x on; returns false if there is no digit. */
 bool scan_hex(struct number_scan *scan, const char *digits)
 {
     const char *const text_end = scan->end;
@@ -184,7 +187,8 @@ bool number_scan_text(const char *text, size_t length, struct number_scan *scan)
     return number_scan_prefix(begin, (size_t)(end - begin), scan) && scan->end == end;
 }
 
-/* The digits that count, a 1 for the rest of them, and the exponent that is right for these. */
+/* Writes the significant digits, a 1 for the rest of them, and the exponent that fits these
+ * digits. */
 static void spell_digits(const struct number_scan *scan, char *out)
 {
     const bool is_hex = scan->form == FORM_HEX;

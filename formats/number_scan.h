@@ -5,8 +5,8 @@
  *        -> number_scan_spell -> a bounded spelling of the same value for strtod(3) and its kin
  *
  * The grammar is what glibc's strtold(3) consumes in the C locale (ISO C11, 7.22.1.3). A number may
- * have any length: only its digits between the first and the last one that is not 0 count, and they
- * are left where they are.
+ * have any length: only its digits from the first to the last nonzero one count, and they are not
+ * copied.
  */
 #ifndef FORMATS_NUMBER_SCAN_H
 #define FORMATS_NUMBER_SCAN_H
@@ -16,21 +16,21 @@
 
 enum number_form { FORM_DECIMAL, FORM_HEX, FORM_INFINITY, FORM_NAN };
 
-/* A number taken apart; it borrows the text. The value of a FORM_DECIMAL is D * 10^exponent, that
- * of a FORM_HEX is D * 2^exponent, where D is the integer that the digits from `first` to `last`
- * make, a point between them left out. */
+/* The parts of a number; it borrows the text. The value of a FORM_DECIMAL is D * 10^exponent, that
+ * of a FORM_HEX is D * 2^exponent, where D is the integer with the digits from `first` to `last`,
+ * without a point between them. */
 struct number_scan {
     enum number_form form;
     bool negative;
-    const char *begin; /* behind the sign */
-    const char *end;   /* before the blanks, or whatever else, that follow */
-    const char *first; /* the first digit that is not 0; NULL when the value is 0 */
-    const char *last;  /* the last digit that is not 0 */
-    size_t digits;     /* from first to last */
+    const char *begin; /* after the sign */
+    const char *end;   /* end of the number, before any blanks */
+    const char *first; /* the first nonzero digit; NULL if the value is 0 */
+    const char *last;  /* the last nonzero digit */
+    size_t digits;     /* number of digits from first to last */
     int64_t exponent;
 };
 
-/* What stands around a number: white space of the C locale. */
+/* Returns true for a blank that may surround a number: white space of the C locale. */
 static inline bool number_is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -43,7 +43,7 @@ static inline const char *number_skip_blanks(const char *begin, const char *end)
     return begin;
 }
 
-/* Moves *begin and *end, so that no blanks are left at either side of the text between them. */
+/* Moves *begin and *end past the blanks on both sides of the text. */
 static inline void number_trim(const char **begin, const char **end)
 {
     *begin = number_skip_blanks(*begin, *end);
@@ -51,25 +51,25 @@ static inline void number_trim(const char **begin, const char **end)
         --*end;
 }
 
-/* The digits of the number from `first` on, the first `count` of them, as an integer in the base;
- * wraps modulo 2^64. */
+/* Returns the first `count` digits, from `first` on, as an integer in the base; wraps modulo
+ * 2^64. */
 uint64_t number_scan_integer(const struct number_scan *scan, size_t count);
 
-/* False when text[0..length) is not one number. */
+/* Scans text[0..length). Returns false if it is not a number. */
 bool number_scan_text(const char *text, size_t length, struct number_scan *scan);
 
-/* The longest number that the text starts with, blanks before it; false if there is none. */
+/* Scans the longest number that the text begins with, after blanks. Returns false if there is
+ * none. */
 bool number_scan_prefix(const char *text, size_t length, struct number_scan *scan);
 
-/* Halfway between two neighbouring values of an x87 long double stand numbers of up to 11,515
- * digits (a 65-bit integer times 2^-16446), and nowhere more; those of double and float have fewer.
- * (A long double of 113 bits has up to 11,530.) So beyond this many digits it matters only that
- * there are more. */
+/* The values halfway between two adjacent x87 long doubles have up to 11,515 digits (a 65-bit
+ * integer times 2^-16446); those for double and float have fewer, and a long double of 113 bits has
+ * up to 11,530. So of more digits than this, it matters only that there are more. */
 constexpr size_t NUMBER_DIGITS_MAX = 11540;
 constexpr size_t NUMBER_SPELLING_MAX = NUMBER_DIGITS_MAX + 64;
 
-/* Writes a spelling that rounds to the same float, double or long double as the number, NUL at its
- * end. The payload of a NaN is kept if it fits. */
+/* Writes a spelling that rounds to the same float, double or long double as the number, terminated
+ * by NUL. The payload of a NaN is kept if it fits. */
 void number_scan_spell(const struct number_scan *scan, char spelling[NUMBER_SPELLING_MAX]);
 
 #endif

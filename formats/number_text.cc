@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* number_text.cc - see number_text.h.
  *
- * Reading. A plain decimal goes through std::from_chars, which is correctly rounded, in one pass.
- * What it does not take to the end, or cannot represent, goes through number_scan and, for floats,
- * through strtod(3) or strtof(3) on a bounded spelling of the same value: hexadecimal, infinities,
- * NaNs, and the edges of the range, where from_chars does not tell overflow from underflow.
- * An integer is read from the digits themselves, with no float in between. f16 and bf16 are rounded
- * from a double, which is safe unless the double is halfway between two of them and is not the
- * number itself: then a double rounded to odd keeps the number's side (Boldo, Melquiond, "Emulation
- * of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", 2008).
+ * Reading. std::from_chars, which is correctly rounded, reads a plain decimal in one pass. Texts
+ * that it does not read to the end, or cannot represent, are read by number_scan and, for floats,
+ * by strtod(3) or strtof(3) from a bounded spelling of the same value: hexadecimal numbers,
+ * infinities, NaNs, and the edges of the range, where from_chars does not distinguish overflow from
+ * underflow. An integer is read from its digits, without a float. f16 and bf16 are rounded from a
+ * double. That is correct unless the double is halfway between two of them and is not the number
+ * itself. Then a double rounded to odd is on the number's side (Boldo, Melquiond, "Emulation of FMA
+ * and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", 2008).
  *
  * Writing. std::to_chars gives the shortest digits of f32 and f64 (Adams, "Ryu: fast
- * float-to-string conversion", PLDI 2018). f16 and bf16 have no more than 5 and 4 digits, which are
+ * float-to-string conversion", PLDI 2018). f16 and bf16 have at most 5 and 4 digits, which are
  * found by trying.
  */
 #include "formats/number_text.h"
@@ -47,7 +47,7 @@ struct float_traits {
     }
 };
 
-/* By the C library; right for every number of the grammar. */
+/* Reads by the C library, which is correct for every number of the grammar. */
 template <typename traits>
 enum number_status parse_float_carefully(const char *text, size_t length, uint64_t *bits)
 {
@@ -88,7 +88,7 @@ enum number_status parse_float(const char *text, size_t length, uint64_t *bits)
 
 /* ---- f16 and bf16: 1 sign bit, exponent_bits, the rest ---- */
 
-/* The positive value in units of the last place that a small float of its size has. */
+/* Returns the positive value in units in the last place of a small float of its size. */
 double units_of_small_float(double value, unsigned exponent_bits, int *exponent)
 {
     const int least = 2 - (1 << (exponent_bits - 1)), significand_bits = 15 - (int)exponent_bits;
@@ -97,19 +97,19 @@ double units_of_small_float(double value, unsigned exponent_bits, int *exponent)
     return ldexp(value, significand_bits - *exponent);
 }
 
-/* The bits of the small float nearest to a positive value, ties to even; those of infinity or more
- * when the value is out of range. */
+/* Returns the bits of the small float nearest to a positive value, ties to even. For a value out of
+ * range these are the bits of infinity, or more. */
 uint64_t round_to_small_float(double value, unsigned exponent_bits)
 {
     const unsigned significand_bits = 15 - exponent_bits;
     const int bias = (1 << (exponent_bits - 1)) - 1;
     int exponent;
     const double units = nearbyint(units_of_small_float(value, exponent_bits, &exponent));
-    /* The hidden bit, where there is one, adds 1 to the exponent field; so does a carry. */
+    /* The hidden bit, if there is one, adds 1 to the exponent field; so does a carry. */
     return ((uint64_t)(exponent + bias - 1) << significand_bits) + (uint64_t)units;
 }
 
-/* True if the positive value is halfway between two small floats. */
+/* Returns whether the positive value is halfway between two small floats. */
 bool is_halfway(double value, unsigned exponent_bits)
 {
     int exponent;
@@ -117,9 +117,9 @@ bool is_halfway(double value, unsigned exponent_bits)
     return units - floor(units) == 0.5;
 }
 
-/* The positive decimal or hexadecimal number as a double that is rounded to odd: of the two doubles
- * around a number that is none, the one with the last bit set. strtod(3) heeds the rounding mode.
- */
+/* Returns the positive decimal or hexadecimal number as a double that is rounded to odd: if the
+ * number is not a double, the one of the two doubles around it whose last bit is set. strtod(3)
+ * respects the rounding mode. */
 double round_to_odd(const char *spelling)
 {
     const int mode = fegetround();
@@ -169,10 +169,10 @@ enum number_status parse_small_float(const struct key_type *type, const char *te
 
 /* ---- Integers ---- */
 
-/* The magnitude of D * 10^exponent. */
+/* Sets the magnitude of D * 10^exponent. */
 enum number_status decimal_magnitude(const struct number_scan *scan, uint64_t *magnitude)
 {
-    /* The last digit of D is not 0, so that nothing but a fraction has a negative exponent. */
+    /* The last digit of D is not 0, so only a fraction has a negative exponent. */
     if (scan->exponent < 0)
         return NUMBER_FRACTION;
     if (scan->digits > 20 || scan->exponent > 20 - (int64_t)scan->digits)
@@ -190,10 +190,10 @@ enum number_status decimal_magnitude(const struct number_scan *scan, uint64_t *m
     return NUMBER_OK;
 }
 
-/* The magnitude of D * 2^exponent. */
+/* Sets the magnitude of D * 2^exponent. */
 enum number_status hex_magnitude(const struct number_scan *scan, uint64_t *magnitude)
 {
-    /* The last digit alone says whether there is a bit below the point, as it is not 0. */
+    /* The last digit alone decides whether there is a bit after the point, as it is not 0. */
     struct number_scan tail = *scan;
     tail.first = scan->last;
     const int zeros = __builtin_ctzll(number_scan_integer(&tail, 1));
@@ -248,7 +248,7 @@ enum number_status parse_integer_carefully(const struct key_type *type, const ch
     return store_integer(type, scan.negative, magnitude, bits);
 }
 
-/* Digits alone, few enough not to overflow, are read at once. */
+/* Digits without anything else, too few to overflow, are read directly. */
 enum number_status parse_integer(const struct key_type *type, const char *text, size_t length,
                                  uint64_t *bits)
 {
@@ -267,14 +267,14 @@ enum number_status parse_integer(const struct key_type *type, const char *text, 
     return store_integer(type, negative, magnitude, bits);
 }
 
-/* The shortest digits of a number and the place of the first one: 0.d1 d2 d3... * 10^point. */
+/* The shortest digits of a number and the position of the point: 0.d1 d2 d3... * 10^point. */
 struct decimal_digits {
     char digits[20];
     int count;
     int point;
 };
 
-/* From the form d.ddde+XX. */
+/* Reads the form d.ddde+XX. */
 void digits_from_scientific(const char *text, const char *end, struct decimal_digits *decimal)
 {
     decimal->count = 0;
@@ -295,7 +295,7 @@ void digits_of_float(value_type value, struct decimal_digits *decimal)
     digits_from_scientific(text, result.ptr, decimal);
 }
 
-/* The value of the positive finite small float, which a double holds. */
+/* Returns the value of the positive finite small float, which a double holds exactly. */
 double small_float_value(uint64_t bits, unsigned exponent_bits)
 {
     const unsigned significand_bits = 15 - exponent_bits;
@@ -306,7 +306,8 @@ double small_float_value(uint64_t bits, unsigned exponent_bits)
     return ldexp((double)units, (field == 0 ? 1 : field) - bias - (int)significand_bits);
 }
 
-/* True when the digits, with `step` added to the last one, read back as the number. */
+/* Returns whether the digits, with `step` added to the last one, read back as the number. If so,
+ * sets *decimal. */
 bool digits_read_back(const struct decimal_digits *nearest, int step, unsigned exponent_bits,
                       uint64_t bits, struct decimal_digits *decimal)
 {
@@ -322,9 +323,9 @@ bool digits_read_back(const struct decimal_digits *nearest, int step, unsigned e
     return true;
 }
 
-/* The nearest of the shortest decimals, by trying lengths: 5 digits tell all f16 apart, 4 all bf16.
- * Where the bound below is nearer than the one above, at a power of 2, the decimal that reads back
- * may be the second nearest of its length. */
+/* Finds the nearest of the shortest decimals, by trying lengths: 5 digits distinguish all f16, 4
+ * all bf16. At a power of 2 the bound below is nearer than the bound above, so the decimal that
+ * reads back may be the second nearest of its length. */
 void digits_of_small_float(uint64_t bits, unsigned exponent_bits, struct decimal_digits *decimal)
 {
     const double value = small_float_value(bits, exponent_bits);
@@ -340,7 +341,7 @@ void digits_of_small_float(uint64_t bits, unsigned exponent_bits, struct decimal
     }
 }
 
-/* Python's form: an exponent below 1e-4 and from 1e16 on. */
+/* Writes Python's form: with an exponent below 1e-4 and from 1e16 on. */
 char *lay_out(const struct decimal_digits *decimal, char *out)
 {
     const char *const digits = decimal->digits;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number_text.h - a number as text: exact in, shortest that reads back the same out.
- *
- * Over <charconv> of the C++ library, which is correctly rounded, locale-free and fast.
+/* number_text.h - numbers as text: reads them exactly, and writes the shortest text that reads back
+ * as the same number. Based on <charconv> of the C++ library, which is correctly rounded,
+ * independent of the locale, and fast.
  */
 #ifndef FORMATS_NUMBER_TEXT_H
 #define FORMATS_NUMBER_TEXT_H
@@ -17,32 +17,33 @@
 extern "C" {
 #endif
 
-/* What became of a number that was to be read. */
+/* The result of reading a number. */
 enum number_status {
     NUMBER_OK,
-    NUMBER_MALFORMED,    /* not one number */
+    NUMBER_MALFORMED,    /* not a number */
     NUMBER_OUT_OF_RANGE, /* greater than the type holds */
-    NUMBER_FRACTION,     /* not a whole number, and the type is an integer */
-    NUMBER_ROUNDED       /* none of the type, which nobody said; not from number_parse */
+    NUMBER_FRACTION,     /* not a whole number, for an integer type */
+    NUMBER_ROUNDED       /* not exact as the assumed type; not returned by number_parse */
 };
 
-/* Reads text[0..length), one number as strtold(3) takes it with blanks around it at most, as a
- * number of the type, rounded to nearest even; stores its little-endian bits in *bits. An integer
- * type takes every spelling whose value is whole ("1e3", "12.0", "0x10"), exactly; bool those of 0
- * and 1. A time is a whole number, or "NaT". */
+/* Reads text[0..length), a number in the syntax of strtold(3) with optional blanks around it, as a
+ * number of the type, rounded to nearest even, and stores its little-endian bits in *bits. An
+ * integer type accepts every spelling of a whole value ("1e3", "12.0", "0x10"), exactly; bool
+ * accepts only 0 and 1. A time is a whole number, or "NaT". */
 enum number_status number_parse(const struct key_type *type, const char *text, size_t length,
                                 uint64_t *bits);
 
-/* "is not a number", "is out of the range of u8", ...: the end of a message about a line. */
+/* Returns "is not a number", "is out of the range of u8", ...: the end of a message about a
+ * line. */
 const char *number_status_text(enum number_status status);
 
-/* The longest text that number_format writes. */
+/* Maximum length of a text from number_format(). */
 #define NUMBER_TEXT_MAX 32
 
-/* Writes the shortest decimal that reads back as the same number: digits alone for integers and
- * times, of which one may be "NaT";
- * "0.1", "100000", "1e+22", "1e-05", "-0", "inf", "nan", "-nan" for floats (the exponent form below
- * 1e-4 and from 1e16 on, as Python). Returns the length; no terminating NUL. */
+/* Writes the shortest decimal that reads back as the same number. Integers and times have only
+ * digits; a time may be "NaT". Floats: "0.1", "100000", "1e+22", "1e-05", "-0", "inf", "nan",
+ * "-nan" (exponents below 1e-4 and from 1e16 on, as in Python). Returns the length; there is no
+ * terminating NUL. */
 size_t number_format(const struct key_type *type, uint64_t bits, char text[NUMBER_TEXT_MAX]);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_file.c - see output_file.h. How an output is opened is in output_open.c. */
+/* output_file.c - see output_file.h. output_open.c opens outputs. */
 #include "formats/output_file.h"
 
 #include "core/ending.h"
@@ -21,18 +21,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Handed to write(2) at a time, so that somebody who looks on sees how far it is. */
+/* Maximum bytes of one write(2), so that an observer of the file's size sees the progress. */
 #define WRITE_BYTES ((size_t)64 << 20)
 
-/* Attempts to take a free name that other processes take first. */
+/* Attempts to take a free name, if other processes take it first. */
 #define PUBLISH_ATTEMPTS 10
 
-/* Less is seen by the thread that writes it, before it does. */
+/* Smaller pieces are observed by the thread that writes them, before it writes. */
 #define WATCHED_BYTES_MIN ((size_t)8 << 20)
 
-/* True if it is a file that the shell has just made for us to write to. Not one that has content,
- * where the output may begin in the midst of a page, or that is appended to, as others may do that
- * too. */
+/* Returns true if the output is a descriptor of an empty file, as the shell creates it for ">FILE".
+ * A file with content is excluded, because the output may begin within a page. A file in append
+ * mode is excluded, because others may append to it too. */
 static bool is_new_file(const struct output_file *output)
 {
     struct stat status;
@@ -42,9 +42,9 @@ static bool is_new_file(const struct output_file *output)
            lseek(output->file, 0, SEEK_CUR) == 0;
 }
 
-/* Such a file can be mapped once it is open for reading as well. Others may write to it besides, as
- * in `xargs -P2 gpusort >FILE`: the offset that they share with us is moved behind our `bytes` in
- * one step, so that they go on there. */
+/* Opens such a file again, for reading too, so that it can be mapped. Other processes may write to
+ * it, as in `xargs -P2 gpusort >FILE`. They share the descriptor's offset, which is moved past our
+ * `bytes` bytes in one step, so that they continue there. */
 static bool open_anew(struct output_file *output, uint64_t bytes)
 {
     char path[DESCRIPTOR_PATH_BYTES];
@@ -55,7 +55,7 @@ static bool open_anew(struct output_file *output, uint64_t bytes)
     if (file < 0)
         return false;
     const off_t behind = lseek(output->file, (off_t)bytes, SEEK_CUR);
-    if (behind != (off_t)bytes) { /* somebody was sooner */
+    if (behind != (off_t)bytes) { /* another process wrote first */
         if (behind >= 0)
             (void)lseek(output->file, -(off_t)bytes, SEEK_CUR);
         close(file);
@@ -66,22 +66,24 @@ static bool open_anew(struct output_file *output, uint64_t bytes)
     return true;
 }
 
-/* Up to where all was written. */
+/* Returns the length of the prefix that was written without a gap. */
 static uint64_t whole_bytes(const struct output_file *output)
 {
     return output->lost > 0 ? output->lost - 1 : output->claimed;
 }
 
-/* True if somebody has written to standard output behind the space that was taken. */
+/* Returns true if another process has written to standard output after the space that was
+ * claimed. */
 static bool is_followed(const struct output_file *output)
 {
     return output->shared > 0 && lseek(output->shared, 0, SEEK_CUR) != (off_t)output->expected;
 }
 
-/* Leaves the file as long as what is whole of it, which gives back the space behind; who writes to
- * standard output next goes on there. Where nothing is written yet, others may have; and where all
- * is, others may at this very moment, and there is nothing to be done. False with errno. As a
- * signal handler may. */
+/* Truncates the file to the `bytes` bytes that are complete, which releases the space after them.
+ * The next process that writes to standard output continues there. If nothing was claimed, another
+ * process may have written, so only an empty file is truncated. If all bytes are complete, another
+ * process may be writing at this moment, so nothing is done. Returns false with errno.
+ * Async-signal-safe. */
 static bool cut_off(const struct output_file *output, uint64_t bytes)
 {
     struct stat status;
@@ -95,8 +97,8 @@ static bool cut_off(const struct output_file *output, uint64_t bytes)
             (output->shared == 0 || lseek(output->shared, (off_t)bytes, SEEK_SET) >= 0));
 }
 
-/* The standard output that others may write to behind us, of which there is one; static, because a
- * signal handler takes no arguments. Written within a change alone (core/ending.h). */
+/* The one standard output that other processes may continue. Static, because a signal handler takes
+ * no arguments. It is written only within a change (core/ending.h). */
 static const struct output_file *unfinished;
 
 static void wait_for_end(int signal_number)
@@ -106,7 +108,8 @@ static void wait_for_end(int signal_number)
         pause();
 }
 
-/* What a signal that ends the process leaves of it. Threads that still copy meet the new end. */
+/* Truncates the output when a signal ends the process. Threads that still copy beyond the new end
+ * get SIGBUS, and wait for the end of the process. */
 static void cut_off_unfinished(void)
 {
     const struct sigaction action = {.sa_handler = wait_for_end};
@@ -125,7 +128,8 @@ static void set_unfinished(const struct output_file *output)
     ending_set_task(ENDING_OUTPUT, output ? cut_off_unfinished : NULL);
 }
 
-/* Takes the file as one that we alone write the first `bytes` bytes of; false if it cannot be. */
+/* Claims the first `bytes` bytes of the file, so that no other process writes there. Returns false
+ * if that is not possible. */
 static bool claim_file(struct output_file *output, uint64_t bytes)
 {
     sigset_t old_mask;
@@ -141,7 +145,8 @@ static bool claim_file(struct output_file *output, uint64_t bytes)
     return is_ours;
 }
 
-/* Opens what takes the file's space, if it is not open; false if the file system cannot do that. */
+/* Opens the allocator of the file's space, if it is not open. Returns false if the file system does
+ * not support it. */
 static bool open_space(struct output_file *output)
 {
     if (!output->space)
@@ -149,9 +154,8 @@ static bool open_space(struct output_file *output)
     return output->space;
 }
 
-/* Has the file's space taken, and maps it; false if either cannot be. It is mapped first, as its
- * size is set then, which would wait for the space that is being taken: 25 ms for 64 MiB of tmpfs.
- */
+/* Maps the file and requests its space. Returns false if either fails. It is mapped first because
+ * that sets its size, which would wait for the allocation: 25 ms for 64 MiB of tmpfs. */
 static bool map_file(struct output_file *output)
 {
     struct mapped_file *mapped = NULL;
@@ -164,8 +168,9 @@ static bool map_file(struct output_file *output)
     return mapped;
 }
 
-/* Undoes claim_file, where it cannot be mapped: a signal could not cut the file off while other
- * threads go on to write to it by write(2). Not if somebody has written behind it already. */
+/* Undoes claim_file() for a file that cannot be mapped: a signal handler could not truncate it
+ * while other threads write to it by write(2). Does nothing if another process has already
+ * continued. */
 static void give_back_file(struct output_file *output)
 {
     sigset_t old_mask;
@@ -187,7 +192,7 @@ static void give_back_file(struct output_file *output)
     file_space_close(space);
 }
 
-/* By how many threads so many bytes would be written through a mapping; 0: by write(2). */
+/* Returns how many threads should write `bytes` bytes through a mapping; 0: write(2) is used. */
 static unsigned choose_writers(const struct output_file *output, uint64_t bytes, unsigned threads)
 {
     if (bytes < MAPPED_FILE_MIN || threads < OUTPUT_WRITERS_MIN)
@@ -203,7 +208,8 @@ void output_file_choose_writers(struct output_file *output, unsigned threads)
     output->writers = writers > 0 ? writers : 1;
 }
 
-/* One that is written in place has its size and space. */
+/* Returns true if announcements have no effect any more. A file written in place has its size and
+ * space. */
 static bool is_begun(const struct output_file *output)
 {
     return output->is_in_place || output->expected > 0 || output->claimed > 0;
@@ -247,8 +253,9 @@ uint64_t output_file_claim(struct output_file *output, size_t bytes)
     return place;
 }
 
-/* 4.7 GB/s become 5.2 on ext4 (2 GiB, November 2026). The size stays that of what is written. Where
- * the file system cannot do it, nothing is lost; where it is too full, the writes will tell. */
+/* Allocates the announced space: this raised 4.7 to 5.2 GB/s on ext4 (2 GiB, November 2026). The
+ * file size does not change. Failures are ignored: if the file system is full, a write reports
+ * it. */
 static void preallocate(struct output_file *output)
 {
     if (output->expected > 0 && !output->is_preallocated)
@@ -256,8 +263,7 @@ static void preallocate(struct output_file *output)
     output->is_preallocated = true;
 }
 
-/* To the next place of the file, which is what `place` says if it is overwritten. False with errno.
- */
+/* Writes to the file's offset; in place, to `place`. Returns false with errno. */
 static bool write_piece(struct output_file *output, uint64_t place, const unsigned char *data,
                         size_t bytes)
 {
@@ -277,7 +283,7 @@ static bool write_piece(struct output_file *output, uint64_t place, const unsign
     return true;
 }
 
-/* The same, while other threads look at the piece. */
+/* As write_piece(), while other threads pass the piece to the tap. */
 static bool write_watched(struct output_file *output, uint64_t place, const unsigned char *data,
                           size_t bytes, unsigned threads, struct tap *tap)
 {
@@ -293,7 +299,7 @@ static bool write_watched(struct output_file *output, uint64_t place, const unsi
     return cause == 0;
 }
 
-/* False with errno. */
+/* Writes by write(2), in order; in place, to `place`. Returns false with errno. */
 static bool write_straight(struct output_file *output, uint64_t place, const void *data,
                            size_t bytes, unsigned threads, struct tap *tap)
 {
@@ -312,7 +318,8 @@ static bool write_straight(struct output_file *output, uint64_t place, const voi
     return true;
 }
 
-/* What is behind the mapping, as more came than was told, by pwrite(2). False with errno. */
+/* Writes through the mapping. Bytes after the mapping, if there are more than announced, are
+ * written by pwrite(2). Returns false with errno. */
 static bool write_mapped(const struct output_file *output, uint64_t place, const void *data,
                          size_t bytes, unsigned threads, struct tap *tap)
 {
@@ -356,7 +363,7 @@ void output_file_lose(struct output_file *output, uint64_t place)
     first_place_note(&output->lost, place);
 }
 
-/* Checks that the file is still the one that was opened, as it was then. */
+/* Checks that the file is still the one that was opened, and unchanged. */
 static bool check_unchanged(const struct output_file *output, const char *name, struct error *error)
 {
     const struct stat *const before = &output->target.status;
@@ -371,7 +378,8 @@ static bool check_unchanged(const struct output_file *output, const char *name, 
            error_set(error, "%s: it was changed while it was sorted; nothing is written", name);
 }
 
-/* Takes the space of holes, and, where the file system can, of what the file shares with a copy. */
+/* Allocates the space of holes and, if the file system can, of extents that the file shares with a
+ * copy. */
 static bool take_space(const struct output_file *output, const char *name, struct error *error)
 {
     const off_t bytes = output->target.status.st_size;
@@ -396,7 +404,7 @@ bool output_file_end_trial(struct output_file *output, const char *name, struct 
                          name, output->claimed, bytes);
     if (!check_unchanged(output, name, error) || !take_space(output, name, error))
         return false;
-    if (output->writers > 1) /* else, and where that fails, by pwrite(2) */
+    if (output->writers > 1) /* otherwise, or if this fails, pwrite(2) is used */
         output->mapped = mapped_file_open(output->file, bytes, false, NULL);
     output->claimed = 0;
     output->is_trial = false;
@@ -405,7 +413,7 @@ bool output_file_end_trial(struct output_file *output, const char *name, struct 
     return true;
 }
 
-/* Ends the mapping, and gives back the space that was taken and not used. False with errno. */
+/* Ends the mapping and releases unused space. Returns false with errno. */
 static bool settle(struct output_file *output)
 {
     const uint64_t begin_ns = trace_begin();
@@ -414,7 +422,7 @@ static bool settle(struct output_file *output)
         return true;
     if (output->space)
         file_space_halt(output->space);
-    const bool is_shown = unfinished == output; /* a signal cuts it off as well */
+    const bool is_shown = unfinished == output; /* a signal handler may truncate it too */
     if (is_shown)
         ending_begin_change(&old_mask);
     bool settled =
@@ -437,8 +445,9 @@ static bool settle(struct output_file *output)
     return settled;
 }
 
-/* Checks that the temporary has as many bytes as were written, or at_least as many before unused
- * space is given back. Another process may have cut it off. */
+/* Checks that a temporary, or a file written in place, has as many bytes as were written. at_least:
+ * it may have more, because unused space was not released yet. Another process may have truncated
+ * it. */
 static bool check_bytes(const struct output_file *output, bool at_least, const char *name,
                         struct error *error)
 {
@@ -453,7 +462,7 @@ static bool check_bytes(const struct output_file *output, bool at_least, const c
                      output->claimed, output->is_temporary ? "temporary " : "", bytes);
 }
 
-/* Ends the writing: the file has exactly the bytes that were written. */
+/* Ends the writing, and checks that the file has exactly the bytes that were written. */
 static bool finish(struct output_file *output, const char *name, struct error *error)
 {
     if (!check_bytes(output, true, name, error))
@@ -468,33 +477,33 @@ static bool finish(struct output_file *output, const char *name, struct error *e
     return check_bytes(output, false, name, error);
 }
 
-/* Pages that are on the disk are dropped from memory where the file system can do that. */
+/* Pages that are on the disk are dropped from memory, if the file system can do that. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error)
 {
     if (!finish(output, name, error))
         return false;
     if (fdatasync(output->file) != 0)
         return error_set_errno(error, "%s", name);
-    (void)posix_fadvise(output->file, 0, 0, POSIX_FADV_DONTNEED); /* only a wish */
+    (void)posix_fadvise(output->file, 0, 0, POSIX_FADV_DONTNEED); /* a hint */
     return true;
 }
 
-/* Closes the descriptor, as close(2) may report lost data. A temporary, which has yet to be named,
- * keeps a copy of the descriptor. False with errno. */
+/* Closes the descriptor, because close(2) may report lost data. Keeps a copy of the descriptor of a
+ * temporary, which still needs its name. Returns false with errno. */
 static bool close_written(struct output_file *output)
 {
     const int written = output->file;
     output->file = output->is_temporary ? descriptor_copy(written) : -1;
     const bool is_kept = !output->is_temporary || output->file >= 0;
     const int cause = errno;
-    const bool is_closed = close(written) == 0; /* gone even if that fails */
+    const bool is_closed = close(written) == 0; /* the descriptor is closed even if this fails */
     if (!is_kept)
         errno = cause;
     return is_closed && is_kept;
 }
 
-/* Gives the temporary its name, with the owner, mode and attributes of the file that has the name
- * now. Repeats if another process takes a free name between the look and the link. */
+/* Gives the temporary its name, with the owner, mode and attributes of the file that has this name
+ * now. Tries again if another process takes a free name at that moment. */
 static bool publish(struct output_file *output, const char *name, struct error *error)
 {
     struct output_path *const target = &output->target;
@@ -532,7 +541,7 @@ void output_file_discard(struct output_file *output)
     if (output->is_in_place)
         mapped_file_close(output->mapped);
     else if (output->file >= 0)
-        (void)settle(output); /* of standard output, what was written stays */
+        (void)settle(output); /* on standard output, the complete prefix stays */
     if (output->file >= 0)
         close(output->file);
     if (output->is_temporary)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_file.h - the descriptor that a sink writes to, and what becomes of it at the end.
+/* output_file.h - the descriptor that a sink writes to, and how it is committed.
  *
- *   regular file:     temporary in its directory -> close -> its name
- *   standard output:  written straight, from where it stands, and left where the output ends
- *   /dev/fd/N:        the same, and a file ends there
- *   in place:         a regular file that is overwritten where it is, after a trial
- *   anything else:    opened and written straight
+ *   regular file:     temporary in its directory -> close -> rename
+ *   standard output:  written directly from its offset on, and left at the end of the output
+ *   /dev/fd/N:        as standard output; a regular file is truncated at the end of the output
+ *   in place:         a regular file that is overwritten, after a trial
+ *   anything else:    opened and written directly
  *
- * Bytes go by write(2), one after the other; or, where their number is told beforehand and the file
- * system is one that gains by it, into a mapping, several threads at once (mapped_file.h): of the
- * temporary, or of standard output if that is an empty file.
+ * Bytes are written in order by write(2). If their number is announced and the file system profits,
+ * several threads write them at once through a mapping (mapped_file.h): to the temporary, or to
+ * standard output if that is an empty file.
  */
 #ifndef FORMATS_OUTPUT_FILE_H
 #define FORMATS_OUTPUT_FILE_H
@@ -39,51 +39,52 @@ struct mapped_file;
 
 struct output_file {
     int file;          /* open for writing */
-    bool is_temporary; /* it is to take the place of the target; else it is written straight */
+    bool is_temporary; /* to be renamed onto the target; otherwise written directly */
     bool is_in_place;  /* the file itself is overwritten */
-    bool is_trial;     /* of one in place: nothing is written yet, only counted */
+    bool is_trial;     /* in place: nothing is written yet, only counted */
     struct output_path target;
-    bool is_given; /* standard output, or another descriptor that was open before */
-    bool has_tail; /* such a one that a path named, in the midst of a file: what is behind goes */
-    int shared;    /* that descriptor where `file` is opened anew; 0: it is not */
-    struct file_space *space;   /* taken ahead; NULL: none is */
-    struct mapped_file *mapped; /* NULL: by write(2) */
-    unsigned writers;           /* at most so many threads may write at once; 1: in order */
-    uint64_t expected;          /* bytes that will come, as told; 0: nothing was told */
-    uint64_t claimed;           /* bytes that came: where the next ones go */
-    uint64_t lost;        /* the first place, counted from 1, that was not written to; 0: none */
-    bool is_preallocated; /* by write(2): space for `expected` has been asked for */
+    bool is_given; /* standard output, or another descriptor that the process was given */
+    bool has_tail; /* a path named such a descriptor, within a file: commit truncates the rest of
+                      the file */
+    int shared;    /* the given descriptor, if `file` was opened from it; otherwise 0 */
+    struct file_space *space;   /* allocates space in advance; NULL: none */
+    struct mapped_file *mapped; /* NULL: write(2) is used */
+    unsigned writers;           /* maximum number of threads that write at once; 1: in order */
+    uint64_t expected;          /* announced bytes; 0: none were announced */
+    uint64_t claimed;           /* bytes claimed, which is the position of the next ones */
+    uint64_t lost;        /* 1 + the first position that was claimed but not written; 0: none */
+    bool is_preallocated; /* for write(2): the space for `expected` was requested */
 };
 
-/* Nothing is open. */
+/* Returns an output with nothing open. */
 struct output_file output_file_closed(void);
 
-/* Reports, before any work, what output_file_open would refuse; creates and opens nothing. */
+/* Reports the errors of output_file_open() that depend on the path. Creates and opens nothing. */
 bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error);
 
-/* path: NULL is standard output. name: for messages. Fills *output, which the caller ends with
+/* Opens the output. path: NULL is standard output. name: for messages. The caller ends *output with
  * commit or discard. */
 bool output_file_open(const char *path, const char *name, struct output_file *output,
                       struct error *error);
 
-/* Opens the regular file at the path, to be overwritten with as many bytes as it has. Until
- * output_file_end_trial, what is written to it is only shown to the tap and counted. threads: could
- * write at once. */
+/* Opens the regular file at the path to overwrite it with as many bytes as it has. Until
+ * output_file_end_trial(), writes are only counted and shown to the tap. threads: how many threads
+ * could write at once. */
 bool output_file_open_in_place(const char *path, const char *name, unsigned threads,
                                struct output_file *output, struct error *error);
 
-/* Between output_open.c and output_file.c: how many threads write to a file in place at once. */
+/* For output_open.c: sets output->writers for a file written in place. */
 void output_file_choose_writers(struct output_file *output, unsigned threads);
 
-/* What was counted is the size of the file, which is the one that was opened and has not changed:
- * takes the space that it lacks. From now on writing overwrites it, from its first byte, and
- * signals that end the process wait until the output is committed or discarded. Else fails, and the
- * file is as it was. */
+/* Ends the trial. Checks that the bytes counted are the size of the file and that the file is the
+ * one that was opened, unchanged, and allocates its missing space. From now on writes overwrite it,
+ * from its first byte, and signals that end the process wait until the output is committed or
+ * discarded. If this fails, the file is unchanged. */
 bool output_file_end_trial(struct output_file *output, const char *name, struct error *error);
 
 /* Announces, before the first write, that about `bytes` bytes will be written and that up to
- * `threads` threads could write them. Chooses between write(2) and a mapping. Later calls have no
- * effect. */
+ * `threads` threads could write them. Chooses between write(2) and a mapping. Calls after the first
+ * write have no effect, nor do calls after an announcement that was accepted. */
 void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads);
 
 /* Announces that at least `bytes` bytes will be written, while the number still grows. Only
@@ -108,12 +109,12 @@ void output_file_lose(struct output_file *output, uint64_t place);
  * written afterwards. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error);
 
-/* Closes, checked, and gives the temporary the name of the target, with what belongs to a file that
- * has it at that moment: owner, mode, ACL, attributes. On failure the temporary is removed, and the
- * target is as it was. */
+/* Closes the file with all checks. Then gives the temporary the name of the target, with the owner,
+ * mode, ACL and attributes of the file that has this name at that moment. If this fails, the
+ * temporary is removed, and the target is unchanged. */
 bool output_file_commit(struct output_file *output, const char *name, struct error *error);
 
-/* Closes and removes the temporary. */
+/* Closes the output and removes the temporary. The complete prefix on standard output stays. */
 void output_file_discard(struct output_file *output);
 
 #endif

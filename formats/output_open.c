@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_open.c - how an output is opened: see output_file.h.
+/* output_open.c - opens outputs: see output_file.h.
  *
  * FILE of "-o FILE" may be an input, so it is never opened for writing. The output is written to a
- * temporary in the same directory, which takes FILE's place in one step. The rules of opening FILE
- * are kept: a file that may not be written is refused, a symbolic link is followed, and owner, mode
- * and ACL of the file stay, as they are at the moment of the rename.
+ * temporary in the same directory, which is then renamed onto FILE. The rules of opening FILE are
+ * kept: a file that may not be written is refused, a symbolic link is followed, and owner, mode and
+ * ACL of the file stay, as they are at the moment of the rename.
  */
 #include "formats/descriptor.h"
 #include "formats/output_file.h"
@@ -21,7 +21,7 @@ struct output_file output_file_closed(void)
         .file = -1, .writers = 1, .target = {.descriptor = -1, .directory = -1, .file = -1}};
 }
 
-/* False with errno, as write(2) would say. */
+/* Returns false with errno as write(2) would set it. */
 static bool is_open_for_writing(int descriptor)
 {
     const int flags = fcntl(descriptor, F_GETFL);
@@ -30,9 +30,9 @@ static bool is_open_for_writing(int descriptor)
     return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Standard output, or another descriptor that is open already: shares its offset. A standard output
- * that is closed does no harm to an output of no bytes, as in sort(1): what stands in for it
- * refuses the first write(2) as it would itself. */
+/* Opens standard output, or another given descriptor, with which it shares the offset. A closed
+ * standard output is replaced by a descriptor that fails at the first write(2), so that an output
+ * of no bytes succeeds, as in sort(1). */
 static bool open_descriptor(int descriptor, bool is_named, const char *name,
                             struct output_file *output, struct error *error)
 {
@@ -44,7 +44,7 @@ static bool open_descriptor(int descriptor, bool is_named, const char *name,
     return output->file >= 0 || error_set_errno(error, "%s", name);
 }
 
-/* A temporary that no other user can open, if it replaces a file. */
+/* Creates a temporary. If it replaces a file, no other user can open it. */
 static bool open_temporary(const char *name, struct output_file *output, struct error *error)
 {
     const bool exists = output->target.exists;
@@ -54,7 +54,7 @@ static bool open_temporary(const char *name, struct output_file *output, struct 
            error_set_errno(error, exists ? "%s: cannot create a file beside it" : "%s", name);
 }
 
-/* Opens by the type of the file that the path names. */
+/* Opens the output according to the type of the file that the path names. */
 static bool open_path(const char *path, const char *name, struct output_file *output,
                       struct error *error)
 {

@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define SYMBOLIC_LINKS_MAX 40 /* as Linux */
+#define SYMBOLIC_LINKS_MAX 40 /* as in Linux */
 
 #ifndef STATX_ATTR_MOUNT_ROOT
 #    define STATX_ATTR_MOUNT_ROOT 0x2000 /* since Linux 5.8 */
@@ -52,8 +52,8 @@ void output_path_close(struct output_path *found)
     close_descriptor(&found->file);
 }
 
-/* Opens the file that has the name, without following a link. O_PATH has no effect on the file.
- * False with errno; ENOENT if the name is free. */
+/* Opens the file with the name, without following a link. O_PATH has no effect on the file. Returns
+ * false with errno; ENOENT if the name is free. */
 static bool open_name(struct output_path *found)
 {
     close_descriptor(&found->file);
@@ -62,8 +62,8 @@ static bool open_name(struct output_path *found)
     return found->file >= 0 && fstat(found->file, &found->status) == 0;
 }
 
-/* Opens the directory of `path`, relative to the directory that is open already, and sets the name.
- * False with errno. */
+/* Opens the directory of `path`, relative to the directory that is already open, and sets the name.
+ * Returns false with errno. */
 static bool open_directory(const char *path, struct output_path *found)
 {
     const char *const slash = strrchr(path, '/');
@@ -83,9 +83,9 @@ static bool open_directory(const char *path, struct output_path *found)
     return directory >= 0 && fstat(directory, &found->directory_status) == 0;
 }
 
-/* True if the file may be a trap of another user in a sticky directory, such as /tmp. The rule is
- * that of the kernel's protected_symlinks, protected_regular and protected_fifos, which need not be
- * set. It includes root. */
+/* Returns true if the file may be a trap of another user in a sticky directory, such as /tmp. The
+ * rule is that of the kernel's protected_symlinks, protected_regular and protected_fifos, which
+ * need not be set. It includes root. */
 static bool is_strangers(const struct output_path *found)
 {
     const mode_t mode = found->directory_status.st_mode;
@@ -93,8 +93,9 @@ static bool is_strangers(const struct output_path *found)
            found->status.st_uid != found->directory_status.st_uid;
 }
 
-/* A link in /proc, such as /proc/PID/fd/N, can lead to a pipe, which has no path. Opens the file
- * that it leads to, unless that is a regular file, which has a path. True if it is opened. */
+/* Opens the file that a link in /proc leads to, unless that is a regular file, which has a path.
+ * Such a link, for example /proc/PID/fd/N, can lead to a pipe, which has none. Returns true if it
+ * is opened. */
 static bool follow_magic_link(struct output_path *found)
 {
     struct statfs system;
@@ -112,7 +113,7 @@ static bool follow_magic_link(struct output_path *found)
     return true;
 }
 
-/* False with errno, or with *error. */
+/* Resolves the path. Returns false with errno, or with *error. */
 static bool resolve(const char *path, const char *name, struct output_path *found,
                     struct error *error)
 {
@@ -168,7 +169,8 @@ static uint64_t attributes_of(int file)
     return statx(file, "", AT_EMPTY_PATH, STATX_TYPE, &facts) == 0 ? facts.stx_attributes : 0;
 }
 
-/* Refuses a regular file that no other can replace, or whose replacement would surprise. */
+/* Fails for a regular file that cannot be replaced, or whose replacement would surprise the
+ * user. */
 static bool check_replaceable(const struct output_path *found, const char *name,
                               struct error *error)
 {
@@ -197,7 +199,7 @@ static bool check_replaceable(const struct output_path *found, const char *name,
     return true;
 }
 
-/* True if rename(2) refuses to replace the file for an ordinary user. */
+/* Returns true if rename(2) refuses to replace the file, for an ordinary user. */
 static bool is_kept_by_sticky_directory(const struct output_path *found)
 {
     return (found->directory_status.st_mode & S_ISVTX) && geteuid() != 0 &&
@@ -254,7 +256,7 @@ int output_path_open_to_overwrite(const struct output_path *found)
         return file;
     close_descriptor(&file);
     if (is_known)
-        errno = ESTALE; /* another file has the name now */
+        errno = ESTALE; /* another file has this name now */
     return -1;
 }
 
@@ -272,7 +274,7 @@ bool output_path_look_again(struct output_path *found, const char *name, struct 
     now.exists = open_name(&now);
     if (!now.exists && errno != ENOENT)
         return error_set_errno(error, "%s", name);
-    if (!now.exists) { /* the last file that had the name is kept for its owner and mode */
+    if (!now.exists) { /* the last file with the name is kept for its owner and mode */
         found->exists = false;
         return true;
     }
@@ -287,7 +289,7 @@ bool output_path_look_again(struct output_path *found, const char *name, struct 
     return is_known || output_path_check(found, name, error);
 }
 
-/* Opens by the descriptor, or by the name where /proc is not mounted. */
+/* Opens by the descriptor, or by the name if /proc is not mounted. */
 int output_path_open_special(const struct output_path *found)
 {
     const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
@@ -300,7 +302,7 @@ int output_path_open_special(const struct output_path *found)
     if (file >= 0 &&
         (fstat(file, &status) != 0 || !descriptor_same_file(&status, &found->status))) {
         close_descriptor(&file);
-        errno = ELOOP; /* a link, or what it led to, has the name now */
+        errno = ELOOP; /* the name leads to another file now */
     }
     return file;
 }

@@ -16,14 +16,14 @@
 struct output_path {
     int descriptor; /* 3 of /dev/fd/3: an open descriptor that the path names; else -1 */
     int directory;  /* O_PATH; -1: not open */
-    int file;       /* O_PATH, the file that last had the name; -1: no file had it */
-    bool exists;    /* the file had the name at the last look */
+    int file;       /* O_PATH, the last file with the name; -1: there was none */
+    bool exists;    /* the name had a file at the last check */
     struct stat directory_status;
     struct stat status;      /* of the file */
     char name[NAME_MAX + 1]; /* in the directory */
 };
 
-/* The descriptor that a path of /dev or /proc names, or -1. */
+/* Returns the descriptor that a path in /dev or /proc names, or -1. */
 int output_path_descriptor(const char *path);
 
 /* Resolves the path, whose last component need not exist. Symbolic links in the last component are
@@ -32,29 +32,29 @@ int output_path_descriptor(const char *path);
 bool output_path_open(const char *path, const char *name, struct output_path *found,
                       struct error *error);
 
-/* Checks that the path may be written to, and that a regular file may be replaced; creates
+/* Checks that the path may be written to, and that a regular file may be replaced. Creates
  * nothing. */
 bool output_path_check(const struct output_path *found, const char *name, struct error *error);
 
-/* The same for a regular file that is to be overwritten where it is. */
+/* Checks that the path is a regular file that may be overwritten in place. */
 bool output_path_check_in_place(const struct output_path *found, const char *name,
                                 struct error *error);
 
-/* Opens such a file for reading and writing. -1 with errno. */
+/* Opens such a file for reading and writing. Returns -1 with errno. */
 int output_path_open_to_overwrite(const struct output_path *found);
 
-/* True if the name still leads to the file. */
+/* Returns true if the name still leads to the file. */
 bool output_path_still_leads(const struct output_path *found);
 
-/* Opens the file that has the name now, before another takes its place. Refuses anything except a
- * regular file; checks a file that was not there before as output_path_check does. */
+/* Opens the file that has the name now, just before it is replaced. Fails for anything except a
+ * regular file. Checks a file that was not there before as output_path_check() does. */
 bool output_path_look_again(struct output_path *found, const char *name, struct error *error);
 
-/* Opens the file, such as a FIFO or device, for writing; -1 with errno. */
+/* Opens the file, such as a FIFO or device, for writing. Returns -1 with errno. */
 int output_path_open_special(const struct output_path *found);
 
-/* Opens the file for writing in place, and creates it if no file had the name. Refuses another
- * user's file or FIFO in a sticky directory. -1 with *error. */
+/* Opens the file for writing in place, and creates it if no file has the name. Refuses another
+ * user's file or FIFO in a sticky directory. Returns -1 with *error. */
 int output_path_open_in_place(const struct output_path *found, const char *name,
                               struct error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parallel_read.c - see parallel_read.h. The range is cut into pieces that the threads take in
- * ascending order, so that the file is read ahead as one and a slow thread holds nobody up.
+ * ascending order, so that the kernel's read-ahead works, and no thread waits for a slow one.
  */
 #include "formats/parallel_read.h"
 
@@ -12,7 +12,7 @@
 
 #define PIECE_BYTES ((size_t)2 << 20)
 
-/* Reads one piece whole, if it can. */
+/* Reads one piece completely, if possible. Returns the bytes read. */
 static size_t read_piece(int file, unsigned char *data, size_t bytes, off_t offset, struct tap *tap,
                          int *cause)
 {
@@ -41,8 +41,8 @@ size_t parallel_read(int file, void *data, size_t bytes, off_t offset, unsigned 
                      struct tap *tap, int *cause)
 {
     /* A thread without a piece would be waited for too. With 16 threads for 8 pieces on 16 cores,
-     * reads of 0.7 ms came every 8.0 ms while another thread took the space of the output, and
-     * every 0.65 ms behind that: two ticks of the scheduler, it seems (2026-11-22). */
+     * reads of 0.7 ms came every 8.0 ms while another thread allocated the space of the output, and
+     * every 0.65 ms after that: probably two ticks of the scheduler (2026-11-22). */
     const bool is_taken = tap && tap->taker;
     const size_t piece_bytes = is_taken ? TAP_PIECE_BYTES : PIECE_BYTES;
     const size_t pieces = bytes / piece_bytes + (bytes % piece_bytes != 0);

@@ -10,10 +10,10 @@ struct piece_writer {
     const struct piece_maker *maker;
     struct sink *sink;
     pthread_mutex_t lending; /* held while a piece gets its number and its buffer */
-    size_t next_piece;       /* under lending */
-    pthread_mutex_t lock;    /* over the rest */
+    size_t next_piece;       /* protected by `lending` */
+    pthread_mutex_t lock;    /* protects the fields below */
     pthread_cond_t turn_changed;
-    size_t turn; /* the piece that may be put */
+    size_t turn; /* the piece to put next */
     struct error error;
 };
 
@@ -25,7 +25,7 @@ static bool has_failed(struct piece_writer *writer)
     return failed;
 }
 
-/* Keeps the first failure and wakes all who wait for their turn, which will not come. */
+/* Keeps the first error, and wakes threads that wait for their turn, which will not come. */
 static void fail(struct piece_writer *writer, const struct error *error)
 {
     pthread_mutex_lock(&writer->lock);
@@ -34,7 +34,7 @@ static void fail(struct piece_writer *writer, const struct error *error)
     pthread_mutex_unlock(&writer->lock);
 }
 
-/* The next piece and a buffer for it; false when there is none, or something failed. */
+/* Gets the next piece and a buffer for it. Returns false if there is none, or after a failure. */
 static bool begin_piece(struct piece_writer *writer, size_t *piece, unsigned char **buffer)
 {
     struct error error = {0};
@@ -50,7 +50,7 @@ static bool begin_piece(struct piece_writer *writer, size_t *piece, unsigned cha
     return begun;
 }
 
-/* False when something failed meanwhile. */
+/* Waits for the piece's turn. Returns false after a failure. */
 static bool wait_for_turn(struct piece_writer *writer, size_t piece)
 {
     pthread_mutex_lock(&writer->lock);
@@ -69,7 +69,7 @@ static void end_turn(struct piece_writer *writer)
     pthread_mutex_unlock(&writer->lock);
 }
 
-/* A buffer that is not to be written goes back empty. */
+/* Makes and puts a piece. After a failure, the buffer is returned empty. */
 static bool put_piece(struct piece_writer *writer, size_t piece, unsigned char *buffer)
 {
     const struct piece_maker *maker = writer->maker;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw.c - numbers and nothing else: the bytes of an array as they stand in memory.
+/* raw.c - only numbers: the bytes of an array in memory.
  *
- * There is no header, so the file says neither type nor count. The type comes from the user or the
- * file's name; the count from the file's size, where it has one. A size that is no multiple of the
- * type's is never rounded: the file was cut off, or the type is a wrong guess.
+ * There is no header, so the file has no type and no count. The type comes from the user or the
+ * file's name, the count from the file's size, if it is known. A size that is not a multiple of the
+ * type's size is an error: the file is truncated, or the type is wrong.
  */
 #include "core/backend.h"
 #include "formats/format.h"
@@ -41,7 +41,7 @@ static bool raw_read_header(struct reader *reader, struct error *error)
     return true;
 }
 
-/* All that was announced has been read: there must be no more. */
+/* Checks that no data follows the announced numbers. */
 static bool check_end(struct reader *reader, struct error *error)
 {
     const unsigned char *data;

@@ -13,26 +13,26 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Read at a time: large enough that a read shared out to threads pays, and a few milliseconds. */
+/* Maximum bytes of a read: enough to divide among threads, and a few milliseconds. */
 #define PIECE_BYTES ((size_t)64 << 20)
 
-/* Memory is given back in multiples of it, so that huge pages stay whole. */
+/* Memory is released in multiples of this, so that huge pages stay whole. */
 #define LARGE_PAGE_BYTES ((size_t)2 << 20)
 
 struct read_ahead {
     struct read_ahead_spec spec;
-    unsigned char *data; /* room for spec.most */
+    unsigned char *data; /* room for spec.most bytes */
     size_t taken, given_back;
-    int waker; /* an eventfd: written to when the thread is to end */
+    int waker; /* an eventfd that is written to end the thread */
     pthread_t thread;
     bool is_running;      /* not joined yet */
-    struct error error;   /* the thread's until it is joined */
-    pthread_mutex_t lock; /* over the rest */
+    struct error error;   /* of the thread until it is joined */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t has_more;
     size_t filled;
-    bool is_stopped; /* the thread is to end */
-    bool is_done;    /* it reads no more */
-    bool has_ended;  /* as the input has no more, or failed */
+    bool is_stopped; /* the thread must end */
+    bool is_done;    /* no more is read */
+    bool has_ended;  /* the input has ended or failed */
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -40,7 +40,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Waits until a read would not. False if the thread is to end; an error is the read's to find. */
+/* Waits until the input is readable. Returns false if the thread must end. Errors are found by the
+ * read. */
 static bool wait_for_input(const struct read_ahead *ahead)
 {
     struct pollfd files[] = {{.fd = ahead->spec.file, .events = POLLIN},
@@ -51,7 +52,7 @@ static bool wait_for_input(const struct read_ahead *ahead)
     return files[1].revents == 0;
 }
 
-/* Notes what was read; false if that was enough. */
+/* Updates the counters after a read. Returns false if no more must be read. */
 static bool note_read(struct read_ahead *ahead, size_t got, bool has_ended)
 {
     pthread_mutex_lock(&ahead->lock);
@@ -93,7 +94,7 @@ struct read_ahead *read_ahead_start(const struct read_ahead_spec *spec)
     pthread_mutex_init(&ahead->lock, NULL); /* neither can fail on Linux */
     pthread_cond_init(&ahead->has_more, NULL);
     if (ahead->data)
-        (void)madvise(ahead->data, spec->most, MADV_HUGEPAGE); /* only a wish */
+        (void)madvise(ahead->data, spec->most, MADV_HUGEPAGE); /* a hint */
     ahead->is_running = ahead->data && ahead->waker >= 0 &&
                         pthread_create(&ahead->thread, NULL, reader_main, ahead) == 0;
     if (ahead->is_running)
@@ -119,7 +120,7 @@ size_t read_ahead_stop(struct read_ahead *ahead)
         pthread_mutex_lock(&ahead->lock);
         ahead->is_stopped = true;
         pthread_mutex_unlock(&ahead->lock);
-        (void)eventfd_write(ahead->waker, 1); /* cannot fail: it is 0 */
+        (void)eventfd_write(ahead->waker, 1); /* cannot fail: the counter is 0 */
         pthread_join(ahead->thread, NULL);
     }
     ahead->is_running = false;
@@ -137,7 +138,7 @@ bool read_ahead_take(struct read_ahead *ahead, void *data, size_t bytes, unsigne
     shared_copy(data, ahead->data + ahead->taken, *got, threads);
     ahead->taken += *got;
     const size_t free_bytes = (ahead->taken - ahead->given_back) & ~(LARGE_PAGE_BYTES - 1);
-    if (free_bytes > 0) /* if it fails, the memory stays ours until the end */
+    if (free_bytes > 0) /* if this fails, the memory is released at the end */
         (void)madvise(ahead->data + ahead->given_back, free_bytes, MADV_DONTNEED);
     ahead->given_back += free_bytes;
     return true;

@@ -2,6 +2,7 @@
 /* sink.c - see sink.h.
  *
  *   sink_write ------------------------------> [frame_writer] -> file
+ *
  *   sink_lend -> the caller fills -> sink_put
  *        ^                              |
  *        |                              v
@@ -9,14 +10,14 @@
  *                      |
  *                      +------------------> [frame_writer] -> file
  *
- * There is one writer thread, or several where the file takes writes to several places at once
- * (output_file.h): the thread that takes a buffer claims its place in the file in the same step, so
- * that places are in the order of the buffers. The file, and the writer of frames, belong to the
- * writer threads while buffers are on their way, and to the caller otherwise: whatever the caller
- * does itself first waits until every buffer is written. A failure of a thread is kept; the threads
- * go on to take buffers without writing them, so that nobody waits forever, and the next call on
- * the sink returns the failure. Threads are started with the second buffer: what fits one is
- * written by the caller in the end.
+ * There is one writer thread, or several if the file can be written at several positions at once
+ * (output_file.h). A thread takes a buffer and claims its position in the file in one step, so that
+ * positions are in the order of the buffers. The file and the frame writer belong to the writer
+ * threads while buffers are unwritten, and otherwise to the caller: every other call first waits
+ * until all buffers are written. If a thread fails, the error is kept. The threads continue to take
+ * buffers without writing them, so that no caller blocks forever, and the next call on the sink
+ * returns the error. Threads are started with the second buffer. A single buffer is written by the
+ * caller on commit.
  */
 #include "formats/sink.h"
 
@@ -35,22 +36,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Buffers that the caller can hold or the thread can lag behind, above one for each thread. */
+/* Buffers in addition to one for each thread, for the caller to fill and for slow writers. */
 #define SPARE_BUFFERS 4
 #define NO_NAME "''" /* an empty path in messages */
 
-/* The threads that write behind the caller's back, and what they share with the caller. */
+/* The writer threads, and the state they share with the caller. */
 struct writer {
     pthread_t threads[OUTPUT_WRITERS_MAX];
-    unsigned thread_count;  /* that run; 0: not started */
-    unsigned char *buffers; /* all of them, in one block */
+    unsigned thread_count;  /* running threads; 0: not started */
+    unsigned char *buffers; /* all buffers, in one block */
     size_t buffer_count;
-    struct check_sum *seals;  /* of the buffers that are put: what they hold */
-    struct ring *idle;        /* not lent, not filled */
-    struct ring *filled;      /* to be written, in order */
+    struct check_sum *seals;  /* checksums of the buffers at sink_put() */
+    struct ring *idle;        /* buffers neither lent nor filled */
+    struct ring *filled;      /* buffers to write, in order */
     pthread_mutex_t starting; /* held while threads start, or the caller does their work */
-    pthread_mutex_t taking;   /* held while a buffer is taken and its place claimed */
-    pthread_mutex_t lock;     /* over the rest */
+    pthread_mutex_t taking;   /* held while a buffer is taken and its position claimed */
+    pthread_mutex_t lock;     /* protects the fields below */
     pthread_cond_t is_drained;
     size_t unwritten; /* buffers put and not yet written */
     struct error error;
@@ -59,17 +60,17 @@ struct writer {
 struct sink {
     char *name;
     struct output_file output;
-    struct spill_run *run; /* written to instead of the output file; NULL: none */
+    struct spill_run *run; /* written instead of the output file; NULL: none */
     unsigned threads;
     const struct codec *codec;
-    struct frame_writer *frames; /* NULL: plain */
+    struct frame_writer *frames; /* NULL: plain bytes */
     bool is_summed;
-    struct check_sum content; /* of what was written */
-    uint64_t content_begun;   /* bytes: where the next ones stand in it */
+    struct check_sum content; /* checksum of the bytes written */
+    uint64_t content_begun;   /* bytes claimed: the next position in the content */
     struct writer writer;
 };
 
-/* Where the next bytes stand in the content. */
+/* Claims the next `bytes` bytes of the content, and returns their position. */
 static uint64_t claim_content(struct sink *sink, size_t bytes)
 {
     const uint64_t place = sink->content_begun;
@@ -83,7 +84,7 @@ static void note_content(struct sink *sink, uint64_t place, const void *data, si
         check_sum_add(&sink->content, text_check_sum(place, data, bytes));
 }
 
-/* Writes to a place claimed, by at most so many threads. */
+/* Writes to a claimed position with at most `threads` threads. */
 static bool write_place(struct sink *sink, uint64_t place, const void *data, size_t bytes,
                         unsigned threads, struct tap *tap, struct error *error)
 {
@@ -94,7 +95,7 @@ static bool write_place(struct sink *sink, uint64_t place, const void *data, siz
     return spill_append(sink->run, data, bytes, error);
 }
 
-/* Writes all of data to its next place, compressed or not. */
+/* Writes the data to the next position, compressed if there is a codec. */
 static bool write_next(struct sink *sink, const void *data, size_t bytes, struct tap *tap,
                        struct error *error)
 {
@@ -106,14 +107,14 @@ static bool write_next(struct sink *sink, const void *data, size_t bytes, struct
     return frame_writer_write(sink->frames, data, bytes, error);
 }
 
-/* A buffer on its way to the file. */
+/* A buffer taken from the queue. */
 struct filled {
     struct ring_entry entry;
-    uint64_t place;         /* of plain data, in the file */
-    uint64_t content_place; /* before the codec */
+    uint64_t place;         /* position in the file, of plain data */
+    uint64_t content_place; /* position in the content, before compression */
 };
 
-/* The next buffer to write. False at the end. */
+/* Takes the next buffer to write. Returns false at the end. */
 static bool take_filled(struct sink *sink, struct filled *filled)
 {
     struct writer *writer = &sink->writer;
@@ -139,7 +140,7 @@ static bool is_sealed(const struct sink *sink, const struct filled *filled, stru
            sink_fail_proof(sink, "what was to be written changed in memory", error);
 }
 
-/* Plain data is looked at as it is written. */
+/* Writes the buffer and checks its checksum: of plain data, while it is written. */
 static bool write_filled(struct sink *sink, const struct filled *filled, struct error *error)
 {
     const unsigned char *const data = filled->entry.data;
@@ -196,7 +197,7 @@ static bool is_unwritten(struct writer *writer)
     return unwritten;
 }
 
-/* Does the threads' work where none has been started. */
+/* Writes the buffers in the calling thread if no writer thread was started. */
 static void write_without_threads(struct sink *sink)
 {
     struct writer *writer = &sink->writer;
@@ -207,8 +208,9 @@ static void write_without_threads(struct sink *sink)
     pthread_mutex_unlock(&writer->starting);
 }
 
-/* Makes the buffers, all idle, and the rings. The buffers are mapped: malloc(3) would keep them
- * when they are freed, in the arena of whichever thread asked, beside those of the next sink. */
+/* Allocates the buffers, all idle, and the rings. The buffers come from mmap(2): free(3) would keep
+ * their memory in the arena of the thread that allocated it, in addition to that of the next
+ * sink. */
 static bool writer_allocate(struct writer *writer, size_t count)
 {
     if (count > SIZE_MAX / SINK_BUFFER_BYTES)
@@ -229,14 +231,16 @@ static bool writer_allocate(struct writer *writer, size_t count)
     return true;
 }
 
-/* Beside those that the caller fills, one for each further thread that writes. */
+/* Returns the number of buffers: some for the caller to fill, and one for each writer thread after
+ * the first. */
 static size_t buffer_count(unsigned threads, unsigned writers)
 {
     return SPARE_BUFFERS + (size_t)threads + (writers - 1);
 }
 
-/* Starts one thread, and more as far as they can be had, when a second buffer is lent: what fits
- * one is written by the caller, as a thread takes longer to start than that. */
+/* Prepares for the next loan of a buffer: the first one allocates the buffers, the second one
+ * starts the threads, of which one is enough. A single buffer is written by the caller, because
+ * starting a thread takes longer. */
 static bool writer_start(struct sink *sink, struct error *error)
 {
     struct writer *writer = &sink->writer;
@@ -259,7 +263,8 @@ static bool writer_start(struct sink *sink, struct error *error)
            error_set_errno(error, "%s: cannot start a thread to write it", sink->name);
 }
 
-/* What became of the buffers so far; with `drain`, once all are written. */
+/* Returns false with the error of the writer threads, if there is one. drain: waits until all
+ * buffers are written. */
 static bool writer_check(struct sink *sink, bool drain, struct error *error)
 {
     struct writer *writer = &sink->writer;
@@ -274,13 +279,13 @@ static bool writer_check(struct sink *sink, bool drain, struct error *error)
     return is_well;
 }
 
-/* Whether one or more will write is found out later: as many as can. */
+/* The number of writers is known only later, so this assumes the maximum. */
 size_t sink_buffers_bytes(unsigned threads)
 {
     return buffer_count(threads, output_writers_most(threads)) * SINK_BUFFER_BYTES;
 }
 
-/* Ends the threads; what is filled and not yet written is dropped. */
+/* Ends the threads. Filled buffers that are not yet written are dropped. */
 static void writer_end(struct writer *writer)
 {
     if (writer->thread_count > 0)
@@ -311,7 +316,7 @@ static bool open_frames(struct sink *sink, int level, struct error *error)
     return sink->frames || error_set(error, "%s: no memory to compress it", sink->name);
 }
 
-/* A sink that has no file yet; NULL when memory runs out. */
+/* Creates a sink without a file. Returns NULL if memory runs out. */
 static struct sink *sink_create(const char *name, const struct codec *codec, unsigned threads)
 {
     struct sink *const sink = calloc(1, sizeof *sink);
@@ -332,7 +337,7 @@ static struct sink *sink_create(const char *name, const struct codec *codec, uns
     return sink;
 }
 
-/* The path of a file; NULL: standard output. */
+/* Returns the path of the output; NULL for standard output. */
 static const char *file_path(const char *path)
 {
     return path && strcmp(path, "-") != 0 ? path : NULL;
@@ -467,11 +472,11 @@ bool sink_put(struct sink *sink, unsigned char *buffer, size_t bytes, struct err
     pthread_mutex_lock(&writer->lock);
     writer->unwritten++;
     pthread_mutex_unlock(&writer->lock);
-    ring_push(writer->filled, (struct ring_entry){buffer, bytes}); /* there is room for all */
+    ring_push(writer->filled, (struct ring_entry){buffer, bytes}); /* never full */
     return writer_check(sink, false, error);
 }
 
-/* Writes all that is still held back. */
+/* Writes all buffered data. */
 static bool flush(struct sink *sink, struct error *error)
 {
     return writer_check(sink, true, error) &&
@@ -498,7 +503,7 @@ bool sink_commit(struct sink *sink, struct error *error)
 {
     const bool committed =
         flush(sink, error) && output_file_commit(&sink->output, sink->name, error);
-    sink_discard(sink); /* what is left of it */
+    sink_discard(sink); /* frees what the commit left */
     return committed;
 }
 
@@ -514,7 +519,7 @@ void sink_discard(struct sink *sink)
 {
     if (!sink)
         return;
-    writer_end(&sink->writer); /* before the file that they write to is closed */
+    writer_end(&sink->writer); /* before the file that the threads write to is closed */
     frame_writer_close(sink->frames);
     output_file_discard(&sink->output);
     free(sink->name);

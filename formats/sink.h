@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink.h - writes the output, so that it is either complete or not there.
+/* sink.h - writes the output, so that it is either complete or does not exist.
  *
  *   sink_write / sink_lend + sink_put -> [codec] -> temporary in the target's directory -> rename
  *
@@ -31,16 +31,17 @@ struct sink_spec {
 };
 
 /* Reports the errors of sink_open that depend on the path: a missing directory, or a file that may
- * not be written or replaced. Creates nothing. If `path` is NULL or "-", there is nothing to check.
- */
+ * not be written or replaced. Creates nothing. If `path` is NULL or "-", there is nothing to
+ * check. */
 bool sink_check(const char *path, bool is_in_place, struct error *error);
 
-/* Opens the output, so that a missing directory, a read-only target or a full disk is reported
- * before the work begins. The caller ends the sink with commit or discard. */
+/* Opens the output. A missing directory and missing permissions are reported here, before the work
+ * begins; a full disk is not. The caller ends the sink with commit or discard. */
 bool sink_open(const struct sink_spec *spec, struct sink **sink, struct error *error);
 
-/* Opens a sink that appends plain bytes to a run that was begun. The run stays at its address until
- * commit or discard. sink_commit_run() does not end the run; the caller does. */
+/* Opens a sink that appends plain bytes to a run that was begun. The run must stay at its address
+ * until sink_commit_run() or sink_discard(), one of which ends the sink. Neither ends the run; the
+ * caller does. */
 struct spill_run;
 bool sink_open_run(struct spill_run *run, unsigned threads, struct sink **sink,
                    struct error *error);
@@ -96,7 +97,7 @@ bool sink_write_seen(struct sink *sink, const void *data, size_t bytes, struct t
                      struct error *error);
 
 /* sink_lend() lends an empty buffer of SINK_BUFFER_BYTES; it blocks until one is free. Several
- * buffers may be lent at a time. sink_put() returns a buffer with `bytes` bytes filled. The sink's
+ * buffers may be lent at once. sink_put() returns a buffer with `bytes` bytes filled. The sink's
  * threads write the buffers in the background, in the order of sink_put(). The buffer must not
  * change after sink_put(). A change is detected and reported as an error. */
 #define SINK_BUFFER_BYTES ((size_t)1 << 20)

@@ -4,16 +4,16 @@
  *   plain:       file -> [read_ahead] -> [peeked] -> the caller's memory
  *   compressed:  file -> frame_reader -> [read_ahead] -> [peeked] -> the caller's memory
  *
- * The first block of the file is read when it is opened, since its first bytes name the codec
- * (codec_choice.c). It becomes the buffer `peeked` of a plain source, or goes to the reader of
- * frames. From then on bytes go straight to the caller's memory; `peeked` is filled again only for
- * source_peek. While it is read ahead, all of the source but what was peeked is the thread's:
- * whatever else is asked of the source ends that first.
+ * The first block of the file is read when it is opened, because its first bytes name the codec
+ * (codec_choice.c). It becomes the buffer `peeked` of a plain source, or goes to the frame reader.
+ * After that, bytes go directly to the caller's memory; `peeked` is filled again only by
+ * source_peek. While the source is read ahead, all of it except `peeked` belongs to that thread.
+ * Every other call on the source ends reading ahead first.
  *
- * All inputs are open at once before the first is read. So a look at one of them, and at its
- * header, must take little; only what reads on decodes ahead.
+ * All inputs are open before the first is read. So opening one and reading its header must take few
+ * resources. Threads that decode ahead are started only by later reads.
  *
- * A stream is unpacked once; plan_format.c refuses what was compressed twice.
+ * A stream is decompressed once; plan_format.c refuses data that was compressed twice.
  */
 #include "formats/source.h"
 
@@ -35,10 +35,10 @@
 
 #define BUFFER_BYTES SOURCE_PEEK_MAX
 
-/* What is left of a file is worth threads of its own from here on; it takes one about 1 ms. */
+/* Minimum unread bytes of a file for which threads are started, which takes about 1 ms. */
 #define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
 
-/* Bytes read ahead: data[begin..end) of BUFFER_BYTES. */
+/* Peeked bytes: data[begin..end) of BUFFER_BYTES. */
 struct buffer {
     unsigned char *data;
     size_t begin, end;
@@ -50,12 +50,12 @@ struct source {
     const struct codec *codec;
     struct frame_reader *frames; /* reads the file; NULL for a plain source */
     bool is_standard_input;
-    uint64_t content_left;    /* to be decoded; SIZE_UNKNOWN where frames do not tell */
+    uint64_t content_left;    /* bytes not yet decoded; SIZE_UNKNOWN: not stated by the frames */
     struct buffer peeked;     /* decoded */
-    struct read_ahead *ahead; /* what is read behind `peeked`; NULL: nothing */
-    bool is_unproven;         /* only skippable frames have been seen of it */
-    bool is_read;             /* not only peeked into */
-    bool ended;               /* no more decoded bytes but those in `peeked` and `ahead` */
+    struct read_ahead *ahead; /* bytes after `peeked`, read ahead; NULL: none */
+    bool is_unproven;         /* only skippable frames of it were found so far */
+    bool is_read;             /* more than peeked */
+    bool ended;               /* no more decoded bytes, except in `peeked` and `ahead` */
 };
 
 static size_t buffered(const struct buffer *buffer)
@@ -70,13 +70,13 @@ static bool buffer_allocate(struct source *source, struct buffer *buffer, struct
     return buffer->data || error_set(error, "%s: no memory to read it", source->name);
 }
 
-/* True where neither the file nor what was read ahead of it has more. */
+/* Returns true if neither the file nor the bytes read ahead have more. */
 static bool has_ended(const struct source *source)
 {
     return source->ended && !source->ahead;
 }
 
-/* As frame_reader_read. Skippable frames alone are an error where the codec is a guess. */
+/* As frame_reader_read(). If the codec is a guess, skippable frames without others are an error. */
 static bool read_frames(struct source *source, void *data, size_t bytes, size_t *got,
                         struct error *error)
 {
@@ -93,8 +93,8 @@ static bool read_frames(struct source *source, void *data, size_t bytes, size_t 
     return is_read;
 }
 
-/* Reads 1..bytes decoded bytes past all that were read, which may wait; *got 0 at the end. Of them,
- * the tap, which may be NULL, has then seen the first *seen. */
+/* Reads 1..bytes decoded bytes after all that were read before, and may block; sets *got to 0 at
+ * the end. The tap, which may be NULL, has observed the first *seen of them. */
 static bool read_further(struct source *source, void *data, size_t bytes, struct tap *tap,
                          size_t *got, size_t *seen, struct error *error)
 {
@@ -113,14 +113,14 @@ static bool read_further(struct source *source, void *data, size_t bytes, struct
         return false;
     }
     source->ended = *got == 0;
-    if (source->ended) { /* other inputs may come, and have need of threads and memory */
+    if (source->ended) { /* other inputs may need its threads and memory */
         frame_reader_close(source->frames);
         source->frames = NULL;
     }
     return true;
 }
 
-/* Reads 1..bytes decoded bytes past those in `peeked`, as read_further. */
+/* Reads 1..bytes decoded bytes after those in `peeked`, as read_further() does. */
 static bool read_some(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
                       size_t *seen, struct error *error)
 {
@@ -203,7 +203,7 @@ static bool find_codec(struct source *source, const struct source_spec *spec, st
     return source->frames;
 }
 
-/* A source that has no file yet; NULL when memory runs out. */
+/* Creates a source without a file. Returns NULL if memory runs out. */
 static struct source *source_create(const char *name, unsigned threads, struct error *error)
 {
     struct source *const source = calloc(1, sizeof *source);
@@ -217,7 +217,8 @@ static struct source *source_create(const char *name, unsigned threads, struct e
     return source;
 }
 
-/* The rest of opening it, once it has its file, or failed to get it: -1, with errno. */
+/* Completes opening. file: the result of open(2), -1 with errno included. Closes the source on
+ * failure. */
 static bool begin(struct source *source, int file, const struct source_spec *spec,
                   struct source **out, struct error *error)
 {
@@ -240,7 +241,7 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* For messages. */
+/* Returns the name for messages. */
 static const char *name_of_path(const char *path)
 {
     return is_standard_input(path) ? "standard input" : *path ? path : "''";
@@ -379,10 +380,10 @@ bool source_peek(struct source *source, size_t want, const unsigned char **data,
     return true;
 }
 
-/* All but the name: what a source that has been read to its end would hold until it is closed. */
+/* Frees everything except the name, as soon as the source has been read to its end. */
 static void release(struct source *source)
 {
-    read_ahead_close(source->ahead); /* before what its thread reads from */
+    read_ahead_close(source->ahead); /* before the objects that its thread reads from */
     source->ahead = NULL;
     frame_reader_close(source->frames);
     source->frames = NULL;
@@ -391,8 +392,8 @@ static void release(struct source *source)
     source->peeked = (struct buffer){0};
 }
 
-/* How much is read at a time: with a tap, what it can see while it is in the cache, unless many
- * threads read it; and up to a unit's end, so that they begin with one. */
+/* Returns the bytes of the next read. With a tap they are few enough to be observed in the cache,
+ * unless several threads read; and they end at a unit, so that the next read begins with one. */
 static size_t step_bytes(const struct source *source, const struct tap *tap, size_t done,
                          size_t bytes)
 {
@@ -418,12 +419,12 @@ bool source_read_seen(struct source *source, void *data, size_t bytes, struct ta
         peeked->begin += done;
     }
     *got = done;
-    size_t seen = tap_see_units(tap, target, done), end = done; /* of what is in data */
+    size_t seen = tap_see_units(tap, target, done), end = done; /* bytes in `data` */
     while (done < bytes && !has_ended(source)) {
         size_t more, more_seen;
         size_t step = step_bytes(source, tap, done, bytes - done);
         step = step < bytes - done ? step : bytes - done;
-        if (tap && tap->taker) { /* but for the part of a unit, nothing need stay */
+        if (tap && tap->taker) { /* only a partial unit must stay */
             memmove(target, target + end - (done - seen), done - seen);
             end = done - seen;
         }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What was written of runs before their directories were full. */
+/* The part of a run that was written before its directory was full. */
 struct spill_part {
     struct spill_part *next;
     struct spill_run run;
@@ -20,20 +20,20 @@ struct spill_part {
 struct spill_file {
     const char *directory;
     char *name;   /* for messages */
-    int file;     /* -1: not made yet */
-    bool is_full; /* it has no room for more */
+    int file;     /* -1: not created yet */
+    bool is_full; /* no more space */
 };
 
 struct spill {
     struct spill_part *parts;
     char *names; /* of all files, for messages */
-    size_t next; /* the file that the next run goes to */
+    size_t next; /* index of the file for the next run */
     size_t count;
     struct spill_file files[];
 };
 
-/* False with errno, if no file can be made in the directory: asked of its entry ".", as only a
- * directory has one. */
+/* Returns false with errno if no file can be created in the directory. Checks its entry ".",
+ * because only a directory has one. */
 static bool can_make_file(const char *directory)
 {
     char *path;
@@ -57,7 +57,7 @@ bool spill_check(const char *const *directories, size_t count, struct error *err
     return true;
 }
 
-/* NULL when memory runs out. */
+/* Returns NULL if memory runs out. */
 static char *join_names(const char *const *directories, size_t count)
 {
     char *names;
@@ -90,14 +90,14 @@ struct spill *spill_create(const char *const *directories, size_t count)
     return spill;
 }
 
-/* True if the failure, in errno, means that another directory may have room. */
+/* Returns true if the failure, in errno, means that another directory may have room. */
 static bool is_full(void)
 {
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
 }
 
-/* Lets the run go on at the end of a file that is not full, made if need be. On failure errno is
- * left as it was if all files are full. */
+/* Continues the run at the end of a file that is not full, and creates the file if necessary. If
+ * all files are full, errno is not changed. */
 static bool open_part(struct spill *spill, struct spill_run *run, struct error *error)
 {
     for (size_t tries = 0; tries < spill->count; tries++) {
@@ -123,11 +123,11 @@ static bool open_part(struct spill *spill, struct spill_run *run, struct error *
 bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error)
 {
     *run = (struct spill_run){.spill = spill};
-    errno = ENOSPC; /* as all that are full were */
+    errno = ENOSPC; /* the error of full files */
     return open_part(spill, run, error);
 }
 
-/* Where the next byte goes: behind the last part's. */
+/* Sets run->bytes, up to the end of the last part. */
 static bool find_end(struct spill_run *run, struct error *error)
 {
     const off_t end = lseek(run->file, 0, SEEK_CUR);
@@ -137,7 +137,7 @@ static bool find_end(struct spill_run *run, struct error *error)
     return true;
 }
 
-/* Notes whether the directory of the run's last part is full. */
+/* Records whether the directory of the run's last part is full. */
 static void set_full(const struct spill_run *run, bool is_full)
 {
     struct spill *const spill = run->spill;
@@ -146,7 +146,7 @@ static void set_full(const struct spill_run *run, bool is_full)
             spill->files[i].is_full = is_full;
 }
 
-/* The run's directory is full, as errno says: goes on in another one. */
+/* Continues the run in another directory, because its own is full. errno has the cause. */
 static bool go_on_elsewhere(struct spill_run *run, struct error *error)
 {
     struct spill *const spill = run->spill;
@@ -192,7 +192,7 @@ static bool read_part(const struct spill_run *run, uint64_t place, void *data, s
         const ssize_t got = pread(run->file, (unsigned char *)data + done, bytes - done,
                                   (off_t)(run->begin + place + done));
         if (got == 0)
-            errno = EIO; /* shorter than what was written */
+            errno = EIO; /* less than was written */
         if (got > 0)
             done += (size_t)got;
         else if (errno != EINTR)
@@ -227,7 +227,7 @@ void spill_prefetch(const struct spill_run *run, uint64_t offset, size_t bytes)
     const uint64_t begin = run->before ? run->before->bytes : 0;
     if (offset >= begin)
         (void)posix_fadvise(run->file, (off_t)(run->begin + offset - begin), (off_t)bytes,
-                            POSIX_FADV_WILLNEED); /* only a wish */
+                            POSIX_FADV_WILLNEED); /* a hint */
 }
 
 void spill_drop(const struct spill_run *run)
@@ -236,7 +236,7 @@ void spill_drop(const struct spill_run *run)
         const uint64_t bytes = run->bytes - (run->before ? run->before->bytes : 0);
         if (bytes > 0 && fallocate(run->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                    (off_t)run->begin, (off_t)bytes) == 0)
-            set_full(run, false); /* else the space is given back with the file */
+            set_full(run, false); /* otherwise its space is released with the file */
     }
 }
 

@@ -40,7 +40,7 @@ static void remove_now(void)
     unlinkat(temporary.directory, temporary.name, 0);
 }
 
-/* Within a change. */
+/* Sets the task that removes the file. Call it within a change. */
 static void note_name(bool has_name)
 {
     temporary.has_name = has_name;
@@ -51,7 +51,7 @@ static bool fill_random_letters(char *letters)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     uint64_t bits;
-    while (getrandom(&bits, sizeof bits, 0) != sizeof bits) /* never a part of so few bytes */
+    while (getrandom(&bits, sizeof bits, 0) != sizeof bits) /* never partial for 8 bytes */
         if (errno != EINTR)
             return false;
     for (size_t i = 0; i < RANDOM_LETTERS; i++, bits /= sizeof alphabet - 1)
@@ -154,8 +154,8 @@ bool temporary_create(int directory, mode_t mode, int *file)
     return *file >= 0;
 }
 
-/* Where the file system cannot make it without a name: the name is there for a moment, in which the
- * signals wait. */
+/* Creates the file if the file system has no files without a name. It has a name for a moment, in
+ * which signals wait. */
 static int create_and_unlink(const char *directory)
 {
     char *path;
@@ -183,7 +183,8 @@ static int link_hidden(int file)
     return link_to(file, temporary.name) ? 0 : -1;
 }
 
-/* Some file systems cannot refuse to replace a file: there the caller has found the name free. */
+/* Some file systems cannot refuse to replace a file. There the caller has found the name free
+ * before. */
 static bool rename_to(const char *name, bool replaces)
 {
     const int directory = temporary.directory;
@@ -196,7 +197,7 @@ static bool rename_to(const char *name, bool replaces)
     return renameat(directory, temporary.name, directory, name) == 0;
 }
 
-/* Within a change. False with errno. */
+/* Gives the temporary its name. Call it within a change. Returns false with errno. */
 static bool publish_hidden(int file, const char *name, bool replaces)
 {
     if (!temporary.has_name && make_hidden(link_hidden, file) != 0)

@@ -2,9 +2,9 @@
 /* temporary.h - the temporary file that output is written to.
  *
  * The temporary has no name until it is published, so the kernel removes it when the process ends,
- * even by SIGKILL. Where the file system has no files without a name, the temporary is a hidden
- * file, .gpusort-XXXXXX, which is removed by every signal that ends the process (core/ending.h). At
- * most one exists at a time. The functions are called from one thread at a time.
+ * even by SIGKILL. If the file system has no files without a name, the temporary is a hidden file,
+ * .gpusort-XXXXXX, which is removed by every signal that ends the process (core/ending.h). At most
+ * one exists at the same time. Calls must not overlap.
  */
 #ifndef FORMATS_TEMPORARY_H
 #define FORMATS_TEMPORARY_H
@@ -21,9 +21,9 @@ bool temporary_create(int directory, mode_t mode, int *file);
  * There may be any number of these. False with errno. */
 bool temporary_create_nameless(const char *directory, int *file);
 
-/* Gives the temporary, of which `file` is a descriptor, the name in its directory. If `replaces`,
- * it takes the place of the file that has the name; else the call fails with EEXIST if the name is
- * taken. False with errno; the temporary is then unchanged. */
+/* Gives the temporary, of which `file` is a descriptor, the name in its directory. With `replaces`,
+ * it replaces the file that has the name. Otherwise the call fails with EEXIST if the name is
+ * taken. Returns false with errno; the temporary is then unchanged. */
 bool temporary_publish(int file, const char *name, bool replaces);
 
 /* Removes the temporary unless it was published; the caller closes its descriptors. Keeps errno. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.c - numbers as text, one a line, on their way to or from binary.
+/* text.c - numbers as text, one per line, to and from binary.
  *
- *   in:  source -> a block of whole lines -> pieces of it, one a thread -> items
+ *   in:  source -> a block of whole lines -> pieces, one per thread -> items
  *   out: items -> pieces, formatted by several threads -> buffers of the sink, in order
  *
- * A block is taken over peek by peek: of what source_peek shows, only whole lines are consumed, and
- * never more of them than there is room for. So nothing is carried from one call to the next, and
- * the number of a line is the number of keys read. (Text that is sorted as text, and keeps its
- * bytes, does not come here: lines.h.)
+ * A block is filled from source_peek: only whole lines are consumed, and no more of them than fit.
+ * So no state is kept between calls, and the line number is the number of keys read. (Text that is
+ * sorted as text, and keeps its bytes, is in lines.h.)
  */
 #include "core/backend.h"
 #include "core/trace.h"
@@ -21,10 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enough for the threads to share: 4 MiB of text are parsed in some 8 ms by one of them. */
+/* Bytes of a block, enough to divide among threads: one thread parses 4 MiB of text in about 8
+ * ms. */
 #define BLOCK_BYTES ((size_t)4 << 20)
 
-/* The least piece worth a thread's while. */
+/* Minimum bytes of a piece for a thread. */
 #define PIECE_BYTES ((size_t)64 << 10)
 
 static const char *const text_extensions[] = {".txt", ".text",  ".csv",    ".tsv", ".tab",
@@ -37,11 +37,11 @@ struct block {
     size_t lines;
 };
 
-/* A part of a block, for one thread: lines from first_line on. */
+/* A part of a block for one thread: lines from first_line on. */
 struct piece {
     const char *begin, *end;
     size_t first_line;
-    size_t bad_line; /* the first line that is not a number of the type; SIZE_MAX if none */
+    size_t bad_line; /* the first line that is not a number of the type; SIZE_MAX: none */
     const char *bad_text;
     size_t bad_bytes;
     enum number_status status;
@@ -72,7 +72,7 @@ static bool text_read_header(struct reader *reader, struct error *error)
     return true;
 }
 
-/* How many bytes the first `lines` lines of text[0..bytes) have; there are more than that. */
+/* Returns the bytes of the first `lines` lines of text[0..bytes), which has more lines. */
 static size_t bytes_of_lines(const char *text, size_t bytes, size_t lines)
 {
     const char *p = text;
@@ -81,8 +81,8 @@ static size_t bytes_of_lines(const char *text, size_t bytes, size_t lines)
     return (size_t)(p - text);
 }
 
-/* Moves the next whole lines, at most `room` of them, from the source to the end of the block; none
- * at the end of the source. The last line of a source may lack its newline. */
+/* Moves the next whole lines, at most `room`, from the source to the end of the block; none at the
+ * end of the source. The last line of a source may lack its newline. */
 static bool take_lines(const struct reader *reader, size_t room, struct block *block,
                        struct error *error)
 {
@@ -129,9 +129,8 @@ static bool fill_block(const struct reader *reader, size_t room, struct block *b
     return true;
 }
 
-/* True for a whole number of 64 bits, written in digits alone, that is none of f64. Such are names
- * of things; who has numbers, rounds them or writes them otherwise. bits: what it was rounded to.
- */
+/* Returns true for a 64-bit integer, written only in digits, that no f64 equals. Such integers are
+ * usually identifiers; numbers are rounded, or written differently. bits: the rounded number. */
 static bool is_rounded(const char *text, size_t length, uint64_t bits)
 {
     double rounded;
@@ -149,7 +148,7 @@ static bool is_rounded(const char *text, size_t length, uint64_t bits)
     return is_negative ? (__int128)rounded != (int64_t)whole : (__int128)rounded != whole;
 }
 
-/* Reads the piece's lines into the items of the same numbers, up to the first bad one. */
+/* Parses the piece's lines into the items of the same index, up to the first bad one. */
 static void parse_piece(struct piece *piece, const struct reader *reader, unsigned char *items)
 {
     const uint64_t begin_ns = trace_begin();
@@ -179,7 +178,7 @@ static void parse_piece(struct piece *piece, const struct reader *reader, unsign
             (line - piece->first_line) * item_bytes);
 }
 
-/* Cuts the block into pieces of about equal size; each may be empty. */
+/* Cuts the block into pieces of about equal size, which may be empty. */
 static void cut_block(const struct block *block, struct piece *pieces, size_t count)
 {
     const char *const end = block->text + block->bytes, *begin = block->text;
@@ -254,13 +253,13 @@ static bool text_write_header(struct sink *sink, const struct layout *layout, st
     return true;
 }
 
-/* Numbers to be written; a piece is as many of them as surely fit a buffer. */
+/* Numbers to write. A piece has as many of them as certainly fit a buffer. */
 struct numbers {
     const struct key_type *type;
     bool is_big_endian;
     const unsigned char *items;
     size_t count;
-    struct tap *tap; /* NULL, or it sees them */
+    struct tap *tap; /* observes them; may be NULL */
 };
 
 #define PIECE_ITEMS (SINK_BUFFER_BYTES / (NUMBER_TEXT_MAX + 1))

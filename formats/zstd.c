@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zstd.c - Zstandard streams (RFC 8878) through libzstd: any number of frames, skippable ones among
- * them, in; frames with content size and checksum out.
+/* zstd.c - Zstandard streams (RFC 8878) by libzstd. Input: any number of frames, including
+ * skippable ones. Output: frames with content size and checksum.
  *
- *   in -> ZSTD_decompressStream -> out: the caller's memory, whatever its size
+ *   in -> ZSTD_decompressStream -> out: the caller's memory, of any size
  *   whole frames -> ZSTD_decompressDCtx -> out: memory for all of their content
  *   in -> ZSTD_compress2        -> out: one frame
  *
- * The stream decoder is fed no more than libzstd asks for next, a block or a header at a time. So a
- * failing call has consumed everything before the block at fault, and the caller can say where that
- * stands.
+ * The stream decoder gets only the bytes that libzstd requests next, a block or a header. So a
+ * failing call has consumed everything before the faulty block, and the caller can report its
+ * position.
  *
- * Frames are found here and not by ZSTD_findFrameCompressedSize, which cannot tell a frame that
- * goes on from a broken one, nor say before a frame's end that it is too large to be kept whole.
+ * Frames are found here and not by ZSTD_findFrameCompressedSize, which cannot distinguish an
+ * unfinished frame from a broken one, and cannot find before a frame's end that it is too large to
+ * be kept whole.
  *
- * One unsound thing is not found in a frame decoded whole: that its blocks or matches need a larger
- * window than it asks for, which a stream would not have. The content is what it was even so.
+ * One fault is not found in a frame that is decoded whole: its blocks or matches may need a larger
+ * window than the frame states, which a stream would refuse. The content is correct even so.
  */
 #include "formats/zstd_codec.h"
 
@@ -27,35 +28,35 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* The largest window of a frame that is decoded whole. */
+/* Maximum window of a frame that is decoded whole. */
 #define WINDOW_BYTES_MAX ((uint64_t)1 << ZSTD_WINDOW_LOG_DEFAULT)
 
-/* A block holds no more, neither compressed nor decompressed (RFC 8878, 3.1.1.2.4). */
+/* Maximum bytes of a block, both compressed and decompressed (RFC 8878, 3.1.1.2.4). */
 #define BLOCK_BYTES_MAX ((size_t)128 << 10)
 
-/* The most blocks of a frame that is kept whole, so that finding its end stays cheap. */
+/* Maximum blocks of a frame that is kept whole, so that finding its end stays cheap. */
 #define BLOCKS_MAX 4096
 
 #define BLOCK_HEADER_BYTES 3
 #define SKIPPABLE_HEADER_BYTES 8
 #define FRAME_HEADER_BYTES_MAX 18
 
-/* A file of more blocks than that, 128 GiB of content, is not measured: blocks may be as small as 3
- * bytes, and each may take a read: 10 ms for 1 GB in the page cache. */
+/* Maximum blocks of a file whose content is measured: 128 GiB of content. Blocks may be as small as
+ * 3 bytes, and each may need a read: 10 ms for 1 GB in the page cache. */
 #define MEASURED_BLOCKS_MAX ((size_t)1 << 20)
 
-/* zstd_is_sound decodes no more: 1 KB of blocks may hold 32 MiB. */
+/* Content that zstd_is_sound() decodes at most: 1 KB of blocks may have 32 MiB. */
 #define SOUND_CONTENT_BYTES ((uint64_t)2 << 20)
 
 struct zstd_decoder {
     ZSTD_DCtx *context;
     unsigned window_log; /* frames with a larger window are refused */
-    size_t first_hint;   /* bytes that libzstd wants of a new frame */
-    size_t hint;         /* bytes that it wants next */
+    size_t first_hint;   /* bytes that libzstd requests for a new frame */
+    size_t hint;         /* bytes that it requests next */
     bool frame_open;
-    unsigned char header[FRAME_HEADER_BYTES_MAX]; /* the first bytes of the frame */
+    unsigned char header[FRAME_HEADER_BYTES_MAX]; /* first bytes of the frame */
     size_t header_bytes;
-    uint64_t content_bytes; /* of the frame, decoded */
+    uint64_t content_bytes; /* decoded bytes of the frame */
 };
 
 static uint32_t read_le32(const unsigned char *data)
@@ -105,7 +106,7 @@ void *zstd_decoder_open(unsigned window_log)
     return decoder;
 }
 
-/* What the header of a frame says (RFC 8878, 3.1.1.1). */
+/* The header of a frame (RFC 8878, 3.1.1.1). */
 struct frame_header {
     size_t bytes;
     uint64_t window_bytes;
@@ -139,7 +140,7 @@ static enum frame_kind scan_header(const unsigned char *data, size_t bytes,
     return FRAME_WHOLE;
 }
 
-/* Names the --long that the frame needs. */
+/* Sets the error for a window that is too large, with the --long that the frame needs. */
 static bool explain_window(const struct zstd_decoder *decoder, struct error *error)
 {
     struct frame_header header;
@@ -158,7 +159,7 @@ static bool explain_window(const struct zstd_decoder *decoder, struct error *err
                      need, (header.window_bytes >> 20) + 1);
 }
 
-/* Says in words what a failed call of ZSTD_decompressStream means. */
+/* Sets the error for a failed call of ZSTD_decompressStream. */
 static bool explain_failure(const struct zstd_decoder *decoder, size_t result, struct error *error)
 {
     switch (ZSTD_getErrorCode(result)) {
@@ -169,14 +170,15 @@ static bool explain_failure(const struct zstd_decoder *decoder, size_t result, s
     case ZSTD_error_dictionary_wrong:
         return error_set(error, "this zstd data needs a dictionary, which is not read here; "
                                 "decompress it first (zstd -dc -D DICTIONARY)");
-    case ZSTD_error_prefix_unknown: /* the first frame has been recognised by its magic */
+    case ZSTD_error_prefix_unknown: /* the first frame was found by its magic */
         return error_set(error, "corrupt zstd data: garbage behind the last frame");
     default:
         return error_set(error, "corrupt zstd data: %s", ZSTD_getErrorName(result));
     }
 }
 
-/* Takes note of what a call has consumed and brought out, the first of a frame or a later one. */
+/* Keeps the header bytes and counts the content of a call, which may be the first one for a
+ * frame. */
 static void count_call(struct zstd_decoder *decoder, const ZSTD_inBuffer *in, size_t content_bytes)
 {
     if (!decoder->frame_open)
@@ -195,9 +197,9 @@ static bool is_old_frame(const struct zstd_decoder *decoder)
     return magic >= 0xFD2FB522 && magic <= 0xFD2FB527;
 }
 
-/* Checks two things of a frame that has ended which ZSTD_decompressStream does not check. Its
- * content must be as long as its header states, also where the last block is empty. And its header
- * must be sound: after a broken one libzstd looks for a frame of an old version. */
+/* Makes two checks of a frame that has ended which ZSTD_decompressStream does not make. The content
+ * must be as long as the header states, also if the last block is empty. And the header must be
+ * valid: after a broken one libzstd looks for a frame of an old version. */
 static bool check_ended(const struct zstd_decoder *decoder, struct error *error)
 {
     const uint64_t stated = ZSTD_getFrameContentSize(decoder->header, decoder->header_bytes);
@@ -208,8 +210,8 @@ static bool check_ended(const struct zstd_decoder *decoder, struct error *error)
            error_set(error, "corrupt zstd data: less than the frame says that it holds");
 }
 
-/* One call of ZSTD_decompressStream, whose result it returns: 0 if a frame has ended. Moves in and
- * out along, unless it fails. */
+/* Calls ZSTD_decompressStream once, and returns its result: 0 if a frame has ended. Advances `in`
+ * and `out`, unless it fails. */
 static size_t decode_once(struct zstd_decoder *decoder, struct byte_reader *in,
                           struct byte_writer *out)
 {
@@ -217,7 +219,7 @@ static size_t decode_once(struct zstd_decoder *decoder, struct byte_reader *in,
     ZSTD_outBuffer output = {out->data, out->bytes, 0};
     const size_t result = ZSTD_decompressStream(decoder->context, &output, &input);
     if (ZSTD_isError(result)) {
-        input.pos = input.size; /* of which the header may be a part */
+        input.pos = input.size; /* it may have a part of the header */
         count_call(decoder, &input, 0);
         return result;
     }
@@ -236,7 +238,7 @@ bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, b
 {
     struct zstd_decoder *decoder = state;
     bool frame_ended = false;
-    /* Without input a call still brings out what an open frame holds back. */
+    /* Without input, a call still returns buffered content of an open frame. */
     while (out->bytes > 0 && !frame_ended && (in->bytes > 0 || decoder->frame_open)) {
         const bool had_input = in->bytes > 0;
         const size_t result = decode_once(decoder, in, out);
@@ -255,7 +257,7 @@ bool zstd_decode(void *state, struct byte_reader *in, struct byte_writer *out, b
 void zstd_decoder_reset(void *state)
 {
     struct zstd_decoder *decoder = state;
-    (void)ZSTD_DCtx_reset(decoder->context, ZSTD_reset_session_only); /* which cannot fail */
+    (void)ZSTD_DCtx_reset(decoder->context, ZSTD_reset_session_only); /* cannot fail */
     decoder->hint = decoder->first_hint;
     decoder->frame_open = false;
 }
@@ -269,7 +271,7 @@ void zstd_decoder_close(void *state)
     free(decoder);
 }
 
-/* A frame that libzstd is to skip. */
+/* Scans a skippable frame. */
 static enum frame_kind scan_skippable(const unsigned char *data, size_t bytes,
                                       struct frame_extent *extent)
 {
@@ -279,9 +281,9 @@ static enum frame_kind scan_skippable(const unsigned char *data, size_t bytes,
     return bytes < extent->bytes ? FRAME_PART : FRAME_WHOLE;
 }
 
-/* Adds a block to the frame; *is_last: there is none behind it (RFC 8878, 3.1.1.2). False if it is
- * not sound: ZSTD_decompressDCtx takes some such blocks that ZSTD_decompressStream refuses, and the
- * other way round, but what a file holds must not go by the number of threads. */
+/* Adds a block to the frame. *is_last: it is the last one (RFC 8878, 3.1.1.2). Returns false if it
+ * is invalid: ZSTD_decompressDCtx accepts some blocks that ZSTD_decompressStream refuses, and vice
+ * versa, but the result must not depend on the number of threads. */
 static bool add_block(const unsigned char *data, const struct frame_header *frame,
                       struct frame_extent *extent, bool *is_last)
 {
@@ -295,7 +297,7 @@ static bool add_block(const unsigned char *data, const struct frame_header *fram
     return bytes <= frame->block_bytes_max && (kind < COMPRESSED || (kind == COMPRESSED && bytes));
 }
 
-/* From the end of the header to the end of the frame. */
+/* Scans from the end of the header to the end of the frame. */
 static enum frame_kind scan_blocks(const unsigned char *data, size_t bytes, size_t content_limit,
                                    const struct frame_header *header, struct frame_extent *extent)
 {
@@ -337,7 +339,8 @@ enum frame_kind zstd_scan(const unsigned char *data, size_t bytes, size_t conten
     return scan_blocks(data, bytes, content_limit, &header, extent);
 }
 
-/* As zstd_is_sound, of a frame that cannot be decoded here: its blocks are well-formed. */
+/* As zstd_is_sound(), for a frame that cannot be decoded here: checks that its blocks are
+ * well-formed. */
 static bool has_sound_blocks(const unsigned char *data, size_t bytes)
 {
     struct frame_header header;
@@ -361,9 +364,9 @@ bool zstd_is_sound(const unsigned char *data, size_t bytes)
     struct byte_reader in = {data, bytes};
     struct zstd_decoder *const decoder = zstd_decoder_open(0);
     if (!decoder)
-        return true; /* reading it will fail for want of memory */
+        return true; /* reading it will fail for lack of memory */
     size_t result;
-    do { /* a block is decoded once it is there as a whole */
+    do { /* a block is decoded when it is complete */
         struct byte_writer out = {scrap, sizeof scrap};
         result = decode_once(decoder, &in, &out);
     } while (result != 0 && !ZSTD_isError(result) && decoder->hint <= in.bytes &&
@@ -379,17 +382,17 @@ bool zstd_is_sound(const unsigned char *data, size_t bytes)
                         has_sound_blocks(data, bytes));
 }
 
-/* The part of a file that was looked at last. */
+/* The bytes of a file that were read last. */
 struct window {
     int file;
-    uint64_t end; /* of what there is to see */
+    uint64_t end; /* end of the readable bytes */
     uint64_t offset;
     size_t bytes;
     unsigned char data[4096];
 };
 
-/* As pread(2), but what is not in memory is not waited for: to go from header to header of a file
- * on a cold disk takes as long as to read it. */
+/* As pread(2), but does not wait for bytes that are not in memory: reading the headers of a file on
+ * a cold disk would take as long as reading all of it. */
 static ssize_t read_at_hand(int file, void *data, size_t bytes, uint64_t at)
 {
     const struct iovec part = {data, bytes};
@@ -399,7 +402,7 @@ static ssize_t read_at_hand(int file, void *data, size_t bytes, uint64_t at)
     return pread(file, data, bytes, (off_t)at); /* tmpfs, which is memory, and some others */
 }
 
-/* `want` bytes from `at` on; NULL where there are fewer at hand, or reading fails. */
+/* Returns `want` bytes from `at` on; NULL if they are not in memory, or on failure. */
 static const unsigned char *look(struct window *window, uint64_t at, size_t want)
 {
     if (at > window->end || window->end - at < want)
@@ -413,7 +416,7 @@ static const unsigned char *look(struct window *window, uint64_t at, size_t want
                                                        : NULL;
 }
 
-/* Goes from header to header of the blocks of a frame at `at`. */
+/* Reads the headers of the blocks of the frame at `at`. */
 static bool measure_blocks(struct window *window, uint64_t at, const struct frame_header *header,
                            size_t *blocks, struct frame_extent *extent)
 {
@@ -428,7 +431,7 @@ static bool measure_blocks(struct window *window, uint64_t at, const struct fram
     return true;
 }
 
-/* Adds the frame at *at, and moves on behind it. */
+/* Adds the frame at *at, and advances *at past it. */
 static bool measure_frame(struct window *window, uint64_t *at, size_t *blocks, uint64_t *content)
 {
     const uint64_t left = window->end - *at;
@@ -445,7 +448,7 @@ static bool measure_frame(struct window *window, uint64_t *at, size_t *blocks, u
         if (scan_header(data, want, &header) != FRAME_WHOLE ||
             header.content_bytes == ZSTD_CONTENTSIZE_UNKNOWN ||
             !measure_blocks(window, *at, &header, blocks, &extent) ||
-            header.content_bytes > extent.content_max) /* it lies */
+            header.content_bytes > extent.content_max) /* the stated size is wrong */
             return false;
         *content += header.content_bytes;
     }
@@ -472,7 +475,7 @@ bool zstd_decode_frames(void *state, struct byte_reader in, struct byte_writer *
         ZSTD_decompressDCtx(decoder->context, out->data, out->bytes, in.data, in.bytes);
     if (ZSTD_isError(result))
         return false;
-    if (result > 0) { /* else there may be no data to point to */
+    if (result > 0) { /* otherwise out->data may be NULL */
         out->data += result;
         out->bytes -= result;
     }

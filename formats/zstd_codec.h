@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zstd_codec.h - the functions of the zstd row of the table of codecs; codec.h has their contracts.
+/* zstd_codec.h - the functions in zstd's row of the table of codecs; codec.h has their contracts.
  */
 #ifndef FORMATS_ZSTD_CODEC_H
 #define FORMATS_ZSTD_CODEC_H
@@ -10,7 +10,7 @@
 #define ZSTD_LEVEL_MAX 22
 #define ZSTD_LEVEL_DEFAULT 3
 
-/* The windows of zstd(1)'s --long. */
+/* Windows of zstd(1)'s --long. */
 #define ZSTD_WINDOW_LOG_LEAST 10
 #define ZSTD_WINDOW_LOG_MOST 31
 #define ZSTD_WINDOW_LOG_DEFAULT 27

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* append_lines.h - a whole source read into lines at once, and the order of items, for tests. */
+/* append_lines.h - reads a whole source into lines at once, and compares items; for tests. */
 #ifndef TESTS_APPEND_LINES_H
 #define TESTS_APPEND_LINES_H
 
@@ -16,7 +16,7 @@ static inline bool append_lines(struct lines *lines, struct source *source, stru
     return true;
 }
 
-/* For qsort(3): by key, then by index. */
+/* Compares for qsort(3): by key, then by index. */
 static inline int compare_items(const void *a, const void *b)
 {
     const struct key_index *const x = (const struct key_index *)a;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# --argsort writes the permutation that np.argsort(kind="stable") gives for numbers of every type,
-# and that `sort -g -s` gives for lines, whatever the formats, the device and the path.
+# --argsort writes the permutation of np.argsort(kind="stable") for numbers of every type, and that
+# of `sort -g -s` for lines, for all formats, devices and paths.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 data() { "$numpy" "$tests_dir/make_data.py" argsort . "$@"; }
@@ -12,7 +12,8 @@ mapfile -t devices < <(list_devices)
 
 # ---- numbers -------------------------------------------------------------------------------------
 
-# permutes TYPE COUNT ENDIAN EXPECTED OPTION...: raw and npy, each to its own format.
+# permutes TYPE COUNT ENDIAN EXPECTED OPTION...: checks the indices of a raw file, and those of a
+# .npy file where there is one. Each output has the format of its input.
 permutes() {
     local type=$1 count=$2 endian=$3 expected=$4 in=$1.$2.$3.in raw=$4.u64
     shift 4
@@ -45,7 +46,8 @@ for type in $(list_types); do
     done
 done
 
-# Any input to any output, of either width, in either direction; files, pipes and zstd.
+# Every type of input to every output format, as indices of 64 and 32 bits, in both directions; from
+# files, pipes and zstd.
 for type in $(list_types); do
     raw=$type.1000.little.in.raw
     as_type=(--format=raw --type="$type")
@@ -101,7 +103,7 @@ ok_writes 'a byte order in the header alone is not for indices' f64.1000.up.u64 
 ok 'a name that says the type of the indices' \
     gpusort --argsort=u32 --format=raw --type=f64 f64.1000.little.in.raw -o named.u32
 ok_same_bytes 'and what is in it' named.u32 f64.1000.up.u32
-# NumPy's own argsort gives int64; its names are taken too.
+# np.argsort returns int64, so --argsort accepts NumPy's names of types too.
 for pair in i64:i64 int64:i64 '<i8:i64' i32:i32 int32:i32 u32:u32 uint32:u32 uint64:u64 '=u4:u32'; do
     word=${pair%:*} type=${pair#*:}
     "$numpy" -c "
@@ -136,8 +138,8 @@ printf '3\nnan\n-0\n1\nnan\n0\n' >numbers
 ok_prints 'text read as numbers has their order: NaNs last, -0 as 0' '2\n5\n3\n0\n1\n4\n' -- \
     gpusort --argsort --type=f64 numbers
 
-# More of a pipe than is looked at beforehand, so that the count is not known: items of 8 bytes for
-# numbers of two, else of 16.
+# A pipe with more than is read ahead, so that the count is unknown: numbers of 2 bytes make items
+# of 8 bytes, others of 16.
 "$numpy" -c "
 import numpy
 numbers = numpy.random.default_rng(1).integers(-9000, 9000, 600011)
@@ -149,7 +151,7 @@ for type in i16 i32; do
         gpusort --argsort --device=cpu --format=raw --type=$type < <(cat unknown.$type)
 done
 
-# More than is read, lent and given at a time.
+# More numbers than one read or one output buffer holds.
 if [ "$test_size" = full ]; then
     "$numpy" -c "
 import numpy
@@ -180,8 +182,9 @@ fi
 
 # ---- lines ---------------------------------------------------------------------------------------
 
-# indices_of_lines FILE [-r]: what sort(1) makes of the file's lines with their numbers. Some versions
-# of it compare NaNs by bytes that are left to chance, so these are put in their place, the first.
+# indices_of_lines FILE [-r]: prints the indices of the lines in the order of sort(1). Some versions
+# of sort compare NaNs by uninitialized bytes. So lines with NaN are not sorted: they go first, or
+# last with -r.
 indices_of_lines() {
     awk '{ print NR - 1 "\t" $0 }' "$1" >numbered
     grep nan numbered >nans || true
@@ -190,7 +193,7 @@ indices_of_lines() {
 }
 
 "$numpy" "$tests_dir/make_data.py" lines "$(full_or_small 60000 8000)" >lines
-# Values that no double tells apart, each in some spellings, among those that one does.
+# Values that are equal as doubles, of both signs and each in several spellings.
 awk 'BEGIN {
     for (i = 0; i < 30000; i++) {
         srand(i); k = int(rand() * 40)
@@ -236,7 +239,7 @@ ok_prints 'a last line without a newline' '1\n0\n' -- gpusort --argsort open.txt
 
 # ---- every path of the GPU -----------------------------------------------------------------------
 
-# Both forms of items: of 8 bytes, and for f64 of 16.
+# Both sizes of items: 8 bytes, and 16 for f64.
 if [ -z "$problem" ]; then
     head -n 2000 lines >few
     indices_of_lines few -r >few.down
@@ -247,7 +250,7 @@ if [ -z "$problem" ]; then
             ok_writes "$path: $type" $type.3001.up.u64 -- --argsort --device=gpu -a "$path" \
                 --format=raw --type=$type $type.3001.little.in.raw
         done
-        if [[ $path == *:* ]]; then continue; fi # its tiles know items of 8 and of 16 bytes
+        if [[ $path == *:* ]]; then continue; fi # tiles are tested above, with items of 8 and 16 bytes
         ok_writes "$path: f64 downwards" f64.3001.down.npy -- \
             --argsort --device=gpu -a "$path" -r f64.3001.little.in.npy
         ok_output "$path: f32 from a pipe" f32.3001.down.u64 -- \
@@ -263,7 +266,7 @@ else
     skip 'the paths of the GPU' "$problem"
 fi
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- refused inputs ------------------------------------------------------------------------------
 
 truncate -s 4294967296 many.u8
 refused 'u32 for 2^32 numbers' 'argsort=u32 counts up to 4294967295 numbers' -- \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The program that times the paths: every path sorts every type and shape, as its own checks prove.
-# On the stand-in, so what is shown is that it works, and not how long a sort takes; or, as $BENCH, on
-# a GPU.
+# bench_sort, the program that times the paths: every path sorts every type and shape, and its own
+# checks pass. On the stand-in for a GPU this shows that it works, not how long a sort takes. $BENCH
+# names one that runs on a GPU.
 . "$(dirname "$0")/lib.sh"
 [ "$test_size" = full ] || skip_all 'tested with the full build'
 bench=${BENCH:-$(dirname "$GPUSORT")/simt/bench_sort}
@@ -37,7 +37,7 @@ else
     skip 'measure_cpu.sh' "no $cpu (make bench)"
 fi
 
-# The rows as another reader of JSON sees them: cases, and how many of them each path was in.
+# Reads the rows with another JSON parser, and counts the cases and the rows of each path.
 "$numpy" - rows.json batch.json >summary <<'PYTHON'
 import collections, json, sys
 rows, batch = ([json.loads(line) for line in open(name)] for name in sys.argv[1:])
@@ -69,7 +69,7 @@ else
     skip 'the sorts of CUB sort every type' 'built without CUB'
 fi
 
-# The table of auto from rows that were made by hand.
+# The table of auto, made from rows that are written by hand.
 row() {
     printf '{"class":"gpu-large","type":"%s","item_bytes":%d,"shape":"%s","count":%d,' "$1" "$2" "$3" "$4"
     printf '"path":"%s","peer":%s,"tile":%d,"runs":5,"ms":%s,"sorted":true}\n' "$5" "$6" "$7" "$8"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# -c and -C: whether an input is sorted, and where it is not, as sort(1) finds it.
+# -c and -C: whether an input is sorted, and the first line out of order, as sort(1) reports it.
 . "$(dirname "$0")/lib.sh"
 
-# ok_checks NAME ARGUMENT...: `gpusort ARGUMENT...` ends as sort does, and says what it says. $input,
-# if set, is standard input.
+# ok_checks NAME ARGUMENT...: `gpusort ARGUMENT...` has the exit status and the messages of sort(1).
+# Standard input is the file $input, if that is set.
 ok_checks() {
     local name=$1 status=0 expected_status=0
     shift
@@ -35,7 +35,7 @@ while IFS='|' read -r options; do
     ok_checks "in order: $options" -c "${words[@]}" in
     ok_checks "equal keys: $options" -c -u "${words[@]}" in
     ok_checks "not sorted at all: $options" -c "${words[@]}" pairs
-    # The last two lines the other way round, and one line in the middle out of its place.
+    # The last two lines exchanged, and one line in the middle moved to a later position.
     { head -n -2 in && tail -n 2 in | tac; } >swapped
     ok_checks "the last two lines swapped: $options" -c "${words[@]}" swapped
     sed "$((lines / 2)){h;d};$((lines * 3 / 4))G" in >moved
@@ -53,10 +53,10 @@ done <<'END'
 -t : -k2,2n -u
 END
 
-# ---- plain decimals, which are looked through as bytes -------------------------------------------
+# ---- plain decimals, which are compared as bytes -------------------------------------------------
 
-# Shapes that change, exponents, zeros at the end, lines that come twice, numbers of more digits than a
-# long double has.
+# Changing shapes, exponents, trailing zeros, repeated lines, and numbers of more digits than a long
+# double has.
 decimals=$((lines / 4))
 awk -v count="$decimals" 'BEGIN {
     srand(2)
@@ -95,7 +95,7 @@ END
 }
 checks_decimals 'as the machine is'
 GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F checks_decimals 'without AVX-512'
-# The lines of a few bytes fill whole pieces that are read, 256 KiB each.
+# Short lines of one width that fill whole pieces of the input, of 256 KiB each.
 for width in 1 7 8 31 63 64; do
     awk -v width="$width" 'BEGIN { for (i = 0; i < 600000 / (width + 1); i++) printf "%0*d\n", width, i % 10 ^ width }' |
         sort -n >in
@@ -111,7 +111,7 @@ ok_checks 'a last line without a newline' -c -n open
 tr '\n' '\0' <open >zero
 ok_checks '-z' -c -z -n zero
 
-# ---- what inputs are -----------------------------------------------------------------------------
+# ---- kinds of input ------------------------------------------------------------------------------
 
 : >empty
 ok_checks 'nothing' -c -n empty
@@ -126,7 +126,8 @@ ok_fails_with 'a zstd input' 1 "^gpusort: open.zst:$((lines + 1)): disorder: 1$"
 for digit in 1 3 2; do head -c 5000000 /dev/zero | tr '\0' $digit; echo; done >long
 ok_checks 'long lines' -c -n long
 ok_checks 'long lines' -c -n -r long
-# Every line of a few that make whole pieces of the text, and lines that end at their borders.
+# One long line, or many empty ones, up to the border of a piece of the text, and one byte more or
+# less.
 size=$(full_or_small 1048576 262144)
 for shift in -1 0 1; do
     { head -c $((size - 2 + shift)) /dev/zero | tr '\0' 1 && printf '\n2\n1\n'; } >border
@@ -135,14 +136,14 @@ for shift in -1 0 1; do
     ok_checks "many empty lines, shifted by $shift" -c -n border
 done
 
-# The line that is asked for, with nowhere to go, is an error.
+# With -c, failing to print the line out of order is an error, as in sort(1).
 for words in -c -C; do
     expected=$(sort $words -n pairs 2>/dev/full && echo 0 || echo $?)
     ok_prints "$words to a full device" "$expected\n" -- \
         bash -c '"$0" $1 -n pairs 2>/dev/full; echo $?' "$GPUSORT" $words
 done
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- refused inputs ------------------------------------------------------------------------------
 
 { cat in && echo x && echo 1; } >words
 ok_fails_with 'a line that is no number' 2 "^gpusort: words:$((lines + 1)): 'x' is not a number: -g would " \

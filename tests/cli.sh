@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The command line does what --help says, and refuses the rest with status 2 and a reason.
+# The command line does what --help says. Anything else is refused with status 2 and a reason.
 . "$(dirname "$0")/lib.sh"
 printf '2\n1\n' >two
 
-# ---- what it tells -------------------------------------------------------------------------------
+# ---- information ---------------------------------------------------------------------------------
 
 ok_says '--help has the options in groups' '^ *Order:' -- gpusort --help
 for option in input output force files0-from format output-format type endian zstd no-zstd reverse nan \
@@ -61,7 +61,7 @@ ok_says "--explain has the row of the table" \
     '^table +cpu \([0-9]+ threads\), any width, 0 items or more: radix$' -- \
     gpusort --explain --device=cpu two
 head -c 800 /dev/zero >few.f64
-truncate -s 40G many.f64 # of which no byte is there
+truncate -s 40G many.f64 # without any data block
 ok_says '--explain has the seconds of both devices' '^model +cpu 0\.[0-9]+ s, gpu 0\.[0-9]+ s' -- \
     gpusort --explain few.f64
 ok_says 'a few numbers stay on the CPU' '^device +cpu: .*\(sooner done than a GPU' -- \
@@ -90,7 +90,7 @@ done
 ok_prints '-v sorts' '1\n2\n' -- cat out
 ok_prints 'without -v it is quiet' '1\n2\n' -- gpusort two
 
-# ---- what it takes -------------------------------------------------------------------------------
+# ---- accepted options ----------------------------------------------------------------------------
 
 head -c 64 /dev/zero >zeros
 for type in $(list_types); do
@@ -118,7 +118,7 @@ for path in $(list_paths cpu); do
         gpusort --device=cpu --algorithm="$path" two
 done
 
-# ---- what it refuses -----------------------------------------------------------------------------
+# ---- refused options -----------------------------------------------------------------------------
 
 unknown() { refused "$1 is refused" "$2" -- gpusort "$1" two -o "$target"; }
 unknown --type=f128 "unknown type 'f128'"
@@ -153,10 +153,11 @@ ok_fails_with 'a usage error has a hint' 2 '^Try .*--help' -- gpusort --bogus
 refused '-o twice' 'multiple output files' -- gpusort two -o "$target" -o other
 ok_prints '-o twice, the same' '1\n2\n' -- bash -c '"$0" two -o out -o out && cat out' "$GPUSORT"
 
-# ---- lines that are no numbers -------------------------------------------------------------------
+# ---- lines that are not numbers ------------------------------------------------------------------
 
-# hints TEXT REGEX: what is said of a first line that is TEXT (printf %b escapes) matches, and what
-# the message has -g read of it is what sort(1) reads: one of two equal lines is left by -u.
+# hints TEXT REGEX: the error for a first line TEXT (printf %b escapes) matches REGEX. The message
+# names the part of the line that -g would read. sort(1) and gpusort with -g must read the same: of
+# the line and that part, -u keeps one.
 hints() {
     local name=$1 regex=$2 said as
     printf %b "$1" >hinted

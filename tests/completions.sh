@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The completions of bash, zsh and fish have the options and the words of the program that they were
-# made from, and no other; and those that are stored, and installed, are made from this one.
+# The completions of bash, zsh and fish have exactly the options and words of the program that they
+# were made from. The stored ones, which `make install` installs, are up to date with this program.
 . "$(dirname "$0")/lib.sh"
 stored=$tests_dir/../completions
 ok 'completions are made' bash "$stored/make_completions.sh" "$GPUSORT" made
@@ -13,7 +13,7 @@ else
     skip 'the completions that are stored' 'this build has no GPU backend'
 fi
 
-# The long options, by --usage; completions are made from --help.
+# The long options are taken from --usage; the completions are made from --help.
 gpusort --usage | grep -oE -- '--[a-z0-9-]+' | sort -u >options
 "$GPUSORT" --list >list
 listed() { awk -v group="$1" '/^[^ ]/ { on = index($0, group) == 1 } on && /^  [^ ]/ { print $1 }' list; }
@@ -23,8 +23,8 @@ awk '/^[^ ]/ { on = /^devices/ } on && /^    [^ ]/ { print $1 }' list | sort -u 
 
 # ---- bash ----------------------------------------------------------------------------------------
 
-# bash_offers WORD...: what is offered for the last word, where bash has cut the line as it does; and
-# what else it is told to offer.
+# bash_offers WORD...: prints the completions of the last word, for a line split into words as bash
+# splits it, and the options that are given to compopt.
 bash_offers() {
     bash -c 'compopt() { echo "-- $2"; }
         . made/gpusort.bash
@@ -52,7 +52,7 @@ ok_output 'bash: nothing behind -S' /dev/null -- bash_offers -S ''
 ok_output 'bash: files behind an option whose argument may be left out' <(echo '-- default') -- \
     bash_offers --zstd ''
 
-# Every word that is offered behind an option is one that it takes.
+# Every word that is offered for an option is accepted by it.
 while read -r option; do
     words=$(bash_offers "$option" = '' | grep -v '^-- ' || true)
     for word in $words; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Text, raw and .npy are turned into each other without loss: the files that Python and NumPy write
-# of the same numbers are met byte for byte.
+# Text, raw and .npy are converted into each other without loss: the output has the bytes that
+# Python and NumPy write for the same numbers.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 
@@ -113,12 +113,12 @@ for type in f16 bf16; do
         --type=$type --format=text --output-format=raw $type.near.txt
 done
 
-# What the user need not say.
+# Formats and types that need not be given.
 printf '3\n1.5\n-2e3\n' >three
 "$numpy" -c 'import numpy; numpy.save("three", numpy.array([-2e3, 1.5, 3]))'
 ok_writes 'text to npy is f64 unless said' three.npy -- --output-format=npy three
 
-# Of whole numbers that f64 rounds, which may be names of things, somebody has to say that it may.
+# Integers that f64 would round may be identifiers. They are refused unless --type is given.
 printf '9007199254740992\n-9007199254740994\n18446744073709551616\n9007199254740993.0\n9007199254740993e0\n-inf\n' >rounded
 "$numpy" -c 'import numpy; numpy.save("rounded", numpy.sort(numpy.loadtxt("rounded")))'
 ok_writes 'what f64 holds, or looks like no integer of 64 bits, is f64' rounded.npy -- --output-format=npy rounded
@@ -162,7 +162,7 @@ ok_prints 'an output called .f64 is raw when told so' '1.5\n2\n' -- bash -c '
     printf "2\n1.5\n" | "$0" --output-format=raw -o told.f64 && "$0" --output-format=text told.f64' \
     "$GPUSORT"
 
-# lies NAME REGEX ARGUMENT...: an output of that name is refused, before any input is read.
+# lies NAME REGEX ARGUMENT...: an output of that name is refused before any input is read.
 lies() {
     local name=$1 regex=$2
     shift 2
@@ -170,7 +170,7 @@ lies() {
         timeout 10 "$GPUSORT" "$@" -o "$target_dir/$name"
 }
 mkfifo waiting
-exec 5<>waiting # which nobody writes to
+exec 5<>waiting # without data
 for input in three three.npy waiting; do
     for name in x.gz x.npy.gz x.txt.bz2 x.f64.xz x.csv.lz4 x.lzma x.br x.GZ x.gz.zst x.tgz; do
         rest=${name%.zst}

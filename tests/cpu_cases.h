@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_cases.h - arrays for the unit tests of the CPU's sort: every shape in every order, and what
- * a sort of a few lines makes of it.
+/* cpu_cases.h - arrays for the unit tests of the CPU's sort: every shape in every order, and the
+ * results of a simple sort.
  *
- * Shapes are made of ordered bits and decoded to stored ones, so that each shape is what its name
- * says in every order: "sorted" is sorted as descending big-endian floats, too.
+ * Shapes are made of ordered bits, which are decoded to stored bits. So each shape is true to its
+ * name in every order: "sorted" is also sorted as descending big-endian floats.
  */
 #ifndef TESTS_CPU_CASES_H
 #define TESTS_CPU_CASES_H
@@ -48,7 +48,7 @@ static uint64_t reversed_key(size_t i, size_t n, unsigned bits, uint64_t *random
     return sorted_key(n - 1 - i, n, bits, random);
 }
 
-/* Descending by threes: to reverse it would turn the indices of equal keys round. */
+/* Descending in steps of three equal keys: reversing it would reverse the indices of equal keys. */
 static uint64_t stairs_key(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     return sorted_key((n - 1 - i) / 3, n, bits, random);
@@ -72,14 +72,14 @@ static uint64_t few_keys(size_t i, size_t n, unsigned bits, uint64_t *random)
     return random_next(random) % 17 * 0x9e3779b97f4a7c15u;
 }
 
-/* More than are compared one by one, few enough to be counted in a table. */
+/* More values than are compared one by one, and few enough to be counted in a table. */
 static uint64_t thousand_keys(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     (void)i, (void)n, (void)bits;
     return random_next(random) % 1000 * 0x9e3779b97f4a7c15u;
 }
 
-/* The same, until the last tenth. */
+/* Like thousand_keys(), except for the last tenth. */
 static uint64_t thousand_at_first(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     return i < n / 10 * 9 ? thousand_keys(i, n, bits, random) : random_next(random);
@@ -101,7 +101,7 @@ static uint64_t misplaced_key(size_t i, size_t n, unsigned bits, uint64_t *rando
     return i == n - 1 ? 0 : sorted_key(i, n, bits, random) + 1;
 }
 
-/* Doubles over all exponents, and halves, floats, ... cut from the top of their bits. */
+/* Doubles over all exponents. Narrower keys are cut from the top of their bits. */
 static uint64_t exponent_key(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     (void)i, (void)n;
@@ -111,8 +111,8 @@ static uint64_t exponent_key(size_t i, size_t n, unsigned bits, uint64_t *random
     return key >> (64 - bits);
 }
 
-/* One in 16 keys differs in the highest 8 bits, of the others one in 16 in the next 8, and so on:
- * whatever the digit, one bucket holds nearly everything. */
+/* One in 16 keys differs in the highest 8 bits, one in 16 of the others in the next 8, and so on:
+ * one bucket has nearly all keys, whatever the digit. */
 static uint64_t skewed_key(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     (void)i, (void)n;
@@ -122,15 +122,16 @@ static uint64_t skewed_key(size_t i, size_t n, unsigned bits, uint64_t *random)
     return (random_next(random) & key_bits_mask(bits)) >> zeros;
 }
 
-/* So few keys apart from the heavy one that a sample hardly sees them. */
+/* Keys other than the heavy one are so few that a sample hardly has any. */
 static uint64_t outlier_key(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     (void)i, (void)n, (void)bits;
     return random_next(random) % 5000 == 0 ? random_next(random) : 0x1234;
 }
 
-/* Nearly all keys in the low half of the bits, so many outliers over the whole width that a sample
- * takes its range from them: one bucket gets the rest, and must be cut by its own range. */
+/* Nearly all keys are in the low half of the bits. Outliers over the whole width are frequent
+ * enough for a sample to take its range from them. One bucket gets the rest, and must be
+ * partitioned by its own range. */
 static uint64_t clustered_key(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     (void)i, (void)n;
@@ -138,14 +139,15 @@ static uint64_t clustered_key(size_t i, size_t n, unsigned bits, uint64_t *rando
     return random_next(random) % 20 == 0 ? key : key >> bits / 2;
 }
 
-/* The last third is far from the rest, which is all that a model can have learned of. */
+/* The last third is far from the other keys, which are the only ones that a model can have learned
+ * from. */
 static uint64_t late_key(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     const uint64_t key = (random_next(random) & key_bits_mask(bits)) >> 2;
     return i < n / 3 * 2 ? key : key | key_bits_mask(bits) / 4 * 3;
 }
 
-/* One in ten keys is the same, which the first ones do not show. */
+/* About one in ten keys is the same, but none of the first quarter. */
 static uint64_t frequent_key(size_t i, size_t n, unsigned bits, uint64_t *random)
 {
     const uint64_t key = random_next(random) & key_bits_mask(bits);
@@ -209,7 +211,7 @@ static inline struct key_order make_order(const struct wanted_order *wanted)
 
 /* ---- The reference ---- */
 
-/* Sorts by one byte after the other, the lowest first: qsort took three quarters of the time of
+/* Sorts by one byte after the other, the lowest first. qsort took three quarters of the time of
  * unit_cpu_sort. */
 static inline void sort_by_bytes(uint64_t *keys, uint64_t *spare, size_t count)
 {
@@ -260,7 +262,7 @@ static inline void *allocate(size_t bytes)
     return memory;
 }
 
-/* Ordered bits, as they come and sorted, once that was asked for. */
+/* Ordered bits, unsorted and, once they were requested, sorted. */
 struct case_keys {
     const struct shape *shape;
     size_t count;
@@ -268,7 +270,7 @@ struct case_keys {
     uint64_t *keys, *sorted;
 };
 
-/* Those of the last case too, if it was the same but for the order. */
+/* Returns the keys of the last case again if only the order differs. */
 static inline struct case_keys *make_keys(const struct shape *shape, size_t count, unsigned bits)
 {
     static struct case_keys last;
@@ -325,7 +327,7 @@ static inline void free_case(struct test_case *c)
     free(c->expected);
 }
 
-/* ---- Sorting it ---- */
+/* ---- Sorting the cases ---- */
 
 static inline struct sort_spec make_spec(const struct test_case *c, bool known, unsigned threads)
 {
@@ -336,8 +338,8 @@ static inline struct sort_spec make_spec(const struct test_case *c, bool known, 
                               .threads = threads};
 }
 
-/* The engine has no more threads than there are processors; the sort behind it has as many as are
- * wanted. */
+/* An engine has at most one thread for each processor; the sort that it calls has as many threads
+ * as are requested. */
 static inline void check_team(const struct test_case *c, unsigned threads)
 {
     const struct sort_task task = {

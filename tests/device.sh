@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every path of the GPU gives the CPU's bytes: each type, direction and tile size, at sizes around
-# the tiles, from 0 on. Without a GPU all of it is skipped.
+# Every path of the GPU writes the bytes that the CPU writes: for each type, direction and tile
+# size, at sizes around the tiles, from 0 on. Skipped without a GPU.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 problem=$(gpu_problem) || true
 [ -z "$problem" ] || skip_all "$problem"
 keys() { "$numpy" "$tests_dir/make_data.py" keys . "$@"; }
-# Leaks are looked for where other tests run the paths: argsort.sh runs all of them.
+# Leaks are checked in argsort.sh, which runs all paths too.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
-# sorts PATH TYPE COUNT DIRECTION OPTION...
+# sorts PATH TYPE COUNT DIRECTION OPTION...: checks one path with one array of generated numbers.
 sorts() {
     local path=$1 type=$2 count=$3 direction=$4
     local base=$type.$count.little
@@ -25,7 +25,7 @@ for wanted in bitonic direct-merge segmented-merge radix rank heap column column
     ok "--list has the path $wanted" grep -qw -e "$wanted" <<<"${paths[*]}"
 done
 
-# Paths that take long on the stand-in for a GPU: they have their large arrays in device_matrix.cu.
+# Paths that are slow on the stand-in for a GPU: device_matrix.cu tests their large arrays.
 is_slow() {
     case $1 in
     rank* | column*:*) true ;;
@@ -33,7 +33,8 @@ is_slow() {
     esac
 }
 
-# Which tiles a path has is nothing to a type and a direction: they have one type of each width.
+# Types and directions do not depend on the tile size. So they are tested without one; tile sizes
+# are tested below, with one type of each width.
 for type in $(list_types); do
     keys "$type" 0 1 2 1000 3001
     for path in "${paths[@]}"; do
@@ -44,9 +45,9 @@ for type in $(list_types); do
     done
 done
 
-# One type of each width at the sizes that tiles and powers of two make interesting. Tiles have one of
-# them, types of less than 8 bytes some, and both all in device_matrix.cu, which starts no process for
-# each.
+# One type of each width, at sizes around tiles and powers of two. Each tile size is tested at one
+# of them, types of less than 8 bytes at some. device_matrix.cu tests all of them, as it starts no
+# process for each.
 large=$(full_or_small 100003 20011)
 sizes=(0 1 2 255 256 257 511 513 1023 1025 2047 2048 2049 4095 4096 4097 8193 "$large")
 some=" 0 1 257 2048 8193 $large "
@@ -63,7 +64,7 @@ for type in $(those_of u8 i16 f32 f64); do
     done
 done
 
-# What follows is about no one type: once is enough.
+# The rest does not depend on the type: once is enough.
 if [ -z "$(those_of f64)" ]; then
     done_testing
     exit
@@ -95,10 +96,11 @@ ok_output 'from a pipe, which does not say how much will come' "f64.$large.littl
 
 refused 'a device number that there is not' 'no device 1000' -- \
     gpusort --device=gpu:1000 --format=raw --type=f64 -o "$target" f64.1.little.in.raw
-GPUSORT_SERVER= # which knows nothing of the environment of what follows
-# What CUDA is shown of several devices. (Only the stand-in can have them, and tells.)
+GPUSORT_SERVER= # does not get the environment variables below
+# Which of several devices CUDA is shown. (Only the stand-in can have several, and logs the calls.)
 if grep -q SIMT_FAIL "$GPUSORT"; then
-    # shows COUNT VISIBLE: the first device is all that is started.
+    # shows COUNT VISIBLE: with CUDA_VISIBLE_DEVICES=VISIBLE, CUDA is shown only COUNT devices, so
+    # that no other one is started.
     shows() {
         rm -f calls
         env "CUDA_VISIBLE_DEVICES=$2" SIMT_DEVICES=4 SIMT_CALLS=calls "$GPUSORT" --device=gpu \
@@ -118,19 +120,21 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
         env CUDA_VISIBLE_DEVICES= SIMT_DEVICES=4 "$GPUSORT" --device=gpu --format=raw --type=f64 \
         -o "$target" f64.1.little.in.raw
 fi
-# A device that lacks what the code wants. (Only the stand-in can be another one.)
+# A device that lacks what the code needs. (Only the stand-in can imitate other devices.)
 if grep -q SIMT_FAIL "$GPUSORT"; then
     refused 'a device older than what was compiled' \
         'device 0 has compute capability 7.5; this program was built for 9.0 and newer' -- \
         env SIMT_CAPABILITY=75 "$GPUSORT" --device=gpu --format=raw --type=f64 -o "$target" \
         f64.3001.little.in.raw
-    # 16-byte items: a tile of radix has 154 KiB, if there are more than go by a sample.
+    # 16-byte items: a tile of radix takes 154 KiB, in arrays that are too large for the sort by a
+    # sample.
     for type in u8 i16 f32 f64; do keys $type 70001; done
     refused 'a path that the device has too little shared memory for' \
         'bytes of shared memory, and the device has 101376; choose another path' -- \
         env SIMT_SHARED_BYTES=101376 "$GPUSORT" --device=gpu -a radix --argsort --format=raw \
         --type=f64 -o "$target" f64.70001.little.in.raw
-    # What auto chooses has room: as of devices of compute capability 8.6 and 7.5.
+    # The path that auto chooses fits into the shared memory of devices of compute capability 8.6
+    # and 7.5.
     gpusort --device=cpu --argsort --format=raw --type=f64 -o indices f64.70001.little.in.raw
     for bytes in 101376 65536; do
         export SIMT_SHARED_BYTES=$bytes
@@ -147,7 +151,7 @@ fi
 refused 'a tile size that the path does not have' '300' -- \
     gpusort --device=gpu -a bitonic:300 --format=raw --type=f64 -o "$target" f64.1.little.in.raw
 
-# One item more than a path takes.
+# One item more than the path sorts.
 head -c 131073 /dev/zero >many
 refused 'more numbers than the path sorts' "'rank' sorts at most 131072 numbers, and there are 131073" -- \
     gpusort --device=gpu -a rank --format=raw --type=u8 -o "$target" many
@@ -156,7 +160,7 @@ refused 'more lines than the path sorts, once they are counted' \
     'rank sorts at most 131072 items, and there are 131073' -- \
     gpusort --device=gpu -a rank -o "$target" many.lines
 
-# What a small array costs is launches. The stand-in counts them; a GPU says nothing.
+# A small array costs launches. The stand-in counts them; a real GPU does not.
 launches() {
     local most=$1 count=$2
     shift 2

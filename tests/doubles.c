@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doubles.c - makes random doubles, and proves that a file holds the same ones in order. It shares
- * nothing with gpusort, so that the proof stands by itself.
+/* doubles.c - makes random doubles, and checks that a file holds the same doubles in order. It
+ * shares no code with gpusort, so that the check is independent.
  *
  *   doubles make COUNT SEED >FILE
  *   doubles prove UNSORTED SORTED
  *
- * Two files hold the same numbers, each as often, if the counts agree and so do the sum and the
- * exclusive or of a hash of every number's bits; that two files agree by chance has odds of one in
- * 2^128.
+ * Two files hold the same numbers, each as often, if their counts agree, and the sum and the
+ * exclusive or of a hash of every number's bits. Two different files agree by chance with odds of
+ * one in 2^128.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is the same for all orders of the same numbers. */
+/* Values that do not depend on the order of the numbers. */
 struct digest {
     uint64_t count, sum, exclusive_or;
 };
@@ -34,7 +34,8 @@ static int fail(const char *what)
     return EXIT_FAILURE;
 }
 
-/* Uniform in [-1, 1), scaled by 2^-32 ... 2^31: both signs and many exponents. */
+/* Writes numbers that are uniform in [-1, 1), scaled by 2^-32 ... 2^31: both signs and many
+ * exponents. */
 static int make(uint64_t count, uint64_t seed)
 {
     for (uint64_t i = 0; i < count; i++) {

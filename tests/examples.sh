@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The examples of README.md and of the manual page do what they say, as they are printed.
+# The examples of README.md and of the manual page work as they are printed.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 command -v zstd >/dev/null || skip_all 'no zstd(1)'
 
-# The files that they name.
+# The files that the examples name.
 "$numpy" -c 'import numpy as np
 rng, n = np.random.default_rng(1), 3000
 x = rng.standard_normal(n)
@@ -27,7 +27,7 @@ np.savetxt("table.csv", rng.integers(0, 100, (n, 3)), "%d", ",", header="a,b,c",
 zstd -q data.f64
 sort -n all new >all.sorted
 
-# The commands that they name.
+# The commands that the examples name.
 mkdir "$work/bin"
 ln -s "$GPUSORT" "$work/bin/gpusort"
 printf '#!/bin/sh\nexec cat data.bin\n' >"$work/bin/producer"
@@ -35,14 +35,15 @@ printf '#!/bin/sh\nexec cat\n' >"$work/bin/less"
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$numpy" >"$work/bin/python3"
 chmod +x "$work/bin/"{producer,less,python3}
 
-# run_examples COUNT: each line of standard input is a command, at least so many, which succeeds, and
-# says nothing on standard error unless it is asked to. A second GPU and a fast disk are not everywhere.
+# run_examples COUNT: runs each line of standard input as a command. There are at least COUNT of
+# them, all succeed, and only those with -v write to standard error. Not every machine has a second
+# GPU or a fast disk: the examples of the former are skipped, and /fast is this directory.
 run_examples() {
     local count=0 command pipes
     while IFS= read -r command; do
         count=$((count + 1))
         case $command in *--device=gpu:1*) continue ;; esac
-        case $command in *'| head'*) pipes=+o ;; *) pipes=-o ;; esac # what is before head may be cut off
+        case $command in *'| head'*) pipes=+o ;; *) pipes=-o ;; esac # head may end the command before it
         # shellcheck disable=SC2016 # expanded there
         PATH=$work/bin:$PATH ok "$command" bash $pipes pipefail -c 'eval "$1" </dev/null 2>err || { cat err; exit 1; }
             [ ! -s err ] || [[ $1 = *" -v "* ]] || { cat err; exit 1; }' - "${command//\/fast/.}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What memory, or the GPU's, has no room for is sorted in parts: the output is that of NumPy and of
-# sort(1) whatever the number of parts, memory stays within -S, and nothing is left of what was put
-# aside, whatever goes wrong.
+# Input that is larger than the memory limit, or than the GPU's memory, is sorted in parts. The
+# output is that of NumPy and of sort(1) for any number of parts, memory stays within -S, and no
+# temporary file is left, even after an error.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
@@ -10,7 +10,7 @@ spill=$work/spill
 mkdir "$spill"
 export TMPDIR=$spill
 
-# ok_parts NAME LEAST EXPECTED -- ARGUMENT...: as ok_writes, of LEAST sorted parts or more.
+# ok_parts NAME LEAST EXPECTED -- ARGUMENT...: like ok_writes, with at least LEAST sorted parts.
 ok_parts() {
     local name=$1 least=$2 expected=$3 status=0 parts
     shift 4
@@ -29,7 +29,7 @@ ok_parts() {
 
 # ---- numbers -------------------------------------------------------------------------------------
 
-# The least part has 16 KiB, and half of that is scratch.
+# The smallest part has 16 KiB, and half of it is scratch.
 count=$(full_or_small 100003 20011)
 few=2
 for type in $(list_types); do
@@ -107,7 +107,7 @@ for top in 1 3000 5000 $((count - 1)) $((count + 1)); do
         < <(cat "$unsorted")
 done
 
-# Runs that are merged at once, and more than that: the fan-in is some 400 in little memory.
+# Runs that are merged in one pass, and more of them: the fan-in is about 400 with little memory.
 if [ "$test_size" = small ]; then
     skip '20 parts' 'a slow build'
     skip '300 parts' 'a slow build'
@@ -229,7 +229,7 @@ else
     ok_parts '600 parts of lines, in passes' 600 expected -- -S 130K -n many
 fi
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- refused inputs ------------------------------------------------------------------------------
 
 { cat fields; seq 3000; echo x; seq 3000; } | sed 's/ .*//' >words
 sed -i '/[^0-9x]/d; s/^$/1/' words
@@ -267,9 +267,9 @@ if ! unshare --map-root-user --mount mount -t tmpfs none /tmp 2>/dev/null; then
 elif [ "$(stat -f -c %T /var/tmp)" = tmpfs ] || [ ! -w /var/tmp ]; then
     skip 'a /tmp in memory' '/var/tmp is no better here'
 else
-    cp "$GPUSORT" program # which may be in /tmp
+    cp "$GPUSORT" program # the original may be in /tmp
     cp "$unsorted" unsorted
-    # in_memory ARGUMENT...: with a /tmp that has no room.
+    # in_memory ARGUMENT...: runs the program with a /tmp of 16 KiB that is in memory.
     in_memory() {
         env -u TMPDIR unshare --map-root-user --mount bash -c '
             mount -t tmpfs -o size=16k none /tmp
@@ -328,7 +328,7 @@ ok_says 'of several sizes, the greatest' '^memory +2.0 GiB' -- \
 ok_says 'a part of all memory' '^memory +[0-9.]+ [KMGT]iB \(as -S says\)' -- \
     gpusort --explain -S 50% lines
 ok_says 'most of what is free' '^memory .*most of what is free' -- gpusort --explain lines
-# A group that may have 300 MB of which a shell holds 100.
+# A control group with 300 MB, of which a shell holds 100.
 memory_group() {
     local root
     for root in /sys/fs/cgroup /sys/fs/cgroup/memory; do
@@ -363,14 +363,15 @@ ok_says 'how much is sorted at a time, of numbers' \
 
 # ---- signals -------------------------------------------------------------------------------------
 
-# The input is a pipe that stays open; a part has been put aside when the signal comes.
+# The input is a pipe that stays open. The signal comes after a part has been stored.
 interrupted() {
     local name=$1 status=0
     shift
     old_output
     mkfifo slow
     exec 9<>slow
-    # More than is looked at for the format. Whoever holds 9 would be its own reader for ever.
+    # Writes more than is read ahead to detect the format. Descriptor 9 is closed for the writer and
+    # the sorter, or each would hold the other end of its own pipe open forever.
     for _ in 1 2 3 4 5 6 7 8; do cat "$1"; done >slow 2>/dev/null 9>&- &
     local writer=$!
     env --default-signal=TERM "$GPUSORT" -S 1b "${@:2}" slow -o "$target" 2>"$work/log/stderr" 9>&- &
@@ -398,7 +399,8 @@ interrupted 'SIGTERM while lines are read' fields -n
 
 # ---- memory --------------------------------------------------------------------------------------
 
-# peak NAME SIZE_KIB EXPECTED ARGUMENT...: succeeds with EXPECTED in no more than that and 5 %.
+# ok_peak NAME SIZE_KIB EXPECTED ARGUMENT...: sorts with -S SIZE_KIB to EXPECTED, and takes at most
+# 5 % more memory than that.
 ok_peak() {
     local name=$1 limit=$2 expected=$3
     shift 3
@@ -421,7 +423,8 @@ else
     cat large.i64 >pipe.i64 &
     ok_peak '109 MB of numbers from a pipe in 40 MiB' 40960 large.up pipe.i64
     rm large.*
-    # A quarter of one value: its bucket needs an array, and there is only room for one of all.
+    # A quarter of the keys are equal. Their bucket needs an array, and there is room for only one
+    # array of all keys.
     "$numpy" -c 'import numpy as np
 rng = np.random.default_rng(1)
 keys = rng.integers(0, 1 << 62, 1 << 24, dtype="u8")

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# One call fails, of each kind and each in turn: the run says so and leaves all as it was, or does
-# without. Of the stand-in for a GPU, and of build/tests/gpusort_cuda_faults on a real one, it is
-# calls of CUDA that fail, else those of the C library.
+# Makes one call fail: a call of each kind, at each position in turn. The program reports the error
+# and leaves everything as it was, or continues without the call. CUDA calls fail with the stand-in
+# for a GPU and with build/tests/gpusort_cuda_faults, which is for a real one. Calls of the C
+# library fail otherwise.
 #
-#   tests/faults.sh [--all] [--only WORD]    every call, not some of many; jobs with that in the name
+#   tests/faults.sh [--all] [--only WORD]    every call, not some; jobs with WORD in the name
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip_all 'no Python'
 
@@ -20,7 +21,7 @@ elif grep -q __asan_init "$GPUSORT"; then
 elif [ ! -f "$library" ]; then
     skip_all "$library is not built (make check builds it)"
 else
-    # The calls of OpenMP's library are not to count, so it must not be part of the program.
+    # Calls by the OpenMP library must not count, so the program must not contain that library.
     apart=$(dirname "$GPUSORT")/tests/gpusort_apart
     [ ! -x "$apart" ] || GPUSORT=$apart
     faults calls "$library" "$@"

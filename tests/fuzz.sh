@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Random options on random lines: what gpusort makes of them is what sort(1) makes of them. The seed
-# is fixed, so that a run is the same every time; FUZZ_SEED and FUZZ_ROUNDS say otherwise. Most rounds
-# are run by many_runs, where it is built: some as a process each show that this is no different.
+# Random options on random lines: the output of gpusort is that of sort(1). The seed is fixed, so
+# that the test is the same every time; FUZZ_SEED and FUZZ_ROUNDS change it. Most rounds are run by
+# many_runs, if it is built. Some are processes of their own, to show that this makes no difference.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip_all 'no Python'
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The fuzz targets (tests/fuzz), each for FUZZ_SECONDS (30) from a fixed seed, one on each processor: first
-# their corpus, then what libFuzzer makes of it. They are built by clang, with sanitizers of their own.
+# Runs each fuzz target (tests/fuzz) for FUZZ_SECONDS (30) with a fixed seed, one on each processor:
+# first its corpus, then the inputs that libFuzzer generates. clang builds the targets, with
+# sanitizers of their own.
 . "$(dirname "$0")/lib.sh"
 built=$(dirname "$GPUSORT")/fuzz
 [ -n "$(compgen -G "$built/fuzz_*")" ] || skip_all 'no fuzz targets: clang with libFuzzer builds them'
 
-# fuzz TARGET: both runs; their statuses to files.
+# fuzz TARGET: runs it twice, and creates a file for each run that passes.
 fuzz() {
     local log=$work/log/$1
     "$tests_dir/fuzz/seeds.sh" "$1" "$work/seeds/$1"
@@ -26,7 +27,7 @@ export tests_dir built work
 printf '%s\n' "$built"/fuzz_* | grep -v '\.' | xargs -n 1 basename |
     xargs -P "$(nproc)" -I '{}' bash -c 'set -eu; fuzz "$1"' _ '{}'
 
-# passed LOG: else shows what differs, and how to see it again.
+# passed LOG: succeeds if the run passed. Otherwise prints the problem and commands that repeat it.
 passed() {
     local finding
     [ ! -e "$1_passed" ] || return 0

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# --in-place overwrites a file with its sorted content, once that is proved: the file keeps its inode,
-# links and mode. What cannot be done so is refused, and the file stays as it was.
+# --in-place overwrites a file with its sorted content, once a check has passed. The file keeps its
+# inode, links and mode. If that is not possible, the command is refused and the file does not
+# change.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 
@@ -18,11 +19,11 @@ for name in ("u1", "i2", "u4", "f4"):
     np.save(name + ".sorted.npy", np.sort(numbers))
 END
 
-# identity FILE: what sorting in place does not change.
+# identity FILE: prints what sorting in place must not change.
 identity() { stat -c '%i %h %a %u %g %s' "$1"; }
 
-# sorted_in_place NAME INPUT EXPECTED ARGUMENT...: a copy of INPUT is sorted in place, and stays the
-# same file.
+# sorted_in_place NAME INPUT EXPECTED ARGUMENT...: a copy of INPUT is sorted in place, and is still
+# the same file.
 sorted_in_place() {
     local name=$1 expected=$3 status=0 before copy=copy.${2##*.}
     rm -f "$copy" link
@@ -71,9 +72,10 @@ cp f8.3000000.f64 holes.f64 && truncate -s 40M holes.f64
 "$numpy" -c 'import numpy as np; a = np.fromfile("holes.f64"); a.sort(); a.tofile("holes.sorted")'
 sorted_in_place 'a file with a hole' holes.f64 holes.sorted
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- refused inputs ------------------------------------------------------------------------------
 
-# kept NAME REGEX FILE -- COMMAND...: refused, and FILE has the content, times and inode that it had.
+# kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and
+# inode.
 kept() {
     local name=$1 regex=$2 file=$3 status=0 before after
     shift 4
@@ -130,7 +132,7 @@ kept 'a file with two links, -u' 'copy it here with cp$' linked.txt -- \
 ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \
     gpusort --explain --in-place numbers.txt
 
-# ---- bits turned over, signals -------------------------------------------------------------------
+# ---- flipped bits, signals -----------------------------------------------------------------------
 
 flips=$(dirname "$GPUSORT")/tests/gpusort_flips
 if [ -x "$flips" ]; then
@@ -150,7 +152,7 @@ if [ -x "$flips" ]; then
         caught "lines, $stage" $stage in.txt -n
     done
     caught 'lines, in a part on disk' spill in.txt -n -S 1M
-    # The second time that the data goes by, it is overwritten.
+    # The second pass over the data overwrites the file.
     ok_fails_with 'a bit that is turned over later is told' 2 'is of no use$' -- \
         env FLIP=write:2 "$flips" --in-place small.f64
 else

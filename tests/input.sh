@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What an input is, is found out as documented; what cannot be right is refused in one clear line.
+# The format of an input is detected as documented. Invalid inputs are refused with one clear line.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 "$numpy" "$tests_dir/make_data.py" npy .
@@ -20,7 +20,7 @@ refused 'a name with a newline is still one line' 'No such file' -- \
 
 # ---- raw -----------------------------------------------------------------------------------------
 
-# numbers TYPE NUMBER...: raw numbers of a type, little-endian.
+# numbers TYPE NUMBER...: prints raw numbers of a type, little-endian.
 numbers() { "$numpy" -c 'import numpy, sys
 numpy.array([float(x) for x in sys.argv[2:]]).astype(sys.argv[1]).tofile(sys.stdout.buffer)' "$@"; }
 
@@ -219,7 +219,7 @@ ok_prints 'no FILE is standard input' '1\n2\n' -- gpusort <plain
 ok_prints '- is standard input' '1\n2\n' -- gpusort - <plain
 ok_prints '--input=FILE is FILE' '1\n1\n2\n2\n' -- gpusort --input=plain plain
 ok_prints 'standard input beside a file' '1\n1\n2\n2\n' -- gpusort plain - <plain
-seq 20000 | shuf --random-source=<(yes) >long # more than is looked at beforehand
+seq 20000 | shuf --random-source=<(yes) >long # more than is read ahead
 sort -n long >long.sorted
 ok_output 'standard input named twice is read once, a file' long.sorted -- gpusort -n - - <long
 ok_output 'standard input named twice is read once, a pipe' long.sorted -- \
@@ -228,7 +228,7 @@ ok_output 'a pipe that is open and named twice is read once' long.sorted -- \
     gpusort -n /dev/fd/9 /dev/fd/9 9< <(cat long)
 mkfifo pipe
 ln -s pipe link
-for second in pipe link; do # its second writer would not be heard
+for second in pipe link; do # a second writer would not be read
     timeout 60 cat long >pipe 2>/dev/null &
     refused "a named pipe that is named twice is refused, $second" \
         "$second: a named pipe can be read once only, and is named twice" -- \
@@ -254,7 +254,7 @@ refused 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- \
     gpusort version1.npy u32.npy -o "$target"
 refused 'two byte orders' 'big_endian.npy: npy big-endian f64.* version1.npy is npy f64' -- gpusort version1.npy big_endian.npy -o "$target"
 
-# within_memory BYTES COMMAND...: succeeds, and never takes more memory than that.
+# within_memory BYTES COMMAND...: COMMAND succeeds and takes at most BYTES bytes of memory.
 within_memory() { "$numpy" -c 'import resource, subprocess, sys
 status = subprocess.run(sys.argv[2:]).returncode
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
@@ -284,7 +284,7 @@ else
     skip '1,100 files' 'so many may not be open here'
 fi
 
-# ---- nothing -------------------------------------------------------------------------------------
+# ---- empty inputs --------------------------------------------------------------------------------
 
 : >nothing
 cp nothing nothing.bin

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# make: builds without CUDA from the sources alone, installs, uninstalls, makes an archive and a Debian
-# package; what it says of compilers and C libraries, and the compiler that install_cuda.sh gets.
+# make builds without CUDA from the sources alone, installs, uninstalls, and makes an archive and a
+# Debian package. Its messages about compilers and C libraries are tested, and the compiler that
+# install_cuda.sh installs.
 . "$(dirname "$0")/lib.sh"
 [ "$test_size" = full ] || skip_all 'tested with the full build'
-unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE # of the make that runs the tests
+unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE # set by the make that runs the tests
 
-# The tree without what was built in it.
+# A copy of the tree without the files that were built in it.
 root=$(cd "$tests_dir/.." && pwd)
 mkdir tree
 tar -C "$root" -c --exclude=./build --exclude=./.git --exclude=./gpusort . | tar -C tree -x
@@ -102,7 +103,7 @@ else
     skip 'make deb' 'no dpkg-deb'
 fi
 
-# A machine that has a GPU, and pip, which notes what it is called with.
+# A machine with a GPU, and a pip that records its arguments.
 mkdir bin
 printf '#!/bin/sh\necho "| CUDA Version: $CUDA_VERSION |"\n' >bin/nvidia-smi
 printf '#!/bin/sh\ncase "$*" in *--version*) exit 0 ;; esac\necho "$*" >pip-words\nexit $PIP_STATUS\n' \

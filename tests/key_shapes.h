@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* key_shapes.h - arrays for the tests of the device: a shape gives the ordered bits of key i of n,
- * in 64 bits, so that any key can be had alone and in any order.
+/* key_shapes.h - arrays for the tests of the device. A shape gives the ordered bits of key i of n,
+ * in 64 bits, so that any key can be made alone and in any order.
  */
 #ifndef TESTS_KEY_SHAPES_H
 #define TESTS_KEY_SHAPES_H
@@ -37,27 +37,27 @@ static inline uint64_t shape_all_equal(size_t, size_t)
     return 0x8123456789abcdefu;
 }
 
-/* The greatest key is among them, as it is what a path may pad with. */
+/* The greatest key is one of them, as a path may pad with it. */
 static inline uint64_t shape_two_values(size_t i, size_t)
 {
     return random_bits(i) % 2 ? UINT64_MAX : 0;
 }
 
-/* Zipf's law: the value k with a share in proportion to 1 / k. */
+/* Zipf's law: value k has a weight in proportion to 1 / k. */
 static inline uint64_t shape_zipf(size_t i, size_t)
 {
     const uint64_t bits = random_bits(i);
     return (1 + (bits >> 12) % ((uint64_t)2 << bits % 48)) << 8;
 }
 
-/* As doubles over their whole range, denormals included, and as integers all near one end. */
+/* As doubles, keys over their whole range, denormals included; as integers, keys near one end. */
 static inline uint64_t shape_exponents(size_t i, size_t)
 {
     const uint64_t bits = random_bits(i);
     return bits >> bits % 64;
 }
 
-/* What thread_scramble_below of cuda/thread_scramble.cuh makes of i, for the host. */
+/* Computes thread_scramble_below of cuda/thread_scramble.cuh on the host. */
 static inline uint64_t scrambled_below(uint64_t i, uint64_t limit)
 {
     i = (i ^ i >> 33) * 0xff51afd7ed558ccdu;
@@ -65,8 +65,8 @@ static inline uint64_t scrambled_below(uint64_t i, uint64_t limit)
     return static_cast<uint64_t>(static_cast<unsigned __int128>(i ^ i >> 33) * limit >> 64);
 }
 
-/* A path that takes a sample from places that a seed decides sees equal keys only, or none of the
- * ones that are equal; the places are those of cuda/radix_learn.cuh with 2^12 keys. */
+/* A path that samples at positions chosen by a seed finds only equal keys, or none of the equal
+ * keys. The positions are those of cuda/radix_learn.cuh with 2^12 keys. */
 static inline uint64_t shape_hidden(size_t i, size_t n)
 {
     const size_t stride = n >> 12, sample = stride ? i / stride : 0;

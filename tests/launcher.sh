@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A job that an MPI launcher starts several times is refused: each process would do all of it.
+# A job that an MPI launcher starts several times is refused, as each process would sort everything.
 . "$(dirname "$0")/lib.sh"
 
 printf '2\n1\n' >two
 printf '1\n2\n' >sorted
 
-# launched VARIABLE=VALUE... -- ARGUMENT...: gpusort in the environment of a launcher.
+# launched VARIABLE=VALUE... -- ARGUMENT...: runs gpusort with environment variables of a launcher.
 launched() {
     local variables=()
     while [ "$1" != -- ]; do
@@ -37,7 +37,7 @@ for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK
     ok_output "one rank sorts: $rank" sorted -- launched $rank -- two
 done
 
-# What the launchers really set.
+# The variables that real launchers set.
 if command -v mpirun >/dev/null && mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     echo old >out

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# lib.sh - what the tests in tests/*.sh share: assertions in TAP, and a directory of one's own.
+# lib.sh - for all tests in tests/*.sh: assertions in TAP, and a working directory for each test.
 #
-# A test sources this file, makes claims, and ends with done_testing. A test that dies on its way
+# A test sources this file, makes claims, and calls done_testing. A test that ends before that
 # prints no plan, and so counts as failed. The program under test is $GPUSORT.
 set -euo pipefail
 export LC_ALL=C
@@ -17,22 +17,23 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/files" "$work/log"
 cd "$work/files"
 
-# Where the commands of `refused` are to write.
+# The output directory and file of the commands that are given to `refused`.
 target_dir=$work/target
 target=$target_dir/out
 
 claims=0
 failures=0
 
-# GPUSORT_DEVICE: what --device says where a test leaves it open. GPUSORT_SERVER: build/tests/many_runs,
-# which starts CUDA once for all runs (and empties the files that they write to); what ends it is run
-# by a process of its own, and so is what a subshell runs, which has not the server's files, and what
-# names files that are open here.
+# gpusort ARGUMENT...: runs the program. GPUSORT_DEVICE is the --device of tests that do not choose
+# one. GPUSORT_SERVER is build/tests/many_runs, which starts CUDA once for all jobs, and empties the
+# files that they write to. A separate process is started for a job that ended the server, for jobs
+# in a subshell, which lacks the server's descriptors, and for arguments that name open files of
+# this shell.
 gpusort() {
     local status='' command=(gpusort ${GPUSORT_DEVICE:+"--device=$GPUSORT_DEVICE"} "$@")
     if [ -n "${GPUSORT_SERVER:-}" ] && [ "$BASH_SUBSHELL" -eq 0 ] && [[ $* != */dev/fd/* ]]; then
         [ -n "${server_PID:-}" ] || start_server
-        exec 7<&0 8>&1 9>&2 # the files of printf and read are others
+        exec 7<&0 8>&1 9>&2 # printf and read use other descriptors
         printf '%s\0' "/proc/$$/fd/"{7,8,9} ${#command[@]} "${command[@]}" >&"${server[1]}"
         read -r status <&"${server[0]}" || end_server
         exec 7<&- 8>&- 9>&-
@@ -45,9 +46,10 @@ gpusort() {
 }
 start_server() {
     coproc server { exec -a gpusort "$GPUSORT_SERVER" 2>"$work/log/server"; }
-    server_process=$server_PID # which goes when the server ends
+    server_process=$server_PID # bash unsets it when the server ends
 }
-# Its status is kept if it has found leaks: 4 at the end of its input, or what LeakSanitizer makes it.
+# Waits for the server. It has found leaks if its status is 4, at the end of its input, or 23, which
+# LeakSanitizer sets.
 end_server() {
     local status=0
     wait "$server_process" || status=$?
@@ -55,7 +57,7 @@ end_server() {
 }
 [ -z "${GPUSORT_SERVER:-}" ] || GPUSORT_SERVER=$(realpath "$GPUSORT_SERVER")
 
-# full_or_small FULL SMALL: the one that fits the build under test.
+# full_or_small FULL SMALL: prints the one for the size of this test.
 full_or_small() { if [ "$test_size" = small ]; then echo "$2"; else echo "$1"; fi; }
 
 # ---- claims --------------------------------------------------------------------------------------
@@ -65,7 +67,7 @@ pass() {
     echo "ok $claims - $1"
 }
 
-# fail NAME FILE: FILE says what went wrong.
+# fail NAME FILE: FILE describes the problem.
 fail() {
     claims=$((claims + 1))
     failures=$((failures + 1))
@@ -79,7 +81,7 @@ skip() {
     echo "ok $claims - $1 # SKIP $2"
 }
 
-# skip_all REASON: ends the test.
+# skip_all REASON: skips the whole test and ends it.
 skip_all() {
     echo "1..0 # SKIP $1"
     exit 0
@@ -96,7 +98,7 @@ done_testing() {
     [ "$failures" -eq 0 ]
 }
 
-# pass_unless_said NAME FILE: passes if FILE, the list of problems, is empty.
+# pass_unless_said NAME FILE: passes if FILE, a list of problems, is empty.
 pass_unless_said() { if [ -s "$2" ]; then fail "$1" "$2"; else pass "$1"; fi; }
 
 # ok NAME COMMAND...: the command succeeds.
@@ -111,7 +113,8 @@ ok() {
     fi
 }
 
-# describe_difference GOT EXPECTED: where two files first differ, with the bytes of both there.
+# describe_difference GOT EXPECTED: prints where two files first differ, and the bytes of both
+# there.
 describe_difference() {
     local at file
     for file in "$1" "$2"; do
@@ -122,7 +125,7 @@ describe_difference() {
     done
     stat -L -c '%n has %s bytes' "$1" "$2"
     at=$(cmp "$1" "$2" 2>/dev/null | sed -n 's/.* differ: [a-z]* \([0-9]*\),.*/\1/p') || true
-    at=$((${at:-$(($(stat -L -c %s "$1") + 1))} - 1)) # none: one is the beginning of the other
+    at=$((${at:-$(($(stat -L -c %s "$1") + 1))} - 1)) # no match: one is a prefix of the other
     at=$((at > 8 ? at - 8 : 0))
     echo "from byte $at on, got:"
     od -A d -t x1z -j "$at" -N 48 "$1" || true
@@ -140,7 +143,8 @@ ok_same_bytes() {
     fi
 }
 
-# finish_comparison NAME STATUS GOT EXPECTED COMMAND...: of a command that was to succeed quietly.
+# finish_comparison NAME STATUS GOT EXPECTED COMMAND...: passes if COMMAND, which has ended with
+# STATUS, has succeeded without a message and GOT has the bytes of EXPECTED.
 finish_comparison() {
     local name=$1 status=$2 got=$3 expected=$4
     shift 4
@@ -152,8 +156,8 @@ finish_comparison() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# ok_writes NAME EXPECTED -- ARGUMENT...: `gpusort ARGUMENT... -o got` succeeds quietly, and got, which
-# had others, has the bytes of the file EXPECTED.
+# ok_writes NAME EXPECTED -- ARGUMENT...: `gpusort ARGUMENT... -o got` succeeds without a message,
+# and got, which existed with other content, has the bytes of the file EXPECTED.
 ok_writes() {
     local name=$1 expected=$2 status=0
     shift 3
@@ -162,8 +166,8 @@ ok_writes() {
     finish_comparison "$name" "$status" got "$expected" gpusort "$@"
 }
 
-# ok_output NAME EXPECTED -- COMMAND...: succeeds quietly, and its standard output has the bytes of
-# the file EXPECTED.
+# ok_output NAME EXPECTED -- COMMAND...: COMMAND succeeds without a message, and its standard output
+# has the bytes of the file EXPECTED.
 ok_output() {
     local name=$1 expected=$2 status=0
     shift 3
@@ -171,8 +175,8 @@ ok_output() {
     finish_comparison "$name" "$status" "$work/log/stdout" "$expected" "$@"
 }
 
-# ok_prints NAME EXPECTED -- COMMAND...: succeeds, prints exactly EXPECTED (printf %b escapes) on
-# standard output and nothing on standard error.
+# ok_prints NAME EXPECTED -- COMMAND...: COMMAND succeeds, prints exactly EXPECTED (printf %b
+# escapes) on standard output and nothing on standard error.
 ok_prints() {
     local name=$1
     printf %b "$2" >"$work/log/expected"
@@ -180,7 +184,8 @@ ok_prints() {
     ok_output "$name" "$work/log/expected" "$@"
 }
 
-# ok_says NAME REGEX -- COMMAND...: succeeds, and a line of standard output or error matches.
+# ok_says NAME REGEX -- COMMAND...: COMMAND succeeds, and a line of its standard output or error
+# matches REGEX.
 ok_says() {
     local name=$1 regex=$2 status=0
     shift 3
@@ -195,7 +200,8 @@ ok_says() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# ok_fails_with NAME STATUS REGEX -- COMMAND...: exits so, standard error matching.
+# ok_fails_with NAME STATUS REGEX -- COMMAND...: COMMAND exits with STATUS, and its standard error
+# matches REGEX.
 ok_fails_with() {
     local name=$1 expected=$2 regex=$3 status=0
     shift 4
@@ -217,15 +223,15 @@ old_output() {
     chmod 640 "$target"
 }
 
-# Says what is not as old_output left it.
+# Prints what has changed since old_output.
 old_output_problems() {
     [ "$(cat "$target" 2>&1)" = 'the old output' ] || echo "the old output was changed"
     [ "$(stat -c %a "$target" 2>&1)" = 640 ] || echo "the mode of the old output was changed"
     [ "$(ls -A "$target_dir")" = out ] || echo "left behind: $(ls -A "$target_dir")"
 }
 
-# refused NAME REGEX -- COMMAND...: the command, which is to write to $target, ends with status 2
-# and one line on standard error, matching, and leaves everything as it was.
+# refused NAME REGEX -- COMMAND...: COMMAND, whose output is $target, ends with status 2 and one
+# line on standard error that matches REGEX, and leaves everything as it was.
 refused() {
     local name=$1 regex=$2 status=0
     shift 3
@@ -244,9 +250,9 @@ refused() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# ---- what the machine has ------------------------------------------------------------------------
+# ---- properties of the machine and the program ---------------------------------------------------
 
-# Sets $numpy to a Python that has NumPy, or ends the test.
+# Sets $numpy to a Python that has NumPy, or skips the test.
 need_numpy() {
     for numpy in python3 /usr/bin/python3; do
         if "$numpy" -c 'import numpy' 2>/dev/null; then
@@ -256,22 +262,22 @@ need_numpy() {
     skip_all 'no Python with NumPy'
 }
 
-# Why there is no GPU for the program under test; empty if there is one. Only what the program says
-# when it looks for one counts: a GPU that then fails is no reason to skip.
+# Prints why there is no GPU for the program under test, or nothing if there is one. Only an error
+# of the search for a GPU counts: a GPU that fails later is no reason to skip.
 gpu_problem() {
     printf 1 | gpusort --format=raw --type=u8 --device=gpu 2>&1 >/dev/null |
         sed -nE 's/^gpusort: (--device=gpu: |(this build has no GPU))/\2/p'
 }
 
-# The devices that a test goes through: cpu, and gpu where there is one. The program with the stand-in
-# leaves cpu to the same test of the other one.
+# Prints the devices that a test runs on: cpu, and gpu if there is one. For the stand-in cpu is left
+# out, as the same test of the other program covers it.
 list_devices() {
     case $GPUSORT in */simt/*) ;; *) echo cpu ;; esac
     [ -n "$(gpu_problem)" ] || echo gpu
 }
 
-# The paths that --list names for a device, each as --algorithm takes it: PATH, and PATH:TILE for
-# every tile size, unless TEST_TILES=no.
+# Prints the paths that --list names for a device, each as --algorithm takes it: PATH, and PATH:TILE
+# for every tile size unless TEST_TILES=no.
 list_paths() {
     gpusort --list | awk -v device="$1" -v tiles="${TEST_TILES:-yes}" '
         /^[^ ]/ { in_devices = /^devices/ }
@@ -286,15 +292,15 @@ list_paths() {
         }'
 }
 
-# The types that --list names, or those of them that TEST_TYPES names.
+# Prints the types that --list names; if TEST_TYPES is set, only its types.
 list_types() {
     gpusort --list | awk -v wanted=" ${TEST_TYPES:-} " '
         /^[^ ]/ { in_types = /^types/ }
         in_types && /^  / && (wanted ~ /^ *$/ || index(wanted, " " $1 " ")) { print $1 }'
 }
 
-# those_of TYPE...: those of them that list_types names.
+# those_of TYPE...: prints the given types that list_types prints too.
 those_of() { comm -12 <(list_types | sort) <(printf '%s\n' "$@" | sort); }
 
-# The bytes of a number of a type, by its name.
+# The size in bytes of a number of a type, from the type's name.
 bytes_of_type() { if [ "$1" = bool ]; then echo 1; else echo $((10#${1//[!0-9]/} / 8)); fi; }

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# lib_sort_cases.sh - sourced by tests/sort_cases_*.sh, which hold the rules of the text orders: what
-# gpusort makes of a few lines is what sort(1) of this machine makes of them in the C locale, and
-# what we reckoned by hand. The literal shows that the rule was understood, sort(1) that there is
-# such a rule.
+# lib_sort_cases.sh - sourced by tests/sort_cases_*.sh, which test the rules of the text orders. The
+# output of gpusort for a few lines is that of sort(1) of this machine in the C locale, and is the
+# literal of the test. The literal shows that the rule was understood; sort(1) shows that the rule
+# exists.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# given FILE TEXT: a file with what printf %b makes of TEXT.
+# given FILE TEXT: writes TEXT (printf %b escapes) to FILE.
 given() { printf %b "$2" >"$1"; }
 
-# The other claims go through this one. compare NAME STATUS EXPECTED ARGUMENT...: `gpusort
-# ARGUMENT...` ends so and prints EXPECTED, as sort(1) does. Where EXPECTED is `=` only sort(1)
-# knows; $by_sort is no where sort(1) does not, and $message is empty where both are to be quiet.
+# compare NAME STATUS EXPECTED ARGUMENT...: `gpusort ARGUMENT...` exits with STATUS and prints
+# EXPECTED, as sort(1) does. The other claims use it. If EXPECTED is `=`, the output of sort(1) is
+# expected. If $by_sort is no, sort(1) is not compared. $message is the expected message, empty for
+# none.
 by_sort=yes
 message=''
 compare() {
@@ -39,7 +40,8 @@ compare() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-# How standard error differs from $message, for sort(1) but for the name of the program.
+# Prints how standard error differs from $message. In that of sort(1) the program's name is
+# replaced.
 message_problems() {
     printf %b "$message" >"$work/log/message"
     if [ "$by_sort" = yes ]; then
@@ -51,29 +53,31 @@ message_problems() {
         describe_difference "$work/log/got_said" "$work/log/message"
 }
 
-# sorts NAME INPUT EXPECTED OPTION...
+# sorts NAME INPUT EXPECTED OPTION...: the text INPUT is sorted to EXPECTED.
 sorts() {
     given in "$2"
     compare "$1" 0 "$3" "${@:4}" in
 }
 
-# sorts_so NAME INPUT EXPECTED OPTION...: where sort(1) has no such rule, or versions differ.
+# sorts_so NAME INPUT EXPECTED OPTION...: like sorts, where sort(1) has no such rule or its versions
+# differ.
 sorts_so() {
     local by_sort=no
     sorts "$@"
 }
 
-# gives NAME EXPECTED ARGUMENT...: of files that are there.
+# gives NAME EXPECTED ARGUMENT...: prints EXPECTED for files that exist.
 gives() { compare "$1" 0 "${@:2}"; }
 
-# in_order NAME INPUT OPTION...: -c and -C find it so.
+# in_order NAME INPUT OPTION...: -c and -C find INPUT sorted.
 in_order() {
     given in "$2"
     compare "$1, -c" 0 '' -c "${@:3}" in
     compare "$1, -C" 0 '' -C "${@:3}" in
 }
 
-# disorder NAME INPUT LINE:TEXT OPTION...: -c says that the line is not in order, -C nothing.
+# disorder NAME INPUT LINE:TEXT OPTION...: -c reports this line as out of order, and -C reports
+# nothing.
 disorder() {
     local message="gpusort: in:${3%%:*}: disorder: ${3#*:}"
     given in "$2"
@@ -82,7 +86,7 @@ disorder() {
     compare "$1, -C" 1 '' -C "${@:4}" in
 }
 
-# repeat COUNT TEXT: the text so many times.
+# repeat COUNT TEXT: prints TEXT COUNT times.
 repeat() {
     local spaces
     printf -v spaces "%$1s" ''

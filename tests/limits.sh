@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The limits that a process has: processors of its affinity and of the quota of its container, the
-# size of its memory, directories that are full.
+# The limits of a process: the processors of its affinity and of the quota of its container, the
+# size of its memory, and full directories.
 . "$(dirname "$0")/lib.sh"
 
 # ---- processors ----------------------------------------------------------------------------------
@@ -10,12 +10,14 @@ seq 400000 -1 1 >downwards
 seq 400000 >upwards
 processors=$(nproc)
 
-# threads_of [VARIABLE=VALUE...] [COMMAND...] GPUSORT [ARGUMENT...]: how many threads it sorts with.
+# threads_of [VARIABLE=VALUE...] [COMMAND...] GPUSORT [ARGUMENT...]: prints the number of threads
+# that it sorts with.
 threads_of() {
     env "$@" -n --device=cpu --stats=json downwards -o got 2>&1 | grep -o '"threads":[0-9]*' |
         grep -o '[0-9]*$'
 }
-# in_groups FILES COMMAND...: where /sys/fs/cgroup has but these files, "NAME=CONTENT;NAME=CONTENT".
+# in_groups FILES COMMAND...: runs COMMAND where /sys/fs/cgroup has only the files FILES, which is
+# "NAME=CONTENT;NAME=CONTENT".
 in_groups() {
     # shellcheck disable=SC2016 # expanded by the shell that it starts
     unshare --map-root-user --mount bash -c '
@@ -28,7 +30,8 @@ in_groups() {
         done
         "${@:2}"' - "$@"
 }
-# ok_threads NAME THREADS FILES [WORD...]: so many threads, or as many as processors.
+# ok_threads NAME THREADS FILES [WORD...]: there are THREADS threads, or one for each processor if
+# there are fewer processors.
 ok_threads() {
     local name=$1 threads=$(($2 < processors ? $2 : processors))
     ok_prints "$name" "$threads\n" -- \
@@ -59,7 +62,7 @@ else
     fi
 fi
 
-# Real groups, one in the other, whose outer one has the quota of a processor.
+# Real control groups, one in the other. The outer one has a quota of one processor.
 quota_groups() {
     local root
     for root in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
@@ -82,13 +85,13 @@ else
     skip 'the quota of a group around the group' 'no control group may be made'
 fi
 
-# ---- what is reported before anything is awaited -------------------------------------------------
+# ---- errors that are reported before waiting for input -------------------------------------------
 
-mkfifo silent # nobody writes to it
+mkfifo silent # has no writer
 mkdir closed
 chmod 500 closed
 printf 'silent\0missing\0' >list
-# at_once NAME REGEX -- ARGUMENT...: refused before what has no writer is awaited.
+# at_once NAME REGEX -- ARGUMENT...: refused before waiting for a pipe that has no writer.
 at_once() {
     local name=$1 regex=$2
     shift 3
@@ -136,11 +139,11 @@ fi
 { sleep 0.2; cat downwards; } >silent 2>/dev/null &
 ok_writes 'a pipe whose writer comes later' upwards -- -n silent
 
-# ---- directories that are full -------------------------------------------------------------------
+# ---- full directories ----------------------------------------------------------------------------
 
 mkdir one two three
-# with_directories COMMAND...: where directories one, two and three have room for 64 KiB, 256 KiB and
-# much.
+# with_directories COMMAND...: runs COMMAND where the directories one, two and three have room for
+# 64 KiB, 256 KiB and much more. Fails if COMMAND fails or leaves a file there.
 with_directories() {
     # shellcheck disable=SC2016 # expanded by the shell that it starts
     unshare --map-root-user --mount bash -c '
@@ -183,7 +186,8 @@ fi
 
 # ---- addresses and data --------------------------------------------------------------------------
 
-# Lines take 24 MB and 40 more to sort, numbers twice 12 MB, as items twice 24.
+# The data of lines takes 24 MB, and sorting them 40 MB more. Numbers take twice 12 MB, and twice 24
+# MB as items.
 if [ "$test_size" = small ]; then
     skip 'limits of addresses and data' 'a sanitizer takes all addresses itself'
 else
@@ -193,7 +197,7 @@ else
     gpusort -r --type=f64 --output-format=raw many -o many.f64
     seq 1499999 -1 0 >indices
     zstd -q many -o many.zst
-    # within FLAG KIB COMMAND...
+    # within FLAG KIB COMMAND...: runs COMMAND with `ulimit FLAG KIB`.
     within() { bash -c 'ulimit "$1" "$2" && exec "${@:3}"' - "$@"; }
     for limit in '-v 50000' '-d 50000'; do
         for threads in 1 16; do
@@ -241,14 +245,14 @@ END
     fi
 fi
 
-# ---- memory that is refused ----------------------------------------------------------------------
+# ---- allocations that fail -----------------------------------------------------------------------
 
-# One call for memory is given no more than so many bytes: nothing that could be planned for.
+# No allocation larger than a given number of bytes succeeds, which no plan can foresee.
 built=$(dirname "$GPUSORT")/tests
 if [ ! -x "$built/gpusort_apart" ] || [ ! -f "$built/fault_library.so" ] || [ "$test_size" = small ]; then
     skip 'memory that is refused' 'no program whose calls can be made to fail'
 else
-    # Text of 21 MB, whose lines take twice 24 besides; numbers of 12 MB, with indices 24.
+    # Text of 21 MB, whose lines take twice 24 MB more; numbers of 12 MB, or 24 MB with indices.
     seq 1500000 | awk '{ print $1 * 7919 % 1000003, NR }' >mixed
     sort -s -k1,1n mixed >mixed.stable
     sort -u -k1,1n mixed >mixed.unique

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The powers of ten by which the GPU makes keys of numbers (cuda/thread_decimal.cuh) are right to the
-# last bit, against Python's integers: a wrong bit would show in one number of millions.
+# The powers of ten with which the GPU makes keys of numbers (cuda/thread_decimal.cuh) have every
+# bit that Python's integers have: a wrong bit would show in one number of millions.
 . "$(dirname "$0")/lib.sh"
 
 command -v python3 >/dev/null || skip_all 'no Python'
 
-# Prints 10^(28 i), i from -12 to 10, cut off to 128 bits: the two halves of each.
+# Prints 10^(28 i) for i from -12 to 10, cut off to 128 bits, as two halves.
 powers() {
     python3 -c '
 from fractions import Fraction

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_spellings.h - lines for lines_matrix.cu: ordinary ones, and those that a reader of numbers
+/* line_spellings.h - lines for lines_matrix.cu: ordinary lines, and lines that a reader of numbers
  * may get wrong.
  */
 #ifndef TESTS_LINE_SPELLINGS_H
@@ -23,7 +23,7 @@ static inline uint64_t draw_bits(struct spelling_source *source)
     return random_bits(source->next++);
 }
 
-/* 0 to count - 1. */
+/* Returns a number from 0 to count - 1. */
 static inline size_t draw(struct spelling_source *source, size_t count)
 {
     return (size_t)(draw_bits(source) >> 11) % count;
@@ -63,9 +63,9 @@ static inline const char *draw_sign(struct spelling_source *source)
     return draw_one(source, signs);
 }
 
-/* ---- ordinary ---- */
+/* ---- ordinary lines ---- */
 
-/* The seeds' text: numbers from 0 to 1e6, mostly with 2 places. */
+/* Like the text of the seeds: numbers from 0 to 1e6, mostly with 2 decimal places. */
 static void spell_money(struct spelling_source *source, std::string *line)
 {
     append(line, "%.2f", (double)draw(source, 100000000) / 100);
@@ -76,7 +76,7 @@ static void spell_integer(struct spelling_source *source, std::string *line)
     append(line, "%lld", (long long)((int64_t)draw_bits(source) >> draw(source, 64)));
 }
 
-/* Doubles as programs write them: 17 digits, or the few that %g gives. */
+/* Doubles as programs write them: with 17 digits, or with the few digits of %g. */
 static void spell_double(struct spelling_source *source, std::string *line)
 {
     const double part = (double)(draw_bits(source) >> 11) * 0x1p-53;
@@ -84,7 +84,7 @@ static void spell_double(struct spelling_source *source, std::string *line)
     append(line, draw(source, 2) == 0 ? "%.17g" : "%g", number);
 }
 
-/* Words and numbers, as a log or a table has them. */
+/* Words and numbers, like in a log or a table. */
 static void spell_fields(struct spelling_source *source, std::string *line)
 {
     static const char *const gaps[] = {" ", "\t", "  ", ".", "e", "1 ", " -"};
@@ -98,9 +98,9 @@ static void spell_fields(struct spelling_source *source, std::string *line)
     }
 }
 
-/* ---- for -g ---- */
+/* ---- lines for -g ---- */
 
-/* Up to 19 digits anywhere in the range of a double, and outside it. */
+/* Up to 19 digits, anywhere in the range of a double and outside it. */
 static void spell_exponents(struct spelling_source *source, std::string *line)
 {
     line->append(draw_sign(source));
@@ -120,7 +120,7 @@ static void spell_double_tie(struct spelling_source *source, std::string *line)
     append(line, "%.*Le", draw_between(source, 15, 18), number);
 }
 
-/* The same, of few digits, so that it is the very middle. */
+/* Exactly in the middle between two doubles, by few digits. */
 static void spell_exact_tie(struct spelling_source *source, std::string *line)
 {
     const uint64_t significand = (uint64_t)1 << 53 | draw_bits(source) >> 11 | 1;
@@ -128,7 +128,7 @@ static void spell_exact_tie(struct spelling_source *source, std::string *line)
            ldexpl((long double)significand, draw_between(source, -4, 9)));
 }
 
-/* The middle between two numbers of 64 bits, or next to it: 65 bits, the last one 1. */
+/* In the middle between two numbers of 64 bits, or next to it: 65 bits, the last one 1. */
 static void spell_wide_tie(struct spelling_source *source, std::string *line)
 {
     const int exponent = draw_between(source, 1, 27);
@@ -137,7 +137,7 @@ static void spell_wide_tie(struct spelling_source *source, std::string *line)
     append(line, "%llue%d", (unsigned long long)(mantissa | 1), exponent);
 }
 
-/* More digits than are kept, zeros at either end. */
+/* More digits than are kept, with zeros at either end. */
 static void spell_many_digits(struct spelling_source *source, std::string *line)
 {
     static const char *const tails[] = {"", "", "e5", "e-7", "e+20", "e-40", "x", " "};
@@ -154,7 +154,7 @@ static void spell_many_digits(struct spelling_source *source, std::string *line)
     line->append(draw_one(source, tails));
 }
 
-/* Numbers, all but numbers, and what follows them. */
+/* Numbers, texts that are nearly numbers, and text after them. */
 static void spell_odd(struct spelling_source *source, std::string *line)
 {
     static const char *const before[] = {"", "", "", " ", "\t", "\v \f", "\r", "  \t ", "x"};
@@ -219,9 +219,9 @@ static void spell_odd(struct spelling_source *source, std::string *line)
     line->append(draw_one(source, after));
 }
 
-/* ---- for all ---- */
+/* ---- lines for all orders ---- */
 
-/* Bytes of the given ones; the terminator may be among them, and ends a line then. */
+/* Random bytes of a set. The terminator may be among them, and then ends a line. */
 static void spell_soup(struct spelling_source *source, std::string *line)
 {
     static const char bytes[] = " \t\n\v\f\r+-.000123456789eExXpPinfatyNA(_)kKMGQq,\x80\xff\0a";
@@ -229,7 +229,7 @@ static void spell_soup(struct spelling_source *source, std::string *line)
         line->push_back(bytes[draw(source, sizeof bytes - 1)]);
 }
 
-/* ---- for -n and -h ---- */
+/* ---- lines for -n and -h ---- */
 
 static void spell_decimal(struct spelling_source *source, std::string *line)
 {
@@ -253,7 +253,7 @@ static void spell_decimal(struct spelling_source *source, std::string *line)
     line->append(draw_one(source, after));
 }
 
-/* As many digits as make a step in the layout of the image, most of them 0. */
+/* As many digits as begin a new step in the layout of the image, most of them 0. */
 static void spell_long_decimal(struct spelling_source *source, std::string *line)
 {
     static const size_t lengths[] = {29, 30, 31, 32, 1029, 1030, 1031, 1032, 1500};
@@ -269,7 +269,7 @@ static void spell_long_decimal(struct spelling_source *source, std::string *line
 struct spelling {
     const char *name;
     void (*spell)(struct spelling_source *source, std::string *line);
-    size_t rarity;    /* so many times fewer lines */
+    size_t rarity;    /* divides the number of lines */
     bool is_ordinary; /* no line may be left to the host */
 };
 
@@ -290,7 +290,7 @@ static const struct spelling spellings[] = {
 };
 static const size_t spelling_count = sizeof spellings / sizeof *spellings;
 
-/* So many lines, or more where a spelling has terminators in it. */
+/* Returns a text of `lines` lines, or more if a spelling contains terminators. */
 static inline std::string spellings_make(const struct spelling &spelling, char terminator,
                                          size_t lines, struct spelling_source *source)
 {
@@ -302,7 +302,7 @@ static inline std::string spellings_make(const struct spelling &spelling, char t
     return text;
 }
 
-/* So many bytes of text: a few digits, and a terminator in one of `rarity` places. */
+/* Returns `bytes` bytes of text: a few digits, and a terminator at one of `rarity` positions. */
 static inline std::string spelling_text(struct spelling_source *source, size_t bytes, size_t rarity,
                                         char terminator)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* many_runs.c - gpusort's main, run again and again in one process, so that a test of thousands of
- * runs starts CUDA once. fuzz_sort.py --server drives it.
+/* many_runs.c - calls gpusort's main again and again in one process, so that a test of thousands of
+ * jobs starts CUDA once. fuzz_sort.py --server drives it.
  *
- *   standard input    per run: the names of the files for its standard input, output and error, the
+ *   standard input    per job: the names of the files for its standard input, output and error, the
  *                     number of words, and the words of the command line; a NUL ends each. "|NAME"
  *                     is the content of NAME through a pipe
- *   standard output   per run: its exit status, in decimal, and a newline
+ *   standard output   per job: its exit status, in decimal, and a newline
  *
- * A run that ends the process (--help, words that are no options) ends this one too: nothing else
- * does but the end of the input, and errors of the driver's, with status 3. At the end of the input
- * a sanitized build looks for leaks of all runs, tells of them on its own standard error, and ends
- * with status 4.
+ * A job that ends the process (--help, invalid options) ends this program too. Otherwise it ends
+ * only at the end of its input, and after an error of its own, with status 3. At the end of the
+ * input a sanitized build looks for leaks of all jobs, reports them on its own standard error, and
+ * ends with status 4.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@ static int __lsan_do_recoverable_leak_check(void)
 
 enum { WORDS_MAX = 4096, DRIVER_ERROR = 3, LEAK = 4, PIPE_BYTES_MAX = 65536 };
 
-/* cli/main.c's main. */
+/* main() of cli/main.c. */
 int gpusort_main(int argc, char **argv);
 
 struct request {
@@ -46,7 +46,7 @@ static _Noreturn void end_by_driver_error(const char *what)
     _exit(DRIVER_ERROR);
 }
 
-/* The caller frees what it gets; NULL at the end of the input. */
+/* Returns the next word, which the caller frees; NULL at the end of the input. */
 static char *read_word(FILE *file)
 {
     char *word = NULL;
@@ -80,7 +80,7 @@ static void move_file(int from, int to)
         end_by_driver_error("many_runs: a file of a run");
 }
 
-/* Puts what the file has, which a pipe takes at once, into a pipe. */
+/* Returns a pipe with the content of the file, which must fit into the pipe. */
 static int open_pipe(const char *name)
 {
     static char content[PIPE_BYTES_MAX];
@@ -103,7 +103,7 @@ static void open_files(const struct request *request)
     move_file(open(request->names[2], flags, 0600), STDERR_FILENO);
 }
 
-/* Streams as a new process has them. */
+/* Sets the streams to the state that they have in a new process. */
 static void flush_streams(void)
 {
     __fpurge(stdin);
@@ -113,7 +113,8 @@ static void flush_streams(void)
     clearerr(stderr);
 }
 
-/* The parser of options may exchange words; so what is freed is what was read. */
+/* Calls main with a copy of the words, as the option parser may exchange them. So the caller frees
+ * what it read. */
 static int run_request(const struct request *request)
 {
     char *words[WORDS_MAX + 1];
@@ -147,6 +148,6 @@ int main(void)
         free_request(&request);
     }
     move_file(errors, STDERR_FILENO);
-    /* Not what gpusort does when it ends. */
+    /* gpusort itself ends without freeing its memory. */
     _exit(__lsan_do_recoverable_leak_check() ? LEAK : EXIT_SUCCESS);
 }

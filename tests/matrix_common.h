@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matrix_common.h - what the matrices have in common: the word for a count, items of any width, and
- * what std::sort makes of them.
+/* matrix_common.h - shared by the matrices: a count from the command line, items of any width, and
+ * the results of std::sort.
  */
 #ifndef TESTS_MATRIX_COMMON_H
 #define TESTS_MATRIX_COMMON_H
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <vector>
 
-/* False where the text is no number. */
+/* Returns false if the text is not a number. */
 static inline bool parse_count(const char *text, size_t *count)
 {
     char *end = NULL;
@@ -19,14 +19,14 @@ static inline bool parse_count(const char *text, size_t *count)
     return *text >= '0' && *text <= '9' && *end == '\0';
 }
 
-/* Indices that are no order of the items, no two the same: the factor is odd. */
+/* Indices that do not order the items and are all different, as the factor is odd. */
 static inline uint64_t scattered_index(size_t i)
 {
     return i * 0x9e3779b97f4a7c15u;
 }
 
-/* The item, as it is stored, whose ordered bits are the first ones of `ordered`; above the index
- * where it has 16 bytes. */
+/* Returns the item, as it is stored, whose ordered bits are the first bits of `ordered`. An item of
+ * 16 bytes has them above the index. */
 template <typename K>
 static K item_of(struct key_order order, uint64_t ordered, uint64_t index)
 {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# -m: sorted inputs become one sorted output, as sort(1) makes it of the same files, in memory that
-# does not grow with them.
+# -m merges sorted inputs into one sorted output, as sort(1) does, in memory that does not grow with
+# the inputs.
 . "$(dirname "$0")/lib.sh"
 
-# ok_merges NAME ARGUMENT...: as `sort -m ARGUMENT...`.
+# ok_merges NAME ARGUMENT...: the output is that of `sort -m ARGUMENT...`.
 ok_merges() {
     local name=$1
     shift
@@ -12,7 +12,7 @@ ok_merges() {
     ok_writes "$name" expected -- -m "$@"
 }
 
-# numbers COUNT SEED: whole numbers and fractions, some of them equal and spelled otherwise.
+# numbers COUNT SEED: prints integers and fractions, some of them equal and spelled differently.
 numbers() {
     awk -v count="$1" -v seed="$2" 'BEGIN {
         srand(seed)
@@ -66,7 +66,7 @@ for threads in 1 3; do
     ok_writes "--parallel=$threads" expected -- -m -g --parallel=$threads in.?
 done
 
-# ---- what inputs are -----------------------------------------------------------------------------
+# ---- kinds of input ------------------------------------------------------------------------------
 
 : >empty
 ok_merges 'nothing' -n empty
@@ -87,23 +87,23 @@ gpusort -n -m target in.2 -o target
 ok_same_bytes '-o onto an input' target expected
 for _ in 1 2 3; do head -c 3000000 /dev/zero | tr '\0' 7; echo; done >long
 ok_merges 'long lines' -n -s long open.2 long open
-# A line that is in many of the pieces that threads share is not read again for each of them: that
-# took 18 seconds, where 0.4 do.
+# A line that is in many of the pieces of the threads is not read again for each piece: that took 18
+# seconds instead of 0.4.
 if [ "$test_size" = small ]; then
     skip 'a line of 134 MB' 'a slow build'
 else
     { head -c 134000000 /dev/zero | tr '\0' 1; echo; } >giant
     sort -m -s giant open >expected
     ok_output 'a line of 134 MB' expected -- timeout 10 "$GPUSORT" -m -s -k1 giant open
-    # Nor is it for each line that follows it out of order: that took 12 seconds.
+    # Nor is it read for each later line that is out of order: that took 12 seconds.
     seq -f 111111110%.0f 400000 >>giant
     sort -m -k1 giant open >expected
     ok_output 'lines behind a longer one' expected -- \
         bash -c 'ulimit -t 4; "$0" -m -k1 giant open' "$GPUSORT"
     rm giant
 fi
-# Long lines of equal keys are read no more often than need be: that took 6 seconds of a processor,
-# where less than one does.
+# Long lines with equal keys are read no more often than necessary: that took 6 seconds of processor
+# time instead of less than one.
 for i in 1 2 3 4 5 6; do
     { head -c "$(full_or_small 20000000 200000)" /dev/zero | tr '\0' 7; echo $i; } >digits.$i
 done
@@ -114,15 +114,16 @@ mkdir many
 seq 1200 | awk '{ name = "many/" NR; print $1 % 7 "\n" $1 >name; close(name) }'
 ok_merges '1200 inputs' -n many/*
 
-# Inputs that follow one another, more of each than is kept in memory of it. To look at all of them
-# whenever one is read on took 15 seconds of a processor.
+# Inputs that follow one another, each larger than the part of it that is kept in memory. Looking at
+# all inputs whenever one is read on took 15 seconds of processor time.
 mkdir row
 seq -f %010.0f "$(full_or_small 8000000 100000)" >expected
 split -l 1000 -d -a 4 expected row/
 ok_output 'inputs in a row' expected -- bash -c 'ulimit -t 7; "$0" -n -m row/*' "$GPUSORT"
 rm -r row
 
-# sort(1) merges 16 of them at a time, and the rest of a line's input may follow it far behind.
+# sort(1) merges 16 inputs at once. As these are not sorted, the lines of an input may be far
+# apart in the output.
 mkdir apart
 cat plain.? >all
 split -n l/40 all apart/
@@ -144,9 +145,10 @@ ok_output 'more inputs with nothing in them than files that may be open' expecte
 ok_output 'the same, to be sorted' expected -- \
     bash -c 'ulimit -n 64; "$0" -n --format=text "$@"' "$GPUSORT" many/*
 
-# ---- what is written to while it is read ---------------------------------------------------------
+# ---- inputs that are written while they are read -------------------------------------------------
 
-# More than is in memory of an input; a limit, so that what reads what it writes comes to an end.
+# More than the part of an input that is in memory. A limit on the file's size ends a job that reads
+# its own output.
 count=$(full_or_small 3000000 1500000)
 seq 0 2 "$count" >even
 seq 1 2 "$count" >odd
@@ -165,7 +167,7 @@ cp even self
 ok_writes_to_input 'the same as standard input' <(cat even expected) '"$0" -n -m - odd <self >>self'
 rm even odd self
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- refused inputs ------------------------------------------------------------------------------
 
 printf '1\n2\nx\n' >words
 refused 'a line that is no number, by name' "^gpusort: words:3: 'x' is not a number: -g would " \
@@ -174,8 +176,8 @@ refused 'a missing input' 'gpusort: .*missing.*No such file' -- gpusort -m -n in
 
 # ---- memory --------------------------------------------------------------------------------------
 
-# 10 files of 20 MB each: the 64 MiB that are said to be enough, what threads and OpenMP take, and
-# room to spare, but less than the files have.
+# 10 files of 20 MB each. The limit is less than their size: the documented 64 MiB, the memory of
+# threads and OpenMP, and a reserve.
 if [ "$test_size" = small ]; then
     skip 'memory is independent of the size of the inputs' 'a slow build'
 else

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What is not shown as itself, controls above all, reaches no message: from names, lines, options,
-# the environment or a header.
+# Characters that are not shown as themselves, above all control characters, appear in no message:
+# they may be in names, lines, options, the environment or a header.
 . "$(dirname "$0")/lib.sh"
 
-# Escape sequences, DEL, C1 as a byte and as UTF-8, marks that turn the direction, ends of lines, the
-# byte order mark, a tag, overlong and other bytes that are no UTF-8.
+# Escape sequences, DEL, C1 controls as a byte and as UTF-8, marks that change the direction of
+# text, line ends, the byte order mark, a tag, overlong sequences and other bytes that are not
+# UTF-8.
 hidden=($'\033]0;x' $'\a' $'\b' $'\r' $'\v' $'\177' $'\x9b' $'\x80' $'\xc2\x9b' $'\xc2\x85' $'\xd8\x9c'
     $'\xe2\x80\xae' $'\xe2\x80\x8f' $'\xe2\x81\xa6' $'\xe2\x80\xa8' $'\xef\xbb\xbf'
     $'\xf3\xa0\x81\x81' $'\xc0\x9b' $'\xed\xa0\x80' $'\xff' $'\xe2\x80')
@@ -14,8 +15,8 @@ if [ "$test_size" = small ]; then
     hidden=($'\033]0;x' $'\x9b' $'\xc2\x9b' $'\xe2\x80\xae' $'\xff') shown=(é 𝄞)
 fi
 
-# Prints the messages of commands that have the characters in something. A subshell, as all of them go
-# to one file (lib.sh).
+# Prints the messages of commands with the characters in one of their arguments or files. A
+# subshell, where lib.sh uses no server: all messages go to one file, which a server would empty.
 messages() (
     c=$1 name=a$1.txt
     printf '2\n1\n' >"$name"
@@ -105,7 +106,7 @@ ok_fails_with '-c shows tabs and letters of the line that is out of order' 1 \
 ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option '--\?\]0;x'$" -- \
     gpusort $'--\033]0;x'
 
-# JSON, whatever is in a name.
+# --stats=json prints valid JSON for any name.
 python3 - "$GPUSORT" >problems 2>&1 <<'EOF_PYTHON' || echo "the reader failed" >>problems
 import json, os, subprocess, sys
 names = [b"\x1b]0;x", b"\xc2\x9b", b"\x9b", b"\xff", b"\"\\", b"\xe2\x80\xae", b"\xf3\xa0\x81\x81",

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# .npy files as programs write them: every spelling of a dtype, times, truth values and bfloat16, shapes
-# of one dimension in effect. What comes out is, byte for byte, what numpy.save writes of what np.sort
-# makes of what np.load reads; what NumPy does not load, or has no numbers for, is refused.
+# .npy files as programs write them: every spelling of a dtype, times, booleans and bfloat16, and
+# shapes with one dimension in effect. The output has the bytes that numpy.save writes for np.sort
+# of the array from np.load. Files that NumPy does not load, or that hold no numbers, are refused.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 "$numpy" "$tests_dir/make_data.py" arrays .

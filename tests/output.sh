@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The output is all there or as it was: whatever it is, whatever goes wrong, and whoever interrupts.
+# The output is either complete or as it was: for every kind of output, after any error, and after
+# any signal.
 . "$(dirname "$0")/lib.sh"
 
-# 262,144 numbers, 2 MiB of u64, more than any buffer.
+# 262,144 numbers: 2 MiB of u64, more than any buffer.
 seq 262144 | shuf --random-source=/dev/zero >shuffled
 gpusort --type=u64 --output-format=raw shuffled -o sorted.u64
 awk '{ print $1 }' shuffled | sort -g >sorted.text
@@ -13,7 +14,7 @@ gpusort -r sorted.u64 -o reversed.u64
 
 # ---- files ---------------------------------------------------------------------------------------
 
-# ok_alone NAME FILE...: the directory `place` holds these files and no other.
+# ok_alone NAME FILE...: the directory `place` holds these files and no others.
 ok_alone() {
     local name=$1
     shift
@@ -39,8 +40,9 @@ ok_same_bytes 'an input may be the output' place/both sorted.u64
 ok_prints 'the mode of the file replaced is kept' '751\n' -- stat -c %a place/both
 ok_alone 'an input that is the output' both
 
-# setuid and setgid stay or go as where the file itself is written to, for root or another user.
-# as_sort_leaves_it NAME MODE COMMAND...: COMMAND sort, and COMMAND gpusort, replace a file of MODE.
+# setuid and setgid are kept or cleared as if the file itself were written to, by root or by another
+# user. as_sort_leaves_it NAME MODE COMMAND...: COMMAND sort and COMMAND gpusort replace a file of
+# MODE, and leave it with the same mode.
 as_sort_leaves_it() {
     local name=$1 mode=$2
     shift 2
@@ -92,7 +94,7 @@ ok 'a name in the directory one is in' bash -c 'cd place && exec "$0" ../reverse
     "$GPUSORT"
 ok_alone 'a name in the directory one is in' here
 
-# ---- what is no file -----------------------------------------------------------------------------
+# ---- outputs that are not files ------------------------------------------------------------------
 
 ok_output 'standard output' sorted.u64 -- gpusort reversed.u64
 ok_output '-o -' sorted.u64 -- gpusort reversed.u64 -o -
@@ -135,7 +137,8 @@ refused '/dev/full with text' '/dev/full: No space left on device' -- \
     gpusort shuffled -o /dev/full
 refused 'a full standard output' 'standard output: No space left on device' -- \
     bash -c 'exec "$0" reversed.u64 >/dev/full' "$GPUSORT"
-# What sort(1) refuses is refused, and what it does not mind is done: an output of no bytes.
+# A closed or unwritable standard output is refused where sort(1) refuses it. Where sort(1) accepts
+# it, for an output of no bytes, it is accepted.
 for closed in '>&-' '1</dev/null'; do
     for input in /dev/null shuffled; do
         name="an output of $input with $closed"
@@ -160,7 +163,7 @@ refused 'a file as a directory' 'Not a directory' -- gpusort reversed.u64 -o shu
 refused 'an output without a name' "^gpusort: '': No such file" -- gpusort reversed.u64 -o ''
 refused 'a name that is too long' 'File name too long' -- gpusort reversed.u64 -o "place/x$long"
 
-# as_user COMMAND...: as somebody who is not root.
+# as_user COMMAND...: runs COMMAND as a user that is not root.
 as_user() {
     if [ "$(id -u)" -ne 0 ]; then
         "$@"
@@ -212,7 +215,7 @@ else
     skip 'a mount point' 'no name space to mount one in'
 fi
 
-# A file system of 1 MiB, in a name space of its own, which goes with the process.
+# A file system of 1 MiB, in a mount namespace that ends with the process.
 mkdir small
 if unshare --map-root-user --mount mount -t tmpfs -o size=1m none small 2>/dev/null; then
     ok_prints 'a file system that is full: refused, nothing left' '2\nold\n' -- \
@@ -232,8 +235,8 @@ fi
 refused 'a file that grows over the limit' 'File too large' -- \
     bash -c 'ulimit -f 512; exec "$0" reversed.u64 -o "$1"' "$GPUSORT" "$target"
 
-# Where threads cannot be started the OpenMP library ends the process, not gpusort. Which limit does
-# that depends on the machine; under a sanitizer none does, as it takes all addresses itself.
+# If threads cannot be started, the OpenMP library ends the process, not gpusort. Which limit causes
+# that depends on the machine. Under a sanitizer no limit does, as it takes all addresses itself.
 seq 3000000 -1 1 >numbers
 threads_refused=no
 for kilobytes in 100000 150000 200000 300000 400000 600000; do
@@ -273,10 +276,10 @@ fi
 
 # ---- signals and closed pipes --------------------------------------------------------------------
 
-# has_temporary PID: the process has a file open that is to become $target.
+# has_temporary PID: the process has a nameless file open that will become $target.
 has_temporary() { [ -n "$(find "/proc/$1/fd" -lname "$target_dir/*(deleted)" 2>/dev/null)" ]; }
 
-# interrupted SIGNAL STATUS: in the middle of its input, the run is ended.
+# interrupted SIGNAL STATUS: SIGNAL ends a job in the middle of its input, with STATUS.
 interrupted() {
     local signal=$1 expected=$2 status=0 writer sorter
     old_output
@@ -308,7 +311,8 @@ interrupted HUP 129
 interrupted QUIT 131
 
 seq 1 500000 >many
-# closed_pipe COMMAND...: prints two bytes of its output, then its status and standard error.
+# closed_pipe COMMAND...: prints two bytes of its output, then its status if that is not 0, and its
+# standard error.
 closed_pipe() {
     { "$@" 2>"$work/log/pipe_stderr" || echo "status $?" >&3; } 3>"$work/log/pipe_status" |
         head -c 2
@@ -328,8 +332,8 @@ ok_prints 'a closed pipe with SIGPIPE ignored is an error, raw numbers' \
 
 # ---- standard output that is a file --------------------------------------------------------------
 
-# A large one is mapped if it is new, and four threads may write: the library that makes calls fail
-# says that there are four processors. Whatever it is, what others write stays, before and behind.
+# A large file is mapped if it is new, and four threads may write to it: the fault library reports
+# four processors. Data that other programs write before and after the output is never lost.
 set -o pipefail
 head -c 20000000 /dev/zero | tr '\0' 'x' >large
 built=$(dirname "$GPUSORT")/tests
@@ -349,7 +353,7 @@ ones_from - < <(cat large) >got
 ok_same_bytes 'a new file, of what comes through a pipe' got large
 { ones_from - < <(cat large) && echo behind && ones_from - < <(cat large); } >got
 ok_same_bytes 'what comes behind that' got <(cat large <(echo behind) large)
-# whole_so_far NAME: got is the beginning of large, some of it and not all.
+# whole_so_far NAME: got is the beginning of large, neither empty nor complete.
 whole_so_far() {
     local bytes
     bytes=$(stat -c %s got)
@@ -376,7 +380,7 @@ head -c 19999999 /dev/zero | tr '\0' 1 | fold >unended
     wait $!
 } >got
 for _ in 1 2 3 4; do cat unended && echo; done >expected
-# Where neither has the file for itself, they may write in turns: no byte is lost.
+# Two jobs that write to the same file may take turns: no byte is lost.
 counts() { tr -d 1 <"$1" | wc -c && tr -d '\n' <"$1" | wc -c; }
 ok_same_bytes 'two at once that add last newlines' <(counts got) <(counts expected)
 (ulimit -f 8000 && ones) >got 2>/dev/null || true
@@ -385,8 +389,8 @@ whole_so_far 'what has no room is no gap'
 ones >>got
 ok_same_bytes 'what it is appended to' got <(cat <(echo before) large large)
 
-# What is whole is left alone, as others may write behind it at that moment; and where the file
-# system has no fallocate(2), nobody's place is moved before there is something there.
+# The end of a complete output is not moved, as others may append to it at that moment. Where the
+# file system has no fallocate(2), no file position is moved before the bytes are written.
 if [ "$has_faults" = yes ]; then
     FAULT_CALLS=$work/log/calls ones >got
     ok 'the end of what is whole is not moved' bash -c '[ -s "$0" ] && ! grep -q "^ftruncate " "$0"' "$work/log/calls"

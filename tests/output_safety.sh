@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A file that is replaced keeps what belongs to it, nobody gains access to it at any moment, a stranger
-# cannot lead the output elsewhere, and what cannot be replaced is refused before anything is read.
+# A file that is replaced keeps its properties, and no other user gains access to it at any moment.
+# Another user cannot redirect the output. An output that cannot be replaced is refused before any
+# input is read.
 . "$(dirname "$0")/lib.sh"
 
 seq 1000 | shuf --random-source=/dev/zero >input
@@ -20,23 +21,25 @@ has_acls=no
 has_attributes=no
 ! setfattr -n user.probe -v 1 probe 2>/dev/null || has_attributes=yes
 
-# A directory of one's own, and one that anybody may write to, sticky as /tmp.
+# A directory that only its owner may write to, and one that all users may write to, sticky like
+# /tmp.
 fresh_place() { rm -rf place && mkdir -m 755 place; }
 fresh_sticky() { rm -rf sticky && mkdir -m 1777 sticky; }
 
-# The program that makes calls fail can also refuse files without a name.
+# The program whose calls can fail can also refuse files without a name.
 built=$(dirname "$GPUSORT")/tests
 has_faults=no
 is_sanitized=no
-! grep -q __asan_init "$GPUSORT" || is_sanitized=yes # needs /proc, and much stack
+! grep -q __asan_init "$GPUSORT" || is_sanitized=yes # needs /proc, and a large stack
 if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] && [ $is_sanitized = no ]; then
     has_faults=yes
 fi
 by_name() { env LD_PRELOAD="$built/fault_library.so" FAULT_NAMED=yes "$built/gpusort_apart" "$@"; }
 
-# ---- somebody who flips a link -------------------------------------------------------------------
+# ---- a link that another user flips --------------------------------------------------------------
 
-# Root sorts to att/out, which the owner of att makes lead to root's file, to his own, and to be a file.
+# Root sorts to att/out. The owner of att keeps changing it: to a link to root's file, to a link to
+# his own, and to a file.
 if [ $is_root = yes ] && "${as_nobody[@]}" perl -e 1 2>/dev/null; then
     mkdir -m 755 att roots
     chown 65534:65534 att
@@ -72,8 +75,8 @@ fi
 
 # ---- ACLs, attributes, owner and mode ------------------------------------------------------------
 
-# ok_kept NAME FILE COMMAND...: COMMAND sorts input to FILE, and what getfacl(1) and stat(1) say of it
-# is as before.
+# ok_kept NAME FILE COMMAND...: COMMAND sorts input to FILE, which keeps its owner, mode, ACL and
+# attributes.
 ok_kept() {
     local name=$1 file=$2
     shift 2
@@ -87,7 +90,7 @@ facts() {
     [ $has_acls = no ] || getfacl -cn "$1"
     [ $has_attributes = no ] || getfattr -d "$1"
 }
-# The two ways to write: a temporary without a name, and with one.
+# Both kinds of temporary: without a name, and with one.
 ways=(gpusort)
 [ $has_faults = no ] || ways+=(by_name)
 for way in "${ways[@]}"; do
@@ -142,7 +145,8 @@ for way in "${ways[@]}"; do
     ok_prints "$way: nothing is left" '' -- find place -name '.gpusort-*'
 done
 
-# A group that one is not in cannot be kept: its members are others now, and those of the new group were.
+# A group that the user is not in cannot be kept. Its members are others now, and the members of the
+# new group were others. So both get only the permissions that group and others had in common.
 if [ $is_root = yes ]; then
     rm -rf open && mkdir -m 777 open
     # old mode, new mode
@@ -176,8 +180,8 @@ fi
 
 temporary_of() { find "/proc/$1/fd" -lname "$PWD/*(deleted)" -printf '%p\n' 2>/dev/null | head -n 1; }
 
-# meanwhile COMMAND...: sorts zeros that come through a pipe to place/out. COMMAND runs when the output
-# is open and before the input ends, with the number of the process in $sorter. Prints the status and
+# meanwhile COMMAND...: sorts zeros from a pipe to place/out. COMMAND runs after the output is
+# opened and before the input ends, with the process number in $sorter. Prints the status and
 # standard error.
 meanwhile() {
     local sorter status=0
@@ -220,7 +224,7 @@ rm place/out
 ok_prints 'a directory that comes meanwhile is refused' "$taken" -- meanwhile mkdir place/out
 ok_prints 'nothing else is left' 'old\nout\n' -- ls -A place
 rmdir place/out
-# A file of the same name with a second name: as at the beginning.
+# A file of that name with a second name, which appears during the sort, is refused as at the start.
 ok_prints 'a file with two names meanwhile is refused' \
     'status 2\ngpusort: place/out: it has 2 hard links, and the others would keep the old content: write another file and copy it here with cp\n' -- \
     meanwhile ln place/old place/out
@@ -241,10 +245,10 @@ done
 fresh_place
 [ $is_sanitized = yes ] || ok 'a small stack' bash -c 'ulimit -s 64; exec "$0" -n input -o place/out' "$GPUSORT"
 
-# ---- what cannot be replaced, and where a stranger waits -----------------------------------------
+# ---- outputs that cannot be replaced, and files of other users -----------------------------------
 
-# refused_early NAME REGEX PATH COMMAND...: COMMAND -o PATH is refused while its input, a pipe that nobody
-# writes to, is not even open at the other end; and so is --explain.
+# refused_early NAME REGEX PATH COMMAND...: COMMAND -o PATH is refused before its input, a pipe
+# without a writer, is opened. So is COMMAND --explain.
 mkfifo silent
 refused_early() {
     local name=$1 regex=$2 path=$3
@@ -279,7 +283,7 @@ refused_early 'a descriptor that is not open' '^gpusort: /dev/fd/9: Bad file des
 refused 'an input that is missing is reported as before' '^gpusort: nowhere: No such file' -- \
     "$GPUSORT" nowhere -o missing/out
 
-# Within 10 ms of the start, where starting does not take that long already.
+# Within 10 ms of the start, unless starting a program already takes that long.
 fastest=1000000
 for _ in {1..20}; do
     begin=${EPOCHREALTIME/./}
@@ -293,7 +297,7 @@ else
     skip 'a missing directory is reported within 10 ms' 'this build starts slowly'
 fi
 
-# What is open already, and what leads there.
+# Files that are open already, and links to them.
 : >got
 ok 'a link to /dev/stdout' bash -c 'ln -s /dev/stdout place/stdout && exec "$0" -n input -o place/stdout >got' "$GPUSORT"
 ok_same_bytes 'a link to /dev/stdout' got sorted
@@ -320,7 +324,7 @@ if [ $is_root = yes ]; then
     ok 'a directory that may be written but not listed' "${as_nobody[@]}" "$GPUSORT" -n input -o closed/new
     ok_same_bytes 'a file there' closed/new sorted
 
-    # Root is led astray no more than others.
+    # Root is protected from links of others like any user.
     stranger="it is another user's, in a sticky directory, so that nothing is written to it: name another one$"
     for directory_mode in 1777 1770 1757; do
         fresh_sticky && chmod $directory_mode sticky
@@ -364,7 +368,7 @@ else
     skip "what another user's is" 'not root'
 fi
 
-# chattr(1) and mounts need more than a file system.
+# chattr(1) and mounts are not possible everywhere.
 mkdir grows
 if chattr +a grows 2>/dev/null; then
     : >grows/out
@@ -393,7 +397,7 @@ cp input mounted
 if unshare --map-root-user --mount mount --bind input mounted 2>/dev/null; then
     refused_early 'a mount point' "^gpusort: mounted: it is a mount point, so that no file can take its place: $copy_it" \
         mounted unshare --map-root-user --mount bash -c 'mount --bind input mounted && exec "$0" "$@"' "$GPUSORT"
-    # Without /proc there are no paths of descriptors: nothing that is needed is lost.
+    # Without /proc, descriptors have no paths: no function that is needed is lost.
     [ $is_sanitized = yes ] || ok 'without /proc' unshare --map-root-user --mount bash -c '
         mount -t tmpfs none /proc
         echo old >no_proc && chmod 604 no_proc

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What comes through a pipe, or does not say how much it is, is sorted as a file is: whatever it is,
-# however slowly it comes, and on whichever device; and auto takes the device that it takes for a
-# file of that size.
+# Input from a pipe, or of unknown size, is sorted like a file: in all formats, however slowly it
+# comes, and on every device. auto chooses the device that it chooses for a file of that size.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 
@@ -10,7 +9,7 @@ has_gpu=yes
 [ -z "$(gpu_problem)" ] || has_gpu=no
 mapfile -t devices < <(list_devices)
 
-# slowly FILE: a third of it, a rest, and what is left.
+# slowly FILE: prints a third of FILE, waits, and prints the rest.
 slowly() {
     local third=$(($(stat -c %s "$1") / 3))
     head -c $third "$1"
@@ -30,10 +29,10 @@ np.savetxt("n.txt", whole, "%d"); np.savetxt("n.lines", np.sort(whole), "%d")
 np.sort(whole).astype("<f8").tofile("n.numbers")'
 head -c 8000 n.sorted >n.first
 : >nothing
-for name in n.f64 n.npy n.txt; do zstd -q <$name >$name.zst; done # from a pipe: no size inside
+for name in n.f64 n.npy n.txt; do zstd -q <$name >$name.zst; done # from a pipe: the frame has no size
 
 for device in "${devices[@]}"; do
-    # comes NAME EXPECTED INPUT OPTION...
+    # comes NAME EXPECTED INPUT OPTION...: checks INPUT from a pipe, and from a slow one.
     comes() {
         local name="$device: $1" expected=$2 input=$3
         shift 3
@@ -61,17 +60,18 @@ for device in "${devices[@]}"; do
         [ ! -s err ] && [ "$(stat -c %s first)" -eq 10 ]' "$GPUSORT"
 done
 
-# ---- which device --------------------------------------------------------------------------------
+# ---- the choice of a device ----------------------------------------------------------------------
 
 if [ "$("$GPUSORT" --list | grep -c '^  gpu ')" -eq 0 ]; then
     done_testing
     exit
 fi
 
-# device_of ARGUMENT...: the device that auto takes, and what it says.
+# device_of ARGUMENT...: prints the device that auto chooses, and its reason.
 device_of() { gpusort --parallel=1 --explain --type=f64 --format=raw "$@" | sed -n 's/^device *//p'; }
 
-# The least number from which a file is the GPU's, to a tenth; one thread makes it small.
+# Prints the smallest count for which auto chooses the GPU, rounded up to a tenth more. With one
+# thread that count is small.
 gpu_count() {
     local count=2000000
     while truncate -s $((count * 8)) sparse && ! device_of sparse | grep -q '^gpu'; do
@@ -101,7 +101,7 @@ ok_says 'several pipes are one input' '^device +gpu.*enough has come' -- \
     gpusort --parallel=1 --explain --type=f64 --format=raw <(head -c $((pays * 4)) sparse) \
     <(head -c $((pays * 6)) sparse)
 
-# Numbers around what is read ahead at a time; the order is one that the GPU finds soon.
+# Counts around the size of one read. The numbers are descending, which the GPU detects soon.
 "$numpy" -c 'import numpy as np, sys
 np.arange(int(sys.argv[1]), 0, -1).astype("<f8").tofile("down")
 np.arange(1, int(sys.argv[1]) + 1).astype("<f8").tofile("up")' $((pays + 3000001))
@@ -115,7 +115,7 @@ ok_output 'numbers that come slowly' some.up -- \
     gpusort --parallel=1 --type=f64 --format=raw < <(slowly some)
 rm -f some some.up sparse
 
-# A GPU that cannot be had is done without, as long as nothing was read from it.
+# A GPU that cannot be used is replaced by the CPU, as long as no result was read from it.
 if grep -q SIMT_FAIL "$GPUSORT"; then
     for call in cudaGetDeviceCount cudaStreamCreate cudaMalloc; do
         ok_output "the CPU sorts where $call fails" up -- \

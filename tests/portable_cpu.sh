@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The CPU sorts alike with AVX-512 and without it, as NumPy and sort(1): buckets, networks in registers, and
-# the portable code in their place, which GLIBC_TUNABLES chooses on a machine that has these units.
+# The CPU sorts alike with AVX-512 and without it, and like NumPy and sort(1): buckets, networks in
+# registers, and the portable code that replaces them. GLIBC_TUNABLES selects that code on a machine
+# with these units.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 
@@ -35,12 +36,13 @@ for shape, x in shapes.items():
             if name == "f8" and endian == "<":
                 np.save(f"{shape}.down.npy", expected[::-1])
                 np.save(f"{shape}.places.npy", np.argsort(keys, kind="stable").astype("u8"))
-# In each of its bins of equal width three quarters of the keys are in the first one.
+# Divided into bins of equal width, three quarters of the keys are in the first bin, and so on in
+# each bin.
 nested = random.integers(0, 2**63, 60000, dtype="u8")
 nested >>= np.minimum(3 * random.geometric(0.27, 60000), 62).astype("u8")
 np.save("nested.npy", nested)
 np.save("nested.up.npy", np.sort(nested))
-# Twelve narrow places, each a bucket that is partitioned again.
+# Twelve narrow ranges, each a bucket that is partitioned again.
 places = random.integers(0, 12, 2000000, dtype="u8") * (2**64 // 12)
 places += random.integers(0, 2**44, len(places), dtype="u8")
 np.save("places.npy", places)

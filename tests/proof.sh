@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What is written is proved to be what was read, in order, and --verify proves it in the file. A bit
-# turned over anywhere on the way (tests/faults/flips.c; on the stand-in's bus, its SIMT_FLIP) is
-# found: status 2, one line that says so, and the old output is left.
+# The proof of output shows that it has the numbers or lines of the input, in order. --verify shows
+# it in the file. A bit that is flipped anywhere (by tests/faults/flips.c, or by SIMT_FLIP on the
+# bus of the stand-in) is found: status 2, one line with the reason, and the old output is kept.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 stand_in=no
@@ -10,7 +10,7 @@ if [ "$(basename "$(dirname "$GPUSORT")")" = simt ]; then
     stand_in=yes GPUSORT_DEVICE=gpu
 fi
 
-# ---- nothing is wrong ----------------------------------------------------------------------------
+# ---- correct outputs -----------------------------------------------------------------------------
 
 "$numpy" - <<'END'
 import numpy as np
@@ -28,7 +28,8 @@ for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"):
     np.sort(keys).astype(">" + name).tofile(name + ".big.sorted")
 END
 "$numpy" - <<'END'
-# More files than are open at once; the numbers of the last begin at no multiple of their size.
+# More files than may be open at once. The numbers of the last one begin at an offset that is no
+# multiple of their size.
 import struct
 import numpy as np
 random = np.random.default_rng(6)
@@ -42,16 +43,16 @@ arrays = [random.random(10) for _ in range(19)] + [random.random(2300000)]
 for i, array in enumerate(arrays):
     write_oddly("many%02d.npy" % i, array)
 np.sort(np.concatenate(arrays)).tofile("many.sorted")
-# So many that they are parted as they come.
+# Enough keys to be partitioned while they are read.
 keys = random.integers(0, 2**32, 9 << 20, dtype="<u4")
 keys.tofile("large.u32")
 np.sort(keys).tofile("large.sorted")
-# So many that they are counted and given by pieces.
+# Enough keys to be counted and written in pieces.
 for name in "u1", "i2":
     keys = random.integers(0, 100, 9 << 20).astype(name) - np.array(50, name)
     np.save("counted." + name + ".npy", keys)
     np.sort(keys).tofile("counted." + name + ".sorted")
-# The same where what comes first is not like the rest.
+# The same, with halves of different ranges: the first keys are not like the rest.
 halves = [random.integers(low, low + 2**20, 5 << 20, dtype="<u4") for low in (0, 3 * 2**30)]
 for i, half in enumerate(halves):
     write_oddly("half%d.npy" % i, half)
@@ -75,7 +76,7 @@ for name in "${!types[@]}"; do
     ok_says "${types[$name]}: an array" "$all" -- gpusort -v --verify "$name.npy" -o got
     ok_says "${types[$name]}: an array, descending, compressed" "$all" -- \
         gpusort -v -r --verify --zstd "$name.npy" -o got
-    # -0 and 0 are equal to NumPy, and NaNs of two signs.
+    # NumPy takes -0 and 0 for equal, and NaNs of both signs.
     case $name in f*) continue ;; esac
     ok_writes "${types[$name]}: big endian, verified" "$name.big.sorted" -- \
         --verify --type="${types[$name]}" --endian=big --format=raw "$name.big"
@@ -88,8 +89,8 @@ done
 ok 'more files than are open at once, with odd headers' bash -c \
     'ulimit -n 64; "$0" --parallel=2 --verify --output-format=raw many*.npy -o got && cmp got many.sorted' \
     "$GPUSORT"
-# Many, for the CPU to part them as they come: the stand-in takes ten seconds each, and more when it
-# is sanitized.
+# Enough keys for the CPU to partition them while they are read. The stand-in takes ten seconds for
+# each, and more with a sanitizer.
 if [ "$stand_in" = no ] || [ "$test_size" = full ]; then
     ok_writes 'u32: parted as they come' large.sorted -- --verify large.u32
 fi
@@ -124,7 +125,7 @@ ok_says 'lines: -m' 'proof +no line was lost or changed; verified in the file' -
     env GPUSORT_DEVICE= "$GPUSORT" -v --verify -m -n sorted.txt sorted.txt -o got
 ok_says 'no line' "$all" -- gpusort -v --verify -n /dev/null -o got
 
-# ---- what cannot be verified ---------------------------------------------------------------------
+# ---- outputs that cannot be verified -------------------------------------------------------------
 
 needs='standard output: --verify reads back what was written: it needs a regular file, named by -o'
 ok_fails_with '--verify: a pipe' 2 "$needs" -- gpusort --verify lines.txt
@@ -133,11 +134,11 @@ ok_fails_with '--verify: a device' 2 '/dev/null: --verify reads back' -- \
 ok_fails_with '--verify: -c writes nothing' 2 '--verify is for what is written' -- \
     gpusort --verify -c lines.txt
 
-# ---- bits turned over ----------------------------------------------------------------------------
+# ---- flipped bits --------------------------------------------------------------------------------
 
 flips=$(dirname "$GPUSORT")/tests/gpusort_flips
 
-# caught NAME STAGE ARGUMENT...: the bit of that stage is turned over, and the proof fails.
+# caught NAME STAGE ARGUMENT...: a bit is flipped at that stage, and the proof fails.
 caught() {
     local name=$1 stage=$2
     shift 2
@@ -197,7 +198,7 @@ elif [ "$stand_in" = no ]; then
     skip 'bits turned over' "no $flips (make check builds it)"
 fi
 
-# On the bus of the stand-in.
+# Bits that are flipped on the bus of the stand-in.
 if [ "$stand_in" = yes ]; then
     export FLIP=no
     flips=$GPUSORT
@@ -210,13 +211,13 @@ if [ "$stand_in" = yes ]; then
         caught "lines -n: $way" no --device=gpu -n lines.txt
         caught "lines -n: parts, $way" no --device=gpu --device-memory=1M -n parts.txt
     done
-    # Counts, lengths and places that the device returns, one after the other.
+    # Counts, lengths and positions that the device returns, one after the other.
     for i in {1..400}; do
         echo "a common beginning $((i % 40))"
         echo "0x$i"
         echo "1.000000000000000000000000000000$i"
     done >alike.txt
-    GPUSORT_SERVER= # a process for each run: the stand-in reads its environment, and counts from the start
+    GPUSORT_SERVER= # one process for each job: the stand-in reads its environment and counts from the start
     for words in -k1 -g '-u -g'; do
         for number in 1 2 3 4 5; do
             export SIMT_FLIP=figures:$number

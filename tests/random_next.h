@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* The next random number, from any state (splitmix64: Steele, Lea and Flood, OOPSLA 2014). */
+/* Returns the next random number, from any state (splitmix64: Steele, Lea and Flood, OOPSLA
+ * 2014). */
 static inline uint64_t random_next(uint64_t *state)
 {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);

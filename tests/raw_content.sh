@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Raw numbers are not read as what they hardly are: text, other programs' files, integers as doubles,
-# NumPy's i8 as bytes. Numbers of the type that is assumed, whatever they are, are sorted.
+# Raw data that is hardly of the assumed type is refused: text, other programs' files, integers as
+# doubles, NumPy's i8 as bytes. Numbers of the assumed type are sorted, whatever their values.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 "$numpy" "$tests_dir/raw_content.py" .
 
 # ---- doubles, and others -------------------------------------------------------------------------
 
-# refused_of FILE...: prints the errors for the files that are refused.
+# refused_of FILE...: prints the error messages of the files that are refused.
 refused_of() {
     local file
     for file; do
@@ -169,7 +169,7 @@ for name in c8 '<c16' complex128 U5 S3 str longdouble '<f16' V4 O; do
         gpusort --type="$name" data.bin -o "$target"
 done
 
-# ---- text, and other programs' files, by the name of raw data ------------------------------------
+# ---- text, and files of other programs, with names of raw data -----------------------------------
 
 printf '30\n10\n20\n7\n11\n5\n' >text
 printf 'some words, and\nmore of them, \303\244\n' >words

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs every test that was built in $BUILD, under prove(1) where it is there, and counts what they
-# claim. The last line is `N passed, N failed, N skipped`; the status is 0 if nothing failed and
-# something ran, 2 if no test has a name that was given.
+# Runs all tests that were built in $BUILD, under prove(1) if it is installed, and counts their
+# claims. The last line is `N passed, N failed, N skipped`. The status is 0 if no test failed and
+# some test ran, and 2 if there is no test of a given name.
 #
-#   BUILD=DIR tests/run.sh [NAME...]        all tests, or those whose names are given (text, types-simt)
-#   BUILD=DIR tests/run.sh --gpu [NAME...]  those that a real GPU is for (make check-gpu)
+#   BUILD=DIR tests/run.sh [NAME...]        all tests, or only those named (text, types-simt)
+#   BUILD=DIR tests/run.sh --gpu [NAME...]  the tests for a real GPU (make check-gpu)
 #   TEST_SIZE=small                         less data, for builds that are many times slower
-#   TEST_EXCEPT='PATTERN...'                of all, not those whose names match one (*-simt)
-#   TEST_AARCH64=DIR                        some run also with what build_aarch64.sh has built in DIR
+#   TEST_EXCEPT='PATTERN...'                leaves out tests whose names match a pattern (*-simt)
+#   TEST_AARCH64=DIR                        some tests also with what build_aarch64.sh built in DIR
 #
-# Shell tests run with $BUILD/gpusort. Those that have to do with devices run once more with
-# $BUILD/simt/gpusort, whose "gpu" is a stand-in on the CPU; those that leave the device open are
-# told to take it. Where processes start slowly, all runs of a test are one's (many_runs.c).
+# Shell tests run with $BUILD/gpusort. The tests of devices also run with $BUILD/simt/gpusort, whose
+# "gpu" is a stand-in on the CPU. For tests that do not choose a device, GPUSORT_DEVICE selects it.
+# Where processes start slowly, one process does all jobs of a test (many_runs.c).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${BUILD:-build}")
@@ -21,28 +21,30 @@ for_the_stand_in=(argsort cli completions device external faults input pipes pro
 for_aarch64=(types text zstd)
 for_any_device=(fuzz sort_cases_numbers sort_cases_keys sort_cases_lines)
 
-# full_or_small FULL SMALL: the one for this build.
+# full_or_small FULL SMALL: prints the one for this build.
 full_or_small() { if [ "${TEST_SIZE:-full}" = small ]; then echo "$2"; else echo "$1"; fi; }
 
-# The stand-in and the sanitizers are slow: the most numbers in an array of the device matrix there.
-# radix parts only what is larger than 4096, and twice from some 90,000 on with tiles of 256.
+# path_largest PATH: prints the largest array of the device matrix for slow builds: the stand-in and
+# the sanitizers. radix partitions only arrays larger than 4096, and twice from about 90,000 on with
+# tiles of 256.
 path_largest() {
     case $1 in
     radix) full_or_small 100003 5000 ;;
-    segmented-merge) full_or_small 65537 1100 ;; # from here on it merges more than two runs at a time
-    column*) full_or_small 2049 520 ;; # its variants differ inside a tile alone
+    segmented-merge) full_or_small 65537 1100 ;; # merges more than two runs at a time from here on
+    column*) full_or_small 2049 520 ;; # its variants differ only inside a tile
     *) full_or_small 5000 1100 ;;
     esac
 }
 
-# The same for the other matrices there, if they are to be told.
+# matrix_largest NAME: prints the same for another matrix, or nothing if the matrix has no such
+# argument.
 matrix_largest() {
     case $1 in
     ordered_matrix | digits_matrix) full_or_small 1048577 0 ;; # whole sorts take a while
     few_matrix) full_or_small 1048577 20000 ;; # radix counts few values from 2^20 keys on, there
-    sample_matrix) full_or_small 1100000 20000 ;; # its largest samples, from 2^21 + 2^19 on, are left to a device
+    sample_matrix) full_or_small 1100000 20000 ;; # only a device tests its largest samples, from 2^21 + 2^19 on
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
-    mending_matrix) full_or_small 1 4 ;; # of its arrays, each so-manieth
+    mending_matrix) full_or_small 1 4 ;; # every first or every fourth of its arrays
     tiles_matrix) full_or_small 1 5 ;;
     top_matrix) full_or_small 20011 8193 ;;
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
@@ -50,13 +52,14 @@ matrix_largest() {
     esac
 }
 
-# gpu_paths GPUSORT: the names of the GPU's paths.
+# gpu_paths GPUSORT: prints the names of the GPU's paths.
 gpu_paths() {
     "$1" --list | awk '/^[^ ]/ { on = /^devices/ } on && /^  [^ ]/ { is_gpu = $1 == "gpu" }
                        on && is_gpu && /^    / { print $1 }'
 }
 
-# add_test NAME COMMAND...: a test is a script in $results that keeps what the command prints.
+# add_test NAME COMMAND...: makes a test: a script in $results that runs COMMAND and keeps its
+# output and status.
 add_test() {
     local script=$results/$1
     {
@@ -80,7 +83,7 @@ add_tests() {
     done
     for program in "$build"/simt/*_matrix; do
         name=$(basename "$program")
-        if [ "$name" = device_matrix ]; then # each path by itself, as it takes a while
+        if [ "$name" = device_matrix ]; then # a test for each path, as it takes a while
             for path in $(gpu_paths "$build/simt/gpusort"); do
                 add_test "$name-$path" "$program" "$(path_largest "$path")" "$path"
             done
@@ -92,13 +95,14 @@ add_tests() {
     for test in tests/*.sh; do
         name=$(basename "$test" .sh)
         case $name in lib* | run) continue ;; esac
-        # Sanitized programs start slowly: one for all runs, as the other build has one for each.
+        # Sanitized programs start slowly, so one process does all jobs of a test. In the other
+        # build each job is a process.
         server=$(full_or_small '' "$build/tests/many_runs")
-        case $name in stats) server= ;; esac # what it sees of a run is of its process
+        case $name in stats) server= ;; esac # it measures the process of a job
         add_test "$name" "GPUSORT=$build/gpusort" "GPUSORT_SERVER=$server" bash "$test"
     done
     if [ -x "$build/simt/gpusort" ]; then
-        # It is slow: the matrices have its large arrays.
+        # The stand-in is slow, so the matrices test its large arrays.
         for name in "${for_the_stand_in[@]}"; do
             case $name in stats) server= ;; *) server=$build/simt/many_runs ;; esac
             add_test "$name-simt" TEST_SIZE=small "GPUSORT=$build/simt/gpusort" \
@@ -113,8 +117,8 @@ add_tests() {
     [ -z "${TEST_AARCH64:-}" ] || add_aarch64_tests "$(realpath "$TEST_AARCH64")"
 }
 
-# add_aarch64_tests DIR. A program takes 80 ms to start under qemu: one is for all runs, except where
-# the outputs are pipes.
+# add_aarch64_tests DIR: a program takes 80 ms to start under qemu, so one process does all jobs of
+# a test, except where the outputs are pipes.
 add_aarch64_tests() {
     local name server
     for name in "${for_aarch64[@]}"; do
@@ -128,7 +132,7 @@ add_aarch64_tests() {
     done
 }
 
-# add_sanitizer_test TOOL NAME COMMAND...: a small matrix under compute-sanitizer.
+# add_sanitizer_test TOOL NAME COMMAND...: adds a small matrix under compute-sanitizer.
 add_sanitizer_test() {
     local sanitizer
     sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
@@ -139,8 +143,8 @@ add_sanitizer_test() {
     fi
 }
 
-# Each path and each type by itself, so that all processors have something to do. The shell tests
-# leave tile sizes to device_matrix, and start CUDA once where they can.
+# Each path and each type is a test, so that all processors are busy. The shell tests leave tile
+# sizes to device_matrix, and start CUDA once where they can.
 add_gpu_tests() {
     local path type tool cases server="GPUSORT_SERVER=$build/tests/many_runs"
     for path in $(gpu_paths "$build/gpusort"); do
@@ -192,8 +196,8 @@ add_gpu_tests() {
     add_test bench "GPUSORT=$build/gpusort" "BENCH=$build/bench/bench_sort" bash tests/bench.sh
 }
 
-# Prints "PASSED FAILED SKIPPED" of a test. One that died, or did not keep to its plan, has failed
-# once more than it says.
+# Prints "PASSED FAILED SKIPPED" of a test. A test that died, or did not keep to its plan, has one
+# failure more.
 count_claims() {
     local status=255
     [ ! -s "$1.status" ] || status=$(cat "$1.status")
@@ -216,8 +220,8 @@ if [ ! -x "$build/gpusort" ]; then
     echo '0 passed, 1 failed, 0 skipped'
     exit 1
 fi
-# Runs the scripts, several at a time, one more than there are processors, as many wait now and then;
-# the status is 0 if all of them end with 0.
+# Runs the scripts in parallel; the status is 0 if all of them end with 0. prove runs one more at a
+# time than there are processors, as many of them wait now and then.
 run_scripts() {
     if command -v prove >/dev/null; then
         prove --jobs "$(($(nproc) + 1))" --timer --failures --comments "$@"
@@ -241,7 +245,7 @@ else
     add_tests
 fi
 if [ $# -eq 0 ]; then
-    read -ra except <<<"${TEST_EXCEPT:-}" # its patterns, not yet expanded
+    read -ra except <<<"${TEST_EXCEPT:-}" # patterns, not expanded here
     for pattern in "${except[@]}"; do
         # shellcheck disable=SC2086 # a pattern
         rm -f "$results"/$pattern.sh
@@ -257,8 +261,9 @@ for script in "${scripts[@]}"; do
         exit 2
     fi
 done
-# The driver lets one process at a time make a context or allocate. So tests that start gpusort again
-# and again, and a GPU each time, come behind those that are one process, which they would hold up.
+# The driver lets only one process at a time create a context or allocate. So tests that start
+# gpusort many times, each time with a GPU, run after the tests that are one process, which they
+# would delay.
 starting=() others=()
 for script in "${scripts[@]}"; do
     if grep -q 'bash tests/' "$script"; then starting+=("$script"); else others+=("$script"); fi

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runs_cases.h - orders of lines, and texts whose lines are equal in their keys, each in its way:
- * for the test of what puts such lines in order on the device.
+/* runs_cases.h - orders of lines, and texts with lines whose keys are equal for various reasons.
+ * For the test of the code that orders such lines on the device.
  */
 #ifndef TESTS_RUNS_CASES_H
 #define TESTS_RUNS_CASES_H
@@ -14,7 +14,7 @@
 
 /* ---- orders ---- */
 
-/* The options that sort(1) takes, and what they say. */
+/* Options of sort(1), and the order that they mean. */
 struct order_case {
     const char *options;
     struct line_key keys[2];
@@ -115,13 +115,13 @@ static std::string line_all_the_same(size_t, size_t)
     return "3.25 x";
 }
 
-/* The same value in each line, and the same bytes but in one. */
+/* The same value in each line, and the same bytes except in one line. */
 static std::string line_one_differs(size_t i, size_t n)
 {
     return i == n - 1 - n / 3 ? "7.0" : "7";
 }
 
-/* As many lines of a value as a tile has items, of which few are not the same bytes. */
+/* As many lines of a value as a tile has items; few of them differ in their bytes. */
 static std::string line_of_a_tile(size_t i, size_t)
 {
     return std::to_string(i / 1024) + (random_below(i, 0, 512) == 0 ? ".0" : "");
@@ -134,13 +134,13 @@ static std::string line_of_nine_digits(size_t i, size_t n)
     return line;
 }
 
-/* No numbers, and more bytes in common than a key of bytes holds. */
+/* Not numbers, with more bytes in common than a key of bytes has. */
 static std::string line_of_one_beginning(size_t i, size_t n)
 {
     return "beginning " + std::to_string(random_below(i, 0, n / 2 + 1));
 }
 
-/* Up to and beyond what all rounds look at. */
+/* Prefixes up to the bytes that all rounds compare, and longer ones. */
 static std::string line_that_is_a_prefix(size_t i, size_t)
 {
     return "1." + zeros(random_below(i, 0, 40) * random_below(i, 1, 7));
@@ -172,7 +172,7 @@ static std::string line_of_any_bytes(size_t i, size_t)
     return line;
 }
 
-/* Some lines that differ in the last byte; a megabyte long, where there are not many others. */
+/* Some lines that differ in the last byte; a megabyte long if there are not many others. */
 static std::string line_very_long(size_t i, size_t n)
 {
     if (i >= 6)
@@ -183,7 +183,8 @@ static std::string line_very_long(size_t i, size_t n)
 static const struct text_case {
     const char *name;
     std::string (*line)(size_t i, size_t n);
-    bool is_ordered_here; /* by the device alone, in orders of one key but for bytes with -u */
+    bool is_ordered_here; /* sorted by the device alone, in orders of one key that are not by bytes
+                             with -u */
 } texts[] = {
     {"few values, spelled in many ways", line_of_few_values, true},
     {"all lines the same", line_all_the_same, true},
@@ -199,7 +200,8 @@ static const struct text_case {
     {"very long lines", line_very_long, false},
 };
 
-/* The lines with their terminators; the one byte that they must not have is the other one. */
+/* Returns the lines with their terminators. The byte that lines may not have is replaced by the
+ * other terminator. */
 static std::string make_text(const struct text_case &text, size_t count, char terminator)
 {
     std::string all;

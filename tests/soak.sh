@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Whole runs drawn at random, proven by NumPy and sort(1), and many small ones of numbers alone. The seed
-# is fixed, so that a run is the same every time; SOAK_SEED, SOAK_RUNS, SOAK_LARGEST (bytes) and SOAK_JOBS
-# say otherwise.
+# Random complete jobs, checked by NumPy and sort(1), and many small arrays of numbers. The seed is
+# fixed, so that the test is the same every time; SOAK_SEED, SOAK_RUNS, SOAK_LARGEST (bytes) and
+# SOAK_JOBS change it.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 
@@ -15,7 +15,7 @@ soak() {
 ok "$runs runs of seed $seed, to $largest bytes" \
     soak --runs "$runs" --seed "$seed" --largest "$largest"
 
-# small_arrays DEVICE ROUNDS
+# small_arrays DEVICE ROUNDS: sorts random small arrays.
 small_arrays() {
     for server in "${GPUSORT%/*}"/{,tests/}many_runs; do
         if [ -x "$server" ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The text orders by keys, a rule at a time: bytes, fields, characters, separators, blanks.
+# The text orders by keys, one rule at a time: bytes, fields, characters, separators, blanks.
 . "$(dirname "$0")/lib_sort_cases.sh"
 
 # ---- bytes ---------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ sorts 'a -k with its end behind a comma' 'a 2\nb 1\n' 'b 1\na 2\n' -k 2n,2
 sorts 'letters behind the end' 'a 10\nb 9\n' 'b 9\na 10\n' -k 2,2n
 sorts 'letters behind both' 'a 10\nb 9\n' 'a 10\nb 9\n' -k 2n,2r
 
-# ---- what keys inherit ---------------------------------------------------------------------------
+# ---- options that keys inherit -------------------------------------------------------------------
 
 sorts 'a key without letters is as the global ones' 'a 10\nb 9\n' 'b 9\na 10\n' -n -k2
 sorts 'a global letter behind the key' 'a 10\nb 9\n' 'b 9\na 10\n' -k2 -n

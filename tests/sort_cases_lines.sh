@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The text orders of lines, a rule at a time: those that are equal, the last resort, where a line ends,
+# The text orders of lines, one rule at a time: equal lines, the last resort, the end of a line,
 # several inputs, --header, -c and -m.
 . "$(dirname "$0")/lib_sort_cases.sh"
 
@@ -30,9 +30,9 @@ sorts '-u: a missing last newline' '1\n2\n2' '1\n2\n' -n -u
 sorts '-u: over lines of different length' '00000000000000000000000001\n1\n1.000000000000000000\n' \
     '00000000000000000000000001\n' -n -u
 
-# Numbers that differ behind what fits into a word, each many times: more than a simple sort takes.
-# in_thirds PREFIX SUFFIX: $mixed are lines of three values in turn, $parted the same value by value,
-# and $firsts the first of each.
+# Numbers that differ only after the digits that fit into a word, each in more lines than the simple
+# sort takes. in_thirds PREFIX SUFFIX: sets $mixed to lines of three values in turn, $parted to the
+# same lines value by value, and $firsts to the first line of each value.
 in_thirds() {
     local i value line
     mixed='' parted='' firsts=''
@@ -116,7 +116,7 @@ sorts '-z: -s' '1\n\x0001\x001\x000\x00' '0\x001\n\x0001\x001\x00' -z -n -s
 sorts '-z: -r' '1\x002\x0001\x00' '2\x001\x0001\x00' -z -n -r
 sorts '-z: NUL as the separator never stands in a line' 'b 1\x00a 2\x00' 'a 2\x00b 1\x00' -z -t '\0' -k1
 
-# ---- the order of gpusort's own: -g, but strict --------------------------------------------------
+# ---- gpusort's own order: -g, but strict ---------------------------------------------------------
 
 strict='1e3\n-5\n0x10\n7\n7.0\n-inf\n1e-400\n'
 sorts_so 'no order is named: as -g' "$strict" '-inf\n-5\n1e-400\n7\n7.0\n0x10\n1e3\n' --format=text

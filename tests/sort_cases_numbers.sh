@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The text orders of numbers, a rule at a time: -n, -g and -h.
+# The text orders of numbers, one rule at a time: -n, -g and -h.
 . "$(dirname "$0")/lib_sort_cases.sh"
 
 zeros_40=$(repeat 40 0)
@@ -225,8 +225,8 @@ else
     skip '-h: R and Q as sort(1) has them' 'this sort(1) does not know them'
 fi
 
-# Where char is signed, sort(1) takes the byte 0x80 for a separator of thousands in the C locale: what
-# it means to be no char at all is one of unsigned char.
+# Where char is signed, sort(1) takes the byte 0x80 for a thousands separator in the C locale: the
+# value with which it marks that there is no separator is one of an unsigned char.
 given separator '2\n\x8011\n'
 if sort -C -n separator; then sorts_0x80=sorts; else sorts_0x80=sorts_so; fi
 $sorts_0x80 '-n: 0x80 is skipped before and between digits' '\x8011\n2\n3\x801\n\x80\x8007\n' \

@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The options of sort(1): wrong ones are refused as sort(1) refuses them, in its words; right ones
-# make the order that --explain tells.
+# The options of sort(1): wrong ones are refused in the words of sort(1); right ones make the order
+# that --explain prints.
 . "$(dirname "$0")/lib.sh"
 printf '2\n1\n' >two
 printf '1\n2\n' >ascending
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- refused options -----------------------------------------------------------------------------
 
 # refused_as_sort MESSAGE ARGUMENT...: gpusort ends with status 2 and one line, which is MESSAGE or
-# begins with "MESSAGE: ". Where the sort(1) of this machine says it in other words, that is no
-# reason to fail.
+# begins with "MESSAGE: ". Skipped if the sort(1) of this machine has another message.
 refused_as_sort() {
     local message=$1 status=0 sort_said
     shift
@@ -116,7 +115,7 @@ for word in 0 1; do
 done
 ok 'nothing was written' test ! -e out
 
-# --sort and --check end sort(1) with status 1, which here is for disorder alone.
+# Errors in --sort and --check end sort(1) with status 1, which gpusort uses only for disorder.
 refused_as_sort "invalid argument 'x' for '--sort'" --sort=x two
 refused_as_sort "invalid argument 'numericx' for '--sort'" --sort=numericx two
 refused_as_sort "ambiguous argument '' for '--sort'" --sort= two
@@ -130,7 +129,7 @@ for option in -k -t; do
         gpusort $option
 done
 
-# ---- what has no effect --------------------------------------------------------------------------
+# ---- options without effect ----------------------------------------------------------------------
 
 for words in '--batch-size=2' '--batch-size=+16' '--compress-program=missing' '--random-source=missing' \
     '--compress-program=gzip --compress-program=gzip' '--parallel=+2'; do
@@ -177,7 +176,7 @@ ok_fails_with 'a list from standard input with a hole' 2 \
     '^gpusort: -:2: invalid zero-length file name$' -- \
     bash -c '"$0" --files0-from=- <hole' "$GPUSORT"
 
-# ---- the orders that are not here ----------------------------------------------------------------
+# ---- orders that gpusort lacks -------------------------------------------------------------------
 
 for option in -d:dictionary-order -f:ignore-case -M:month-sort -R:random-sort -V:version-sort; do
     for word in "${option%%:*}" "--${option#*:}"; do
@@ -197,9 +196,9 @@ for word in month random version; do
         gpusort --sort=$word two -o "$target"
 done
 
-# ---- the order that is made ----------------------------------------------------------------------
+# ---- resulting orders ----------------------------------------------------------------------------
 
-# orders ORDER ARGUMENT...: --explain tells ORDER, and sort(1) takes the arguments too.
+# orders ORDER ARGUMENT...: --explain prints ORDER, and sort(1) accepts the arguments too.
 orders() {
     local order=$1 status=0
     shift
@@ -263,7 +262,7 @@ orders "field 1 to character 18446744073709551615 of field 1 as bytes; $by_bytes
 orders "field 2 as number (-n); field 1 as bytes, descending; field 3 to the end of the line as bytes; $by_bytes" \
     -k2,2n -k1,1r -k3
 
-# A key without letters takes those of the options, all of them; one with any takes none.
+# A key without letters takes all letters of the options; a key with any letter takes none.
 orders "field 2 as number (-n), descending; field 1 as bytes, descending; $by_bytes, descending" \
     -nr -k2,2 -k1,1r
 orders "field 2 as number (-n), descending; field 1 behind its blanks to character 2 of field 1 as bytes; $by_bytes, descending" \

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What a run tells of itself while it goes on and at its end: progress, --stats and --trace. The JSON
-# is read by Python's json.
+# Reports on a job, while it runs and at its end: progress, --stats and --trace. Python's json reads
+# the JSON.
 . "$(dirname "$0")/lib.sh"
 
 python3 -c 'import json' 2>/dev/null || skip_all 'no Python'
 is_gpu=
 [ -n "$(gpu_problem)" ] || is_gpu=yes
 
-numbers=$(full_or_small 2200000 300000) # of 17 MB, which are read by several threads
+numbers=$(full_or_small 2200000 300000) # 17 MB, which several threads read
 head -c $((numbers * 8)) /dev/urandom >data.f64
 gpusort data.f64 -o data.sorted
 seq "$((numbers / 10))" | shuf >data.txt
@@ -16,11 +16,11 @@ sort -n data.txt >lines.sorted
 
 # ---- --stats -------------------------------------------------------------------------------------
 
-# The members that the manual page lists.
+# The members of the object that the manual page lists.
 sed -n 's/^\.It Li \([a-zA-Z_.]*\)$/\1/p' "$tests_dir/../man/gpusort.1" >documented
 
-# ok_stats NAME CONDITION WALL_SECONDS FILE: the file is one line of JSON, and of it, as `s`, the
-# condition holds in Python.
+# ok_stats NAME CONDITION WALL_SECONDS FILE: FILE is one line of JSON, and CONDITION, a Python
+# expression with the object as `s`, is true.
 ok_stats() {
     python3 - "$2" "$3" "$4" >"$work/log/problems" 2>&1 <<'PYTHON' || true
 import json, os, sys
@@ -57,8 +57,8 @@ PYTHON
     pass_unless_said "$1" "$work/log/problems"
 }
 
-# stats NAME CONDITION -- ARGUMENT...: `gpusort --stats=json ARGUMENT...` prints nothing but its figures,
-# which have its exit status.
+# stats NAME CONDITION -- ARGUMENT...: `gpusort --stats=json ARGUMENT...` prints nothing except its
+# statistics, which contain its exit status.
 stats() {
     local name=$1 condition=$2 start status=0
     shift 3
@@ -96,7 +96,8 @@ stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((numb
 stats '--stats=json: nothing at all' "s['data']['numbers'] == 0" -- --format=raw --type=u8 /dev/null
 stats '--stats=json with -q' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
 
-# Names of any bytes, which standard error shows as what they are or not at all.
+# Names of arbitrary bytes: JSON escapes or replaces characters that cannot be shown; text replaces
+# them.
 odd=$'a "b"\\ \t\n\001\177 \xc3\xa9 \xff \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\xaf \xe2\x82'
 cp data.f64 "$odd.f64"
 stats '--stats=json: a name of odd bytes' \
@@ -125,7 +126,8 @@ stats '--stats=json: -c of what is out of order, and nothing besides' \
 stats '--stats=json: -c of what is in order' "'disorder' not in s and s['status'] == 0" -- -nc lines.sorted
 stats '--stats=json: indices of the first numbers' "s['output']['indices'] == 'u64'" -- --argsort --top=9 data.f64
 
-# A run that fails prints the object too, and nothing but it; the message is that of the run without.
+# A job that fails prints the object too, and nothing else. The message is that of the same job
+# without --stats.
 fails() {
     local name=$1 condition=$2 message
     shift 3
@@ -168,8 +170,8 @@ ok_prints 'all that the manual page lists is there' '' -- \
 
 # ---- --trace -------------------------------------------------------------------------------------
 
-# traced NAME CHECK... -- ARGUMENT...: `gpusort --trace=trace ARGUMENT...` is quiet, and the trace is
-# as check_trace.py is to find it.
+# traced NAME CHECK... -- ARGUMENT...: `gpusort --trace=trace ARGUMENT...` prints no message, and
+# the trace passes the checks of check_trace.py.
 traced() {
     local name=$1 start status=0 checks=()
     shift
@@ -267,7 +269,7 @@ ok_same_bytes 'does not harm the output' out data.sorted
 
 # ---- progress ------------------------------------------------------------------------------------
 
-# slow LAST ARGUMENT...: gpusort on standard input whose last line comes late.
+# slow LAST ARGUMENT...: runs gpusort on standard input whose last line, LAST, comes late.
 slow() {
     local last=$1
     shift
@@ -277,7 +279,7 @@ export -f slow
 export GPUSORT
 on_terminal=(python3 "$tests_dir/on_terminal.py" --stderr)
 
-# They wait side by side.
+# These jobs run at the same time, as they only wait.
 "${on_terminal[@]}" bash -c 'slow 1 -o shown.out' >shown &
 "${on_terminal[@]}" bash -c 'slow 1 -q -o quiet.out' >quiet &
 "${on_terminal[@]}" bash -c 'slow 1 --no-progress -o no_progress.out' >no_progress &
@@ -301,7 +303,7 @@ head -c 9000000 data.f64 >few.f64
 "${on_terminal[@]}" "$GPUSORT" few.f64 -o out >fast
 "${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
 
-# The line of a terminal begins and is taken away by a carriage return.
+# The line on a terminal begins with a carriage return, and is erased with one.
 cr=$'\r'
 shows() { grep -Eq "^${cr}gpusort: [^$cr]*(${cr}gpusort: [^$cr]*|$cr *)*$cr +$cr$1\$" "$2"; }
 ok 'a slow run shows on a terminal how far it is, and takes the line away' shows '' shown
@@ -313,13 +315,13 @@ ok_prints 'and ends it as it should' '143\n' -- cat killed.status
 ok 'what -v prints does so too' shows "gpusort: input .*" <(head -n 1 verbose)
 ok 'in a terminal made narrower it is shorter' grep -Fq "${cr}gpusort:$cr" narrowed
 ok 'and is not wiped beyond the last column' bash -c '! grep -q "gpusort:  " narrowed'
-# While a password is asked for, or a pager has it, the terminal is another's.
+# While a password is read, or a pager runs, the terminal belongs to another program.
 for file in quiet no_progress fast fast_asked asks pages; do
     ok "on a terminal nothing is shown: $file" test ! -s "$file"
 done
 ok_prints 'while somebody types only that is shown' '1\r\n' -- cat typed
 ok_prints 'elsewhere nothing is shown' '1\n2\n' -- cat not_asked
-# More than one if the machine is busy.
+# There are more lines if the machine is busy.
 ok_prints 'but if it is asked for: lines' 'gpusort: start, 1 s\n1\n2\n' -- \
     grep -vE '^gpusort: [a-z]+, ([2-9]|[0-9]{2,}) s$' asked
 ok 'of a pipe: how much of it' grep -Eq '^gpusort: read 0\.01 GB, 0\.[0-9]{2} GB/s$' piped

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The sources keep to their form: directions of includes, format of code, scripts, manual page; and
-# the pages to what there is: options, files that links lead to.
+# The style of the sources: directions of includes, format of code, scripts, manual page. The pages
+# name options that exist, and links to files that exist.
 . "$(dirname "$0")/lib.sh"
 [ "$test_size" = full ] || skip_all 'looked at with the full build'
 cd "$tests_dir/.."
 
-# checked NAME COMMAND...: passes, or is skipped when its program is not there.
+# checked NAME COMMAND...: runs COMMAND as a claim, or skips it if its program is not installed.
 checked() {
     if command -v "$2" >/dev/null; then ok "$@"; else skip "$1" "no $2"; fi
 }
 
 ok 'includes run one way' scripts/check_includes.sh
-# Let be: scripts in quotes for `bash -c`, literal formats of printf, a name that is read and not
+# Ignored: scripts in quotes for `bash -c`, literal formats of printf, a name that is read and not
 # written.
 checked 'shellcheck finds nothing in the scripts' \
     shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh completions/*.sh .ci/run
-# Its list of other pages may be older than the pages.
+# mandoc's list of other pages may be older than the pages.
 if command -v mandoc >/dev/null; then
     ok_prints 'mandoc finds nothing in the manual page, not even a long line' '' -- bash -c \
         'mandoc -Tlint -Wstyle man/gpusort.1 2>&1 | grep -v "outdated mandoc.db" || true'
@@ -41,7 +41,7 @@ ok_prints 'links between the pages lead to files' '' -- bash -c \
             [ -e "$(dirname "$page")/$file" ] || echo "$page: $file"
         done
     done'
-# A heading's anchor: in small letters, blanks as hyphens, without punctuation.
+# The anchor of a heading: in small letters, with hyphens for blanks, without punctuation.
 ok_prints 'links between the pages lead to headings' '' -- bash -c \
     'for page in *.md docs/*.md; do
         grep -oE "\]\([^):#]*#[^)]+\)" "$page" | sed "s/^](//; s/.$//" | while IFS="#" read -r file anchor; do
@@ -56,7 +56,7 @@ ok_prints 'every source has a place in architecture.md, algorithms.md or the REA
         name=${file##*/}
         grep -qwF -e "${name%.*}" docs/architecture.md docs/algorithms.md */README.md || echo "$file"
     done'
-# Versions differ in what they make of a few lines; the sources are as version 14 has them.
+# Versions of clang-format differ in a few lines; the sources are as version 14 formats them.
 mapfile -t sources < <(find cli core formats cpu cuda bench tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) | sort)
 checked 'clang-format changes nothing in the sources' clang-format-14 --dry-run -Werror "${sources[@]}"

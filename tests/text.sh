@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Lines of text come out byte for byte as `LC_ALL=C sort -g` orders them, whichever way they come
-# in; a line that is not one number is refused with its place.
+# Lines of text are sorted byte for byte as by `LC_ALL=C sort -g`, from any kind of input. A line
+# that is not one number is refused with its position.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 
@@ -27,7 +27,7 @@ cp lines both
 ok "sorts $count lines onto their own file" gpusort both -o both
 ok_same_bytes "$count lines onto their own file" both up
 
-# What is equal by value goes by bytes; -r turns that too.
+# Lines of equal value are ordered by their bytes; -r reverses that too.
 tie='1\n1.0\n01\n+1\n1e0\n0x1\n1.\n 1\n10e-1\n0.1e1\n'
 printf "$tie$tie" >ties
 sort -g ties >up
@@ -67,7 +67,7 @@ printf '3\r\n1\r\n2\r\n' >crlf
 sort -g crlf >up
 ok_writes 'lines that end in CR LF' up -- crlf
 
-# strict NAME CONTENT LINE: CONTENT is refused, naming LINE.
+# strict NAME CONTENT LINE: CONTENT is refused with a message that names LINE.
 strict() {
     printf -- "$2" >bad
     refused "$1" "^gpusort: bad:$3: " -- gpusort --format=text -o "$target" bad

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Lines of text that a GPU finds, keys, sorts, refines and gathers: sort(1)'s bytes, whatever lines
-# there are and however they come. Without a GPU all of it is skipped.
+# A GPU finds the lines of a text, makes keys of them, sorts, refines and gathers them. The output
+# is that of sort(1), for all kinds of lines and inputs. Skipped without a GPU.
 . "$(dirname "$0")/lib.sh"
 problem=$(gpu_problem) || true
 [ -z "$problem" ] || skip_all "$problem"
 on_gpu() { gpusort --device=gpu "$@"; }
 
-# sorts NAME OPTION... FILE...: as sort(1) does.
+# sorts NAME OPTION... FILE...: the output is that of sort(1).
 sorts() {
     local name=$1
     shift
@@ -15,7 +15,7 @@ sorts() {
     ok_output "$name" expected -- on_gpu "$@"
 }
 
-# ---- what lines there are ----
+# ---- kinds of lines ------------------------------------------------------------------------------
 
 : >none
 printf '\n' >empty_line
@@ -43,13 +43,14 @@ sorts 'a field by its bytes, then a number' -t "$(printf '\t')" -k2,2 -k1,1g fie
 tr '\n' '\0' <many >zeros
 sorts '-z' -z -n zeros
 
-# More than a slot of the pinned ring, so that slots are cut out of lines, on both ways.
+# More than a slot of the pinned ring, so that lines are cut at the borders of slots, in both
+# directions.
 awk -v lines="$(full_or_small 60000 1000)" \
     'BEGIN { for (i = 0; i < lines; i++) printf "%d %0*d\n", i * 7919 % 50021, i % 601, i }' >slots
 sorts 'more than a slot' -n slots
 sorts 'more than a slot, of equal keys' -k2.1,2.1 slots
 
-# ---- how they come ----
+# ---- kinds of input ------------------------------------------------------------------------------
 
 sorts 'several inputs, some without a last newline' -g unended many none one unended
 sort -g many >expected
@@ -76,7 +77,7 @@ ok_same_bytes 'in place: the lines are sorted' in_place expected
 ok_says '-v says what the GPU did' '^gpusort: stage .*\(30000 lines\)' -- on_gpu -v -g equal -o got
 ok_says '-v: the text is uploaded' '^gpusort: upload ' -- on_gpu -v -g equal -o got
 
-# ---- what is refused ----
+# ---- refused inputs ------------------------------------------------------------------------------
 
 printf '1\n2\n' >good
 printf '3\nthree\n4\nfour\n' >bad
@@ -91,7 +92,7 @@ refused 'an empty line is no number' '^gpusort: empty_lines:1: empty line, not a
 refused 'lines behind a header count it' "^gpusort: bad:2: 'three' is not a number" -- \
     gpusort --device=gpu --header=1 bad -o "$target"
 
-# ---- a device with little memory, and one that fails (only the stand-in can be made so) ----
+# ---- a device with little memory, and one that fails (only the stand-in can imitate them) --------
 
 on_stand_in() { "$GPUSORT" --list | grep -q 'SIMT stand-in'; }
 if ! on_stand_in; then
@@ -119,7 +120,7 @@ for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 cudaHostRegister:1 cudaMemcpy
         env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt -o "$target"
 done
 
-# auto takes the GPU for large texts, and the CPU when that fails.
+# auto chooses the GPU for large texts, and the CPU if the GPU fails.
 seq 8000000 | tac >large
 seq 8000000 >expected
 on_cpu_after_all='^gpusort: device     cpu after all, by radix \(device 0: '
@@ -129,7 +130,7 @@ for call in cudaMalloc:1 cudaHostRegister:1; do
     ok_says "auto: -v says so after $call failed" "$on_cpu_after_all" -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -v -n large -o got
 done
-# Where there are parts, the first call to fail is that of an engine for all of it.
+# With parts, the first call to fail belongs to an engine for the whole input.
 ok_output 'auto: the CPU does all parts after cudaMalloc:2 failed' expected -- \
     env SIMT_FAIL=cudaMalloc:2 "$GPUSORT" --parallel=1 -S 200M -n large
 ok_says 'auto: -v says so of parts' "$on_cpu_after_all" -- \

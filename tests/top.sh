@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# --top=K writes just the beginning of what is written without it, numbers and indices: each type,
-# direction, shape and format, on the CPU and on the GPU where there is one, against NumPy and
-# sort(1) | head.
+# --top=K writes exactly the beginning of the output without it, for numbers and indices: each type,
+# direction, shape and format, on the CPU and, if there is one, on the GPU. NumPy and sort(1) | head
+# give the expected output.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
 mapfile -t devices < <(list_devices)
 
-# Above the numbers that are sorted all, on either device, and around half of them.
+# More numbers than are always sorted completely, on either device, and K around half of them.
 count=20011
 tops=(0 1 2 1000 2048 $((count / 2 - 1)) $((count / 2 + 1)) $((count - 1)) "$count"
     $((count + 1)) 18446744073709551615)
 
-# Says what is wrong if the arguments do not write the first of ITEM_BYTES EXPECTED for each K.
+# top_problems ITEM_BYTES EXPECTED ARGUMENT...: prints what is wrong if `gpusort --top=K
+# ARGUMENT...` does not write the first K items of EXPECTED, for each K in $tops.
 top_problems() {
     local item_bytes=$1 expected=$2 top bytes
     shift 2
@@ -29,7 +30,7 @@ top_problems() {
     done 2>&1
 }
 
-# ok_top NAME ITEM_BYTES EXPECTED -- ARGUMENT...
+# ok_top NAME ITEM_BYTES EXPECTED -- ARGUMENT...: passes if top_problems prints nothing.
 ok_top() {
     local name=$1 item_bytes=$2 expected=$3
     shift 4
@@ -61,7 +62,7 @@ for shape in random equal two sorted reversed zipf; do
     done
 done
 
-# expect TOP ITEM_BYTES FILE: makes `first`, the first TOP items of the file.
+# expect TOP ITEM_BYTES FILE: writes the first TOP items of FILE to `first`.
 expect() { head -c $(($1 * $2)) "$3" >first; }
 
 f64=f64.$count.little
@@ -112,8 +113,8 @@ sys.stdout.buffer.write(np.repeat(np.fromfile(sys.argv[1], "<u8"), 2)[:100].toby
         "$f64.in.raw"
 done
 
-# --argsort: the indices of the first, of equal numbers in the order of the input. They are found as
-# integers of 8 bytes, or of 16 where key and index need more.
+# --argsort: the indices of the first items; those of equal numbers are in the order of the input.
+# Items have 8 bytes, or 16 where key and index need more.
 all_tops=("${tops[@]}")
 tops=(1 1000 $((count / 2 + 1)))
 for type in $(list_types); do
@@ -164,7 +165,7 @@ if [[ ${devices[*]} == *gpu ]]; then
     done
 fi
 
-# Lines: as sort -g | head, where many lines have equal values.
+# Lines, as by sort -g | head, where many lines have equal values.
 data lines "$(full_or_small 20000 3000)" >lines
 sort -g lines >lines.up
 sort -g -r lines >lines.down
@@ -179,8 +180,8 @@ for device in "${devices[@]}"; do
     done
 done
 
-# A small device: what comes is looked through in batches, or, where it has no room for one of twice
-# what is wanted, in parts that are sorted. (Only the stand-in can be made small.)
+# A small device: the input is selected from in batches. If there is no room for a batch of twice
+# the requested items, it is sorted in parts. (Only the stand-in can have so little memory.)
 size=$(full_or_small 32340000 4000000)
 head -c "$size" /dev/urandom >large
 "$numpy" -c 'import numpy as np; np.sort(np.fromfile("large", "<u8"))[:234000].tofile("large.first")'
@@ -196,7 +197,7 @@ for device in "${devices[@]}"; do
     done
 done
 
-# Nearly half of what comes takes more room to select than to sort in place.
+# Nearly half of the input takes more room to select than to sort in place.
 if [[ ${devices[*]} == *gpu ]]; then
     head -c 3234000 large >half
     "$numpy" -c 'import numpy as np; np.sort(np.fromfile("half", "<u8"))[:199999].tofile("first")'
@@ -205,8 +206,8 @@ if [[ ${devices[*]} == *gpu ]]; then
         --format=raw --type=u64 half
 fi
 
-# Indices of more than the device holds, of numbers that are there often. From a pipe the count is
-# not known, and those of 4 bytes make items of 16.
+# Indices of more numbers than the device holds, with many equal ones. From a pipe the count is
+# unknown, so numbers of 4 bytes make items of 16.
 "$numpy" -c '
 import numpy as np
 numbers = np.fromfile("large", "<u8") % 10
@@ -223,7 +224,7 @@ for device in "${devices[@]}"; do
     done
 done
 
-# Memory: 200 MB through a pipe.
+# The memory that 200 MB through a pipe take.
 repeat_part() { for _ in $(seq 100); do cat part; done; }
 measure_peak='
 import resource, subprocess, sys
@@ -243,9 +244,9 @@ np.repeat(np.sort(np.fromfile("part", "<u8"))[:10], 100).tofile("first")'
     ok "it takes 80 MB at the most: $(cat peak) KB" test "$(cat peak)" -le 80000
 fi
 
-# Words.
+# Spellings of K.
 head -c 80 "$f64.in.raw" >few.f64
-# As head(1) counts, whose units these are, and as printf(1) reads powers of ten.
+# Suffixes as in head(1), and powers of ten as in printf(1).
 seq 3000 | shuf | tee counted | sort -g >counted.sorted
 for word in 1K 1k 1KiB 1kB 1KB 2K 1M 1E 15EiB 7 0; do
     head -n "$word" counted.sorted >expected

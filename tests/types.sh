@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Numbers of every type that --list names, raw and .npy, in both byte orders and both directions,
-# come out in the documented order: expected bytes are made by NumPy from the numbers' bits.
+# Numbers of every type that --list names are sorted to the documented order: raw and .npy, in both
+# byte orders and both directions. NumPy makes the expected bytes from the bits of the numbers.
 . "$(dirname "$0")/lib.sh"
 need_numpy
 problem=
@@ -9,7 +9,8 @@ problem=
 [ -z "$problem" ] || skip_all "$problem"
 keys() { "$numpy" "$tests_dir/make_data.py" keys . "$@"; }
 
-# sorts TYPE COUNT ENDIAN EXPECTED OPTION...: raw and npy input, each to its own format.
+# sorts TYPE COUNT ENDIAN EXPECTED OPTION...: checks raw input, and .npy input where there is one.
+# Each output has the format of its input.
 sorts() {
     local type=$1 count=$2 endian=$3 expected=$4
     local in=$type.$count.$endian.in

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_argsort.c - items that carry their index: which are equal, what form they have, what they
- * give back; against comparisons of the C language.
+/* unit_argsort.c - items that carry their index: which items are equal, their form, and the keys
+ * and indices that are decoded from them. Compared with the comparisons of the C language.
  */
 #include "core/argsort.h"
 
@@ -78,7 +78,8 @@ static void an_item_counts_up_to_its_spare_bits(void **state)
     assert_false(argsort_check_count(&argsort, ((size_t)1 << 48) + 1, &error));
 }
 
-/* Which of two comes first: -1, 0, 1; a NaN behind every number and beside every NaN. */
+/* Returns -1, 0 or 1: which of two comes first. A NaN is greater than every number and equal to
+ * every NaN. */
 static int compare(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -86,7 +87,7 @@ static int compare(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* Every pair of the values is in the order of its comparison, or equal. */
+/* Checks that every pair of the values has the order of its comparison, or is equal. */
 static void check_pairs(const struct argsort *argsort, const double *values, const void *keys,
                         size_t count, bool descending)
 {
@@ -127,7 +128,7 @@ static void equal_is_what_compares_equal(void **state)
     }
 }
 
-/* Large enough for several threads, with a first index that has all bits that it may have. */
+/* Large enough for several threads, with a first index in which all bits are set that can be. */
 static void an_index_comes_back(void **state)
 {
     (void)state;

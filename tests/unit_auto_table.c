@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_auto_table.c - what "auto" chooses: every class and width has a row for every number of
- * items, and the model agrees with what was measured file to file (docs/performance.md).
+/* unit_auto_table.c - the choices of "auto": every device class and item width has a row for every
+ * number of items, and the model agrees with measurements from file to file (docs/performance.md).
  */
 #include "core/auto_table.h"
 
@@ -132,7 +132,7 @@ static void the_gpu_pays_for_many_items_alone(void **state)
     assert_false(gpu_is_sooner(1, 1000000000, 16));
 }
 
-/* What is neither reading nor writing is some of the whole; of lines it is not known. */
+/* The time of neither reading nor writing is a part of the whole. For lines it is not known. */
 static void the_sort_is_a_part_of_the_run(void **state)
 {
     (void)state;
@@ -143,8 +143,8 @@ static void the_sort_is_a_part_of_the_run(void **state)
     assert_true(of_lines.cpu_sort_seconds < 0 && of_lines.gpu_sort_seconds < 0);
 }
 
-/* `-g` from file to file: 246 MB in 0.257 s and 6.19 GB in 6.0 by 16 threads, 123 MB in 0.42 by 2
- * of another machine; by the GPU 1.24 GB in 0.60 to 0.82 s, 6.2 in 2.04 to 2.92. */
+/* `-g` from file to file: 246 MB in 0.257 s and 6.19 GB in 6.0 s by 16 threads, 123 MB in 0.42 s by
+ * 2 threads of another machine; by the GPU 1.24 GB in 0.60 to 0.82 s, 6.2 GB in 2.04 to 2.92 s. */
 static void the_model_of_lines_agrees_with_the_measured(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_check.c - the sums and the look at the order that the proof of output is made of, against
- * loops over single keys and bytes.
+/* unit_check.c - the sums and the order checks of the proof of output, against loops over single
+ * keys and bytes.
  */
 #include "core/argsort.h"
 #include "core/check.h"
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* Keys that are looked at together; of some blocks and a part of one. */
+/* BLOCK_BYTES: keys that are checked together. KEYS_BYTES: some blocks and a part of one. */
 #define BLOCK_BYTES ((size_t)4096)
 #define KEYS_BYTES (3 * BLOCK_BYTES + 1000)
 
@@ -35,7 +35,7 @@ static uint64_t load(const unsigned char *keys, size_t i, unsigned width)
     return key;
 }
 
-/* What the kernels say of keys, one by one. */
+/* The sum of the kernels' hashes, key by key. */
 static uint64_t sum_of(const unsigned char *keys, size_t count, unsigned width)
 {
     uint64_t sum = 0;
@@ -46,7 +46,7 @@ static uint64_t sum_of(const unsigned char *keys, size_t count, unsigned width)
     return sum;
 }
 
-/* Sums up the keys besides, all of them wherever it finds one. */
+/* Also checks that the sum covers all keys, wherever disorder is found. */
 static size_t find_disorder(unsigned width, struct key_order order, const void *previous,
                             const void *keys, size_t count)
 {
@@ -82,7 +82,7 @@ static int compare_sums(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One byte or two that become others change any sum: no two sums of two are equal. */
+/* Changing one or two bytes changes any sum: no two pairs of bytes have the same sum. */
 static void test_bytes(void **state)
 {
     (void)state;
@@ -104,8 +104,8 @@ static uint64_t mix(uint64_t key, unsigned width)
     return width == 2 ? check_mix_word((uint16_t)key) : check_mix(key);
 }
 
-/* Two keys exchange a bit, or some, by which the sum of the two stays as it was; one or two bits of
- * a key turn over. */
+/* Two keys exchange one bit or several, which does not change the sum of the keys. One or two bits
+ * of a key are flipped. */
 static void test_exchanged_bits(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void test_exchanged_bits(void **state)
     }
 }
 
-/* A key of two bytes that becomes another one always shows: no two have the same hash. */
+/* Changing a key of two bytes always changes the sum: no two keys have the same hash. */
 static void test_words(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void test_words(void **state)
     free(hashes);
 }
 
-/* The same of pairs, and their order: by key, then by index. */
+/* Pairs: their sum, and their order by key, then by index. */
 static void test_pairs(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void test_pairs(void **state)
     for (size_t i = 1; i < COUNT; i++) {
         const struct key_index kept = pairs[i], before = pairs[i - 1];
         const struct key_index *const here = &pairs[i];
-        pairs[i].index = before.index - 1; /* out of order, unless the key tells */
+        pairs[i].index = before.index - 1; /* out of order, unless the keys differ */
         assert_int_equal(find_disorder(sizeof kept, order, NULL, pairs, COUNT),
                          before.key < kept.key ? COUNT : i);
         assert_int_not_equal(check_hash_keys(sizeof kept, pairs, COUNT), sum);
@@ -172,7 +172,7 @@ static void test_pairs(void **state)
     }
 }
 
-/* An xor would not see these. */
+/* An exclusive or would not detect these changes. */
 static void test_pairs_of_equal_keys(void **state)
 {
     (void)state;
@@ -181,7 +181,7 @@ static void test_pairs_of_equal_keys(void **state)
     assert_int_not_equal(check_hash_keys(8, before, 3), check_hash_keys(8, twice, 3));
 }
 
-/* Blocks of a single key, which are not looked at key by key, and one key that is another. */
+/* Blocks of equal keys, which are not checked key by key, and blocks in which one key differs. */
 static void test_equal_keys(void **state)
 {
     (void)state;
@@ -217,8 +217,8 @@ static void fill_sorted(unsigned char *keys, size_t count, unsigned width, struc
     }
 }
 
-/* Of sorted keys, none is found; one that is less than it was, or in the place of the one before
- * it, at its place. */
+/* Sorted keys have no disorder. If one is replaced by the least key, or exchanged with the key
+ * before it, disorder is found at its position. */
 static void check_order(unsigned width, struct key_order order, size_t count)
 {
     unsigned char *const keys = calloc(count, width);
@@ -253,11 +253,11 @@ static void test_order(void **state)
             const enum key_endian endian = way & 2 ? ENDIAN_BIG : ENDIAN_LITTLE;
             const struct key_order order = key_order_make(type, endian, nan, way & 4);
             check_order(type->bytes, order, KEYS_BYTES / type->bytes);
-            check_order(type->bytes, order, (BLOCK_BYTES + 64) / type->bytes); /* nearly one */
+            check_order(type->bytes, order, (BLOCK_BYTES + 64) / type->bytes); /* and a part */
         }
 }
 
-/* Pieces that are seen last first, by a check of ordered keys. */
+/* A check of ordered keys observes the pieces in reverse order. */
 static void test_pieces(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void test_pieces(void **state)
     }
 }
 
-/* A byte at a time. */
+/* Sums the text byte by byte. */
 static uint64_t sum_of_text(uint64_t place, const unsigned char *text, size_t bytes)
 {
     uint64_t sum = 0;
@@ -336,7 +336,7 @@ static void test_gathered_lines(void **state)
             check_lines_add(&lines, end, place);
             sum += sum_of_text(place, text + begin, end - begin);
         }
-        /* The last ones have little or nothing behind them that could be read. */
+        /* After the last lines, few bytes or none can be read. */
         const size_t room = end + (round % 2 == 0 ? draw() % 40 : 0);
         unsigned char *const exact = malloc(room);
         memset(exact, 0xa5, room);
@@ -349,7 +349,7 @@ static void test_gathered_lines(void **state)
     free(text);
 }
 
-/* Keys that rise, stay and fall, of any number of lines. */
+/* Keys that rise, stay the same and fall, for any number of lines. */
 static void test_line_items(void **state)
 {
     (void)state;
@@ -377,12 +377,12 @@ static void test_line_items(void **state)
     }
 }
 
-/* Of which one falls, by one, or none. */
+/* Rising keys. Then one of them is less than the key before it, by one. */
 static void test_keys_that_rise(void **state)
 {
     (void)state;
     for (size_t count = 0; count < 40; count++) {
-        struct key_index *const items = calloc(count + 1, sizeof *items); /* and one behind it */
+        struct key_index *const items = calloc(count + 1, sizeof *items); /* and one after it */
         for (size_t i = 0; i < count; i++)
             items[i] = (struct key_index){draw(), (1ull << 63) - 10 + i / 2};
         assert_true(check_keys_rise(items, count));
@@ -396,7 +396,8 @@ static void test_keys_that_rise(void **state)
     }
 }
 
-/* Whether line k may stand behind the one before it: below 0, as memcmp(3) has it; 0: the same. */
+/* Returns whether line k may follow the line before it: below 0 if that is less, as memcmp(3) has
+ * it; 0 if they are the same. */
 static int compare_with_previous(const struct check_lines *lines, size_t k,
                                  const unsigned char *text)
 {
@@ -406,9 +407,9 @@ static int compare_with_previous(const struct check_lines *lines, size_t k,
     return found != 0 ? found : a < b ? -1 : a > b;
 }
 
-/* Lines like the one before them, but for their length or a byte, which may be 0. None may be
- * passed over that is out of order; those of few bytes that are the same have to be, unless nothing
- * behind them could be read. */
+/* Lines like the line before them, except for their length or one byte, which may be 0. No line out
+ * of order may be skipped. Short lines that are the same must be skipped, unless no byte after them
+ * could be read. */
 static void test_open_lines(void **state)
 {
     (void)state;

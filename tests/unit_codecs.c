@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_codecs.c - what goes in comes out, compressed or not; and no damage goes unseen.
+/* unit_codecs.c - data is read as it was written, compressed or not, and all damage is detected.
  *
- * The streams to read are made by libzstd itself, those to check are read by it; the codec under
- * test is met through sources and sinks, as the program meets it.
+ * libzstd itself makes the streams that are read, and reads the streams that are checked. The codec
+ * under test is used through sources and sinks, as in the program.
  */
 #include "formats/codec.h"
 #include "formats/format.h"
@@ -19,7 +19,7 @@ enum { SMALL = 300, LARGE = 40 << 20 };
 static const unsigned thread_counts[] = {1, 2, 7};
 #define THREAD_COUNTS (sizeof thread_counts / sizeof thread_counts[0])
 
-/* One frame with a checksum, by libzstd; returns its length. */
+/* Makes one frame with a checksum by libzstd; returns its length. */
 static size_t compress(void *frame, size_t capacity, const void *data, size_t bytes)
 {
     ZSTD_CCtx *context = ZSTD_createCCtx();
@@ -30,8 +30,8 @@ static size_t compress(void *frame, size_t capacity, const void *data, size_t by
     return length;
 }
 
-/* Reads the file to its end by so many threads, in pieces of `piece` bytes. Returns the bytes, or
- * SIZE_MAX. */
+/* Reads the file to its end with `threads` threads, in pieces of `piece` bytes. Returns the number
+ * of bytes, or SIZE_MAX. */
 static size_t read_all(const char *name, unsigned threads, void *data, size_t capacity,
                        size_t piece, struct error *error)
 {
@@ -84,7 +84,7 @@ static void test_plain_round_trip(void **state)
     unsigned char *data = make_bytes(LARGE);
     put_file("plain", data, LARGE);
     assert_reads_as("plain", data, LARGE, 777777);
-    assert_reads_as("plain", data, LARGE, LARGE); /* shared out to threads */
+    assert_reads_as("plain", data, LARGE, LARGE); /* divided among threads */
     assert_int_equal(truncate("plain", 0), 0);
     assert_reads_as("plain", data, 0, 1);
     free(data);
@@ -136,8 +136,8 @@ static void test_empty_zstd_output_is_a_frame(void **state)
     unlink("out.zst");
 }
 
-/* Writes frame, skippable frame, empty frame, frame; the data is `data` twice. Returns the length.
- */
+/* Writes a frame, a skippable frame, an empty frame and a frame. Their content is `data` twice.
+ * Returns the length. */
 static size_t put_frames(const char *name, const unsigned char *data)
 {
     static const unsigned char skippable[] = {0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'x', 'y', 'z'};
@@ -162,7 +162,7 @@ static void test_several_frames(void **state)
         assert_reads_as("frames", twice, sizeof twice, piece);
     unlink("frames");
     static const unsigned char leading[] = {0x50, 0x2a, 0x4d, 0x18, 1, 0, 0, 0, 'x'};
-    put_file("frames", leading, sizeof leading); /* not known to be compressed */
+    put_file("frames", leading, sizeof leading); /* not recognized as compressed */
     assert_reads_as("frames", leading, sizeof leading, 1);
     put_file("frames.zst", leading, sizeof leading);
     assert_reads_as("frames.zst", "", 0, 1);
@@ -171,7 +171,7 @@ static void test_several_frames(void **state)
     unlink("frames.zst");
 }
 
-/* But where a frame ends, the first, the skippable or the empty one: what is left is whole. */
+/* Except at the end of the first, the skippable or the empty frame, where the rest is complete. */
 static void test_every_truncation_is_refused(void **state)
 {
     (void)state;
@@ -200,8 +200,9 @@ static void test_every_truncation_is_refused(void **state)
     unlink("cut");
 }
 
-/* The checksum sees every bit of the data; a frame's header and size are seen by the decoder. A
- * flipped bit in the magic makes it plain data, so the first four bytes are left alone. */
+/* The checksum detects every change of the data; the decoder detects changes of a frame's header
+ * and size. A flipped bit in the magic makes it plain data, so the first four bytes are not
+ * changed. */
 static void test_every_corrupted_byte_is_refused(void **state)
 {
     (void)state;
@@ -240,8 +241,8 @@ static void test_garbage_behind_is_refused(void **state)
 static void test_large_window_is_refused(void **state)
 {
     (void)state;
-    /* Magic; no single segment, no checksum; a window of 2^28 bytes; a raw block of 1 byte, last.
-     */
+    /* Magic; no single segment, no checksum; a window of 2^28 bytes; a raw block of 1 byte, the
+     * last. */
     static const unsigned char frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 18 << 3, 9, 0, 0, 'x'};
     put_file("window", frame, sizeof frame);
     assert_refused("window", "window is larger than 128 MiB");
@@ -287,7 +288,7 @@ static void test_peek_consumes_nothing(void **state)
     free(data);
 }
 
-/* Standard input may be a file that somebody has read a part of. */
+/* Standard input may be a file of which another process has read a part. */
 static void test_standard_input_from_its_offset(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_cpu_engine.c - what struct backend promises, kept by the CPU's: its facts, what it refuses,
- * calls that are out of turn, and engines inside of a parallel region.
+/* unit_cpu_engine.c - the CPU's backend fulfills the contract of struct backend: its facts, the
+ * arguments that it refuses, calls in the wrong order, and engines inside a parallel region.
  */
 #include "tests/cpu_cases.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_cpu_sort.c - the CPU's sort, through struct backend as the pipeline uses it, against sorts
- * of a few lines: every shape in every order, by any number of threads (tests/cpu_cases.h).
+/* unit_cpu_sort.c - the CPU's sort, called through struct backend like in the pipeline, against
+ * simple sorts: every shape in every order, by any number of threads (tests/cpu_cases.h).
  */
 #include "tests/cpu_cases.h"
 
 #include <stdio.h>
 
-/* Fills the engine by chunks of about a third of the items. */
+/* Fills the engine in chunks of about a third of the items. */
 static void fill(struct engine *engine, const struct test_case *c)
 {
     const size_t width = c->wanted->bytes;
@@ -87,7 +87,8 @@ static void small_counts(void **state)
             }
 }
 
-/* A shape has each second order, with one count the one half and with the next one the other. */
+/* Each shape is tested with every second order: with one half of the orders for one count, and the
+ * other half for the next count. */
 static void counts_around_the_first_partition(void **state)
 {
     (void)state;
@@ -104,7 +105,8 @@ static void counts_around_the_first_partition(void **state)
             }
 }
 
-/* The most keys of two bytes that are sorted, and one more, which are counted. */
+/* The maximum count at which keys of two bytes are sorted, and one more key, for which they are
+ * counted. */
 static void words_around_those_that_are_counted(void **state)
 {
     (void)state;
@@ -116,7 +118,7 @@ static void words_around_those_that_are_counted(void **state)
         }
 }
 
-/* Each thread writes a MiB, and the next piece is begun when that one has been given. */
+/* Each thread writes a MiB, and the next piece starts when that piece has been written. */
 static void pieces_of_keys_that_are_counted(void **state)
 {
     (void)state;
@@ -131,8 +133,8 @@ static void pieces_of_keys_that_are_counted(void **state)
         }
 }
 
-/* Widths of 4 and 8 bytes have four orders each, so that each of them meets all shapes; keys of 8
- * bytes and pairs are more than a cache holds. */
+/* Widths of 4 and 8 bytes have four orders each, so that all shapes are tested with each width.
+ * Keys of 8 bytes and pairs are larger than a cache. */
 static void large_counts(void **state)
 {
     (void)state;
@@ -148,7 +150,7 @@ static void large_counts(void **state)
         }
 }
 
-/* So many that the engine takes them as a stream, and its ring goes round. */
+/* Enough keys for the engine to take them as a stream, and for its ring to wrap around. */
 static void streams_of_the_engine(void **state)
 {
     (void)state;

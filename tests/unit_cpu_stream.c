@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_cpu_stream.c - keys that are partitioned as they come (cpu/stream/stream_sort.h), against
- * sorts of a few lines: every shape in every order (tests/cpu_cases.h), among them those that do
- * not suit it and are undone.
+/* unit_cpu_stream.c - keys that are partitioned as they arrive (cpu/stream/stream_sort.h), against
+ * simple sorts: every shape in every order (tests/cpu_cases.h). Some shapes are unsuitable and are
+ * undone.
  */
 #include "cpu/stream/stream_sort.h"
 #include "tests/cpu_cases.h"
 
-/* Sorts in an array, of which the items are there. */
+/* Sorts the keys of an undone stream, which are in an array. */
 static void check_undone(const struct test_case *c, unsigned char *items)
 {
     const struct test_case again = {c->wanted, c->order, c->shape, c->count, items, c->expected};
     check_team(&again, 2);
 }
 
-/* All that the stream gives, where two pieces are held before the first is taken back. Returns how
- * many keys. */
+/* Compares all keys that the stream gives. Two pieces are held before the first is returned.
+ * Returns the number of keys. */
 static size_t compare_given(struct stream_sort *stream, const struct test_case *c)
 {
     const size_t width = c->wanted->bytes;
@@ -35,7 +35,7 @@ static size_t compare_given(struct stream_sort *stream, const struct test_case *
     }
 }
 
-/* Keys that more threads than the stream has show to its tap. */
+/* Lets the stream's tap observe the keys, by more threads than the stream has. */
 static void show(struct tap *tap, const unsigned char *keys, size_t bytes, unsigned threads)
 {
     const size_t piece = 1024 * tap->unit_bytes;
@@ -44,8 +44,8 @@ static void show(struct tap *tap, const unsigned char *keys, size_t bytes, unsig
         tap_see(tap, keys + begin, bytes - begin < piece ? bytes - begin : piece);
 }
 
-/* Puts the keys by pieces, each second one through the tap, if there is one; false if they do not
- * suit. */
+/* Puts the keys piece by piece, every second piece through the tap if there is one. Returns false
+ * if the keys are unsuitable. */
 static bool put_all(struct stream_sort *stream, const struct test_case *c, size_t piece,
                     unsigned threads, size_t *put)
 {
@@ -68,7 +68,7 @@ static bool put_all(struct stream_sort *stream, const struct test_case *c, size_
     return suits;
 }
 
-/* Learns from the first keys, or from each hundredth. */
+/* Opens a stream that learns from the first keys, or from every hundredth. */
 static struct stream_sort *open_stream(const struct sort_task *task, const struct test_case *c,
                                        size_t piece, bool is_of_all_keys)
 {
@@ -87,7 +87,8 @@ static struct stream_sort *open_stream(const struct sort_task *task, const struc
     return stream;
 }
 
-/* Returns whether it was sorted as a stream: else as an array of what was undone. */
+/* Returns whether the keys were sorted as a stream. Otherwise the undone keys are sorted as an
+ * array. */
 static bool check_stream(const struct test_case *c, bool known, unsigned threads)
 {
     const size_t width = c->wanted->bytes;
@@ -134,7 +135,7 @@ static void streams(void **state)
     assert_true(undone > 50);
 }
 
-/* Ended before all is given. */
+/* A stream is closed before it has given all its keys. */
 static void a_stream_that_is_dropped(void **state)
 {
     (void)state;

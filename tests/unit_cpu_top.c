@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_cpu_top.c - the CPU's selection, chunk by chunk, against a stable sort of everything.
- *
- * What is kept is in the order in which it came, so that a stable sort of it begins with just the
- * items that a stable sort of all begins with, indices included.
+/* unit_cpu_top.c - the CPU's selection, chunk by chunk, against a stable sort of all items. Items
+ * that are kept stay in the order of the input. So a stable sort of them begins with the items with
+ * which a stable sort of all items begins, including indices.
  */
 #include "core/backend.h"
 #include "cpu/top_select.h"
@@ -25,7 +24,7 @@ static uint64_t random_bits(uint64_t i)
     return x ^ x >> 31;
 }
 
-/* ---- Shapes: the i-th of n keys as ordered bits of 64 ---- */
+/* ---- Shapes: the i-th of n keys as 64 ordered bits ---- */
 
 static uint64_t random_key(size_t i, size_t n)
 {
@@ -103,7 +102,7 @@ static uint64_t ordered_key(const struct test_case *c, const unsigned char *item
     return key_order_encode(c->order, 8 * c->width, stored);
 }
 
-/* An item's key and its place, and the item. */
+/* A key, its position in the input, and the item. */
 struct placed {
     uint64_t key;
     size_t place;
@@ -134,7 +133,8 @@ static struct placed *sort_stably(const struct test_case *c, const unsigned char
 
 /* ---- The selection ---- */
 
-/* Sends all items chunk by chunk. Returns how many are kept at the start of `room`. */
+/* Adds all items chunk by chunk. Returns the number of items that are kept at the start of
+ * `room`. */
 static size_t select_items(const struct test_case *c, const unsigned char *items,
                            unsigned char *room)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_files.h - a directory of its own for a unit test, and files in it.
- */
+/* unit_files.h - a working directory for a unit test, and files in it. */
 #ifndef TESTS_UNIT_FILES_H
 #define TESTS_UNIT_FILES_H
 
@@ -18,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Group set-up: makes the directory the working directory; *state is its name. */
+/* Group set-up: makes a working directory; *state is its name. */
 static int enter_scratch(void **state)
 {
     const char *parent = getenv("TMPDIR");
@@ -29,7 +28,7 @@ static int enter_scratch(void **state)
     return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
 }
 
-/* Group tear-down: the directory must be empty, so no test may leave anything behind. */
+/* Group tear-down: the directory must be empty, so no test may leave a file. */
 static int leave_scratch(void **state)
 {
     const bool is_gone = chdir("/") == 0 && rmdir(*state) == 0;
@@ -39,7 +38,8 @@ static int leave_scratch(void **state)
     return is_gone ? 0 : -1;
 }
 
-/* A new file. To fill one again that was cut to nothing, ext4 waits for its disk. */
+/* Makes a new file. Filling a file again that was truncated to 0 would wait for the disk on
+ * ext4. */
 static inline void put_file(const char *name, const void *data, size_t bytes)
 {
     unlink(name);
@@ -49,8 +49,8 @@ static inline void put_file(const char *name, const void *data, size_t bytes)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Appends to a file of zstd frames an empty one that does not state its size (RFC 8878: a window of
- * 1 KiB, and a raw block of nothing, the last): so that the size of them all is unknown. */
+/* Appends an empty frame that does not state its size to a file of zstd frames (RFC 8878: a window
+ * of 1 KiB, and an empty raw block, the last). So the total size of the frames is unknown. */
 static inline void append_unsized_frame(const char *name)
 {
     static const unsigned char frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0, 1, 0, 0};
@@ -60,7 +60,7 @@ static inline void append_unsized_frame(const char *name)
     assert_int_equal(fclose(file), 0);
 }
 
-/* The bytes of the file, malloc'd. */
+/* Returns the bytes of the file, malloc'd. */
 static inline unsigned char *get_file(const char *name, size_t *bytes)
 {
     FILE *file = fopen(name, "rb");
@@ -84,7 +84,7 @@ static inline void assert_file_holds(const char *name, const void *data, size_t 
     free(found);
 }
 
-/* The memory that this process takes up. */
+/* Returns the resident memory of this process. */
 static inline size_t resident_bytes(void)
 {
     size_t total, resident;
@@ -95,7 +95,7 @@ static inline size_t resident_bytes(void)
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Bytes that do not compress to nothing, the same in every run. */
+/* Returns bytes that compress only partly and are the same in every run. */
 static inline unsigned char *make_bytes(size_t bytes)
 {
     unsigned char *data = malloc(bytes + 1);

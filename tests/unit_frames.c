@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_frames.c - compressed files of many frames: read by any number of threads, they hold what a
- * single thread sees in them. What that takes: unit_frames_bounds.c; how they are written:
+/* unit_frames.c - compressed files of many frames: any number of threads reads the same content as
+ * a single thread. Memory and threads: unit_frames_bounds.c. How frames are written:
  * unit_frames_written.c.
  *
- * Frames are made by libzstd itself; codecs of any kind are met in unit_codecs.c.
+ * libzstd itself makes the frames; unit_codecs.c tests codecs of all kinds.
  */
 #include "tests/unit_frames.h"
 
@@ -48,7 +48,7 @@ static void assert_reads_pipe(const struct frames *frames, unsigned threads)
     free(found);
 }
 
-/* From a file and from a pipe, by any number of threads. */
+/* Reads from a file and from a pipe, by any number of threads. */
 static void assert_reads(const struct frames *frames)
 {
     static const size_t pieces[] = {100001, 64 * MIB};
@@ -74,7 +74,7 @@ static void test_frames_of_every_kind(void **state)
     (void)state;
     for (int make = SIZED; make <= FLUSHED; make++) {
         struct frames frames = {0};
-        add_frame(&frames, 3 * MIB, make); /* more than is looked at ahead */
+        add_frame(&frames, 3 * MIB, make); /* more than is read ahead */
         add_frame(&frames, 0, make);
         for (size_t i = 0; i < 6; i++) {
             add_skippable(&frames, i);
@@ -101,8 +101,8 @@ static void test_many_small_frames(void **state)
     free_frames(&frames);
 }
 
-/* So much of the file is looked at first that it is not kept, and cannot be gone back to; and more
- * is skipped than is kept whole. */
+/* The first skippable frame is too large to be kept when it is read ahead, so the source cannot go
+ * back to its beginning. The next one is larger than the frames that are kept whole. */
 static void test_large_skippable_frames(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void test_large_skippable_frames(void **state)
     free_frames(&frames);
 }
 
-/* Where a frame is just kept whole, and just not: 32 MiB. */
+/* Frames around the limit up to which a frame is kept whole: 32 MiB. */
 static void test_frames_about_the_limit(void **state)
 {
     (void)state;
@@ -128,7 +128,8 @@ static void test_frames_about_the_limit(void **state)
     free_frames(&frames);
 }
 
-/* What reading `in` by so many threads ends with, without a look ahead, which takes one. */
+/* Returns the error of reading `in` by `threads` threads. There is no peek, as that uses one
+ * thread. */
 static struct error reading_error(unsigned threads)
 {
     static unsigned char found[16 << 20];
@@ -141,8 +142,8 @@ static struct error reading_error(unsigned threads)
     return error;
 }
 
-/* Cut off or changed at any byte, a file is refused by all with the words that a single thread, to
- * which it is a stream, has for it. */
+/* A file that is cut off or changed at any byte is refused by any number of threads with the same
+ * message: that of a single thread, which reads it as a stream. */
 static void test_damage_is_told_alike(void **state)
 {
     (void)state;
@@ -168,8 +169,8 @@ static void test_damage_is_told_alike(void **state)
     unlink("in");
 }
 
-/* A frame that says it holds more than it does: 9 bytes, and 5, with an empty block behind them or
- * not. */
+/* A frame that states a larger content than it holds: 9 bytes instead of 5, with or without an
+ * empty block after them. */
 static void test_less_than_stated_is_refused(void **state)
 {
     (void)state;
@@ -178,7 +179,7 @@ static void test_less_than_stated_is_refused(void **state)
     memmove(frames + 9, frames, sizeof frames - 9);
     memcpy(frames, unsized, 9);
     for (size_t i = 0; i < 2; i++) {
-        frames[9 + 6] = (unsigned char)(5 << 3 | i); /* the last block? */
+        frames[9 + 6] = (unsigned char)(5 << 3 | i); /* is it the last block? */
         frames[9 + 6 + 8] = 1;
         put_file("in", frames, sizeof frames - 3 * i);
         for (size_t j = 0; j < THREAD_COUNTS; j++)
@@ -187,7 +188,8 @@ static void test_less_than_stated_is_refused(void **state)
     unlink("in");
 }
 
-/* Blocks that decoders of whole frames and of streams may not agree on: all go by the stream. */
+/* Blocks on which decoders of whole frames and of streams may disagree: the result is always that
+ * of the stream. */
 static void test_odd_blocks_are_told_alike(void **state)
 {
     (void)state;
@@ -215,7 +217,7 @@ static void test_odd_blocks_are_told_alike(void **state)
                                       (unsigned char)(size >> 13)};
         const size_t body = is_run ? 1 : size;
         memcpy(frame, head, sizeof head);
-        memcpy(frame + sizeof head + body, (unsigned char[]){1, 0, 0}, 3); /* nothing, the last */
+        memcpy(frame + sizeof head + body, (unsigned char[]){1, 0, 0}, 3); /* empty, and the last */
         put_file("in", frame, sizeof head + body + 3);
         memset(frame + sizeof head + body, 0, 3);
         const struct error one = reading_error(1);
@@ -226,7 +228,7 @@ static void test_odd_blocks_are_told_alike(void **state)
     unlink("in");
 }
 
-/* Behind large frames too, the place is that in the file. */
+/* After large frames too, a message has the position in the file. */
 static void test_place_of_damage_far_in(void **state)
 {
     (void)state;
@@ -247,7 +249,7 @@ static void test_place_of_damage_far_in(void **state)
     unlink("in");
 }
 
-/* What is left of `in` when it is opened. */
+/* Returns source_bytes_left() of `in` when it has just been opened. */
 static uint64_t stated_bytes(void)
 {
     struct error error = {0};
@@ -282,7 +284,8 @@ static void test_size_is_known_from_headers(void **state)
     unlink("in");
 }
 
-/* True if no page of the file that can be spared is in memory. */
+/* Drops the file from the page cache. Returns true if none of its pages that can be dropped is in
+ * memory. */
 static bool is_cold(const char *name, size_t bytes)
 {
     unsigned char pages[4096];
@@ -301,8 +304,8 @@ static bool is_cold(const char *name, size_t bytes)
     return true;
 }
 
-/* Its headers would be waited for, one after the other, before it is read. Now and then a quick
- * disk has them in memory by the time they are looked at, as the system reads ahead. */
+/* Looking for the headers would wait for each of them before the file is read. A fast disk may have
+ * them in memory by the time of the check, as the system reads ahead; so the test is repeated. */
 static void test_size_of_a_cold_file_is_not_looked_for(void **state)
 {
     (void)state;
@@ -314,7 +317,7 @@ static void test_size_of_a_cold_file_is_not_looked_for(void **state)
     for (int tries = 0; is_found && tries < 5; tries++) {
         if (!is_cold("in", frames.packed_bytes)) {
             free_frames(&frames);
-            skip(); /* files are memory here, or someone else reads them */
+            skip(); /* a file system in memory, or another reader */
         }
         is_found = stated_bytes() != SIZE_UNKNOWN;
     }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_frames.h - compressed files of many frames, as libzstd makes them, and how they are read.
- */
+/* unit_frames.h - makes compressed files of many frames with libzstd, and reads them. */
 #ifndef TESTS_UNIT_FRAMES_H
 #define TESTS_UNIT_FRAMES_H
 
@@ -14,15 +13,15 @@
 static const unsigned thread_counts[] = {1, 2, 7};
 #define THREAD_COUNTS (sizeof thread_counts / sizeof thread_counts[0])
 
-/* A file of frames, and the content of all of them. */
+/* A file of frames, and the content of all frames. */
 struct frames {
     unsigned char *packed, *content;
     size_t packed_bytes, content_bytes;
     size_t packed_room, content_room;
 };
 
-/* Makes room for `more` bytes behind those that there are, and for as much again: the sanitizers'
- * realloc copies each time. */
+/* Makes room for `more` bytes after the existing ones, and doubles it, as the realloc of sanitizers
+ * copies each time. */
 static inline void make_room(unsigned char **data, size_t bytes, size_t more, size_t *room)
 {
     if (bytes + more <= *room)
@@ -59,7 +58,7 @@ static inline void add_frame(struct frames *frames, size_t bytes, enum make make
         assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush), 0);
         in.size = bytes - in.size < 1000 ? bytes : in.size + 1000;
     }
-    if (make == UNSIZED) /* or else libzstd knows it after all */
+    if (make == UNSIZED) /* otherwise libzstd knows the size */
         ZSTD_compressStream2(context, &out, &in, ZSTD_e_continue);
     assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0);
     ZSTD_freeCCtx(context);
@@ -67,7 +66,7 @@ static inline void add_frame(struct frames *frames, size_t bytes, enum make make
     frames->content_bytes += bytes;
 }
 
-/* As pzstd(1) writes one before each frame. */
+/* Adds a skippable frame, like pzstd(1) before each frame. */
 static inline void add_skippable(struct frames *frames, size_t bytes)
 {
     const unsigned char header[8] = {0x50,
@@ -91,8 +90,8 @@ static inline void free_frames(struct frames *frames)
     *frames = (struct frames){0};
 }
 
-/* Reads to the end in pieces of `piece` bytes, with a look ahead first, as the program does.
- * Returns the bytes, or SIZE_MAX. */
+/* Peeks, as the program does, and reads to the end in pieces of `piece` bytes. Returns the number
+ * of bytes, or SIZE_MAX. */
 static inline size_t read_all(const char *name, unsigned threads, void *data, size_t capacity,
                               size_t piece, struct error *error)
 {
@@ -111,7 +110,7 @@ static inline size_t read_all(const char *name, unsigned threads, void *data, si
     return ok ? done : SIZE_MAX;
 }
 
-/* Makes a pipe standard input, which `saved` was; returns the end that is written to. */
+/* Makes a pipe the standard input, and *saved a duplicate of the old one. Returns the write end. */
 static inline int redirect_input(int *saved)
 {
     int ends[2];
@@ -122,7 +121,7 @@ static inline int redirect_input(int *saved)
     return ends[1];
 }
 
-/* Makes the file what it was; done with `saved`. */
+/* Makes the descriptor what it was before, and closes `saved`. */
 static inline void restore(int file, int saved)
 {
     dup2(saved, file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_frames_bounds.c - what reading compressed files of many frames takes: memory, and threads,
- * where there may be few. What they hold: unit_frames.c.
+/* unit_frames_bounds.c - the resources for reading compressed files of many frames: memory, and
+ * threads, also where few can be started. The content that is read: unit_frames.c.
  */
 #include "tests/unit_frames.h"
 
@@ -9,10 +9,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-/* Threads that were started, and how many more can be. */
+/* The number of threads that were started, and how many more can be. */
 static size_t threads_started, threads_left = SIZE_MAX;
 
-/* Stands before the C library's. */
+/* Replaces the function of the C library. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *argument)
 {
@@ -26,7 +26,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return create(thread, attributes, run, argument);
 }
 
-/* Reads a little of `in`, lets the threads run ahead, and reads on: that takes at most `limit`. */
+/* Reads a little of `in`, lets the threads run ahead, and reads on. That must take at most `limit`
+ * bytes. */
 static void assert_takes_at_most(size_t limit)
 {
     struct error error = {0};
@@ -57,12 +58,12 @@ static void test_look_ahead_is_bounded(void **state)
         frames.packed_bytes +=
             ZSTD_compress(frames.packed + frames.packed_bytes, 20000, data, frame_bytes, 1);
     put_file("in", frames.packed, frames.packed_bytes);
-    assert_takes_at_most(4 * 32 * MIB + 16 * MIB); /* a slot a thread, and two */
+    assert_takes_at_most(4 * 32 * MIB + 16 * MIB); /* a slot for each thread, and two */
     free_frames(&frames);
     free(data);
 }
 
-/* 500 MiB in a frame of 16 KB that does not say so. */
+/* 500 MiB in a frame of 16 KB that does not state its size. */
 static void test_bomb_takes_no_memory(void **state)
 {
     (void)state;
@@ -77,8 +78,8 @@ static void test_bomb_takes_no_memory(void **state)
     free(bomb);
 }
 
-/* Whoever has read enough need not wait for the end of a pipe. Standard error is closed, and stays
- * so: what is opened on the way must not become it. */
+/* A caller that has read enough need not wait for the end of a pipe. Standard error is closed and
+ * stays closed: no file that is opened may get its descriptor. */
 static void test_open_pipe_can_be_closed(void **state)
 {
     (void)state;
@@ -119,7 +120,7 @@ static size_t thread_count(void)
     return threads;
 }
 
-/* What is soon read is not worth them. */
+/* Threads are not worth their start for a short input. */
 static void test_small_file_starts_no_threads(void **state)
 {
     (void)state;
@@ -145,7 +146,7 @@ static void test_small_file_starts_no_threads(void **state)
     unlink("in");
 }
 
-/* Where no thread can be started, or one alone, the caller or that one decodes. */
+/* If no thread can be started, the caller decodes; if only one can, that one does. */
 static void test_threads_that_cannot_be_started(void **state)
 {
     (void)state;
@@ -171,8 +172,7 @@ static void test_threads_that_cannot_be_started(void **state)
     unlink("in");
 }
 
-/* A thousand inputs may be open at once: one has threads while it is being read, and not before nor
- * after. */
+/* A thousand inputs may be open at once: one has threads only while it is read. */
 static void test_threads_only_while_reading(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void test_threads_only_while_reading(void **state)
     struct source *source;
     struct frames frames = {0};
     const unsigned char *data;
-    for (int i = 0; i < 12; i++) /* more than are decoded ahead: 9, of which one is half read */
+    for (int i = 0; i < 12; i++) /* more than are decoded ahead: 9, one of them half read */
         add_frame(&frames, 4 * MIB, SIZED);
     put_file("in", frames.packed, frames.packed_bytes);
     unsigned char *found = malloc(frames.content_bytes);

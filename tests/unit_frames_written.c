@@ -9,7 +9,7 @@
 #include <zstd.h>
 
 #define MIB ((size_t)1 << 20)
-#define FRAME (16 * MIB) /* what a frame of ours holds */
+#define FRAME (16 * MIB) /* content of a frame of gpusort */
 
 static const unsigned thread_counts[] = {1, 2, 7};
 #define THREAD_COUNTS (sizeof thread_counts / sizeof thread_counts[0])
@@ -22,7 +22,8 @@ static struct sink *open_packed(const char *name, unsigned threads)
     return sink;
 }
 
-/* Frame by frame: each states its size, which is FRAME but for the last, and has a checksum. */
+/* Checks each frame: it states its size, which is FRAME except for the last frame, and has a
+ * checksum. */
 static void assert_is_framed(const char *name, const unsigned char *data, size_t bytes)
 {
     size_t length, done = 0, at = 0, frames = 0;
@@ -55,11 +56,11 @@ static void test_frames_go_by_the_content_alone(void **state)
         for (size_t j = 0; j < THREAD_COUNTS; j++) {
             struct error error = {0};
             struct sink *sink = open_packed(j == 0 ? "one" : "more", thread_counts[j]);
-            const size_t first = j == 1 ? sizes[i] / 3 : 0; /* at once, and in two pieces */
+            const size_t first = j == 1 ? sizes[i] / 3 : 0; /* in one piece, and in two */
             memcpy(lent, data, sizes[i]);
             assert_true(sink_write(sink, lent, first, &error));
             assert_true(sink_write(sink, lent + first, sizes[i] - first, &error));
-            memset(lent, 0, sizes[i]); /* the sink is done with it */
+            memset(lent, 0, sizes[i]); /* the sink does not use it any more */
             assert_true(sink_commit(sink, &error));
             if (j == 0) {
                 assert_is_framed("one", data, sizes[i]);

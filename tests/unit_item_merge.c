@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_item_merge.c - sorted arrays of items, merged, against qsort(3); places in them, against a
- * count; and numbers mapped there and back.
+/* unit_item_merge.c - merges of sorted arrays of items, against qsort(3); positions in them,
+ * against a count; and numbers that are mapped to ordered bits and back.
  */
 #include "core/item_merge.h"
 
@@ -18,9 +18,9 @@
 static const unsigned widths[] = {4, 8, 16};
 #define WIDTHS (sizeof widths / sizeof widths[0])
 
-static unsigned width_now; /* static, as qsort(3) hands nothing on */
+static unsigned width_now; /* static, as qsort(3) has no argument for it */
 
-/* By the greatest byte first: items are little-endian integers. */
+/* Compares the highest byte first: items are little-endian integers. */
 static int compare_items(const void *a, const void *b)
 {
     const unsigned char *const x = a, *const y = b;
@@ -30,7 +30,7 @@ static int compare_items(const void *a, const void *b)
     return 0;
 }
 
-/* Items of all bits, or of few values. */
+/* Items of random bits, or of few values. */
 static void make_items(unsigned char *items, size_t count, unsigned width, bool are_few)
 {
     for (size_t i = 0; i < count * width; i++)
@@ -52,7 +52,7 @@ static void make_arrays(unsigned char *items, size_t count, unsigned width,
     }
 }
 
-/* One merge of each kind, of so many arrays. */
+/* Merges `array_count` arrays in every way. */
 static void check_merge(unsigned width, size_t count, size_t array_count, bool are_few)
 {
     static _Alignas(16) unsigned char items[COUNT_MAX * 16], expected[COUNT_MAX * 16],
@@ -109,7 +109,7 @@ static void test_count_before(void **state)
         }
 }
 
-/* The map itself is tested in unit_key_order.c: here it is that of each item. */
+/* unit_key_order.c tests the map itself; this tests that each item is mapped. */
 static void test_encode(void **state)
 {
     _Alignas(16) unsigned char items[67 * 8], stored[67 * 8];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_key_order.c - the list of key types, and the map between numbers and ordered bits.
  *
- * For every type, byte order, NaN rule and direction: the map is a bijection, and the order of the
- * ordered bits is the wanted order of the values, as a comparator on the values themselves has it.
- * Types of 8 and 16 bits are tried on every pattern, the wider ones around every power of two.
+ * For every type, byte order, NaN rule and direction, the map is a bijection. The order of the
+ * ordered bits is the required order of the values, by a comparator of the values themselves. Types
+ * of 8 and 16 bits are tested with every pattern, wider types around every power of two.
  */
 #include "core/key_order.h"
 
@@ -21,7 +21,7 @@
 struct value {
     double real;      /* of a float; a NaN of a NaT */
     int64_t integer;  /* of a signed integer or a time */
-    uint64_t natural; /* of an unsigned one */
+    uint64_t natural; /* of an unsigned integer */
 };
 
 static double value_of_f16(uint64_t bits)
@@ -78,7 +78,7 @@ static struct value value_of(const struct key_type *type, uint64_t bits)
     }
 }
 
-/* Below 0 if a stands before b in ascending order, NaNs apart. */
+/* Returns below 0 if a comes before b in ascending order, NaNs apart. */
 static int compare_values(struct value a, struct value b)
 {
     if (a.real == 0 && b.real == 0 && !signbit(a.real) != !signbit(b.real))
@@ -90,11 +90,11 @@ static int compare_values(struct value a, struct value b)
     return (a.natural > b.natural) - (a.natural < b.natural);
 }
 
-/* True if a may stand right before b in the output. */
+/* Returns true if a may come right before b in the output. */
 static bool may_precede(struct value a, struct value b, enum nan_rule nan, bool descending)
 {
     if (isnan(a.real) && isnan(b.real))
-        return true; /* any total order of NaNs will do */
+        return true; /* any total order of NaNs is valid */
     if (isnan(a.real) || isnan(b.real)) {
         const bool nan_first = nan == NAN_FIRST || (nan != NAN_LAST && descending);
         return isnan(a.real) ? nan_first : !nan_first;
@@ -102,7 +102,7 @@ static bool may_precede(struct value a, struct value b, enum nan_rule nan, bool 
     return descending ? compare_values(a, b) > 0 : compare_values(a, b) < 0;
 }
 
-/* The bits of the number whose stored bytes, read little-endian, are `stored`. */
+/* Returns the bits of the number whose stored bytes, read as little-endian, are `stored`. */
 static uint64_t bits_of_stored(const struct key_type *type, enum key_endian endian, uint64_t stored)
 {
     uint64_t bits = 0;
@@ -142,8 +142,8 @@ static void for_each_setting(bool narrow, check_setting *check)
                 }
 }
 
-/* ordered[0..count) is strictly ascending: each decodes to a number that encodes back to it, and
- * stands in the wanted order to the one before. */
+/* Checks ordered[0..count), which is strictly ascending: each decodes to a number that encodes back
+ * to it and may follow the number before it. */
 static void check_ordered(const struct setting *s, const uint64_t *ordered, size_t count)
 {
     const unsigned bits = 8 * s->type->bytes;
@@ -183,8 +183,9 @@ static int compare_u64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Numbers around each multiple of a power of two that matters: every exponent of a float with the
- * least, the greatest and some significands between; every power of two of an integer. */
+/* Writes patterns around each important power of two: every exponent of a float with the least, the
+ * greatest and some significands between; every power of two of an integer. Returns their
+ * number. */
 static size_t edge_patterns(const struct key_type *type, uint64_t *patterns)
 {
     const unsigned bits = 8 * type->bytes;

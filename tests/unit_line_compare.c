@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_line_compare.c - which of two lines goes first.
+/* unit_line_compare.c - which of two lines comes first.
  *
- * Three ways to know: a table; strtold(3), for what is a number and what its value is; and sort(1),
- * whose order of files of odd lines is to be that of line_compare. In all of them, ranked lines
- * compare as the lines themselves do.
+ * There are three references: a table; strtold(3), for whether a line is a number and for its
+ * value; and sort(1), which must put files of odd lines in the order of line_compare. In all of
+ * them, ranks of lines must compare like the lines themselves.
  */
 #include "formats/line_compare.h"
 #include "formats/line_rank.h"
@@ -17,7 +17,7 @@
         .kind = (kind_)                                                                            \
     }
 
-/* By all keys, then by the last resort. */
+/* Compares by all keys, then by the last resort. */
 static int line_compare(const struct line_order *order, const char *a, size_t a_length,
                         const char *b, size_t b_length)
 {
@@ -30,7 +30,7 @@ static int sign(int order)
     return (order > 0) - (order < 0);
 }
 
-/* Compares both ways round, by text and by rank; all must agree. */
+/* Compares both ways round, by text and by rank. All results must agree. */
 static int compare(const struct line_order *order, const char *a, size_t a_length, const char *b,
                    size_t b_length)
 {
@@ -166,7 +166,8 @@ static const struct pair pairs[] = {
     {LINE_BYTES, "10", "<", "9"},
 };
 
-/* The relation holds for the keys; reversed, it turns round; equal keys leave it to the bytes. */
+/* The relation holds for the keys, and reversed for -r. Lines with equal keys are compared by
+ * bytes. */
 static void test_pairs(void **state)
 {
     (void)state;
@@ -240,7 +241,8 @@ static void test_strict_rank(void **state)
 
 /* ---- Random lines ---- */
 
-/* Of bytes that make odd numbers; parts of words, so that some are whole. */
+/* Makes a line of bytes that occur in odd numbers, and of parts of words, so that some words are
+ * complete. */
 static size_t make_line(uint64_t *seed, char line[64])
 {
     static const char *const parts[] = {"0",  "1", "9", "5",   ".",  "-",   "+",      "e",   "E",
@@ -254,7 +256,7 @@ static size_t make_line(uint64_t *seed, char line[64])
     return strlen(line);
 }
 
-/* What strtold makes of a and of b, in the order of -g. */
+/* Compares the values that strtold reads from a and b, in the order of -g. */
 static int compare_by_strtold(const char *a, const char *b)
 {
     char *a_end, *b_end;
@@ -331,12 +333,12 @@ static void put_lines(const char *name, const struct text_line *lines, size_t co
 
 #define SORTED_LINES 3000
 
-/* Sorts lines by line_compare and by sort(1); qsort may be unstable, so there is a last resort. */
+/* Sorts lines by line_compare and by sort(1). qsort may be unstable, so there is a last resort. */
 static void sort_both_ways(struct line_order *order, const char *options, uint64_t seed)
 {
     static struct text_line lines[SORTED_LINES];
     for (size_t i = 0; i < SORTED_LINES; i++) {
-        do /* sort(1) tells apart NaNs that it need not */
+        do /* sort(1) distinguishes NaNs that are equal here */
             lines[i].length = make_line(&seed, lines[i].text);
         while (strstr(lines[i].text, "nan"));
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_line_field.c - where a key stands in its line.
+/* unit_line_field.c - the position of a key in its line.
  *
- * The expected spans are those that `sort --debug` of GNU coreutils underlines. Each line is
- * held in memory of just its size, so that a sanitizer sees a byte read outside of it.
+ * `sort --debug` of GNU coreutils underlines the expected spans. Each line is in memory of exactly
+ * its size, so that a sanitizer detects a read outside of it.
  */
 #include "core/line_field.h"
 
@@ -26,8 +26,8 @@ struct span_case {
     const char *expected;
 };
 
-/* Places are counted from 0, so -k2.3 begins at {1, 2, false}; an end is exclusive, so that of
- * -k1,2.3 is at {1, 3, false}. */
+/* Positions are counted from 0, so -k2.3 begins at {1, 2, false}. An end is exclusive, so -k1,2.3
+ * ends at {1, 3, false}. */
 static const struct span_case span_cases[] = {
     /* The whole line, and -k1. */
     {"a b", NONE, {TO_END}, 0, "a b"},
@@ -49,14 +49,14 @@ static const struct span_case span_cases[] = {
     {"aa  bbbb c", NONE, {.begin = {1, 1, false}, TO_PLACE(1, 4, false)}, 3, " bb"},
     {"aa  bbbb c", NONE, {.begin = {1, 1, true}, TO_PLACE(1, 3, true)}, 5, "bb"},
     {"aa  bbbb c", NONE, {.begin = {1, 1, false}, TO_PLACE(1, 3, true)}, 3, " bbb"},
-    /* Beyond a field goes into the next one, beyond the line is its end. */
+    /* A position after its field is in the next field; a position after the line is its end. */
     {"ab cd", NONE, {.begin = {0, 3, false}, TO_END}, 3, "cd"},
     {"ab cd", NONE, {.begin = {0, 9, false}, TO_END}, 5, ""},
     {"ab cd", NONE, {.begin = {0, SIZE_MAX, true}, TO_PLACE(0, SIZE_MAX, true)}, 5, ""},
     {"ab cd", NONE, {.begin = {SIZE_MAX, 0, false}, TO_FIELD(SIZE_MAX)}, 5, ""},
     {"ab cd", NONE, {.begin = {0, 0, false}, TO_PLACE(0, 4, false)}, 0, "ab c"},
     {"ab cd", NONE, {.begin = {0, 0, false}, TO_PLACE(7, 1, false)}, 0, "ab cd"},
-    /* Ends before it begins: -k2,1, -k1.3,1.2, -k2.5,2. */
+    /* Keys that end before they begin: -k2,1, -k1.3,1.2, -k2.5,2. */
     {"ab cd", NONE, {.begin = {1, 0, false}, TO_FIELD(0)}, 2, ""},
     {"ab cd", NONE, {.begin = {0, 2, false}, TO_PLACE(0, 2, false)}, 2, ""},
     {"ab cd", NONE, {.begin = {0, 3, false}, TO_PLACE(0, 1, false)}, 3, ""},

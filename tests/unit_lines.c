@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_lines.c - text sorted as text, against strtold, qsort and strcmp.
- */
+/* unit_lines.c - text sorted as text, against strtold, qsort and strcmp. */
 #include "formats/codec.h"
 #include "formats/lines.h"
 #include "tests/append_lines.h"
@@ -23,7 +22,7 @@ static void append_file(struct lines *lines, const char *name)
     source_close(source);
 }
 
-/* So many lines are keyed in a call, if nothing else is of interest. */
+/* The number of lines in a call of lines_key(), unless a test needs another. */
 #define KEYED_COUNT ((size_t)1 << 18)
 
 /* Keys all lines, at most `step` a call; NULL on error. */
@@ -71,7 +70,7 @@ static struct lines_written write_items(const struct lines *lines, const struct 
     return written;
 }
 
-/* The whole way: files "in0".."in<inputs - 1>" to "out". */
+/* Sorts the files "in0".."in<inputs - 1>" to "out", from reading to writing. */
 static void sort_files(size_t inputs, bool descending, unsigned threads, size_t step)
 {
     struct error error = {0};
@@ -100,7 +99,7 @@ static void sort_files(size_t inputs, bool descending, unsigned threads, size_t 
     lines_free(lines);
 }
 
-/* Lines of one value that are written in another order than that of their bytes. */
+/* Lines of equal value that are written in another order than that of their bytes. */
 static void disorder_of_equal_values_is_seen(void **state)
 {
     (void)state;
@@ -147,7 +146,7 @@ static void disorder_of_equal_values_is_seen(void **state)
     }
 }
 
-/* What `sort -g` does, in a few lines. */
+/* Sorts like `sort -g`, in a few lines. */
 struct reference {
     const char *line;
     long double value;
@@ -191,7 +190,7 @@ static struct text sort_reference(const struct text *input, bool descending)
 
 static void check_sort(struct text *input, bool descending, unsigned threads, size_t step)
 {
-    text_add(input, "", 0); /* so that there are bytes, if none */
+    text_add(input, "", 0); /* allocates the data if there is none */
     put_file("in0", input->data, input->bytes);
     sort_files(1, descending, threads, step);
     struct text expected = sort_reference(input, descending), found = read_text("out");
@@ -209,7 +208,7 @@ static void check_sort(struct text *input, bool descending, unsigned threads, si
     free(found.data);
 }
 
-/* Spellings of few values, and of values that differ late. */
+/* Spellings of a few values, and values that differ in late digits. */
 static void adversarial_line(uint64_t *seed, char *line)
 {
     static const char *const edges[] = {
@@ -316,7 +315,7 @@ static void few_values_spelled_many_ways_are_in_order(void **state)
     }
 }
 
-/* Common beginnings of all lengths, as zeros before the number and behind the point. */
+/* Common beginnings of all lengths: zeros before the number, or after the point. */
 static void long_common_beginnings_are_in_order(void **state)
 {
     (void)state;
@@ -339,7 +338,8 @@ static void long_common_beginnings_are_in_order(void **state)
     free(input.data);
 }
 
-/* Longer than the blocks in which lines are found and the buffers in which they are written. */
+/* Lines longer than the blocks in which lines are found and the buffers in which they are
+ * written. */
 static void very_long_lines_are_kept(void **state)
 {
     (void)state;
@@ -396,11 +396,11 @@ static void nans_are_in_order(void **state)
     free(found.data);
 }
 
-/* The end of a message about a line that -g reads no number in. */
+/* The end of a message about a line in which -g reads no number. */
 #define NO_NUMBER ": -g would read no number in it, and sort it below all numbers"
 #define WORDS "; -k1 sorts lines by their bytes"
 
-/* The first bad line in input order is named, whichever thread finds one first. */
+/* Checks that the first bad line in input order is reported, whichever thread first finds one. */
 static void check_refusal(size_t inputs, const char *expected)
 {
     struct error error = {0};

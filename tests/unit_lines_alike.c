@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_lines_alike.c - lines that have much in common, in any order of sort(1), against sort(1)
- * itself: long numbers, common prefixes of all lengths, values that are spelled in several ways.
+ * itself: long numbers, common prefixes of all lengths, values in several spellings.
  */
 #include "tests/unit_lines_order.h"
 
-/* A number of up to so many digits, most of them alike from line to line. */
+/* Adds a number of up to `digits_max` digits, most of them the same in all lines. */
 static void add_long_number(struct text *text, uint64_t *seed, size_t digits_max)
 {
     char number[5200];
@@ -49,8 +49,8 @@ static void long_numbers_are_exact(void **state)
     check_orders(parts, COUNT_OF(parts), add_long_alike, 2, 700);
 }
 
-/* A number or word of some 470 bytes that are nearly all the same, in all lines; where it ends and
- * where it is different lies near its end, so that words of it begin there in all ways. */
+/* Adds a number or word of about 470 bytes, nearly all of them the same in all lines. Its end and
+ * the differing byte are near each other, so that they have all positions in a machine word. */
 static void add_alike(struct text *text, uint64_t *seed, const char *head, char fill)
 {
     char tail[480];
@@ -77,7 +77,7 @@ static void add_alike_fields(struct text *text, uint64_t *seed)
     add_alike(text, seed, " :-", '1' - (char)random_below(seed, 2));
 }
 
-/* The longest runs are looked through by several threads. */
+/* Several threads search the longest runs of equal keys. */
 static void lines_that_begin_alike_are_in_order(void **state)
 {
     (void)state;
@@ -90,8 +90,8 @@ static void lines_that_begin_alike_are_in_order(void **state)
     check_orders(parts, 2, add_alike_fields, 2, 30000);
 }
 
-/* The beginning of one long text, and maybe something else: each line shares another number of
- * bytes with each other one, more than are compared at a time. */
+/* Adds the beginning of one long text, and sometimes another end. Each two lines share another
+ * number of bytes, more than one comparison step covers. */
 static void add_ladder(struct text *text, uint64_t *seed)
 {
     static const char *const rests[] = {"", "", "b", "\xff", " a", "a b", "\x01"};
@@ -102,7 +102,7 @@ static void add_ladder(struct text *text, uint64_t *seed)
     text_add(text, rest, strlen(rest));
 }
 
-/* The same of digits, which go on for many words before they are different. */
+/* Like add_ladder(), with digits, which are the same for many words before they differ. */
 static void add_ladder_number(struct text *text, uint64_t *seed)
 {
     static const char *const heads[] = {"0.", "0.", "0.", "-0.", "5", "-7"};
@@ -130,7 +130,8 @@ static void ladders_are_in_order(void **state)
     check_orders(options, 3, add_ladder, 1, 40000);
 }
 
-/* So much that all share is not gone through step by step: whole lines are compared then. */
+/* Adds a prefix that all lines share, too long to be compared step by step: whole lines are
+ * compared instead. */
 static void add_giant(struct text *text, uint64_t *seed)
 {
     static const char *const rests[] = {"", "b", "\xff", " a", " b", "\x01", "1"};
@@ -149,8 +150,8 @@ static void few_lines_that_share_much_are_in_order(void **state)
     check_orders(options, COUNT_OF(options), add_giant, 1, 60);
 }
 
-/* One of a few values, after zeros and before bytes that are no part of it, which end around the
- * bytes that lines of equal value are put in order by at a time. */
+/* Adds one of a few values, after zeros and before bytes that do not belong to the number. The text
+ * ends around the number of bytes that one step compares to order lines of equal value. */
 static void add_spelled(struct text *text, uint64_t *seed)
 {
     static const char zeros[] = "00000000000000000000000000000000000000000000000";

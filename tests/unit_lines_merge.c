@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_lines_merge.c - sorted inputs merged in as many rounds and parts as one likes.
+/* unit_lines_merge.c - sorted inputs, merged in any number of rounds and parts.
  *
- * Memory and parts are made so small that every border between blocks, parts and rounds is met;
- * what comes out is to be what `sort -m` makes of the same files, whether they are sorted or not.
+ * Memory and parts are so small that every border between blocks, parts and rounds occurs. The
+ * output must be that of `sort -m` for the same files, whether they are sorted or not.
  */
 #include "formats/lines_merge.h"
 
@@ -11,8 +11,8 @@
 
 #define FILES_MAX 9
 
-/* Numbers of which many are equal, in several spellings; now and then a long line, an empty one, or
- * a file without a last newline. */
+/* Writes numbers of which many are equal, in several spellings; sometimes a long line, an empty
+ * line, or no newline after the last line. */
 static void make_file(const char *name, size_t lines, uint64_t *seed)
 {
     FILE *file = fopen(name, "w");
@@ -31,7 +31,7 @@ static void make_file(const char *name, size_t lines, uint64_t *seed)
     assert_int_equal(fclose(file), 0);
 }
 
-/* How the options of sort(1) are said to lines_merge_run. */
+/* Options of sort(1), and the same order for lines_merge_run(). */
 struct merge_case {
     const char *options;
     struct line_key keys[2];
@@ -105,7 +105,7 @@ static void run_shell(const char *options, const char *files, const char *output
     assert_int_equal(system(command), 0);
 }
 
-/* Merges the files with all limits. */
+/* Merges the files with each set of limits. */
 static void check_merges(const struct merge_case *c, size_t files)
 {
     struct line_order order = c->order;
@@ -125,17 +125,17 @@ static void check_merges(const struct merge_case *c, size_t files)
         if (bytes != expected_bytes || memcmp(found, expected, bytes) != 0)
             fail_msg("sort %s of %zu files, limits %zu", options, files, i);
         free(found);
-        remove("found"); /* to fill it again, ext4 waits for its disk */
+        remove("found"); /* ext4 would wait for its disk to fill it again */
     }
     free(expected);
     remove("expected");
 }
 
-/* What the lines of a file are. */
+/* Arrangements of the lines of a file. */
 enum arrangement {
     SORTED,
-    IN_A_ROW,     /* sorted, and each file behind the one before it */
-    SORTED_TWICE, /* sorted lines, and the same ones once more: out of order in one place */
+    IN_A_ROW,     /* sorted, and each file after the one before it */
+    SORTED_TWICE, /* sorted lines, and the same lines again: out of order in one place */
     UNSORTED
 };
 
@@ -150,7 +150,7 @@ static void arrange_file(const char *options, const char *name, enum arrangement
     assert_int_equal(system(command), 0);
 }
 
-/* Deals the lines of so many files out again. */
+/* Distributes the sorted lines of all files to the files, in sequence. */
 static void put_in_a_row(const char *options, size_t files)
 {
     char command[200];

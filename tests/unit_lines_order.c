@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_lines_order.c - lines in any order of sort(1), against sort(1) itself: numbers in all
- * spellings, fields, what numbers are made of.
+ * spellings, fields, and the characters of numbers.
  *
- * What sort(1) gives differently from version to version (several NaNs, R and Q), and orders that
- * it has no option for, is written out.
+ * Results that differ between versions of sort(1) (several NaNs, R and Q), and those of orders for
+ * which it has no option, are written out below.
  */
 #include "tests/unit_lines_order.h"
 
@@ -25,8 +25,7 @@ static const char *const many_keys[] = {
     "-rn -k1,1 -k2,2 -k3,3",     "-k1.1,1.1 -k2,2nr -k1", "-k1,1h -k2,2h -k3,3h",
 };
 
-/* ---- lines that are like numbers --------------------------------------------------------------
- */
+/* ---- lines like numbers ---- */
 
 static const char *const spellings[] = {
     "",
@@ -186,7 +185,7 @@ static void add_number(struct text *text, uint64_t *seed)
     text_add(text, number, strlen(number));
 }
 
-/* Fields of numbers and words, few of each, parted by blanks and colons. */
+/* Adds fields of numbers and words, of few different ones, separated by blanks and colons. */
 static void add_fields(struct text *text, uint64_t *seed)
 {
     static const char *const words[] = {"a", "ab", "abc", "abcdefg", "abcdefgh", "b", "B", "\xff"};
@@ -204,7 +203,7 @@ static void add_fields(struct text *text, uint64_t *seed)
     }
 }
 
-/* What numbers are made of, in any order; there is no "a", and so no "nan". */
+/* Adds characters of numbers, in any order. There is no "a", and so no "nan". */
 static void add_noise(struct text *text, uint64_t *seed)
 {
     static const char alphabet[] = "0012579..--+eExXpinftyKMG \t\v:\x80";
@@ -228,7 +227,7 @@ static void many_lines_are_in_any_order(void **state)
     check_orders(many_keys, COUNT_OF(many_keys), add_fields, 1, 40000);
 }
 
-/* Enough for several threads to look for runs, with runs that are long and runs that are not. */
+/* Enough lines for several threads to search runs of equal keys, with long runs and short ones. */
 static void repeated_lines_are_left_out(void **state)
 {
     (void)state;
@@ -248,7 +247,8 @@ static void repeated_lines_are_left_out(void **state)
     }
 }
 
-/* Longer than the blocks in which lines are found and the buffers in which they are written. */
+/* Lines longer than the blocks in which lines are found and the buffers in which they are
+ * written. */
 static void very_long_lines_are_in_order(void **state)
 {
     (void)state;
@@ -274,8 +274,7 @@ static void very_long_lines_are_in_order(void **state)
     free(input.data);
 }
 
-/* ---- what is written out ----------------------------------------------------------------------
- */
+/* ---- results that are written out ---- */
 
 struct written_case {
     const char *options;
@@ -284,7 +283,7 @@ struct written_case {
 };
 
 static const struct written_case written_cases[] = {
-    /* No number, NaNs by sign and then as bytes, infinities. */
+    /* Lines without a number, NaNs by sign and then by bytes, infinities. */
     {"-g", "nan(2)\n-inf\nx\nnan\n-nan(1)\n\n-nan\ninf\nnan(\n0\n",
      "\nx\n-nan\n-nan(1)\nnan\nnan(\nnan(2)\n-inf\n0\ninf\n"},
     {"-gs", "nan(2)\nx\nnan\n-nan(1)\na\n-nan\n", "x\na\n-nan(1)\n-nan\nnan(2)\nnan\n"},
@@ -295,7 +294,7 @@ static const struct written_case written_cases[] = {
     /* All suffixes. */
     {"-h", "1Q\n1R\n1Y\n1Z\n1E\n1P\n1T\n1G\n1M\n1K\n1\n-1\n-1K\n-1Q\n-1R\n",
      "-1Q\n-1R\n-1K\n-1\n1\n1K\n1M\n1G\n1T\n1P\n1E\n1Z\n1Y\n1R\n1Q\n"},
-    /* -u keeps the first of the input. */
+    /* -u keeps the first line of the input. */
     {"-nu", "3\n1.0\n1\n03\n1.00\n", "1.0\n3\n"},
     {"-nru", "3\n1.0\n1\n03\n1.00\n", "3\n1.0\n"},
     {"-hu", "1K\n1k\n-0\n0M\n", "-0\n1K\n"},

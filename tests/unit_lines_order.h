@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_lines_order.h - lines in any order of sort(1), against sort(1) itself, for unit tests.
+/* unit_lines_order.h - sorts lines in any order of sort(1) and compares them with sort(1) itself;
+ * for unit tests.
  *
- *   options as sort(1) takes them -> struct line_order -> our lines
- *                                 -> LC_ALL=C sort     -> its lines: the same bytes
+ *   options of sort(1) -> struct line_order -> lines by gpusort
+ *                      -> LC_ALL=C sort     -> lines by sort(1): the same bytes
  */
 #ifndef TESTS_UNIT_LINES_ORDER_H
 #define TESTS_UNIT_LINES_ORDER_H
@@ -20,18 +21,17 @@ static inline size_t random_below(uint64_t *state, size_t end)
     return (size_t)(random_next(state) % end);
 }
 
-/* ---- sort(1)'s options -------------------------------------------------------------------------
- */
+/* ---- the options of sort(1) ---- */
 
 #define KEYS_MAX 8
 
-/* An order, and the keys that it borrows. */
+/* An order, and the keys to which it points. */
 struct order {
     struct line_key keys[KEYS_MAX];
     struct line_order order;
 };
 
-/* What letters say; those of a key that has none are the global ones. */
+/* The meaning of option letters. A key without letters has the global ones. */
 struct letters {
     enum line_kind kind;
     bool reverse, skip_begin, skip_end, any;
@@ -60,7 +60,7 @@ static inline void read_letters(const char **p, struct letters *letters, bool is
     }
 }
 
-/* Field and character, counted from 1. */
+/* Reads a field and a character, counted from 1. */
 static inline struct line_place read_place(const char **p, size_t *character)
 {
     struct line_place place = {.field = read_count(p) - 1};
@@ -87,7 +87,7 @@ static inline void read_key(const char **p, struct line_key *key, struct letters
     read_letters(p, letters, true);
 }
 
-/* "-k2,3n -t: -su": what sort(1) makes of it. */
+/* Reads "-k2,3n -t: -su" as sort(1) does. */
 static inline void read_order(const char *options, struct order *order)
 {
     struct letters global = {.kind = LINE_BYTES}, letters[KEYS_MAX] = {{0}};
@@ -129,10 +129,10 @@ static inline void read_order(const char *options, struct order *order)
     order->order.reverse = global.reverse;
 }
 
-/* ---- both ways --------------------------------------------------------------------------------
- */
+/* ---- sorting in both ways ---- */
 
-/* File "in" to file "out"; the numbers of the lines to *numbers, which is freed by the caller. */
+/* Sorts the file "in" to the file "out". Sets *numbers to the line numbers; the caller frees
+ * them. */
 static inline void sort_ours(const struct line_order *order, unsigned threads,
                              struct key_index **numbers)
 {
@@ -175,7 +175,7 @@ static inline void sort_theirs(const char *options)
     assert_int_equal(system(command), 0);
 }
 
-/* Where lines of the input start. */
+/* Returns the positions at which the lines of the input start. */
 static inline size_t *find_lines(const struct text *text, char terminator)
 {
     size_t count = 1;
@@ -188,7 +188,7 @@ static inline size_t *find_lines(const struct text *text, char terminator)
     return starts;
 }
 
-/* The numbers of lines lead to the lines that were written. */
+/* Checks that the line numbers lead to the lines that were written. */
 static inline void check_numbers(const struct text *input, const struct text *output,
                                  char terminator, const struct key_index *numbers)
 {
@@ -230,7 +230,7 @@ static inline void check_output(const char *options, const struct text *input, u
     free(found.data);
 }
 
-/* The input, whose lines end in newlines, is sorted by both; under -z it is the same, with NULs. */
+/* Sorts the input, whose lines end in newlines, in both ways. With -z the lines end in NULs. */
 static inline void check_order(const char *options, const struct text *input, unsigned threads)
 {
     put_file("in", input->data, input->bytes);
@@ -240,13 +240,12 @@ static inline void check_order(const char *options, const struct text *input, un
     free(expected.data);
 }
 
-/* ---- lines at random --------------------------------------------------------------------------
- */
+/* ---- random lines ---- */
 
-/* Adds a line that has no newline. */
+/* Adds a line without its newline. */
 typedef void add_line(struct text *text, uint64_t *seed);
 
-/* Both ways for all orders, by 1 to 3 threads; with terminators, and some NULs in lines. */
+/* Checks all orders, with 1 to 3 threads. The lines have terminators, and some of them NULs. */
 static inline void check_orders(const char *const *options, size_t options_count, add_line *add,
                                 size_t rounds, size_t count_max)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_mapped_file.c - output through a mapping has the bytes that write(2) would give it, on ext4
- * and tmpfs alike, and fails as cleanly.
+ * and on tmpfs, and its errors leave the same state.
  *
- * The sinks here are told of more threads than the machine may have, so that they map their files
- * wherever the file system is one that is mapped.
+ * The sinks here get more threads than the machine may have. So they map their files wherever the
+ * file system is one on which files are mapped.
  */
 #include "formats/mapped_file.h"
 #include "formats/codec.h"
@@ -51,7 +51,7 @@ static bool is_mapped_here(void)
            status.f_type == XFS_SUPER_MAGIC;
 }
 
-/* Runs the test in a directory in memory as well. False if there is none. */
+/* Repeats the test in a directory in memory. Returns false if there is none. */
 static bool repeat_in_memory(void (*test)(void **))
 {
     static bool is_repeated;
@@ -68,7 +68,7 @@ static bool repeat_in_memory(void (*test)(void **))
     return true;
 }
 
-/* The way is chosen by the size, the threads and what the file is. */
+/* Whether the output is mapped depends on its size, on the threads and on the kind of file. */
 static void test_way(void **state)
 {
     static const struct {
@@ -97,7 +97,7 @@ static void test_way(void **state)
     (void)(state && repeat_in_memory(test_way));
 }
 
-/* Writes data by sink_write, from `put` on by lent buffers, and commits. */
+/* Writes the first `put` bytes by sink_write() and the rest through lent buffers, and commits. */
 static void write_out(const unsigned char *data, size_t bytes, uint64_t expected, size_t put)
 {
     struct error error = {0};
@@ -120,7 +120,7 @@ static void write_out(const unsigned char *data, size_t bytes, uint64_t expected
     assert_true(sink_commit(sink, &error));
 }
 
-/* What was foretold may be wrong either way. */
+/* The announced size may be too large or too small. */
 static void test_bytes(void **state)
 {
     const size_t most = 37 * MIB + 4321;
@@ -149,7 +149,7 @@ static void test_bytes(void **state)
         write_out(data, cases[i].bytes, cases[i].expected, cases[i].put);
         assert_file_holds("out", data, cases[i].bytes);
         assert_int_equal(stat("out", &status), 0);
-        assert_true((size_t)status.st_blocks * 512 < cases[i].bytes + MIB); /* none left over */
+        assert_true((size_t)status.st_blocks * 512 < cases[i].bytes + MIB); /* no unused space */
         assert_no_temporary();
         unlink("out");
     }
@@ -157,7 +157,8 @@ static void test_bytes(void **state)
     (void)(state && repeat_in_memory(test_bytes));
 }
 
-/* Expects 64 MiB, writes them by sink_write or by buffers, and says how that fails. */
+/* Expects 64 MiB, writes them by sink_write() or through buffers, and checks the message of the
+ * failure. */
 static void assert_write_fails(bool lend, const char *message)
 {
     struct error error = {0};
@@ -200,7 +201,8 @@ static void test_file_size_limit(void **state)
     (void)(state && repeat_in_memory(test_file_size_limit));
 }
 
-/* Runs in a child, which ends with 0, or with 77 if it cannot be done here. False for that. */
+/* Runs `body` in a child, which exits with 0, or with 77 if the test is not possible here. Returns
+ * false for 77. */
 static bool run_child(void (*body)(void))
 {
     fflush(stdout);
@@ -226,7 +228,7 @@ static void write_map(const char *path, const char *format, unsigned id)
         _exit(77);
 }
 
-/* A file system of 24 MiB, in a name space of its own, which goes with the process. */
+/* Fills a file system of 24 MiB, in a mount namespace that ends with the process. */
 static void fill_file_system(void)
 {
     const unsigned user = geteuid(), group = getegid();
@@ -263,7 +265,7 @@ static void write_without_fallocate(void)
     unsigned char *const data = make_bytes(bytes);
     struct error error = {0};
     struct output_file output;
-    refuse_call(SYS_fallocate, 3, UINT32_MAX); /* whose length has such bits */
+    refuse_call(SYS_fallocate, 3, UINT32_MAX); /* the length has such bits */
     assert_true(output_file_open("out", "out", &output, &error));
     output_file_expect(&output, bytes, THREADS);
     assert_null(output.mapped);
@@ -288,8 +290,8 @@ static void *map_page(void)
     return page;
 }
 
-/* Another process cuts the temporary off: an error, where the kernel can say it before the touch.
- */
+/* Another process truncates the temporary. That is an error if the kernel can report it before the
+ * access. */
 static void test_temporary_cut_off(void **state)
 {
     struct error error = {0};
@@ -316,7 +318,7 @@ static void test_temporary_cut_off(void **state)
     (void)(state && repeat_in_memory(test_temporary_cut_off));
 }
 
-/* Let go of while the space is being taken, nothing written. */
+/* The sink is discarded while space is allocated, before anything is written. */
 static void test_discard_at_once(void **state)
 {
     struct stat status;
@@ -375,7 +377,7 @@ static void test_kill_at_any_moment(void **state)
     (void)(state && repeat_in_memory(test_kill_at_any_moment));
 }
 
-/* Writes what `seen` is to hold to standard output, and waits for a signal. */
+/* Writes the expected content of `seen` to standard output, and waits for a signal. */
 static void write_seen(int seen, const unsigned char *data, size_t bytes)
 {
     struct error error = {0};
@@ -383,7 +385,7 @@ static void write_seen(int seen, const unsigned char *data, size_t bytes)
     if (dup2(seen, STDOUT_FILENO) < 0 ||
         !sink_open(&(struct sink_spec){NULL, &codecs[0], 0, THREADS, false}, &sink, &error))
         _exit(1);
-    for (size_t taken = 0; taken < bytes; taken += 10 * MIB) { /* as if it were read */
+    for (size_t taken = 0; taken < bytes; taken += 10 * MIB) { /* as while input is read */
         sink_expect_least(sink, taken);
         usleep(1000);
     }
@@ -399,8 +401,8 @@ static void write_seen(int seen, const unsigned char *data, size_t bytes)
         pause();
 }
 
-/* Of standard output, what was written stays, up to where it is whole, and nothing else: neither
- * zeros nor space; and who writes next goes on there. */
+/* On standard output, the written data stays up to where it is complete, and nothing else: neither
+ * zeros nor space. The next writer continues there. */
 static void test_signal_while_seen(void **state)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
@@ -433,7 +435,7 @@ static void test_signal_while_seen(void **state)
 
 int main(void)
 {
-    /* A child has no OpenMP threads where its parent had some: those that fork go first. */
+    /* A child has no OpenMP threads if its parent had some, so the tests that fork run first. */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full_file_system),
         cmocka_unit_test(test_no_fallocate),

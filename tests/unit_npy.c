@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_npy.c - NumPy's files: written as numpy.save writes them, read when they are right, and
- * refused with the reason when they are not.
+/* unit_npy.c - NumPy's files: they are written as numpy.save writes them, read if they are valid,
+ * and otherwise refused with the reason.
  */
 #include "core/backend.h"
 #include "formats/codec.h"
 #include "formats/format.h"
 #include "tests/unit_files.h"
 
-/* Puts a file with the header and `data_bytes` bytes of data behind it. */
+/* Writes a file with the header and `data_bytes` bytes of data after it. */
 static void put_npy(const char *name, unsigned char major, unsigned char minor, const char *header,
                     size_t data_bytes)
 {
@@ -26,7 +26,7 @@ static void put_npy(const char *name, unsigned char major, unsigned char minor, 
     put_file(name, file, prefix + length + data_bytes);
 }
 
-/* Reads header and numbers of x.npy. */
+/* Reads the header and the numbers of x.npy. */
 static bool read_npy(const struct key_type *wanted, struct layout *layout, struct error *error)
 {
     struct reader reader = {.layout = {.type = wanted}};
@@ -233,7 +233,7 @@ static void write_npy(const struct layout *layout, const void *items, const stru
     assert_true(sink_commit(sink, &error));
 }
 
-/* The size of compressed data may be known at the end alone. */
+/* The size of compressed data may be known only at its end. */
 static void test_lying_header_inside_zstd(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void test_lying_header_inside_zstd(void **state)
     }
 }
 
-/* The first 128 bytes that numpy.save of NumPy 1.24 wrote for these arrays; of bf16, with ml_dtypes
+/* The first 128 bytes that numpy.save of NumPy 1.24 wrote for these arrays; for bf16 with ml_dtypes
  * 0.6. */
 static const struct {
     struct layout layout;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_number_key.c - the keys of lines that are numbers, against strtold(3): their order, whether
- * they are exact, and that they are the nearest doubles.
+ * they are exact, and whether they are the nearest doubles.
  */
 #include "tests/unit_numbers.h"
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Spellings that are near to one another, or at the edges. */
+/* Makes spellings of values that are near each other, or at the edges. */
 static void adversarial_text(uint64_t *seed, char *text)
 {
     static const char *const edges[] = {
@@ -63,7 +63,7 @@ static void adversarial_text(uint64_t *seed, char *text)
     const uint64_t kind = random_next(seed) % 8;
     if (kind < 2) {
         strcpy(text, edges[random_next(seed) % (sizeof edges / sizeof *edges)]);
-    } else if (kind < 4) { /* near the middle of two doubles */
+    } else if (kind < 4) { /* near the middle between two doubles */
         const double value = double_of_bits(UINT64_C(0x3ff0000000000000) + (random_next(seed) % 4) +
                                             (random_next(seed) % 3 << 52));
         const long double middle = ((long double)value + nextafter(value, 10)) / 2 +
@@ -79,7 +79,7 @@ static void adversarial_text(uint64_t *seed, char *text)
     }
 }
 
-/* The order of `sort -g`. */
+/* Compares in the order of `sort -g`. */
 static int compare_values(long double a, long double b)
 {
     if (isnan(a) && isnan(b))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_number_text.c - numbers as text against the C library: grammar, values, round trips.
- */
+/* unit_number_text.c - numbers as text, against the C library: grammar, values, round trips. */
 #include "core/key_types.h"
 #include "formats/number_key.h"
 #include "formats/number_text.h"
@@ -40,7 +39,7 @@ static float float_of_bits(uint32_t bits)
     return value;
 }
 
-/* Whether strtold takes all of the text but for blanks around it. */
+/* Returns whether strtold accepts all of the text except blanks around it. */
 static bool is_number_to_libc(const char *text)
 {
     char *end;
@@ -68,9 +67,9 @@ static void check_grammar(const char *text)
         fail_msg("'%s' is read as %a, not as %a", text, double_of_bits(bits), value);
 }
 
-/* What strtold takes, and what it does not. */
+/* Texts that strtold accepts, and texts that it does not. */
 static const char *const grammar_texts[] = {
-    /* parts of numbers, and what goes wrong behind one */
+    /* parts of numbers, and wrong characters after them */
     "", " ", ".", "+", "-", "e", "1e", "1e+", "1e-", "0x", "0X", "0xg", "0x.", "0x.p1", "1_000",
     "1,5", "--1", "+-1", "-+1",
     /* words */
@@ -82,17 +81,17 @@ static const char *const grammar_texts[] = {
     "1e5.", "1e1e1",
     /* blanks */
     " 1", "1 ", "\t\v\f\r 1 \r", "1\n", "\n1", "1\n2", "1 2",
-    /* zeros, letters, and letters that are none */
+    /* zeros, valid letters and invalid letters */
     "0", "-0", "00", "007", "1e5", "1E5", "1e+05", "1d5", "0x1e5", "1p5", "0b1", "1f", "1l", "i",
     "in", "n", "na", "x", "1x", "0x0x0", "+.e1", "-.5e-1",
-    /* long ones, and the ends of the range */
+    /* long numbers, and the ends of the range */
     "1e99999", "1e-99999", "1e999999999999999999999", "1e-999999999999999999999",
     "0e999999999999999999999", "0x1p99999999999999999999", "0x0p99999999999999999999", "12345678",
     "123456789012345678901234567890", "0.00000000000000000000000000000000000000001",
     "2.4703282292062327e-324", "2.4703282292062328e-324", "4.9e-324", "1.7976931348623157e308",
     "1.7976931348623158e308", "1.7976931348623159e308", "2e308", "0x1p-1074", "0x1p-1075",
     "0x1.8p-1075", "0x1.fffffffffffff7p1023", "0x1.fffffffffffff8p1023",
-    /* near the middle of two doubles */
+    /* near the middle between two doubles */
     "1e23", "8.5e22", "9007199254740993", "9007199254740992.9999999999999999999",
     "0x20000000000001", "0x20000000000001.8", "0x1.00000000000008p0",
     "0x1.000000000000080000000000000001p0"};
@@ -182,7 +181,7 @@ static void floats_read_back(void **state)
     }
 }
 
-/* From the first digit that is not 0 to the last one. */
+/* Returns the number of digits from the first that is not 0 to the last that is not 0. */
 static int significant_digits(const char *text)
 {
     int digits = 0, zeros = 0;
@@ -195,7 +194,8 @@ static int significant_digits(const char *text)
     return digits;
 }
 
-/* No decimal of fewer digits reads back: printf gives the nearest one of every length. */
+/* No decimal of fewer digits reads back as the same number: printf writes the nearest decimal of
+ * every length. */
 static void floats_are_shortest(void **state)
 {
     (void)state;
@@ -267,7 +267,8 @@ static void format_is_that_of_python(void **state)
     check_format(KEY_TYPE_i64, UINT64_C(1) << 63, "-9223372036854775808");
 }
 
-/* The value of 16 bits with that many exponent bits, by the definition of the formats. */
+/* Returns the value of 16 bits with `exponent_bits` exponent bits, by the definition of the
+ * formats. */
 static double small_float(unsigned bits, unsigned exponent_bits)
 {
     const unsigned fraction_bits = 15 - exponent_bits;
@@ -278,8 +279,8 @@ static double small_float(unsigned bits, unsigned exponent_bits)
     return bits >> 15 ? -value : value;
 }
 
-/* Every finite f16 and bf16: what is written is nearer to it than to its neighbours (at the middle,
- * its last bit is 0), and no decimal of fewer digits is. */
+/* Checks a finite f16 or bf16. The written decimal is nearer to it than to its neighbours, or in
+ * the middle if its last bit is 0. No decimal of fewer digits is that near. */
 static void check_small_float(enum key_type_id id, unsigned bits)
 {
     const unsigned exponent_bits = type_of(id)->exponent_bits;
@@ -319,7 +320,8 @@ static void small_floats_read_back_and_are_shortest(void **state)
     check_format(KEY_TYPE_bf16, 0x8000, "-0");
 }
 
-/* The decimal reads as the bits, and with a sign as those of the negative number. */
+/* Checks that the decimal is read as the bits, and with a sign as the bits of the negative
+ * number. */
 static void check_small_read(enum key_type_id id, const char *sign, const char *text, unsigned bits)
 {
     char number[1024];
@@ -333,8 +335,9 @@ static void check_small_read(enum key_type_id id, const char *sign, const char *
                  (unsigned)read, status, bits);
 }
 
-/* Every number of the type, and every decimal halfway between two, with all of its digits: a digit
- * more makes it the one above, a digit less the one below, and itself it is the even one. */
+/* Checks every number of the type, and every decimal halfway between two numbers, with all its
+ * digits. The decimal itself is read as the even number; with a greater last digit as the number
+ * above, with a smaller one as the number below. */
 static void check_small_float_reads(enum key_type_id id, unsigned infinity)
 {
     const unsigned exponent_bits = type_of(id)->exponent_bits;
@@ -428,7 +431,7 @@ static void check_integer(enum key_type_id id, const char *text, enum number_sta
         fail_msg("'%s' as %s: status %d, %" PRIu64, text, type_of(id)->name, (int)found, bits);
 }
 
-/* Integers in text of every spelling, and what becomes of them. */
+/* Integers in text in various spellings, and the results. */
 static const struct {
     enum key_type_id id;
     const char *text;
@@ -515,12 +518,13 @@ static void long_texts_are_exact(void **state)
     assert_true(number_line_key(text, length, &key, &exact));
     assert_true(number_line_key("7", 1, &other, &exact));
     assert_true(key == other);
-    text[2 * zeros - 1] = '1'; /* a 1 at the far end */
+    text[2 * zeros - 1] = '1'; /* a 1 as the last digit */
     assert_int_equal(number_parse(type_of(KEY_TYPE_u8), text, length, &bits), NUMBER_FRACTION);
     assert_true(value_of(text, length) == 7);
     test_free(text);
 
-    /* 1 + 2^-64, the middle between 1 and the next long double, and a little more, far away. */
+    /* 1 + 2^-64 is the middle between 1 and the next long double. Then the text is slightly
+     * greater, by a digit far away. */
     static const char middle[] =
         "1.0000000000000000000542101086242752217003726400434970855712890625";
     assert_true(value_of(middle, strlen(middle)) == 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_numbers.h - what tests of numbers in text have in common: bits, values, random decimals. */
+/* unit_numbers.h - for tests of numbers in text: bits, values, random decimals. */
 #ifndef TESTS_UNIT_NUMBERS_H
 #define TESTS_UNIT_NUMBERS_H
 
@@ -36,7 +36,7 @@ static inline double double_of_bits(uint64_t bits)
     return value;
 }
 
-/* A decimal with random length, point and exponent. */
+/* Makes a decimal with random length, point and exponent. */
 static inline void random_decimal(uint64_t *seed, char *text, size_t digits_max, int exponent_max)
 {
     const size_t digits = 1 + random_next(seed) % digits_max;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_order_words.c - the words of an order -> struct line_order: the places of keys, and what a
- * key takes from the options. tests/sort_options.sh has the messages.
+/* unit_order_words.c - the options of an order -> struct line_order: the positions of keys, and the
+ * options that keys inherit. tests/sort_options.sh tests the messages.
  */
 #include "cli/order_words.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fills the words from options as they are on a command line, each a word of its own. */
+/* Sets the words from options as on a command line, each a word of its own. */
 static void say(struct order_words *words, const char *const *said)
 {
     struct error error = {0};
@@ -125,7 +125,7 @@ static void keys_without_letters_take_those_of_the_options(void **state)
         assert_int_equal(keys[i].kind, kinds[i]);
         assert_int_equal(keys[i].reverse, reverse[i]);
     }
-    assert_place(&keys[0].begin, 1, 0, false); /* a number begins behind its blanks by itself */
+    assert_place(&keys[0].begin, 1, 0, false); /* a number skips its blanks anyway */
     assert_place(&keys[1].begin, 2, 0, false);
     assert_place(&keys[2].begin, 3, 1, true);
     assert_place(&keys[2].end, 4, 6, true);

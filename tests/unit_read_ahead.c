@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_read_ahead.c - a source that is read ahead gives what it gives without, whatever it is, how
- * much is read, and what is asked of it meanwhile.
+/* unit_read_ahead.c - a source that reads ahead returns the data that it returns without, for any
+ * kind of input, any size of reads, and any calls in between.
  */
 #include "formats/source.h"
 #include "tests/unit_files.h"
@@ -13,7 +13,8 @@
 
 static unsigned char content[CONTENT_BYTES];
 
-/* Writes the content to a pipe, a piece at a time; then closes it, or waits to be told to. */
+/* Writes the content to a pipe, piece by piece, and closes the pipe. Waits at pause_at for a
+ * byte. */
 struct writer {
     pthread_t thread;
     int file, go_on;
@@ -39,8 +40,8 @@ static void *writer_main(void *opaque)
     return NULL;
 }
 
-/* A source on a pipe that gets the first `bytes` bytes of the content. With pause_at, no more than
- * that come until a byte is written to *tell. */
+/* Returns a source on a pipe with the first `bytes` bytes of the content. With pause_at, only so
+ * many bytes are written until a byte is written to *tell. */
 static struct source *open_pipe(struct writer *writer, size_t bytes, size_t piece, size_t pause_at,
                                 int *tell)
 {
@@ -62,12 +63,12 @@ static struct source *open_pipe(struct writer *writer, size_t bytes, size_t piec
 
 static void end_pipe(struct writer *writer, int tell)
 {
-    close(tell); /* what waits for it goes on */
+    close(tell); /* a waiting writer continues */
     pthread_join(writer->thread, NULL);
     close(writer->go_on);
 }
 
-/* Reads all that is left, so many bytes at a time; it must be content[from..to). */
+/* Reads the rest in reads of `piece` bytes; it must be content[from..to). */
 static void check_rest(struct source *source, size_t from, size_t to, size_t piece)
 {
     struct error error = {0};
@@ -107,7 +108,7 @@ static void test_pipes_of_all_sizes(void **state)
         }
 }
 
-/* What there is is told, and what comes later is waited for. */
+/* source_await() reports the bytes that have arrived, and reads wait for later bytes. */
 static void test_slow_writer(void **state)
 {
     (void)state;
@@ -121,7 +122,7 @@ static void test_slow_writer(void **state)
         source_read_ahead(source, CONTENT_BYTES);
         assert_int_equal(source_await(source, pause_at, &ended), pause_at);
         assert_false(ended);
-        if (peeks) { /* ends the reading ahead, without waiting for what does not come */
+        if (peeks) { /* ends the reading ahead, without waiting for more */
             const unsigned char *data;
             size_t bytes;
             assert_true(source_peek(source, 150000, &data, &bytes, &error));
@@ -135,7 +136,7 @@ static void test_slow_writer(void **state)
     }
 }
 
-/* Nothing comes, and nobody waits for it. */
+/* No data arrives, and closing does not wait for it. */
 static void test_close_while_nothing_comes(void **state)
 {
     (void)state;
@@ -176,7 +177,8 @@ static void test_files(void **state)
     unlink("x");
 }
 
-/* A file that is cut off is an error whoever comes to its end; what was read before is given. */
+/* A file that is cut off is an error for any function that reads to its end. Data that was read
+ * before is returned. */
 static void test_file_that_is_cut_off(void **state)
 {
     (void)state;

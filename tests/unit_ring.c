@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_ring.c - the ring keeps order between two threads, and ends all waiting when told to. */
+/* unit_ring.c - the ring keeps the order between two threads, and ends all waiting when it is
+ * stopped or closed.
+ */
 #include "core/ring.h"
 
 #include <setjmp.h>
@@ -76,7 +78,7 @@ static void *pop_one(void *ring)
     return ring_pop(ring, &entry) ? ring : NULL;
 }
 
-/* Starts a thread that has to wait, ends the waiting, and returns what became of it. */
+/* Starts a thread that has to wait, calls `end`, and returns the result of the thread. */
 static void *run_waiting(void *(*wait)(void *), struct ring *ring, void (*end)(struct ring *))
 {
     pthread_t waiter;

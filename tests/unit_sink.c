@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_sink.c - a sink replaces its target whole or leaves it alone, and leaves nothing beside it.
- */
+/* unit_sink.c - a sink replaces its target completely or not at all, and leaves no other file. */
 #include "tests/unit_sink.h"
 
 #include <fcntl.h>
@@ -97,8 +96,8 @@ static void test_target_is_old_until_commit(void **state)
     unlink("out");
 }
 
-/* Another process may change the size of a temporary: that is an error, unless what is beyond the
- * end was expected. */
+/* Another process may change the size of a temporary. That is an error, unless only the announced
+ * space after the written bytes changed. */
 static void test_size_is_that_of_what_was_written(void **state)
 {
     (void)state;
@@ -220,7 +219,8 @@ static void test_full_device(void **state)
     assert_string_equal(error.message, "/dev/full: No space left on device");
 }
 
-/* The thread's failure reaches the caller, who may go on to lend without waiting forever. */
+/* The writer thread's failure reaches the caller, which may go on to lend without waiting
+ * forever. */
 static void test_full_device_ends_a_long_output(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_full_device_ends_a_long_output(void **state)
     assert_string_equal(error.message, "/dev/full: No space left on device");
 }
 
-/* A limit on the file's size stands for a disk that fills up in mid-write. */
+/* A limit on the file's size simulates a disk that fills up during a write. */
 static void test_file_that_cannot_grow(void **state)
 {
     (void)state;
@@ -281,13 +281,14 @@ static void test_expectation_is_a_hint(void **state)
         assert_true(sink_commit(sink, &error));
         assert_file_holds("out", data, bytes);
         assert_int_equal(stat("out", &status), 0);
-        assert_true((size_t)status.st_blocks * 512 < bytes + (1 << 20)); /* nothing left over */
+        assert_true((size_t)status.st_blocks * 512 < bytes + (1 << 20)); /* no unused space */
         unlink("out");
     }
     free(data);
 }
 
-/* Buffers and direct writes mixed, several buffers lent at a time: order is that of the calls. */
+/* Buffers and direct writes are mixed, with several buffers lent at once: the order is that of the
+ * calls. */
 static void write_mixed(struct sink *sink, const unsigned char *data, size_t rounds, size_t piece)
 {
     struct error error = {0};
@@ -343,7 +344,7 @@ static void test_discard_with_buffers_under_way(void **state)
     assert_int_equal(count_temporaries(), 0);
 }
 
-/* Runs `write` with standard output in the file. */
+/* Calls `write` with standard output in the file. */
 static void with_output(const char *name, int flags, void (*write)(void))
 {
     fflush(stdout);
@@ -375,7 +376,7 @@ static void test_standard_output_is_shared(void **state)
     unlink("out");
 }
 
-/* Nothing at all may be written to what is closed, but no byte less. */
+/* An empty output to a closed descriptor is not an error; a single byte is. */
 static void assert_refuses_bytes(const char *path)
 {
     struct error error = {0};
@@ -395,7 +396,7 @@ static void open_standard_output(void)
     close(STDOUT_FILENO);
     assert_refuses_bytes("-");
     put_file("out", "", 0);
-    struct sink *sink = open_sink("out"); /* must not become standard output */
+    struct sink *sink = open_sink("out"); /* its file must not become standard output */
     assert_int_equal(fcntl(STDOUT_FILENO, F_GETFD), -1);
     sink_discard(sink);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_sink_signals.c - whatever signal comes whenever, a sink leaves its target whole, and nothing
- * beside it: of a temporary with a name and of one without.
+/* unit_sink_signals.c - at any time, any signal leaves the target of a sink complete, and no other
+ * file. This holds for temporaries with and without a name.
  */
 #include "tests/unit_sink.h"
 
@@ -16,8 +16,8 @@ static bool open_out(struct sink **sink)
     return sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1, false}, sink, &error);
 }
 
-/* In a child: a temporary exists, with a name or without, then the signal comes. Returns how the
- * child ended. */
+/* Starts a child that opens a temporary, with a name or without, and then raises the signal.
+ * Returns the child's wait status. */
 static int signal_child(int signal_number, void (*prepare)(int), bool has_name)
 {
     fflush(stdout);
@@ -90,8 +90,8 @@ static void *wait_for_signals(void *unused)
     return unused;
 }
 
-/* Opens and commits until it is killed. The second thread takes the signals that come while the
- * first one blocks them. */
+/* Opens and commits until it is killed. The second thread receives the signals while the first one
+ * blocks them. */
 static void replace_forever(bool has_name)
 {
     pthread_t other;
@@ -136,13 +136,13 @@ static void test_kill_at_any_moment(void **state)
     rmdir(in_memory);
 }
 
-/* Afterwards the signals are what they were before. */
+/* When the sink is closed, the signals have their old handlers. */
 static void test_signals_are_given_back(void **state)
 {
     (void)state;
     struct sigaction before, during, after;
     sigaction(SIGTERM, NULL, &before);
-    refuse_unnamed_files(); /* only a name is removed by a signal */
+    refuse_unnamed_files(); /* a signal only removes a name */
     struct sink *sink = open_sink("out");
     sigaction(SIGTERM, NULL, &during);
     sink_discard(sink);

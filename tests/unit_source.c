@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_source.c - what is read past a tap that hands it on is all there, once, in whole units,
- * although nothing stays where it was read to; and a look at a file finds what will be read there.
+/* unit_source.c - data that a tap hands to a direct consumer is complete, once, and in whole units,
+ * although the buffer is reused; source_look_at() finds in a file what is read later.
  */
 #include "formats/source.h"
 #include "formats/parallel_read.h"
 #include "tests/unit_files.h"
 
-/* Bytes before the units, which are so not where words are in the file. */
+/* Bytes before the units, so that the units are not aligned in the file. */
 #define HEADER_BYTES ((size_t)13)
 
-/* Room to read to: that which source.h asks for. */
+/* The room for reading that source.h requires. */
 #define ROOM_BYTES (SOURCE_PEEK_MAX + 4 * TAP_PIECE_BYTES)
 
-/* A tap that counts the units it is shown, and adds them up. */
+/* A tap that counts the units that it observes, and adds them up. */
 struct counter {
     struct tap tap;
     uint64_t count, sum;
@@ -32,7 +32,7 @@ static void see_units(struct tap *tap, const void *data, size_t bytes)
     __atomic_fetch_add(&counter->sum, sum, __ATOMIC_RELAXED);
 }
 
-/* Squares behind a header; the sum of their first `count` is *sum. */
+/* Writes squares after a header to `in`; *sum is the sum of the `count` squares. */
 static void put_squares(size_t count, uint64_t *sum)
 {
     const size_t bytes = HEADER_BYTES + count * sizeof(uint64_t);
@@ -105,13 +105,13 @@ static void looked_at(void **state)
         assert_true(square == (i + 1) * (i + 1));
     }
     assert_false(source_look_at(source, count * sizeof square - 1, &square, sizeof square));
-    assert_true(source_peek(source, 1, &data, &bytes, &error)); /* nothing was moved on */
+    assert_true(source_peek(source, 1, &data, &bytes, &error)); /* nothing was consumed */
     memcpy(&square, data, sizeof square);
     assert_int_equal(square, 1);
     source_close(source);
     unlink("in");
     if (!can_look)
-        skip(); /* a file system that cannot tell what is in memory */
+        skip(); /* the file system does not report what is in memory */
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_stream_sort.c - what a stream of keys (cpu/stream/stream_sort.h) knows of its buckets, and
- * keys that it counts, against qsort.
+/* unit_stream_sort.c - the bucket model of a stream of keys (cpu/stream/stream_sort.h), and keys
+ * that are counted, against qsort.
  */
 #include "core/key_types.h"
 #include "cpu/partition/bucket_model.h"
@@ -22,7 +22,7 @@ static int compare_keys(const void *a, const void *b)
 
 /* ---- The model ---- */
 
-/* Keys of so many bits; the greater the crowding, the more of them are small. */
+/* Returns a key of `bits` bits; the greater `crowding` is, the more keys are small. */
 static uint64_t crowded_key(unsigned bits, unsigned crowding, uint64_t *random)
 {
     const uint64_t key = random_next(random) >> (64 - bits);
@@ -41,7 +41,7 @@ static void check_key(const struct bucket_model *model, const struct fine_table 
         assert_int_equal(fine->buckets[fine_table_cell(fine, key)], bucket);
 }
 
-/* Returns whether the model has fine cells. */
+/* Checks the model of a sample. Returns whether it has fine cells. */
 static bool check_model(unsigned bits, unsigned crowding, unsigned wanted)
 {
     enum { SAMPLES = 4096, OUTLIERS = 5 };
@@ -96,7 +96,7 @@ static const struct {
                     {"f32", ENDIAN_LITTLE, false}, {"f32", ENDIAN_BIG, true},
                     {"i64", ENDIAN_BIG, false},    {"f64", ENDIAN_LITTLE, true}};
 
-/* All that the stream gives is expected, in order. */
+/* Checks that the stream gives the expected keys, in order. */
 static void compare_given(struct stream_sort *stream, const unsigned char *expected, size_t bytes,
                           unsigned width)
 {
@@ -109,7 +109,7 @@ static void compare_given(struct stream_sort *stream, const unsigned char *expec
     }
 }
 
-/* ordered[0..count) as they are stored. */
+/* Stores the keys of ordered[0..count). */
 static void decode(const struct sort_task *task, const uint64_t *ordered, unsigned char *stored)
 {
     for (size_t i = 0; i < task->count; i++) {
@@ -136,7 +136,7 @@ static void check_stream(const struct sort_task *task, const unsigned char *keys
     free(room);
 }
 
-/* Most keys have one of so many values; one in a thousand has any. */
+/* Most keys have one of `values` values; one key in a thousand has any value. */
 static void check_dense(size_t number, size_t values, unsigned threads)
 {
     enum { COUNT = 300007 };

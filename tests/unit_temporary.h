@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_temporary.h - what an output writes to until it has its name, as a unit test finds it in its
- * working directory.
+/* unit_temporary.h - finds the temporary files of outputs in the working directory of a unit test.
  */
 #ifndef TESTS_UNIT_TEMPORARY_H
 #define TESTS_UNIT_TEMPORARY_H
@@ -16,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Those with a name. */
+/* Returns the number of temporaries with a name. */
 static inline size_t count_named_temporaries(void)
 {
     glob_t found;
@@ -27,8 +26,8 @@ static inline size_t count_named_temporaries(void)
     return count;
 }
 
-/* The path in /proc of an open file of the working directory that has no name, malloc'd; NULL if
- * there is none. */
+/* Returns the path in /proc of an open file of the working directory that has no name, malloc'd;
+ * NULL if there is none. */
 static inline char *find_unnamed_temporary(void)
 {
     char here[4096], target[8192];
@@ -46,7 +45,7 @@ static inline char *find_unnamed_temporary(void)
     return NULL;
 }
 
-/* How many there are, with a name or without. */
+/* Returns the number of temporaries, with a name or without. */
 static inline size_t count_temporaries(void)
 {
     char *const unnamed = find_unnamed_temporary();
@@ -54,8 +53,8 @@ static inline size_t count_temporaries(void)
     return count_named_temporaries() + (unnamed != NULL);
 }
 
-/* From here on system call `number` fails with EOPNOTSUPP if it has a bit of `bits` in its argument
- * `argument`, counted from 0. Ends the process with 77 if that cannot be had. */
+/* From here on, system call `number` fails with EOPNOTSUPP if its argument `argument`, counted from
+ * 0, has a bit of `bits`. Ends the process with 77 if that is not possible. */
 static inline void refuse_call(int number, unsigned argument, unsigned bits)
 {
     struct sock_filter filter[] = {
@@ -73,7 +72,7 @@ static inline void refuse_call(int number, unsigned argument, unsigned bits)
         _exit(77);
 }
 
-/* From here on no file can be opened that has no name, as on some file systems. */
+/* From here on, no file without a name can be opened, as on some file systems. */
 static inline void refuse_unnamed_files(void)
 {
     refuse_call(SYS_openat, 2, O_TMPFILE & ~O_DIRECTORY);

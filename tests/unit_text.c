@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_text.c - the text format: text to items and back, blocks, errors, recognition.
- */
+/* unit_text.c - the text format: text to items and back, blocks, errors, detection. */
 #include "core/backend.h"
 #include "formats/codec.h"
 #include "formats/format.h"
@@ -66,7 +65,7 @@ static void write_items(enum key_type_id id, const void *items, size_t count)
         fail_msg("%s", error.message);
 }
 
-/* Numbers written are the text that printf writes, and read back as they were. */
+/* Written numbers are the text that printf writes, and are read back unchanged. */
 static void integers_go_there_and_back(void **state)
 {
     (void)state;

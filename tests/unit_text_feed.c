@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_text_feed.c - a text on its way to an engine: all of it comes, in order and once, whatever
- * was announced and whenever the engine opens. The engine is a stand-in that keeps what it takes.
+/* unit_text_feed.c - a text that is sent to an engine arrives completely, in order and once,
+ * whatever size was announced and whenever the engine opens. A stand-in for the engine keeps its
+ * text.
  */
 #include "core/text_feed.h"
 
@@ -13,7 +14,7 @@
 #include <cmocka.h>
 
 #define ROOM 10000
-#define SLOT 7 /* bytes that are lent at most */
+#define SLOT 7 /* maximum bytes of a loan */
 
 struct engine {
     char text[ROOM];
@@ -29,7 +30,7 @@ static bool is_slow, fails;
 static bool fake_open(const struct sort_spec *spec, struct engine **engine, struct error *error)
 {
     if (is_slow)
-        usleep(20000); /* until all pieces are there */
+        usleep(20000); /* until all pieces have arrived */
     if (fails)
         return error_set(error, "no device");
     the_engine = (struct engine){.announced = spec->count};
@@ -75,7 +76,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Sends `bytes` in pieces where so many were announced. */
+/* Sends `bytes` bytes in pieces, after `announced` bytes were announced. */
 static bool feed_text(size_t announced, size_t bytes, struct error *error)
 {
     const struct sort_spec spec = {.count = announced, .threads = 2};
@@ -83,13 +84,13 @@ static bool feed_text(size_t announced, size_t bytes, struct error *error)
     struct engine *engine = NULL;
     text_feed_start(&feed, &functions, &spec);
     if (!is_slow)
-        usleep(20000); /* it is open before the first piece */
+        usleep(20000); /* the engine opens before the first piece */
     for (size_t there = 0; there < bytes; there += bytes / 9 + 1)
         text_feed_send(&feed, text, there);
     const bool ok = text_feed_finish(&feed, text, bytes, &engine, error);
     text_feed_close(&feed);
     assert_true(ok == (engine != NULL));
-    assert_int_equal(closed, opened - ok); /* all but the one that is given away */
+    assert_int_equal(closed, opened - ok); /* all but the one that is returned */
     if (ok) {
         assert_int_equal(engine->taken, bytes);
         assert_memory_equal(engine->text, text, bytes);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_text_file.h - texts that grow, and files that hold them, for unit tests of lines.
- */
+/* unit_text_file.h - texts that grow, and files with them; for unit tests of lines. */
 #ifndef TESTS_UNIT_TEXT_FILE_H
 #define TESTS_UNIT_TEXT_FILE_H
 
 #include "tests/unit_files.h"
 
-/* {0} is empty; data is freed by the test. A NUL stands behind the bytes. */
+/* {0} is an empty text. The test frees data. A NUL follows the bytes. */
 struct text {
     char *data;
     size_t bytes, capacity;
@@ -33,7 +32,7 @@ static inline struct text read_text(const char *name)
     return text;
 }
 
-/* Group tear-down: removes the files of a test that were left, then the directory. */
+/* Group tear-down: removes the remaining files of a test, then the directory. */
 static inline int leave_scratch_without(void **state, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)

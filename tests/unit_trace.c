@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_trace.c - what threads tell of their work is counted, and recorded in bounded memory. */
+/* unit_trace.c - the work that threads report is counted, and recorded in bounded memory. */
 #include "core/trace.h"
 
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static size_t count(const char *text, const char *what)
     return found;
 }
 
-/* What is written, malloc'ed. */
+/* Returns the trace as it is written, malloc'ed. */
 static char *written(void)
 {
     char *text;
@@ -115,8 +115,7 @@ static void *work_once(void *context)
     return context;
 }
 
-/* Two at a time have a row each; so have spans of one thread that overlap, as those of a device do.
- */
+/* Overlapping spans have a row each, whether of two threads or, as with a device, of one thread. */
 static void test_spans_of_a_row_do_not_overlap(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_value_table.c - keys of some thousand values, counted: against the number of each that was
- * put in, with vectors and, where the processor has none, without. */
+/* unit_value_table.c - counts of keys that have some thousand values, against the number of each
+ * value in the input; with vectors, or without if the processor has none.
+ */
 #include "cpu/counting/value_table.h"
 
 #include <setjmp.h>
@@ -10,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* What hash_value multiplies by has this inverse: small multiples of it hash to 0. */
+/* The inverse of the factor of hash_value: small multiples of it hash to 0. */
 #define INVERSE 0xf1de83e19937733du
 
 static struct value_table *new_table(void)
@@ -21,7 +22,7 @@ static struct value_table *new_table(void)
     return table;
 }
 
-/* The values ascend by v, but those that hash alike. */
+/* The values ascend with v, unless they hash alike. */
 typedef uint64_t make_value(size_t v);
 
 static uint64_t small_value(size_t v)
@@ -46,7 +47,7 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-/* Each value as often, in turns. */
+/* Makes keys with each value equally often, in turns. */
 static void *make_keys(unsigned width, make_value *value, size_t values, size_t repeats)
 {
     unsigned char *const keys = allocate(values * repeats * width);
@@ -57,7 +58,8 @@ static void *make_keys(unsigned width, make_value *value, size_t values, size_t 
     return keys;
 }
 
-/* The last value first, counted in two tables that are merged, and written in three parts. */
+/* The last value comes first. The keys are counted in two tables that are merged, and written in
+ * three parts. */
 static void check_values(unsigned width, make_value *value, size_t values)
 {
     const size_t repeats = 40, count = values * repeats, third = count / 3;
@@ -107,7 +109,8 @@ static bool count_all(unsigned width, make_value *value, size_t values, size_t r
     return counted;
 }
 
-/* The first block may be all of new values; a second one of them shows that there are many. */
+/* The first block may have only new values. A second block of new values shows that there are too
+ * many. */
 static void too_many_values_are_given_up(void **state)
 {
     (void)state;
@@ -116,7 +119,8 @@ static void too_many_values_are_given_up(void **state)
     assert_false(count_all(4, small_value, 100000, 1));
 }
 
-/* Up to the most, and one more, that come so slowly that no block has many new ones. */
+/* The maximum number of values, and one more. They come so slowly that no block has many new
+ * values. */
 static void the_most_values(void **state)
 {
     (void)state;
@@ -136,7 +140,7 @@ static void the_most_values(void **state)
 static void values_that_hash_alike(void **state)
 {
     (void)state;
-    assert_true(count_all(8, alike_value, 16, 30)); /* no second block of keys in others' lines */
+    assert_true(count_all(8, alike_value, 16, 30)); /* no second block of displaced keys */
     assert_false(count_all(8, alike_value, 17, 30));
     assert_true(count_all(8, alike_value, 4, 1000));
     assert_false(count_all(8, alike_value, 16, 1000));

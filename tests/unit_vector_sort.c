@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_vector_sort.c - the sort by vectors alone, against qsort: counts around those that a network
- * takes and from which bins are made, each place that the output may go to, keys of which every
- * look shows the least ones, and what is behind the items. And by teams, which cut the items first.
+/* unit_vector_sort.c - the vector sort alone, against qsort: counts around those of a network and
+ * of bins, each place of the output, keys for which every sample has the least ones, and the memory
+ * after the items. Also teams, which cut the items first.
  */
 #include "core/backend.h"
 #include "core/vector_units.h"
@@ -20,10 +20,10 @@
 
 #define COUNT_MAX ((size_t)200003)
 
-/* Items behind an array that are to stay as they are. */
+/* Items after an array, which must not change. */
 #define GUARD_COUNT ((size_t)64)
 
-/* For so many of the largest items, and what a sort needs besides. */
+/* Room for COUNT_MAX of the largest items with a guard, and for the other needs of a sort. */
 #define ROOM_BYTES ((COUNT_MAX + GUARD_COUNT) * 16 / 64 * 64 + ((size_t)64 << 20))
 
 static int compare_u64(const void *a, const void *b)
@@ -32,7 +32,7 @@ static int compare_u64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- Shapes: keys of 64 bits, of which narrower ones are the upper half ---- */
+/* ---- Shapes: keys of 64 bits; narrower keys are their upper half ---- */
 
 typedef void fill_keys(uint64_t *keys, size_t count, uint64_t *random);
 
@@ -48,7 +48,7 @@ static void fill_few(uint64_t *keys, size_t count, uint64_t *random)
         keys[i] = random_next(random) % 17 * 0x0f0f0f0f0f0f0f0fu;
 }
 
-/* Half of the keys have the greatest value there is, and a quarter the least. */
+/* Half of the keys have the greatest value, and a quarter the least. */
 static void fill_ends(uint64_t *keys, size_t count, uint64_t *random)
 {
     for (size_t i = 0; i < count; i++) {
@@ -57,7 +57,7 @@ static void fill_ends(uint64_t *keys, size_t count, uint64_t *random)
     }
 }
 
-/* As many of 1, 2, 3... leading zeros as of uniform doubles. */
+/* As many keys with 1, 2, 3... leading zeros as uniform doubles have. */
 static void fill_uneven(uint64_t *keys, size_t count, uint64_t *random)
 {
     for (size_t i = 0; i < count; i++) {
@@ -73,8 +73,8 @@ static void fill_pipe(uint64_t *keys, size_t count, uint64_t *random)
         keys[i] = (i < count / 2 ? i : count - 1 - i) * (UINT64_MAX / count);
 }
 
-/* A look takes the 8 keys in the middle of each half, if they are not more than some thousands:
- * here 9 of these are the least ones that are left, so that a cut by their median takes 8 away. */
+/* Up to some thousand keys, the sort samples the 8 keys in the middle of each half. Here 9 of these
+ * are the least of the remaining keys, so that a cut by their median removes only 8 keys. */
 static void fill_misleading(uint64_t *keys, size_t count, uint64_t *random)
 {
     const uint64_t large = 1ull << 63;
@@ -110,7 +110,7 @@ static void fill_hundreds(uint64_t *keys, size_t count, uint64_t *random)
         keys[i] = random_next(random) % 700 * 0x0123456789abcdefu;
 }
 
-/* All but one key in a thousand are equal: most looks see no other. */
+/* All keys are equal except one in a thousand: most samples have only the equal ones. */
 static void fill_nearly_equal(uint64_t *keys, size_t count, uint64_t *random)
 {
     for (size_t i = 0; i < count; i++) {
@@ -155,7 +155,7 @@ static void store_item(unsigned char *items, unsigned width, size_t i, struct ke
            width);
 }
 
-/* The keys are ordered bits; what is stored is what `order` decodes them to. */
+/* The keys are ordered bits; the input is what `order` decodes them to. */
 static void make_case(struct arrays *a, unsigned width, struct key_order order,
                       const struct shape *shape, size_t count)
 {
@@ -226,7 +226,7 @@ static void check_counts(unsigned width, struct key_order order, const size_t *c
     free_arrays(&a);
 }
 
-/* As make_case, in their place; behind the room that is asked for there is none. */
+/* Sorts each case in place. The sort may not write beyond the room that it requires. */
 static void check_in_place(unsigned width, struct key_order order, const size_t *counts)
 {
     struct arrays a = make_arrays();
@@ -252,7 +252,8 @@ static const size_t counts[] = {1,    2,    15,   16,   17,   31,   32,   33,   
                                 65,   127,  128,  129,  255,  256,  257,  300,   511,       1000,
                                 2000, 2047, 2048, 2049, 8191, 8192, 8193, 20001, COUNT_MAX, 0};
 
-/* Around those that have room, and pieces of a cut in place: 64 keys at either end. */
+/* Around the counts with room for a copy, and around pieces of a cut in place: 64 keys at either
+ * end. */
 static const size_t large_counts[] = {1,     127,    128,    129,    191,       192,   193,
                                       300,   65535,  65536,  65537,  65663,     65664, 65728,
                                       65729, 100000, 131072, 131073, COUNT_MAX, 0};
@@ -290,8 +291,8 @@ static void sorts_items(void **state)
     check_counts(16, key_order_identity(), counts);
 }
 
-/* A third of the keys to the one part; what is in both are the keys, and none is on the wrong side.
- */
+/* A third of the keys go to one part. Both parts together have all keys, and no key is in the wrong
+ * part. */
 static void cuts(void **state)
 {
     (void)state;
@@ -322,8 +323,8 @@ static void cuts(void **state)
     }
 }
 
-/* As many as are asked for, whatever the machine has; of five and more the input goes to buckets.
- */
+/* Teams of the requested size, whatever the machine has. With five threads and more the input goes
+ * to buckets. */
 static void sorts_by_teams(void **state)
 {
     (void)state;
@@ -350,9 +351,9 @@ static void sorts_by_teams(void **state)
     free_arrays(&a);
 }
 
-/* A look at many keys takes the 8 in the middle of each eighth: here half of all that are seen are
- * the greatest ones that are left, so that a cut by their median takes no more away; those that are
- * left move up. */
+/* For many keys, the sort samples the 8 keys in the middle of each eighth. Here half of the sampled
+ * keys are the greatest of the remaining keys, so that a cut by their median removes no others. The
+ * remaining keys move up. */
 static void fill_misleading_upwards(uint64_t *keys, size_t count)
 {
     const size_t rows = 8, row = 8;
@@ -381,7 +382,7 @@ static void fill_misleading_upwards(uint64_t *keys, size_t count)
 #define STACK_BYTES ((size_t)256 << 10)
 #define STACK_COUNT ((size_t)60000)
 
-/* In a thread, whose stack is small. */
+/* Sorts in a thread with a small stack. */
 static void *sort_misleading(void *memory)
 {
     struct key_index *const items = memory, *const room = items + STACK_COUNT;

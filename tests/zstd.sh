@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# zstd(1) reads what gpusort compresses, gpusort reads what zstd(1) does, and broken data is
+# zstd(1) reads the compressed output of gpusort, gpusort reads that of zstd(1), and broken data is
 # refused.
 . "$(dirname "$0")/lib.sh"
 command -v zstd >/dev/null || skip_all 'no zstd(1)'
@@ -51,7 +51,7 @@ refused '--format=auto:zstd of what is not' 'lines: this is no zstd data$' -- \
 refused '--format=auto:gzip' "unknown codec 'gzip': it is plain or zstd$" -- \
     gpusort --format=auto:gzip lines -o "$target"
 
-# Damage to the first bytes makes numbers of what is compressed; text shows that it is text.
+# With damaged first bytes, compressed data could be read as numbers. Text is recognized as text.
 printf '2\n1\n' >plain.txt.zst
 ok_prints 'text that is named as compressed and is not' '1\n2\n' -- gpusort plain.txt.zst
 printf 'numbers!' >numbers.f64.zst
@@ -69,7 +69,7 @@ ok_output 'lines whose first byte is damaged: --format=text:plain' <(sort -n dam
 ok_prints 'numbers that are named as compressed and are not: --format=raw:plain' 'numbers!' -- \
     gpusort --no-zstd --format=raw:plain numbers.f64.zst
 
-# A dictionary must be of some files that are alike.
+# A dictionary is made from files that are alike.
 mkdir samples
 for i in {1..300}; do printf '%s\n' "$i common words of sample $i" "$((i * 7)) common words" >"samples/$i"; done
 if zstd -q --train samples/* -o dictionary --maxdict=2048 2>/dev/null; then
@@ -159,8 +159,8 @@ for threads in 1 2 7; do
         gpusort --zstd --parallel=$threads big.u32 -o /dev/full
 done
 
-# By two threads, so that it takes seconds on any machine. The temporary has no name where the file system
-# has such files, so the descriptors show that it is there.
+# By two threads, so that it takes seconds on any machine. The temporary may have no name, depending
+# on the file system, so the descriptors show that it exists.
 old_output
 "$GPUSORT" --zstd=22 --parallel=2 big.u32 -o "$target" &
 for _ in {1..100}; do
@@ -177,9 +177,9 @@ wait $! || status=$?
 } >killed
 pass_unless_said 'killed while it compresses, it leaves nothing' killed
 
-# ---- what only looks compressed ------------------------------------------------------------------
+# ---- text that looks compressed ------------------------------------------------------------------
 
-# Each begins with a magic of zstd, and is text: as sort(1) has it, whatever it is called.
+# Each file begins with a magic of zstd, and is text. It is sorted as by sort(1), whatever its name.
 header='\050\265\057\375'
 printf 'P*M\030\020\0\0\0attack\nvictim 1\n' >skipped_whole.text
 printf 'P*M\030\031\0\0\0attack\nvictim 1\n' >skipped_beyond.text
@@ -240,7 +240,7 @@ refused 'numbers, all of them a skippable frame that is too long to be looked th
     ': skippable zstd frames, and no others; say --format=FORMAT:plain' -- gpusort --type=u8 -o "$target" \
     < <(printf 'P*M\030\0\0\100\0' && head -c 4194304 /dev/zero)
 
-# And these are compressed.
+# These are compressed.
 { printf 'P*M\030\0\0\040\0' && head -c 2097152 /dev/zero && cat lines.zst; } >far
 { printf 'P*M\030\004\0\0\0skip_*M\030\0\0\0\0' && cat lines.zst; } >near
 { cat lines.zst && printf 'P*M\030\004\0\0\0skip'; } >behind
@@ -286,7 +286,7 @@ for log in 9 32 x ''; do
     refused "--long=$log" '^gpusort: .*zstd window .*10 to 31$' -- gpusort "--long=$log" lines.zst -o "$target"
 done
 
-# ---- compressed once more ------------------------------------------------------------------------
+# ---- data that is compressed twice ---------------------------------------------------------------
 
 zstd -qc lines.zst >twice.zst
 gzip -c lines | zstd -qc >of_gzip.zst
@@ -313,7 +313,7 @@ printf "$header"'x\nP*M\030\n' | zstd -qc >magic_inside
 ok_output 'compressed lines that begin with a magic' <(zstd -dc magic_inside | sort) -- \
     gpusort -k1 magic_inside
 
-# ---- what is compressed --------------------------------------------------------------------------
+# ---- data that gpusort compresses ----------------------------------------------------------------
 
 head -c $(($(stat -c %s lines) / 4 * 4)) lines >numbers.u32
 ok 'raw data is compressed' gpusort --format=raw numbers.u32 -o sorted.u32.zst
