@@ -391,7 +391,7 @@ static bool stream_sort(struct engine *engine, struct error *error)
     bool is_even;
     if (!stream_put(engine, error) || !engine->stream)
         return !engine->stream;
-    stream_sort_start(engine->stream, engine->items.data, &is_even);
+    stream_sort_start(engine->stream, engine->items.data, engine->spec.is_given_twice, &is_even);
     if (!is_even)
         return stream_undo(engine, error);
     engine->count = engine->taken;
@@ -474,11 +474,12 @@ static bool cpu_take_back(struct engine *engine, struct chunk chunk, struct erro
     return true;
 }
 
-/* All items are in the array, because a spec with is_given_twice is never streamed. */
 static bool cpu_rewind(struct engine *engine, struct error *error)
 {
-    if (engine->phase != PHASE_SORTED || engine->stream)
+    if (engine->phase != PHASE_SORTED || !engine->spec.is_given_twice)
         return error_set(error, "cpu: rewind is out of turn");
+    if (engine->stream)
+        stream_sort_rewind(engine->stream);
     engine->given = 0;
     return true;
 }

@@ -52,7 +52,8 @@ bool cpu_spec_check(const struct sort_spec *spec, struct error *error)
 bool cpu_spec_can_stream(const struct sort_spec *spec)
 {
     const size_t chunks = STREAM_CHUNKS_MIN * stream_sort_chunk(spec->threads);
-    return !spec->is_given_twice && spec->threads <= STREAM_THREADS_MAX &&
+    return (!spec->is_given_twice || spec->count != COUNT_UNKNOWN) &&
+           spec->threads <= STREAM_THREADS_MAX &&
            (spec->item_bytes == 4 || spec->item_bytes == 8) && !sort_spec_selects(spec) &&
            spec->count >= chunks / spec->item_bytes &&
            (spec->count != COUNT_UNKNOWN ||

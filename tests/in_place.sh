@@ -13,6 +13,10 @@ for count in (0, 1, 5000, 3000000):
     doubles = np.random.standard_normal(count)
     doubles.tofile("f8.%d.f64" % count)
     np.sort(doubles).tofile("f8.%d.sorted" % count)
+large = np.random.standard_normal(6000000)  # partitioned while it is read
+large[::5] = 0.5  # a bucket that is sorted in an array of its own
+large.tofile("large.f64")
+np.sort(large).tofile("large.sorted")
 for name in ("u1", "i2", "u4", "f4"):
     numbers = (np.random.standard_normal(400000) * 60).astype("i8").astype(name)
     np.save(name + ".npy", numbers)
@@ -45,6 +49,10 @@ done
 sorted_in_place 'doubles, --verify' f8.3000000.f64 f8.3000000.sorted --verify
 sorted_in_place 'doubles, four threads' f8.3000000.f64 f8.3000000.sorted --parallel=4
 sorted_in_place 'doubles, one thread' f8.3000000.f64 f8.3000000.sorted --parallel=1
+for threads in 1 2 3; do
+    sorted_in_place "doubles, a fifth of them equal, $threads threads" large.f64 large.sorted \
+        --parallel=$threads
+done
 sorted_in_place 'doubles, in parts' f8.3000000.f64 f8.3000000.sorted -S 8M
 for name in u1 i2 u4 f4; do
     sorted_in_place "$name in .npy" $name.npy $name.sorted.npy

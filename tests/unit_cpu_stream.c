@@ -102,7 +102,7 @@ static bool check_stream(const struct test_case *c, bool known, unsigned threads
     void *const ring = allocate(stream_sort_chunk(threads));
     bool suits = put_all(stream, c, piece, threads, &put);
     if (suits)
-        stream_sort_start(stream, ring, &suits);
+        stream_sort_start(stream, ring, false, &suits);
     if (suits) {
         assert_int_equal(compare_given(stream, c), c->count);
     } else {
@@ -151,7 +151,7 @@ static void a_stream_that_is_dropped(void **state)
         assert_true(stream_sort_put(stream, c.input, c.count, &suits, &error));
         assert_true(suits);
         if (given > 0)
-            stream_sort_start(stream, ring, &suits);
+            stream_sort_start(stream, ring, false, &suits);
         if (given > 1)
             stream_sort_give(stream, &keys, &count);
         stream_sort_close(stream);

@@ -119,19 +119,24 @@ static void decode(const struct sort_task *task, const uint64_t *ordered, unsign
 }
 
 static void check_stream(const struct sort_task *task, const unsigned char *keys,
-                         const unsigned char *expected)
+                         const unsigned char *expected, bool is_given_twice)
 {
+    const size_t bytes = task->count * task->item_bytes, chunk = stream_sort_chunk(task->threads);
     const struct stream_example example = {keys, task->count, false};
     struct stream_sort *stream;
     struct error error = {0};
     bool suits;
-    void *const room = malloc(stream_sort_chunk(task->threads));
+    void *const room = malloc(is_given_twice && bytes > chunk ? bytes : chunk);
     assert_non_null(room);
     assert_true(stream_sort_open(task, &example, &stream, &error));
     assert_true(stream_sort_put(stream, keys, task->count, &suits, &error) && suits);
-    stream_sort_start(stream, room, &suits);
+    stream_sort_start(stream, room, is_given_twice, &suits);
     assert_true(suits);
-    compare_given(stream, expected, task->count * task->item_bytes, task->item_bytes);
+    compare_given(stream, expected, bytes, task->item_bytes);
+    if (is_given_twice) {
+        stream_sort_rewind(stream);
+        compare_given(stream, expected, bytes, task->item_bytes);
+    }
     stream_sort_close(stream);
     free(room);
 }
@@ -161,16 +166,40 @@ static void check_dense(size_t number, size_t values, unsigned threads)
     decode(&task, ordered, keys);
     qsort(ordered, COUNT, sizeof *ordered, compare_keys);
     decode(&task, ordered, expected);
-    check_stream(&task, keys, expected);
+    check_stream(&task, keys, expected, values % 2 == 1);
 }
 
 static void keys_of_few_values(void **state)
 {
     (void)state;
-    static const size_t values[] = {1000, 20000, 150000, 299000, 301000, 1000000};
+    static const size_t values[] = {1000, 20001, 150000, 299000, 301001, 1000000};
     for (size_t o = 0; o < sizeof dense_orders / sizeof *dense_orders; o++)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++)
             check_dense(o, values[v], 1 + (unsigned)(o + v) % 3);
+}
+
+/* A fifth of the keys is equal, which makes a bucket that is sorted in an array of its own. */
+static void an_output_larger_than_a_chunk_is_given_twice(void **state)
+{
+    (void)state;
+    const size_t count = 3000017, equal = count / 5;
+    uint64_t *const keys = malloc(count * sizeof *keys);
+    uint64_t *const expected = malloc(count * sizeof *expected);
+    assert_true(keys && expected);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t key = i * 7919 % count; /* a permutation: 7919 is prime */
+        keys[i] = key < equal ? equal : key;
+        expected[i] = i < equal ? equal : i;
+    }
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        const struct sort_task task = {.item_bytes = sizeof *keys,
+                                       .order = key_order_identity(),
+                                       .count = count,
+                                       .threads = threads};
+        check_stream(&task, (const unsigned char *)keys, (const unsigned char *)expected, true);
+    }
+    free(keys);
+    free(expected);
 }
 
 int main(void)
@@ -178,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_have_the_keys_of_their_range),
         cmocka_unit_test(keys_of_few_values),
+        cmocka_unit_test(an_output_larger_than_a_chunk_is_given_twice),
     };
     return cmocka_run_group_tests_name("radix stream", tests, NULL, NULL);
 }

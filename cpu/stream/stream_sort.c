@@ -64,6 +64,8 @@ struct stream_sort {
     size_t *starts; /* offset in bytes in the endless output */
     size_t *sizes;  /* bytes; a large bucket has no range in the ring */
     unsigned char *ring;
+    size_t ring_bytes;
+    bool is_given_twice;        /* the ring holds the whole output, and large buckets are kept */
     struct large_bucket *large; /* in order of the buckets */
     size_t large_count;
     struct team team;
@@ -457,7 +459,7 @@ static size_t output_end(const struct stream_sort *stream, size_t bucket)
 /* Sets the size and the output offset of every bucket. */
 static void lay_out_buckets(struct stream_sort *stream)
 {
-    const size_t ring_bytes = stream_sort_chunk(stream->task.threads);
+    const size_t ring_bytes = stream->ring_bytes;
     size_t next = 0;
     for (size_t bucket = 0; bucket < stream->model.buckets; bucket++) {
         const size_t left = ring_bytes - next % ring_bytes;
@@ -550,8 +552,7 @@ static void sort_bucket(const struct stream_sort *stream, const struct stream_pa
 {
     const struct sort_task *const task = &stream->task;
     const unsigned width = task->item_bytes;
-    unsigned char *const to =
-        stream->ring + stream->starts[bucket] % stream_sort_chunk(task->threads);
+    unsigned char *const to = stream->ring + stream->starts[bucket] % stream->ring_bytes;
     size_t bytes = 0;
     if (sort_dense(stream, part, bucket, to))
         return;
@@ -572,8 +573,7 @@ static bool can_sort_next(const struct stream_sort *stream)
 {
     const size_t next = stream->next;
     return next < stream->model.buckets &&
-           output_end(stream, next) - stream->starts[stream->taken_back] <=
-               stream_sort_chunk(stream->task.threads);
+           output_end(stream, next) - stream->starts[stream->taken_back] <= stream->ring_bytes;
 }
 
 /* Sorts the next bucket with the part's memory. Called with the mutex held; releases it
@@ -606,7 +606,7 @@ static void sort_buckets(const struct member *member, void *context)
     pthread_mutex_unlock(&stream->mutex);
 }
 
-void stream_sort_start(struct stream_sort *stream, void *room, bool *suits)
+void stream_sort_start(struct stream_sort *stream, void *room, bool is_given_twice, bool *suits)
 {
     struct error shortage = {0}; /* of memory for large buckets: an array of all keys needs less */
     stream_end_input(stream);
@@ -614,6 +614,10 @@ void stream_sort_start(struct stream_sort *stream, void *room, bool *suits)
     *suits = excess.keys <= stream->count / 2;
     if (!*suits)
         return;
+    stream->is_given_twice = is_given_twice;
+    stream->ring_bytes = stream_sort_chunk(stream->task.threads);
+    if (is_given_twice && stream->ring_bytes < stream->count * stream->task.item_bytes)
+        stream->ring_bytes = stream->count * stream->task.item_bytes;
     lay_out_buckets(stream);
     if (excess.buckets > 0 && !sort_all_large(stream, excess.buckets, &shortage)) {
         *suits = false;
@@ -628,19 +632,19 @@ void stream_sort_start(struct stream_sort *stream, void *room, bool *suits)
 /* ---- Out ---- */
 
 /* True if the bucket directly follows the previous one in the ring, and a piece from bucket
- * `begin` to its end is at most a quarter of the ring. */
+ * `begin` to its end is at most a quarter of a chunk. */
 static bool continues_piece(const struct stream_sort *stream, size_t begin, size_t bucket)
 {
-    const size_t ring_bytes = stream_sort_chunk(stream->task.threads);
+    const size_t piece_bytes = stream_sort_chunk(stream->task.threads) / 4;
     const size_t start = stream->starts[bucket];
     return !is_large(stream, bucket - 1) && !is_large(stream, bucket) &&
-           start == output_end(stream, bucket - 1) && start % ring_bytes > 0 &&
-           output_end(stream, bucket) - stream->starts[begin] <= ring_bytes / 4;
+           start == output_end(stream, bucket - 1) && start % stream->ring_bytes > 0 &&
+           output_end(stream, bucket) - stream->starts[begin] <= piece_bytes;
 }
 
 /* Returns the end of the piece of finished, contiguous buckets from `begin` on. A piece is at
- * most a quarter of the ring, as a bucket is, so that a bucket has room while the caller holds
- * two pieces, even if it does not fit before the end of the ring. */
+ * most a quarter of a ring of one chunk, as a bucket is, so that a bucket has room while the caller
+ * holds two pieces, even if it does not fit before the end of the ring. */
 static size_t find_piece_end(const struct stream_sort *stream, size_t begin)
 {
     size_t end = begin;
@@ -668,14 +672,14 @@ static struct large_bucket *find_large(const struct stream_sort *stream, size_t 
 
 void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count)
 {
-    const size_t ring_bytes = stream_sort_chunk(stream->task.threads);
     size_t bytes = 0;
     pthread_mutex_lock(&stream->mutex);
     while (bytes == 0 && stream->given < stream->model.buckets) {
         const size_t begin = stream->given, end = find_piece_end(stream, begin);
         if (end > begin) {
-            *keys = is_large(stream, begin) ? find_large(stream, begin)->keys.data
-                                            : stream->ring + stream->starts[begin] % ring_bytes;
+            *keys = is_large(stream, begin)
+                        ? find_large(stream, begin)->keys.data
+                        : stream->ring + stream->starts[begin] % stream->ring_bytes;
             for (; stream->given < end; stream->given++)
                 bytes += stream->sizes[stream->given];
         } else if (can_sort_next(stream)) {
@@ -696,12 +700,17 @@ void stream_sort_take_back(struct stream_sort *stream, size_t count)
     size_t left = count * stream->task.item_bytes;
     pthread_mutex_lock(&stream->mutex);
     while (stream->taken_back < stream->given && stream->sizes[stream->taken_back] <= left) {
-        if (is_large(stream, stream->taken_back))
+        if (is_large(stream, stream->taken_back) && !stream->is_given_twice)
             pages_release(&find_large(stream, stream->taken_back)->keys);
         left -= stream->sizes[stream->taken_back++];
     }
     pthread_cond_broadcast(&stream->changed);
     pthread_mutex_unlock(&stream->mutex);
+}
+
+void stream_sort_rewind(struct stream_sort *stream)
+{
+    stream->given = stream->taken_back = 0; /* all buckets are sorted: no thread reads these */
 }
 
 void stream_sort_close(struct stream_sort *stream)

@@ -58,9 +58,9 @@ bool stream_sort_suits(const struct stream_sort *stream);
  * stream_sort_count keys. */
 void stream_sort_undo(struct stream_sort *stream, void *keys);
 
-/* Begins to sort. room: the output ring, stream_sort_chunk bytes, owned by the caller until the
- * close. *suits as in stream_sort_put. */
-void stream_sort_start(struct stream_sort *stream, void *room, bool *suits);
+/* Begins to sort. room: the output ring, owned by the caller until the close: stream_sort_chunk
+ * bytes, or, if is_given_twice, room for all keys. *suits as in stream_sort_put. */
+void stream_sort_start(struct stream_sort *stream, void *room, bool is_given_twice, bool *suits);
 
 /* Waits for the next sorted keys and returns them in *keys and *count; *count is 0 at the end.
  * The caller sorts buckets while it waits. Always the same thread. The last call releases the
@@ -69,6 +69,10 @@ void stream_sort_give(struct stream_sort *stream, void **keys, size_t *count);
 
 /* Returns the oldest given keys, `count` of them, so that their range of the ring is reused. */
 void stream_sort_take_back(struct stream_sort *stream, size_t count);
+
+/* After stream_sort_start with is_given_twice, when all keys were given and taken back: starts
+ * giving them again. */
+void stream_sort_rewind(struct stream_sort *stream);
 
 /* Returns the time spent sorting after stream_sort_start, and taking keys at the tap, divided by
  * the number of threads. Waiting for the caller is not included. */
