@@ -24,8 +24,7 @@ constexpr unsigned long long RADIX_NOTE_AGAIN = SIZE_MAX - 3;
 constexpr unsigned long long RADIX_NOTE_FEW = SIZE_MAX - 4;  /* to be counted, as values are few */
 constexpr unsigned long long RADIX_NOTE_MANY = SIZE_MAX - 5; /* not to be counted */
 constexpr unsigned long long RADIX_NOTE_SHARES = SIZE_MAX - 6; /* by a code of shares */
-constexpr unsigned long long RADIX_NOTE_MISLED = SIZE_MAX - 7; /* not by a sample's splitters */
-constexpr unsigned long long RADIX_NOTE_LEAST = RADIX_NOTE_MISLED;
+constexpr unsigned long long RADIX_NOTE_LEAST = RADIX_NOTE_SHARES;
 
 /* How the sort goes on, as a note says. */
 constexpr size_t RADIX_WAY_ON = 1;    /* as it began */

@@ -184,10 +184,10 @@ __device__ __forceinline__ void block_turn_round(K *items, size_t count)
 /* Makes the whole array one segment, or an empty one if it is in order, for which it may have to be
  * turned round, or if it goes another way, which the note says then: that of few values, or if it
  * has the choice that of indices; and clears the totals.
- * If it `tells`, it also says so if it is a segment. Any number of blocks. */
+ * Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_ORDER_THREADS)
-    radix_whole_kernel(K *items, size_t count, struct radix_look look, bool has_choice, bool tells,
+    radix_whole_kernel(K *items, size_t count, struct radix_look look, bool has_choice,
                        struct radix_segments *whole, struct radix_totals *totals,
                        struct sort_note *note)
 {
@@ -212,8 +212,8 @@ __global__ void __launch_bounds__(RADIX_ORDER_THREADS)
             totals->other_way = other_way;
             if (other_way != 0) /* also where no kernel behind this one does it */
                 note->count = other_way;
-            if (!is_segment || tells)
-                thread_tell_way(note, is_segment ? RADIX_WAY_ON : RADIX_WAY_OTHER);
+            if (!is_segment)
+                thread_tell_way(note, RADIX_WAY_OTHER);
         }
     }
     if (seen == RADIX_FALLS)

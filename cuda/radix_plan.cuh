@@ -9,7 +9,6 @@
 #include "cuda/radix_digit_sort.h"
 #include "cuda/radix_few_sort.h"
 #include "cuda/radix_ordered.cuh"
-#include "cuda/sample_sort.h"
 
 #include <algorithm>
 #include <cmath>
@@ -151,9 +150,7 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     if (RADIX_HAS_VALUES<K>)
         work.left_packs = workspace_take<struct radix_pack>(memory, &used, packs);
     work.ranges = workspace_take<struct radix_range<K>>(memory, &used, ranges);
-    const size_t sampled = std::min(count, sample_sort_most(sizeof(K)));
-    const size_t sample_end = digits_first + sample_sort_bytes(sampled, sizeof(K));
-    work.bytes = std::max({used, digits_end, few_end, sample_end});
+    work.bytes = std::max({used, digits_end, few_end});
     return work;
 }
 

@@ -13,8 +13,7 @@
  * and are not one value stay open, and their number is noted; the host starts one more round for
  * all of them together: the same partition and tiles, each bucket with a model of its own.
  *
- * Up to some million keys go by the splitters of a sample (sample_sort.cu), or if it misleads as
- * all others do. Few values are counted (radix_few.cuh). Where models are of little use
+ * Few values are counted (radix_few.cuh). Where models are of little use
  * (radix_choice.cuh), the first one is not even made, the note says so, and the host starts the
  * sort digit by digit (radix_digits.cuh), or by the digits of a code of shares (radix_words.cuh).
  * If that refuses the keys, the note says so as well, and they are sorted by models after all.
@@ -262,7 +261,6 @@ static bool radix_prepare(const struct cuda_sort &sort, struct radix_run<K> *run
 struct radix_doubts {
     bool may_be_ordered;
     bool may_be_few;     /* their values */
-    bool is_sampled;     /* if they rise and fall, whatever else they do */
     bool may_be_indices; /* below, so that digits do */
 };
 
@@ -289,7 +287,7 @@ static bool radix_start_whole(const struct radix_run<K> &run, const struct radix
            launch_kernel(launch_at(run.site, "radix_whole_kernel", std::max<size_t>(lookers, 1),
                                    RADIX_ORDER_THREADS),
                          error, radix_whole_kernel<K>, items, count, look, doubts.may_be_indices,
-                         doubts.is_sampled, run.work.whole, run.work.totals, run.sort.note);
+                         run.work.whole, run.work.totals, run.sort.note);
 }
 
 /* Sorts digit by digit, unless the whole is an empty segment. If it has been chosen, the code that
@@ -346,29 +344,16 @@ static bool radix_start_learned(const struct radix_run<K> &run, bool chooses, st
 }
 
 template <typename K>
-static bool radix_start(const struct cuda_sort &sort, bool may_be_few, bool may_sample,
-                        struct error *error)
+static bool radix_start(const struct cuda_sort &sort, bool may_be_few, struct error *error)
 {
-    const bool samples = may_sample && sample_sort_takes(sort.count, sizeof(K));
-    const bool looks = !samples || sort.count >= radix_order_least(sizeof(K));
     const bool may_be_indices = sizeof(K) == sizeof(uint64_t) &&
                                 key_order_is_identity(sort.order) &&
-                                (samples ? looks && sort.count > RADIX_SAMPLED_INDEX_MOST
-                                         : !radix_wants_digits(sort.count, sizeof(K)));
+                                !radix_wants_digits(sort.count, sizeof(K));
     struct radix_run<K> run;
-    bool goes_on = true;
     sort.note->way = 0;
     if (!radix_prepare(sort, &run, error) ||
-        (looks && !radix_start_whole(run, {true, may_be_few, samples, may_be_indices}, error)) ||
-        !radix_hear_way(run, samples && may_be_indices, &goes_on, error))
+        !radix_start_whole(run, {true, may_be_few, may_be_indices}, error))
         return false;
-    if (!goes_on)
-        return true;
-    if (samples) {
-        const struct sample_task task = {run.work.digits, looks ? &run.work.totals->count : NULL,
-                                         sample_seed(), RADIX_NOTE_MISLED};
-        return sample_sort(&sort, &task, error);
-    }
     if (radix_wants_digits(sort.count, sizeof(K)))
         return radix_start_digits(run, RADIX_DIGITS_OF_CODE, false, error);
     return radix_start_learned(run, radix_may_be_digits(sort.count, sizeof(K)), error);
@@ -383,13 +368,13 @@ static bool radix_start_other(const struct cuda_sort &sort, size_t note, struct 
                                      : note == RADIX_NOTE_SHARES ? RADIX_DIGITS_OF_SHARES
                                                                  : RADIX_DIGITS_OF_CODE;
     struct radix_run<K> run;
-    if (note == RADIX_NOTE_MANY || note == RADIX_NOTE_MISLED)
-        return radix_start<K>(sort, false, false, error);
+    if (note == RADIX_NOTE_MANY)
+        return radix_start<K>(sort, false, error);
     if (!radix_prepare(sort, &run, error))
         return false;
     if (note == RADIX_NOTE_FEW)
         return radix_few_sort(&sort, run.work.digits, error);
-    if (!radix_start_whole(run, {false, false, false, false}, error))
+    if (!radix_start_whole(run, {false, false, false}, error))
         return false;
     return note == RADIX_NOTE_REFUSED ? radix_start_learned(run, false, error)
                                       : radix_start_digits(run, way, true, error);
@@ -447,11 +432,11 @@ bool radix_sort(const struct cuda_sort *sort, struct error *error)
     case 2:
         return counting_sort(sort, SIZE_MAX, error);
     case 4:
-        return radix_start<uint32_t>(*sort, true, true, error);
+        return radix_start<uint32_t>(*sort, true, error);
     case 8:
-        return radix_start<uint64_t>(*sort, true, true, error);
+        return radix_start<uint64_t>(*sort, true, error);
     case 16:
-        return radix_start<key_u128>(*sort, true, true, error);
+        return radix_start<key_u128>(*sort, true, error);
     default:
         return error_set(error, "device %u: no path sorts items of %u bytes", sort->device,
                          sort->item_bytes);

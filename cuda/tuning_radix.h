@@ -259,15 +259,6 @@ constexpr unsigned RADIX_REPEATS_MOST = 5 << (RADIX_CODE_SAMPLE_BITS - 3);
 constexpr unsigned RADIX_REPEATS_DIGITS = 6;
 constexpr unsigned RADIX_REPEATS_NODES = 32;
 
-/* Up to so many keys of 8 bytes are sorted by a sample (sample_sort.h) even if their low half is an
- * index: 1,000,000 take 63 us so and 74 by the digits above, 1,500,000 93 and 94, and of two values
- * 93 and 67 (H200, 2026-11-23). */
-#ifdef __CUDACC__
-constexpr size_t RADIX_SAMPLED_INDEX_MOST = (size_t)1 << 20;
-#else
-constexpr size_t RADIX_SAMPLED_INDEX_MOST = (size_t)1 << 15;
-#endif
-
 /* So often the host looks for a note before it asks whether the kernels are still at work. */
 constexpr unsigned RADIX_HEAR_LOOKS = 4096;
 

@@ -272,7 +272,7 @@ static bool check_choice(key_u128, const struct choice &choice, struct error *er
 template <typename K>
 static bool check_choices(struct error *error)
 {
-    const size_t least = std::max(radix_digit_least(sizeof(K)), sample_sort_most(sizeof(K))) + 1;
+    const size_t least = radix_digit_least(sizeof(K)) + 1;
     if (!check_choice(K{0}, {least, 4096}, error))
         return false;
     return sizeof(K) == sizeof(uint32_t) || check_choice(K{0}, {least, 256}, error);

@@ -101,7 +101,7 @@ static bool start_kernels(const struct device_memory &memory, size_t blocks, boo
     return launch_kernel(order, error, radix_order_kernel<K>, static_cast<const K *>(items),
                          memory.sort.count, memory.sort.order, look) &&
            launch_kernel(whole, error, radix_whole_kernel<K>, items, memory.sort.count, look,
-                         has_choice, false, memory.whole, memory.totals, memory.sort.note);
+                         has_choice, memory.whole, memory.totals, memory.sort.note);
 }
 
 /* Items in order are sorted after the kernels and the segment is empty; others are as they were,

@@ -40,7 +40,6 @@ matrix_largest() {
     case $1 in
     ordered_matrix | digits_matrix) full_or_small 1048577 0 ;; # whole sorts take a while
     few_matrix) full_or_small 1048577 20000 ;; # radix counts few values from 2^20 keys on, there
-    sample_matrix) full_or_small 1100000 20000 ;; # its largest samples, from 2^21 + 2^19 on, are left to a device
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
     mending_matrix) full_or_small 1 4 ;; # of its arrays, each so-manieth
     tiles_matrix) full_or_small 1 5 ;;
@@ -159,7 +158,6 @@ add_gpu_tests() {
     add_test tiles_matrix "$build/tests/tiles_matrix"
     add_test counting_matrix "$build/tests/counting_matrix"
     add_test few_matrix "$build/tests/few_matrix"
-    add_test sample_matrix "$build/tests/sample_matrix"
     add_test failed_matrix "$build/tests/failed_matrix"
     add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
@@ -170,8 +168,6 @@ add_gpu_tests() {
     add_sanitizer_test racecheck mending "$build/tests/mending_matrix" 7
     add_sanitizer_test memcheck tiles "$build/tests/tiles_matrix"
     add_sanitizer_test racecheck tiles "$build/tests/tiles_matrix" 17
-    add_sanitizer_test memcheck sample "$build/tests/sample_matrix" 20000
-    add_sanitizer_test racecheck sample "$build/tests/sample_matrix" 20000
     add_test top_matrix "$build/tests/top_matrix" 300007
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_test runs_matrix "$build/tests/runs_matrix"
