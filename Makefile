@@ -69,7 +69,8 @@ libraries = $(OPENMP) -lzstd -lm $(LDLIBS)
 
 # What of the tree goes into what.
 cli_sources := $(wildcard cli/*.c)
-host_sources := $(wildcard core/*.c core/*.cc formats/*.c formats/*.cc cpu/*.c cpu/*/*.c cpu/*/*.cc)
+host_sources := $(wildcard core/*.c core/*.cc formats/*.c formats/*.cc cpu/*.c cpu/*/*.c cpu/*/*.cc \
+	cuda/*.c)
 cuda_sources := $(wildcard cuda/*.cu)
 simt_selftest_sources := $(wildcard tests/simt/simt_selftest*.cc)
 simt_sources := $(filter-out $(simt_selftest_sources),$(wildcard tests/simt/*.cc))

@@ -67,12 +67,17 @@ void trace_expect(uint64_t bytes);
 /* The device has so many bytes in use for us. The most is kept. */
 void trace_note_device_bytes(uint64_t bytes);
 
+/* A device sorts by a strategy, for a reason. Both texts are kept; the last ones count. */
+void trace_note_strategy(const char *strategy, const char *reason);
+
 struct trace_view {
     const char *stage; /* NULL: none yet */
     uint64_t stage_begin_ns;
     uint64_t bytes[TRACE_LANE_COUNT];
     uint64_t expected_bytes; /* 0: not told */
     uint64_t device_bytes;   /* the most; 0: no device */
+    const char *strategy;    /* NULL: none was told */
+    const char *strategy_reason;
 };
 
 /* What there is to be seen now. */

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 /* Starts to sort items of 4 or 8 bytes of up to RADIX_FEW_MOST values. memory: radix_few_bytes() on
- * the device, aligned to 256. If they have more values they stay as they are, and the kernels write
- * RADIX_NOTE_MANY to the note; they may do so too if values crowd in a table. */
+ * the device, aligned to 256. If they have more values, or many values share slots of a table, the
+ * items stay as they are, and the kernels set sort->note->is_refused. */
 bool radix_few_sort(const struct cuda_sort *sort, void *memory, struct error *error);
 
 size_t radix_few_bytes(unsigned item_bytes);
