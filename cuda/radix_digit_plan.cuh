@@ -208,7 +208,9 @@ struct radix_digit_counters {
  * they are taken for, which shows soon. A struct radix_digit_counters of dynamic shared memory; the
  * items are aligned to 16 bytes. */
 template <typename K, bool HAS_INDICES>
-__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_BLOCKS)
+__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
+                                  blocks_with_room(RADIX_DIGIT_COUNT_THREADS,
+                                                   RADIX_DIGIT_COUNT_BLOCKS))
     radix_digit_count_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
                              struct radix_digit_plan *plan)
 {

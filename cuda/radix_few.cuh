@@ -13,9 +13,8 @@
 #ifndef CUDA_RADIX_FEW_CUH
 #define CUDA_RADIX_FEW_CUH
 
-#include "cuda/counting_load.cuh"
+#include "cuda/counting_fill.cuh"
 #include "cuda/dynamic_shared.cuh"
-#include "cuda/radix_few_sort.h"
 #include "cuda/grid_wait.cuh"
 #include "cuda/thread_key.cuh"
 
@@ -152,7 +151,8 @@ __device__ __forceinline__ void block_give_few(const struct few_table<K, RADIX_F
 /* Adds the keys to the values, until these have no room. Any number of blocks, each of which gets
  * fewer than 2^32 keys; a struct few_table of dynamic shared memory. */
 template <typename K>
-__global__ void __launch_bounds__(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS)
+__global__ void __launch_bounds__(RADIX_FEW_THREADS,
+                                  blocks_with_room(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS))
     radix_few_count_kernel(const K *__restrict__ source, size_t count, struct few_values<K> *values)
 {
     thread_wait_for_grid();
@@ -265,6 +265,32 @@ __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
         runs.count = count;
         runs.starts[count] = ALL_KEYS;
     }
+}
+
+/* Starts to sort keys of up to RADIX_FEW_MOST values. If they have more, or many values share slots
+ * of a table, they stay as they are, and the kernels set sort.note->is_refused. */
+template <typename K>
+static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *values,
+                           struct error *error)
+{
+    constexpr size_t keys_bytes = sizeof values->keys;
+    struct launch_site site;
+    if (!launch_site_find(sort.device, sort.stream, &site, error) ||
+        !cuda_check(cudaMemsetAsync(values, FEW_NONE_BYTE, keys_bytes, sort.stream), sort.device,
+                    "cudaMemsetAsync", error) ||
+        !cuda_check(cudaMemsetAsync(values->counts, 0, sizeof *values - keys_bytes, sort.stream),
+                    sort.device, "cudaMemsetAsync", error))
+        return false;
+    const size_t pieces = launch_blocks(sort.count, RADIX_FEW_THREADS * KEYS_OF_WORD<K>);
+    return launch_kernel(launch_at(site, "radix_few_count_kernel",
+                                   launch_resident(site, RADIX_FEW_BLOCKS, pieces),
+                                   RADIX_FEW_THREADS, sizeof(struct few_table<K, RADIX_FEW_SLOTS>)),
+                         error, radix_few_count_kernel<K>, static_cast<const K *>(sort.items),
+                         sort.count, values) &&
+           launch_kernel(launch_at(site, "radix_few_runs_kernel", 1, RADIX_FEW_RUN_THREADS,
+                                   sizeof(struct few_list<K>)),
+                         error, radix_few_runs_kernel<K>, values, sort.order, sort.note) &&
+           counting_start_fill<K>(sort, site, &values->runs, error);
 }
 
 #endif

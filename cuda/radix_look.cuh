@@ -25,7 +25,7 @@
 
 constexpr unsigned RADIX_LOOK_SAMPLE = RADIX_LOOK_THREADS * KEYS_PER_THREAD;
 
-/* What a thread has found of pairs of items, as bits. */
+/* Findings about pairs of items, as bits. */
 enum { RADIX_RISES = 1, RADIX_FALLS = 2, RADIX_DISORDER = 3, RADIX_NO_INDEX = 4 };
 
 /* Pairs that a thread compares between two barriers: 32 bytes on their way. */
@@ -40,18 +40,17 @@ __host__ __device__ __forceinline__ unsigned radix_look_pieces(size_t count)
     return static_cast<unsigned>((count + RADIX_LOOK_PIECE<K> - 1) / RADIX_LOOK_PIECE<K>);
 }
 
-/* Compares before[i] with behind[i], all stored bits. */
+/* Compares before[i] with next[i], which are stored bits. */
 template <typename K, unsigned N>
 __device__ __forceinline__ unsigned thread_compare_pairs(const struct key_order &encoding,
-                                                         K (&before)[N], K (&behind)[N])
+                                                         K (&before)[N], K (&next)[N])
 {
     thread_encode_keys(encoding, before);
-    thread_encode_keys(encoding, behind);
+    thread_encode_keys(encoding, next);
     unsigned found = 0;
 #pragma unroll
     for (unsigned i = 0; i < N; i++)
-        found |=
-            (before[i] < behind[i] ? RADIX_RISES : 0) | (behind[i] < before[i] ? RADIX_FALLS : 0);
+        found |= (before[i] < next[i] ? RADIX_RISES : 0) | (next[i] < before[i] ? RADIX_FALLS : 0);
     return found;
 }
 
@@ -103,7 +102,7 @@ thread_compare_piece(const K *items, size_t count, unsigned piece, const struct 
     return thread_compare_pairs(encoding, before, behind);
 }
 
-/* What any thread of the block has found. A barrier. */
+/* Unites the findings of the block. A barrier. */
 __device__ __forceinline__ unsigned block_unite_found(unsigned found)
 {
     const bool rises = __syncthreads_or((found & RADIX_RISES) != 0);
@@ -195,7 +194,8 @@ block_look_at_sample(const K *items, size_t count, const struct key_order &encod
 /* Adds what it finds to *facts, which are cleared. `blocks`, any number, compare items; one more
  * takes a sample, if it is launched. */
 template <typename K>
-__global__ void __launch_bounds__(RADIX_LOOK_THREADS, RADIX_LOOK_BLOCKS)
+__global__ void __launch_bounds__(RADIX_LOOK_THREADS,
+                                  blocks_with_room(RADIX_LOOK_THREADS, RADIX_LOOK_BLOCKS))
     radix_look_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
                       unsigned blocks, struct radix_facts *facts)
 {
@@ -225,7 +225,8 @@ __global__ void __launch_bounds__(RADIX_LOOK_THREADS, RADIX_LOOK_BLOCKS)
 
 /* Swaps the items with their mirror images. Any number of blocks. */
 template <typename K>
-__global__ void __launch_bounds__(RADIX_LOOK_THREADS, RADIX_LOOK_BLOCKS)
+__global__ void __launch_bounds__(RADIX_LOOK_THREADS,
+                                  blocks_with_room(RADIX_LOOK_THREADS, RADIX_LOOK_BLOCKS))
     radix_reverse_kernel(K *items, size_t count)
 {
     thread_wait_for_grid();

@@ -6,7 +6,7 @@
 
 #include "cuda/launch.cuh"
 #include "cuda/radix_digit_sort.h"
-#include "cuda/radix_few_sort.h"
+#include "cuda/radix_few.cuh"
 #include "cuda/radix_levels.cuh"
 
 #include <algorithm>
@@ -16,6 +16,10 @@
 template <typename K>
 constexpr bool RADIX_HAS_MODELS = sizeof(K) >= sizeof(uint64_t);
 
+/* The few values of items of 16 bytes are not counted: these are of several indices each. */
+template <typename K>
+constexpr bool RADIX_HAS_FEW = sizeof(K) <= sizeof(uint64_t);
+
 struct radix_plan {
     size_t first_bucket_keys; /* keys of a bucket of the first partition */
     size_t bucket_keys;       /* keys of a bucket of the second one */
@@ -23,8 +27,8 @@ struct radix_plan {
     unsigned segments;        /* the most that a partition can have, each with a model */
 };
 
-/* Memory for models and counts, in parts of the items': one 32nd, but for five segments at least,
- * as a model has four buckets at least. */
+/* Memory for models and counts is one 32nd of the items', and at least enough for five segments, as
+ * a model has four buckets at least. */
 constexpr size_t RADIX_MODEL_RARITY = 32;
 
 template <typename K>
@@ -64,7 +68,7 @@ static size_t radix_open_most(size_t count)
     return count / RADIX_TILE_ROOM + 1;
 }
 
-/* The parts that one strategy alone uses share memory with those of the others. */
+/* Strategies share memory: no two are at work at a time. */
 template <typename K>
 struct radix_workspace {
     struct radix_facts *facts;
@@ -125,7 +129,9 @@ static struct radix_workspace<K> radix_workspace_lay(const struct radix_plan &pl
     size_t used = 0;
     work.facts = workspace_take<struct radix_facts>(memory, &used, 1);
     work.other = workspace_take<unsigned char>(memory, &used, 0);
-    work.bytes = used + std::max(radix_digit_bytes(count, sizeof(K)), radix_few_bytes(sizeof(K)));
+    work.bytes = used + radix_digit_bytes(count, sizeof(K));
+    if constexpr (RADIX_HAS_FEW<K>)
+        work.bytes = std::max(work.bytes, used + sizeof(struct few_values<K>));
     if constexpr (RADIX_HAS_MODELS<K>)
         radix_workspace_lay_models(plan, count, memory, &work);
     return work;

@@ -36,7 +36,6 @@
 #include "core/trace.h"
 #include "cuda/launch.cuh"
 #include "cuda/radix_digit_sort.h"
-#include "cuda/radix_few_sort.h"
 #include "cuda/radix_items.cuh"
 #include "cuda/radix_learn.cuh"
 #include "cuda/radix_look.cuh"
@@ -65,7 +64,7 @@ static bool radix_prepare(const struct cuda_sort &sort, const struct radix_tunin
            launch_can_be_early(radix_look_kernel<K>, sort.device, &run->site.is_early, error);
 }
 
-/* Waits for the kernels so far, which tell the host something. */
+/* Waits for the kernels so far, whose results the host reads. */
 static bool radix_wait(const struct cuda_sort &sort, struct error *error)
 {
     return cuda_check(cudaStreamSynchronize(sort.stream), sort.device, "cudaStreamSynchronize",
@@ -74,7 +73,7 @@ static bool radix_wait(const struct cuda_sort &sort, struct error *error)
 
 /* ---- models ---- */
 
-/* A partition: from where to where, and of what. */
+/* A partition of the segments of one array into another. */
 template <typename K>
 struct radix_step {
     const K *source;
@@ -270,7 +269,10 @@ static bool radix_start_decided(const struct radix_run<K> &run, struct error *er
     case RADIX_STRATEGY_REVERSE:
         return radix_reverse(run, error);
     case RADIX_STRATEGY_COUNT:
-        return radix_few_sort(&run.sort, run.work.other, error);
+        if constexpr (RADIX_HAS_FEW<K>)
+            return radix_few_sort(run.sort, static_cast<struct few_values<K> *>(run.work.other),
+                                  error);
+        break;
     case RADIX_STRATEGY_DIGITS:
         return radix_digits(run, false, error);
     case RADIX_STRATEGY_UPPER_DIGITS:
@@ -278,10 +280,11 @@ static bool radix_start_decided(const struct radix_run<K> &run, struct error *er
     case RADIX_STRATEGY_MODELS:
         if constexpr (RADIX_HAS_MODELS<K>)
             return radix_models(run, error);
-        [[fallthrough]];
+        break;
     default:
-        return radix_merge(run.sort, error);
+        break;
     }
+    return radix_merge(run.sort, error);
 }
 
 /* Finds the facts. */
@@ -331,8 +334,8 @@ static bool radix_start_again(const struct cuda_sort &sort, const struct radix_t
     return radix_prepare(sort, tuning, &run, error) && radix_start_decided(run, error);
 }
 
-/* One more partition, and tiles: of the `count` ranges that are open, as many at a time as there
- * are models. */
+/* Partitions the `count` open ranges once more, as many at a time as there are models, and sorts
+ * their tiles. */
 template <typename K>
 static bool radix_start_round(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                               size_t count, struct error *error)

@@ -69,8 +69,8 @@ static struct radix_decision decide(enum radix_strategy strategy, const char *re
     return decision;
 }
 
-/* Chooses between models and digits by a sample. Of values that come often beside many that come
- * once a model makes buckets that are too large; items that share keys fill bins. */
+/* Chooses between models and digits by a sample. A model makes too large buckets of frequent values
+ * among many rare ones, and too full bins of items that share keys. */
 static struct radix_decision decide_by_sample(const struct radix_tuning *tuning,
                                               const struct radix_facts *facts, unsigned item_bytes)
 {

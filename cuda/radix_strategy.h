@@ -25,7 +25,7 @@ struct radix_tuning {
     size_t models_most;      /* above it the buckets of two partitions are too large for a tile */
     size_t small_tiles_most; /* up to this count a pass of a digit has small tiles */
     size_t portion;          /* items of one launch of a digit's pass */
-    unsigned digits_most;    /* keys in which at most so many digits vary are sorted by digits */
+    unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */
     unsigned repeats_most;   /* sampled items that share a key with another one */
     unsigned heavy_most;     /* sampled values that come 16 times, beside others that come once */
@@ -34,7 +34,7 @@ struct radix_tuning {
 
 extern const struct radix_tuning radix_tuning_default;
 
-/* What the device finds of an array. */
+/* Findings of the device about an array. */
 struct radix_facts {
     unsigned rises;          /* not 0: an item is greater than the one before it */
     unsigned falls;          /* not 0: an item is less than the one before it */
@@ -42,8 +42,8 @@ struct radix_facts {
     unsigned no_counting;    /* not 0: there are more values than are counted */
     unsigned sampled;        /* keys of the sample that all below is about; 0: there is none */
     unsigned values;         /* different keys in it */
-    unsigned once, twice;    /* those that are there once, and twice */
-    unsigned heavy;          /* those that are there 16 times or more */
+    unsigned once, twice;    /* keys that the sample has once, and twice */
+    unsigned heavy;          /* keys that it has 16 times or more */
     unsigned gaps;           /* pairs of neighbouring gaps, neither of which is 0 */
     unsigned roughness;      /* sum over these of |log2| of their ratio, in sixteenths */
     unsigned long long bits; /* that are not the same in all sampled keys */

@@ -10,7 +10,6 @@
 #define CUDA_RADIX_TREE_CUH
 
 #include "cuda/radix_levels.cuh"
-#include "cuda/radix_range.cuh"
 #include "cuda/thread_scramble.cuh"
 
 /* What is asked of a segment's model. */
@@ -125,6 +124,32 @@ __device__ __forceinline__ unsigned radix_tree_end(const struct radix_tree &tree
     return radix_tree_cell(tree, radix_tree_nodes(tree));
 }
 
+/* The least `key` of the threads of a warp, for all of them. */
+template <typename K>
+__device__ __forceinline__ K warp_least(K key)
+{
+    for (int distance = static_cast<int>(THREADS_PER_WARP) / 2; distance > 0; distance /= 2) {
+        K other = key;
+        if constexpr (sizeof(K) <= sizeof(uint64_t)) {
+            other = __shfl_xor_sync(ALL_LANES, key, distance);
+        } else {
+            const uint64_t high =
+                __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key >> 64), distance);
+            const uint64_t low = __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key), distance);
+            other = static_cast<K>(high) << 64 | low;
+        }
+        key = other < key ? other : key;
+    }
+    return key;
+}
+
+/* Bits above the topmost one of `range`; all but one for 0. */
+__device__ __forceinline__ unsigned thread_leading_zeros(uint64_t range)
+{
+    const int zeros = __clzll(static_cast<long long>(range));
+    return static_cast<unsigned>(zeros < 64 ? zeros : 63);
+}
+
 template <typename K>
 struct radix_ends {
     K least;
@@ -136,8 +161,8 @@ template <typename K>
 __device__ __forceinline__ struct radix_ends<K> block_find_ends(struct radix_ends<K> own,
                                                                 struct radix_ends<K> *warp_ends) {
     const auto warp_ends_of = [](const struct radix_ends<K> &ends) {
-        const K least = warp_least<THREADS_PER_WARP>(ends.least);
-        const K past = warp_least<THREADS_PER_WARP>(static_cast<K>(~ends.greatest));
+        const K least = warp_least(ends.least);
+        const K past = warp_least(static_cast<K>(~ends.greatest));
         return radix_ends<K>{least, static_cast<K>(~past)};
     };
     constexpr unsigned warps = LEARN_THREADS / THREADS_PER_WARP;

@@ -22,6 +22,17 @@ constexpr unsigned BANK_ROW_BYTES = 128;
 /* Threads of a block in kernels where each thread works alone. */
 constexpr unsigned THREADS_PER_BLOCK = 256;
 
+/* The blocks of a multiprocessor that a kernel's registers are limited for, of the given number. A
+ * multiprocessor has 2048 threads on devices of the data centre, and 1536 on others. */
+__host__ __device__ constexpr unsigned blocks_with_room(unsigned threads, unsigned blocks)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ != 1000
+    return threads * blocks <= 1536 ? blocks : 1536 / threads;
+#else
+    return threads * blocks <= 2048 ? blocks : 2048 / threads;
+#endif
+}
+
 /* Strides of the bitonic network that one pass over memory does outside tiles: 2^steps keys a
  * thread. 128 bytes of keys fill 32 registers, and the kernel takes 62 to 126 in all (nvcc 13.0,
  * sm_90), without spilling; that leaves 16 warps or more on a multiprocessor with 65,536 registers,
