@@ -32,7 +32,8 @@ commit := $(COMMIT)
 
 CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
-NVCCFLAGS ?= -O3 -lineinfo
+# NVCCFLAGS='-O3 -lineinfo' shows profilers the lines of the sources, and is three times as large.
+NVCCFLAGS ?= -O3
 WARNINGS = -Wall -Wextra -Wshadow
 C_WARNINGS = $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
 
@@ -41,13 +42,17 @@ NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc
 	build/cuda-toolkit/nvidia/cu13/bin/nvcc))
 CUDA ?= $(if $(NVCC),1,0)
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
-# The GPU of this machine if there is one; otherwise the data centre GPUs since 2020, and PTX from
-# which a driver compiles code for newer ones. Queried once, as it may take a second.
+# The GPU of this machine if there is one; otherwise the data centre GPUs since 2020 and the desktop
+# GPUs since 2025 that nvcc knows, and PTX from which a driver compiles code for others. Queried once,
+# as it may take a second.
 comma := ,
 ifeq ($(CUDA),1)
+gpu_codes = $(filter sm_80 sm_90 sm_100 sm_120,$(shell $(NVCC) --list-gpu-code))
 NVCC_GENCODE := $(or $(NVCC_GENCODE),$(if $(shell nvidia-smi -L 2>/dev/null),-arch=native,\
-	-gencode=arch=compute_80$(comma)code=sm_80 \
-	-gencode=arch=compute_90$(comma)code=[sm_90$(comma)compute_90]))
+	$(foreach code,$(gpu_codes),-gencode=arch=$(code:sm_%=compute_%)$(comma)code=$(code)) \
+	-gencode=arch=compute_90$(comma)code=compute_90))
+nvcc_compress := $(if $(findstring --compress-mode,$(shell $(NVCC) --help)),\
+	--compress-mode=size,-Xfatbin=-compress-all)
 endif
 
 ifneq ($(SANITIZE),)
@@ -61,7 +66,7 @@ common_flags = -I. -MMD -MP -fopenmp -pthread $(SANITIZE_FLAGS)
 all_cppflags = -D_GNU_SOURCE $(CPPFLAGS)
 compile_c = $(CC) -std=c11 $(all_cppflags) $(common_flags) $(C_WARNINGS) $(CFLAGS)
 compile_cxx = $(CXX) -std=c++17 $(all_cppflags) $(common_flags) $(WARNINGS) $(CXXFLAGS)
-compile_cuda = $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) -MD -MP -Xcompiler -Wall,-Wextra,-fopenmp $(NVCCFLAGS)
+compile_cuda = $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) $(nvcc_compress) -MD -MP -Xcompiler -Wall,-Wextra,-fopenmp $(NVCCFLAGS)
 # Only <charconv> of the C++ library is used: linked statically, it costs no start-up time.
 link = $(CXX) $(CFLAGS) -pthread -static-libstdc++ -static-libgcc $(SANITIZE_FLAGS) \
 	$(LDFLAGS)
@@ -69,7 +74,8 @@ libraries = $(OPENMP) -lzstd -lm $(LDLIBS)
 
 # The sources and objects of each program.
 cli_sources := $(wildcard cli/*.c)
-host_sources := $(wildcard core/*.c core/*.cc formats/*.c formats/*.cc cpu/*.c cpu/*/*.c cpu/*/*.cc)
+host_sources := $(wildcard core/*.c core/*.cc formats/*.c formats/*.cc cpu/*.c cpu/*/*.c cpu/*/*.cc \
+	cuda/*.c)
 cuda_sources := $(wildcard cuda/*.cu)
 simt_selftest_sources := $(wildcard tests/simt/simt_selftest*.cc)
 simt_sources := $(filter-out $(simt_selftest_sources),$(wildcard tests/simt/*.cc))
@@ -242,7 +248,7 @@ needs_glibc = { printf '\#include <features.h>\n\#ifndef __GLIBC__\n\#error\n\#e
 	false; }; }
 flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(OPENMP) $(LDFLAGS) $(LDLIBS) \
 	$(SANITIZE) $(CUDA)
-nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE)
+nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE) $(nvcc_compress)
 $(BUILD)/flags $(BUILD)/nvcc_flags $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$($(@F))' | cmp -s - $@ || { $(needs_glibc) && echo '$($(@F))' >$@; }

@@ -86,7 +86,13 @@ bool bench_is_packed(const struct bench_type *type);
     X(STRIDED, "strided", "each 64th key lies in one millionth of the range, the others anywhere") \
     X(PERIODIC, "periodic",                                                                        \
       "each 64th key lies anywhere, the others in one millionth of the range")                     \
-    X(HIDDEN, "hidden", "the keys that radix samples lie anywhere, the others in one millionth")
+    X(HIDDEN, "hidden", "the keys that radix samples lie anywhere, the others in one millionth")   \
+    X(NORMAL, "normal", "normally distributed; the middle of an integer's range")                  \
+    X(MAGNITUDES, "magnitudes", "10^-6 to 10^6, its logarithm uniform; of integers, their length") \
+    X(NEARLY_SORTED, "near-sorted", "ascending, but one key in 100 lies anywhere")                 \
+    X(TIMES, "times", "milliseconds of a year since 1970, seconds in 32 bits; in random order")    \
+    X(IDS, "ids", "different numbers with random gaps below 8, in random order")                   \
+    X(PRICES, "prices", "log-normal around 20, with two decimals; integers count hundredths")
 
 enum bench_shape_id {
 #define X(id, name, summary) BENCH_SHAPE_##id,

@@ -125,6 +125,54 @@ __device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
     return i % stride == __umul64hi(place ^ place >> 33, stride);
 }
 
+/* Returns a normally distributed number, by the method of Box and Muller. */
+__device__ static double thread_normal(uint64_t random)
+{
+    const double angle = 2 * 3.14159265358979323846 * bench_unit(bench_random_bits(random));
+    return sqrt(-2 * log(1 - bench_unit(random))) * cos(angle) + 0.0;
+}
+
+__device__ static double thread_clamp_unit(double x)
+{
+    return x < 0 ? 0 : x < 1 ? x : 1 - 0x1p-53;
+}
+
+/* Returns one of `count` different numbers, each of which is followed by a gap below 8. The prime
+ * has no factor in common with a count below it, so the products are a permutation. */
+__device__ static double thread_id(size_t i, size_t count)
+{
+    const uint64_t place = i * 4294967291u % count;
+    return static_cast<double>(4 * place + bench_random_bits(place) % 4);
+}
+
+/* The number at index i of the shapes that are numbers of their own, not positions in a range.
+ * Returns false for the other shapes. Integers count prices in hundredths. */
+__device__ static bool thread_find_number(const struct recipe &recipe, size_t i, uint64_t random,
+                                          double *number)
+{
+    const double u = bench_unit(random), cents = exp(3 + 1.2 * thread_normal(random)) * 100;
+    const bool is_float = recipe.kind == KEY_FLOAT;
+    switch (recipe.shape) {
+    case BENCH_SHAPE_NORMAL:
+        *number = thread_normal(random);
+        return is_float;
+    case BENCH_SHAPE_MAGNITUDES:
+        *number = is_float ? pow(10, 12 * u - 6) : exp2((recipe.bits - 1) * u);
+        return !is_float || recipe.exponent_bits >= 8; /* f16 ends at 65504 */
+    case BENCH_SHAPE_TIMES:
+        *number = recipe.bits > 32 ? floor(1.7e12 + 3.15e10 * u) : floor(1.7e9 + 3.15e7 * u);
+        return recipe.bits >= 32;
+    case BENCH_SHAPE_IDS:
+        *number = thread_id(i, recipe.count);
+        return recipe.bits >= 32;
+    case BENCH_SHAPE_PRICES:
+        *number = is_float ? floor(cents + 0.5) / 100 : floor(cents + 0.5);
+        return recipe.bits >= 32;
+    default:
+        return false;
+    }
+}
+
 /* x in [0, 1) of the shapes that are about where keys lie and how often they come; uniform for
  * others. */
 __device__ static double thread_position(const struct recipe &recipe, size_t i, uint64_t random)
@@ -138,6 +186,11 @@ __device__ static double thread_position(const struct recipe &recipe, size_t i, 
         return bench_unit(random) * (i % 64 ? 1e-6 : 1);
     case BENCH_SHAPE_HIDDEN:
         return bench_unit(random) * (thread_is_sampled(recipe, i) ? 1 : 1e-6);
+    case BENCH_SHAPE_NORMAL:
+        return thread_clamp_unit(0.5 + thread_normal(random) / 16);
+    case BENCH_SHAPE_NEARLY_SORTED:
+        return random % 100 ? static_cast<double>(i) / static_cast<double>(recipe.count)
+                            : bench_unit(random);
     case BENCH_SHAPE_ZIPF: /* the rank is 2^(20 u); its value lies anywhere */
         return bench_unit(bench_random_bits(
             ~static_cast<uint64_t>(exp2f(static_cast<float>(20 * bench_unit(random))))));
@@ -206,8 +259,11 @@ __device__ static uint64_t thread_float(const struct recipe &recipe, size_t i, u
         return thread_float_bits(recipe, random, 1 + bench_random_bits(random) % finite);
     }
     const double scale = recipe.exponent_bits < 8 ? 0x1p-16 : 1; /* f16 ends at 65504 */
-    const double x = recipe.shape == BENCH_SHAPE_SEEDS ? thread_seeds_number(random) * scale
-                                                       : thread_position(recipe, i, random);
+    double x = 0;
+    if (recipe.shape == BENCH_SHAPE_SEEDS)
+        x = thread_seeds_number(random) * scale;
+    else if (!thread_find_number(recipe, i, random, &x))
+        x = thread_position(recipe, i, random);
     if (recipe.bits == 16)
         return thread_narrow_float(recipe, static_cast<float>(x));
     if (recipe.bits == 32)
@@ -217,8 +273,11 @@ __device__ static uint64_t thread_float(const struct recipe &recipe, size_t i, u
 
 __device__ static uint64_t thread_unsigned(const struct recipe &recipe, size_t i, uint64_t random)
 {
+    double number = 0;
     if (thread_has_hot_bytes(recipe.shape))
         return thread_hot_bytes(recipe.shape, random) >> (64 - recipe.bits);
+    if (thread_find_number(recipe, i, random, &number))
+        return static_cast<uint64_t>(number) & key_bits_mask(recipe.bits);
     switch (recipe.shape) {
     case BENCH_SHAPE_UNIFORM:
         return random >> (64 - recipe.bits);

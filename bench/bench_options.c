@@ -3,6 +3,8 @@
 #include "bench/bench_options.h"
 
 #include <argp.h>
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,9 @@ static const struct argp_option option_table[] = {
     {"types", KEY_TYPES, "LIST", 0, "Types of the items (default f64):", 0},
     {"shapes", KEY_SHAPES, "LIST", 0, "Shapes of the data (default uniform):", 0},
     {"sizes", KEY_SIZES, "LIST", 0,
-     "Numbers of items, 5000 or 1e9 (default 1e6,1e7,1e8; all: 1e3 to 1e9 by tens, 2e9, 4e9, 8e9)",
+     "Numbers of items, 5000 or 1e9 (default 1e6,1e7,1e8; all: 1e3 to 1e9 by tens, 2e9, 4e9, 8e9; "
+     "random:N:SEED: N drawn from 1e7 to 1e9, and of some shapes to what the memory holds; "
+     "random:N:SEED:LEAST:MOST)",
      0},
     {"paths", KEY_PATHS, "LIST", 0, "Only these paths and peers (default all)", 0},
     {"tiles", KEY_TILES, NULL, 0,
@@ -92,9 +96,46 @@ static void parse_names(struct argp_state *state, const char *what, const char *
     }
 }
 
+size_t bench_random_size(const struct bench_random *random, size_t number, double most)
+{
+    /* splitmix64 (Vigna) of the seed and the number */
+    uint64_t z = (random->seed << 20) + (number + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    const double unit = (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    return (size_t)(random->least * pow(most / random->least, unit));
+}
+
+/* N:SEED or N:SEED:LEAST:MOST. */
+static void parse_random_sizes(struct argp_state *state, const char *words,
+                               struct bench_options *options)
+{
+    struct bench_random *const random = &options->random;
+    unsigned long long count = 0;
+    int end = 0, range_end = 0;
+    *random = (struct bench_random){.least = 1e7, .most = 1e9, .is_open = true};
+    if (sscanf(words, "%llu:%llu%n:%lf:%lf%n", &count, &random->seed, &end, &random->least,
+               &random->most, &range_end) == 4) {
+        random->is_open = false;
+        end = range_end;
+    }
+    if (end == 0 || words[end] || count < 1 || count > BENCH_SIZES_AT_MOST ||
+        !(random->least >= 1 && random->least <= random->most && random->most <= 1e12))
+        argp_error(state, "not N:SEED with N up to %d: 'random:%s'", BENCH_SIZES_AT_MOST, words);
+    options->size_count = (size_t)count;
+    for (size_t i = 0; i < options->size_count; i++)
+        options->sizes[i] = bench_random_size(random, i, random->most);
+}
+
 static void parse_sizes(struct argp_state *state, const char *list, struct bench_options *options)
 {
+    static const char random[] = "random:";
     const double greatest = 1e12; /* items of any type are then countable in bytes */
+    options->random = (struct bench_random){.most = 0};
+    if (strncmp(list, random, strlen(random)) == 0) {
+        parse_random_sizes(state, list + strlen(random), options);
+        return;
+    }
     if (strcmp(list, "all") == 0)
         list = "1e3,1e4,1e5,1e6,1e7,1e8,1e9,2e9,4e9,8e9";
     options->size_count = 0;

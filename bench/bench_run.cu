@@ -156,11 +156,8 @@ static bool finish_path(const struct sorter *sorter, const struct bench_case *be
     const struct cuda_path *const path = cuda_path_find(sorter->algorithm);
     std::vector<bool> is_done(memory->lanes, path->finish == NULL);
     for (unsigned round = 1; std::count(is_done.begin(), is_done.end(), false) > 0; round++) {
-        bool is_heard = path->finish != NULL;
-        for (size_t i = 0; i < memory->lanes; i++)
-            is_heard = is_heard && (is_done[i] || memory->notes[i].is_heard);
-        if (!is_heard && !cuda_check(cudaStreamSynchronize(bench->stream), bench->device,
-                                     "cudaStreamSynchronize", error))
+        if (!cuda_check(cudaStreamSynchronize(bench->stream), bench->device,
+                        "cudaStreamSynchronize", error))
             return false;
         for (size_t i = 0; i < memory->lanes; i++) {
             const struct cuda_sort sort = path_sort(sorter, bench, memory_lane(memory, i));

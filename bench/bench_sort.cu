@@ -14,6 +14,7 @@
 #include "core/auto_table.h"
 #include "cuda/cuda_check.h"
 
+#include <algorithm>
 #include <stdio.h>
 #include <string.h>
 #include <string>
@@ -27,7 +28,9 @@ struct bench {
     const struct device_class *device_class;
     cudaStream_t stream;
     FILE *json;
-    size_t wrong; /* outputs */
+    size_t wrong;       /* outputs */
+    double worst_ratio; /* of a case: our fastest path to the fastest peer; 0: none was compared */
+    std::string worst_case; /* its type, shape and count */
 };
 
 /* ---- which sorters ---- */
@@ -123,6 +126,39 @@ static void report_result(struct bench *bench, const struct bench_case *bench_ca
     bench->wrong += !result->is_sorted;
 }
 
+static void note_ratio(struct bench *bench, const struct bench_case *bench_case,
+                       const std::vector<struct sorter> &sorters,
+                       const std::vector<struct bench_result> &results, double peer_ms)
+{
+    double own_ms = 0;
+    for (size_t i = 0; i < sorters.size(); i++)
+        if (!sorters[i].peer && results[i].runs > 0 &&
+            (own_ms == 0 || results[i].median_ms < own_ms))
+            own_ms = results[i].median_ms;
+    if (peer_ms == 0 || own_ms <= bench->worst_ratio * peer_ms)
+        return;
+    bench->worst_ratio = own_ms / peer_ms;
+    bench->worst_case = std::string(bench_case->type->name) + " " + bench_case->shape->name + " " +
+                        std::to_string(bench_case->count);
+}
+
+/* The count of that number. Drawn ones go for some shapes up to what the memory holds: our items
+ * and a peer's, with as much scratch, and a sixteenth. */
+static size_t find_count(const struct bench *bench, const struct bench_type *type,
+                         const struct bench_shape *shape, size_t number)
+{
+    const enum bench_shape_id id = shape->id;
+    const bool is_large = id == BENCH_SHAPE_UNIFORM || id == BENCH_SHAPE_SEEDS ||
+                          id == BENCH_SHAPE_FEW || id == BENCH_SHAPE_ZIPF ||
+                          id == BENCH_SHAPE_HOT_DIGITS;
+    const struct bench_random *const random = &bench->options.random;
+    const double bytes = std::max(bench_item_bytes(type), bench_peer_item_bytes(type));
+    const double most = static_cast<double>(bench->facts.memory_bytes) / (2.125 * bytes);
+    return random->is_open && is_large && most > random->most
+               ? bench_random_size(random, number, most)
+               : bench->options.sizes[number];
+}
+
 static bool run_case(struct bench *bench, const struct bench_type *type,
                      const struct bench_shape *shape, size_t count, struct error *error)
 {
@@ -135,6 +171,7 @@ static bool run_case(struct bench *bench, const struct bench_type *type,
     const double peer_ms = best_peer_ms(sorters, results);
     for (size_t i = 0; i < sorters.size(); i++)
         report_result(bench, &bench_case, &sorters[i], &results[i], peer_ms);
+    note_ratio(bench, &bench_case, sorters, results, peer_ms);
     return true;
 }
 
@@ -146,7 +183,8 @@ static bool run_cases(struct bench *bench, struct error *error)
             for (size_t i = 0; i < options->size_count; i++)
                 if (options->types[type] && options->shapes[shape] &&
                     bench_shape_fits(&bench_shapes[shape], &bench_types[type]) &&
-                    !run_case(bench, &bench_types[type], &bench_shapes[shape], options->sizes[i],
+                    !run_case(bench, &bench_types[type], &bench_shapes[shape],
+                              find_count(bench, &bench_types[type], &bench_shapes[shape], i),
                               error))
                     return false;
     return true;
@@ -216,6 +254,9 @@ int main(int argc, char **argv)
                bench.options.effort.runs);
         bench_report_head(stdout);
         is_done = warm_up(&bench, &error) && run_cases(&bench, &error);
+        if (is_done && bench.worst_ratio > 0)
+            printf("worst: %s, %.3f of the best peer's time\n", bench.worst_case.c_str(),
+                   bench.worst_ratio);
     }
     is_done = close_bench(&bench, &error) && is_done;
     if (!is_done)

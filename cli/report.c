@@ -4,6 +4,7 @@
 
 #include "cli/quote.h"
 #include "cli/report_order.h"
+#include "core/trace.h"
 #include "formats/codec.h"
 
 #include <inttypes.h>
@@ -274,6 +275,15 @@ static void print_stage(FILE *stream, const char *prefix, const char *stage, uin
     fprintf(stream, "\n");
 }
 
+/* How the device has sorted, where the keys decide it. */
+static void print_strategy(FILE *stream, const char *prefix)
+{
+    struct trace_view view;
+    trace_look(&view);
+    if (view.strategy)
+        fprintf(stream, "%sstrategy   %s (%s)\n", prefix, view.strategy, view.strategy_reason);
+}
+
 static void print_proof(FILE *stream, const char *prefix, const struct plan *plan,
                         const struct job_report *report)
 {
@@ -293,6 +303,7 @@ void report_times(FILE *stream, const char *prefix, const struct plan *plan,
         quote_print(stream, report->spare_reason.message);
         fprintf(stream, ")\n");
     }
+    print_strategy(stream, prefix);
     fprintf(stream, "%s%-10s %10s %8s   (%zu %s)\n", prefix, "stage", "seconds", "GB/s",
             report->count, plan->job.keep_lines ? "lines" : "numbers");
     print_stage(stream, prefix, "plan", plan->plan_ns, 0);

@@ -48,7 +48,7 @@ static struct {
     atomic_size_t span_count; /* including spans without room */
     atomic_uint_least64_t bytes[TRACE_LANE_COUNT];
     atomic_uint_least64_t expected_bytes, device_bytes, stage_begin_ns;
-    _Atomic(const char *) stage;
+    _Atomic(const char *) stage, strategy, strategy_reason;
 } trace;
 
 static _Thread_local char thread_mark;
@@ -109,12 +109,20 @@ void trace_note_device_bytes(uint64_t bytes)
         ;
 }
 
+void trace_note_strategy(const char *strategy, const char *reason)
+{
+    atomic_store_explicit(&trace.strategy_reason, reason, memory_order_relaxed);
+    atomic_store_explicit(&trace.strategy, strategy, memory_order_relaxed);
+}
+
 void trace_look(struct trace_view *view)
 {
     view->stage = atomic_load_explicit(&trace.stage, memory_order_relaxed);
     view->stage_begin_ns = atomic_load_explicit(&trace.stage_begin_ns, memory_order_relaxed);
     view->expected_bytes = atomic_load_explicit(&trace.expected_bytes, memory_order_relaxed);
     view->device_bytes = atomic_load_explicit(&trace.device_bytes, memory_order_relaxed);
+    view->strategy = atomic_load_explicit(&trace.strategy, memory_order_relaxed);
+    view->strategy_reason = atomic_load_explicit(&trace.strategy_reason, memory_order_relaxed);
     for (size_t i = 0; i < TRACE_LANE_COUNT; i++)
         view->bytes[i] = atomic_load_explicit(&trace.bytes[i], memory_order_relaxed);
 }
@@ -128,6 +136,7 @@ bool trace_start(bool is_recorded, struct error *error)
     atomic_store(&trace.expected_bytes, 0);
     atomic_store(&trace.device_bytes, 0);
     atomic_store(&trace.stage, NULL);
+    atomic_store(&trace.strategy, NULL);
     atomic_store(&trace.span_count, 0);
     trace.start_ns = clock_now_ns();
     /* Unused pages take no memory. */

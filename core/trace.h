@@ -67,12 +67,17 @@ void trace_expect(uint64_t bytes);
 /* Records that the device has `bytes` bytes in use for this process. The maximum is kept. */
 void trace_note_device_bytes(uint64_t bytes);
 
+/* Records how a device sorts, and why. The texts are not copied; a later call replaces them. */
+void trace_note_strategy(const char *strategy, const char *reason);
+
 struct trace_view {
     const char *stage; /* NULL: none yet */
     uint64_t stage_begin_ns;
     uint64_t bytes[TRACE_LANE_COUNT];
     uint64_t expected_bytes; /* 0: not known */
     uint64_t device_bytes;   /* the maximum; 0: no device */
+    const char *strategy;    /* of the device's sort; NULL: none was recorded */
+    const char *strategy_reason;
 };
 
 /* Copies the current state. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counting_fill.cuh - writes runs of equal keys.
+/* counting_fill.cuh - reads keys that are counted, in words of 16 bytes, and writes runs of equal
+ * keys.
  *
  *   runs: a key, and where it starts --> items
  *
@@ -49,9 +50,38 @@ union key_word {
     K keys[KEYS_OF_WORD<K>];
 };
 
+/* What a thread has on its way: words, and how many keys each has. */
+template <typename K>
+struct counting_load {
+    union key_word<K> words[counting_words(sizeof(K))];
+    unsigned counts[counting_words(sizeof(K))];
+};
+
+/* Reads the thread's word of the block's share at `first` on, and of others `step` keys behind. */
+template <typename K>
+__device__ __forceinline__ struct counting_load<K> thread_load_words(const K *source, size_t count,
+                                                                     size_t first, size_t step) {
+    struct counting_load<K> own;
+#pragma unroll
+    for (unsigned row = 0; row < counting_words(sizeof(K)); row++) {
+        const size_t index = first + row * step + threadIdx.x * KEYS_OF_WORD<K>;
+        const size_t left = index < count ? count - index : 0;
+        union key_word<K> &word = own.words[row];
+        own.counts[row] = left < KEYS_OF_WORD<K> ? static_cast<unsigned>(left) : KEYS_OF_WORD<K>;
+        if (left >= KEYS_OF_WORD<K>) {
+            word.word = *reinterpret_cast<const uint4 *>(source + index);
+        } else {
+#pragma unroll
+            for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
+                word.keys[i] = i < left ? source[index + i] : K{0};
+        }
+    }
+    return own;
+}
+
 /* What a warp writes at a time: a word a lane. */
 template <typename K>
-constexpr unsigned FILL_ROW = THREADS_PER_WARP *KEYS_OF_WORD<K>;
+constexpr unsigned FILL_ROW = THREADS_PER_WARP * KEYS_OF_WORD<K>;
 constexpr unsigned FILL_WARPS = THREADS_PER_BLOCK / THREADS_PER_WARP;
 template <typename K>
 struct fill_row {

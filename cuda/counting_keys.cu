@@ -11,7 +11,6 @@
  * follows has to do neither with order nor with gaps.
  */
 #include "cuda/counting_fill.cuh"
-#include "cuda/counting_load.cuh"
 #include "cuda/cuda_sort.h"
 #include "cuda/dynamic_shared.cuh"
 #include "cuda/launch.cuh"
@@ -172,7 +171,8 @@ __device__ __forceinline__ void block_give_counts(const struct block_counters<K,
 /* Adds the keys to the counts. PARTS blocks read the same keys; as many such groups as one likes.
  * PART_WORDS words of dynamic shared memory. */
 template <typename K, unsigned PARTS>
-__global__ void __launch_bounds__(COUNTING_THREADS, counting_blocks(sizeof(K)))
+__global__ void __launch_bounds__(COUNTING_THREADS,
+                                  blocks_with_room(COUNTING_THREADS, counting_blocks(sizeof(K))))
     counting_count_kernel(const K *__restrict__ source, size_t count,
                           struct value_counts<K> *counts)
 {

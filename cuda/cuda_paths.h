@@ -18,17 +18,15 @@ struct cuda_path {
 /* NULL if the algorithm is none of this backend's rows. */
 const struct cuda_path *cuda_path_find(const struct algorithm *algorithm);
 
-/* Sorts by the path, and waits until nothing is left over. Where the note says already what is, the
- * path goes on at once. After a failure, too, none of its kernels is on its way: they would write
- * to the note of the next sort. */
+/* Sorts by the path, and waits until nothing is left over. After a failure, too, none of its
+ * kernels is on its way: they would write to the note of the next sort. */
 static inline bool cuda_path_sort(const struct cuda_path *path, const struct cuda_sort *sort,
                                   struct error *error)
 {
     bool is_done = false;
     bool is_well = path->sort(sort, error);
     for (unsigned round = 1; is_well && !is_done; round++) {
-        is_well = (path->finish && sort->note->is_heard) ||
-                  cuda_check(cudaStreamSynchronize(sort->stream), sort->device,
+        is_well = cuda_check(cudaStreamSynchronize(sort->stream), sort->device,
                              "cudaStreamSynchronize", error);
         is_done = true;
         if (is_well && path->finish)

@@ -2,23 +2,20 @@
 /* cuda_sort.h - between the engine and the paths: what a path is asked to sort, and with what.
  *
  * A path sorts items[0..count) on one device: stored bits in, stored bits out, in place as seen
- * from outside. It starts kernels on the stream and returns; it does not allocate, nor wait but for
- * a word of its first kernels. The engine owns all memory.
+ * from outside. It starts kernels on the stream and returns; it does not allocate. radix waits for
+ * its first kernels, which find the facts that it chooses its strategy by. The engine owns all
+ * memory.
  *
- * A path that cannot know from here how much work there is leaves a note: its kernels write there
- * what is still to be done, and the engine, which waits for them anyway, then lets the path start
- * more. So a sort that leaves nothing over waits once, as all others do.
- *
- * How it goes on may be known long before the kernels are done that would go on in the usual way.
- * Then these say so in the note, and the path, which looks there before it starts more of them,
- * starts none: the engine need not wait, and what comes next is on its way before the device is
- * idle.
+ * A path that cannot know beforehand how much work there is has a status block in pinned memory:
+ * its kernels write there what they have left undone, and the engine, which waits for them anyway,
+ * then lets the path start more. So a sort that leaves nothing undone waits once, as all others do.
  */
 #ifndef CUDA_CUDA_SORT_H
 #define CUDA_CUDA_SORT_H
 
 #include "core/error.h"
 #include "core/key_order.h"
+#include "cuda/radix_strategy.h"
 #include "cuda/tuning.h"
 
 #include <cuda_runtime.h>
@@ -38,12 +35,12 @@ struct cuda_sort {
         *note; /* pinned, and written by kernels too; NULL for a path without `finish` */
 };
 
-/* How much a path's kernels could not sort, in a unit of the path's: its ranges are in the
- * workspace. */
+/* What the kernels of a path tell the host. */
 struct sort_note {
-    size_t count;
-    size_t way;    /* the path's: how it goes on, as soon as its kernels know; 0: they do not yet */
-    bool is_heard; /* the host knows it: `count` stays as it is, though kernels are on their way */
+    size_t open;     /* ranges that they could not sort; where these are, the workspace says */
+    bool is_refused; /* radix's digits cannot sort such items, and have moved none */
+    size_t crowd;    /* items of one bucket of radix's models that holds most of them, or 0 */
+    struct radix_facts facts;
 };
 
 /* One function a path. False with *error when a kernel cannot be started. */
@@ -58,9 +55,15 @@ bool column_min_sort(const struct cuda_sort *sort, struct error *error);
 bool column_pairs_sort(const struct cuda_sort *sort, struct error *error);
 bool column_block_sort(const struct cuda_sort *sort, struct error *error);
 
-/* Starts what the note of all work so far, which is done, asks for, and says in *is_done if that is
+/* Starts what the kernels so far, which are done, have left undone; sets *is_done if that is
  * nothing. `round` counts the calls from 1. */
 bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error);
+
+/* The same with other constants than radix_tuning_default; the workspace serves all. */
+bool radix_sort_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
+                      struct error *error);
+bool radix_finish_tuned(const struct cuda_sort *sort, const struct radix_tuning *tuning,
+                        unsigned round, bool *is_done, struct error *error);
 
 /* Sorts keys of 1 or 2 bytes by counting them, with up to shared_most bytes of shared memory a
  * block, if the device has them; 64 KiB at the least. */
@@ -68,8 +71,7 @@ bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct erro
 
 /* Bytes of workspace: none for bitonic and rank; a word for each tile, and for each run that a part
  * of a merge is made of, for all that merge tiles; a few hundredths of the items for radix, of few
- * items more: three fifths for 2^16 of 4 bytes, three eighths of 8, a sixth for 2^20 of these, a
- * seventh for 2^22. None falls as the count grows: what serves an array serves a smaller one. */
+ * items more. None falls as the count grows: what serves an array serves a smaller one. */
 size_t bitonic_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t rank_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);

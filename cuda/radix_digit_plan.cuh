@@ -29,89 +29,20 @@ constexpr bool RADIX_HAS_PLACES = sizeof(K) > sizeof(uint64_t);
 template <typename K>
 constexpr unsigned RADIX_DIGITS = sizeof(typename radix_digit_word<K>::type);
 constexpr unsigned RADIX_DIGITS_MOST = sizeof(uint64_t);
-template <typename K>
-constexpr bool RADIX_HAS_CODE = RADIX_DIGITS<K> == RADIX_DIGITS_MOST;
-
-/* What keys are sorted by, if not by all digits: how their path from the top leaves another, or
- * what is above the last bits. */
-struct radix_code {
-    uint64_t path;
-    unsigned shift;
-    unsigned is_path;
-    unsigned is_shares; /* plan->shares is there, for items whose prefix and path do not do */
-};
-
-/* The code of a key that leaves the path: above, the side of the path and the place of the bit
- * where it does so; below, its next bits. Behind the last bits that are kept none tells more. The
- * greatest key has the greatest code, and no digit of another is greater: it stands behind the end.
- */
-constexpr unsigned RADIX_CODE_BITS = 25;
-constexpr unsigned RADIX_CODE_MIDDLE = 64 - RADIX_CODE_BITS + 1;
-constexpr unsigned RADIX_CODE_DIGITS = 4;
-static_assert(2 * RADIX_CODE_MIDDLE <=
-                  1u << (RADIX_CODE_DIGITS * RADIX_DIGIT_BITS - RADIX_CODE_BITS),
-              "places have room");
-__device__ __forceinline__ uint32_t thread_path_code(uint64_t word, uint64_t path)
-{
-    const int bits = 64 - __clzll(static_cast<long long>(word ^ path)); /* from that one on */
-    const int place = max(bits - static_cast<int>(RADIX_CODE_BITS), 0);
-    const unsigned side =
-        static_cast<unsigned>(static_cast<int>(RADIX_CODE_MIDDLE) + (word > path ? place : -place));
-    const uint32_t next = static_cast<uint32_t>(word >> max(place - 1, 0));
-    return side << RADIX_CODE_BITS | (next & ((1u << RADIX_CODE_BITS) - 1));
-}
-
-/* True if the key's code tells all of it, as it follows the path so far: where it leaves it is told
- * by the place. */
-__device__ __forceinline__ bool thread_path_is_exact(uint64_t word, uint64_t path)
-{
-    return (word ^ path) >> (RADIX_CODE_BITS + 1) == 0;
-}
-
-__device__ __forceinline__ uint64_t thread_code(const struct radix_code &code, uint64_t word)
-{
-    return code.is_path ? thread_path_code(word, code.path) : word >> code.shift;
-}
-
-/* How many neighbours of a sorted sample may have one code: fewer the more keys there are. */
-__device__ __forceinline__ unsigned radix_collisions_most(size_t count)
-{
-    constexpr size_t of_mean = size_t{RADIX_CODE_MEAN} << (2 * RADIX_CODE_SAMPLE_BITS - 1);
-    return static_cast<unsigned>(
-        min(max(of_mean / count, size_t{1}), size_t{RADIX_CODE_COLLISIONS_MOST}));
-}
-
-/* Bits that the sample's codes are to have less, so that one collision is what that mean makes. */
-__device__ __forceinline__ unsigned radix_code_left_out(size_t count)
-{
-    unsigned bits = 0;
-    while (count >> bits > size_t{RADIX_CODE_MEAN} << (2 * RADIX_CODE_SAMPLE_BITS - 1))
-        bits++;
-    return bits;
-}
 
 /* What the passes do, and what is found on the way to them. */
 struct alignas(16) radix_digit_plan {
-    uint64_t first_index; /* of items; stays for a sort of the same anew */
-    uint32_t shares[RADIX_DIGITS_MOST * RADIX_DIGIT_VALUES]; /* see radix_shares.cuh */
-    /* What radix_code.cuh finds; cleared where there is no code to be found. Neighbours in a sorted
-     * sample that differ, but not in this digit or one above it. */
-    unsigned collisions[RADIX_DIGITS_MOST];
-    struct radix_code code;
     /* What is counted; cleared before that. */
-    unsigned is_refused; /* not 0: indices are not what they are taken for */
     radix_count counts[RADIX_DIGITS_MOST][RADIX_DIGIT_VALUES];
+    unsigned is_refused; /* not 0: indices are not what they are taken for */
     /* From here on the plan's kernel makes it. */
     /* Index of the first key of a value, for portions of even and of odd number. */
     radix_count firsts[RADIX_DIGITS_MOST][2][RADIX_DIGIT_VALUES];
+    uint64_t first_index;               /* of items */
     unsigned digits[RADIX_DIGITS_MOST]; /* of each pass */
     unsigned passes;
     unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
-    unsigned mends;                         /* not 0: keys are sorted by the code alone */
-    radix_count open_keys;                  /* in the runs that mending lists */
 };
-
-static_assert(offsetof(struct radix_digit_plan, is_refused) <= RADIX_DIGIT_KEPT_BYTES, "kept");
 
 template <typename W>
 __device__ __forceinline__ unsigned thread_digit(W word, unsigned shift)
@@ -255,25 +186,15 @@ __device__ __forceinline__ typename radix_digit_word<K>::type thread_item_word(K
         return item;
 }
 
-/* Counts keys n times: their code, if it has a path, or else all digits that may have to be done.
- */
+/* Counts n times all digits of the keys that may have to be done. */
 template <typename K, bool HAS_INDICES, unsigned N>
-__device__ __forceinline__ void thread_count_keys(unsigned *columns, const struct radix_code &code,
-                                                  const K (&keys)[N], unsigned n)
+__device__ __forceinline__ void thread_count_keys(unsigned *columns, const K (&keys)[N], unsigned n)
 {
-    constexpr unsigned of_value = RADIX_DIGIT_COLUMNS<K, HAS_INDICES>;
-    if constexpr (RADIX_HAS_CODE<K>)
-        if (code.is_path) {
-#pragma unroll
-            for (unsigned i = 0; i < N; i++)
-                thread_count_digits<0, RADIX_CODE_DIGITS, of_value>(
-                    columns, thread_path_code(thread_item_word(keys[i]), code.path), n);
-            return;
-        }
 #pragma unroll
     for (unsigned i = 0; i < N; i++)
         thread_count_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, RADIX_COUNTED_DIGITS<K, HAS_INDICES>,
-                            of_value>(columns, thread_item_word(keys[i]), n);
+                            RADIX_DIGIT_COLUMNS<K, HAS_INDICES>>(columns, thread_item_word(keys[i]),
+                                                                 n);
 }
 
 /* Counters of a block. */
@@ -282,14 +203,16 @@ struct radix_digit_counters {
     unsigned of_rows[RADIX_DIGIT_ROWS<K, HAS_INDICES> * RADIX_DIGIT_COLUMNS<K, HAS_INDICES>];
 };
 
-/* Counts the digits of all keys to plan->counts, any number of blocks, the last keys first; an
- * empty segment of all says that nothing is to be done. Says in the plan if indices are not what
+/* Counts the digits of all keys to plan->counts, any number of blocks, the last keys first. Sets
+ * plan->is_refused if indices are not what
  * they are taken for, which shows soon. A struct radix_digit_counters of dynamic shared memory; the
  * items are aligned to 16 bytes. */
 template <typename K, bool HAS_INDICES>
-__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_BLOCKS)
-    radix_digit_count_kernel(const K *__restrict__ items, const struct radix_segments *whole,
-                             struct key_order encoding, struct radix_digit_plan *plan)
+__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
+                                  blocks_with_room(RADIX_DIGIT_COUNT_THREADS,
+                                                   RADIX_DIGIT_COUNT_BLOCKS))
+    radix_digit_count_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
+                             struct radix_digit_plan *plan)
 {
     thread_wait_for_grid();
     constexpr unsigned rows = RADIX_DIGIT_ROWS<K, HAS_INDICES>;
@@ -297,8 +220,6 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
     constexpr unsigned piece = RADIX_COUNT_PIECE<K>;
     using counters = struct radix_digit_counters<K, HAS_INDICES>;
     unsigned *const columns = reinterpret_cast<counters *>(block_dynamic_shared())->of_rows;
-    const struct radix_code code = plan->code;
-    const size_t count = whole->keys[0];
     for (unsigned i = threadIdx.x; i < rows * of_value; i += RADIX_DIGIT_COUNT_THREADS)
         columns[i] = 0;
     __syncthreads();
@@ -312,35 +233,17 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS, RADIX_DIGIT_COUNT_B
         if constexpr (HAS_INDICES)
             is_ordered = warp_has_indices(items, first, left, keys) && is_ordered;
         thread_encode_keys(encoding, keys);
-        thread_count_keys<K, HAS_INDICES>(columns, code, keys, 1);
+        thread_count_keys<K, HAS_INDICES>(columns, keys, 1);
         if (left < piece && threadIdx.x == 0) { /* the last one, as often as it was too much */
             K last[1] = {items[count - 1]};
             thread_encode_keys(encoding, last);
-            thread_count_keys<K, HAS_INDICES>(columns, code, last, left - piece);
+            thread_count_keys<K, HAS_INDICES>(columns, last, left - piece);
         }
     }
     __syncthreads();
     block_give_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, rows, of_value>(columns, plan);
     if (!is_ordered)
         plan->is_refused = 1;
-}
-
-/* Leaves the last digits out if the sample has few keys that those before do not part: as few
- * digits as that takes, an even number, so that the items end where they began. */
-__device__ __forceinline__ void thread_choose_prefix(struct radix_digit_plan *plan, size_t count)
-{
-    const unsigned live = plan->passes, most = radix_collisions_most(count);
-    for (unsigned passes = 2; passes < live; passes += 2) {
-        const unsigned left = live - passes;
-        if (plan->collisions[plan->digits[left]] > most)
-            continue;
-        for (unsigned i = 0; i < passes; i++)
-            plan->digits[i] = plan->digits[left + i];
-        plan->passes = passes;
-        plan->code.shift = plan->digits[0] * RADIX_DIGIT_BITS;
-        plan->mends = 1;
-        return;
-    }
 }
 
 /* Finds where each value of a digit begins; true if all keys share one. A warp. */
@@ -383,10 +286,8 @@ __device__ __forceinline__ bool block_starts_plan(struct radix_digit_plan *plan,
     if (blockIdx.x == 0) {
         if (threadIdx.x < RADIX_DIGITS_MOST)
             plan->next_tiles[threadIdx.x] = 0;
-        if (threadIdx.x == 0) {
-            plan->passes = plan->mends = 0;
-            plan->open_keys = 0;
-        }
+        if (threadIdx.x == 0)
+            plan->passes = 0;
         __syncthreads();
         return true;
     }
@@ -397,12 +298,11 @@ __device__ __forceinline__ bool block_starts_plan(struct radix_digit_plan *plan,
     return false;
 }
 
-/* Makes the plan; if it `mends`, a prefix may do. If it is refused there are no passes, and the
- * note says so. One block, a warp for each digit; any number besides to clear. */
+/* Makes the plan. If it is refused there are no passes, and the note says so. One block, a warp for
+ * each digit; any number besides to clear. */
 template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
-    radix_digit_plan_kernel(struct radix_clear_task clear, const K *items,
-                            const struct radix_segments *whole, bool mends,
+    radix_digit_plan_kernel(struct radix_clear_task clear, const K *items, size_t count,
                             struct radix_digit_plan *plan, struct sort_note *note)
 {
     thread_wait_for_grid();
@@ -410,11 +310,9 @@ __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
     if (!block_starts_plan(plan, clear))
         return;
     const unsigned own = threadIdx.x / THREADS_PER_WARP;
-    const radix_count count = whole->keys[0];
     const bool is_refused = plan->is_refused != 0;
-    const bool is_path = plan->code.is_path != 0, is_any = count > 0 && !is_refused;
-    const unsigned end = !is_any ? 0 : is_path ? RADIX_CODE_DIGITS : RADIX_DIGITS<K>;
-    const bool has_digit = own + 1 > RADIX_FIRST_DIGIT<K, HAS_INDICES> && own < end;
+    const bool has_digit =
+        !is_refused && own + 1 > RADIX_FIRST_DIGIT<K, HAS_INDICES> && own < RADIX_DIGITS<K>;
     const bool is_done = has_digit && !warp_begin_digit(plan, own, count);
     if (thread_lane() == 0)
         is_live[own] = is_done;
@@ -426,14 +324,10 @@ __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
         if (is_live[digit])
             plan->digits[passes++] = digit;
     plan->passes = passes;
-    if (RADIX_HAS_PLACES<K> && HAS_INDICES)
+    if (RADIX_HAS_PLACES<K>)
         plan->first_index = static_cast<uint64_t>(items[0]);
-    if (is_path && is_any)
-        plan->mends = 1;
-    else if (mends && is_any)
-        thread_choose_prefix(plan, count);
-    if (is_refused && count > 0)
-        note->count = RADIX_NOTE_REFUSED;
+    if (is_refused)
+        note->is_refused = true;
 }
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_digit_sort.h - sorts keys digit by digit (radix_digits.cuh), where radix finds its models
- * to be of little use.
+/* radix_digit_sort.h - sorts items digit by digit, the least one first (radix_digits.cuh).
  */
 #ifndef CUDA_RADIX_DIGIT_SORT_H
 #define CUDA_RADIX_DIGIT_SORT_H
@@ -9,51 +8,25 @@
 
 #include <stdbool.h>
 
-struct radix_segments;
-struct radix_totals;
-struct radix_open;
-
-/* Which digits are done. */
-enum radix_digit_way {
-    /* Of keys of 8 bytes and of items, where these are few, the first ones that tell nearly all
-     * keys apart: runs that these leave are mended, and those that are too long listed as open. */
-    RADIX_DIGITS_OF_CODE,
-    RADIX_DIGITS_AGAIN, /* all that are not the same in all keys, after RADIX_DIGITS_OF_CODE; items
-                           do not lie in their places then */
-    /* Of items, by a code of shares (radix_shares.cuh), which is mended as that of a prefix is. */
-    RADIX_DIGITS_OF_SHARES,
-    RADIX_DIGITS_ABOVE_INDEX, /* of keys of 8 bytes the upper half: the lower one does not fall from
-                                 one key to the next, in the identical order */
-};
-
-/* What is beside the items. */
 struct radix_digit_task {
-    enum radix_digit_way way;
-    const struct radix_segments *whole; /* on the device; empty: there is nothing to do */
-    void *memory;                       /* on the device, aligned to 256 bytes */
-    bool has_code;  /* found already (radix_code.cuh), in the first bytes of that memory */
-    size_t portion; /* keys a launch takes: RADIX_DIGIT_PORTION at the most, the larger tile at the
-                        least */
-    bool has_large_tiles;        /* for tests: however few keys there are */
-    struct radix_totals *totals; /* on the device; open: runs listed */
-    struct radix_open *open;     /* the list, with room for open_most */
-    unsigned open_most;
+    bool is_above_index; /* items of 8 bytes in the identical order, whose lower halves do not fall
+                            from one to the next: only the upper halves are sorted */
+    void *memory;        /* on the device, radix_digit_bytes(), aligned to 256 bytes */
+    size_t small_tiles_most; /* up to this count tiles are small; RADIX_SMALL_TILES_MOST or less */
+    size_t portion; /* items of one launch of a pass; a tile or more, RADIX_PORTION_MOST or less */
 };
 
-/* Starts to sort items of 4, 8 or 16 bytes; `scratch` is used. The index of items of 16 is their
- * place, but for a constant. If indices are not what they are taken for, all is left as it is, and
- * the kernels write RADIX_NOTE_REFUSED to the note. With a prefix, they write there how many runs
- * are open, which is all that is not in order then; or RADIX_NOTE_AGAIN if these are too many. So
- * too with a code of shares; if the sample has none that parts its keys, the note is
- * RADIX_NOTE_DIGITS, and all is left as it is. */
+/* The counts of all tiles of a portion have 30 bits. */
+constexpr size_t RADIX_PORTION_MOST = (size_t)1 << 28;
+constexpr size_t RADIX_SMALL_TILES_MOST = (size_t)1 << 19;
+
+/* Starts to sort items of 4, 8 or 16 bytes; uses sort->scratch. The index of items of 16 bytes is
+ * their position plus a constant. If the indices or lower halves are not as stated, the items stay
+ * as they are, and the kernels set sort->note->is_refused. */
 bool radix_digit_sort(const struct cuda_sort *sort, const struct radix_digit_task *task,
                       struct error *error);
 
-/* So many of that memory's first bytes nobody else uses: the code is there, with its shares, and
- * the first index. */
-constexpr size_t RADIX_DIGIT_KEPT_BYTES = 256 + 8192;
-
-/* Bytes of that memory, for any portion. */
+/* Bytes of the memory, whatever else the task says. */
 size_t radix_digit_bytes(size_t count, unsigned item_bytes);
 
 #endif

@@ -40,7 +40,7 @@ static_assert(RADIX_DIGIT_THREADS >= RADIX_DIGIT_VALUES, "a thread for each valu
 constexpr unsigned RADIX_LOOK_OWN = 1u << 30;
 constexpr unsigned RADIX_LOOK_ALL = 2u << 30;
 constexpr unsigned RADIX_LOOK_COUNT = RADIX_LOOK_OWN - 1;
-static_assert(RADIX_DIGIT_PORTION < RADIX_LOOK_OWN, "a sum has room");
+static_assert(RADIX_PORTION_MOST < RADIX_LOOK_OWN, "a sum has room");
 
 /* A pass over a portion of the keys. */
 template <typename K>
@@ -54,7 +54,6 @@ struct radix_digit_pass {
     unsigned keys;         /* of the portion */
     unsigned index;        /* of the pass */
     unsigned portion;
-    bool is_again; /* places of items are those in them, and not where they lie */
     struct key_order order;
 };
 
@@ -260,21 +259,13 @@ block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sum
     return own;
 }
 
-/* The places of the tile's keys; items that are sorted again have them as indices. */
+/* The places of the tile's keys. */
 template <typename K, unsigned N>
-__device__ __forceinline__ void
-thread_load_places(const struct radix_digit_side<K> &source, const struct radix_digit_tile &tile,
-                   bool is_again, uint64_t index_of_all, uint32_t (&places)[N])
+__device__ __forceinline__ void thread_load_places(const struct radix_digit_side<K> &source,
+                                                   const struct radix_digit_tile &tile,
+                                                   uint32_t (&places)[N])
 {
     const unsigned first_index = thread_first_index<N>();
-    if (source.is_items && is_again) {
-        thread_load_steps<4>(reinterpret_cast<const uint32_t *>(source.items + tile.first),
-                             first_index, tile, places);
-#pragma unroll
-        for (unsigned i = 0; i < N; i++)
-            places[i] -= static_cast<uint32_t>(index_of_all);
-        return;
-    }
     if (!source.is_items) {
         thread_load_steps<1>(source.places + tile.first, first_index, tile, places);
         return;
@@ -386,7 +377,7 @@ __device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K
         shared.words[ranks[i]] = words[i];
     if constexpr (RADIX_HAS_PLACES<K>) {
         uint32_t places[keys]; /* on their way while the block looks back */
-        thread_load_places(source, tile, pass.is_again, plan->first_index, places);
+        thread_load_places(source, tile, places);
         block_find_targets(pass, tile, own, plan->firsts[digit], shared.targets);
 #pragma unroll
         for (unsigned i = 0; i < keys; i++)
@@ -413,14 +404,6 @@ __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     if (threadIdx.x == 0)
         shared.tile = atomicAdd(&plan->next_tiles[pass.index], 1u);
     const unsigned shift = plan->digits[pass.index] * RADIX_DIGIT_BITS;
-    if constexpr (RADIX_HAS_CODE<K>)
-        if (plan->code.is_path) {
-            const uint64_t path = plan->code.path;
-            block_sort_digit(pass, plan, shared, [=](uint64_t word) {
-                return thread_digit(thread_path_code(word, path), shift);
-            });
-            return;
-        }
     block_sort_digit(pass, plan, shared, [=](W word) { return thread_digit(word, shift); });
 }
 

@@ -2,30 +2,21 @@
 /* radix_few.cuh - keys of 4 and 8 bytes that have few values are counted and written anew, as those
  * of 1 and 2 bytes always are (counting_keys.cu).
  *
- *   items --a block of radix_order_kernel: a sample--> whether there are few values
- *         --radix_few_count_kernel, a table in each block--> table of all: a value, how often
+ *   items --radix_few_count_kernel, a table in each block--> table of all: a value, how often
  *         --radix_few_runs_kernel--> runs: a key, and where it starts
  *         --counting_fill.cuh--> items
  *
- * The tables are hash tables: a value is where its bits say, or in a slot close behind. They take
- * values as these come, so the sample decides no more than whether it is worth while. Where one of
- * them has no room there are more values than it told; as nothing has been moved by then, the keys
- * are sorted as if nobody had counted.
- *
- * Source of the estimate: A. Chao, "Nonparametric Estimation of the Number of Classes in a
- * Population", Scandinavian Journal of Statistics 1984.
+ * The tables are hash tables: a value is stored where its bits say, or in a slot close behind. They
+ * take values as these come. If a table has no room, there are more values than the sample showed;
+ * nothing has been moved by then, and the keys are sorted in another way.
  */
 #ifndef CUDA_RADIX_FEW_CUH
 #define CUDA_RADIX_FEW_CUH
 
-#include "cuda/counting_load.cuh"
+#include "cuda/counting_fill.cuh"
 #include "cuda/dynamic_shared.cuh"
-#include "cuda/radix_few_sort.h"
-#include "cuda/radix_levels.cuh"
-#include "cuda/thread_scramble.cuh"
-
-template <typename K>
-constexpr bool RADIX_HAS_FEW = sizeof(K) == sizeof(uint32_t) || sizeof(K) == sizeof(uint64_t);
+#include "cuda/grid_wait.cuh"
+#include "cuda/thread_key.cuh"
 
 /* ---- a table ---- */
 
@@ -104,70 +95,6 @@ __device__ __forceinline__ bool thread_count_new(struct few_table<K, SLOTS> &tab
     return slot < SLOTS;
 }
 
-/* ---- the sample ---- */
-
-/* Of the order kernel's block. */
-template <typename K>
-struct few_sample {
-    struct few_table<K, RADIX_FEW_SAMPLE_SLOTS> table;
-    unsigned once, twice; /* values that it has so often */
-};
-
-/* Keys that a thread has on their way. */
-constexpr unsigned FEW_SAMPLE_ROWS = 4;
-
-/* One key of each stride. */
-template <typename K>
-__device__ __forceinline__ K thread_few_sample(const K *items, size_t count, unsigned number)
-{
-    const size_t stride = count >> RADIX_FEW_SAMPLE_BITS;
-    return items[number * stride + thread_scramble_below(~number, stride)];
-}
-
-/* Counts the sample; false, for the whole block, if it has too many values. */
-template <unsigned THREADS, typename K>
-__device__ __forceinline__ bool
-block_count_sample(const K *items, size_t count, struct few_table<K, RADIX_FEW_SAMPLE_SLOTS> &table)
-{
-    for (unsigned first = 0; first < 1u << RADIX_FEW_SAMPLE_BITS;
-         first += THREADS * FEW_SAMPLE_ROWS) {
-        K keys[FEW_SAMPLE_ROWS];
-#pragma unroll
-        for (unsigned i = 0; i < FEW_SAMPLE_ROWS; i++)
-            keys[i] = thread_few_sample(items, count, first + i * THREADS + threadIdx.x);
-#pragma unroll
-        for (unsigned i = 0; i < FEW_SAMPLE_ROWS; i++)
-            if (*static_cast<const volatile unsigned *>(&table.is_full) == 0 &&
-                !thread_count_new(table, RADIX_FEW_SAMPLE_MOST, keys[i]))
-                table.is_full = 1;
-        if (__syncthreads_or(table.is_full != 0))
-            return false;
-    }
-    return true;
-}
-
-/* True, for the whole block, if the keys are likely to have few values. By Chao's estimate there
- * are those of the sample and once * (once - 1) / (2 * (twice + 1)) more, which is no more than
- * twice `once` here. At least 2^RADIX_FEW_SAMPLE_BITS keys. */
-template <unsigned THREADS, typename K>
-__device__ __forceinline__ bool block_has_few(const K *items, size_t count,
-                                              struct few_sample<K> &sample)
-{
-    block_clear_table<THREADS>(sample.table);
-    if (threadIdx.x == 0)
-        sample.once = sample.twice = 0;
-    if (!block_count_sample<THREADS>(items, count, sample.table))
-        return false;
-    for (unsigned slot = threadIdx.x; slot < RADIX_FEW_SAMPLE_SLOTS; slot += THREADS) {
-        if (sample.table.counts[slot] == 1)
-            atomicAdd(&sample.once, 1u);
-        if (sample.table.counts[slot] == 2)
-            atomicAdd(&sample.twice, 1u);
-    }
-    __syncthreads();
-    return sample.once <= RADIX_FEW_ONCE * sample.twice + 1;
-}
-
 /* ---- count ---- */
 
 /* The values of all keys. */
@@ -224,7 +151,8 @@ __device__ __forceinline__ void block_give_few(const struct few_table<K, RADIX_F
 /* Adds the keys to the values, until these have no room. Any number of blocks, each of which gets
  * fewer than 2^32 keys; a struct few_table of dynamic shared memory. */
 template <typename K>
-__global__ void __launch_bounds__(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS)
+__global__ void __launch_bounds__(RADIX_FEW_THREADS,
+                                  blocks_with_room(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS))
     radix_few_count_kernel(const K *__restrict__ source, size_t count, struct few_values<K> *values)
 {
     thread_wait_for_grid();
@@ -305,7 +233,7 @@ __device__ __forceinline__ void block_sort_few(struct few_list<K> &list)
         }
 }
 
-/* values -> their runs; with no room for all of them none, and the note says so. One block; a
+/* values -> their runs; with no room for all of them none, and *note says so. One block; a
  * struct few_list of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
@@ -318,7 +246,7 @@ __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
     struct counting_runs<K> &runs = values->runs;
     if (values->is_full != 0) { /* runs.count is 0 */
         if (threadIdx.x == 0)
-            note->count = RADIX_NOTE_MANY;
+            note->is_refused = true;
         return;
     }
     block_list_few(values, order, list);
@@ -337,6 +265,32 @@ __global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
         runs.count = count;
         runs.starts[count] = ALL_KEYS;
     }
+}
+
+/* Starts to sort keys of up to RADIX_FEW_MOST values. If they have more, or many values share slots
+ * of a table, they stay as they are, and the kernels set sort.note->is_refused. */
+template <typename K>
+static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *values,
+                           struct error *error)
+{
+    constexpr size_t keys_bytes = sizeof values->keys;
+    struct launch_site site;
+    if (!launch_site_find(sort.device, sort.stream, &site, error) ||
+        !cuda_check(cudaMemsetAsync(values, FEW_NONE_BYTE, keys_bytes, sort.stream), sort.device,
+                    "cudaMemsetAsync", error) ||
+        !cuda_check(cudaMemsetAsync(values->counts, 0, sizeof *values - keys_bytes, sort.stream),
+                    sort.device, "cudaMemsetAsync", error))
+        return false;
+    const size_t pieces = launch_blocks(sort.count, RADIX_FEW_THREADS * KEYS_OF_WORD<K>);
+    return launch_kernel(launch_at(site, "radix_few_count_kernel",
+                                   launch_resident(site, RADIX_FEW_BLOCKS, pieces),
+                                   RADIX_FEW_THREADS, sizeof(struct few_table<K, RADIX_FEW_SLOTS>)),
+                         error, radix_few_count_kernel<K>, static_cast<const K *>(sort.items),
+                         sort.count, values) &&
+           launch_kernel(launch_at(site, "radix_few_runs_kernel", 1, RADIX_FEW_RUN_THREADS,
+                                   sizeof(struct few_list<K>)),
+                         error, radix_few_runs_kernel<K>, values, sort.order, sort.note) &&
+           counting_start_fill<K>(sort, site, &values->runs, error);
 }
 
 #endif

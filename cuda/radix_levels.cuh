@@ -1,42 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* radix_levels.cuh - from counts to what the next kernels work on.
  *
- *   counts of the first --radix_scan_kernel--> cursors; its buckets as segments of the next one
+ *   counts of the first --radix_crowd_kernel--> whether the model follows the keys
+ *                       --radix_scan_kernel--> cursors; its buckets as segments of the next one
  *   counts of the last --radix_pack_kernel--> cursors; its buckets as packs and ranges
  *   ranges left open --radix_reopen_kernel--> segments of one more partition
  *
  * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
- * cost a tile each. A dense pack is one whose buckets have few values between their bounds. A range
- * is a bucket that fits no tile: one value, or keys to part once more.
+ * cost a tile each. A range is a bucket that fits no tile: one value, or keys to part once more.
  */
 #ifndef CUDA_RADIX_LEVELS_CUH
 #define CUDA_RADIX_LEVELS_CUH
 
 #include "cuda/radix_partition.cuh"
-
-/* What a note says in place of how many ranges are open. */
-constexpr unsigned long long RADIX_NOTE_DIGITS = SIZE_MAX; /* to be sorted digit by digit */
-constexpr unsigned long long RADIX_NOTE_INDICES =
-    SIZE_MAX - 1; /* so too; the low half is an index */
-constexpr unsigned long long RADIX_NOTE_REFUSED = SIZE_MAX - 2; /* not to be sorted so */
-/* To be sorted by all digits: of those that were done too many keys share a prefix. */
-constexpr unsigned long long RADIX_NOTE_AGAIN = SIZE_MAX - 3;
-constexpr unsigned long long RADIX_NOTE_FEW = SIZE_MAX - 4;  /* to be counted, as values are few */
-constexpr unsigned long long RADIX_NOTE_MANY = SIZE_MAX - 5; /* not to be counted */
-constexpr unsigned long long RADIX_NOTE_SHARES = SIZE_MAX - 6; /* by a code of shares */
-constexpr unsigned long long RADIX_NOTE_MISLED = SIZE_MAX - 7; /* not by a sample's splitters */
-constexpr unsigned long long RADIX_NOTE_LEAST = RADIX_NOTE_MISLED;
-
-/* How the sort goes on, as a note says. */
-constexpr size_t RADIX_WAY_ON = 1;    /* as it began */
-constexpr size_t RADIX_WAY_OTHER = 2; /* as the note's count says: with 0 all is in order */
-
-/* Tells the host, once the note's count is written. */
-__device__ __forceinline__ void thread_tell_way(struct sort_note *note, size_t way)
-{
-    __threadfence_system();
-    *static_cast<volatile size_t *>(&note->way) = way;
-}
+#include "cuda/thread_scramble.cuh"
 
 /* Keys that a tile has room for. */
 constexpr unsigned RADIX_TILE_ROOM = RADIX_TILE_THREADS * RADIX_TILE_KEYS;
@@ -59,14 +36,6 @@ struct radix_pack {
     struct radix_bins bins;
 };
 
-/* A pack whose keys are lowest to lowest + values - 1. */
-template <typename K>
-struct radix_dense_pack {
-    struct radix_pack pack;
-    K lowest;
-    unsigned values;
-};
-
 template <typename K>
 struct radix_range {
     size_t first;
@@ -84,16 +53,10 @@ struct radix_open {
 
 /* How much of all is there so far. */
 struct radix_totals {
-    size_t count;   /* keys of the whole array; 0: it is in order, or goes another way */
-    unsigned packs; /* that are not dense, or turned out not to be sorted as such */
-    unsigned dense;
+    unsigned packs;
     unsigned left; /* packs of items that their words do not sort */
     unsigned open;
     unsigned blocks_done; /* of the kernel that goes through the ranges */
-    unsigned learners;    /* blocks that have begun, where there is a choice */
-    unsigned advice;      /* what they have found for each other (radix_choice.cuh) */
-    /* A note, if keys are better sorted in another way, and nothing is done; else 0. */
-    unsigned long long other_way;
     /* Ranges, and 2^32 times their pieces: raised together, so that pieces ascend with ranges. */
     unsigned long long ranges;
 };
@@ -124,21 +87,70 @@ __device__ __forceinline__ void block_set_segments(struct radix_segments *segmen
         segments->tiles[RADIX_SEGMENTS] = tiles;
 }
 
-/* counts of the whole array's buckets -> cursors, and the buckets as segments; of an empty array
- * nobody has made counts. One block. */
+/* The whole array as one segment, and totals of nothing. One block. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_SEGMENTS)
+    radix_whole_kernel(size_t count, struct radix_segments *whole, struct radix_totals *totals)
+{
+    thread_wait_for_grid();
+    __shared__ unsigned warp_sums[THREADS_PER_WARP];
+    block_set_segments<K>(whole, 0, threadIdx.x == 0 ? count : 0, warp_sums);
+    if (threadIdx.x == 0)
+        *totals = {};
+}
+
+/* counts of the whole array's buckets -> cursors, and the buckets as segments. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
-    radix_scan_kernel(const struct radix_segments *whole, radix_count *counts,
-                      struct radix_segments *segments)
+    radix_scan_kernel(radix_count *counts, struct radix_segments *segments)
 {
     thread_wait_for_grid();
     __shared__ radix_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned tile_sums[THREADS_PER_WARP];
-    const radix_count count = whole->keys[0] > 0 ? counts[threadIdx.x] : 0;
+    const radix_count count = counts[threadIdx.x];
     radix_count keys = 0;
     const radix_count first = block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
     counts[threadIdx.x] = first;
     block_set_segments<K>(segments, first, count, tile_sums);
+}
+
+/* Writes to *crowd the count of a bucket that has more than half of all items, if these are of
+ * several keys: the sample that the model was learned from has missed them. Else 0. A sample of
+ * other places shows whether the bucket's keys differ. One block. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_WAYS)
+    radix_crowd_kernel(const K *source, size_t count, const struct radix_model<K> *model,
+                       struct key_order encoding, const radix_count *counts, size_t *crowd)
+{
+    thread_wait_for_grid();
+    __shared__ struct radix_model<K> shared;
+    __shared__ unsigned bucket;
+    __shared__ unsigned long long least, most; /* of its sampled keys */
+    if (threadIdx.x == 0) {
+        bucket = RADIX_WAYS;
+        least = UINT64_MAX;
+        most = 0;
+        *crowd = 0;
+    }
+    __syncthreads();
+    if (counts[threadIdx.x] > count / 2)
+        bucket = threadIdx.x;
+    block_load_model<K, RADIX_WAYS>(model, shared);
+    __syncthreads();
+    if (bucket == RADIX_WAYS)
+        return;
+    K keys[1] = {source[thread_scramble_below(threadIdx.x, count)]};
+    uint32_t positions[1];
+    thread_encode_keys(encoding, keys);
+    thread_radix_positions(thread_lookup(shared), keys, positions);
+    if (positions[0] >> RADIX_FRACTION_BITS == bucket) {
+        const unsigned long long key = thread_upper_key(keys[0]);
+        atomicMin(&least, key);
+        atomicMax(&most, key);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && least < most)
+        *crowd = counts[bucket];
 }
 
 /* open[0..count) as segments; the packs so far are done with. One block. */
@@ -155,7 +167,6 @@ __global__ void __launch_bounds__(RADIX_SEGMENTS)
         if (is_first)
             *totals = {};
         totals->packs = 0;
-        totals->dense = 0;
         totals->left = 0;
     }
 }
@@ -202,76 +213,14 @@ __device__ __forceinline__ struct radix_bins thread_make_bins(unsigned begin, un
     return bins;
 }
 
-/* True if packs of the model may be dense, by their mean. */
-template <typename K>
-__device__ __forceinline__ bool thread_may_be_dense(const struct radix_model<K> &model)
-{
-    return sizeof(K) <= sizeof(uint64_t) &&
-           model.bounds.range / RADIX_WAYS < 4 * RADIX_DENSE_VALUES;
-}
-
-/* The greatest key whose position is below `position`, one that is not 0. Where there is none, the
- * greatest key of all, which is 0 - 1. */
-template <typename K>
-__device__ __forceinline__ K thread_last_key_below(const struct radix_model<K> &model,
-                                                   uint32_t position)
-{
-    if (position > model.end)
-        return key_infinity<K>();
-    const struct radix_lookup<K> lookup = thread_lookup(model);
-    K keys[1] = {lookup.bounds.lowest};
-    uint32_t found[1];
-    thread_radix_positions(lookup, keys, found);
-    if (found[0] >= position)
-        return static_cast<K>(lookup.bounds.lowest - 1);
-    K last = 0; /* less lowest */
-    for (K bit = static_cast<K>(K{1} << (8 * sizeof(K) - 1) >> lookup.norm); bit > 0; bit >>= 1) {
-        const K next = last | bit;
-        keys[0] = static_cast<K>(lookup.bounds.lowest + next);
-        if (next > lookup.bounds.range)
-            continue;
-        thread_radix_positions(lookup, keys, found);
-        if (found[0] < position)
-            last = next;
-    }
-    return static_cast<K>(lookup.bounds.lowest + last);
-}
-
-/* Adds the pack of each thread below pack_count to the dense ones or the others; the keys of thread
- * i's are greater than last_keys[i - 1] and at most last_keys[i]. Begins after a barrier. */
-template <typename K>
-__device__ __forceinline__ void
-block_add_packs(const struct radix_pack &pack, unsigned pack_count, const K *last_keys,
-                struct radix_totals *totals, struct radix_pack *packs,
-                struct radix_dense_pack<K> *dense_packs, unsigned *pack_sums)
-{
-    __shared__ unsigned first_pack, first_dense;
-    const K lowest = threadIdx.x > 0 ? static_cast<K>(last_keys[threadIdx.x - 1] + 1) : K{0};
-    const K span = static_cast<K>(last_keys[threadIdx.x] - lowest);
-    const bool is_pack = threadIdx.x < pack_count;
-    const bool is_dense = dense_packs && is_pack && pack.count > 0 && span < RADIX_DENSE_VALUES;
-    unsigned dense_count = 0;
-    const unsigned dense =
-        block_exclusive_scan<RADIX_WAYS>(is_dense ? 1u : 0u, pack_sums, &dense_count);
-    if (threadIdx.x == 0) {
-        first_pack = atomicAdd(&totals->packs, pack_count - dense_count);
-        first_dense = atomicAdd(&totals->dense, dense_count);
-    }
-    __syncthreads();
-    if (is_dense)
-        dense_packs[first_dense + dense] = {pack, lowest, static_cast<unsigned>(span) + 1};
-    else if (is_pack)
-        packs[first_pack + threadIdx.x - dense] = pack;
-}
-
 /* counts[segment] -> cursors, packs and ranges. A block for each segment, a thread for each
- * bucket. dense_packs: NULL if none are wanted. */
+ * bucket. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
     radix_pack_kernel(radix_count *counts, const struct radix_segments *segments,
                       const struct radix_model<K> *models, unsigned aim,
                       struct radix_totals *totals, struct radix_pack *packs,
-                      struct radix_dense_pack<K> *dense_packs, struct radix_range<K> *ranges)
+                      struct radix_range<K> *ranges)
 {
     thread_wait_for_grid();
     __shared__ radix_count key_sums[THREADS_PER_WARP];
@@ -279,10 +228,9 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     __shared__ radix_count own_counts[RADIX_WAYS];
     __shared__ radix_count starts[RADIX_WAYS + 1];
     __shared__ unsigned buckets[RADIX_WAYS + 1];
-    __shared__ K last_keys[RADIX_WAYS];
+    __shared__ unsigned first_pack;
     const unsigned bucket = threadIdx.x;
     const radix_count segment_first = segments->first[blockIdx.x];
-    const struct radix_model<K> &model = models[blockIdx.x];
     if (segments->keys[blockIdx.x] == 0)
         return;
     radix_count *const cursor = &counts[static_cast<size_t>(blockIdx.x) * RADIX_WAYS + bucket];
@@ -303,26 +251,19 @@ __global__ void __launch_bounds__(RADIX_WAYS)
     if (bucket == 0) {
         starts[pack_count] = keys;
         buckets[pack_count] = RADIX_WAYS;
+        first_pack = atomicAdd(&totals->packs, pack_count);
     }
     __syncthreads();
-    struct radix_pack pack = {};
-    const bool may_be_dense = dense_packs && thread_may_be_dense(model);
-    last_keys[bucket] = key_infinity<K>();
-    if (bucket < pack_count) {
-        const radix_count in_pack = starts[bucket + 1] - starts[bucket];
-        const bool fits = in_pack <= RADIX_TILE_ROOM;
-        const unsigned end = buckets[bucket + 1];
-        pack = {segment_first + starts[bucket], fits ? static_cast<unsigned>(in_pack) : 0,
-                blockIdx.x, thread_make_bins(buckets[bucket], end, model.end)};
-        if (!fits)
-            thread_add_range(totals, ranges, pack.first, in_pack);
-        if constexpr (!RADIX_HAS_VALUES<K>)
-            if (may_be_dense && end < RADIX_WAYS)
-                last_keys[bucket] = thread_last_key_below(model, end << RADIX_FRACTION_BITS);
-    }
-    __syncthreads();
-    block_add_packs(pack, pack_count, last_keys, totals, packs, may_be_dense ? dense_packs : NULL,
-                    pack_sums);
+    if (bucket >= pack_count)
+        return;
+    const radix_count in_pack = starts[bucket + 1] - starts[bucket];
+    const radix_count first = segment_first + starts[bucket];
+    const bool fits = in_pack <= RADIX_TILE_ROOM;
+    packs[first_pack + bucket] = {
+        first, fits ? static_cast<unsigned>(in_pack) : 0, blockIdx.x,
+        thread_make_bins(buckets[bucket], buckets[bucket + 1], models[blockIdx.x].end)};
+    if (!fits)
+        thread_add_range(totals, ranges, first, in_pack);
 }
 
 #endif

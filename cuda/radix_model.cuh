@@ -28,14 +28,9 @@ constexpr unsigned RADIX_ROOT_CELLS = 1u << RADIX_ROOT_BITS; /* at most */
 constexpr unsigned RADIX_NODE_CELLS = 1u << RADIX_NODE_BITS;
 constexpr unsigned RADIX_ENTRIES = RADIX_ROOT_CELLS + RADIX_NODES * RADIX_NODE_CELLS;
 
-/* Items (key above index) may share a key; a frequent one takes entries of its own. */
+/* Items are a key above an index. */
 template <typename K>
-constexpr bool RADIX_HAS_VALUES = sizeof(K) > sizeof(uint64_t);
-constexpr unsigned RADIX_VALUE_ENTRIES = 4;
-template <typename K>
-constexpr unsigned RADIX_MODEL_ENTRIES = RADIX_ENTRIES +
-                                         (RADIX_HAS_VALUES<K> ? RADIX_VALUES * RADIX_VALUE_ENTRIES
-                                                              : 0);
+constexpr bool RADIX_IS_ITEM = sizeof(K) > sizeof(uint64_t);
 
 /* The bits of a position that count within a bucket; a position has 31 bits. */
 constexpr unsigned RADIX_FRACTION_BITS = 31 - RADIX_WAYS_BITS;
@@ -44,28 +39,25 @@ constexpr unsigned RADIX_FRACTION_BITS = 31 - RADIX_WAYS_BITS;
  * start. */
 constexpr uint32_t RADIX_CUT = 1u << 31;
 
-/* Set besides in a cell one of whose keys has positions of its own: the entries say which, and
- * `scale` is the shift that brings indices into 32 bits. */
-constexpr uint32_t RADIX_VALUE = 1u << 30;
-
 struct __align__(8) radix_entry
 {
     uint32_t first; /* position */
     uint32_t scale; /* positions in the cell */
 };
 
-/* What of a key the tree looks at, the top bits first: its offset from the lowest one. */
-template <typename K>
-struct radix_path {
-    typedef uint64_t bits;
-};
-template <>
-struct radix_path<uint32_t> {
-    typedef uint32_t bits;
-};
+/* What the tree looks at, the top bits first: a key's offset from the lowest one. */
+typedef uint64_t radix_path;
+constexpr unsigned RADIX_PATH_BITS = 64;
 
-template <typename K>
-constexpr unsigned RADIX_PATH_BITS = 8 * sizeof(typename radix_path<K>::bits);
+/* The key of an item of 16 bytes, or the key. */
+__device__ __forceinline__ uint64_t thread_upper_key(uint64_t key)
+{
+    return key;
+}
+__device__ __forceinline__ uint64_t thread_upper_key(key_u128 item)
+{
+    return static_cast<uint64_t>(item >> 64);
+}
 
 /* The keys that are looked up: those whose offset is at most `range`. */
 template <typename K>
@@ -85,10 +77,9 @@ struct radix_bounds<key_u128> {
 };
 
 template <typename K>
-__device__ __forceinline__ typename radix_path<K>::bits
-thread_offset(const struct radix_bounds<K> &bounds, K key)
+__device__ __forceinline__ radix_path thread_offset(const struct radix_bounds<K> &bounds, K key)
 {
-    if constexpr (RADIX_HAS_VALUES<K>)
+    if constexpr (RADIX_IS_ITEM<K>)
         return static_cast<uint64_t>(bounds.by_index ? key : key >> 64) - bounds.lowest;
     else
         return static_cast<K>(key - bounds.lowest);
@@ -97,10 +88,10 @@ thread_offset(const struct radix_bounds<K> &bounds, K key)
 /* True if the key has this offset, but is not looked up. */
 template <typename K>
 __device__ __forceinline__ bool thread_is_outside(const struct radix_bounds<K> &bounds, K key,
-                                                  typename radix_path<K>::bits offset)
+                                                  radix_path offset)
 {
     bool is_outside = offset > bounds.range;
-    if constexpr (RADIX_HAS_VALUES<K>)
+    if constexpr (RADIX_IS_ITEM<K>)
         is_outside |= bounds.by_index && static_cast<uint64_t>(key >> 64) != bounds.key;
     return is_outside;
 }
@@ -109,7 +100,7 @@ __device__ __forceinline__ bool thread_is_outside(const struct radix_bounds<K> &
 template <typename K>
 __device__ __forceinline__ bool thread_is_below(const struct radix_bounds<K> &bounds, K key)
 {
-    if constexpr (RADIX_HAS_VALUES<K>) {
+    if constexpr (RADIX_IS_ITEM<K>) {
         const uint64_t high = static_cast<uint64_t>(key >> 64);
         if (!bounds.by_index)
             return high < bounds.lowest;
@@ -127,8 +118,7 @@ struct radix_model {
     uint32_t end;  /* the position of all keys above */
     unsigned root_bits;
     unsigned entry_count;
-    /* the root's, then those of node after node, then those of values */
-    struct radix_entry entries[RADIX_MODEL_ENTRIES<K>];
+    struct radix_entry entries[RADIX_ENTRIES]; /* the root's, then those of node after node */
 };
 
 /* A model in shared memory, with its bounds in registers. */
@@ -142,76 +132,25 @@ struct radix_lookup {
 };
 
 /* The top 32 bits of a path. */
-template <typename Bits>
-__device__ __forceinline__ uint32_t thread_path_top(Bits path)
+__device__ __forceinline__ uint32_t thread_path_top(radix_path path)
 {
-    return static_cast<uint32_t>(path >> (8 * sizeof(Bits) - 32));
+    return static_cast<uint32_t>(path >> 32);
 }
 
 /* The cell at which the path ends, and in *rest what is left of the path. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_radix_cell(const struct radix_lookup<K> &lookup,
-                                                      typename radix_path<K>::bits path,
-                                                      typename radix_path<K>::bits *rest)
+                                                      radix_path path, radix_path *rest)
 {
-    unsigned cell = static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - lookup.root_bits));
+    unsigned cell = static_cast<unsigned>(path >> (RADIX_PATH_BITS - lookup.root_bits));
     path <<= lookup.root_bits;
     while (lookup.entries[cell].first & RADIX_CUT) {
         cell = (lookup.entries[cell].first & ~RADIX_CUT) +
-               static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - RADIX_NODE_BITS));
+               static_cast<unsigned>(path >> (RADIX_PATH_BITS - RADIX_NODE_BITS));
         path <<= RADIX_NODE_BITS;
     }
     *rest = path;
     return cell;
-}
-
-/* A key with positions of its own. Positions of the cell's other keys grow evenly as ever, but
- * those above the value stand behind its positions: so the map is monotone, whatever they are. */
-struct radix_value {
-    uint64_t key;
-    uint32_t least; /* index, as its 32 bits */
-    uint32_t range; /* of indices, not 0 */
-    uint32_t positions;
-    struct radix_entry rest; /* the cell but for the value */
-};
-
-__device__ __forceinline__ uint32_t thread_index_top(uint64_t index, unsigned shift)
-{
-    const uint64_t top = index >> shift;
-    return top < UINT32_MAX ? static_cast<uint32_t>(top) : UINT32_MAX;
-}
-
-/* A value as entries: its key, its indices, its positions and their scale, the rest. */
-__device__ __forceinline__ void thread_write_value(const struct radix_value &value,
-                                                   struct radix_entry *entries)
-{
-    const uint32_t top = value.range << __clz(static_cast<int>(value.range));
-    const uint64_t scale =
-        (static_cast<uint64_t>(value.positions) << 32) / (static_cast<uint64_t>(top) + 1);
-    entries[0] = {static_cast<uint32_t>(value.key), static_cast<uint32_t>(value.key >> 32)};
-    entries[1] = {value.least, value.range};
-    entries[2] = {value.positions, scale < UINT32_MAX ? static_cast<uint32_t>(scale) : UINT32_MAX};
-    entries[3] = value.rest;
-}
-
-/* The entry of an item in a cell with a value. */
-template <typename K>
-__device__ __forceinline__ struct radix_entry
-thread_value_entry(const struct radix_entry *entries, const struct radix_entry &cut, K item)
-{
-    const struct radix_entry *const value = entries + (cut.first & ~(RADIX_CUT | RADIX_VALUE));
-    const uint64_t key = static_cast<uint64_t>(item >> 64);
-    const uint64_t common = static_cast<uint64_t>(value[0].scale) << 32 | value[0].first;
-    struct radix_entry entry = value[3];
-    if (key > common)
-        entry.first += value[2].first;
-    if (key == common) {
-        const uint32_t top = thread_index_top(static_cast<uint64_t>(item), cut.scale);
-        const uint32_t least = value[1].first, range = value[1].scale;
-        const uint32_t way = top <= least ? 0 : top - least < range ? top - least : range;
-        entry.first += __umulhi(way << __clz(static_cast<int>(range)), value[2].scale);
-    }
-    return entry;
 }
 
 /* The cells that the paths end at below the root, for those that do. They go down together, so that
@@ -229,19 +168,12 @@ __device__ __forceinline__ void thread_descend(const struct radix_lookup<K> &loo
         for (unsigned i = 0; i < N; i++) {
             if (!(entries[i].first & RADIX_CUT))
                 continue;
-            if constexpr (RADIX_HAS_VALUES<K>)
-                if (entries[i].first & RADIX_VALUE) {
-                    entries[i] = thread_value_entry(lookup.entries, entries[i], keys[i]);
-                    continue;
-                }
-            const typename radix_path<K>::bits path = thread_offset(lookup.bounds, keys[i])
-                                                      << lookup.norm << seen_bits;
+            const radix_path path = thread_offset(lookup.bounds, keys[i])
+                                    << lookup.norm << seen_bits;
             entries[i] =
-                lookup
-                    .entries[(entries[i].first & ~RADIX_CUT) +
-                             static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - RADIX_NODE_BITS))];
-            tops[i] =
-                thread_path_top(static_cast<typename radix_path<K>::bits>(path << RADIX_NODE_BITS));
+                lookup.entries[(entries[i].first & ~RADIX_CUT) +
+                               static_cast<unsigned>(path >> (RADIX_PATH_BITS - RADIX_NODE_BITS))];
+            tops[i] = thread_path_top(path << RADIX_NODE_BITS);
             is_cut |= entries[i].first & RADIX_CUT;
         }
         seen_bits += RADIX_NODE_BITS;
@@ -259,10 +191,9 @@ __device__ __forceinline__ void thread_radix_positions(const struct radix_lookup
     bool is_outside = false;
 #pragma unroll
     for (unsigned i = 0; i < N; i++) {
-        const typename radix_path<K>::bits offset = thread_offset(lookup.bounds, keys[i]);
+        const radix_path offset = thread_offset(lookup.bounds, keys[i]);
         is_outside |= thread_is_outside(lookup.bounds, keys[i], offset);
-        const uint32_t top =
-            thread_path_top(static_cast<typename radix_path<K>::bits>(offset << lookup.norm));
+        const uint32_t top = thread_path_top(offset << lookup.norm);
         entries[i] = lookup.entries[top >> (32 - lookup.root_bits)];
         tops[i] = top << lookup.root_bits;
     }

@@ -13,18 +13,17 @@
  * sort windows of 2 W neighbours, and then those that lie between, sorts the tile: what is on the
  * wrong side of a place is within W of it on either side, and one window holds it all. Equal keys
  * need no moves, however many share a bin. Where a few bins are fuller, the windows are sorted
- * a few times more; and of few full bins each is sorted by a warp before. Items (key above index)
- * of a full bin mostly share a key, and get bins by their indices (radix_refine.cuh). Where the
- * model is wrong at so small a scale (a value a thousand times among others, say), splitters from
- * the tile make the bins anew, with a bin for each splitter's equals; and if that does not help
- * either, a network sorts the tile.
+ * a few times more; and of few full bins each is sorted by a warp before. Where the model is wrong
+ * at so small a scale (a value a thousand times among others, say), splitters from the tile make
+ * the bins anew, with a bin for each splitter's equals; and if that does not help either, a network
+ * sorts the tile.
  */
 #ifndef CUDA_RADIX_TILES_CUH
 #define CUDA_RADIX_TILES_CUH
 
 #include "cuda/thread_merge.cuh"
 #include "cuda/cuda_sort.h"
-#include "cuda/radix_refine.cuh"
+#include "cuda/radix_levels.cuh"
 
 /* Where all ordered keys are and where they go, decoded. */
 template <typename K>
@@ -37,6 +36,26 @@ struct radix_move {
 static_assert(RADIX_TILE_BINS <= 1u << RADIX_RANK_SHIFT, "a place has room for a bin");
 static_assert(RADIX_TILE_ROOM <= 1u << RADIX_RANK_SHIFT, "a place has room for a rank");
 static_assert(RADIX_THREAD_BINS % 4 == 0, "bins are scanned by fours");
+
+/* The items of a bin in the tile: begin..end. */
+struct radix_bin_span {
+    unsigned begin;
+    unsigned end;
+};
+
+__device__ __forceinline__ unsigned radix_span_count(const struct radix_bin_span &span)
+{
+    return span.end - span.begin;
+}
+
+/* The bin of a tile of `count` items, where starts[] has the start of each. */
+__device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned *starts,
+                                                                 unsigned bin, unsigned count)
+{
+    const struct radix_bin_span span = {starts[bin],
+                                        bin + 1 < RADIX_TILE_BINS ? starts[bin + 1] : count};
+    return span;
+}
 
 constexpr unsigned RADIX_TILE_WARPS = RADIX_TILE_THREADS / THREADS_PER_WARP;
 
@@ -235,7 +254,7 @@ __device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigne
 {
     bool has_full = false, has_more = false;
     for (unsigned bin = threadIdx.x; bin < RADIX_TILE_BINS; bin += RADIX_TILE_THREADS) {
-        const unsigned own = radix_span_count(thread_bin_span(bins, 0, bin, count));
+        const unsigned own = radix_span_count(thread_bin_span(bins, bin, count));
         has_full |= own > radix_bin_limit(item_bytes);
         has_more |= own > RADIX_SPAN_MOST;
     }
@@ -282,7 +301,7 @@ __device__ __attribute__((noinline)) void block_sort_full_bins(const unsigned *b
     static_assert(rows % THREADS_PER_WARP == 0, "each lane has each of its bins once");
     for (unsigned row = threadIdx.x / THREADS_PER_WARP; row < rows; row += RADIX_TILE_WARPS) {
         const unsigned bin = thread_lane() * rows + (row ^ thread_lane());
-        const struct radix_bin_span own = thread_bin_span(bins, 0, bin, count);
+        const struct radix_bin_span own = thread_bin_span(bins, bin, count);
         unsigned full =
             __ballot_sync(ALL_LANES, radix_span_count(own) > radix_bin_limit(item_bytes));
         for (; full != 0; full &= full - 1) {
@@ -325,21 +344,6 @@ __device__ __forceinline__ bool block_sort_bins(unsigned *bins, K *tile, unsigne
     return false;
 }
 
-/* Finer bins for what is in order of bins already, while some are full and it may help. True if
- * some are full still. Begins after a barrier and ends with one. */
-template <typename K>
-__device__ __forceinline__ bool block_refine_tile(struct radix_tile_shared<K> &shared,
-                                                  const K *source, unsigned count, bool is_full,
-                                                  unsigned (&places)[RADIX_TILE_KEYS])
-{
-    for (unsigned i = 0; is_full && i < RADIX_REFINEMENTS; i++) {
-        const bool own_full = block_refine_bins(source, count, shared.bins, shared.keys, places);
-        is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
-        block_place_keys(source, count, shared.bins, places, shared.keys);
-    }
-    return is_full;
-}
-
 /* Sorts the pack into shared memory. Begins and ends with bins that are clear, and with a barrier
  * between. Where more of the model's bins are full than warps sort in a while, they have equal
  * keys, which one round shows, or are better split at once. */
@@ -350,10 +354,8 @@ __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &sha
     for (bool is_split = false;; is_split = true) {
         unsigned places[RADIX_TILE_KEYS];
         const bool own_full = block_bin_keys(shared, source, pack, is_split, places);
-        bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
+        const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
         block_place_keys(source, pack.count, shared.bins, places, shared.keys);
-        if constexpr (sizeof(K) > sizeof(uint64_t))
-            is_full = block_refine_tile(shared, source, pack.count, is_full && !is_split, places);
         bool has_many = is_full && !is_split;
         if (has_many && block_has_few_full(shared.bins, pack.count, sizeof(K))) {
             block_sort_full_bins(shared.bins, pack.count, sizeof(K), shared.keys);
@@ -467,7 +469,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
         return;
     __threadfence();
     if (atomicAdd(&totals->blocks_done, 1u) == gridDim.x - 1)
-        note->count = totals->other_way ? totals->other_way : atomicAdd(&totals->open, 0u);
+        note->open = atomicAdd(&totals->open, 0u);
 }
 
 #endif

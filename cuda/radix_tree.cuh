@@ -10,8 +10,6 @@
 #define CUDA_RADIX_TREE_CUH
 
 #include "cuda/radix_levels.cuh"
-#include "cuda/radix_range.cuh"
-#include "cuda/radix_values.cuh"
 #include "cuda/thread_scramble.cuh"
 
 /* What is asked of a segment's model. */
@@ -105,7 +103,6 @@ struct radix_tree {
     unsigned levels[RADIX_LEVELS + 1]; /* nodes above each level below the root */
     unsigned level_count;
     unsigned nodes; /* asked for; may be more than there are */
-    unsigned crowd; /* a cell with a quarter of the sample whose keys' paths are one; or none */
     unsigned root_cells;
     unsigned last_cell; /* of the root, at the end of the range */
     uint32_t last_top;  /* of a path in it, at most */
@@ -127,6 +124,32 @@ __device__ __forceinline__ unsigned radix_tree_end(const struct radix_tree &tree
     return radix_tree_cell(tree, radix_tree_nodes(tree));
 }
 
+/* The least `key` of the threads of a warp, for all of them. */
+template <typename K>
+__device__ __forceinline__ K warp_least(K key)
+{
+    for (int distance = static_cast<int>(THREADS_PER_WARP) / 2; distance > 0; distance /= 2) {
+        K other = key;
+        if constexpr (sizeof(K) <= sizeof(uint64_t)) {
+            other = __shfl_xor_sync(ALL_LANES, key, distance);
+        } else {
+            const uint64_t high =
+                __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key >> 64), distance);
+            const uint64_t low = __shfl_xor_sync(ALL_LANES, static_cast<uint64_t>(key), distance);
+            other = static_cast<K>(high) << 64 | low;
+        }
+        key = other < key ? other : key;
+    }
+    return key;
+}
+
+/* Bits above the topmost one of `range`; all but one for 0. */
+__device__ __forceinline__ unsigned thread_leading_zeros(uint64_t range)
+{
+    const int zeros = __clzll(static_cast<long long>(range));
+    return static_cast<unsigned>(zeros < 64 ? zeros : 63);
+}
+
 template <typename K>
 struct radix_ends {
     K least;
@@ -138,8 +161,8 @@ template <typename K>
 __device__ __forceinline__ struct radix_ends<K> block_find_ends(struct radix_ends<K> own,
                                                                 struct radix_ends<K> *warp_ends) {
     const auto warp_ends_of = [](const struct radix_ends<K> &ends) {
-        const K least = warp_least<THREADS_PER_WARP>(ends.least);
-        const K past = warp_least<THREADS_PER_WARP>(static_cast<K>(~ends.greatest));
+        const K least = warp_least(ends.least);
+        const K past = warp_least(static_cast<K>(~ends.greatest));
         return radix_ends<K>{least, static_cast<K>(~past)};
     };
     constexpr unsigned warps = LEARN_THREADS / THREADS_PER_WARP;
@@ -155,12 +178,12 @@ __device__ __forceinline__ struct radix_ends<K> block_find_ends(struct radix_end
 template <typename K>
 __device__ __forceinline__ struct radix_bounds<K> thread_make_bounds(K least, K greatest,
                                                                      unsigned sample_bits) {
-    if constexpr (RADIX_HAS_VALUES<K>) {
-        const uint64_t key = thread_item_key(least);
-        const bool by_index = key == thread_item_key(greatest);
+    if constexpr (RADIX_IS_ITEM<K>) {
+        const uint64_t key = thread_upper_key(least);
+        const bool by_index = key == thread_upper_key(greatest);
         const struct radix_bounds<uint64_t> words = thread_make_bounds(
             by_index ? static_cast<uint64_t>(least) : key,
-            by_index ? static_cast<uint64_t>(greatest) : thread_item_key(greatest), sample_bits);
+            by_index ? static_cast<uint64_t>(greatest) : thread_upper_key(greatest), sample_bits);
         const struct radix_bounds<K> bounds = {
             words.lowest, words.range, key, by_index
         };
@@ -178,11 +201,10 @@ __device__ __forceinline__ struct radix_bounds<K> thread_make_bounds(K least, K 
 }
 
 template <typename K>
-__device__ __forceinline__ typename radix_path<K>::bits
-thread_sample_path(const struct radix_lookup<K> &lookup, K key)
+__device__ __forceinline__ radix_path thread_sample_path(const struct radix_lookup<K> &lookup,
+                                                         K key)
 {
-    return static_cast<typename radix_path<K>::bits>(thread_offset(lookup.bounds, key)
-                                                     << lookup.norm);
+    return thread_offset(lookup.bounds, key) << lookup.norm;
 }
 
 template <typename K>
@@ -214,10 +236,9 @@ template <typename K>
 __device__ __forceinline__ void thread_set_last_cell(struct radix_tree &tree,
                                                      const struct radix_lookup<K> &lookup)
 {
-    typename radix_path<K>::bits rest;
+    radix_path rest;
     tree.last_cell = thread_radix_cell(
-        lookup, static_cast<typename radix_path<K>::bits>(lookup.bounds.range << lookup.norm),
-        &rest);
+        lookup, static_cast<radix_path>(lookup.bounds.range << lookup.norm), &rest);
     tree.last_top = thread_path_top(rest);
 }
 
@@ -230,145 +251,39 @@ __device__ __forceinline__ void thread_widen(struct radix_tree &tree, unsigned c
         atomicMax(&tree.most[cell], top);
 }
 
-/* The cell that each item of the sample has come to, in shared memory, as items are gone through
- * three times a level; RADIX_ENTRIES where there is none. Keys of 8 bytes find theirs anew: there
- * would be no room on devices with 99 KiB a block. */
+/* The cell that the thread's key i of the sample ends in; RADIX_ENTRIES where there is none. */
 template <typename K>
-struct radix_cells {
-    uint16_t of_items[RADIX_HAS_VALUES<K> ? 1u << RADIX_OWN_BITS<K> : 1][LEARN_THREADS];
-};
-
-template <typename K>
-__device__ __forceinline__ unsigned
-thread_sample_cell(const struct radix_cells<K> &cells, const struct radix_sample<K> &sample,
-                   const struct radix_lookup<K> &lookup, unsigned i)
+__device__ __forceinline__ unsigned thread_sample_cell(const struct radix_sample<K> &sample,
+                                                       const struct radix_lookup<K> &lookup,
+                                                       unsigned i)
 {
-    if constexpr (RADIX_HAS_VALUES<K>) {
-        return cells.of_items[i][threadIdx.x];
-    } else {
-        typename radix_path<K>::bits rest;
-        return i < sample.count
-                   ? thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest)
-                   : RADIX_ENTRIES;
-    }
+    radix_path rest;
+    return i < sample.count
+               ? thread_radix_cell(lookup, thread_sample_path(lookup, sample.keys[i]), &rest)
+               : RADIX_ENTRIES;
 }
 
-/* The path behind its first so many bits. */
-template <typename Bits>
-__device__ __forceinline__ Bits thread_path_rest(Bits path, unsigned bits)
+/* The path after its first `bits` bits. */
+__device__ __forceinline__ radix_path thread_path_rest(radix_path path, unsigned bits)
 {
-    return bits < 8 * sizeof(Bits) ? static_cast<Bits>(path << bits) : 0;
+    return bits < RADIX_PATH_BITS ? path << bits : 0;
 }
 
-/* Brings the items of the sample to their cells of the root; or, behind so many bits of their
- * paths, from cells that are cut to those of their nodes. */
-template <typename K>
-__device__ __forceinline__ void block_descend(struct radix_cells<K> &cells,
-                                              const struct radix_sample<K> &sample,
-                                              const struct radix_lookup<K> &lookup, unsigned bits)
-{
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        const auto path = thread_sample_path(lookup, sample.keys[i]);
-        unsigned cell = RADIX_ENTRIES;
-        if (bits > 0)
-            cell = cells.of_items[i][threadIdx.x];
-        else if (i < sample.count)
-            cell = static_cast<unsigned>(path >> (RADIX_PATH_BITS<K> - lookup.root_bits));
-        const uint32_t first = bits > 0 && cell < RADIX_ENTRIES ? lookup.entries[cell].first : 0;
-        if (first & RADIX_CUT)
-            cell = (first & ~RADIX_CUT) +
-                   static_cast<unsigned>(thread_path_rest(path, bits) >>
-                                         (RADIX_PATH_BITS<K> - RADIX_NODE_BITS));
-        cells.of_items[i][threadIdx.x] = static_cast<uint16_t>(cell);
-    }
-}
-
-/* Notes the keys of the sample. Begins after a barrier and ends with one. */
-template <typename K>
-__device__ __forceinline__ void block_note_sample(struct radix_values<K> &values,
-                                                  const struct radix_sample<K> &sample,
-                                                  const struct radix_lookup<K> &lookup)
-{
-    if (threadIdx.x == 0)
-        values.is_one_key = lookup.bounds.by_index;
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        warp_note_item(values, sample.keys[i], i < sample.count);
-    }
-    __syncthreads();
-}
-
-/* Finds the most frequent key of each cell from `first_cell` on. Ends with a barrier. */
+/* Counts the sample's keys that are in cells from `first_cell` on, after the first `bits` bits of
+ * their paths. */
 template <typename K>
 __device__ __forceinline__ void
-block_find_candidates(struct radix_values<K> &values, const struct radix_sample<K> &sample,
-                      const struct radix_cells<K> &cells, const struct radix_lookup<K> &lookup,
-                      unsigned first_cell)
-{
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        const unsigned cell = thread_sample_cell(cells, sample, lookup, i);
-        if (cell >= first_cell && cell < RADIX_ENTRIES)
-            thread_propose_key(values, cell, i * LEARN_THREADS + threadIdx.x, sample.keys[i]);
-    }
-    __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        const unsigned cell = thread_sample_cell(cells, sample, lookup, i);
-        if (cell >= first_cell && cell < RADIX_ENTRIES)
-            thread_publish_key(values, cell, i * LEARN_THREADS + threadIdx.x, sample.keys[i]);
-    }
-    __syncthreads();
-}
-
-/* Finds the ranges of the indices of the values. Begins and ends with a barrier. */
-template <typename K>
-__device__ __forceinline__ void
-block_widen_values(struct radix_values<K> &values, const struct radix_sample<K> &sample,
-                   const struct radix_cells<K> &cells, const struct radix_lookup<K> &lookup)
-{
-    __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
-        if (i >= sample.rows)
-            break;
-        const unsigned cell = thread_sample_cell(cells, sample, lookup, i);
-        if (cell < RADIX_ENTRIES)
-            thread_widen_value(values, cell, sample.keys[i]);
-    }
-    __syncthreads();
-}
-
-/* Counts the sample's keys that are in cells from `first_cell` on, behind so many bits of their
- * paths. */
-template <typename K>
-__device__ __forceinline__ void
-block_weigh(struct radix_tree &tree, struct radix_values<K> &values,
-            const struct radix_sample<K> &sample, const struct radix_cells<K> &cells,
+block_weigh(struct radix_tree &tree, const struct radix_sample<K> &sample,
             const struct radix_lookup<K> &lookup, unsigned first_cell, unsigned bits)
 {
 #pragma unroll
     for (unsigned i = 0; i < 1u << RADIX_OWN_BITS<K>; i++) {
         if (i >= sample.rows)
             break;
-        const unsigned cell = thread_sample_cell(cells, sample, lookup, i);
+        const unsigned cell = thread_sample_cell(sample, lookup, i);
         const uint32_t top =
             thread_path_top(thread_path_rest(thread_sample_path(lookup, sample.keys[i]), bits));
-        bool counted = cell >= first_cell && cell < RADIX_ENTRIES;
-        if constexpr (RADIX_HAS_VALUES<K>) {
-            const bool is_value = counted && thread_is_candidate(values, cell, sample.keys[i]);
-            warp_count(values.counts, cell, is_value, warp_is_crowded(cell));
-            counted = counted && !is_value;
-        }
+        const bool counted = cell >= first_cell && cell < RADIX_ENTRIES;
         const unsigned quarter = 4 * cell + (top >> 30);
         warp_count(tree.quarters[0], quarter, counted, warp_is_crowded(quarter));
         if (counted)
@@ -406,18 +321,12 @@ __device__ __forceinline__ bool thread_wants_cut(const struct radix_tree &tree, 
     return 4 * squares > static_cast<uint64_t>(weight) * (weight + 25);
 }
 
-/* Cuts cells among first_cell..end_cell, all of one level, while there are nodes; finds the crowd,
- * the first one if there are several. */
+/* Cuts cells among first_cell..end_cell, all of one level, while there are nodes. */
 __device__ __forceinline__ void block_cut(struct radix_tree &tree, unsigned sample_bits,
                                           unsigned first_cell, unsigned end_cell)
 {
     for (unsigned cell = first_cell + threadIdx.x; cell < end_cell; cell += LEARN_THREADS) {
-        if (thread_has_one_value(tree, cell)) {
-            if (thread_cell_weight(tree, cell) << RADIX_CROWD_BITS >> sample_bits > 0)
-                atomicMin(&tree.crowd, cell);
-            continue;
-        }
-        if (!thread_wants_cut(tree, cell, sample_bits))
+        if (thread_has_one_value(tree, cell) || !thread_wants_cut(tree, cell, sample_bits))
             continue;
         const unsigned node = atomicAdd(&tree.nodes, 1u);
         if (node >= RADIX_NODES)
@@ -427,36 +336,27 @@ __device__ __forceinline__ void block_cut(struct radix_tree &tree, unsigned samp
     }
 }
 
-/* Grows the tree level by level; false if is_enough(levels), for the whole block, has ended that
- * early, after the cuts of some level. */
-template <typename K, typename Enough>
-__device__ __forceinline__ bool
-block_grow_tree(struct radix_tree &tree, struct radix_values<K> &values,
-                const struct radix_sample<K> &sample, struct radix_cells<K> &cells,
-                unsigned sample_bits, const struct radix_lookup<K> &lookup, const Enough &is_enough)
+/* Grows the tree level by level. */
+template <typename K>
+__device__ __forceinline__ void
+block_grow_tree(struct radix_tree &tree, const struct radix_sample<K> &sample, unsigned sample_bits,
+                const struct radix_lookup<K> &lookup)
 {
     unsigned first_cell = 0, end_cell = tree.root_cells, level = 0;
     for (; first_cell < end_cell; level++) {
         const unsigned bits = lookup.root_bits + RADIX_NODE_BITS * level; /* of a path, so far */
-        if constexpr (RADIX_HAS_VALUES<K>) {
-            block_descend(cells, sample, lookup, level > 0 ? bits - RADIX_NODE_BITS : 0);
-            block_find_candidates(values, sample, cells, lookup, first_cell);
-        }
-        block_weigh(tree, values, sample, cells, lookup, first_cell, bits);
+        block_weigh(tree, sample, lookup, first_cell, bits);
         if (threadIdx.x == 0)
             tree.levels[level] = radix_tree_nodes(tree);
         __syncthreads();
-        if (bits + RADIX_NODE_BITS <= RADIX_PATH_BITS<K>)
+        if (bits + RADIX_NODE_BITS <= RADIX_PATH_BITS)
             block_cut(tree, sample_bits, first_cell, end_cell);
         __syncthreads();
         first_cell = end_cell;
         end_cell = radix_tree_end(tree);
-        if (is_enough(first_cell < end_cell ? level + 1 : level))
-            return false;
     }
     if (threadIdx.x == 0)
         tree.level_count = level - 1;
-    return true;
 }
 
 #endif

@@ -22,6 +22,17 @@ constexpr unsigned BANK_ROW_BYTES = 128;
 /* Threads of a block in kernels where each thread works alone. */
 constexpr unsigned THREADS_PER_BLOCK = 256;
 
+/* The blocks of a multiprocessor that a kernel's registers are limited for, of the given number. A
+ * multiprocessor has 2048 threads on devices of the data centre, and 1536 on others. */
+__host__ __device__ constexpr unsigned blocks_with_room(unsigned threads, unsigned blocks)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ != 1000
+    return threads * blocks <= 1536 ? blocks : 1536 / threads;
+#else
+    return threads * blocks <= 2048 ? blocks : 2048 / threads;
+#endif
+}
+
 /* Strides of the bitonic network that one pass over memory does outside tiles: 2^steps keys a
  * thread. 128 bytes of keys fill 32 registers, and the kernel takes 62 to 126 in all (nvcc 13.0,
  * sm_90), without spilling; that leaves 16 warps or more on a multiprocessor with 65,536 registers,
@@ -82,69 +93,6 @@ constexpr unsigned RANK_MERGE_WINDOW_BYTES = 47 << 10;
  * 20/16 leaves 2.8 deviations at TILE = 256 and 8 at 2048; with 16-byte items at 2048 it is
  * 40 KiB of the 48 KiB that static shared memory may take. */
 constexpr unsigned DIRECT_MERGE_WINDOW_SIXTEENTHS = 20;
-
-/* ---- sample sort ---- */
-
-/* Keys of the sample and buckets, as bits, the more the more there are: so that a bucket has next
- * to never four times the keys that it has in the mean. */
-__host__ __device__ constexpr unsigned sample_bits(size_t count)
-{
-    return count <= (size_t)1 << 20 ? 13 : count <= (size_t)5 << 19 ? 14 : 15;
-}
-__host__ __device__ constexpr unsigned sample_ways_bits(size_t count)
-{
-    return count <= (size_t)1 << 19 ? 10 : count <= (size_t)1 << 21 ? 11 : 12;
-}
-constexpr unsigned SAMPLE_WAYS_BITS_MOST = 12;
-
-/* Keys of such a sample that some blocks sort together: twice as many halve the searches for their
- * ranks, and double the comparisons before. Threads of a block. */
-__host__ __device__ constexpr unsigned sample_group(unsigned sample_bits)
-{
-    return sample_bits < 14 ? 256 : 512;
-}
-constexpr unsigned SAMPLE_GROUP_THREADS = 512;
-constexpr unsigned SAMPLE_RANK_THREADS = 512;
-
-/* A block that parts: threads, blocks a multiprocessor, and keys of a thread. */
-constexpr unsigned SAMPLE_PART_THREADS = 512;
-constexpr unsigned SAMPLE_PART_BLOCKS = 2;
-__host__ __device__ constexpr unsigned sample_part_keys_most(size_t item_bytes)
-{
-    return item_bytes <= 8 ? 16 : 8;
-}
-
-/* Shares that few keys are cut into at the most, and that the blocks of tiles have room for. */
-constexpr unsigned SAMPLE_SHARES_FEW = 320;
-constexpr unsigned SAMPLE_SHARES_MOST = 1024;
-
-/* A tile: keys, and of those in the mean, at the most and at the least; tiles in all, and of a
- * block, at the most; threads that fetch a piece, and blocks a multiprocessor. */
-constexpr unsigned SAMPLE_TILE_KEYS = 4096;
-constexpr unsigned SAMPLE_TILE_AIM = 3072;
-constexpr unsigned SAMPLE_TILE_LEAST = 1024;
-constexpr unsigned SAMPLE_TILES_MOST = 1u << SAMPLE_WAYS_BITS_MOST;
-constexpr unsigned SAMPLE_OWN_TILES_MOST = 128;
-constexpr unsigned SAMPLE_FETCH_LANES = 8;
-constexpr unsigned SAMPLE_PIECE_SHORT = 64;
-__host__ __device__ constexpr unsigned sample_tile_blocks(size_t item_bytes)
-{
-    return item_bytes <= 8 ? 4 : 2;
-}
-
-/* From so many items on, which is a key of the sample each, and up to so many, radix sorts so.
- * Above it digits and models are faster as a rule, and a bucket may have no room: 3,000,000 pairs
- * of u64 and u32 take 304 us so and 254 by models. The stand-in has other ways for more. */
-constexpr size_t SAMPLE_SORT_LEAST = (size_t)1 << 13;
-__host__ __device__ constexpr size_t sample_sort_most(size_t item_bytes)
-{
-#ifdef __CUDACC__
-    return (size_t)(item_bytes <= 4 ? 2 : item_bytes == 8 ? 16 : 8) << 18;
-#else
-    (void)item_bytes;
-    return (size_t)1 << 16;
-#endif
-}
 
 /* ---- rank, heap ---- */
 

@@ -18,21 +18,13 @@ constexpr unsigned RADIX_WAYS = 1u << RADIX_WAYS_BITS;
 
 /* The model: cells of the root and of a node as bits, and nodes; 8 bytes an entry, 16 KiB in all,
  * which each block keeps in shared memory. A cell with 2^-RADIX_HEAVY_BITS of the sample and
- * RADIX_HEAVY_LEAST keys is cut, and an uneven one with RADIX_UNEVEN_LEAST keys; one with
- * 2^-RADIX_CROWD_BITS of it, half of what half of all keys have, that no path parts is the crowd.
- */
+ * RADIX_HEAVY_LEAST keys is cut, and an uneven one with RADIX_UNEVEN_LEAST keys. */
 constexpr unsigned RADIX_ROOT_BITS = 10;
 constexpr unsigned RADIX_NODE_BITS = 5;
 constexpr unsigned RADIX_NODES = 32;
 constexpr unsigned RADIX_HEAVY_BITS = 5;
 constexpr unsigned RADIX_HEAVY_LEAST = 256;
-constexpr unsigned RADIX_CROWD_BITS = 2;
 constexpr unsigned RADIX_UNEVEN_LEAST = 32;
-
-/* Values that items (key above index) share and that have positions of their own, 32 bytes each,
- * and how often the sample has one at the least: 8 of 2^13 are a third of a bucket. */
-constexpr unsigned RADIX_VALUES = 128;
-constexpr unsigned RADIX_VALUE_LEAST = 8;
 
 /* The sample: one key in 2^7, but 2^12 at least (of few keys, one in 2^4), and at most 2^own_bits
  * for each thread of the learning block, in 32 registers: 2^14 keys of 8 bytes. One that parts 2e6
@@ -86,11 +78,6 @@ constexpr unsigned RADIX_TILE_ROUNDS = 8;
  * takes 30 us. */
 constexpr unsigned RADIX_SPAN_MOST = 128;
 
-/* A tile of items with a full bin, as keys that repeat make it, gets finer bins so often at most:
- * once does as a rule. Then bins of so many items or more are cut: 4 and fewer are in order after
- * one round of windows. */
-constexpr unsigned RADIX_REFINEMENTS = 3;
-constexpr unsigned RADIX_REFINE_LEAST = 5;
 __host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)
 {
     return item_bytes <= 8 ? 2 : 1;
@@ -99,21 +86,6 @@ __host__ __device__ constexpr unsigned radix_tile_blocks(size_t item_bytes)
 /* Where items are sorted by words (radix_items.cuh): blocks a multiprocessor. Words of 4 bytes, and
  * items read by twos and by fours, are no faster. */
 constexpr unsigned RADIX_ITEM_BLOCKS = 2;
-
-/* Packs of few values are sorted by counting these. Threads of a block, words of counters that a
- * thread has (odd: neighbours then begin at different banks; 11 have 36 KiB a block with all else),
- * copies that one thread may write, and blocks a multiprocessor. A word counts one value, or four
- * that are rare. A bucket of 1e9 uniform 4-byte keys has 16,500 values, give or take an eighth, and
- * 22,528 is a third more. 13 words, and 256 threads with 21 words and 6 blocks, are as fast. */
-constexpr unsigned RADIX_DENSE_THREADS = 512;
-constexpr unsigned RADIX_DENSE_THREAD_WORDS = 11;
-constexpr unsigned RADIX_DENSE_COPIES = 96;
-constexpr unsigned RADIX_DENSE_WORDS = RADIX_DENSE_THREADS * RADIX_DENSE_THREAD_WORDS;
-constexpr unsigned RADIX_DENSE_VALUES = 4 * RADIX_DENSE_WORDS;
-__host__ __device__ constexpr unsigned radix_dense_blocks(size_t item_bytes)
-{
-    return item_bytes <= 4 ? 4 : 3;
-}
 
 /* The sort digit by digit (radix_digits.cuh): threads of a block, keys that a thread holds in
  * registers, of items their keys, and blocks a multiprocessor: 64 registers, and 53 to 94 KiB of
@@ -128,7 +100,7 @@ constexpr unsigned RADIX_DIGIT_THREADS = 512;
 constexpr unsigned RADIX_DIGIT_BLOCKS = 2;
 struct radix_keys_choice {
     unsigned usual, other;
-    unsigned few; /* of radix_digit_few_most() keys in all, at the most */
+    unsigned few; /* of few keys in all (struct radix_tuning) */
 };
 __host__ __device__ constexpr struct radix_keys_choice radix_digit_keys(size_t item_bytes,
                                                                         bool is_above_index)
@@ -138,11 +110,6 @@ __host__ __device__ constexpr struct radix_keys_choice radix_digit_keys(size_t i
            : is_above_index ? radix_keys_choice{19, 15, 12}
                             : radix_keys_choice{13, 15, 8};
 }
-__host__ __device__ constexpr size_t radix_digit_few_most(size_t item_bytes, bool is_above_index)
-{
-    return (size_t)1 << (item_bytes <= 4 || is_above_index ? 19 : 20);
-}
-
 /* Tiles that a thread looks back at a time: each look is a wait for the L2 cache. With 1 in place
  * of 4, 1e8 doubles took 7.0 ms in place of 6.4; with 8, 6.4. */
 constexpr unsigned RADIX_LOOK_TILES = 4;
@@ -155,10 +122,6 @@ constexpr unsigned RADIX_LOOK_TILES = 4;
 constexpr unsigned RADIX_EARLY_LOOK_TILES = 1;
 constexpr unsigned RADIX_EARLY_LOOK_KEYS = 1;
 constexpr unsigned RADIX_EARLY_FEW_DIGITS = 6;
-
-/* Keys that one launch of a pass takes: so many have room beside the state of a tile, in 30 bits.
- */
-constexpr size_t RADIX_DIGIT_PORTION = (size_t)1 << 28;
 
 /* Where digits are counted: words of 16 bytes that a thread has on their way, and columns of 4
  * bytes for each value, 64 KiB of them a block. 1e8 f32 took 121 us with 4 words and 16 columns,
@@ -176,130 +139,16 @@ __host__ __device__ constexpr unsigned radix_digit_columns(unsigned digits)
     return digits <= 4 ? 16 : 8;
 }
 
-/* The choice of a code (radix_code.cuh): threads that sort a sample, 8 keys each; how many keys may
- * have one code in the mean, where the sample shows it, and how many of its neighbours at the most;
- * bits by which the sample is asked about a coarser code where values come often. */
-constexpr unsigned RADIX_CODE_THREADS = 1024;
-constexpr unsigned RADIX_CODE_SAMPLE_BITS = 13;
-constexpr unsigned RADIX_CODE_MEAN = 4;
-constexpr unsigned RADIX_CODE_COLLISIONS_MOST = 128;
-constexpr unsigned RADIX_REPEATS_COARSER = 8;
+/* The first look at an array (radix_look.cuh): threads of a block, which hold 8 keys of the sample
+ * each; items at even distances that every block compares; blocks a multiprocessor, with 64 KiB of
+ * items on their way. */
+constexpr unsigned RADIX_LOOK_THREADS = 512;
+constexpr unsigned RADIX_LOOK_SPREAD = 128;
+constexpr unsigned RADIX_LOOK_BLOCKS = 4;
 
-/* Items by a code of shares (radix_shares.cuh): up to so many go by 3 digits of it, more by 4: 1e7
- * pairs of `hot-digits` 0.74 and 0.78 ms, 1e8 both 6.75. From so many on they go so if the sample
- * has told nothing of them: `hidden` 1e9 76.4 to 69.9 ms, but 1e8 6.6 to 7.1. The stand-in has
- * fewer. Then the end of that sort: keys of a thread, of RADIX_MEND_THREADS, and blocks a
- * multiprocessor: 1e8 6.40 ms with 3, 6.53 with 5, 6.59 with 4 of 10 keys, 6.62 with 8 of 4 (H200,
- * 2026-11-22). */
-#ifdef __CUDACC__
-constexpr size_t RADIX_SHARES_SHORT_MOST = (size_t)1 << 26;
-constexpr size_t RADIX_SHARES_DOUBT_LEAST = (size_t)1 << 28;
-#else
-constexpr size_t RADIX_SHARES_SHORT_MOST = (size_t)1 << 15;
-constexpr size_t RADIX_SHARES_DOUBT_LEAST = (size_t)1 << 20;
-#endif
-constexpr unsigned RADIX_FETCH_KEYS = 8;
-constexpr unsigned RADIX_FETCH_BLOCKS = 3;
-
-/* Threads of a block that mends, and blocks a multiprocessor; keys of the next tile that it reads
- * at first; up to how many threads find keys in disorder if these are mended run by run; and the
- * part of all keys, one in so many, that runs left over may have. */
-constexpr unsigned RADIX_MEND_THREADS = 256;
-constexpr unsigned RADIX_MEND_BLOCKS = 4;
-constexpr unsigned RADIX_MEND_FEW = 64;
-constexpr unsigned RADIX_MEND_FALLS = 16;
-constexpr unsigned RADIX_MEND_SHORT = 16; /* keys to each side that are just gone through */
-constexpr unsigned RADIX_MEND_MOST = 256; /* keys of a run that is mended */
-static_assert(RADIX_MEND_MOST == RADIX_MEND_THREADS, "a whole row; a key of a run for each thread");
-constexpr size_t RADIX_MEND_OPEN_RARITY = 8;
-constexpr size_t RADIX_MEND_OPEN_MOST = 4096; /* as many rounds of models are short */
-
-/* Fewer keys than this are not worth a choice, which costs a wait if it is for digits; of 4 bytes
- * all are sorted by digits from there on, and of 8 those above an index.
- * More than 2^30 leave buckets too large for a tile after two partitions. The stand-in has models
- * for more keys of 4 bytes. */
-#ifdef __CUDACC__
-__host__ __device__ constexpr size_t radix_digit_least(size_t item_bytes)
-{
-    return (size_t)1 << (item_bytes <= 4 ? 16 : 17);
-}
-#else
-__host__ __device__ constexpr size_t radix_digit_least(size_t item_bytes)
-{
-    return (size_t)1 << (item_bytes <= 4 ? 20 : 17);
-}
-#endif
-constexpr size_t RADIX_LEARNED_MOST = (size_t)1 << 30;
-constexpr size_t RADIX_LEARNED_SHORT_LEAST = (size_t)1 << 28; /* of 4 bytes */
-
-/* What makes the choice (radix_choice.cuh). Of 4 bytes: more cells that want a cut than this. Else
- * a mean ratio of neighbouring gaps, as sixteenths of a logarithm: 2.0 for smooth densities, 2.4
- * for a dozen clusters, 3.5 to 4.4 where half of all keys agree in each byte; it is asked if any
- * cell wants a cut. */
-constexpr unsigned RADIX_SHORT_NODES_MOST = 4;
-constexpr unsigned RADIX_ROUGH_NODES = 1;
-constexpr unsigned RADIX_ROUGHNESS_MOST = 48;
-
-/* Where a code is looked for, levels of the tree: of items; and, if few digits do, of up to so many
- * keys, of 16 bytes and of 8, and fewer levels of fewer: 2,000,000 items of `hot-3` 0.357 to 0.259
- * ms. Of few items also so many cells that want a cut: 2,000,000 of `clusters` 0.321 to 0.274. Then
- * how many keys of the sample have been seen before, at the least; of keys of 8 bytes, if so many
- * cells want a cut, also in eighths of the sample at the most, and below so many keys only if few
- * digits do. */
-constexpr unsigned RADIX_ITEM_LEVELS = 8;
-constexpr size_t RADIX_DEEP_COUNT = (size_t)1 << 25;
-constexpr size_t RADIX_DEEP_LESS_COUNT = (size_t)1 << 22;
-__host__ __device__ constexpr unsigned radix_deep_levels(size_t item_bytes, size_t count)
-{
-    return (item_bytes <= 8 ? 6 : 5) - (count <= RADIX_DEEP_LESS_COUNT ? 2 : 0);
-}
-constexpr unsigned RADIX_WIDE_NODES = 32;
-constexpr unsigned RADIX_REPEATS_LEAST = 12;
-constexpr unsigned RADIX_REPEATS_MOST = 5 << (RADIX_CODE_SAMPLE_BITS - 3);
-constexpr unsigned RADIX_REPEATS_DIGITS = 6;
-constexpr unsigned RADIX_REPEATS_NODES = 32;
-
-/* Up to so many keys of 8 bytes are sorted by a sample (sample_sort.h) even if their low half is an
- * index: 1,000,000 take 63 us so and 74 by the digits above, 1,500,000 93 and 94, and of two values
- * 93 and 67 (H200, 2026-11-23). */
-#ifdef __CUDACC__
-constexpr size_t RADIX_SAMPLED_INDEX_MOST = (size_t)1 << 20;
-#else
-constexpr size_t RADIX_SAMPLED_INDEX_MOST = (size_t)1 << 15;
-#endif
-
-/* So often the host looks for a note before it asks whether the kernels are still at work. */
-constexpr unsigned RADIX_HEAR_LOOKS = 4096;
-
-/* From so many keys on radix looks whether they are in order already. It costs two short kernels,
- * which do not show beside 3 ms, and saves nine tenths of the time; of 8 bytes it may find an index
- * besides: 1,000,000 f64 take 0.086 to 0.090 ms, sorted ones 0.084 to 0.017. So many keys of a
- * sample do all blocks look at; blocks a multiprocessor, with 64 KiB of keys on their way. */
-__host__ __device__ constexpr size_t radix_order_least(size_t item_bytes)
-{
-    return item_bytes == 8 ? radix_digit_least(item_bytes) : (size_t)1 << 20;
-}
-constexpr unsigned RADIX_ORDER_SAMPLE = 128;
-constexpr unsigned RADIX_ORDER_BLOCKS = 4;
-
-/* Keys of 4 and 8 bytes of few values are counted (radix_few.cuh): from so many keys on, as finding
- * out takes 13 us whatever the values are: 0.6 % of a sort of 1e8 u32, but 5 % of one of 1e7, where
- * 1000 values then take 0.23 ms in place of 0.26 (H200, 2026-11-22). The stand-in, which would take
- * minutes for as many, begins sooner. A sample of 2^13 tells, with a
- * table of its own: it may have so many values, and so many of them once for each that it has
- * twice. Keys that are all different, however few among all, it has once. Then a block has a table
- * of so many slots, and half as many values at the most: 64 KiB for keys of 4 bytes, and 96 for 8,
- * so that 2 blocks have room on a multiprocessor. A value is looked for in so many slots from its
- * own on. */
-#ifdef __CUDACC__
-constexpr size_t RADIX_FEW_LEAST = (size_t)1 << 25;
-#else
-constexpr size_t RADIX_FEW_LEAST = (size_t)1 << 20;
-#endif
-constexpr unsigned RADIX_FEW_SAMPLE_BITS = 13;
-constexpr unsigned RADIX_FEW_SAMPLE_SLOTS = 2048;
-constexpr unsigned RADIX_FEW_SAMPLE_MOST = 1536;
-constexpr unsigned RADIX_FEW_ONCE = 4;
+/* Few values are counted (radix_few.cuh): slots of a block's table, and half as many values at the
+ * most: 64 KiB for keys of 4 bytes, and 96 for 8, so that 2 blocks have room on a multiprocessor. A
+ * value is looked for in this number of slots from its own on. */
 constexpr unsigned RADIX_FEW_SLOTS = 8192;
 constexpr unsigned RADIX_FEW_MOST = RADIX_FEW_SLOTS / 2;
 constexpr unsigned RADIX_FEW_PROBES = 128;
@@ -307,7 +156,7 @@ constexpr unsigned RADIX_FEW_THREADS = 1024;
 constexpr unsigned RADIX_FEW_BLOCKS = 2; /* a multiprocessor */
 constexpr unsigned RADIX_FEW_RUN_THREADS = 1024;
 
-/* Up to so many keys segmented-merge is faster: it needs fewer launches. */
+/* Up to this count of 1- and 2-byte keys segmented-merge is faster: it needs fewer launches. */
 constexpr size_t RADIX_COUNT_LEAST = 4096;
 
 /* Buckets that fit no tile are parted again so many times, each with a new model, before all is

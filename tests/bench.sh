@@ -62,7 +62,17 @@ ok_says 'what a path does not take is said' 'rank .*not timed: sorts at most 131
 ok_says 'what does not fit is said' 'radix .*not timed: does not fit: [0-9.]+ GB needed' -- \
     "$bench" --sizes=1e11 --paths=radix "${quick[@]}"
 "$bench" --sizes=1 "${quick[@]}" >sorters
+for seed in 7 7 8; do
+    "$bench" --sizes=random:3:$seed:100:900 --paths=bitonic "${quick[@]}" |
+        awk '/uniform/ { print $3 }' >>drawn
+done
+ok 'a seed draws the same counts again, in their range, and another seed others' awk '
+    { count[NR] = $1; bad += $1 < 100 || $1 > 900 }
+    END { for (i = 1; i <= 3; i++) bad += count[i] != count[i + 3] || count[i] == count[i + 6]
+          exit bad > 0 || NR != 9 }' drawn
 if grep -q ' cub-radix ' sorters; then
+    ok_says 'the worst case is named' '^worst: f64 uniform [0-9]+, [0-9.]+ of the best' -- \
+        "$bench" --sizes=random:2:1:1000:5000 --paths=radix,cub-radix "${quick[@]}"
     ok 'the sorts of CUB sort every type' "$bench" --types=all --shapes=seeds --sizes=1000,100003 \
         "${quick[@]}" --paths=radix,cub-radix,cub-merge,thrust
 else
@@ -108,7 +118,7 @@ else
     skip 'plot_bench.sh draws' 'no gnuplot'
 fi
 
-for option in --types=f63 --shapes=cube --sizes=1.5 --runs=0 --batch=0 --least-ms=x --paths=quick; do
+for option in --types=f63 --shapes=cube --sizes=1.5 --sizes=random:0:1 --sizes=random:3 --runs=0 --batch=0 --least-ms=x --paths=quick; do
     ok_fails_with "$option is refused" 2 "${option#*=}" -- "$bench" "$option"
 done
 ok_fails_with 'rows that cannot be written are an error' 2 'No space' -- \

@@ -36,13 +36,13 @@ static uint64_t shape_neighbours(size_t i, size_t)
     return ((uint64_t)5 << 48) + ((uint64_t)(i / 7 % 2) << 63);
 }
 
-static const struct shape shapes[] = {
+static const struct key_shape shapes[] = {
     {"random", shape_random}, {"sorted", shape_sorted},       {"reversed", shape_reversed},
     {"zipf", shape_zipf},     {"exponents", shape_exponents}, {"runs", shape_runs},
 };
 
 /* Those with values that come very often. */
-static const struct shape crowded_shapes[] = {
+static const struct key_shape crowded_shapes[] = {
     {"all equal", shape_all_equal},    {"two values", shape_two_values},
     {"far apart", shape_apart},        {"one far apart", shape_one_apart},
     {"of one word", shape_neighbours},
@@ -51,7 +51,7 @@ static const struct shape crowded_shapes[] = {
 /* ---- sorts ---- */
 
 template <typename K>
-static bool check_case(const struct shape &shape, struct key_order order, size_t count,
+static bool check_case(const struct key_shape &shape, struct key_order order, size_t count,
                        size_t shared_most, struct error *error)
 {
     std::vector<K> items(count);
@@ -69,7 +69,7 @@ static bool check_case(const struct shape &shape, struct key_order order, size_t
 /* Each shape in one of the orders. All values of 2 bytes are scanned, however few keys there are:
  * of these, shapes take turns. */
 template <typename K, size_t N>
-static bool check_shapes(const struct shape (&some)[N], size_t count, size_t shared_most,
+static bool check_shapes(const struct key_shape (&some)[N], size_t count, size_t shared_most,
                          struct error *error)
 {
     const std::vector<struct key_order> orders = orders_of<K>();

@@ -126,12 +126,11 @@ if grep -q SIMT_FAIL "$GPUSORT"; then
         'device 0 has compute capability 7.5; this program was built for 9.0 and newer' -- \
         env SIMT_CAPABILITY=75 "$GPUSORT" --device=gpu --format=raw --type=f64 -o "$target" \
         f64.3001.little.in.raw
-    # 16-byte items: a tile of radix takes 154 KiB, in arrays that are too large for the sort by a
-    # sample.
+    # A tile of segmented-merge has 66 KiB of 16-byte items.
     for type in u8 i16 f32 f64; do keys $type 70001; done
     refused 'a path that the device has too little shared memory for' \
-        'bytes of shared memory, and the device has 101376; choose another path' -- \
-        env SIMT_SHARED_BYTES=101376 "$GPUSORT" --device=gpu -a radix --argsort --format=raw \
+        'bytes of shared memory, and the device has 65536; choose another path' -- \
+        env SIMT_SHARED_BYTES=65536 "$GPUSORT" --device=gpu -a segmented-merge --argsort --format=raw \
         --type=f64 -o "$target" f64.70001.little.in.raw
     # The path that auto chooses fits into the shared memory of devices of compute capability 8.6
     # and 7.5.

@@ -181,8 +181,8 @@ static void check_array(const struct array_facts &facts, const std::vector<K> &i
     }
 }
 
-/* Items of 8 and 16 bytes that radix sorts by models on a device, where fewer go by a sample: of
- * these all shapes are taken there. */
+/* Items of 8 and 16 bytes that radix sorts by models: all shapes of these are sorted on a device.
+ */
 static const size_t models_count = ((size_t)1 << 22) + 5;
 
 static bool is_for_models(const struct selection &selection, size_t count, size_t item_bytes)
@@ -208,17 +208,21 @@ static std::vector<size_t> matrix_counts(const struct selection &selection)
     return counts;
 }
 
-/* The stand-in has all shapes only of one count above `large`, which radix parts twice in tiles of
- * 256 and once in the greatest; of its neighbours, a few in all tiles. */
-static const size_t parted_count = 100003;
+/* What of it --quick takes. */
+static bool is_quick_shape(const struct shape &shape)
+{
+    return shape.key == shape_random || shape.key == shape_all_equal ||
+           shape.key == shape_hot_bytes<2> || shape.key == shape_periodic;
+}
 
+/* The stand-in has a few shapes of the counts above `large`: radix_matrix.cu has all. */
 static bool is_wanted(const struct selection &selection, const struct shape &shape, size_t count,
                       size_t item_bytes)
 {
     if (count < shape.least ||
         (count > shape.largest && !is_for_models(selection, count, item_bytes)))
         return false;
-    const bool has_few = is_stand_in && count >= large && count != parted_count;
+    const bool has_few = is_stand_in && count >= large;
     return is_quick_shape(shape) ||
            (!selection.is_quick && (!has_few || shape.key == shape_reversed));
 }
@@ -230,7 +234,7 @@ static void check_shapes(const struct selection &selection, struct tally *tallie
 {
     for (const size_t count : matrix_counts(selection)) {
         struct selection tiles = selection;
-        tiles.is_quick = selection.is_quick || (is_stand_in && count == parted_count);
+        tiles.is_quick = selection.is_quick || (is_stand_in && count >= large);
         std::set<size_t> taken; /* hashes */
         for (const struct shape &shape : shapes) {
             if (!is_wanted(selection, shape, count, sizeof(K)))

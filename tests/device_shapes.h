@@ -190,13 +190,6 @@ static const struct shape shapes[] = {
     {"slope of 4 bytes", shape_slope<32>, some, large},
 };
 
-/* What of it --quick takes. */
-static bool is_quick_shape(const struct shape &shape)
-{
-    return shape.key == shape_random || shape.key == shape_all_equal ||
-           shape.key == shape_hot_bytes<2> || shape.key == shape_periodic;
-}
-
 /* What an item carries beside its key: as a rule its place, and anything else is sorted too. */
 struct payload {
     const char *name;

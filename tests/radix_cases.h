@@ -7,7 +7,6 @@
 
 #include "core/key_order.h"
 #include "cuda/cuda_sort.h"
-#include "cuda/radix_digit_sort.h"
 #include "cuda/thread_key.cuh"
 #include "tests/key_shapes.h"
 #include "tests/matrix_common.h"
@@ -19,7 +18,7 @@
 
 /* ---- arrays ---- */
 
-struct shape {
+struct key_shape {
     const char *name;
     uint64_t (*key)(size_t i, size_t n);
 };
@@ -66,9 +65,7 @@ static inline bool sort_open(struct cuda_sort *sort, size_t count, unsigned item
     return check(cudaMalloc(&sort->items, bytes), error) &&
            check(cudaMalloc(&sort->scratch, bytes), error) &&
            check(cudaMemset(sort->scratch, scratch_byte, bytes), error) &&
-           check(cudaMalloc(&sort->workspace,
-                            std::max(radix_digit_bytes(count, item_bytes),
-                                     radix_workspace_bytes(count, tile_size, item_bytes))),
+           check(cudaMalloc(&sort->workspace, radix_workspace_bytes(count, tile_size, item_bytes)),
                  error) &&
            check(cudaMallocHost((void **)&sort->note, sizeof *sort->note), error);
 }

@@ -40,11 +40,8 @@ path_largest() {
 # argument.
 matrix_largest() {
     case $1 in
-    ordered_matrix | digits_matrix) full_or_small 1048577 0 ;; # whole sorts take a while
-    few_matrix) full_or_small 1048577 20000 ;; # radix counts few values from 2^20 keys on, there
-    sample_matrix) full_or_small 1100000 20000 ;; # only a device tests its largest samples, from 2^21 + 2^19 on
+    radix_matrix) full_or_small 3 25 ;; # every third or every 25th of its arrays
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
-    mending_matrix) full_or_small 1 4 ;; # every first or every fourth of its arrays
     tiles_matrix) full_or_small 1 5 ;;
     top_matrix) full_or_small 20011 8193 ;;
     lines_matrix) full_or_small 20000 1000 ;; # lines of a text
@@ -157,25 +154,16 @@ add_gpu_tests() {
     add_test gather_matrix "$build/tests/gather_matrix"
     add_sanitizer_test memcheck gather "$build/tests/gather_matrix" --quick
     add_sanitizer_test racecheck gather "$build/tests/gather_matrix" --quick
-    add_test ordered_matrix "$build/tests/ordered_matrix"
-    add_test digits_matrix "$build/tests/digits_matrix"
-    add_test mending_matrix "$build/tests/mending_matrix"
+    add_test radix_matrix "$build/tests/radix_matrix"
     add_test tiles_matrix "$build/tests/tiles_matrix"
     add_test counting_matrix "$build/tests/counting_matrix"
-    add_test few_matrix "$build/tests/few_matrix"
-    add_test sample_matrix "$build/tests/sample_matrix"
     add_test failed_matrix "$build/tests/failed_matrix"
     add_sanitizer_test memcheck counting "$build/tests/counting_matrix" 40000
     add_sanitizer_test racecheck counting "$build/tests/counting_matrix" 40000
-    add_sanitizer_test memcheck few "$build/tests/few_matrix" 40000
-    add_sanitizer_test memcheck digits "$build/tests/digits_matrix" 0
-    add_sanitizer_test racecheck digits "$build/tests/digits_matrix" 0
-    add_sanitizer_test memcheck mending "$build/tests/mending_matrix"
-    add_sanitizer_test racecheck mending "$build/tests/mending_matrix" 7
+    add_sanitizer_test memcheck radix_matrix "$build/tests/radix_matrix" 5
+    add_sanitizer_test racecheck radix_matrix "$build/tests/radix_matrix" 25
     add_sanitizer_test memcheck tiles "$build/tests/tiles_matrix"
     add_sanitizer_test racecheck tiles "$build/tests/tiles_matrix" 17
-    add_sanitizer_test memcheck sample "$build/tests/sample_matrix" 20000
-    add_sanitizer_test racecheck sample "$build/tests/sample_matrix" 20000
     add_test top_matrix "$build/tests/top_matrix" 300007
     add_test lines_matrix "$build/tests/lines_matrix" 200000
     add_test runs_matrix "$build/tests/runs_matrix"

@@ -223,7 +223,7 @@ static bool sort_packs(const struct memory<K> &memory, bool by_words, struct err
     const struct radix_pack *const packs = memory.packs;
     if (!launch_site_find(0, NULL, &site, error))
         return false;
-    if constexpr (RADIX_HAS_VALUES<K>)
+    if constexpr (RADIX_IS_ITEM<K>)
         if (by_words)
             return launch_kernel(launch_at(site, "radix_items_kernel", blocks, RADIX_TILE_THREADS,
                                            sizeof(struct radix_item_shared)),

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* radix_strategy.c - see radix_strategy.h. */
+#include "cuda/radix_strategy.h"
+
+/* Measured on an H100 and an H200; docs/performance.md has the table of strategies. Up to 65,536
+ * items segmented-merge takes two launches. To count values takes as long as few passes over 2^25
+ * items, and longer for fewer. Below 2^22 items a sample and a model take longer than the passes
+ * that they save; a model costs as much as 4.5 passes. The mean roughness of smooth densities is
+ * 2.0, of a dozen clusters 2.4, and 3.5 and more where half of the keys agree in each byte. */
+const struct radix_tuning radix_tuning_default = {
+    .merge_most = (size_t)1 << 16,
+    .values_least = (size_t)1 << 25,
+    .models_least = (size_t)1 << 22,
+    .models_most = (size_t)1 << 30,
+    .small_tiles_most = (size_t)1 << 19,
+    .portion = (size_t)1 << 28,
+    .digits_most = 4,
+    .roughness_most = 48,
+    .repeats_most = 6,
+    .heavy_most = 8,
+    .values_most = 1536,
+};
+
+const char *radix_strategy_name(enum radix_strategy strategy)
+{
+    static const char *const names[RADIX_STRATEGIES] = {
+        [RADIX_STRATEGY_NONE] = "in order",
+        [RADIX_STRATEGY_REVERSE] = "reverse",
+        [RADIX_STRATEGY_COUNT] = "count",
+        [RADIX_STRATEGY_DIGITS] = "digits",
+        [RADIX_STRATEGY_UPPER_DIGITS] = "upper digits",
+        [RADIX_STRATEGY_MODELS] = "models",
+        [RADIX_STRATEGY_MERGE] = "merge",
+    };
+    return names[strategy];
+}
+
+bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes)
+{
+    return count >= tuning->values_least || (item_bytes >= 8 && count >= tuning->models_least);
+}
+
+static unsigned count_digits(unsigned long long bits)
+{
+    unsigned digits = 0;
+    for (; bits != 0; bits >>= 8)
+        digits += (bits & 0xff) != 0;
+    return digits;
+}
+
+/* Items of 16 bytes are sorted by the digits of their keys, stably, if the indices below these are
+ * their positions, which have 32 bits. */
+static bool has_digits(const struct radix_facts *facts, size_t count, unsigned item_bytes)
+{
+    return item_bytes <= 8 || (!facts->no_index && count <= UINT32_MAX);
+}
+
+/* By Chao's estimate an array has once * (once - 1) / (2 * (twice + 1)) more values than the
+ * sample: no more than twice as many as are there once, here. */
+static bool has_few_values(const struct radix_tuning *tuning, const struct radix_facts *facts)
+{
+    return facts->sampled > 0 && facts->values <= tuning->values_most &&
+           facts->once <= 4 * facts->twice + 1 && !facts->no_counting;
+}
+
+static struct radix_decision decide(enum radix_strategy strategy, const char *reason)
+{
+    const struct radix_decision decision = {strategy, reason};
+    return decision;
+}
+
+/* Chooses between models and digits by a sample. A model makes too large buckets of frequent values
+ * among many rare ones, and too full bins of items that share keys. */
+static struct radix_decision decide_by_sample(const struct radix_tuning *tuning,
+                                              const struct radix_facts *facts, unsigned item_bytes)
+{
+    const unsigned repeats = facts->sampled - facts->values;
+    if (count_digits(facts->bits) <= tuning->digits_most)
+        return decide(RADIX_STRATEGY_DIGITS, "few digits vary");
+    if (facts->roughness > (unsigned long long)tuning->roughness_most * facts->gaps)
+        return decide(RADIX_STRATEGY_DIGITS, "keys crowd at all scales");
+    if (item_bytes > 8 && repeats > tuning->repeats_most)
+        return decide(RADIX_STRATEGY_DIGITS, "items share keys");
+    if (facts->heavy > tuning->heavy_most && facts->once > facts->sampled / 4)
+        return decide(RADIX_STRATEGY_DIGITS, "some values are frequent among many rare ones");
+    return decide(RADIX_STRATEGY_MODELS, "a model follows the keys");
+}
+
+struct radix_decision radix_decide(const struct radix_tuning *tuning,
+                                   const struct radix_facts *facts, size_t count,
+                                   unsigned item_bytes)
+{
+    if (!facts->falls)
+        return decide(RADIX_STRATEGY_NONE, "no key is less than the one before it");
+    if (!facts->rises)
+        return decide(RADIX_STRATEGY_REVERSE, "no key is greater than the one before it");
+    if (item_bytes <= 8 && count >= tuning->values_least && has_few_values(tuning, facts))
+        return decide(RADIX_STRATEGY_COUNT, "few values");
+    if (item_bytes < 8)
+        return decide(RADIX_STRATEGY_DIGITS, "short keys");
+    if (item_bytes == 8 && !facts->no_index)
+        return decide(RADIX_STRATEGY_UPPER_DIGITS, "the lower halves are in order");
+    if (!has_digits(facts, count, item_bytes))
+        return count > tuning->models_most
+                   ? decide(RADIX_STRATEGY_MERGE, "too many items out of place")
+                   : decide(RADIX_STRATEGY_MODELS, "indices are not positions");
+    if (count > tuning->models_most)
+        return decide(RADIX_STRATEGY_DIGITS, "too many items for two partitions");
+    if (count < tuning->models_least || facts->sampled == 0)
+        return decide(RADIX_STRATEGY_DIGITS, "too few items for a model");
+    return decide_by_sample(tuning, facts, item_bytes);
+}
+
+struct radix_decision radix_decide_counted(const struct radix_facts *facts, size_t count,
+                                           unsigned item_bytes, size_t crowd)
+{
+    return crowd > count / 2 && has_digits(facts, count, item_bytes)
+               ? decide(RADIX_STRATEGY_DIGITS, "the sample missed most keys")
+               : decide(RADIX_STRATEGY_MODELS, "a model follows the keys");
+}

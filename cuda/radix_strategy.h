@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* radix_strategy.h - how the GPU's radix sorts an array: one decision of the host, by facts that
+ * one kernel has found (radix_look.cuh). There is no CUDA in here, so any facts can be tested.
+ *
+ * The facts decide about time alone. Every strategy sorts any array, or refuses it before it has
+ * moved an item, and then the host decides again.
+ */
+#ifndef CUDA_RADIX_STRATEGY_H
+#define CUDA_RADIX_STRATEGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Constants that depend on the scale of the data. They are arguments, so that tests sort small
+ * arrays by every strategy. */
+struct radix_tuning {
+    size_t merge_most;       /* up to this count segmented-merge is faster: it needs few launches */
+    size_t values_least;     /* below this count values are not counted */
+    size_t models_least;     /* below this count digits are faster than learning a model */
+    size_t models_most;      /* above it the buckets of two partitions are too large for a tile */
+    size_t small_tiles_most; /* up to this count a pass of a digit has small tiles */
+    size_t portion;          /* items of one launch of a digit's pass */
+    unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
+    unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */
+    unsigned repeats_most;   /* sampled items that share a key with another one */
+    unsigned heavy_most;     /* sampled values that come 16 times, beside others that come once */
+    unsigned values_most;    /* sampled values, if they are to be counted */
+};
+
+extern const struct radix_tuning radix_tuning_default;
+
+/* Findings of the device about an array. */
+struct radix_facts {
+    unsigned rises;          /* not 0: an item is greater than the one before it */
+    unsigned falls;          /* not 0: an item is less than the one before it */
+    unsigned no_index;       /* not 0: the low halves of sampled items are no indices */
+    unsigned no_counting;    /* not 0: there are more values than are counted */
+    unsigned sampled;        /* keys of the sample that all below is about; 0: there is none */
+    unsigned values;         /* different keys in it */
+    unsigned once, twice;    /* keys that the sample has once, and twice */
+    unsigned heavy;          /* keys that it has 16 times or more */
+    unsigned gaps;           /* pairs of neighbouring gaps, neither of which is 0 */
+    unsigned roughness;      /* sum over these of |log2| of their ratio, in sixteenths */
+    unsigned long long bits; /* that are not the same in all sampled keys */
+};
+
+enum radix_strategy {
+    RADIX_STRATEGY_NONE,         /* nothing is done */
+    RADIX_STRATEGY_REVERSE,      /* the array is turned round */
+    RADIX_STRATEGY_COUNT,        /* few values are counted, and written anew */
+    RADIX_STRATEGY_DIGITS,       /* stable passes over all digits that vary, the least one first */
+    RADIX_STRATEGY_UPPER_DIGITS, /* the same for the upper half of 8 bytes, above an index */
+    RADIX_STRATEGY_MODELS,       /* two partitions by models, then tiles */
+    RADIX_STRATEGY_MERGE,        /* segmented-merge */
+    RADIX_STRATEGIES
+};
+
+struct radix_decision {
+    enum radix_strategy strategy;
+    const char *reason; /* in a few words; static */
+};
+
+/* The strategy's name, for messages. */
+const char *radix_strategy_name(enum radix_strategy strategy);
+
+/* True if a sample of this many items decides. */
+bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes);
+
+/* Chooses how to sort `count` items of 4, 8 or 16 bytes. */
+struct radix_decision radix_decide(const struct radix_tuning *tuning,
+                                   const struct radix_facts *facts, size_t count,
+                                   unsigned item_bytes);
+
+/* Chooses again between models and digits when the first partition's buckets are counted and no
+ * item has moved. `crowd` is the count of a bucket that has more than half of the items, of several
+ * keys; 0: there is none. */
+struct radix_decision radix_decide_counted(const struct radix_facts *facts, size_t count,
+                                           unsigned item_bytes, size_t crowd);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
