@@ -2,7 +2,7 @@
 # gpusort - sorts numbers as fast as cp copies them.
 #
 #   make            build ./gpusort (with the GPU paths if nvcc is found; CUDA=0 leaves them out)
-#   make check      build and run the tests
+#   make check      build and run the tests; SIMT=0 leaves out those of the GPU's stand-in
 #   make check-gpu  build and run the tests for a real GPU: 8 minutes or more on 16 cores
 #   make simt       build build/simt/gpusort, whose "gpu" is a stand-in on the CPU (tests/simt)
 #   make fuzz       build the fuzz targets (tests/fuzz; needs clang) and run them for FUZZ_SECONDS,
@@ -23,6 +23,7 @@ bindir ?= $(prefix)/bin
 datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man
 BUILD ?= build
+SIMT ?= 1
 VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options.h)
 # The commit that --version prints: the content of the file COMMIT of an unpacked archive; otherwise
 # the output of git, with "-dirty" if files were changed.
@@ -291,7 +292,7 @@ $(simt_switching): SANITIZE_FLAGS = $(if $(findstring address,$(SANITIZE)),-DSIM
 # The fuzz targets, if they can be built and TEST_EXCEPT does not leave them out.
 checks_fuzz = $(and $(filter check,$(MAKECMDGOALS)),$(if \
 	$(findstring fuzz_targets,$(TEST_EXCEPT)),,$(has_fuzzer)))
-check: all simt $(unit_programs) $(if $(checks_fuzz),$(fuzz_programs)) $(BUILD)/bench/bench_cpu \
+check: all $(if $(filter-out 0,$(SIMT)),simt) $(unit_programs) $(if $(checks_fuzz),$(fuzz_programs)) $(BUILD)/bench/bench_cpu \
 		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs)
 	BUILD=$(BUILD) tests/run.sh
 

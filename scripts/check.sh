@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds everything twice and runs every test: with all warnings as errors, and with the address and
-# undefined behaviour sanitizers (on less data, and without nvcc: the code for the GPU runs on its
-# stand-in). Nearly all run on both builds; shell tests of the stand-in, which take as little data on
-# either, and the fuzz targets, which are built once, on the sanitized one alone. A third build, for
-# aarch64, runs a few shell tests under qemu. The last line is `N passed, N failed, N skipped` over all.
+# undefined behaviour sanitizers, on less data and without nvcc. The code for the GPU runs on its
+# stand-in on the CPU, in the sanitized build alone; `make check` runs it without sanitizers, on more
+# data. The fuzz targets are built once, too. A third build, for aarch64, runs a few shell tests under
+# qemu. The last line is `N passed, N failed, N skipped` over all.
 #
 #   scripts/check.sh [DIR]      builds in DIR/plain, DIR/sanitized, DIR/aarch64 (default build/check)
 set -euo pipefail
@@ -53,7 +53,7 @@ scripts/build_aarch64.sh "$build/aarch64" CFLAGS='-O1 -g0 -Werror' CXXFLAGS='-O1
     echo 'the build for aarch64 failed'
 # -g1, the lines of a backtrace alone, takes a third less time to build than -g. A sanitized program
 # that is linked -no-pie starts in 7 ms instead of 10.
-TEST_AARCH64=$build/aarch64 check plain TEST_EXCEPT='*-simt fuzz_targets' \
+TEST_AARCH64=$build/aarch64 check plain SIMT=0 TEST_EXCEPT=fuzz_targets \
     CFLAGS='-O2 -g1 -Werror' CXXFLAGS='-O2 -g1 -Werror' "${cuda_flags[@]}"
 export TEST_SIZE=small
 check sanitized CUDA=0 SANITIZE=address,undefined CFLAGS='-O1 -g1 -Werror' \

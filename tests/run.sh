@@ -40,7 +40,7 @@ path_largest() {
 # argument.
 matrix_largest() {
     case $1 in
-    radix_matrix) full_or_small 3 25 ;; # every third or every 25th of its arrays
+    radix_matrix) full_or_small 3 11 ;; # every third or every 11th of its arrays
     counting_matrix) full_or_small 300000 20000 ;; # 262,140 keys overflow counters of 16 bits
     tiles_matrix) full_or_small 1 5 ;;
     top_matrix) full_or_small 20011 8193 ;;
