@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codecs.c - the table of byte codecs; see codec.h. A new codec is one file and one row. */
+/* codecs.c - the table of byte codecs; see codec.h. docs/architecture.md lists what a new codec
+ * needs. */
 #include "formats/codec.h"
 
 #include "formats/file_name.h"

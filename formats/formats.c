@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* formats.c - the table of file formats; see format.h. A new format is one file and one row. */
+/* formats.c - the table of file formats; see format.h. docs/architecture.md lists what a new format
+ * needs. */
 #include "formats/format.h"
 
 #include "formats/codec.h"

@@ -36,7 +36,8 @@ forbid 'bench/ includes core/, cuda/ and itself' "bench/$any" "(cli|formats|cpu)
 forbid 'bench/ is nobody'\''s but its own' "$any" "bench/$any" 'bench/'
 forbid 'formats/ includes core/ and itself' "formats/$any" "(cli|cpu|cuda)/$any"
 forbid 'backends are known to the table in core/ alone' "(cli|core|formats)/$any" "(cpu|cuda)/$any"
-forbid 'the pipeline is above this' "(formats|cpu|cuda)/$any" 'core/(pipeline|external).*\.h'
+forbid 'the pipeline is above this' "(core|formats|cpu|cuda)/$any" 'core/(pipeline|external).*\.h' \
+    'core/(pipeline|external)[a-z_]*\.[ch]'
 forbid 'a job on its way is the pipeline'\''s' "(cli|bench)/$any" 'core/(pipeline_run|external_[a-z]+)\.h'
 forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" \
     'core/(pipeline|pipeline_[a-z]+|external_[a-z]+)\.[ch]'
