@@ -30,7 +30,7 @@ struct cuda_gather {
 size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count);
 
 /* Finds the length of each line, with its terminator, and its position in the output. Sets
- * gather->bytes. Waits for the stream. */
+ * gather->bytes, for which it waits; its last kernel may still be in flight on return. */
 bool cuda_gather_measure(struct cuda_gather *gather, struct error *error);
 
 /* Starts the check: of copies that cover the output, each byte once, and of the order of the items.

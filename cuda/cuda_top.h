@@ -16,7 +16,7 @@ size_t top_room(size_t count, size_t top);
 /* Gathers *found of sort->items in sort->scratch, which has room for top_room items, as stored bits
  * and in any order. They include the first min(top, count) of all items. sort->items, aligned to 16
  * bytes, do not change. The workspace is as for cuda_top; tile_size and note are not used. Waits
- * for the stream. */
+ * for the counts; its last copy or kernel may still be in flight on return. */
 bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error);
 
 /* Returns the number of items that cuda_top needs room for in sort->scratch, for up to `count`
