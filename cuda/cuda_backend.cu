@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_backend.cu - the backend "gpu": the table of its paths and the functions behind it. A new
- * path is one file and one row.
+/* cuda_backend.cu - the backend "gpu": the table of its paths, and its functions. A new path is one
+ * file and one row.
  */
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_engine.h"

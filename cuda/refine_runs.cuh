@@ -27,9 +27,8 @@ constexpr unsigned REFINE_THREAD_TILES = 8;
 constexpr unsigned REFINE_SCAN_TILES = REFINE_THREADS * REFINE_THREAD_TILES;
 
 /* Findings about a run, as bits. */
-constexpr unsigned REFINE_DIFFERS =
-    1;                               /* two of its lines differ, or were not compared to the end */
-constexpr unsigned REFINE_HOSTS = 2; /* if they differ, the host must sort them */
+constexpr unsigned REFINE_DIFFERS = 1; /* two of its lines differ, or may differ */
+constexpr unsigned REFINE_HOSTS = 2;   /* if they differ, the host must sort them */
 
 /* The number of chosen items in the lower half, and of their runs in the upper half. */
 typedef unsigned long long refine_pair;
