@@ -94,8 +94,8 @@ void copy_bytes(void *to, const void *from, size_t bytes)
 }
 
 /* SIMT_FLIP=upload or download: the first copy of 4096 bytes or more in that direction inverts a
- * bit. SIMT_FLIP=figures:N: the N-th smaller copy to the host sets the high bits of each of its
- * 64-bit words but the last ones; see tests/proof.sh. */
+ * bit. SIMT_FLIP=figures:N: the N-th smaller copy to the host sets a high bit in each of its whole
+ * 64-bit words; see tests/proof.sh. */
 void flip_bit(void *to, size_t bytes, cudaMemcpyKind kind)
 {
     static bool has_flipped;
