@@ -23,10 +23,10 @@ constexpr unsigned BANK_ROW_BYTES = 128;
 /* Threads per block in kernels whose threads work independently. */
 constexpr unsigned THREADS_PER_BLOCK = 256;
 
-/* Number of strides of the bitonic network that one pass over memory handles outside tiles: a
- * thread holds 2^steps keys. 128 bytes of keys fill 32 registers, and the kernel takes 62 to 126
- * registers in all (nvcc 13.0, sm_90), without spilling. That leaves 16 warps or more on a
- * multiprocessor with 65,536 registers, with 128 bytes per thread in flight. */
+/* Strides of the bitonic network that one pass over memory does outside tiles: 2^steps keys a
+ * thread. 128 bytes of keys fill 32 registers, and the kernel takes 62 to 126 in all (nvcc 13.0,
+ * sm_90), without spilling; that leaves 16 warps or more on a multiprocessor with 65,536 registers,
+ * each with 128 bytes a thread on their way. */
 __host__ __device__ constexpr unsigned bitonic_fused_steps(size_t item_bytes)
 {
     return item_bytes <= 4 ? 5 : item_bytes == 8 ? 4 : 3;

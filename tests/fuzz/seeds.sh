@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# seeds.sh TARGET DIR: writes the first inputs of a fuzz target to files in DIR, which it creates. Each
-# is a format of printf(1): inputs that a fuzzer finds only slowly, and inputs that once found a bug. The
-# format of a target's input is described in tests/fuzz/TARGET.c.
+# seeds.sh TARGET DIR: writes the first inputs of a fuzz target to files in DIR, which it creates.
+# Each is a format of printf(1): inputs that a fuzzer finds only slowly, and inputs that one found.
+# tests/fuzz/TARGET.c describes how a target reads its input.
 set -euo pipefail
 export LC_ALL=C
 target=$1
@@ -57,8 +57,8 @@ fuzz_npy() {
     seed "\x93NUMPY\x01\x00\x3a\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }ab"
 }
 
-# Frames as the target makes them. The first byte selects: below P a frame of that many bytes, from P on
-# a skippable frame, from a on a broken byte. All bytes after \xff are used as they are.
+# Frames as the target makes them. A byte selects: below P a frame of that many bytes, from P on a
+# skippable frame, from a on a broken byte. All bytes after \xff are used as they are.
 fuzz_zstd() {
     local flags
     for flags in '\x00' '\x04' '\x06' '\x0a' '\x14' '\x1a' '\x26' '\x2e'; do
