@@ -25,13 +25,13 @@
 #include <stddef.h>
 
 struct cuda_sort {
-    void *items;            /* count items, aligned to 16 bytes; sorted in the end */
-    void *scratch;          /* count items, aligned alike; NULL for a path that works in place */
-    void *workspace;        /* as many bytes as the path's workspace function says */
+    void *items;            /* count items, aligned to 16 bytes; sorted on return */
+    void *scratch;          /* count items, same alignment; NULL for a path that sorts in place */
+    void *workspace;        /* of the size that the path's workspace function returns */
     size_t count;           /* items */
     unsigned item_bytes;    /* 1, 2, 4, 8, or 16 for struct key_index */
     struct key_order order; /* the identity for struct key_index */
-    size_t tile_size;       /* one of the path's */
+    size_t tile_size;       /* one of the path's sizes */
     unsigned device;
     cudaStream_t stream;
     struct sort_note
@@ -46,7 +46,7 @@ struct sort_note {
     bool is_heard; /* the host knows it: `count` stays as it is, though kernels are on their way */
 };
 
-/* One function a path. False with *error when a kernel cannot be started. */
+/* The paths. They return false, with *error set, if a kernel cannot be started. */
 bool bitonic_sort(const struct cuda_sort *sort, struct error *error);
 bool direct_merge_sort(const struct cuda_sort *sort, struct error *error);
 bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error);
@@ -62,8 +62,8 @@ bool column_block_sort(const struct cuda_sort *sort, struct error *error);
  * nothing. `round` counts the calls from 1. */
 bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error);
 
-/* Sorts keys of 1 or 2 bytes by counting them, with up to shared_most bytes of shared memory a
- * block, if the device has them; 64 KiB at the least. */
+/* Sorts keys of 1 or 2 bytes by counting them. A block uses up to `shared_most` bytes of shared
+ * memory, at least 64 KiB, if the device has them. */
 bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct error *error);
 
 /* Bytes of workspace: none for bitonic and rank; a word for each tile, and for each run that a part
@@ -76,15 +76,15 @@ size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t counting_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 
-/* The first step of a merge sort: writes items, encoded and sorted within each tile, to target
- * (items or scratch), mapped by `decoding` on their way out. */
+/* The first step of a merge sort: encodes items, sorts each tile and writes it to `target` (items
+ * or scratch), mapped by `decoding`. */
 typedef bool tile_sort_function(const struct cuda_sort *sort, void *target,
                                 struct key_order decoding, struct error *error);
 
-/* The one of direct-merge and segmented-merge. */
+/* The tile sort of direct-merge and segmented-merge. */
 tile_sort_function tile_sort;
 
-/* The segmented merges over tiles sorted in another way. */
+/* Sorts tiles by `sort_tiles`, then merges them as segmented-merge does. */
 bool segmented_merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
                           struct error *error);
 
