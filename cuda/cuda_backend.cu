@@ -15,7 +15,7 @@ static const size_t tile_sizes[] = {256, 512, 1024, 2048, 0};
 /* segmented-merge allows larger tiles, because its merges do not depend on the tile. */
 static const size_t segmented_tile_sizes[] = {256, 512, 1024, 2048, 4096, 0};
 
-/* radix makes tiles as large as shared memory allows. Its tile size is the mean that it aims at. */
+/* radix makes tiles of any size that fits shared memory. Its tile size is the one it aims at. */
 static const size_t radix_tile_sizes[] = {256, 2048, 4096, 0};
 
 /*    name, summary, tile_sizes, buffers, count_max, sort, workspace_bytes, finish */

@@ -62,8 +62,8 @@ bool column_block_sort(const struct cuda_sort *sort, struct error *error);
  * nothing. `round` counts the calls from 1. */
 bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, struct error *error);
 
-/* Sorts keys of 1 or 2 bytes by counting them. A block uses up to `shared_most` bytes of shared
- * memory, at least 64 KiB, if the device has them. */
+/* Sorts keys of 1 or 2 bytes by counting them, with up to shared_most bytes of shared memory a
+ * block, if the device has them; 64 KiB at the least. */
 bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct error *error);
 
 /* Bytes of workspace: none for bitonic and rank; a word for each tile, and for each run that a part
