@@ -7,7 +7,7 @@
  *   give, take_back: lines gathered in the order of the items, a slot of text at a time
  *         -> pinned slots, ahead of the caller
  *
- * Besides the text there are two arrays of items, and a workspace. Each step uses them alone:
+ * The device holds the text, two arrays of items, and a workspace that each step has to itself:
  *
  *   array     key                          sort      refine    gather
  *   items     filled                       sorted    refined   read

@@ -105,7 +105,7 @@ struct dim3 {
     }
 };
 
-/* Those of the running thread. simt_launch.cc sets them at every switch. */
+/* The variables of the running thread. simt_launch.cc sets them at every switch. */
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
