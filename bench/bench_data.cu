@@ -125,8 +125,8 @@ __device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
     return i % stride == __umul64hi(place ^ place >> 33, stride);
 }
 
-/* Returns x in [0, 1) for shapes that define the distribution of keys and their frequency; uniform
- * for others. */
+/* x in [0, 1) of the shapes that are about where keys lie and how often they come; uniform for
+ * others. */
 __device__ static double thread_position(const struct recipe &recipe, size_t i, uint64_t random)
 {
     switch (recipe.shape) {
@@ -138,7 +138,7 @@ __device__ static double thread_position(const struct recipe &recipe, size_t i, 
         return bench_unit(random) * (i % 64 ? 1e-6 : 1);
     case BENCH_SHAPE_HIDDEN:
         return bench_unit(random) * (thread_is_sampled(recipe, i) ? 1 : 1e-6);
-    case BENCH_SHAPE_ZIPF: /* the rank is 2^(20 u); its value is hashed */
+    case BENCH_SHAPE_ZIPF: /* the rank is 2^(20 u); its value lies anywhere */
         return bench_unit(bench_random_bits(
             ~static_cast<uint64_t>(exp2f(static_cast<float>(20 * bench_unit(random))))));
     default: {
