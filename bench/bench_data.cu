@@ -205,7 +205,7 @@ __device__ static uint64_t thread_float(const struct recipe &recipe, size_t i, u
         const uint64_t finite = key_bits_mask(recipe.exponent_bits) - 1;
         return thread_float_bits(recipe, random, 1 + bench_random_bits(random) % finite);
     }
-    const double scale = recipe.exponent_bits < 8 ? 0x1p-16 : 1; /* the maximum of f16 is 65504 */
+    const double scale = recipe.exponent_bits < 8 ? 0x1p-16 : 1; /* f16 ends at 65504 */
     const double x = recipe.shape == BENCH_SHAPE_SEEDS ? thread_seeds_number(random) * scale
                                                        : thread_position(recipe, i, random);
     if (recipe.bits == 16)
@@ -362,7 +362,7 @@ struct digest_action {
 };
 
 /* Returns log2 of the sample of radix: one key in 128, at least 2^12, and at most 2^14, or 2^13 for
- * items of 16 bytes (cuda/tuning.h). */
+ * items of 16 bytes (cuda/tuning_radix.h). */
 static unsigned sample_bits(const struct bench_case *bench)
 {
     const unsigned most = bench_item_bytes(bench->type) <= 8 ? 14 : 13;
