@@ -98,12 +98,12 @@ struct recipe {
     enum bench_shape_id shape;
     enum key_kind kind;
     unsigned bits, exponent_bits;
-    unsigned sample_bits; /* of the model that BENCH_SHAPE_HIDDEN is to mislead */
+    unsigned sample_bits; /* log2 of the sample of the model that BENCH_SHAPE_HIDDEN misleads */
     size_t count;
 };
 
-/* The seeds' formula, with two numbers of 31 bits as rand() gives them: in (-2^31, 2^31). Adding 0
- * makes a -0 of it +0. */
+/* The formula of the shape "seeds", with two numbers of 31 bits as from rand(). The result is in
+ * (-2^31, 2^31). Adding 0 turns -0 into +0. */
 __device__ static double thread_seeds_number(uint64_t random)
 {
     const double greatest = 0x7fffffff;
@@ -112,8 +112,8 @@ __device__ static double thread_seeds_number(uint64_t random)
     return (first * 2 / greatest - 1) * second + 0.0;
 }
 
-/* Whether radix takes this key into its sample: one key of each stride, at a place that a hash of
- * the stride's number decides (cuda/radix_learn.cuh). */
+/* Returns true if radix takes this key into its sample: one key of each stride, at a position
+ * hashed from the stride's number (cuda/radix_learn.cuh). */
 __device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
 {
     const size_t stride = recipe.count >> recipe.sample_bits;
@@ -211,8 +211,8 @@ __device__ static uint64_t thread_float_bits(const struct recipe &recipe, uint64
     return sign | exponent << significand_bits | significand | 1;
 }
 
-/* The 16 bits of the float that is nearest to x towards 0; what is too small for a normal number is
- * +0. Nothing is too great: the seeds' numbers, which are the greatest, are made smaller. */
+/* Returns the 16 bits of the float next to x towards 0; +0 if x is too small for a normal number.
+ * No x is too large, because the largest, those of "seeds", are scaled down. */
 __device__ static uint64_t thread_narrow_float(const struct recipe &recipe, float x)
 {
     const unsigned significand_bits = 15 - recipe.exponent_bits;
@@ -223,7 +223,7 @@ __device__ static uint64_t thread_narrow_float(const struct recipe &recipe, floa
     return (magnitude - rebias) >> (23 - significand_bits) | bits >> 31 << 15;
 }
 
-/* Bytes, highest first, of which some are the same in many keys. */
+/* Returns bytes, highest first, some of which are equal in many keys. */
 __device__ static uint64_t thread_hot_bytes(enum bench_shape_id shape, uint64_t random)
 {
     const uint64_t hot = 0x3a3a3a3a3a3a3a3au;
@@ -241,7 +241,7 @@ __device__ static bool thread_has_hot_bytes(enum bench_shape_id shape)
     return shape >= BENCH_SHAPE_HOT_DIGITS && shape <= BENCH_SHAPE_HOT_7;
 }
 
-/* As a float: positive, and finite, as one bit of its exponent is cleared. */
+/* As a float: positive, and finite because one bit of its exponent is cleared. */
 __device__ static uint64_t thread_hot_float(const struct recipe &recipe, uint64_t random)
 {
     const uint64_t bits = thread_hot_bytes(recipe.shape, random) >> (64 - recipe.bits);
@@ -420,8 +420,8 @@ struct digest_action {
     }
 };
 
-/* The sample of radix: one key in 128, but 2^12 at least, and at most 2^14, of items of 16 bytes
- * 2^13 (cuda/tuning.h). */
+/* Returns log2 of the sample of radix: one key in 128, at least 2^12, and at most 2^14, or 2^13 for
+ * items of 16 bytes (cuda/tuning_radix.h). */
 static unsigned sample_bits(const struct bench_case *bench)
 {
     const unsigned most = bench_item_bytes(bench->type) <= 8 ? 14 : 13;

@@ -2,14 +2,14 @@
 /* bench_run.cu - see bench_run.h.
  *
  *   for each run, the first one to warm up:
- *       for each sorter: inputs made anew -> [event, sorts, event] -> digests compared
+ *       for each sorter: inputs generated again -> [event, sorts, event] -> digests compared
  *
- * Sorters take turns, so that what changes with time (clocks, heat) meets all alike. A run of a
- * small case is a batch of sorts, each in a lane of its own: items, an arena that has a sorter's
- * scratch and workspace, and a note. So a sort that is over before a kernel can be started is timed
- * by how often it can be started, as it would be in a program that has many. The arenas are filled
- * with a pattern before each run, so that the output of an earlier run is never taken for this
- * one's. Making the input leaves its end in the L2 cache, for each sorter the same.
+ * Sorters take turns, so that changes over time (clocks, heat) affect all of them. A run of a small
+ * case is a batch of sorts, each in its own lane: items, an arena with a sorter's scratch and
+ * workspace, and a status block. So a sort shorter than a kernel launch is timed by its throughput,
+ * as in a program that starts many. Before each run the arenas are filled with a pattern, so that
+ * the output of an earlier run is never taken for that of this one. Generating the input leaves its
+ * end in the L2 cache, equally for all sorters.
  */
 #include "bench/bench_run.h"
 
@@ -23,7 +23,7 @@
 
 static const size_t alignment = 256;
 
-/* Rounds up; `bytes` belong to memory that exists, or are checked against it. */
+/* Rounds up. `bytes` belong to memory that exists, or are checked against it. */
 static size_t align(size_t bytes)
 {
     return (bytes + alignment - 1) / alignment * alignment;
@@ -33,7 +33,7 @@ static size_t align(size_t bytes)
 struct lane {
     void *items;
     void *arena;
-    struct sort_note *note; /* pinned, for the paths that leave one */
+    struct sort_note *note; /* pinned, for the paths with a status block */
 };
 
 /* Memory and events of a case. */
@@ -41,7 +41,7 @@ struct bench_memory {
     char *items;
     char *arena;
     struct sort_note *notes;
-    size_t items_bytes, arena_bytes; /* of a lane, aligned */
+    size_t items_bytes, arena_bytes; /* per lane, aligned */
     size_t lanes;
     struct item_digest *digest;
     cudaEvent_t start, end;
@@ -88,7 +88,7 @@ size_t sorter_item_bytes(const struct sorter *sorter, const struct bench_type *t
 
 /* ---- the two kinds of sorter ---- */
 
-/* Where the sorter wants its input within the items. */
+/* Returns the position of the sorter's input within the items. */
 static struct item_arrays sorter_input(const struct sorter *sorter, const struct bench_case *bench,
                                        void *items)
 {
@@ -170,7 +170,7 @@ static bool finish_path(const struct sorter *sorter, const struct bench_case *be
     return true;
 }
 
-/* Starts the sort of a lane; *sorted says where the output will be. */
+/* Starts the sort of a lane; *sorted is the position of its output. */
 static bool sorter_start(const struct sorter *sorter, const struct bench_case *bench,
                          const struct lane &lane, size_t arena_bytes, struct item_arrays *sorted,
                          struct error *error)
@@ -195,7 +195,7 @@ struct bench_state {
     const struct bench_case *bench;
     struct bench_memory memory;
     struct item_digest input;
-    std::vector<std::vector<double>> times_ms; /* of each sorter's runs, the first to warm up */
+    std::vector<std::vector<double>> times_ms; /* of each sorter's runs; the first is the warm-up */
 };
 
 /* Returns the sorts per run, so that a run sorts some millions of items: a few hundred
@@ -231,7 +231,7 @@ static bool size_sorters(const struct bench_case *bench, const struct sorter *so
         if (needed > room)
             (void)error_set(&result->not_timed, "does not fit: %.1f GB needed, %.1f GB free",
                             static_cast<double>(needed) * 1e-9, static_cast<double>(room) * 1e-9);
-        else /* never NULL, which asks a peer what it needs */
+        else /* never 0: a NULL arena queries a peer's needs */
             memory->arena_bytes =
                 std::max({memory->arena_bytes, align(result->scratch_bytes), alignment});
     }
@@ -256,7 +256,7 @@ static bool memory_make(const struct bench_case *bench, struct bench_memory *mem
            cuda_check(cudaEventCreate(&memory->end), device, "cudaEventCreate", error);
 }
 
-/* The input of every lane, and nothing known in the arenas. */
+/* Generates the input of every lane, and fills the arenas with a pattern. */
 static bool make_inputs(const struct bench_state *state, const struct sorter *sorter,
                         struct error *error)
 {
@@ -271,7 +271,7 @@ static bool make_inputs(const struct bench_state *state, const struct sorter *so
         bench->device, "cudaMemsetAsync", error);
 }
 
-/* Starts the sorts of all lanes; false with the reason if one would not start. */
+/* Starts the sorts of all lanes. Returns false with the reason if one cannot be started. */
 static bool start_sorts(const struct bench_state *state, const struct sorter *sorter,
                         size_t arena_bytes, std::vector<struct item_arrays> *sorted,
                         struct error *refusal)
@@ -283,7 +283,8 @@ static bool start_sorts(const struct bench_state *state, const struct sorter *so
     return !sorter->algorithm || finish_path(sorter, state->bench, &state->memory, refusal);
 }
 
-/* One run of one sorter; the time of a sort, or in `refusal` why it would not start. */
+/* Times one run of one sorter: the time per sort, or in `refusal` the reason why it cannot be
+ * started. */
 static bool time_once(const struct bench_state *state, const struct sorter *sorter,
                       size_t arena_bytes, std::vector<struct item_arrays> *sorted,
                       double *milliseconds, struct error *refusal, struct error *error)
@@ -313,7 +314,7 @@ static bool is_sorted_input(const struct item_digest *input, const struct item_d
            output->exclusive_or == input->exclusive_or;
 }
 
-/* One run of one sorter, checked. */
+/* Times and checks one run of one sorter. */
 static bool run_once(struct bench_state *state, size_t index, const struct sorter *sorter,
                      struct bench_result *result, struct error *error)
 {
@@ -342,7 +343,7 @@ static bool digest_input(struct bench_state *state, struct error *error)
            bench_data_digest(state->bench, items, state->memory.digest, &state->input, error);
 }
 
-/* A sorter that has been timed once and has had its share of the time is not run again. */
+/* Returns true if the sorter has been timed at least once and has used its time budget. */
 static bool is_timed(const std::vector<double> &times_ms, size_t lanes,
                      const struct bench_effort *effort)
 {
@@ -355,7 +356,7 @@ static bool is_timed(const std::vector<double> &times_ms, size_t lanes,
     return all_ms > budget_ms || (times_ms.size() > effort->runs && timed_ms >= effort->least_ms);
 }
 
-/* All but the first run count. */
+/* Sets the results. The first run, a warm-up, does not count. */
 static void summarise(std::vector<double> times_ms, struct bench_result *result)
 {
     if (times_ms.size() < 2)

@@ -68,7 +68,7 @@ static std::vector<struct sorter> find_sorters(const struct bench *bench,
     return sorters;
 }
 
-/* Every word of --paths is the name of a path or a peer. */
+/* Fails unless every word of --paths is the name of a path or of a peer. */
 static bool check_paths(const struct bench *bench, struct error *error)
 {
     for (const char *word = bench->options.paths; word;) {
@@ -192,8 +192,8 @@ static bool run_cases(struct bench *bench, struct error *error)
 
 /* ---- the program ---- */
 
-/* Sorts for a while, so that the first case meets a device as awake as the last one does. Where
- * times do not matter it does nothing. */
+/* Sorts for a while, so that the device's clocks are as high for the first case as for the last.
+ * Does nothing if times do not matter. */
 static bool warm_up(const struct bench *bench, struct error *error)
 {
     if (bench->options.effort.least_ms == 0)

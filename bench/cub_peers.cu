@@ -135,7 +135,7 @@ struct arena_allocator {
     }
 };
 
-/* It asks for all at once, and wants for its own alignment and counters little more than CUB. */
+/* Thrust allocates once. Its own alignment and counters need little more than CUB. */
 template <typename K, typename Count>
 struct thrust_keys {
     static cudaError_t start(const struct peer_call *call, size_t *arena_bytes,
@@ -165,7 +165,7 @@ struct thrust_keys {
 
 /* ---- Dispatch from run-time values to templates ---- */
 
-/* Sort<T..., Count> with the narrower Count that holds the count. */
+/* Starts Sort<T..., Count> with the narrowest Count for the number of items. */
 template <template <typename...> class Sort, typename... Types>
 static cudaError_t start_sort(const struct peer_call *call, size_t *arena_bytes,
                               struct key_arrays *sorted)

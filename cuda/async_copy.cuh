@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* async_copy.cuh - copies from global to shared memory that a thread starts and need not wait for,
- * so that many are on their way at a time and none takes a register. Keys of less than 4 bytes, for
- * which there is no such copy, and the stand-in (tests/simt) copy at once.
+/* async_copy.cuh - asynchronous copies from global to shared memory by a thread. Many are in flight
+ * at a time, and none takes a register. Keys of less than 4 bytes, which the hardware cannot copy
+ * so, and the CPU stand-in (tests/simt) are copied at once.
  */
 #ifndef CUDA_ASYNC_COPY_CUH
 #define CUDA_ASYNC_COPY_CUH
@@ -22,7 +22,7 @@ __device__ __forceinline__ void thread_copy_async(K *shared, const K *global)
         *shared = *global;
 }
 
-/* Returns when all copies that the thread has started are done. */
+/* Waits for all copies that the thread has started. */
 __device__ __forceinline__ void thread_wait_for_copies()
 {
 #ifdef __CUDACC__

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bitonic_sort.cu - the whole array by Batcher's bitonic network, in place, for any count.
+/* bitonic_sort.cu - sorts the whole array by Batcher's bitonic network, in place, for any count.
  *
- * The network is the normalised one: stage k, for k = 2, 4, 8 ..., turns sorted blocks of k / 2
- * into sorted blocks of k; its first step compares i with its mirror image k-1-i in the block, the
- * next ones compare keys k/4, k/8 ... 1 apart; and every comparator puts the smaller key at the
- * lower index. So keys behind the end of the array, taken as infinity, would never move: they are
- * read as infinity and not written, and the array needs no room for them.
+ * The network has the normalised form. Stage k, for k = 2, 4, 8 ..., turns sorted blocks of k / 2
+ * keys into sorted blocks of k. Its first step compares key i with its mirror image k-1-i in the
+ * block. The next steps compare keys k/4, k/8 ... 1 apart. Every comparator puts the smaller key at
+ * the lower index. So keys past the end of the array, taken as infinity, never move. They are read
+ * as infinity and not written, and the array needs no room for them.
  *
- * What counts is passes over memory:
+ * The cost is the number of passes over memory:
  *   1. bitonic_tile_sort_kernel: all stages up to k = TILE, in shared memory. Encodes.
  *   2. for each k > TILE: bitonic_outer_kernel, for the steps with strides of TILE and more, 3 to 5
  *      of them in one pass (2^steps keys in a thread's registers, the mirror step like the others);
  *      then bitonic_tile_merge_kernel, for all shorter strides. The last one decodes.
- * In shared memory too a thread takes 8 keys at a time through 3 steps.
+ * In shared memory, too, a thread takes 8 keys at a time through 3 steps.
  *
  * Source: K. E. Batcher, "Sorting networks and their applications", AFIPS 1968; fused steps as in
  * H. Peters, O. Schulz-Hildebrandt, N. Luttenberger, "Fast in-place sorting with CUDA based on
@@ -22,7 +22,7 @@
 #include "cuda/dispatch.cuh"
 #include "cuda/launch.cuh"
 
-/* Steps that 8 keys take in registers. */
+/* Number of steps that a thread does on 8 keys in registers. */
 constexpr unsigned TILE_FUSED_STEPS = 3;
 static_assert(1u << TILE_FUSED_STEPS == KEYS_PER_THREAD, "the steps of a thread's keys");
 
@@ -31,18 +31,18 @@ __host__ __device__ constexpr unsigned log2_of(size_t power)
     return power > 1 ? 1 + log2_of(power / 2) : 0;
 }
 
-/* Fused steps of a stage: those with strides of 2^(low + fused - 1) down, where `fused` is the
- * logarithm of the keys of a thread; only the first `steps` of them are done. */
+/* Fused steps of a stage. A thread holds 2^fused keys, and could do the steps with strides of
+ * 2^(low + fused - 1) down to 2^low; it does the first `steps` of them. */
 struct bitonic_steps {
     unsigned low;
     unsigned steps;
-    bool mirror; /* the first one is the mirror step */
+    bool mirror; /* the first step is the mirror step */
 };
 
-/* Where the keys of thread number `item` are: key q at q << low behind `lower` in the lower half
- * of q, behind `upper` in the upper one. The mirror step alone makes these differ: it runs the
- * upper half backwards, and then the mirror image of register q is register N-1-q, and registers
- * q and q+s in either half are s << low apart, as the next steps want them. */
+/* Positions of the keys of thread `item`. Key q is at lower + (q << low) in the lower half of q,
+ * and at upper + (q << low) in the upper half. `lower` and `upper` differ only for the mirror step,
+ * which runs the upper half backwards. Then the mirror image of register q is register N-1-q, and
+ * registers q and q+s in either half are s << low apart, as the next steps need it. */
 template <typename Index>
 struct bitonic_place {
     Index lower;
@@ -61,8 +61,8 @@ bitonic_place_at(const struct bitonic_steps &steps, unsigned fused, Index item) 
     return place;
 }
 
-/* Key i of the tile in shared memory: one key is left free behind 8, so that threads that go by
- * 1, 2, 4 or 8 keys fall on different banks. */
+/* Returns the position of key i of the tile in shared memory. One position in nine is unused, so
+ * that threads with a stride of 1, 2, 4 or 8 keys access different banks. */
 __host__ __device__ __forceinline__ constexpr unsigned
 bitonic_slot(unsigned i)
 {
@@ -93,8 +93,8 @@ __device__ __forceinline__ void thread_store_bitonic(const K (&keys)[KEYS_PER_TH
                           (q << steps.low))] = keys[q];
 }
 
-/* The next fused steps of a stage with `left` steps to go: what is over three times n goes first,
- * so that the last steps are always strides 4, 2, 1. */
+/* Returns the next fused steps of a stage with `left` steps to go. If `left` is no multiple of 3,
+ * the odd steps come first, so that the last steps always have strides 4, 2, 1. */
 __device__ __forceinline__ struct bitonic_steps bitonic_steps_in_tile(unsigned left, bool mirror)
 {
     const unsigned over = left % TILE_FUSED_STEPS;
@@ -103,7 +103,7 @@ __device__ __forceinline__ struct bitonic_steps bitonic_steps_in_tile(unsigned l
     return steps;
 }
 
-/* The last `left` steps of a stage on the keys in the tile, a barrier before and after. */
+/* Does the last `left` steps of a stage on the keys in the tile. A barrier before and after. */
 template <typename K>
 __device__ __forceinline__ void block_bitonic_steps(K *tile, unsigned left, bool mirror)
 {
@@ -130,7 +130,7 @@ __device__ __forceinline__ void block_store_bitonic(const K *tile, K *target, un
     block_store_striped<K, TILE>(keys, target, count, decoding);
 }
 
-/* A block's keys of the array. */
+/* Returns the number of the block's keys that are in the array. */
 template <unsigned TILE>
 __device__ __forceinline__ unsigned block_tile_count(size_t count)
 {
@@ -138,7 +138,7 @@ __device__ __forceinline__ unsigned block_tile_count(size_t count)
     return left < TILE ? static_cast<unsigned>(left) : TILE;
 }
 
-/* All stages up to k = TILE: sorted tiles, in place. A block a tile. */
+/* Sorts tiles in place: all stages up to k = TILE. One block per tile. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     bitonic_tile_sort_kernel(K *items, size_t count, struct key_order encoding,
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     const unsigned in_tile = block_tile_count<TILE>(count);
     K keys[KEYS_PER_THREAD];
     block_load_striped<K, TILE>(own, in_tile, encoding, keys);
-    thread_sort<0, KEYS_PER_THREAD>(keys); /* stages 2, 4 and 8: any 8 keys will do */
+    thread_sort<0, KEYS_PER_THREAD>(keys); /* stages 2, 4 and 8 may take any 8 keys */
     thread_store_bitonic(keys, {0, TILE_FUSED_STEPS, false}, tile);
     __syncthreads();
     for (unsigned stage = TILE_FUSED_STEPS + 1; stage <= log2_of(TILE); stage++)
@@ -157,8 +157,8 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     block_store_bitonic<K, TILE>(tile, own, in_tile, decoding);
 }
 
-/* The last log2 TILE steps of a stage with k > TILE, in place. A block a tile. The first of them
- * work on striped keys as they come from memory. */
+/* Does the last log2 TILE steps of a stage with k > TILE, in place. One block per tile. The first
+ * of them work on striped keys as read from memory. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     bitonic_tile_merge_kernel(K *items, size_t count, struct key_order decoding)
@@ -176,7 +176,8 @@ __global__ void __launch_bounds__(block_threads<TILE>())
     block_store_bitonic<K, TILE>(tile, own, in_tile, decoding);
 }
 
-/* Fused steps with strides larger than a tile, in place. A thread for the keys that they connect.
+/* Does fused steps with strides of at least a tile, in place. One thread for each set of connected
+ * keys.
  */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
@@ -187,7 +188,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     const size_t item = static_cast<size_t>(blockIdx.x) * THREADS_PER_BLOCK + threadIdx.x;
     const struct bitonic_place<size_t> place = bitonic_place_at<size_t>(steps, fused, item);
     if (place.lower >= count)
-        return; /* with the lowest key behind the end there are no keys to compare */
+        return; /* the lowest key is past the end: nothing to compare */
     K keys[keys_per_thread];
 #pragma unroll
     for (unsigned q = 0; q < keys_per_thread; q++) {
@@ -205,7 +206,7 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     }
 }
 
-/* The steps of stage `stage` (k = 2^stage) with strides of 2^tile_bits and more. */
+/* Does the steps of stage `stage` (k = 2^stage) with strides of at least 2^tile_bits. */
 template <typename K>
 static bool bitonic_outer_steps(const struct cuda_sort *sort, struct error *error, unsigned stage,
                                 unsigned tile_bits)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block_merge.cuh - merges by all threads of a block, or by groups of them, in shared memory: what
- * is left to do in a tile of heap or column, whose threads hold 8 keys each. (block_pairs.cuh is
- * faster where runs may be laid out for it.)
+/* block_merge.cuh - merges in shared memory by all threads of a block, or by groups of them. heap
+ * and column use it for their tiles, with 8 keys per thread. (block_pairs.cuh is faster if the
+ * layout of the runs can be chosen.)
  */
 #ifndef CUDA_BLOCK_MERGE_CUH
 #define CUDA_BLOCK_MERGE_CUH
 
 #include "cuda/warp_merge.cuh"
 
-/* Merges runs that lie in the tile; each thread gets the 8 keys behind `diagonal`, which counts
- * from the start of its own runs and grows by 8 from thread to thread. All threads of the block
- * call it, after a barrier; `splits` has room for a word a thread. Ends with a barrier, so that the
- * tile may be written again. */
+/* Merges two runs of the tile. Each thread gets the 8 keys of the merge from `diagonal` on, which
+ * counts from the start of its own pair of runs and grows by 8 from thread to thread. All threads
+ * of the block call it, after a barrier; `splits` has room for a word per thread. Ends with a
+ * barrier, so the tile may be overwritten. */
 template <typename K>
 __device__ __forceinline__ void block_merge(const K *tile, unsigned *splits,
                                             const struct tile_runs &runs, unsigned diagonal,
@@ -26,9 +26,9 @@ __device__ __forceinline__ void block_merge(const K *tile, unsigned *splits,
     __syncthreads();
 }
 
-/* In: 8 consecutive keys in each thread, sorted in runs of RUN: 8 times a power of two. Out: the
- * tile is sorted, and blocked. `tile` has tile_slot<K>(TILE) keys and `splits` a word a thread; no
- * thread reads the tile any more, before and after. */
+/* In: 8 consecutive keys in each thread, sorted in runs of RUN keys, 8 times a power of two. Out:
+ * the tile is sorted, in blocked order. `tile` has room for tile_slot<K>(TILE) keys and `splits`
+ * for a word per thread. No thread may be reading the tile before, and none is afterwards. */
 template <typename K, unsigned TILE, unsigned RUN>
 __device__ __forceinline__ void block_merge_runs(K (&keys)[KEYS_PER_THREAD], K *tile,
                                                  unsigned *splits)

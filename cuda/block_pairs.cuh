@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block_pairs.cuh - merges of paired runs (paired_runs.cuh) in shared memory, in place, by all
- * threads of a warp or of a block: each makes a row of the output.
+/* block_pairs.cuh - merges paired runs (paired_runs.cuh) in shared memory, in place, by all threads
+ * of a warp or of a block. Each thread makes one row of the output.
  */
 #ifndef CUDA_BLOCK_PAIRS_CUH
 #define CUDA_BLOCK_PAIRS_CUH
 
 #include "cuda/paired_runs.cuh"
 
-/* Keys that the rows of a warp's threads hold. */
+/* Keys in the rows of a warp. */
 template <typename K>
 constexpr unsigned KEYS_OF_WARP = ROW<K> *THREADS_PER_WARP;
 
-/* The row of the output that the thread puts its keys to: a merge that descends fills its range
- * from the end. */
+/* Returns the position of the thread's output row: a descending merge fills its range from the end.
+ */
 template <typename K>
 __device__ __forceinline__ unsigned thread_output_row(const struct paired_runs &pair,
                                                       unsigned diagonal, bool is_descending)
@@ -20,7 +20,7 @@ __device__ __forceinline__ unsigned thread_output_row(const struct paired_runs &
     return pair.first + (is_descending ? pair.count - ROW<K> - diagonal : diagonal);
 }
 
-/* Sorts the thread's keys into its row of the tile; every other row descends. */
+/* Sorts the thread's keys into its row of the tile. Every other row descends. */
 template <typename K>
 __device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
 {
@@ -36,12 +36,12 @@ __device__ __forceinline__ void thread_sort_row(K (&keys)[ROW<K>], K *tile)
     thread_row_merge(keys, threadIdx.x % 2 == 1, tile, threadIdx.x * ROW<K>);
 }
 
-/* Merges pairs, a row of the output a thread. `pair` is the thread's; `diagonal` counts from the
- * start of its pair and grows by a row from thread to thread. All threads of the block call it,
- * those too that have no row, after a barrier, and it ends without one; `splits` has a word a
- * thread. Barriers of a warp do if it `is_of_warp`: each pair lies within the keys of one. In
- * `keys` the thread's row passes through; they are the caller's, as the compiler spills them if
- * they begin undefined. */
+/* Merges pairs, one output row per thread. `pair` is the thread's pair. `diagonal` counts from its
+ * start and grows by a row from thread to thread. All threads of the block call it, even those
+ * without a row, after a barrier; it ends without one. `splits` has a word per thread.
+ * `is_of_warp`: each pair lies within the keys of one warp, so warp barriers are enough. `keys` is
+ * room for the thread's row: it belongs to the caller, because the compiler spills it if it is not
+ * initialized. */
 template <typename K>
 __device__ __forceinline__ void
 block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, unsigned diagonal,
@@ -61,8 +61,8 @@ block_merge_pairs(K *tile, unsigned *splits, const struct paired_runs &pair, uns
                          thread_output_row<K>(pair, diagonal, is_descending));
 }
 
-/* Writes the first `count` keys of the tile, decoded; the tile has ROW<K> keys for each of the
- * block's `threads`, without the bits that are `common` to all. */
+/* Writes the first `count` keys of the tile, decoded. The tile has ROW<K> keys for each of the
+ * block's `threads`, without the bits `common` to all keys. */
 template <typename K, typename T>
 __device__ __forceinline__ void block_store_tile(const T *tile, unsigned threads, K *target,
                                                  unsigned count, const struct key_order &decoding,

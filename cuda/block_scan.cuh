@@ -16,7 +16,7 @@ __device__ __forceinline__ unsigned thread_lane()
     return threadIdx.x % THREADS_PER_WARP;
 }
 
-/* The sum of `value` over this lane and those before it. All lanes of the warp call it. */
+/* Returns the sum of `value` over this lane and the lower lanes. All lanes of the warp call it. */
 template <typename T>
 __device__ __forceinline__ T warp_inclusive_scan(T value)
 {
@@ -29,9 +29,9 @@ __device__ __forceinline__ T warp_inclusive_scan(T value)
     return value;
 }
 
-/* The sum of `value` over the threads before this one; *total gets that over all. All THREADS
- * threads, a multiple of a warp and at most 1024, call it; `warp_sums` is shared, has room for 32,
- * and may be used again after the next barrier. */
+/* Returns the sum of `value` over the lower threads; *total becomes the sum over all threads. All
+ * THREADS threads call it, a multiple of a warp and at most 1024. `warp_sums` is in shared memory,
+ * has room for 32 sums, and may be reused after the next barrier. */
 template <unsigned THREADS, typename T>
 __device__ __forceinline__ T block_exclusive_scan(T value, T *warp_sums, T *total)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block_tile.cuh - a tile between global memory, registers and shared memory.
+/* block_tile.cuh - moves a tile between global memory, registers and shared memory.
  *
- * Striped: thread t holds keys t, t + threads, t + 2 threads ... (neighbours in memory are
- * neighbours among threads, as global memory likes it). Blocked: thread t holds keys 8 t .. 8 t + 7
- * (as merging needs it).
+ * Striped order: thread t holds keys t, t + threads, t + 2 threads ... so that accesses to global
+ * memory are coalesced. Blocked order: thread t holds keys 8 t .. 8 t + 7, as merges need it.
  */
 #ifndef CUDA_BLOCK_TILE_CUH
 #define CUDA_BLOCK_TILE_CUH
@@ -16,14 +15,15 @@ __host__ __device__ constexpr unsigned block_threads()
     return TILE / KEYS_PER_THREAD;
 }
 
-/* The tile's key that is the thread's number i in striped order. */
+/* Returns the index in the tile of the thread's key i in striped order. */
 template <unsigned TILE>
 __device__ __forceinline__ unsigned thread_striped_index(unsigned i)
 {
     return i * block_threads<TILE>() + threadIdx.x;
 }
 
-/* Reads source[0..count), count <= TILE, striped and encoded; infinity stands behind the end. */
+/* Reads source[0..count), count <= TILE, in striped order, encoded. Keys past the end are infinity.
+ */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void block_load_striped(const K *source, unsigned count,
                                                    const struct key_order &encoding,
@@ -41,7 +41,7 @@ __device__ __forceinline__ void block_load_striped(const K *source, unsigned cou
             keys[i] = key_infinity<K>();
 }
 
-/* Puts striped keys to their places in the tile in shared memory. */
+/* Stores striped keys in the tile in shared memory. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void thread_store_striped(const K (&keys)[KEYS_PER_THREAD], K *tile)
 {
@@ -50,7 +50,7 @@ __device__ __forceinline__ void thread_store_striped(const K (&keys)[KEYS_PER_TH
         tile[tile_slot<K>(thread_striped_index<TILE>(i))] = keys[i];
 }
 
-/* The way back. */
+/* Loads striped keys from the tile in shared memory. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void thread_load_striped(const K *tile, K (&keys)[KEYS_PER_THREAD])
 {
@@ -73,8 +73,8 @@ __device__ __forceinline__ void block_store_striped(const K (&keys)[KEYS_PER_THR
     }
 }
 
-/* The same for blocked keys, which change places through the tile. No thread may be reading the
- * tile any more, and none may write it before the next barrier. */
+/* Writes blocked keys, decoded, to target[0..count), by way of the tile. No thread may be reading
+ * the tile before, and none may write it before the next barrier. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void block_store_blocked(K (&keys)[KEYS_PER_THREAD], K *tile, K *target,
                                                     unsigned count,

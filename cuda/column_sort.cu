@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* column_sort.cu - tiles cut into columns of 32 keys: each column sorted by radix, then all columns
- * of the tile merged, in one of four ways; then segmented merges of the tiles.
+/* column_sort.cu - tiles of columns of 32 keys: each column is sorted by radix sort, then all
+ * columns of the tile are merged by one of four methods. Segmented merges of the tiles follow.
  *
- * Sorting columns. A column is a warp's: one key in each thread, 8 columns in its registers. A pass
- * takes one bit, from the lowest on: a ballot shows every thread which keys of the column have it,
- * and the counts of zeros and of ones before it are the thread's place. The keys change places
- * through shared memory. Where no column of the warp has both a zero and a one, the pass is left
- * out, so that bits which all keys share cost a ballot alone.
+ * Sorting columns: each thread of a warp holds one key of a column, and a warp holds 8 columns in
+ * its registers. A pass handles one bit, from the lowest on. A ballot shows every thread the keys
+ * of the column with the bit set. The counts of zeros and ones before its key give the key's
+ * position. The keys are exchanged through shared memory. If no column of the warp has both a zero
+ * and a one, the pass ends after the ballots. So bits that all keys share cost only these.
  *
  * The four merges, to be compared with each other:
- *   single   one thread looks at the heads of all columns and takes the least one, for every key
- *   min      a warp holds the heads, and finds the least one by a reduction through shuffles
- *   pairs    columns merge by twos, then runs of two, and so on: each key finds its rank in the
- *            partner run by binary search, and goes to its place
- *   block    by twos as well, cut into 8 keys a thread by merge path: the rounds of
+ *   single   one thread compares the heads of all columns and takes the least, for every key
+ *   min      a warp holds the heads, and finds the least by a reduction through shuffles
+ *   pairs    columns merge in pairs, then runs of two columns, and so on: each key finds its rank
+ *            in the partner run by binary search, and is stored at its position
+ *   block    in pairs as well, cut into 8 keys per thread by merge path: the rounds of
  *            block_merge.cuh, from 32 keys on
- * The first two are serial in the keys of a tile and read TILE / 32 heads for each; the other two
- * have log2 (TILE / 32) rounds, in which all threads work.
+ * The first two are serial in the keys of a tile, and compare TILE / 32 heads per key. The other
+ * two have log2 (TILE / 32) rounds, in which all threads work.
  *
  * Data: items -> striped registers, encoded -> columns in shared memory -> merge -> tile -> target.
+ *
  * Source: the radix sort of columns in shared memory by the threads of a block, with its merges, of
  * S. Cook, "CUDA Programming", 2012; the split by a ballot as in M. Harris, M. Garland, "Optimizing
  * Parallel Prefix Operations for the Fermi Architecture", GPU Computing Gems 2011.
@@ -28,19 +29,19 @@
 #include "cuda/dispatch.cuh"
 #include "cuda/launch.cuh"
 
-/* A key in each thread of a warp. */
+/* One key per thread of a warp. */
 constexpr unsigned COLUMN_KEYS = THREADS_PER_WARP;
 constexpr unsigned ALL_THREADS = 0xffffffffu;
 
-/* Column c of the tile is keys 32 c .. 32 c + 31 of it. */
+/* Column c consists of keys 32 c .. 32 c + 31 of the tile. */
 template <typename K>
 __device__ __forceinline__ K column_key(const K *tile, unsigned column, unsigned row)
 {
     return tile[tile_slot<K>(column * COLUMN_KEYS + row)];
 }
 
-/* One pass, by one bit, on the 8 columns in the warp's registers; striped, so that each register is
- * a column. Ends with no thread of the warp reading the tile. */
+/* Does one pass, by one bit, on the 8 columns in the warp's registers, which are striped: each
+ * register is a column. At the end no thread of the warp reads the tile. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void warp_split_columns(K (&keys)[KEYS_PER_THREAD], K *tile, K bit)
 {
@@ -67,7 +68,7 @@ __device__ __forceinline__ void warp_split_columns(K (&keys)[KEYS_PER_THREAD], K
     __syncwarp();
 }
 
-/* Sorts the columns and leaves them in the tile. Ends with a barrier. */
+/* Sorts the columns and stores them in the tile. Ends with a barrier. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void block_sort_columns(K (&keys)[KEYS_PER_THREAD], K *tile)
 {
@@ -77,11 +78,11 @@ __device__ __forceinline__ void block_sort_columns(K (&keys)[KEYS_PER_THREAD], K
     __syncthreads();
 }
 
-/* What a merge writes to: the tile's place in memory. */
+/* The destination of a merge: the tile in global memory. */
 template <typename K>
 struct column_target {
     K *keys;
-    unsigned count; /* up to TILE; infinity stands behind the end */
+    unsigned count; /* up to TILE; keys past the end are infinity */
     struct key_order decoding;
 };
 
@@ -91,7 +92,7 @@ template <typename K, unsigned TILE>
 struct column_merge_single {
     static constexpr unsigned columns = TILE / COLUMN_KEYS;
 
-    /* The column with the least head; the first one of several. */
+    /* Returns the column with the least head; the first of several. */
     static __device__ __forceinline__ unsigned least_head(const K *tile, const unsigned *rows)
     {
         unsigned least = columns;
@@ -108,7 +109,7 @@ struct column_merge_single {
         return least;
     }
 
-    /* rows[c]: where the head of column c is. */
+    /* rows[c]: position of the head in column c. */
     static __device__ __forceinline__ void merge(K *tile, unsigned *rows,
                                                  const struct column_target<K> &target)
     {
@@ -141,7 +142,7 @@ __device__ __forceinline__ K warp_shuffle_xor(K key, unsigned lanes)
     }
 }
 
-/* The least key of the warp, in all its threads. */
+/* Returns the least key of the warp to all threads. */
 template <typename K>
 __device__ __forceinline__ K warp_min(K key)
 {
@@ -153,7 +154,7 @@ __device__ __forceinline__ K warp_min(K key)
     return key;
 }
 
-/* A thread has column `lane` and every 32nd one from there on. */
+/* A thread holds the heads of column `lane` and of every 32nd column from there on. */
 template <typename K, unsigned TILE>
 struct column_heads {
     static constexpr unsigned columns = TILE / COLUMN_KEYS;
@@ -171,7 +172,7 @@ __device__ __forceinline__ void thread_load_head(const K *tile, unsigned column,
     *key = is_there ? column_key(tile, column, row) : key_infinity<K>();
 }
 
-/* Takes the least head of all, out of the first thread that has it. */
+/* Returns the least head of all columns, and removes it from the first thread that has it. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ K warp_take_least(const K *tile, struct column_heads<K, TILE> *heads)
 {
@@ -195,8 +196,8 @@ __device__ __forceinline__ K warp_take_least(const K *tile, struct column_heads<
     return least;
 }
 
-/* An empty column may be "taken" from once all that is left is infinity, whose bits are the same
- * wherever they come from. */
+/* An empty column may be chosen once all remaining keys are infinity, but then the result is the
+ * same. */
 template <typename K, unsigned TILE>
 struct column_merge_min {
     static __device__ __forceinline__ void merge(K *tile, unsigned *,
@@ -224,8 +225,9 @@ struct column_merge_min {
 
 /* ---- pairs: each key finds its rank ---- */
 
-/* How many of the `count` sorted keys of the tile behind `first` go before `key`, of which it is
- * known that it is `from` at least: the smaller ones, and if `equal_before` the equal ones too. */
+/* Returns the number of keys in tile[first .. first + count), which are sorted, that go before
+ * `key`: the smaller keys, and if `equal_before` the equal ones too. The result is known to be at
+ * least `from`. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_tile_rank(const K *tile, unsigned first, unsigned from,
                                                      unsigned count, K key, bool equal_before)
@@ -244,7 +246,7 @@ __device__ __forceinline__ unsigned thread_tile_rank(const K *tile, unsigned fir
 
 template <typename K, unsigned TILE>
 struct column_merge_pairs {
-    /* One round, from runs of `run` to runs of twice as many; a barrier before and after. */
+    /* Merges runs of `run` keys into runs of twice as many. A barrier before and after. */
     static __device__ __forceinline__ void round(K *tile, unsigned run)
     {
         const unsigned first = threadIdx.x * KEYS_PER_THREAD;
@@ -296,14 +298,14 @@ struct column_merge_block {
 
 /* ---- the path ---- */
 
-/* source -> target, which may be the source: sorted tiles. A block a tile. */
+/* Writes sorted tiles from source to target, which may be the same. One block per tile. */
 template <typename K, unsigned TILE, typename Merge>
 __global__ void __launch_bounds__(block_threads<TILE>())
     column_sort_kernel(const K *source, K *target, size_t count, struct key_order encoding,
                        struct key_order decoding)
 {
     __shared__ K tile[tile_slot<K>(TILE)];
-    __shared__ unsigned words[block_threads<TILE>()]; /* one a thread, for the merge */
+    __shared__ unsigned words[block_threads<TILE>()]; /* one per thread, for the merge */
     const size_t first = static_cast<size_t>(blockIdx.x) * TILE;
     const unsigned in_tile = count - first < TILE ? static_cast<unsigned>(count - first) : TILE;
     K keys[KEYS_PER_THREAD];

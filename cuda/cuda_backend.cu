@@ -12,10 +12,10 @@
 
 static const size_t tile_sizes[] = {256, 512, 1024, 2048, 0};
 
-/* Its merges do not depend on the tile. */
+/* segmented-merge allows larger tiles, because its merges do not depend on the tile. */
 static const size_t segmented_tile_sizes[] = {256, 512, 1024, 2048, 4096, 0};
 
-/* radix makes tiles as large as shared memory has room for; its tile size is what it aims at. */
+/* radix makes tiles of any size that fits shared memory. Its tile size is the one it aims at. */
 static const size_t radix_tile_sizes[] = {256, 2048, 4096, 0};
 
 /*    name, summary, tile_sizes, buffers, count_max, sort, workspace_bytes, finish */
@@ -67,7 +67,7 @@ const struct cuda_path *cuda_path_find(const struct algorithm *algorithm)
     return NULL;
 }
 
-/* The GPUs that there is machine code for. */
+/* Lists the GPU architectures that the build has machine code for. */
 static void describe_build(char *text, size_t room)
 {
     static const int architectures[] = {__CUDA_ARCH_LIST__};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_check.h - the one place where the result of a CUDA call, or a figure that a device returns,
- * becomes an error.
- */
+/* cuda_check.h - turns failed CUDA calls, and impossible numbers from a device, into errors. */
 #ifndef CUDA_CUDA_CHECK_H
 #define CUDA_CUDA_CHECK_H
 
@@ -10,8 +8,8 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
-/* True if `status` is success. Otherwise sets "device N: CALL: what CUDA says" and clears CUDA's
- * own note of a failure that is not final, so that it is not blamed on a later call. */
+/* Returns true if `status` is success. Otherwise sets the error "device N: CALL: CUDA's message"
+ * and clears CUDA's last error, so that a later call does not report it again. */
 static inline bool cuda_check(cudaError_t status, unsigned device, const char *call,
                               struct error *error)
 {
@@ -21,8 +19,8 @@ static inline bool cuda_check(cudaError_t status, unsigned device, const char *c
     return error_set(error, "device %u: %s: %s", device, call, cudaGetErrorString(status));
 }
 
-/* True if a figure that the device returned is at most `most`. To be called before the host sizes
- * or indexes anything by it. */
+/* Returns true if a number that the device returned is at most `most`. The host calls it before it
+ * uses the number as a size or an index. */
 static inline bool cuda_check_figure(size_t figure, size_t most, unsigned device, const char *what,
                                      struct error *error)
 {

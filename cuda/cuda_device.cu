@@ -15,9 +15,9 @@ bool cuda_device_use(unsigned device, struct error *error)
     return cuda_check(cudaSetDevice(static_cast<int>(device)), device, "cudaSetDevice", error);
 }
 
-/* CUDA starts all devices that it is shown, one after the other. Where the first is wanted, that is
- * all that it is shown: of those that the user lets it see. Another one would have another number
- * then. Without memory for that it starts all. */
+/* Hides all devices but the first that the user makes visible, because CUDA starts all visible
+ * devices, one after the other. Used only if device 0 is wanted: any other would get another
+ * number. If memory runs out, CUDA starts them all. */
 static void show_first_device(void)
 {
     static const char name[] = "CUDA_VISIBLE_DEVICES";
@@ -30,11 +30,11 @@ static void show_first_device(void)
     free(first);
 }
 
-/* The least compute capability that this program was compiled for: 80 is 8.0. Neither code nor PTX
- * that was made for it runs on an older device. */
+/* Returns the least compute capability that this program was compiled for; 80 means 8.0. Code and
+ * PTX compiled for it do not run on older devices. */
 static int built_for(void)
 {
-    static const int built[] = {__CUDA_ARCH_LIST__}; /* the compiler's: 800 is 8.0 */
+    static const int built[] = {__CUDA_ARCH_LIST__}; /* defined by the compiler; 800 means 8.0 */
     return *std::min_element(std::begin(built), std::end(built)) / 10;
 }
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_device.h - the devices of this machine. */
+/* cuda_device.h - finds and selects the devices of this machine. */
 #ifndef CUDA_CUDA_DEVICE_H
 #define CUDA_CUDA_DEVICE_H
 
 #include "core/backend.h"
 
-/* Fails, with the reason, unless the machine has a driver and the device, and that is no older than
- * what this program was compiled for. Without a driver it is the first call to fail, and nothing
- * has been loaded. */
+/* Fails with the reason unless the machine has a driver and the device, and the device is new
+ * enough for the architectures that this program was compiled for. Without a driver this is the
+ * first call to fail, before anything is loaded. */
 bool cuda_device_find(unsigned device, struct error *error);
 
-/* As struct backend's: true if the machine has a driver. */
+/* As `is_possible` of struct backend: true if the machine has a driver. */
 bool cuda_device_is_possible(void);
 
-/* Makes the device the calling thread's. */
+/* Selects the device for the calling thread. */
 bool cuda_device_use(unsigned device, struct error *error);
 
-/* As struct backend's look and probe. The second starts the device, as only then its free memory is
- * known. */
+/* As `look` and `probe` of struct backend. cuda_device_probe starts the device, because its free
+ * memory is known only then. */
 bool cuda_device_look(unsigned device, struct device_facts *facts, struct error *error);
 bool cuda_device_probe(unsigned device, struct device_facts *facts, struct error *error);
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_engine.cu - see cuda_engine.h.
  *
- *   lend: a pinned slot -> take: copy to the device, behind the caller's back
- *   sort: all copies done -> segments gathered -> the path's kernels, timed by events
- *   give: copies from the device run ahead into all slots; the oldest one is waited for and given
+ *   lend: a pinned slot -> take: starts a copy to the device
+ *   sort: waits for the copies -> gathers the segments -> runs the path's kernels, timed by events
+ *   give: copies from the device start into all slots; waits for the oldest one
  *   take_back: the next copy starts into the slot
  *
- * Where only the first of many items are wanted, the array has room for a batch alone: when it is
- * full, a selection (cuda_top.h) leaves of it what may be among them, and the rest of the room is
- * for the next items. So memory goes by what is wanted, not by what comes.
+ * If only the first of many items are wanted, the array has room for one batch. Whenever it is
+ * full, a selection (cuda_top.h) keeps only the items that may be among the first, and the rest of
+ * the array takes the next items. So the memory depends on the number of items wanted, not on the
+ * number taken.
  *
- * One stream does all: copies one way, the sort and copies the other way follow each other, and the
- * events of a slot say when its copy is done.
+ * All work is on one stream: uploads, sort and downloads follow each other. The events of a slot
+ * mark the end of its copy.
  */
 #include "cuda/cuda_engine.h"
 
@@ -33,8 +34,8 @@ struct engine {
     struct cuda_worker worker;
     struct store store;
     struct staging staging;
-    size_t batch;    /* items that there is room for; 0: for all */
-    size_t capacity; /* items that the memory of a sort that was done has room for; 0: none was */
+    size_t batch;    /* capacity of the array in items, for a selection; 0: no selection */
+    size_t capacity; /* capacity of the array in items, after the first sort; 0 before */
     size_t taken;    /* items taken so far */
     struct engine_times times;
 };
@@ -72,7 +73,7 @@ static bool engine_add_scratch(struct engine *engine, size_t count, struct error
                              error);
 }
 
-/* With a known count all memory is had now, or refused now. */
+/* Allocates all memory for a known count, or fails at once. */
 static bool engine_allocate_known(struct engine *engine, struct error *error)
 {
     const size_t count = engine->spec.count;
@@ -90,9 +91,9 @@ static bool engine_allocate_known(struct engine *engine, struct error *error)
            engine_add_scratch(engine, count, error);
 }
 
-/* ---- the first items of many ---- */
+/* ---- selection of the first items ---- */
 
-/* The engine's memory as a path is given it. */
+/* Describes the engine's memory for a path. */
 static struct cuda_sort engine_make_sort(const struct engine *engine)
 {
     const struct sort_spec *const spec = &engine->spec;
@@ -102,7 +103,8 @@ static struct cuda_sort engine_make_sort(const struct engine *engine)
             engine->worker.stream, engine->worker.note};
 }
 
-/* Bytes for batches of so many items, with all that a selection needs; SIZE_MAX if more than that.
+/* Returns the bytes of memory for batches of `batch` items, with everything that a selection needs;
+ * SIZE_MAX on overflow.
  */
 static size_t engine_batch_bytes(const struct engine *engine, size_t batch)
 {
@@ -119,9 +121,10 @@ static size_t engine_batch_bytes(const struct engine *engine, size_t batch)
     return bytes;
 }
 
-/* The size of batches: as large as pays, less where the device has no room for that, but never so
- * small that a selection would leave most of one. None if even that has no room: then the caller
- * knows it (cli/plan_memory.c), and what comes is a part that can be sorted whole. */
+/* Chooses the size of batches: as large as pays, and smaller if the device has less memory, but
+ * large enough that a selection drops most of a batch. If even the smallest batch does not fit, it
+ * chooses none (batch 0). The caller expects this (cli/plan_memory.c) and gives the engine parts
+ * small enough to sort whole. */
 static bool engine_choose_batch(struct engine *engine, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;
@@ -138,7 +141,7 @@ static bool engine_choose_batch(struct engine *engine, struct error *error)
     return true;
 }
 
-/* One segment, and what a selection of a batch needs. */
+/* Allocates one segment and the memory that the selection needs. */
 static bool engine_allocate_batch(struct engine *engine, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;
@@ -153,7 +156,7 @@ static bool engine_allocate_batch(struct engine *engine, struct error *error)
                              error);
 }
 
-/* Leaves of a full segment what may be among the first items, so that there is room again. */
+/* If the segment is full, drops all items that cannot be among the first. */
 static bool engine_thin_out(struct engine *engine, struct error *error)
 {
     struct store *const store = &engine->store;
@@ -176,7 +179,7 @@ static bool engine_thin_out(struct engine *engine, struct error *error)
     return true;
 }
 
-/* Sorts the first items of the last batch, and makes them those that are given. */
+/* Sorts the first items of the last batch. They become the items to give. */
 static bool engine_sort_top(struct engine *engine, struct error *error)
 {
     const struct cuda_sort sort = engine_make_sort(engine);
@@ -193,7 +196,7 @@ static bool engine_sort_top(struct engine *engine, struct error *error)
 
 /* ---- open ---- */
 
-/* Whatever can be had before the first item is. */
+/* Allocates all memory whose size is known before the first item. */
 static bool engine_allocate(struct engine *engine, struct error *error)
 {
     if (sort_spec_selects(&engine->spec) && !engine_choose_batch(engine, error))
@@ -232,7 +235,7 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     return true;
 }
 
-/* The array of the items becomes the one segment that the next ones go to. */
+/* Reuses the array of items as the only segment for the next items. */
 static bool engine_restart(struct engine *engine, const struct sort_spec *spec)
 {
     struct store *const store = &engine->store;
@@ -251,7 +254,7 @@ static bool engine_restart(struct engine *engine, const struct sort_spec *spec)
 
 /* ---- in ---- */
 
-/* Makes room in the batch, and lowers *want to what is still to come. */
+/* Makes room in the batch, and limits *want to the number of items still to come. */
 static bool engine_lend_of_batch(struct engine *engine, size_t *want, struct error *error)
 {
     const struct sort_spec *const spec = &engine->spec;
@@ -291,7 +294,8 @@ static bool engine_take(struct engine *engine, struct chunk chunk, struct error 
 
 /* ---- sort ---- */
 
-/* With an unknown count the arrays can be had only now. */
+/* Makes one array of the segments, and allocates the rest of the memory if the count was unknown.
+ */
 static bool engine_arrange_memory(struct engine *engine, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
@@ -304,7 +308,7 @@ static bool engine_arrange_memory(struct engine *engine, struct error *error)
     return is_arranged;
 }
 
-/* By the path, or, of many items of which few are wanted, by a selection first. */
+/* Sorts by the path, after a selection if one is used. */
 static bool engine_run_path(struct engine *engine, struct error *error)
 {
     const struct cuda_sort sort = engine_make_sort(engine);
@@ -316,7 +320,7 @@ static bool engine_run_path(struct engine *engine, struct error *error)
                              error);
 }
 
-/* The most items that the path will get. */
+/* Returns the maximum number of items that the path will sort. */
 static size_t engine_sorted_count(const struct engine *engine)
 {
     const size_t count = engine->store.count;
@@ -334,7 +338,7 @@ static bool engine_sort(struct engine *engine, struct error *error)
 
 /* ---- out ---- */
 
-/* They are in one place already. */
+/* Nothing to do: the items are contiguous already. */
 static const void *engine_place(struct engine *engine, size_t begin, size_t end,
                                 struct error *error)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_engine.h - the engine of the backend "gpu" for items, whose contract core/backend.h states.
- */
+/* cuda_engine.h - the engine for items of the backend "gpu". core/backend.h has the contract. */
 #ifndef CUDA_CUDA_ENGINE_H
 #define CUDA_CUDA_ENGINE_H
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_lines.h - lines of text on the device: from a text to the items that it is sorted by.
+/* cuda_lines.h - lines of text on the device: makes the items that a text is sorted by.
  *
- *   text -> cuda_lines_count -> lines
- *        -> cuda_lines_key -> items in the order of the input; few of them flagged
+ *   text -> cuda_lines_count -> number of lines
+ *        -> cuda_lines_key -> items in the order of the input; a few of them flagged
  *        -> { cuda_lines_take_flagged -> the host's keys -> cuda_lines_put_flagged }*
  *
- * An item is a struct key_index as core/line_item.h has it: the place of the line's first byte,
- * whether its key is exact, and the key, which is bit for bit what the host makes of the line
- * (complemented if the first key of the order is reversed). So items of either go together.
+ * An item is a struct key_index as core/line_item.h defines it: the offset of the line's first
+ * byte, a bit that says whether the key is exact, and the key. The key has the same bits as the
+ * host's key for the line (complemented if the first key of the order is reversed). So items made
+ * by the host and by the device can be mixed.
  *
- * A flagged item is one that the device leaves to the host, line_item_flagged: a number that it
- * cannot round for sure, a rare spelling, a line that LINE_STRICT refuses, or one that it would
- * have to walk too far in.
+ * A flagged item (line_item_flagged) is keyed by the host: a number that the device cannot round
+ * with certainty, a rare spelling, a line that LINE_STRICT refuses, or a line with too many bytes
+ * to read.
  *
- * All functions start kernels on the text's stream; those that say so wait for it. All memory is
- * the caller's, and on the device unless it says otherwise.
+ * All functions start kernels on the text's stream, and wait for it only where the comment says so.
+ * The caller owns all memory, which is on the device unless the comment says otherwise.
  */
 #ifndef CUDA_CUDA_LINES_H
 #define CUDA_CUDA_LINES_H
@@ -27,25 +28,25 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
-/* Bytes behind a text that can be read, though they mean nothing. */
+/* Bytes after a text that can be read; their values do not matter. */
 #define CUDA_TEXT_SLACK_BYTES ((size_t)64)
 
-/* What kernels need of a struct line_order, by value. */
+/* The part of a struct line_order that kernels need, passed by value. */
 struct cuda_line_order {
-    struct line_key key; /* the first one */
+    struct line_key key; /* the first key */
     size_t key_count;    /* at least 1 */
-    int separator;       /* as in struct line_order, and what follows too */
+    int separator;       /* as in struct line_order, like the members below */
     char terminator;
     bool reverse;
     bool stable;
     bool unique;
 };
 
-/* A text on the device, and where work on it runs. Borrows the memory. */
+/* A text on the device, and the stream for work on it. Borrows the memory. */
 struct cuda_text {
     const unsigned char *text; /* aligned to 16 bytes; every line has its terminator */
     size_t bytes;
-    size_t count; /* lines; cuda_lines_count sets it */
+    size_t count; /* number of lines; set by cuda_lines_count */
     struct cuda_line_order order;
     unsigned device;
     cudaStream_t stream;
@@ -55,28 +56,29 @@ struct cuda_text {
 
 struct cuda_line_order cuda_line_order_make(const struct line_order *order);
 
-/* Bytes of workspace for a text of so many bytes: about a five-hundredth of them. From
- * cuda_lines_count to the last cuda_lines_take_flagged it is to be left as it is, and is of no use
- * afterwards. */
+/* Returns the bytes of workspace for a text of `bytes` bytes: about 1/500 of them. The workspace
+ * must not change from cuda_lines_count to the last cuda_lines_take_flagged. Afterwards its content
+ * is not needed. */
 size_t cuda_lines_workspace_bytes(size_t bytes);
 
-/* Counts the lines of text->text[0..bytes) into text->count. Waits. */
+/* Sets text->count to the number of lines in text->text[0..bytes). Waits for the stream. */
 bool cuda_lines_count(struct cuda_text *text, void *workspace, struct error *error);
 
-/* Makes items[0..text->count), aligned to 16 bytes, and says how many are flagged. Waits. */
+/* Makes items[0..text->count), aligned to 16 bytes, and sets *flagged to the number of flagged
+ * items. Waits for the stream. */
 bool cuda_lines_key(const struct cuda_text *text, void *workspace, struct key_index *items,
                     size_t *flagged, struct error *error);
 
-/* Flagged items taken out, to be keyed by the host. */
+/* Flagged items that are copied out for the host to key. */
 struct cuda_flagged {
-    struct key_index *items; /* room of them */
-    uint64_t *lines;         /* room of them: which items they are */
+    struct key_index *items; /* array of `room` items */
+    uint64_t *lines;         /* array of `room` positions in the array of all items */
     size_t room;
 };
 
-/* Takes a copy of flagged items, in the order of the input: of all that cuda_lines_key counted,
- * from the first-th on, as many as there are and there is room for. Those before must have come
- * back. Does not wait.
+/* Copies flagged items in the order of the input: of all that cuda_lines_key counted, those from
+ * number `first` on, at most taken->room. All flagged items before `first` must have been put back.
+ * Does not wait.
  *
  *   for (size_t first = 0; first < flagged; first += taken.room)
  *       cuda_lines_take_flagged; the host's keys for min(taken.room, flagged - first) items;
@@ -86,7 +88,7 @@ bool cuda_lines_take_flagged(const struct cuda_text *text, void *workspace,
                              const struct key_index *items, size_t first,
                              const struct cuda_flagged *taken, struct error *error);
 
-/* items[taken->lines[i]] = taken->items[i], i < count. Does not wait. */
+/* Sets items[taken->lines[i]] = taken->items[i] for all i < count. Does not wait. */
 bool cuda_lines_put_flagged(const struct cuda_text *text, const struct cuda_flagged *taken,
                             size_t count, struct key_index *items, struct error *error);
 

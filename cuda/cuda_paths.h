@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_paths.h - what the engine needs of a path beyond the facts that all backends state. */
+/* cuda_paths.h - the functions of a path, which the engine calls. */
 #ifndef CUDA_CUDA_PATHS_H
 #define CUDA_CUDA_PATHS_H
 
@@ -10,12 +10,12 @@
 struct cuda_path {
     bool (*sort)(const struct cuda_sort *sort, struct error *error);
     size_t (*workspace_bytes)(size_t count, size_t tile_size, unsigned item_bytes);
-    /* NULL: the path leaves nothing over. */
+    /* NULL: `sort` leaves no work. */
     bool (*finish)(const struct cuda_sort *sort, unsigned round, bool *is_done,
                    struct error *error);
 };
 
-/* NULL if the algorithm is none of this backend's rows. */
+/* Returns NULL if the algorithm is not a row of this backend. */
 const struct cuda_path *cuda_path_find(const struct algorithm *algorithm);
 
 /* Sorts by the path, and waits until nothing is left over. After a failure, too, none of its

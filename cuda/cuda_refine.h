@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_refine.h - the exact order within runs of equal keys, on the device: what lines_refine does
- * on the host, of the same items to the same order.
+/* cuda_refine.h - sorts tie groups (lines with equal keys) exactly, on the device. It does what
+ * lines_refine does on the host, with the same items and the same result.
  *
- *   items, sorted -> which runs are not in order yet -> by bytes of their lines, in rounds: here
- *                                                    -> by anything else: a function of the host's
- *                 -> with -u, the first line of each run alone
+ *   sorted items -> tie groups that are not in order -> by the bytes of their lines, in rounds:
+ * here
+ *                                                    -> by anything else: a function of the host
+ *                -> with -u, only the first line of each tie group
  *
- * Nearly all runs need nothing: their lines are the same bytes, or the order of the input is
- * theirs.
+ * Nearly all tie groups need no work: their lines have the same bytes, or are in order already.
  */
 #ifndef CUDA_CUDA_REFINE_H
 #define CUDA_CUDA_REFINE_H
@@ -15,44 +15,46 @@
 #include "cuda/cuda_lines.h"
 #include "cuda/cuda_paths.h"
 
-/* Puts items[0..*count), whole runs of equal keys one after the other, in the host's memory, into
- * the exact order. If the order is unique, *count says how many are kept. */
+/* Puts items[0..*count), which are consecutive whole tie groups in host memory, into the exact
+ * order. If the order is unique, sets *count to the number of items kept. */
 typedef bool cuda_refine_function(void *context, struct key_index *items, size_t *count,
                                   struct error *error);
 
-/* Memory is on the device, and the caller's. */
+/* The caller owns the memory, which is on the device, except the status block. */
 struct cuda_refine {
     const struct cuda_text *text;
-    struct key_index *items;      /* text->count, below 2^32; sorted by key, equal keys by index */
-    void *scratch;                /* room of as many items, aligned as they are; is overwritten */
+    struct key_index *items;      /* text->count items, fewer than 2^32; sorted by key, then by
+                                     index */
+    void *scratch;                /* room for as many items, with the same alignment; overwritten */
     void *workspace;              /* cuda_refine_workspace_bytes */
-    size_t room;                  /* lines that workspace has room to order here */
-    const struct cuda_path *path; /* what sorts the words of a round; of any number of items */
-    size_t tile_size;             /* one of the path's */
+    size_t room;                  /* maximum number of lines that workspace has room to sort here */
+    const struct cuda_path *path; /* sorts the words of a round; must accept any number of items */
+    size_t tile_size;             /* one of the path's sizes */
     struct sort_note *note;       /* as in struct cuda_sort */
     cuda_refine_function *refine;
-    void *context; /* of refine */
+    void *context; /* argument of `refine` */
 };
 
-/* What was done, for who wants to know. */
+/* Statistics. */
 struct cuda_refine_counts {
-    size_t device; /* lines that were ordered on the device */
-    size_t host;   /* lines that were given to the host */
+    size_t device; /* lines sorted on the device */
+    size_t host;   /* lines sorted by the host */
     unsigned rounds;
     uint64_t mark_ns, device_ns, host_ns, unique_ns; /* times of the steps */
 };
 
-/* Bytes of workspace for `count` items of which up to `room` are ordered on the device: half a byte
- * for each item; 24 bytes, and what the path wants, for each line of room. With a room of `count`
- * all runs can be; where more lines need it than there is room for, they all go to the host. */
+/* Returns the bytes of workspace for `count` items of which up to `room` are sorted on the device:
+ * half a byte per item, plus 24 bytes and the path's workspace per line of `room`. A room of
+ * `count` is enough for all tie groups. If more than `room` lines need sorting, the host sorts all
+ * of them. */
 size_t cuda_refine_workspace_bytes(const struct cuda_path *path, size_t tile_size, size_t count,
                                    size_t room);
 
-/* Puts refine->items into the order of their lines. *count says how many are kept, if the order is
- * unique; else it is text->count. The text is read, and slack behind it. Keys stay what they are;
- * of lines of the same bytes, those that the host has not ordered stay in the order of the input.
- * Waits for all that was started on the stream. Fails when a kernel fails, when `refine` does, or
- * when the host has no memory for the lines that it is to order. *counts may be NULL. */
+/* Puts refine->items into the exact order of their lines. *count becomes the number of items kept:
+ * text->count, or fewer if the order is unique. Reads the text and the slack after it. Keys do not
+ * change. Lines with the same bytes keep their input order, unless the host sorted them. Waits for
+ * the stream. Fails if a kernel or `refine` fails, or if the host has no memory for the lines that
+ * it must sort. `counts` may be NULL. */
 bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count,
                        struct cuda_refine_counts *counts, struct error *error);
 

@@ -22,13 +22,13 @@
 #include <stddef.h>
 
 struct cuda_sort {
-    void *items;            /* count items, aligned to 16 bytes; sorted in the end */
-    void *scratch;          /* count items, aligned alike; NULL for a path that works in place */
-    void *workspace;        /* as many bytes as the path's workspace function says */
+    void *items;            /* count items, aligned to 16 bytes; sorted on return */
+    void *scratch;          /* count items, same alignment; NULL for a path that sorts in place */
+    void *workspace;        /* of the size that the path's workspace function returns */
     size_t count;           /* items */
     unsigned item_bytes;    /* 1, 2, 4, 8, or 16 for struct key_index */
     struct key_order order; /* the identity for struct key_index */
-    size_t tile_size;       /* one of the path's */
+    size_t tile_size;       /* one of the path's sizes */
     unsigned device;
     cudaStream_t stream;
     struct sort_note
@@ -43,7 +43,7 @@ struct sort_note {
     struct radix_facts facts;
 };
 
-/* One function a path. False with *error when a kernel cannot be started. */
+/* The paths. They return false, with *error set, if a kernel cannot be started. */
 bool bitonic_sort(const struct cuda_sort *sort, struct error *error);
 bool direct_merge_sort(const struct cuda_sort *sort, struct error *error);
 bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error);
@@ -78,15 +78,15 @@ size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t counting_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 
-/* The first step of a merge sort: writes items, encoded and sorted within each tile, to target
- * (items or scratch), mapped by `decoding` on their way out. */
+/* The first step of a merge sort: encodes items, sorts each tile and writes it to `target` (items
+ * or scratch), mapped by `decoding`. */
 typedef bool tile_sort_function(const struct cuda_sort *sort, void *target,
                                 struct key_order decoding, struct error *error);
 
-/* The one of direct-merge and segmented-merge. */
+/* The tile sort of direct-merge and segmented-merge. */
 tile_sort_function tile_sort;
 
-/* The segmented merges over tiles sorted in another way. */
+/* Sorts tiles by `sort_tiles`, then merges them as segmented-merge does. */
 bool segmented_merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
                           struct error *error);
 

@@ -15,8 +15,8 @@ constexpr size_t HUGE_PAGE_BYTES = (size_t)2 << 20;
 
 /* ---- a slot ---- */
 
-/* Allocates the slot's memory in huge pages, where the system has them, and pins it. Pinning 64 MiB
- * takes 5 ms that way, and 30 to 45 ms by cudaMallocHost, whose pages are small (H100 host, driver
+/* Allocates the slot's memory in huge pages, if the system has them, and pins it. Pinning 64 MiB
+ * takes 5 ms this way, and 30 to 45 ms by cudaMallocHost, whose pages are small (H100 host, driver
  * 580, 2026-11). */
 static bool slot_pin(const struct staging *staging, struct staging_slot *slot, struct error *error)
 {
@@ -48,7 +48,7 @@ static bool slot_prepare(const struct staging *staging, struct staging_slot *slo
            cuda_check(cudaEventCreate(&slot->copy_finished), device, "cudaEventCreate", error);
 }
 
-/* Pins the slot's memory and makes its events, once; that is part of the start. */
+/* Pins the slot's memory and creates its events on the first call. Adds the time to start_ns. */
 static bool slot_start(const struct staging *staging, struct staging_slot *slot,
                        struct error *error)
 {
@@ -75,7 +75,7 @@ static bool slot_copy(const struct staging *staging, struct staging_slot *slot, 
                       error);
 }
 
-/* Waits for the slot's copy, if there is one, and adds the time it took to the engine's. */
+/* Waits for the slot's copy, if one is in flight, and adds its time to the engine's times. */
 static bool slot_wait(const struct staging *staging, struct staging_slot *slot, struct error *error)
 {
     if (!slot->in_flight)
@@ -91,7 +91,7 @@ static bool slot_wait(const struct staging *staging, struct staging_slot *slot, 
                slot->is_upload ? &staging->times->upload_ns : &staging->times->download_ns, error);
 }
 
-/* ---- all of them ---- */
+/* ---- all slots ---- */
 
 void staging_set_slots(struct staging *staging, size_t item_bytes, size_t count)
 {
@@ -163,13 +163,13 @@ bool staging_finish_uploads(struct staging *staging, struct error *error)
 
 /* ---- down ---- */
 
-/* There are no more slots than fit. */
+/* Cannot overflow: the queue has room for all slots. */
 static void queue_push(struct staging_queue *queue, size_t slot)
 {
     queue->slots[(queue->first + queue->count++) % STAGING_SLOTS] = slot;
 }
 
-/* Of a queue that is not empty. */
+/* The queue must not be empty. */
 static size_t queue_pop(struct staging_queue *queue)
 {
     const size_t slot = queue->slots[queue->first];
@@ -178,7 +178,7 @@ static size_t queue_pop(struct staging_queue *queue)
     return slot;
 }
 
-/* Starts to copy the next items into an idle slot; nothing is left to do at the end. */
+/* Starts to copy the next items into an idle slot. Does nothing at the end of the output. */
 static bool start_copy(struct staging *staging, size_t i, struct error *error)
 {
     const struct staging_output *const output = &staging->output;

@@ -37,7 +37,7 @@ static bool store_add_segment(struct store *store, size_t capacity, struct error
     return true;
 }
 
-/* Items of the next segment. */
+/* Returns the capacity of the next segment in items. */
 static size_t store_next_capacity(const struct store *store)
 {
     if (!store->grows)
@@ -71,7 +71,7 @@ static void store_free_segments(struct store *store)
     store->segment_count = 0;
 }
 
-/* Copies the segments behind each other and waits for the copies. */
+/* Copies the segments to store->items, one after the other, and waits. */
 static bool store_copy_segments(struct store *store, cudaStream_t stream, struct error *error)
 {
     unsigned char *target = store->items;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_store.h - the device memory of an engine: where items are collected, sorted and taken from.
+/* cuda_store.h - the device memory of an engine for items.
  *
- * A known count gets one segment of just that size. An unknown one gets segments as the items come,
- * each twice the one before up to a limit, and no more than there may be items; store_gather then
- * copies them to one array and frees them. Scratch comes after that, so that the peak is twice the
- * data, whatever the path.
+ * A known count gets one segment of exactly that size. For an unknown count, segments are added as
+ * the items arrive. Each is twice as large as the one before, up to a limit, and never larger than
+ * the remaining maximum count. Then store_gather copies them to one array and frees them. Scratch
+ * is allocated afterwards, so the peak is twice the data, for every path.
  */
 #ifndef CUDA_CUDA_STORE_H
 #define CUDA_CUDA_STORE_H
@@ -16,43 +16,44 @@
 
 struct store_segment {
     unsigned char *items;
-    size_t capacity; /* items */
+    size_t capacity; /* in items */
     size_t count;
 };
 
 struct store {
-    struct store_segment *segments; /* all but the last one are full, or left with room unused */
+    struct store_segment *segments; /* all but the last are full, or are left with unused room */
     size_t segment_count;
-    size_t segment_room; /* of the array `segments` */
-    size_t limit;        /* items at most */
-    bool grows;          /* the count is not known: there may be fewer */
+    size_t segment_room; /* capacity of the array `segments` */
+    size_t limit;        /* maximum number of items */
+    bool grows;          /* the count is unknown: there may be fewer items */
     size_t count;        /* items in all segments */
     size_t item_bytes;
     unsigned device;
-    unsigned char *items; /* after store_gather: all of them */
+    unsigned char *items; /* after store_gather: the array of all items */
     void *scratch;
     void *workspace;
 };
 
-/* Bytes of `count` items, or false when that is more than a size_t holds. */
+/* Sets *bytes to the size of `count` items. Fails if it exceeds a size_t. */
 bool store_bytes(const struct store *store, size_t count, size_t *bytes, struct error *error);
 
-/* The segment that the next items go to; it has room for one at least. */
+/* Sets *segment to the segment for the next items, which has room for at least one. */
 bool store_reserve(struct store *store, struct store_segment **segment, struct error *error);
 
-/* Brings all items into one array, store->items (NULL if there are none). Waits for the stream. */
+/* Moves all items to one array, store->items (NULL if there are none). Waits for the stream if it
+ * copies. */
 bool store_gather(struct store *store, cudaStream_t stream, struct error *error);
 
-/* Allocates scratch (scratch_items items) and workspace, of which each may be 0. */
+/* Allocates scratch for `scratch_items` items, and the workspace. Either size may be 0. */
 bool store_add_scratch(struct store *store, size_t scratch_items, size_t workspace_bytes,
                        struct error *error);
 
-/* Forgets the items, of which the array has room for so many, and takes up to `limit` new ones
- * there.
+/* Drops all items and takes up to `limit` new ones into the same array, which has room for
+ * `capacity`.
  */
 void store_restart(struct store *store, size_t capacity, size_t limit);
 
-/* Frees all. Nothing may be using it any more. */
+/* Frees all memory. No work may use it. */
 void store_close(struct store *store);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_text_engine.cu - see cuda_text_engine.h.
  *
- *   lend, take: pinned slots -> the text, in one piece on the device
- *   sort: the text's lines -> items in the order of the input, a few of them keyed by the helper
- *         -> sorted by the path -> refined, some of them by the helper -> where each line goes
- *   give, take_back: lines gathered, a slot of text at a time, in the order of the items
- *         -> pinned slots, which run ahead of the caller
+ *   lend, take: pinned slots -> the text, contiguous on the device
+ *   sort: the text's lines -> items in input order, a few of them keyed by the helper
+ *         -> sorted by the path -> refined, some of them by the helper -> position of each line
+ *   give, take_back: lines gathered in the order of the items, a slot of text at a time
+ *         -> pinned slots, ahead of the caller
  *
- * Besides the text there are two arrays of items, and a workspace that each step has to itself:
+ * The device holds the text, two arrays of items, and a workspace that each step has to itself:
  *
- *   array     key                       sort      refine    gather
- *   items     filled                    sorted    refined   read
- *   scratch   flagged lines             scratch   scratch   where lines begin in the output
- *   workspace lines before each tile    the path  words     a piece of the output
+ *   array     key                          sort      refine    gather
+ *   items     filled                       sorted    refined   read
+ *   scratch   flagged lines                scratch   scratch   starts of lines in the output
+ *   workspace number of lines before each  the path  words     a piece of the output
+ *             tile
  *
- * One stream does all. A piece is gathered while nothing is downloaded, which costs a third of the
- * bus; the caller takes longer to write than both take.
+ * All work is on one stream. Nothing is downloaded while a piece is gathered, which costs a third
+ * of the bus bandwidth; but the caller takes longer to write than both together.
  */
 #include "cuda/cuda_text_engine.h"
 
@@ -36,20 +37,20 @@
 /* Kernels count lines in 32 bits. */
 static constexpr size_t text_lines_max = UINT32_MAX;
 
-/* Flagged lines that the host is given at a time. */
+/* Maximum number of flagged lines that the host keys at a time. */
 static constexpr size_t flagged_room_max = (size_t)1 << 22;
 
-/* Scratch for a few lines, where some rounding up matters. */
+/* Minimum bytes of scratch: for a few lines, rounding up matters. */
 static constexpr size_t scratch_bytes_least = (size_t)64 << 10;
 
 struct text_engine {
     struct sort_spec spec;
     struct cuda_worker worker;
     struct staging staging;
-    unsigned char *text; /* room of spec.count bytes, and slack */
-    size_t taken;        /* bytes of it that are there */
+    unsigned char *text; /* room for spec.count bytes, and slack */
+    size_t taken;        /* bytes of text taken so far */
     struct cuda_text lines;
-    void *items; /* of struct key_index */
+    void *items; /* array of struct key_index */
     void *scratch;
     size_t scratch_bytes;
     void *workspace;
@@ -108,7 +109,7 @@ static bool text_open(const struct sort_spec *spec, struct engine **result, stru
     engine->staging.device = spec->device;
     engine->staging.times = &engine->times;
     staging_set_slots(&engine->staging, 1, spec->count);
-    /* The slots are pinned ahead: the caller may be reading meanwhile. */
+    /* The slots are pinned now, while the caller may be reading. */
     const bool is_open = worker_open(&engine->worker, spec, error) &&
                          text_allocate(engine, error) &&
                          staging_prepare(&engine->staging, spec->count, error);
@@ -148,8 +149,8 @@ static bool text_take(struct engine *opaque, struct chunk chunk, struct error *e
 
 /* ---- memory, once the lines are counted ---- */
 
-/* Sees to it that the workspace has so many bytes; what was in it is lost. Nothing that uses it may
- * be on its way. */
+/* Enlarges the workspace to at least `bytes` bytes; its content is lost. No started work may use
+ * it. */
 static bool text_make_workspace(struct text_engine *engine, size_t bytes, struct error *error)
 {
     if (bytes <= engine->workspace_bytes)
@@ -167,7 +168,7 @@ static bool text_make_workspace(struct text_engine *engine, size_t bytes, struct
     return true;
 }
 
-/* A piece of the output, with the totals of its proof behind it. */
+/* Returns the offset of the check's totals in the workspace: after a piece of the output. */
 static size_t text_totals_place(const struct text_engine *engine)
 {
     return (engine->staging.slot_bytes + 15) / 16 * 16;
@@ -184,8 +185,8 @@ static size_t text_refine_bytes(const struct text_engine *engine, size_t room)
                                        engine->lines.count, room);
 }
 
-/* The arrays of items; refused, before any is had, if what is still to come has no room either. The
- * workspace that the lines were counted in is kept. */
+/* Allocates the arrays of items. Fails before it allocates any if the device has no room for the
+ * later steps. Keeps the workspace in which the lines were counted. */
 static bool text_allocate_items(struct text_engine *engine, struct error *error)
 {
     const uint64_t start_ns = clock_now_ns();
@@ -208,7 +209,7 @@ static bool text_allocate_items(struct text_engine *engine, struct error *error)
 
 /* ---- key ---- */
 
-/* The helper reads the lines of items where these say that they begin. */
+/* Checks the offsets in the items, because the helper reads the text there. */
 static bool text_check_items(const struct text_engine *engine, const struct key_index *items,
                              size_t count, struct error *error)
 {
@@ -219,7 +220,7 @@ static bool text_check_items(const struct text_engine *engine, const struct key_
                                            "beginning of a line", error);
 }
 
-/* As struct line_helper's, for struct cuda_refine. */
+/* As `refine` of struct line_helper, for struct cuda_refine. */
 static bool text_refine_items(void *context, struct key_index *items, size_t *count,
                               struct error *error)
 {
@@ -229,7 +230,7 @@ static bool text_refine_items(void *context, struct key_index *items, size_t *co
            helper->refine(helper->context, items, count, error);
 }
 
-/* Has the helper key the flagged items, some at a time. They pass through scratch. */
+/* Lets the helper key the flagged items, taken.room at a time, by way of `scratch`. */
 static bool text_key_flagged(struct text_engine *engine, struct cuda_flagged taken, size_t flagged,
                              struct key_index *host_items, struct error *error)
 {
@@ -280,7 +281,7 @@ static bool text_key(struct text_engine *engine, struct error *error)
     return is_keyed;
 }
 
-/* Finds the lines, and makes their items. */
+/* Finds the lines and makes their items. */
 static bool text_parse(struct text_engine *engine, struct error *error)
 {
     struct cuda_text *const lines = &engine->lines;
@@ -330,7 +331,8 @@ static bool text_sort_items(struct text_engine *engine, struct error *error)
     return worker_sort(&engine->worker, &sort, &engine->times.sort_ns, error);
 }
 
-/* Room to order lines in here: for all if the device has that, else for as many as it has. */
+/* Sets *room to the number of lines that can be sorted on the device: all, or fewer if memory is
+ * short. */
 static bool text_choose_room(const struct text_engine *engine, size_t *room, struct error *error)
 {
     size_t free_bytes = 0;
@@ -343,7 +345,7 @@ static bool text_choose_room(const struct text_engine *engine, size_t *room, str
     return true;
 }
 
-/* *count: lines that are kept. */
+/* Sets *count to the number of lines kept. */
 static bool text_refine(struct text_engine *engine, size_t *count, struct error *error)
 {
     struct cuda_refine refine = {};
@@ -369,8 +371,8 @@ static bool text_refine(struct text_engine *engine, size_t *count, struct error 
     return true;
 }
 
-/* Prepares the output, of so many lines: where each one begins. Of the workspace, a slot's worth
- * takes the pieces. */
+/* Finds the position of each of the `count` lines in the output. The workspace will hold the
+ * pieces, one slot's worth at a time. */
 static bool text_measure(struct text_engine *engine, size_t count, struct error *error)
 {
     const struct nvtx_range range("measure");
@@ -405,7 +407,8 @@ static bool text_sort(struct engine *opaque, struct error *error)
 
 /* ---- out ---- */
 
-/* Gathers a piece into the workspace; what is there from before has been copied on, by the stream.
+/* Gathers a piece into the workspace. By the order of the stream, the previous piece was copied out
+ * before.
  */
 static const void *text_place(struct engine *opaque, size_t begin, size_t end, struct error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_text_engine.h - the engine of the backend "gpu" for lines of text, whose contract
- * core/backend.h states.
+/* cuda_text_engine.h - the engine for lines of text of the backend "gpu". core/backend.h has the
+ * contract.
  */
 #ifndef CUDA_CUDA_TEXT_ENGINE_H
 #define CUDA_CUDA_TEXT_ENGINE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_time.h - device time between two events, and when that was on the host's clock. */
+/* cuda_time.h - measures the device time between two events, and maps it to the host's clock. */
 #ifndef CUDA_CUDA_TIME_H
 #define CUDA_CUDA_TIME_H
 
@@ -10,14 +10,14 @@
 #include <algorithm>
 #include <stdint.h>
 
-/* An event of which is known when it was on the host's clock, to some microseconds. */
+/* An event whose time on the host's clock is known to some microseconds. */
 struct cuda_clock {
     cudaEvent_t event; /* NULL: no trace is recorded */
     uint64_t host_ns;
-    uint64_t reached_ns[TRACE_LANE_COUNT]; /* where the last span of the lane ended */
+    uint64_t reached_ns[TRACE_LANE_COUNT]; /* end of the lane's last span */
 };
 
-/* Makes the clock of a stream on which nothing is on its way, if a trace is recorded. */
+/* Creates the clock of an idle stream, if a trace is recorded. */
 static inline bool cuda_clock_open(struct cuda_clock *clock, cudaStream_t stream, unsigned device,
                                    struct error *error)
 {
@@ -38,7 +38,7 @@ static inline void cuda_clock_close(struct cuda_clock *clock)
     clock->event = NULL;
 }
 
-/* Adds the time from `start` to `end`, both reached, to *ns. */
+/* Adds the time from `start` to `end` to *ns. Both events must be complete. */
 static inline bool cuda_add_elapsed(cudaEvent_t start, cudaEvent_t end, unsigned device,
                                     uint64_t *ns, struct error *error)
 {
@@ -50,9 +50,9 @@ static inline bool cuda_add_elapsed(cudaEvent_t start, cudaEvent_t end, unsigned
     return true;
 }
 
-/* The same for work on so many bytes, which is told to core/trace.h too. What CUDA says of a time
- * some seconds away is rounded to a microsecond: a span begins where the one before it in its
- * stream ends, not before. */
+/* As cuda_add_elapsed, and also reports a span of work on `bytes` bytes to core/trace.h. CUDA
+ * rounds a time some seconds away to a microsecond, so a span may not begin before the end of the
+ * lane's last span. */
 static inline bool cuda_add_span(struct cuda_clock *clock, enum trace_lane lane, const char *name,
                                  uint64_t bytes, cudaEvent_t start, cudaEvent_t end,
                                  unsigned device, uint64_t *ns, struct error *error)

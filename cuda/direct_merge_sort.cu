@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* direct_merge_sort.cu - merge sort in which every key finds its own place.
+/* direct_merge_sort.cu - merge sort in which each key finds its own position.
  *
- * A key of the merge of two runs stands at its index in its own run plus its rank in the partner
- * run; a binary search finds the rank. Equal keys of the left run go before those of the right one,
- * so that all places differ: a left key counts the smaller keys of the right run, a right key the
- * smaller and the equal ones of the left run.
+ * The position of a key in the merge of two runs is its index in its own run plus its rank in the
+ * partner run. A binary search finds the rank. Equal keys of the left run go first: a left key
+ * counts the smaller keys of the right run, a right key counts the smaller and the equal keys of
+ * the left run. So all positions differ.
  *
  * The searches share their work at three levels. A first kernel ranks the first key of every tile
- * by a search of the whole partner run; two neighbours bound the window of the partner that the
- * tile faces. A block copies its window to shared memory, and ranks there the first key of every
- * row of 32 keys; two neighbours bound the search of each key of the row to a few steps. A window
- * too large to copy (skewed keys) is searched where it lies, with the same bounds.
+ * by a search in the whole partner run. The ranks of two neighbours bound the window of the partner
+ * run that the tile faces. A block copies its window to shared memory and ranks the first key of
+ * every row of 32 keys in it. The ranks of two neighbours bound the search for each key of the row
+ * to a few steps. A window too large to copy (skewed keys) is searched in global memory, with the
+ * same bounds.
  *
  * Source: the rank-based merge in N. Satish, M. Harris, M. Garland, "Designing Efficient Sorting
  * Algorithms for Manycore GPUs", IPDPS 2009.
@@ -19,18 +20,18 @@
 #include "cuda/dispatch.cuh"
 #include "cuda/merge_runs.cuh"
 
-/* One tile of a run, and the run it is merged with. */
+/* One tile of a run, and the run to merge it with. */
 struct direct_tile {
     size_t first; /* index of its first key */
     unsigned count;
-    bool is_left;     /* of run a */
-    bool is_last;     /* of its run */
-    size_t own_place; /* where its first key would go if the partner were empty */
+    bool is_left;     /* in run a */
+    bool is_last;     /* the last tile of its run */
+    size_t own_place; /* position of its first key if the partner were empty */
     size_t partner;   /* index of the first key of the partner run */
     size_t partner_count;
 };
 
-/* The tile whose keys start at `first`, a multiple of tile_size. */
+/* Returns the tile whose keys start at `first`, a multiple of tile_size. */
 __device__ __forceinline__ struct direct_tile direct_tile_at(const struct run_list &list,
                                                              size_t first, unsigned tile_size)
 {
@@ -48,20 +49,21 @@ __device__ __forceinline__ struct direct_tile direct_tile_at(const struct run_li
     return tile;
 }
 
-/* Tiles of the two runs by turns: those that write to the same part of the output then run at the
- * same time, and their writes meet in the cache. Returns the first key of the tile for a block. */
+/* Returns the first key of the tile for a block. Tiles of the two runs alternate, so that tiles
+ * that write to the same part of the output run at the same time, and their writes share the
+ * cache. */
 template <unsigned TILE>
 __device__ __forceinline__ size_t direct_tile_first(const struct run_list &list, size_t block)
 {
     const struct run_pair pair = run_pair_at(list, block * TILE);
     const size_t turn = block - pair.a / TILE;
-    const size_t b_tiles = (pair.b_count + TILE - 1) / TILE; /* a has as many, or more */
+    const size_t b_tiles = (pair.b_count + TILE - 1) / TILE; /* a has at least as many */
     if (turn >= 2 * b_tiles)
         return pair.a + (turn - b_tiles) * TILE;
     return (turn % 2 ? pair.b : pair.a) + turn / 2 * TILE;
 }
 
-/* ranks[t]: the rank of the first key of tile t in its partner run. A thread a tile. */
+/* ranks[t]: the rank of the first key of tile t in its partner run. One thread per tile. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     rank_tiles_kernel(const K *source, struct run_list list, size_t *ranks)
@@ -75,8 +77,8 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
                                           source[first], !tile.is_left);
 }
 
-/* Ranks the thread's striped keys of a tile within window[0..window_count) of the partner and
- * writes them at place[index + rank]. All threads of the block call it. `row_ranks` has a word for
+/* Ranks the thread's striped keys of a tile within window[0..window_count) of the partner run, and
+ * writes them to place[index + rank]. All threads of the block call it. `row_ranks` has a word for
  * each row of 32 keys and one more. */
 template <typename K, unsigned TILE, typename Index>
 __device__ __forceinline__ void block_place_keys(const K *own, const struct direct_tile &tile,
@@ -103,7 +105,7 @@ __device__ __forceinline__ void block_place_keys(const K *own, const struct dire
     }
 }
 
-/* A round, source -> target, with what rank_tiles_kernel has found. A block a tile. */
+/* Merges runs from source to target, with the ranks of rank_tiles_kernel. One block per tile. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     direct_merge_kernel(const K *__restrict__ source, K *__restrict__ target, struct run_list list,

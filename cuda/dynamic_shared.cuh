@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dynamic_shared.cuh - the shared memory whose size a launch states: more than the 48 KiB that may
- * be declared. `extern __shared__` cannot be spelled for the stand-in (tests/simt), so this is the
- * one place where the two differ.
+/* dynamic_shared.cuh - shared memory whose size is set at launch: more than the 48 KiB that can be
+ * declared. The CPU stand-in (tests/simt) cannot compile `extern __shared__`, so only this file
+ * differs for it.
  */
 #ifndef CUDA_DYNAMIC_SHARED_CUH
 #define CUDA_DYNAMIC_SHARED_CUH
 
 #include <cuda_runtime.h>
 
-/* struct launch's shared_bytes of them, aligned to 16 bytes. */
+/* Returns the block's dynamic shared memory: struct launch's shared_bytes, aligned to 16 bytes. */
 __device__ __forceinline__ unsigned char *block_dynamic_shared()
 {
 #ifdef __CUDACC__

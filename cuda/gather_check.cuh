@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gather_check.cuh - what a tile of the output is, for the proof (core/check.h): the sum of its
- * bytes where they stood in the text, and where they stand in the output. The first one, over all
- * tiles, is that of the text as it was read, if each line is in the output once and all lines are.
+/* gather_check.cuh - checksums of a tile of the output, for the proof of output (core/check.h): of
+ * its bytes by their positions in the text, and by their positions in the output. The first, summed
+ * over all tiles, equals that of the input text if each line is in the output exactly once.
  *
- *   the stage -> a thread a word of 8 bytes of the text, or of the output -> the block -> two sums
+ *   stage -> a word of 8 bytes of the text, or of the output, per thread -> block -> two sums
  */
 #ifndef CUDA_GATHER_CHECK_CUH
 #define CUDA_GATHER_CHECK_CUH
@@ -13,12 +13,12 @@
 
 #include <stdint.h>
 
-/* A thread's part of both. */
+/* A thread's part of both sums. */
 struct gather_sums {
     uint64_t source, output;
 };
 
-/* The 8 bytes of the stage from any place on, which is 0 or more. */
+/* Returns the 8 bytes at `at` in the stage. */
 __device__ __forceinline__ uint64_t thread_load_stage(const unsigned *parts, unsigned at)
 {
     const unsigned shift = 8 * (at % 4);
@@ -29,8 +29,8 @@ __device__ __forceinline__ uint64_t thread_load_stage(const unsigned *parts, uns
     return static_cast<uint64_t>(high) << 32 | low;
 }
 
-/* What word `word` of a text adds to its sum, as far as it is in bytes [from, from + bytes), which
- * stand in the stage at `place`, 8 or more. */
+/* Returns the contribution of word `word` of a text to its sum, as far as the word is within bytes
+ * [from, from + bytes). These bytes are in the stage from `place` on, which is at least 8. */
 __device__ __forceinline__ uint64_t thread_sum_word(const unsigned *parts, uint64_t from,
                                                     unsigned place, unsigned bytes, uint64_t word)
 {
@@ -44,7 +44,7 @@ __device__ __forceinline__ uint64_t thread_sum_word(const unsigned *parts, uint6
     return (thread_load_stage(parts, at) & mask) * check_text_factor(word);
 }
 
-/* The sum of each step-th word of the bytes, beginning with the first-th. */
+/* Returns the sum of every step-th word of the bytes, starting with number `first`. */
 __device__ __forceinline__ uint64_t thread_sum_words(const unsigned *parts, uint64_t from,
                                                      unsigned place, unsigned bytes, unsigned first,
                                                      unsigned step)
@@ -55,8 +55,8 @@ __device__ __forceinline__ uint64_t thread_sum_words(const unsigned *parts, uint
     return sum;
 }
 
-/* Adds the sums of all threads of the block; `warp_sums` is shared, one for each warp. All call it
- * once. */
+/* Adds the sums of all threads of the block to totals[0] and totals[1]. `warp_sums` is in shared
+ * memory, one per warp. All threads call it once. */
 template <unsigned THREADS>
 __device__ __forceinline__ void block_add_sums(struct gather_sums sums,
                                                struct gather_sums *warp_sums, uint64_t *totals)
@@ -78,8 +78,8 @@ __device__ __forceinline__ void block_add_sums(struct gather_sums sums,
     atomicAdd(reinterpret_cast<unsigned long long *>(totals + 1), sums.output);
 }
 
-/* The first line, counted from 1, whose key is less than that of the one before it, is totals[2] at
- * most. A thread a line. */
+/* Lowers totals[2] to the number, counted from 1, of the first line whose key is less than the key
+ * of the line before. One thread per line. */
 static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     gather_order_kernel(const struct key_index *items, uint64_t count, uint64_t *totals)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grid_wait.cuh - kernels whose blocks are brought up while the kernel before them on the stream
- * ends (struct launch), which spares a microsecond or two each: what they do first is to wait.
+/* grid_wait.cuh - early start of kernels: the blocks of a kernel are started while the kernel
+ * before it on the stream ends (struct launch). That saves one or two microseconds per kernel. Each
+ * thread must wait first.
  */
 #ifndef CUDA_GRID_WAIT_CUH
 #define CUDA_GRID_WAIT_CUH
 
 #include <cuda_runtime.h>
 
-/* So old a device, or what was compiled for one, starts no kernel early. */
+/* Code for older devices starts no kernel early: its PTX version is lower. */
 constexpr int GRID_WAIT_PTX_LEAST = 90;
 
-/* Waits until the kernel before this one is done, and what it has written is seen. As that has
- * waited too, all before it are done as well, if each thread of each kernel begins with this. */
+/* Waits until the kernel before this one is done and its writes are visible. If each thread of each
+ * kernel calls this first, all earlier kernels are done as well. */
 __device__ __forceinline__ void thread_wait_for_grid()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

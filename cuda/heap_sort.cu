@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* heap_sort.cu - tiles sorted by heaps in shared memory, then segmented merges.
  *
- * Heaps are small: HEAP_THREADS threads share one of 8 keys each, and a warp works at all its heaps
- * in step. A heap goes through two phases.
+ * Heaps are small: HEAP_THREADS threads share a heap of 8 keys per thread, and a warp works on all
+ * its heaps in step. A heap goes through two phases.
  *
  * Build (Floyd): level by level from the bottom. The subtrees under the nodes of one level are
- * disjoint, so all nodes of a level sift down at the same time, a thread each; a barrier stands
- * between a level and the one above it.
+ * disjoint. So all nodes of a level sift down at the same time, one per thread, with a barrier
+ * between levels.
  *
- * Extract. Taken one after another, as in the textbook, extractions leave all threads but one idle:
- * each moves the last leaf to the root, and the next one has to wait until that has sunk. Here the
- * least key leaves a hole at the root; the smaller child of a hole moves up into it, and the hole
- * sinks a level, until infinity fills it at a leaf. No leaf has to move, so extractions follow each
- * other like waves, a thread each:
+ * Extract. In the textbook, extractions run one after another and leave all threads but one idle:
+ * each moves the last leaf to the root, and the next must wait until that key has sunk. Here, the
+ * least key leaves a hole at the root. The smaller child of a hole moves up into it, and the hole
+ * sinks one level, until infinity fills it at a leaf. No leaf has to move, so extractions follow
+ * each other as waves, one per thread:
  *
  *     step         2w        2w + 1     2w + 2     2w + 3
- *     wave w       level 0   level 1    level 2    level 3      where its hole is
+ *     wave w       level 0   level 1    level 2    level 3      level of its hole
  *     wave w + 1                        level 0    level 1
  *
  * A hole at level d is written, and its children at level d + 1 are read. The wave before is two
- * levels below, at d + 2 and d + 3, and the hole that it left at d + 1 was filled in the step
- * before. So no wave touches what another one does in the same step, and a barrier of the warp
- * between steps is all that is needed.
+ * levels below, at d + 2 and d + 3, and its hole at d + 1 was filled in the step before. So no wave
+ * touches a node that another one touches in the same step, and a warp barrier between steps is
+ * enough.
  *
- * A published heap kernel for GPUs has neither the barrier nor the distance: parents and children
- * that sift at the same time then read and write the same nodes, a key that one thread has read is
- * overwritten by another, and keys are lost or doubled. Here nodes that share a subtree never sift
- * at the same time: that is what the levels of the first phase and the waves of the second are for.
+ * A published heap kernel for GPUs has neither the barrier nor the distance. There, parents and
+ * children that sift at the same time read and write the same nodes, a key that one thread has read
+ * is overwritten by another, and keys are lost or doubled. Here, nodes that share a subtree never
+ * sift at the same time, because of the levels in the first phase and the waves in the second.
  *
  * Data: items -> striped registers, encoded -> heaps in shared memory -> sorted runs in registers
  * -> merge rounds in shared memory -> tile -> target; then segmented merges of the tiles.
+ *
  * Source: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 1964; R. W. Floyd, "Algorithm 245:
  * Treesort 3", CACM 1964; waves through a heap as in the pipelined priority queues of V. N. Rao, V.
  * Kumar, "Concurrent access of priority queues", IEEE Trans. Computers 1988.
@@ -39,15 +40,15 @@
 #include "cuda/dispatch.cuh"
 #include "cuda/launch.cuh"
 
-/* Node i has the children 2 i + 1 and 2 i + 2. */
+/* Node i has children 2 i + 1 and 2 i + 2. */
 constexpr unsigned HEAP_KEYS = HEAP_THREADS * KEYS_PER_THREAD;
 
-/* A wave takes log2 HEAP_KEYS + 1 steps, and its thread starts the next one 2 HEAP_THREADS steps
- * after it. */
+/* A wave takes log2 HEAP_KEYS + 1 steps. Its thread starts the next wave 2 HEAP_THREADS steps after
+ * it. */
 static_assert(HEAP_THREADS >= 4 && HEAP_THREADS <= THREADS_PER_WARP, "a heap is a warp's at most");
 static_assert((HEAP_THREADS & (HEAP_THREADS - 1)) == 0, "runs grow by powers of two");
 
-/* A heap in the tile, by the index of its root there. */
+/* A heap in the tile; `root` is the index of its root there. */
 template <typename K>
 struct heap {
     K *tile;
@@ -60,7 +61,8 @@ __device__ __forceinline__ K &heap_node(const struct heap<K> &heap, unsigned i)
     return heap.tile[tile_slot<K>(heap.root + i)];
 }
 
-/* The child with the smaller key; HEAP_KEYS or more for a leaf. The last parent has one child. */
+/* Returns the child with the smaller key; HEAP_KEYS or more for a leaf. The last parent has one
+ * child. */
 template <typename K>
 __device__ __forceinline__ unsigned heap_smaller_child(const struct heap<K> &heap, unsigned parent)
 {
@@ -68,7 +70,7 @@ __device__ __forceinline__ unsigned heap_smaller_child(const struct heap<K> &hea
     return right < HEAP_KEYS && heap_node(heap, right) < heap_node(heap, left) ? right : left;
 }
 
-/* Sinks the key of a node below all smaller ones in its subtree, where both children are heaps. */
+/* Sinks the key of a node below all smaller keys of its subtree. Both children must be heaps. */
 template <typename K>
 __device__ __forceinline__ void thread_sift_down(const struct heap<K> &heap, unsigned parent)
 {
@@ -82,7 +84,7 @@ __device__ __forceinline__ void thread_sift_down(const struct heap<K> &heap, uns
     heap_node(heap, parent) = key;
 }
 
-/* Makes heaps of the keys in the tile. Ends with a barrier of the warp. */
+/* Makes heaps of the keys in the tile. Ends with a warp barrier. */
 template <typename K>
 __device__ __forceinline__ void warp_build_heaps(const struct heap<K> &heap)
 {
@@ -93,7 +95,8 @@ __device__ __forceinline__ void warp_build_heaps(const struct heap<K> &heap)
     }
 }
 
-/* Fills the hole from below; where the hole is then, HEAP_KEYS if it is gone. */
+/* Fills the hole from below. Returns the new position of the hole, or HEAP_KEYS if there is none.
+ */
 template <typename K>
 __device__ __forceinline__ unsigned thread_sink_hole(const struct heap<K> &heap, unsigned hole)
 {
@@ -109,7 +112,7 @@ __device__ __forceinline__ unsigned thread_sink_hole(const struct heap<K> &heap,
 }
 
 /* Empties the heaps: keys[i] is key number i HEAP_THREADS + t of the heap in order, where t is the
- * thread's number among those of the heap. Ends with a barrier of the warp. */
+ * thread's number within the heap. Ends with a warp barrier. */
 template <typename K>
 __device__ __forceinline__ void warp_extract_heaps(const struct heap<K> &heap,
                                                    K (&keys)[KEYS_PER_THREAD])
@@ -149,7 +152,7 @@ __device__ __forceinline__ void block_heap_sort(K (&keys)[KEYS_PER_THREAD], K *t
     __syncwarp();
 }
 
-/* source -> target, which may be the source: sorted tiles. A block a tile. */
+/* Writes sorted tiles from source to target, which may be the same. One block per tile. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     heap_sort_kernel(const K *source, K *target, size_t count, struct key_order encoding,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch.cuh - the one way to start a kernel: checked, with 64-bit sizes. */
+/* launch.cuh - starts a kernel, with 64-bit sizes and an error check. All kernels are started here.
+ */
 #ifndef CUDA_LAUNCH_CUH
 #define CUDA_LAUNCH_CUH
 
@@ -11,19 +12,19 @@
 #include <stddef.h>
 #include <utility>
 
-/* Where and how wide a kernel runs. */
+/* The size of a launch and its stream. */
 struct launch {
-    const char *name; /* of the kernel, for errors */
-    size_t blocks;    /* 0: nothing to do, nothing is started */
+    const char *name; /* the kernel's, for errors */
+    size_t blocks;    /* 0: starts nothing */
     unsigned threads_per_block;
     unsigned device;
     cudaStream_t stream;
     size_t shared_bytes = 0; /* of dynamic shared memory (dynamic_shared.cuh) */
-    bool is_early = false;   /* it may start while the kernel in front ends: each of its threads
+    bool is_early = false;   /* may start while the kernel before it ends: each of its threads
                                 begins with thread_wait_for_grid (grid_wait.cuh) */
 };
 
-/* What a block may have without asking. */
+/* Shared memory that a block may have without a kernel attribute. */
 constexpr size_t LAUNCH_SHARED_BYTES = 48 << 10;
 
 static inline size_t launch_blocks(size_t count, size_t per_block)
@@ -31,7 +32,7 @@ static inline size_t launch_blocks(size_t count, size_t per_block)
     return count / per_block + (count % per_block != 0);
 }
 
-/* What the launches of one sort have in common. */
+/* The common part of the launches of one sort. */
 struct launch_site {
     unsigned device;
     cudaStream_t stream;
@@ -39,7 +40,7 @@ struct launch_site {
     bool is_early; /* as in struct launch: all kernels begin with a wait */
 };
 
-/* Asks the device how many multiprocessors it has. No kernel starts early. */
+/* Queries the number of multiprocessors. is_early becomes false. */
 static inline bool launch_site_find(unsigned device, cudaStream_t stream, struct launch_site *site,
                                     struct error *error)
 {
@@ -59,14 +60,15 @@ static inline struct launch launch_at(const struct launch_site &site, const char
     return {name, blocks, threads_per_block, site.device, site.stream, shared_bytes, site.is_early};
 }
 
-/* As many blocks as run at a time, or fewer if the work is less. */
+/* Returns the number of blocks that are resident at a time, or `work` if that is less. */
 static inline size_t launch_resident(const struct launch_site &site,
                                      unsigned blocks_per_multiprocessor, size_t work)
 {
     return std::min(static_cast<size_t>(site.multiprocessors) * blocks_per_multiprocessor, work);
 }
 
-/* Whether kernels that were compiled like this one, and begin with a wait, can start early. */
+/* Sets *can if a kernel that begins with a wait can start early. `kernel` is any kernel of the same
+ * build. */
 template <typename... Parameters>
 static bool launch_can_be_early(void (*kernel)(Parameters...), unsigned device, bool *can,
                                 struct error *error)
@@ -79,7 +81,7 @@ static bool launch_can_be_early(void (*kernel)(Parameters...), unsigned device, 
     return true;
 }
 
-/* Lets the kernel's blocks have more shared memory than they have without asking. */
+/* Raises the kernel's limit of dynamic shared memory to launch.shared_bytes. */
 template <typename... Parameters>
 static bool launch_ask_for_shared(const struct launch &launch, struct error *error,
                                   void (*kernel)(Parameters...))

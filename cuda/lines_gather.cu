@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_gather.cu - see cuda_gather.h.
  *
- *   items -> lines_measure.cuh: where each line begins, and which are in each tile of the output
- *         -> a thread a line: what of it is in the tile; if that is short, into the stage
- *         -> a warp a piece: the long ones, into the stage
- *         -> the stage: summed up (gather_check.cuh), and by words of 16 bytes to its place in the
- *            output
+ *   items -> lines_measure.cuh: start of each line, and the lines in each tile of the output
+ *         -> one thread per line: the part of it in the tile; short parts go into the stage
+ *         -> one warp per piece: the long parts go into the stage
+ *         -> the stage: checksums (gather_check.cuh), then stored to the output by words of 16
+ * bytes
  *
- * A block makes GATHER_TILE_BYTES of the output in shared memory, however many lines there are in
- * it, so that lines of one byte and one line of the whole text are shared out evenly. The lines are
- * anywhere in the text: reads are of aligned words, and what stands around a line in its words is
- * left out.
+ * A block makes GATHER_TILE_BYTES of the output in shared memory (the stage), whatever the number
+ * of lines in it. So lines of one byte and one line of the whole text are both distributed evenly.
+ * Lines may be anywhere in the text. Reads are of aligned words, and the bytes around the line are
+ * dropped.
  */
 #include "cuda/gather_check.cuh"
 #include "cuda/lines_measure.cuh"
 
-/* Long spans of a tile, and the cuts between their pieces. */
+/* Maximum number of pieces: the long spans of a tile, plus the cuts between their pieces. */
 constexpr unsigned GATHER_PIECES =
     GATHER_TILE_BYTES / (GATHER_SHORT_BYTES + 1) + GATHER_TILE_BYTES / GATHER_PIECE_BYTES;
 
-/* Bytes of the text and where they go in the stage. */
+/* Bytes of the text, and their position in the stage. */
 struct gather_span {
     uint64_t source;
     unsigned place;
     unsigned bytes; /* 0: none */
 };
 
-/* What a block writes of the output, and the lines that may be in it. */
+/* A block's part of the output, and the lines that may be in it. */
 struct gather_tile {
     uint64_t begin, end;
     uint64_t line, line_end;
     unsigned place; /* of its first byte in the stage */
 };
 
-/* In shared memory. A byte stands at the same place of a word as in the target, and there is a word
- * before the first one, so that no place of a line's first word is below 0. */
+/* In shared memory. A byte has the same position modulo a word as in the target. One word comes
+ * before the first byte, so that the position of a line's first word is never below 0. */
 struct gather_stage {
-    uint4 words[GATHER_TILE_BYTES / GATHER_WORD_BYTES + 3]; /* read beyond the end, by a part */
+    uint4 words[GATHER_TILE_BYTES / GATHER_WORD_BYTES + 3]; /* reads may pass the end by part of a
+                                                               word */
     struct gather_span pieces[GATHER_PIECES];
     unsigned piece_count;
     struct gather_sums warp_sums[GATHER_THREADS / THREADS_PER_WARP];
@@ -52,7 +53,7 @@ __device__ __forceinline__ unsigned *stage_parts(struct gather_stage &stage)
     return reinterpret_cast<unsigned *>(stage.words);
 }
 
-/* The block's tile of the output [begin, end), which goes to target. */
+/* Returns the block's tile of the output [begin, end), which is stored to target. */
 __device__ __forceinline__ struct gather_tile block_gather_tile(const struct gather_view &view,
                                                                 uint64_t begin, uint64_t end,
                                                                 const unsigned char *target)
@@ -68,7 +69,7 @@ __device__ __forceinline__ struct gather_tile block_gather_tile(const struct gat
     return tile;
 }
 
-/* What of the line is in the tile. */
+/* Returns the part of the line that is in the tile. */
 __device__ __forceinline__ struct gather_span
 thread_gather_span(const struct gather_view &view, const struct gather_tile &tile, uint64_t line)
 {
@@ -84,8 +85,8 @@ thread_gather_span(const struct gather_view &view, const struct gather_tile &til
 
 /* ---- short spans ---- */
 
-/* Puts those bytes of a word of the text that are of the span into the stage, one by one. `at` is
- * the place of the word's first byte. */
+/* Stores the bytes of a word of the text that belong to the span in the stage, one by one. `at` is
+ * the position of the word's first byte. */
 __device__ __forceinline__ void thread_put_bytes(struct gather_stage &stage,
                                                  const struct gather_span &span, unsigned at,
                                                  const uint4 &word)
@@ -97,7 +98,7 @@ __device__ __forceinline__ void thread_put_bytes(struct gather_stage &stage,
             stage_bytes(stage)[at + i] = static_cast<unsigned char>(parts[i / 4] >> 8 * (i % 4));
 }
 
-/* Copies the span, with the next word on its way while one is put into the stage. */
+/* Copies the span. The next word is loaded while one is stored. */
 __device__ __forceinline__ void thread_copy_span(const struct gather_view &view,
                                                  struct gather_stage &stage,
                                                  const struct gather_span &span)
@@ -132,7 +133,7 @@ __device__ __forceinline__ void thread_list_pieces(struct gather_stage &stage,
     }
 }
 
-/* Four bytes at any place of the text. */
+/* Returns four bytes of the text from any position. */
 __device__ __forceinline__ unsigned thread_load_part(const struct gather_view &view, uint64_t from)
 {
     const unsigned *const parts = reinterpret_cast<const unsigned *>(view.text + from / 4 * 4);
@@ -140,7 +141,8 @@ __device__ __forceinline__ unsigned thread_load_part(const struct gather_view &v
     return shift == 0 ? __ldg(parts) : __funnelshift_r(__ldg(parts), __ldg(parts + 1), shift);
 }
 
-/* A lane copies each 32nd part of the stage; only the first and the last are byte by byte. */
+/* Each lane copies every 32nd part of 4 bytes of the stage. Only the first and the last part go
+ * byte by byte. */
 __device__ __forceinline__ void warp_copy_piece(const struct gather_view &view,
                                                 struct gather_stage &stage,
                                                 const struct gather_span &piece)
@@ -162,7 +164,7 @@ __device__ __forceinline__ void warp_copy_piece(const struct gather_view &view,
 
 /* ---- the block ---- */
 
-/* Copies short spans, and lists the pieces of the others. */
+/* Copies short spans, and lists the pieces of the long ones. */
 __device__ __forceinline__ void block_copy_spans(const struct gather_view &view,
                                                  struct gather_stage &stage,
                                                  const struct gather_tile &tile)
@@ -184,7 +186,7 @@ __device__ __forceinline__ void block_copy_pieces(const struct gather_view &view
         warp_copy_piece(view, stage, stage.pieces[i]);
 }
 
-/* Writes the tile to where its first byte goes; by words but for its ends. */
+/* Stores the tile to the output, by words except at its ends. */
 __device__ __forceinline__ void
 block_store_stage(struct gather_stage &stage, const struct gather_tile &tile, unsigned char *target)
 {
@@ -202,7 +204,7 @@ block_store_stage(struct gather_stage &stage, const struct gather_tile &tile, un
     }
 }
 
-/* Sums up what stands in the stage, where it stood in the text and where it goes. */
+/* Adds up the checksums of the stage, by positions in the text and in the output. */
 __device__ __forceinline__ void block_check_stage(const struct gather_view &view,
                                                   struct gather_stage &stage,
                                                   const struct gather_tile &tile, uint64_t *totals)
@@ -226,7 +228,7 @@ __device__ __forceinline__ void block_check_stage(const struct gather_view &view
     block_add_sums<GATHER_THREADS>(sums, stage.warp_sums, totals);
 }
 
-/* A block a tile of the output [begin, end), which goes to target. */
+/* Copies the output [begin, end) to target. One block per tile of the output. */
 static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
     gather_copy_kernel(struct gather_view view, uint64_t begin, uint64_t end, unsigned char *target,
                        uint64_t *totals)
@@ -245,14 +247,14 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
         block_check_stage(view, stage, tile, totals);
 }
 
-/* ---- all ---- */
+/* ---- the interface ---- */
 
 size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count)
 {
     return gather_layout_make(text_bytes, count).bytes;
 }
 
-/* Waits for the sum over all lines, each of which has a terminator in the output. */
+/* Waits for the sum of all lengths. Each line has a terminator in the output. */
 static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
 {
     const struct cuda_text *const text = gather->text;

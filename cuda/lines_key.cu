@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_key.cu - the items of a text's lines, made on the device; see cuda_lines.h.
+/* lines_key.cu - makes the items of a text's lines on the device; see cuda_lines.h.
  *
- *   tiles of the text, a block each -> lines that start in each
+ *   tiles of the text, a block each -> number of lines of each
  *                                   -> scan: the number of each tile's first line
- *   tile -> in shared memory, with the places where lines start
- *        -> a thread a line: its image -> items, and how many of the tile are flagged
- *   flagged of each tile -> scan -> flagged items, taken out in order
+ *   tile -> shared memory, with the positions at which lines start
+ *        -> a thread per line: its image -> items, and the number of flagged items of the tile
+ *   flagged items per tile -> scan -> flagged items, copied out in order
  *
- * A line belongs to the tile that it starts in: the first one starts with the text, any other
- * behind a terminator. Only a tile's last line may reach beyond it; that one is read from the text
- * itself, up to LINES_WALK_BYTES of it.
+ * A line belongs to the tile that contains the terminator before it, and the first line to the
+ * first tile. Only a tile's last line may extend past the tile, or start right after it. That line
+ * is read from the text itself, up to LINES_WALK_BYTES.
  */
 #include "core/byte_mask.h"
 #include "cuda/block_scan.cuh"
@@ -20,21 +20,22 @@
 
 #include <algorithm>
 
-/* A mask of 32 bits has a bit for each byte of a thread. */
+/* Bytes of a tile per thread: a bit for each in a mask. */
 constexpr unsigned THREAD_BYTES = 32;
 constexpr unsigned LINES_TILE_BYTES = LINES_THREADS * THREAD_BYTES;
 static_assert(LINES_TILE_BYTES <= UINT16_MAX, "where a line starts in its tile is a uint16_t");
 
-/* In the workspace, tiles + 1 of each. */
+/* In the workspace; each array has count + 1 entries. */
 struct lines_tiles {
     size_t count;
-    uint64_t *lines_before; /* lines that start before the tile */
+    uint64_t *lines_before; /* number of lines of all tiles before */
     uint64_t *flagged_before;
 };
 
 /* ---- where lines start ---- */
 
-/* A bit for each of the 16 bytes at text + place, a multiple of 16, that is the terminator. */
+/* Returns a bit for each terminator among the 16 bytes at text + place. `place` is a multiple of
+ * 16. */
 __device__ __forceinline__ unsigned thread_find_terminators(const struct cuda_text &text,
                                                             uint4 *bytes, size_t place)
 {
@@ -42,8 +43,8 @@ __device__ __forceinline__ unsigned thread_find_terminators(const struct cuda_te
     return thread_match_bytes(*bytes, static_cast<unsigned>(byte_in_all(text.order.terminator)));
 }
 
-/* A bit for each of the thread's bytes that a line starts behind. `staged`, which may be NULL, gets
- * the tile's bytes. */
+/* Returns a bit for each of the thread's bytes after which a line starts. Copies the tile's bytes
+ * to `staged`, which may be NULL. */
 __device__ __forceinline__ unsigned thread_find_ends(const struct cuda_text &text, size_t tile,
                                                      uint4 *staged)
 {
@@ -58,7 +59,7 @@ __device__ __forceinline__ unsigned thread_find_ends(const struct cuda_text &tex
         unsigned found = thread_find_terminators(text, &bytes, place);
         if (staged != NULL)
             staged[in_tile / 16] = bytes;
-        /* No line starts behind the last byte of the text, or behind what follows it. */
+        /* No line starts after the last byte of the text, or after the slack. */
         if (text.bytes - place <= 16)
             found &= (1u << (text.bytes - place - 1)) - 1;
         ends |= found << (i * 16);
@@ -66,13 +67,13 @@ __device__ __forceinline__ unsigned thread_find_ends(const struct cuda_text &tex
     return ends;
 }
 
-/* The lines that start in the tile because of this thread: it also has the first of the text. */
+/* Returns true if the first line of the text belongs to this thread. */
 __device__ __forceinline__ bool thread_has_first_line(size_t tile)
 {
     return tile == 0 && threadIdx.x == 0;
 }
 
-/* lines[tile]: how many lines start in it. A block a tile. */
+/* lines[tile]: the number of lines of the tile. One block per tile. */
 __global__ void __launch_bounds__(LINES_THREADS)
     lines_count_kernel(const struct cuda_text text, uint64_t *lines)
 {
@@ -86,7 +87,8 @@ __global__ void __launch_bounds__(LINES_THREADS)
         lines[tile] = total;
 }
 
-/* sums[i] becomes the sum of what was before it, i <= count. One block: there are few tiles. */
+/* Sets sums[i] to the sum of the entries before it, for i <= count. One block, because there are
+ * few tiles. */
 __global__ void __launch_bounds__(LINES_SCAN_THREADS)
     lines_scan_kernel(uint64_t *sums, size_t count)
 {
@@ -118,8 +120,9 @@ __global__ void __launch_bounds__(LINES_SCAN_THREADS)
 
 /* ---- items ---- */
 
-/* Stages the tile and writes where its lines start, from the tile's first byte on, one of which may
- * be behind its last byte; returns how many there are. All threads call it. */
+/* Copies the tile to `staged`, and the starts of its lines to `starts`, relative to the tile's
+ * first byte. One start may be right after the tile's last byte. Returns the number of lines. All
+ * threads call it. */
 __device__ __forceinline__ unsigned block_find_lines(const struct cuda_text &text, size_t tile,
                                                      uint4 *staged, uint16_t *starts)
 {
@@ -138,7 +141,7 @@ __device__ __forceinline__ unsigned block_find_lines(const struct cuda_text &tex
     return total;
 }
 
-/* The place of the first terminator from `begin` on, or `limit`, before which there is none. */
+/* Returns the position of the first terminator in [begin, limit), or `limit` if there is none. */
 __device__ __forceinline__ size_t thread_find_line_end(const struct cuda_text &text, size_t begin,
                                                        size_t limit)
 {
@@ -162,8 +165,8 @@ __device__ __forceinline__ struct key_index thread_last_item(const struct cuda_t
                                   end - begin, end == limit, begin);
 }
 
-/* The items of the lines that start in a tile, and in flagged_before[tile] how many of them are
- * flagged. A block a tile. */
+/* Makes the items of a tile's lines, and sets flagged_before[tile] to the number of them that are
+ * flagged. One block per tile. */
 template <enum line_kind KIND>
 __global__ void __launch_bounds__(LINES_THREADS, LINES_KEY_BLOCKS)
     lines_key_kernel(const struct cuda_text text, const struct lines_tiles tiles,
@@ -176,7 +179,7 @@ __global__ void __launch_bounds__(LINES_THREADS, LINES_KEY_BLOCKS)
     if (threadIdx.x == 0)
         flagged = 0;
     const unsigned count = block_find_lines(text, tile, reinterpret_cast<uint4 *>(staged), starts);
-    /* In one store of 16 bytes. */
+    /* Written by one store of 16 bytes each. */
     ulonglong2 *const own_items = reinterpret_cast<ulonglong2 *>(items) + tiles.lines_before[tile];
     for (unsigned line = threadIdx.x; line < count; line += LINES_THREADS) {
         const unsigned start = starts[line];
@@ -196,9 +199,9 @@ __global__ void __launch_bounds__(LINES_THREADS, LINES_KEY_BLOCKS)
 
 /* ---- flagged items ---- */
 
-/* The tile's flagged items that are among the ones asked for. Those before `first` are flagged no
- * more, so that the tile's first flagged one is the first that is asked for, if that is not of a
- * tile before. A block a tile. */
+/* Copies the tile's flagged items among the requested ones. Items before number `first` are no
+ * longer flagged: they were put back. So the first flagged item of a tile is number max(first,
+ * flagged_before[tile]). One block per tile. */
 __global__ void __launch_bounds__(LINES_THREADS)
     lines_take_kernel(const struct lines_tiles tiles, const struct key_index *items, uint64_t first,
                       const struct cuda_flagged taken)
@@ -228,7 +231,7 @@ __global__ void __launch_bounds__(LINES_THREADS)
     }
 }
 
-/* items[taken.lines[i]] = taken.items[i], i < count. A thread each. */
+/* Sets items[taken.lines[i]] = taken.items[i], i < count. One thread per item. */
 __global__ void __launch_bounds__(LINES_THREADS)
     lines_put_kernel(const struct cuda_flagged taken, size_t count, struct key_index *items)
 {
@@ -237,7 +240,7 @@ __global__ void __launch_bounds__(LINES_THREADS)
         items[taken.lines[i]] = taken.items[i];
 }
 
-/* ---- the host's side ---- */
+/* ---- host ---- */
 
 struct cuda_line_order cuda_line_order_make(const struct line_order *order)
 {
@@ -264,7 +267,8 @@ static struct launch lines_launch(const struct cuda_text *text, const char *name
     return launch;
 }
 
-/* Scans sums[0..count), and waits for the sum of all: the number of `what`, `most` at most. */
+/* Scans sums[0..count) and waits for the total, the number of `what`, which must be at most `most`.
+ */
 static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t count, const char *what,
                        size_t most, size_t *total, struct error *error)
 {

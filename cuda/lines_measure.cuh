@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_measure.cuh - how long lines are, in the order of their items, and where each begins in the
- * output.
+/* lines_measure.cuh - finds the lengths of lines, in the order of their items, and the start of
+ * each in the output.
  *
- *   text  --gather_mark_kernel--> marks: in which parts of the text a line ends
- *   items --gather_measure_kernel--> starts of lines within their group, and the groups' bytes
- *         --gather_scan_kernel--> starts of groups, and the bytes of all
+ *   text  --gather_mark_kernel--> marks: the parts of the text in which a line ends
+ *   items --gather_measure_kernel--> starts of lines within their group, and bytes of the groups
+ *         --gather_scan_kernel--> starts of groups, and total bytes
  *         --gather_find_kernel--> for each tile of the output, the line of its first byte
  *
- * Lines stand at random places, so each costs a sector of memory or two, and its length is looked
- * for once: the copy takes it from the starts, which have 64 bits and so no case for long lines.
+ * Lines are at random positions, so each costs one or two sectors of memory, and its length is
+ * found only once. The copy takes it from the starts, which have 64 bits and so need no special
+ * case for long lines.
  *
- * No thread walks far. It looks at a few words of a line; what goes on is done by its warp, which
- * looks as far as the next part of the text begins, then for the next mark, 1 MiB of text at a
- * time, then within that part. So a line of any length takes a few reads, and all marks are made in
- * one read of the text, or half of one where lines are short.
+ * No thread reads far. It reads a few words of a line, and its warp does the rest: it searches to
+ * the end of the part of the text, then for the next mark, 1 MiB of text at a time, then within
+ * that part. So a line of any length takes a few reads. All marks take one read of the text, or
+ * half of one if lines are short.
  */
 #ifndef CUDA_LINES_MEASURE_CUH
 #define CUDA_LINES_MEASURE_CUH
@@ -29,17 +30,17 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-/* What the kernels see of a struct cuda_gather and its workspace. */
+/* A struct cuda_gather and its workspace, for the kernels. */
 struct gather_view {
     const unsigned char *text;
     uint64_t text_bytes;
-    unsigned terminators; /* four in a word */
+    unsigned terminators; /* the terminator in all four bytes */
     const struct key_index *items;
-    uint64_t count;        /* lines */
-    uint64_t *bytes;       /* of all lines */
-    uint64_t *starts;      /* count + 1: of a line, from the start of its group */
-    uint64_t *groups;      /* group_count: where they start */
-    uint64_t group_count;  /* of the lines and the end behind them */
+    uint64_t count;        /* number of lines */
+    uint64_t *bytes;       /* total bytes of all lines */
+    uint64_t *starts;      /* count + 1: start of each line, from the start of its group */
+    uint64_t *groups;      /* group_count: starts of groups */
+    uint64_t group_count;  /* for the lines and the end after them */
     uint64_t *first_lines; /* one for each tile of the output, and the last line */
     uint32_t *marks;       /* mark_words: a bit for each part of the text */
     uint64_t mark_words;
@@ -48,13 +49,13 @@ struct gather_view {
 constexpr unsigned GATHER_WORD_BYTES = sizeof(uint4);
 constexpr unsigned GATHER_MARK_BITS = 32;
 
-/* Lines whose starts are counted from a common one: those of a block that measures. */
+/* A group: the lines that a block measures. Their starts are relative to that of the group. */
 constexpr unsigned GATHER_GROUP_LINES = GATHER_MEASURE_THREADS * GATHER_MEASURE_LINES;
 constexpr unsigned GATHER_MEASURE_WARPS = GATHER_MEASURE_THREADS / THREADS_PER_WARP;
 static_assert(GATHER_MEASURE_WARPS * GATHER_MEASURE_LINES == THREADS_PER_WARP,
               "a warp scans the sums of all warps");
 
-/* Where the line begins in the output; line <= count. */
+/* Returns the start of the line in the output; line <= count. */
 __device__ __forceinline__ uint64_t thread_line_start(const struct gather_view &view, uint64_t line)
 {
     return view.groups[line / GATHER_GROUP_LINES] + view.starts[line];
@@ -62,14 +63,14 @@ __device__ __forceinline__ uint64_t thread_line_start(const struct gather_view &
 
 /* ---- the ends of lines ---- */
 
-/* The word at a multiple of its size, within the text or its slack. */
+/* Returns the word at `at`, a multiple of its size, within the text or its slack. */
 __device__ __forceinline__ uint4 thread_load_text(const struct gather_view &view, uint64_t at)
 {
     return __ldg(reinterpret_cast<const uint4 *>(view.text + at));
 }
 
-/* The first terminator in the text from `from`, a multiple of a word, to `to`; else `to`. All lanes
- * call it with the same. */
+/* Returns the position of the first terminator in the text in [from, to), or `to`. `from` is a
+ * multiple of a word. All lanes call it with the same arguments. */
 __device__ __forceinline__ uint64_t warp_find_terminator(const struct gather_view &view,
                                                          uint64_t from, uint64_t to)
 {
@@ -92,7 +93,8 @@ __device__ __forceinline__ uint64_t thread_part_end(const struct gather_view &vi
     return end < view.text_bytes ? end : view.text_bytes;
 }
 
-/* The first part of the text from `part` on in which a line ends. All lanes call it with the same.
+/* Returns the first part of the text, from `part` on, in which a line ends. All lanes call it with
+ * the same arguments.
  */
 __device__ __forceinline__ uint64_t warp_find_mark(const struct gather_view &view, uint64_t part)
 {
@@ -109,11 +111,11 @@ __device__ __forceinline__ uint64_t warp_find_mark(const struct gather_view &vie
         }
         wanted = ~0u;
     }
-    return view.mark_words * GATHER_MARK_BITS; /* no last terminator, which there is */
+    return view.mark_words * GATHER_MARK_BITS; /* never reached: the last line has a terminator */
 }
 
-/* The terminator of a line that goes on at `from`, a multiple of a word. All lanes call it with the
- * same. */
+/* Returns the position of the terminator of a line that continues at `from`, a multiple of a word.
+ * All lanes call it with the same argument. */
 __device__ __forceinline__ uint64_t warp_find_line_end(const struct gather_view &view,
                                                        uint64_t from)
 {
@@ -126,7 +128,7 @@ __device__ __forceinline__ uint64_t warp_find_line_end(const struct gather_view 
     return warp_find_terminator(view, marked * GATHER_MARK_BYTES, thread_part_end(view, marked));
 }
 
-/* A warp a word of marks. */
+/* Makes the marks. One warp per word of marks. */
 static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     gather_mark_kernel(struct gather_view view)
 {
@@ -146,14 +148,14 @@ static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
 
 /* ---- lengths ---- */
 
-/* Lines of a thread: where they stand in the text, and how long they are with their terminator. */
+/* The lines of a thread: their positions in the text, and their lengths with terminator. */
 struct gather_lengths {
     uint64_t begins[GATHER_MEASURE_LINES];
-    uint64_t bytes[GATHER_MEASURE_LINES]; /* 0: not known */
-    unsigned left;                        /* a bit for each line that is still to be measured */
+    uint64_t bytes[GATHER_MEASURE_LINES]; /* 0: unknown */
+    unsigned left;                        /* a bit for each line still to be measured */
 };
 
-/* The group's lines thread, thread + GATHER_MEASURE_THREADS, ... */
+/* Reads the lines thread, thread + GATHER_MEASURE_THREADS, ... of the group. */
 __device__ __forceinline__ struct gather_lengths thread_read_lines(const struct gather_view &view)
 {
     const uint64_t first = static_cast<uint64_t>(blockIdx.x) * GATHER_GROUP_LINES + threadIdx.x;
@@ -169,7 +171,7 @@ __device__ __forceinline__ struct gather_lengths thread_read_lines(const struct 
     return lines;
 }
 
-/* Looks at the first words of all lines, at a word of each at a time. */
+/* Searches the first words of all lines, one word of each line at a time. */
 __device__ __forceinline__ void thread_walk_lines(const struct gather_view &view,
                                                   struct gather_lengths &lines)
 {
@@ -183,7 +185,7 @@ __device__ __forceinline__ void thread_walk_lines(const struct gather_view &view
 #pragma unroll
         for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++) {
             const unsigned before =
-                static_cast<unsigned>(lines.begins[i]) % GATHER_WORD_BYTES; /* not of the line */
+                static_cast<unsigned>(lines.begins[i]) % GATHER_WORD_BYTES; /* not in the line */
             const unsigned matches =
                 thread_match_bytes(words[i], view.terminators) & (step == 0 ? ~0u << before : ~0u);
             if (!(lines.left >> i & 1) || !matches)
@@ -195,7 +197,7 @@ __device__ __forceinline__ void thread_walk_lines(const struct gather_view &view
     }
 }
 
-/* Measures what is left of the warp's lines, one after the other. */
+/* Measures the remaining lines of the warp, one after the other. */
 __device__ __forceinline__ void warp_measure_rest(const struct gather_view &view,
                                                   struct gather_lengths &lines)
 {
@@ -213,8 +215,8 @@ __device__ __forceinline__ void warp_measure_rest(const struct gather_view &view
     }
 }
 
-/* Turns the lengths of all threads' lines into their starts; returns the sum of all. `sums` is
- * shared, with room for a warp. */
+/* Replaces the lengths of all threads' lines by their starts. Returns the sum of all lengths.
+ * `sums` is in shared memory, with room for a warp. */
 __device__ __forceinline__ uint64_t block_scan_lines(uint64_t (&bytes)[GATHER_MEASURE_LINES],
                                                      uint64_t *sums)
 {
@@ -237,7 +239,7 @@ __device__ __forceinline__ uint64_t block_scan_lines(uint64_t (&bytes)[GATHER_ME
     return __shfl_sync(ALL_LANES, sum_through, static_cast<int>(THREADS_PER_WARP - 1));
 }
 
-/* A block a group. The end behind the last line is measured as a line of no bytes. */
+/* Measures a group per block. The end after the last line counts as a line of 0 bytes. */
 static __global__ void __launch_bounds__(GATHER_MEASURE_THREADS)
     gather_measure_kernel(struct gather_view view)
 {
@@ -257,7 +259,7 @@ static __global__ void __launch_bounds__(GATHER_MEASURE_THREADS)
 
 /* ---- starts ---- */
 
-/* Turns the groups' bytes into their starts. One block. */
+/* Replaces the groups' bytes by their starts. One block. */
 static __global__ void __launch_bounds__(GATHER_SCAN_THREADS)
     gather_scan_kernel(struct gather_view view)
 {
@@ -286,7 +288,7 @@ static __global__ void __launch_bounds__(GATHER_SCAN_THREADS)
         *view.bytes = before;
 }
 
-/* The line that a byte of the output is of. */
+/* Returns the line that contains a byte of the output. */
 __device__ __forceinline__ uint64_t thread_find_line(const struct gather_view &view, uint64_t byte)
 {
     const uint64_t none = 0;
@@ -298,7 +300,8 @@ __device__ __forceinline__ uint64_t thread_find_line(const struct gather_view &v
            thread_rank(view.starts + first, none, lines, byte - view.groups[group], true);
 }
 
-/* A thread a tile of the output, and one for the last line. */
+/* Finds the first line of each tile. One thread per tile of the output, and one for the last line.
+ */
 static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     gather_find_kernel(struct gather_view view, uint64_t tiles)
 {
@@ -308,9 +311,9 @@ static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
             tile < tiles ? thread_find_line(view, tile * GATHER_TILE_BYTES) : view.count - 1;
 }
 
-/* ---- the host's side ---- */
+/* ---- host ---- */
 
-/* Parts of the workspace, as bytes from its start. The sum over all groups stands first. */
+/* Offsets of the parts of the workspace in bytes. The total over all groups comes first. */
 struct gather_layout {
     size_t starts, groups, first_lines, marks, bytes;
 };
@@ -374,7 +377,7 @@ static inline bool gather_start_scan(const struct cuda_gather *gather, struct er
     return launch_kernel(launch, error, gather_scan_kernel, gather_view_make(gather));
 }
 
-/* Once gather->bytes is known. */
+/* gather->bytes must be known. */
 static inline bool gather_start_find(const struct cuda_gather *gather, struct error *error)
 {
     const size_t tiles = launch_blocks(gather->bytes, GATHER_TILE_BYTES);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_refine.cu - see cuda_refine.h.
  *
- *   items --mark--> runs that are not in order yet, as bits: for the device, for the host
+ *   items --mark--> tie groups that are not in order, as bits: for the device, for the host
  *
- *   for the device   load: (run, word 0 of the line, its place), and the position it comes from
- *                    rounds: sort; the places go back to the positions; runs that still hold
- *                            different lines, now shorter, are loaded with the next word
- *                    what is left after the last round is marked as the host's
- *   for the host     gathered, ordered by refine->refine, put back in the same positions
- *   unique           the first item of each run of the device's, and what the host kept, together
+ *   for the device   load: (tie group, word 0 of the line, its offset), and the item's position
+ *                    rounds: sort; the offsets go back to the positions; tie groups that still hold
+ *                            different lines, now smaller, are loaded with the next word
+ *                    tie groups that remain after the last round are marked for the host
+ *   for the host     gathered, sorted by refine->refine, put back to the same positions
+ *   unique           the first item of each tie group, except those of the host, and the items that
+ *                    the host kept, are moved together
  *
- * A run that is ordered here has exact keys, or keys that are the bytes of whole lines, and nothing
- * but the bytes of its lines to go by, so the order that a round's sort makes of it is final but
- * for lines that share all words so far. The items of a run leave the keys alone, which are the
- * same in all of it.
+ * A tie group is sorted here if its keys are exact, or are the bytes of whole lines, and if only
+ * the bytes of its lines decide. So the order after a round is final, except among lines that share
+ * all words so far. The items of a tie group have equal keys, so only their indices move.
  *
- * Source: rounds over the runs still open are the radix form of J. L. Bentley, R. Sedgewick, "Fast
+ * Source: rounds over the open tie groups are the radix form of J. L. Bentley, R. Sedgewick, "Fast
  * algorithms for sorting and searching strings", SODA 1997, breadth first.
  */
 #include "cuda/cuda_refine.h"
@@ -33,7 +33,7 @@
 
 constexpr size_t REFINE_ALIGNMENT = 256;
 
-/* Parts of the workspace, one behind the other; with no base, their size alone. */
+/* Assigns consecutive parts of the workspace. If base is NULL it only adds up their sizes. */
 struct refine_carver {
     unsigned char *base;
     size_t bytes;
@@ -94,14 +94,14 @@ size_t cuda_refine_workspace_bytes(const struct cuda_path *path, size_t tile_siz
 
 /* ---- steps ---- */
 
-/* A refinement on its way. */
+/* The state of a refinement. */
 struct refine_run {
     const struct cuda_refine *refine;
     struct refine_workspace work;
-    struct refine_view view; /* of all items */
+    struct refine_view view; /* all items */
     unsigned device;
     cudaStream_t stream;
-    size_t hosts; /* items for the host */
+    size_t hosts; /* number of items for the host */
     struct cuda_refine_counts counts;
 };
 
@@ -129,7 +129,7 @@ static bool refine_wait(const struct refine_run &run, struct error *error)
     return refine_check(run, cudaStreamSynchronize(run.stream), "cudaStreamSynchronize", error);
 }
 
-/* Waits for the totals of `count` items. */
+/* Fetches the totals of `count` items, for which it waits, and checks them. */
 static bool refine_fetch_totals(const struct refine_run &run, const struct refine_marks &marks,
                                 size_t count, struct refine_totals *totals, struct error *error)
 {
@@ -142,7 +142,7 @@ static bool refine_fetch_totals(const struct refine_run &run, const struct refin
            cuda_check_figure(totals->chosen, count, run.device, "number of lines to keep", error);
 }
 
-/* Finds what is to be done with the items of the view. Waits. */
+/* Marks the items of the view for the device or for the host. Waits. */
 static bool refine_mark(const struct refine_run &run, const struct refine_view &view,
                         const struct refine_marks &marks, struct refine_totals *totals,
                         struct error *error)
@@ -160,7 +160,7 @@ static bool refine_mark(const struct refine_run &run, const struct refine_view &
            refine_fetch_totals(run, marks, view.count, totals, error);
 }
 
-/* Counts the chosen ones of so many items, so that they can be visited. */
+/* Counts the chosen items among `count`, for a kernel that visits them. */
 static bool refine_choose(const struct refine_run &run, const struct refine_marks &marks,
                           const unsigned *chosen, size_t count, struct error *error)
 {
@@ -172,7 +172,7 @@ static bool refine_choose(const struct refine_run &run, const struct refine_mark
                          marks, tiles);
 }
 
-/* For a kernel that visits the chosen ones of so many items. */
+/* Returns the launch of a kernel that visits the chosen items among `count`. */
 static struct launch refine_visit(const struct refine_run &run, const char *name, size_t count)
 {
     const size_t tiles = launch_blocks(count, REFINE_TILE);
@@ -204,7 +204,7 @@ static bool refine_load(const struct refine_run &run, const struct refine_round 
                          round.positions);
 }
 
-/* Sorts a round; its lines go where they belong. */
+/* Sorts a round and writes its lines' offsets to their positions. */
 static bool refine_sort(const struct refine_run &run, const struct refine_round &round,
                         void *scratch, size_t count, struct error *error)
 {
@@ -225,7 +225,7 @@ static bool refine_sort(const struct refine_run &run, const struct refine_round 
            launch_kernel(place, error, refine_place_kernel, round, count, refine->items);
 }
 
-/* The chosen items of a round, with their next word. */
+/* Loads the chosen items of a round into the next one, with their next word. */
 static bool refine_reload(const struct refine_run &run, const struct refine_view &view,
                           const struct refine_round &round, const struct refine_round &next,
                           struct error *error)
@@ -237,7 +237,7 @@ static bool refine_reload(const struct refine_run &run, const struct refine_view
                          static_cast<const unsigned *>(round.positions), next);
 }
 
-/* Leaves the chosen items of a round, `left` of `count`, to the host. */
+/* Marks the chosen items of a round, `left` of `count`, for the host. */
 static bool refine_leave(struct refine_run *run, const struct refine_round &round, size_t count,
                          size_t left, struct error *error)
 {
@@ -248,7 +248,7 @@ static bool refine_leave(struct refine_run *run, const struct refine_round &roun
         static_cast<const unsigned *>(round.positions), count, run->work.marks.host);
 }
 
-/* Orders `count` items of the device's runs by their lines. */
+/* Sorts `count` items of the device's tie groups by their lines. */
 static bool refine_rounds(struct refine_run *run, size_t count, struct error *error)
 {
     struct refine_round round = {static_cast<struct key_index *>(run->refine->scratch),
@@ -276,7 +276,7 @@ static bool refine_rounds(struct refine_run *run, size_t count, struct error *er
     }
 }
 
-/* Orders the device's runs if there is room for them; else they are the host's. */
+/* Sorts the device's tie groups if they fit; otherwise marks them for the host. */
 static bool refine_on_device(struct refine_run *run, size_t count, struct error *error)
 {
     if (count == 0)
@@ -290,9 +290,9 @@ static bool refine_on_device(struct refine_run *run, size_t count, struct error 
         refine_leave_all_kernel, run->work.marks, words);
 }
 
-/* ---- the host's runs ---- */
+/* ---- tie groups for the host ---- */
 
-/* Brings the host's items to the host, in order. Waits. */
+/* Copies the host's items to host memory, in order. Waits. */
 static bool refine_take_hosts(const struct refine_run &run, struct key_index *items,
                               struct error *error)
 {
@@ -308,7 +308,8 @@ static bool refine_take_hosts(const struct refine_run &run, struct key_index *it
            refine_wait(run, error);
 }
 
-/* Brings them back to where they were, or, if fewer are kept, to the front of their runs. Waits. */
+/* Copies the items back to their positions, or, if the order is unique, to the front of their tie
+ * groups. Waits. */
 static bool refine_put_hosts(const struct refine_run &run, const struct key_index *items,
                              size_t kept, struct error *error)
 {
@@ -344,7 +345,7 @@ static bool refine_with_host(const struct refine_run &run, struct key_index *ite
     return refine_put_hosts(run, items, kept, error);
 }
 
-/* Lets the host order its runs. */
+/* Sorts the host's tie groups by refine->refine. */
 static bool refine_on_host(struct refine_run *run, struct error *error)
 {
     run->counts.host = run->hosts;
@@ -369,7 +370,7 @@ static bool refine_mark_kept(const struct refine_run &run, struct error *error)
         refine_keep_kernel, run.work.marks, run.view.count);
 }
 
-/* Closes the gaps that lines have left that are not kept. Waits. */
+/* Closes the gaps left by items that are not kept. Waits. */
 static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struct error *error)
 {
     const struct refine_marks &marks = run.work.marks;
@@ -390,9 +391,9 @@ static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struc
 
 /* ---- all ---- */
 
-/* Whether the one key is all of the line, by its bytes: what decides where images are equal is
- * bytes, too, exact or not. Equal lines are the same bytes, and stay in the order of the input;
- * where only one of them is kept, the host does it. */
+/* Returns true if the only key is the bytes of the whole line. Then bytes decide between equal
+ * images too, exact or not, and equal lines have the same bytes and keep their input order. False
+ * if the order is unique: then the host drops lines. */
 static bool refine_is_by_bytes(const struct cuda_line_order &order)
 {
     return order.key_count == 1 && order.key.kind == LINE_BYTES && line_key_is_whole(&order.key) &&
@@ -423,7 +424,7 @@ static struct refine_run refine_open(const struct cuda_refine *refine)
     return run;
 }
 
-/* Adds what has passed since *start, which becomes now. */
+/* Adds the time since *start to *ns, and sets *start to now. */
 static void refine_add_time(uint64_t *start, uint64_t *ns)
 {
     const uint64_t now = clock_now_ns();
@@ -431,7 +432,7 @@ static void refine_add_time(uint64_t *start, uint64_t *ns)
     *start = now;
 }
 
-/* All steps wait in the end. */
+/* Runs all steps and waits for the stream. */
 static bool refine_all(struct refine_run *run, size_t *count, struct error *error)
 {
     const bool is_unique = run->refine->text->order.unique;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_runs.cuh - what all merge sorts share: sorted tiles, then rounds that merge several runs
- * into one and go to and fro between items and scratch.
+/* merge_runs.cuh - the common part of all merge sorts: sorted tiles, then rounds that merge several
+ * runs into one and alternate between items and scratch.
  *
- * Data: items -> sorted tiles -> items or scratch -> rounds -> items. The tile sort writes to
- * scratch when the number of rounds is odd, so that the last round always ends in items, without a
- * copy. The first load encodes and the last store decodes; passes in between move ordered bits.
+ * Data: items -> sorted tiles -> items or scratch -> rounds -> items. If the number of rounds is
+ * odd, the tile sort writes to scratch. So the last round always writes to items, and no copy is
+ * needed. The first load encodes and the last store decodes; the passes between move ordered bits.
  */
 #ifndef CUDA_MERGE_RUNS_CUH
 #define CUDA_MERGE_RUNS_CUH
@@ -13,8 +13,8 @@
 #include "cuda/launch.cuh"
 #include "cuda/thread_search.cuh"
 
-/* All runs of a round: `count` keys in runs of `run` keys, the last one shorter. `run` is the tile
- * size times a power of two; 2^ways_bits runs, a group, become one. */
+/* The runs of a round: `count` keys in runs of `run` keys; the last run may be shorter. `run` is
+ * the tile size times a power of two. A group of 2^ways_bits runs is merged into one. */
 struct run_list {
     size_t count;
     size_t run;
@@ -26,7 +26,7 @@ __host__ __device__ __forceinline__ size_t run_list_group(const struct run_list 
     return list.run << list.ways_bits;
 }
 
-/* The keys of run number `way` of the group that starts at `group`. */
+/* Returns the number of keys of run `way` of the group that starts at `group`. */
 __device__ __forceinline__ size_t run_list_count(const struct run_list &list, size_t group,
                                                  unsigned way)
 {
@@ -36,25 +36,25 @@ __device__ __forceinline__ size_t run_list_count(const struct run_list &list, si
     return list.count - first < list.run ? list.count - first : list.run;
 }
 
-/* Runs number 2 i and 2 i + 1. Either may be short, b may be empty. */
+/* Runs 2 i and 2 i + 1. Either may be short; b may be empty. */
 struct run_pair {
-    size_t a; /* index of the first key of the pair, and where its merge goes */
+    size_t a; /* index of the first key of the pair, and of its merge */
     size_t a_count;
     size_t b;
     size_t b_count;
 };
 
-/* The pair that the key at `position` belongs to. */
+/* Returns the pair that contains the key at `position`. */
 __device__ __forceinline__ struct run_pair run_pair_at(const struct run_list &list, size_t position)
 {
-    /* run may be any multiple of the tile, but run / tile is a power of two, and so is the tile. */
+    /* A tile is a power of two keys, and so is a run. */
     const size_t a = position & ~(2 * list.run - 1);
     const struct run_pair pair = {a, run_list_count(list, a, 0), a + run_list_count(list, a, 0),
                                   run_list_count(list, a, 1)};
     return pair;
 }
 
-/* One round of a merge sort, as the paths get it. */
+/* One round of a merge sort, as passed to a path. */
 struct merge_round {
     const void *source;
     void *target;
@@ -62,7 +62,8 @@ struct merge_round {
     struct key_order decoding; /* the identity in all rounds but the last */
 };
 
-/* log2 of the number of tiles, rounded up: the doublings of runs that there are to do. */
+/* Returns log2 of the number of tiles, rounded up: the number of times that the runs must double.
+ */
 static inline unsigned merge_doublings(const struct cuda_sort *sort)
 {
     unsigned doublings = 0;
@@ -72,8 +73,8 @@ static inline unsigned merge_doublings(const struct cuda_sort *sort)
     return doublings;
 }
 
-/* Sorts by `sort_tiles`, then with Path::round(sort, error, round) for each round. A round merges
- * 2^most_ways_bits runs at most; the rounds are as few as that allows, and about equal. */
+/* Sorts by `sort_tiles`, then by Path::round(sort, error, round) for each round. A round merges at
+ * most 2^most_ways_bits runs. There are as few rounds as that allows, with about equal fan-in. */
 template <typename Path>
 static bool merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
                        unsigned most_ways_bits, struct error *error)

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* paired_runs.cuh - two sorted runs beside each other in shared memory, and a thread's share of
+/* paired_runs.cuh - two sorted runs next to each other in shared memory, and a thread's part of
  * their merge.
  *
- * A pair fills a range of a tile: run a ascends from its start, run b descends to its end, so that
- * the whole is a bitonic sequence. The range is cut into rows of ROW keys, as many as a thread
- * makes of the merge. Ranges begin and end with a row; there are no gaps.
+ * A pair fills a range of a tile. Run a ascends from the start of the range; run b descends to its
+ * end, so that the whole is a bitonic sequence. The range is cut into rows of ROW keys, the number
+ * that a thread makes in the merge. Ranges begin and end at row boundaries. There are no gaps.
  *
  *     | a0 a1 a2 ... a(n-1) | b(m-1) ... b2 b1 b0 |        n + m = rows of ROW keys
  *
- * No access meets a conflict of banks, whatever the keys are:
+ * No access has a bank conflict, whatever the keys are:
  *
- * - A thread's ROW keys of the output are some consecutive ones of a and some of b. As b descends,
- *   their places, modulo ROW, are all different: those of b go on where those of a begin. So the
- *   threads of a row of banks can each begin with another place modulo ROW, and go round from
- * there. What a thread gets is its bitonic sequence, turned round by some keys; that is one as
- * well, and the network of thread_bitonic_merge_turned sorts it.
- * - On its way back, key number j of a thread's row goes to the place j ^ x, with another x in each
- *   thread of a row of banks. The network leaves the keys in that order, at no cost: a comparator
- *   whose stride has its bit in x points the other way.
- * - The searches for the splits of neighbours look at places 8 or 16 keys apart, which is one bank;
- *   while the range is wide, each takes the place near it that is its own modulo ROW.
+ * - A thread's ROW keys of the output are consecutive keys of a and consecutive keys of b. As b
+ *   descends, their positions modulo ROW are all different: those of b continue those of a. So the
+ *   threads of a row of banks can each start at another position modulo ROW, and wrap around. A
+ *   thread gets its bitonic sequence rotated. That is bitonic as well, and the network of
+ *   thread_bitonic_merge_turned sorts it.
+ * - When a thread stores its row, key number j goes to position j ^ x, with a different x for each
+ *   thread of a row of banks. The network leaves the keys in that order at no cost: a comparator
+ *   whose stride is a bit set in x points the other way.
+ * - The searches for the splits of neighbours access positions 8 or 16 keys apart, which are in one
+ *   bank. While its range is wide, each search takes the nearby position that is its own modulo
+ * ROW.
  *
  * Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made
  * Simple", IPDPS Workshops 2012; runs that face each other, read by residues, as in K. Berney, N.
@@ -30,22 +31,22 @@
 
 #include "cuda/thread_network.cuh"
 
-/* Keys that a thread makes of a merge, and that a row has. */
+/* Keys of a row: the number that a thread makes in a merge. */
 template <typename K>
 constexpr unsigned ROW = merge_row_keys(sizeof(K));
 
 template <typename K>
 constexpr unsigned KEY_BYTES = sizeof(K);
 
-/* A pair in a tile, by the places of its keys there. */
+/* A pair in a tile, as indices in the tile. */
 struct paired_runs {
-    unsigned first; /* a multiple of ROW, as count is */
-    unsigned count; /* of both runs */
+    unsigned first; /* a multiple of ROW, like count */
+    unsigned count; /* keys of both runs */
     unsigned a_count;
 };
 
-/* The thread's own place within a row, x above: different in all threads that one access of shared
- * memory serves. */
+/* Returns the thread's own position within a row, x above. It differs between all threads that one
+ * access of shared memory serves. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_row_place()
 {
@@ -55,7 +56,7 @@ __device__ __forceinline__ unsigned thread_row_place()
     return threadIdx.x / rows * keys_per_bank % ROW<K>;
 }
 
-/* A key of the tile by its offset in bytes: with offsets made by masks, an address takes an
+/* Returns the key at an offset in bytes. With offsets made by masks, an address takes one
  * instruction less than with indices. */
 template <typename K>
 __device__ __forceinline__ K &key_at_byte(K *tile, unsigned byte)
@@ -69,8 +70,8 @@ __device__ __forceinline__ const K &key_at_byte(const K *tile, unsigned byte)
     return *reinterpret_cast<const K *>(reinterpret_cast<const unsigned char *>(tile) + byte);
 }
 
-/* How many of the `diagonal` first keys of the merge come from a; `diagonal` is a multiple of ROW.
- * Equal keys of a go first. */
+/* Returns the number of keys of a among the first `diagonal` keys of the merge. `diagonal` is a
+ * multiple of ROW. Equal keys of a go first. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_pair_split(const K *tile, const struct paired_runs &pair,
                                                       unsigned diagonal)
@@ -78,7 +79,7 @@ __device__ __forceinline__ unsigned thread_pair_split(const K *tile, const struc
     constexpr unsigned row_bytes = ROW<K> * KEY_BYTES<K>;
     const unsigned b_count = pair.count - pair.a_count;
     const unsigned a = pair.first * KEY_BYTES<K>;
-    /* What stands at b + i is key number diagonal - 1 - i of b. */
+    /* The key at b + i is key number diagonal - 1 - i of run b. */
     const unsigned b = a + (pair.count - diagonal) * KEY_BYTES<K>;
     const unsigned own_place = thread_row_place<K>() * KEY_BYTES<K>;
     unsigned from = (diagonal > b_count ? diagonal - b_count : 0) * KEY_BYTES<K>;
@@ -105,19 +106,19 @@ __device__ __forceinline__ unsigned thread_pair_split(const K *tile, const struc
     return (at_a - a) / KEY_BYTES<K>;
 }
 
-/* Where the keys of a thread are that begins `start` keys behind the first one of its row and goes
- * round: in three stretches, in each of which they follow one another, as the row is some keys of a
- * and then some of b, and one of both is begun twice. Key number j is j keys behind the byte of its
- * stretch, less a row: so that no byte is below 0. */
+/* Addresses of a thread's keys, which start `start` keys after the first key of its row and wrap
+ * around. They are three stretches of consecutive keys, because the row is some keys of a and then
+ * some of b, and the one it starts in is entered twice. Key number j is at the stretch's byte plus
+ * j keys minus a row, so that no byte is below 0. */
 struct pair_stretches {
     unsigned first;
     unsigned second;
     unsigned third;
-    unsigned first_end; /* number of the key behind the stretch */
+    unsigned first_end; /* number of the first key after the stretch */
     unsigned second_end;
 };
 
-/* `a` and `b`: the bytes where the row would begin if all of it were of that run. */
+/* `a` and `b`: the byte at which the row would start if all of it were from that run. */
 template <typename K>
 __device__ __forceinline__ struct pair_stretches
 thread_find_stretches(unsigned a, unsigned b, unsigned count_of_a, unsigned start)
@@ -133,8 +134,8 @@ thread_find_stretches(unsigned a, unsigned b, unsigned count_of_a, unsigned star
     return stretches;
 }
 
-/* The thread's keys of the merge, behind `diagonal`, as a bitonic sequence turned round: `split`
- * and `next_split` keys of a lie before this diagonal and before the next one. */
+/* Loads the thread's keys of the merge, from `diagonal` on, as a rotated bitonic sequence. `split`
+ * and `next_split` are the numbers of keys of a before this diagonal and before the next one. */
 template <typename K>
 __device__ __forceinline__ void thread_pair_load(const K *tile, const struct paired_runs &pair,
                                                  unsigned diagonal, unsigned split,
@@ -153,8 +154,8 @@ __device__ __forceinline__ void thread_pair_load(const K *tile, const struct pai
     }
 }
 
-/* Sorts the thread's keys, which are bitonic, and puts them to their row, ascending or descending.
- * `row` is the place of its first key. */
+/* Sorts the thread's keys, which are bitonic, and stores them in its row, ascending or descending.
+ * `row` is the position of the row's first key. */
 template <typename K>
 __device__ __forceinline__ void thread_row_merge(K (&keys)[ROW<K>], bool is_descending, K *tile,
                                                  unsigned row)

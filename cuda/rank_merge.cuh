@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_merge.cuh - a round that merges small runs in one launch: each key finds its own place.
+/* rank_merge.cuh - a round that merges small runs in one launch: each key finds its own position.
  *
- * A key's place among all runs of its group is its index in its own run plus its ranks in the
- * others. Equal keys go in the order of their runs, so that all places differ.
+ * The position of a key in the merge of its group is its index in its own run plus its ranks in the
+ * other runs. Equal keys are ordered by the numbers of their runs, so all positions differ.
  *
- * A block takes some consecutive keys of a run. Its first and its last key bound the windows of all
- * other runs that its keys can fall into: a search for each of these, all at the same time. The
- * windows are copied to shared memory, where each thread ranks its key in all of them. Windows that
- * have no room there (skewed keys) are searched where they lie.
+ * A block takes consecutive keys of a run. Its first and its last key bound the windows of the
+ * other runs in which its keys can fall, by one search each, all at the same time. The windows are
+ * copied to shared memory, where each thread ranks its key in all of them. Windows that do not fit
+ * there (skewed keys) are searched in global memory.
  *
  * Source: as direct_merge_sort.cu, for more than two runs.
  */
@@ -23,17 +23,17 @@ constexpr unsigned RANK_MERGE_WAYS = 1u << RANK_MERGE_WAYS_BITS;
 template <typename K>
 struct rank_merge_shared {
     K windows[RANK_MERGE_WINDOW_BYTES / sizeof(K)];
-    unsigned from[RANK_MERGE_WAYS];     /* of each way, where its window begins */
-    unsigned to[RANK_MERGE_WAYS];       /* and ends */
-    unsigned slot[RANK_MERGE_WAYS + 1]; /* where it lies in `windows`, if they have room */
+    unsigned from[RANK_MERGE_WAYS];     /* start of the window, by way */
+    unsigned to[RANK_MERGE_WAYS];       /* end of the window, by way */
+    unsigned slot[RANK_MERGE_WAYS + 1]; /* start of the window in `windows`, if it fits */
 };
 
-/* The keys of a block: of which group and run, and where. */
+/* The keys of a block. */
 struct rank_chunk {
     size_t group;   /* index of the group's first key */
-    unsigned way;   /* the run's number in the group */
+    unsigned way;   /* number of the run in the group */
     size_t first;   /* index of the chunk's first key */
-    unsigned count; /* of its keys */
+    unsigned count; /* number of its keys */
 };
 
 template <unsigned THREADS>
@@ -47,8 +47,8 @@ __device__ __forceinline__ struct rank_chunk rank_chunk_at(const struct run_list
     return chunk;
 }
 
-/* Bounds the windows, two threads for each, and lays them out. The chunk's own run has an empty
- * one, as have the ways that the group lacks. Ends with a barrier. */
+/* Finds the bounds of the windows, with two threads for each, and assigns their slots. The windows
+ * of the chunk's own run, and of ways that the group lacks, are empty. Ends with a barrier. */
 template <typename K, unsigned THREADS>
 __device__ __forceinline__ void block_find_windows(const K *source, const struct run_list &list,
                                                    const struct rank_chunk &chunk,
@@ -78,7 +78,7 @@ __device__ __forceinline__ void block_find_windows(const K *source, const struct
     __syncthreads();
 }
 
-/* Copies the windows. Ends with a barrier. */
+/* Copies the windows to shared memory. Ends with a barrier. */
 template <typename K, unsigned THREADS>
 __device__ __forceinline__ void block_copy_windows(const K *source, const struct run_list &list,
                                                    const struct rank_chunk &chunk,
@@ -94,8 +94,9 @@ __device__ __forceinline__ void block_copy_windows(const K *source, const struct
     __syncthreads();
 }
 
-/* The sum of the key's ranks in the windows, each relative to its start; window_at(k) is where that
- * of way k lies. Some searches run side by side, so that they wait for memory together. */
+/* Returns the sum of the key's ranks in the windows, each relative to its start. window_at(k)
+ * returns the address of way k's window. Some searches run side by side, so that their memory
+ * latencies overlap. */
 template <typename K, typename Window_at>
 __device__ __forceinline__ unsigned thread_rank_windows(const struct rank_merge_shared<K> &shared,
                                                         unsigned ways, unsigned own_way, K key,
@@ -128,7 +129,7 @@ __device__ __forceinline__ unsigned thread_rank_windows(const struct rank_merge_
     return sum;
 }
 
-/* A round, source -> target. A block for as many keys as it has threads, all of one run. */
+/* Merges runs from source to target. A block takes as many keys of one run as it has threads. */
 template <typename K>
 __global__ void __launch_bounds__(rank_merge_threads(sizeof(K)))
     rank_merge_kernel(const K *source, K *target, struct run_list list, struct key_order decoding)
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(rank_merge_threads(sizeof(K)))
     target[place] = thread_decode_key(decoding, key);
 }
 
-/* As a path of merge_runs. The count is at most UINT_MAX. */
+/* A path for merge_runs. The count must be at most UINT_MAX. */
 template <typename K>
 struct rank_merge {
     static bool round(const struct cuda_sort *sort, struct error *error,

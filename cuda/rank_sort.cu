@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_sort.cu - every key counts how many go before it: that number is its place.
+/* rank_sort.cu - each key counts the keys that go before it, and the count is its position.
  *
- * A block holds TILE keys of its own in registers, 8 in each thread, and streams all keys of the
- * array through shared memory, a tile at a time. All threads read the same streamed key at the same
- * time, which shared memory serves as one, and each compares it with its 8. In the end every key is
- * written to its place: one launch does all.
+ * A block holds TILE keys of its own in registers, 8 per thread, and streams all keys of the array
+ * through shared memory, a tile at a time. All threads read the same streamed key at the same time,
+ * which shared memory serves as one access, and each compares it with its 8 keys. Finally every key
+ * is written to its position. One launch does it all.
  *
- * Equal keys go in the order of their indices: of the keys that lie before it a key counts the
- * smaller and the equal ones, of those behind it the smaller ones alone. So all places differ, and
- * no key is lost; a count of the smaller ones alone would send equal keys to one place.
+ * Equal keys keep the order of their indices. A key counts the smaller and equal keys before it,
+ * and only the smaller keys after it. So all positions differ, and no key is lost. A count of only
+ * the smaller keys would send equal keys to one position.
  *
- * It takes n^2 comparisons, whatever the keys, and so is for small arrays: RANK_SORT_COUNT_MAX.
+ * It makes n^2 comparisons for any keys, and so is for small arrays: RANK_SORT_COUNT_MAX.
  *
- * Data: items -> scratch (a copy, as blocks write while others still read) -> items. One block
- * reads all before it writes, so up to TILE keys need no copy. Each load encodes, which is little
- * beside the TILE comparisons that follow it; the store decodes.
+ * Data: items -> scratch (a copy, as blocks write while others still read) -> items. A single block
+ * reads everything before it writes, so up to TILE keys need no copy. Each load encodes, which is
+ * cheap beside the TILE comparisons that follow; the store decodes.
  *
  * Source: sorting by counting comparisons: D. E. Knuth, "The Art of Computer Programming", volume
  * 3, section 5.2, algorithm C; as an enumeration sort for parallel machines D. E. Muller, F. P.
@@ -26,14 +26,14 @@
 
 static_assert(RANK_SORT_COUNT_MAX <= UINT_MAX, "a rank is an unsigned");
 
-/* Which of the streamed keys that are equal to an own one go before it. */
+/* The streamed keys equal to an own key that go before it: */
 enum rank_ties {
-    RANK_COUNT_EQUAL,   /* all: they lie before it */
+    RANK_COUNT_EQUAL,   /* all: the streamed tile is before the block's own */
     RANK_COUNT_EARLIER, /* those of lower index: the streamed tile is the block's own */
-    RANK_COUNT_SMALLER  /* none: they lie behind it */
+    RANK_COUNT_SMALLER  /* none: the streamed tile is after the block's own */
 };
 
-/* Adds to ranks[i] how many keys of the streamed tile go before keys[i]. */
+/* Adds to ranks[i] the number of keys of the streamed tile that go before keys[i]. */
 template <typename K, unsigned TILE, enum rank_ties TIES>
 __device__ __forceinline__ void thread_count_before(const K *tile, const K (&keys)[KEYS_PER_THREAD],
                                                     unsigned (&ranks)[KEYS_PER_THREAD])
@@ -54,8 +54,8 @@ __device__ __forceinline__ void thread_count_before(const K *tile, const K (&key
     }
 }
 
-/* The tile that starts at `first` in shared memory, encoded; a barrier before and after. Infinity
- * stands behind the end, which goes before no key of an earlier tile, nor before any of its own. */
+/* Copies the tile that starts at `first` to shared memory, encoded. A barrier before and after.
+ * Keys past the end are infinity, which goes before no key of an earlier tile or of its own. */
 template <typename K, unsigned TILE>
 __device__ __forceinline__ void block_stream_tile(const K *source, size_t count, size_t first,
                                                   const struct key_order &encoding, K *tile)
@@ -63,14 +63,15 @@ __device__ __forceinline__ void block_stream_tile(const K *source, size_t count,
     const unsigned in_tile = count - first < TILE ? static_cast<unsigned>(count - first) : TILE;
     K keys[KEYS_PER_THREAD];
     block_load_striped<K, TILE>(source + first, in_tile, encoding, keys);
-    __syncthreads(); /* all have read the tile before */
+    __syncthreads(); /* all threads have read the previous tile */
 #pragma unroll
     for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
         tile[thread_striped_index<TILE>(i)] = keys[i];
     __syncthreads();
 }
 
-/* source -> target, sorted. A block a tile; one that is alone may have its source for target. */
+/* Writes the sorted keys from source to target. One block per tile. A single block may have target
+ * equal to source. */
 template <typename K, unsigned TILE>
 __global__ void __launch_bounds__(block_threads<TILE>())
     rank_sort_kernel(const K *source, K *target, size_t count, struct key_order order)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refine_runs.cuh - runs of equal keys among sorted items: which of them are not in order yet.
+/* refine_runs.cuh - finds the tie groups (runs of equal keys) among sorted items that are not in
+ * order. A tie group is called a run here.
  *
- *   items -> mark: neighbours of one run are compared; a bit an item: same run as the one before;
- *                  for the runs inside a tile, what they need
- *         -> cross: what is known of a run that crosses tiles is gathered at the tile of its head
- *         -> class: two bits an item: its run is to be ordered here; or by the host
+ *   items -> mark: compares neighbours within a run; a bit per item: same run as the item before;
+ *                  classifies the runs inside a tile
+ *         -> cross: for a run that crosses tiles, collects the findings at the tile of its head
+ *         -> class: two bits per item: its run is to be sorted here, or by the host
  *
- * A run needs nothing if each of its lines is the same bytes as the one before. Else its lines are
- * ordered here if all of their keys are exact, or are whole lines, and nothing but bytes decides
- * behind them.
+ * A run needs no work if each line has the same bytes as the line before. Otherwise it is sorted
+ * here if all its keys are exact, or are whole lines, and if only bytes decide after the key.
  *
- * Whoever then takes up the items chosen by bits visits them a tile a warp: their numbers among all
- * chosen ones come from counts of the tiles before.
+ * Later kernels visit the items chosen by bits, one warp per tile. The counts of the tiles before
+ * give the number of an item among all chosen ones.
  */
 #ifndef CUDA_REFINE_RUNS_CUH
 #define CUDA_REFINE_RUNS_CUH
@@ -22,52 +22,53 @@
 constexpr unsigned REFINE_TILE_WORDS = 32;
 constexpr unsigned REFINE_TILE = 32 * REFINE_TILE_WORDS;
 constexpr unsigned REFINE_WARPS = REFINE_THREADS / THREADS_PER_WARP;
-/* Tiles that a block of one scans at once. */
+/* Tiles that a single block scans per step. */
 constexpr unsigned REFINE_THREAD_TILES = 8;
 constexpr unsigned REFINE_SCAN_TILES = REFINE_THREADS * REFINE_THREAD_TILES;
 
-/* What is known of a run. */
-constexpr unsigned REFINE_DIFFERS = 1; /* two lines of it, as far as was looked */
-constexpr unsigned REFINE_HOSTS = 2;   /* if they differ, the host is to order them */
+/* Findings about a run, as bits. */
+constexpr unsigned REFINE_DIFFERS = 1; /* two of its lines differ, or may differ */
+constexpr unsigned REFINE_HOSTS = 2;   /* if they differ, the host must sort them */
 
-/* Chosen items in the lower half, runs of them in the upper one. */
+/* The number of chosen items in the lower half, and of their runs in the upper half. */
 typedef unsigned long long refine_pair;
 
 struct refine_tile {
-    unsigned first_head; /* the first item that starts a run, REFINE_TILE if none does */
+    unsigned first_head; /* the first item that starts a run; REFINE_TILE if there is none */
     unsigned last_head;
-    unsigned before;    /* what is known, in this tile, of the run that the items before are of */
-    unsigned head_tile; /* which that run starts in */
+    unsigned before;    /* findings, in this tile, about the run of the items before first_head */
+    unsigned head_tile; /* tile in which that run starts */
 };
 
 struct refine_totals {
-    refine_pair device, host; /* items of runs to be ordered by either */
-    refine_pair chosen;       /* that were counted last */
+    refine_pair device, host; /* number of items in runs to sort, by each */
+    refine_pair chosen;       /* number of items chosen by the last count */
 };
 
-/* What is known of items, in bits of words, and in entries for tiles. */
+/* Findings about the items: bits in words, and an entry per tile. */
 struct refine_marks {
-    unsigned *same; /* run as the item before */
+    unsigned *same; /* the item is in the same run as the item before */
     unsigned *device;
     unsigned *host;
     struct refine_tile *tiles;
-    unsigned *crossing;   /* what is known of the last run that starts in the tile */
-    refine_pair *offsets; /* of chosen items: those in the tiles before */
+    unsigned *crossing;   /* findings about the last run that starts in the tile */
+    refine_pair *offsets; /* number of chosen items in the tiles before */
     struct refine_totals *totals;
 };
 
-/* Sorted items, and how they are compared. */
+/* Sorted items, and the rules to compare them. */
 struct refine_view {
     const struct key_index *items;
     size_t count;
-    uint64_t place_mask; /* of the index: what is above it parts runs as the key does */
+    uint64_t place_mask; /* offset bits of the index; the bits above it distinguish runs, as the key
+                            does */
     struct refine_text text;
-    size_t depth;        /* bytes that all lines of a run have in common */
-    uint64_t complement; /* of the words of a round */
-    bool is_round;       /* the items hold words */
-    bool is_by_bytes;    /* keys are the bytes of whole lines: no other order follows */
+    size_t depth;        /* length of the known common prefix of a run's lines */
+    uint64_t complement; /* mask that complements the words of a round */
+    bool is_round;       /* the items hold words of a round */
+    bool is_by_bytes;    /* keys are the bytes of whole lines, and no other order follows */
     bool keeps_exact;    /* exact items of a run are in order */
-    bool is_hosts;       /* none are ordered here */
+    bool is_hosts;       /* the host sorts all runs */
 };
 
 __device__ __forceinline__ size_t thread_line_place(const struct refine_view &view,
@@ -82,7 +83,7 @@ __device__ __forceinline__ bool thread_is_same_run(const struct refine_view &vie
     return a.key == b.key && ((a.index ^ b.index) & ~view.place_mask) == 0;
 }
 
-/* What two neighbours of a run tell of it. */
+/* Returns the findings from two neighbours of a run. */
 __device__ __forceinline__ unsigned thread_compare_lines(const struct refine_view &view,
                                                          struct key_index a, struct key_index b)
 {
@@ -100,13 +101,13 @@ __device__ __forceinline__ unsigned thread_compare_lines(const struct refine_vie
 
 /* ---- mark ---- */
 
-/* A tile at work. Words of bits are those of items; runs have the bit of their head, 32 bits on,
- * and the one that started before the tile has bit 0. */
+/* The tile in process. `same`, `differs` and `hosts` have a bit per item. A run has the bit number
+ * of its head plus 32; the run that started before the tile has bit 0. */
 struct refine_tile_runs {
     unsigned same[REFINE_TILE_WORDS];
     unsigned differs[REFINE_TILE_WORDS];
     unsigned hosts[REFINE_TILE_WORDS];
-    unsigned head[REFINE_TILE_WORDS]; /* bit of the run that goes on into the word */
+    unsigned head[REFINE_TILE_WORDS]; /* bit number of the run that continues into the word */
     unsigned run_differs[REFINE_TILE_WORDS + 1];
     unsigned run_hosts[REFINE_TILE_WORDS + 1];
 };
@@ -118,7 +119,7 @@ __device__ __forceinline__ struct key_index warp_item_before(struct key_index it
     return item;
 }
 
-/* Fills same, differs and hosts; says whether anything is known of any run. */
+/* Fills same, differs and hosts. Returns true if there are findings about any run. */
 __device__ __forceinline__ bool block_compare_neighbours(const struct refine_view &view,
                                                          size_t tile, struct refine_tile_runs *runs)
 {
@@ -149,7 +150,7 @@ __device__ __forceinline__ bool block_compare_neighbours(const struct refine_vie
     return __syncthreads_or(known != 0) != 0;
 }
 
-/* The first warp: where runs start. */
+/* Finds the heads of runs. Called by the first warp. */
 __device__ __forceinline__ void warp_find_heads(struct refine_tile_runs *runs,
                                                 struct refine_tile *found)
 {
@@ -170,7 +171,7 @@ __device__ __forceinline__ void warp_find_heads(struct refine_tile_runs *runs,
     found->last_head = greatest;
 }
 
-/* The bit of the run that the item is of. */
+/* Returns the bit number of the item's run. */
 __device__ __forceinline__ unsigned thread_run_bit(const struct refine_tile_runs &runs,
                                                    unsigned word)
 {
@@ -179,7 +180,7 @@ __device__ __forceinline__ unsigned thread_run_bit(const struct refine_tile_runs
                       : (word + 1) * 32 + 31 - static_cast<unsigned>(__clz(heads));
 }
 
-/* Tells runs what is known of pairs of their lines. */
+/* Collects the findings about neighbours in the bits of their runs. */
 __device__ __forceinline__ void block_gather_runs(struct refine_tile_runs *runs)
 {
     for (unsigned word = threadIdx.x / THREADS_PER_WARP; word < REFINE_TILE_WORDS;
@@ -203,7 +204,7 @@ __device__ __forceinline__ unsigned thread_run_known(const struct refine_tile_ru
     return (differs ? REFINE_DIFFERS : 0) | (hosts ? REFINE_HOSTS : 0);
 }
 
-/* Tells items what is to be done with their runs. */
+/* Writes the class of each item's run. */
 __device__ __forceinline__ void block_write_classes(const struct refine_tile_runs &runs,
                                                     size_t tile, const struct refine_marks &marks)
 {
@@ -219,7 +220,7 @@ __device__ __forceinline__ void block_write_classes(const struct refine_tile_run
     }
 }
 
-/* A block a tile. The bits of runs that go beyond the tile are put right later. */
+/* Marks the items of a tile per block. Bits of runs that cross tiles are corrected later. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_mark_kernel(struct refine_view view, struct refine_marks marks)
 {
@@ -248,9 +249,9 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 /* ---- cross ---- */
 
-/* The greatest of the values of the threads before this one, where they grow but for zeros; *total
- * gets that of all. All threads call it; `warp_last` is shared and may be used again after the next
- * barrier. */
+/* Returns the last nonzero value of the threads before this one, or 0; *total is the last nonzero
+ * value of all threads. All threads call it. `warp_last` is in shared memory and may be reused
+ * after the next barrier. */
 __device__ __forceinline__ unsigned block_last_before(unsigned value, unsigned *warp_last,
                                                       unsigned *total)
 {
@@ -271,7 +272,8 @@ __device__ __forceinline__ unsigned block_last_before(unsigned value, unsigned *
     return found;
 }
 
-/* Tells the tile that a run from before this one starts in, `head`, what is known of it here. */
+/* Adds this tile's findings about a run that starts before it to `head`, the tile of the run's
+ * head. */
 __device__ __forceinline__ void thread_cross_tile(const struct refine_marks &marks, size_t tile,
                                                   const struct refine_tile &found, unsigned head)
 {
@@ -280,12 +282,13 @@ __device__ __forceinline__ void thread_cross_tile(const struct refine_marks &mar
         atomicOr(&marks.crossing[head], found.before);
 }
 
-/* One block, a thread for neighbouring tiles: finds the tile that a run from before starts in. */
+/* Finds the tile in which the run at the start of each tile begins. One block; a thread handles
+ * consecutive tiles. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_cross_kernel(struct refine_marks marks, size_t tiles)
 {
     __shared__ unsigned warp_last[REFINE_WARPS];
-    unsigned last_before = 0; /* tile with a head, plus 1, among all before */
+    unsigned last_before = 0; /* the last tile with a head among all before, plus 1 */
     for (size_t first = 0; first < tiles; first += REFINE_SCAN_TILES) {
         const size_t own = first + threadIdx.x * REFINE_THREAD_TILES;
         const size_t end = own + REFINE_THREAD_TILES < tiles ? own + REFINE_THREAD_TILES : tiles;
@@ -303,13 +306,13 @@ __global__ void __launch_bounds__(REFINE_THREADS)
                 head = static_cast<unsigned>(tile) + 1;
         }
         last_before = total == 0 ? last_before : total;
-        __syncthreads(); /* warp_last is used again */
+        __syncthreads(); /* warp_last is reused */
     }
 }
 
 /* ---- class ---- */
 
-/* The bits of items before the one at `end`, in this lane's word of a tile. */
+/* Returns the bits of the items before `end` in this lane's word of a tile. */
 __device__ __forceinline__ unsigned thread_bits_before(unsigned end)
 {
     const unsigned first = thread_lane() * 32;
@@ -318,7 +321,7 @@ __device__ __forceinline__ unsigned thread_bits_before(unsigned end)
     return end - first >= 32 ? ALL_LANES : (1u << (end - first)) - 1;
 }
 
-/* Sets the bits of a run by what is known of it. */
+/* Sets the class of the items in `bits`, which are of one run, by its findings. */
 __device__ __forceinline__ void thread_set_class(unsigned known, unsigned bits, unsigned *device,
                                                  unsigned *host)
 {
@@ -326,7 +329,7 @@ __device__ __forceinline__ void thread_set_class(unsigned known, unsigned bits, 
     *host = (*host & ~bits) | (known == (REFINE_DIFFERS | REFINE_HOSTS) ? bits : 0);
 }
 
-/* The tile of this warp. */
+/* Returns the tile of this warp. */
 __device__ __forceinline__ size_t warp_tile()
 {
     return static_cast<size_t>(blockIdx.x) * REFINE_WARPS + threadIdx.x / THREADS_PER_WARP;
@@ -338,7 +341,7 @@ __device__ __forceinline__ unsigned warp_sum(unsigned value)
                        static_cast<int>(THREADS_PER_WARP - 1));
 }
 
-/* A warp a tile: the bits of runs that go beyond it; and how many there are in all. */
+/* Corrects the bits of runs that cross tiles, and adds up the totals. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_class_kernel(struct refine_marks marks, size_t tiles)
 {
@@ -369,7 +372,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 /* ---- choose ---- */
 
-/* A warp a tile: counts the chosen items, and the runs that start with one. */
+/* Counts the chosen items, and the runs whose first item is chosen. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_count_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles)
 {
@@ -384,7 +387,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
         marks.offsets[tile] = static_cast<refine_pair>(runs) << 32 | items;
 }
 
-/* One block: the counts of a tile become those of the tiles before it. */
+/* Replaces the counts of each tile by the sums over the tiles before it. One block. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_scan_kernel(struct refine_marks marks, size_t tiles)
 {
@@ -403,14 +406,14 @@ __global__ void __launch_bounds__(REFINE_THREADS)
             sum += count;
         }
         before += total;
-        __syncthreads(); /* warp_sums is used again */
+        __syncthreads(); /* warp_sums is reused */
     }
     if (threadIdx.x == 0)
         marks.totals->chosen = before & 0xffffffffu;
 }
 
-/* Calls visit(item, number among the chosen ones, number of its run among theirs) for the chosen
- * items of the warp's tile. */
+/* Calls visit(item, number of the item among the chosen ones, number of its run among their runs)
+ * for the chosen items of the warp's tile. */
 template <typename VISIT>
 __device__ __forceinline__ void warp_visit_chosen(const struct refine_marks &marks,
                                                   const unsigned *chosen, size_t tiles, VISIT visit)

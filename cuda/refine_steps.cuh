@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refine_steps.cuh - the kernels that move chosen items (refine_runs.cuh): into rounds, to the host
- * and back, and together where only some are kept.
+/* refine_steps.cuh - kernels that move chosen items (refine_runs.cuh): into rounds, to the host and
+ * back, and together if only some are kept.
  */
 #ifndef CUDA_REFINE_STEPS_CUH
 #define CUDA_REFINE_STEPS_CUH
@@ -9,7 +9,7 @@
 
 /* ---- rounds ---- */
 
-/* Chosen items, to be sorted by word 0 of their lines. A warp a tile. */
+/* Loads chosen items, to be sorted by word 0 of their lines. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_load_kernel(struct refine_view view, struct refine_marks marks, size_t tiles,
                        struct key_index *target, unsigned *positions)
@@ -22,13 +22,13 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     });
 }
 
-/* What a round works on: its items, and which position of the result each slot of them is for. */
+/* The data of a round: its items, and for each slot the position in the result. */
 struct refine_round {
     struct key_index *items;
     unsigned *positions;
 };
 
-/* The chosen items of a round that is sorted, to be sorted by their next word. A warp a tile. */
+/* Loads the chosen items of a sorted round, to be sorted by their next word. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_reload_kernel(struct refine_view view, struct refine_marks marks, size_t tiles,
                          const unsigned *positions, struct refine_round next)
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     });
 }
 
-/* A round that is sorted puts its lines where they belong. A thread an item. */
+/* Writes the offsets of a sorted round's lines to their positions. One thread per item. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_place_kernel(struct refine_round round, size_t count, struct key_index *items)
 {
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
         items[round.positions[i]].index = round.items[i].index & REFINE_PLACE_MASK;
 }
 
-/* The positions of a round's chosen items are the host's. A thread an item. */
+/* Marks the positions of a round's chosen items for the host. One thread per item. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_leave_kernel(const unsigned *chosen, const unsigned *positions, size_t count,
                         unsigned *host)
@@ -62,9 +62,9 @@ __global__ void __launch_bounds__(REFINE_THREADS)
         atomicOr(&host[positions[i] / 32], 1u << positions[i] % 32);
 }
 
-/* ---- the host's ---- */
+/* ---- host ---- */
 
-/* The device's runs are the host's. A thread a word of marks. */
+/* Marks the device's runs for the host. One thread per word of marks. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_leave_all_kernel(struct refine_marks marks, size_t words)
 {
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
         marks.host[word] |= marks.device[word];
 }
 
-/* target: the chosen items, one behind the other. A warp a tile. */
+/* Copies the chosen items to `target`, without gaps. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_gather_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles,
                          const struct key_index *items, struct key_index *target)
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
                       [&](size_t i, unsigned slot, unsigned) { target[slot] = items[i]; });
 }
 
-/* Chosen items get the indices that are there, one behind the other. A warp a tile. */
+/* Sets the indices of the chosen items from `source`, which has no gaps. One warp per tile. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_scatter_kernel(struct refine_marks marks, const unsigned *chosen, size_t tiles,
                           const struct key_index *source, struct key_index *items)
@@ -94,8 +94,8 @@ __global__ void __launch_bounds__(REFINE_THREADS)
 
 /* ---- unique ---- */
 
-/* marks.device, of no use here, becomes what is kept: the first items of runs that are not the
- * host's. A thread a word of marks. */
+/* Sets marks.device, no longer needed, to the items to keep: the first of each run, except in the
+ * host's runs. One thread per word of marks. */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_keep_kernel(struct refine_marks marks, size_t count)
 {
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
     marks.device[word] = ~marks.same[word] & ~marks.host[word] & present;
 }
 
-/* How many of the items, sorted by key, have keys below. */
+/* Returns the number of items, sorted by key, with a smaller key. */
 __device__ __forceinline__ size_t thread_count_below(const struct key_index *items, size_t count,
                                                      uint64_t key)
 {
@@ -121,7 +121,8 @@ __device__ __forceinline__ size_t thread_count_below(const struct key_index *ite
     return low;
 }
 
-/* What the host has kept of each run goes to the front of the run, and is kept. A thread an item.
+/* Stores the items that the host kept of each run at the front of the run, and marks them as kept.
+ * One thread per item.
  */
 __global__ void __launch_bounds__(REFINE_THREADS)
     refine_keep_hosts_kernel(const struct key_index *source, size_t source_count,

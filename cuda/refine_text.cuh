@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refine_text.cuh - lines as a thread compares them: 8 bytes at a time, up to their terminator.
+/* refine_text.cuh - compares lines in a thread, 8 bytes at a time, up to their terminator.
  *
- * Lines are also ordered by words of 6 bytes. A round of that sorts items of 128 bits,
+ * Lines are also sorted by words of 6 bytes. A round sorts items of 128 bits:
  *
- *   run (32 bits), 6 bytes of the line, how many bytes are left of it (3), place of the line (45)
+ *   run (32 bits), 6 bytes of the line, number of bytes left in the line (3), offset of the line
+ * (45)
  *
- * so that runs stay together, lines of a run go by their bytes, and those of equal bytes by their
- * place. 7 bytes left stand for any more than 6. A place is an item's index, whose lowest bit is
- * the same in all of a run; a text has less than 2^44 bytes.
+ * So runs stay together, the lines of a run are ordered by their bytes, and lines with equal bytes
+ * by their offsets. The number of bytes left is 7 if it is more than 6. The offset is an item's
+ * index, whose lowest bit is the same in a whole run; a text has less than 2^44 bytes.
  */
 #ifndef CUDA_REFINE_TEXT_CUH
 #define CUDA_REFINE_TEXT_CUH
@@ -21,7 +22,8 @@ constexpr unsigned REFINE_WORD_BYTES = 6;
 constexpr unsigned REFINE_LEFT_BITS = 3;
 constexpr unsigned REFINE_PLACE_BITS = 45;
 constexpr unsigned REFINE_LEFT_MORE = (1u << REFINE_LEFT_BITS) - 1;
-/* Of a word and what is left, where it is in the index of an item: the rest is in its key. */
+/* Number of low bits of a word (with the number of bytes left) that are in the item's index; the
+ * others are in its key. */
 constexpr unsigned REFINE_LOW_BITS = 64 - REFINE_PLACE_BITS;
 constexpr uint64_t REFINE_WORD_MASK =
     ((uint64_t)1 << (8 * REFINE_WORD_BYTES + REFINE_LEFT_BITS)) - 1;
@@ -31,10 +33,10 @@ static_assert(32 + 8 * REFINE_WORD_BYTES + REFINE_LEFT_BITS + REFINE_PLACE_BITS 
 
 struct refine_text {
     const unsigned char *text;
-    uint64_t terminators; /* one in each byte */
+    uint64_t terminators; /* the terminator in each byte */
 };
 
-/* The 8 bytes from there on, the first one lowest. Reads up to 15 bytes behind that one. */
+/* Returns the 8 bytes at `place`, the first one lowest. Reads up to 15 bytes after the first. */
 __device__ __forceinline__ uint64_t thread_text_word(const struct refine_text &text, size_t place)
 {
     const uint64_t *const words = reinterpret_cast<const uint64_t *>(text.text) + place / 8;
@@ -42,16 +44,16 @@ __device__ __forceinline__ uint64_t thread_text_word(const struct refine_text &t
     return words[0] >> shift | words[1] << 1 << (63 - shift);
 }
 
-/* 0x80 in the first byte of the word that is a terminator, and anything in those above it; 0 if
- * there is none. */
+/* Returns a value whose lowest set bit is bit 7 of the word's first terminator; 0 if there is no
+ * terminator. */
 __device__ __forceinline__ uint64_t thread_find_end(const struct refine_text &text, uint64_t word)
 {
     const uint64_t difference = word ^ text.terminators;
     return (difference - 0x0101010101010101u) & ~difference & 0x8080808080808080u;
 }
 
-/* Whether the bytes from a on, up to a terminator, are those from b on. False, too, if they are the
- * same for so long that others should look. */
+/* Returns true if the bytes from `a` on, up to the terminator, equal those from `b` on. Also
+ * returns false if the first REFINE_WALK_BYTES are equal and without a terminator. */
 __device__ __forceinline__ bool thread_is_same_line(const struct refine_text &text, size_t a,
                                                     size_t b)
 {
@@ -71,7 +73,8 @@ __device__ __forceinline__ uint64_t thread_reverse_bytes(uint64_t word)
     return (uint64_t)__byte_perm(low, 0, 0x0123) << 32 | __byte_perm(high, 0, 0x0123);
 }
 
-/* The word of a line that has its next byte there: bytes above what is left, zeros behind the end.
+/* Returns the word of the line whose next byte is at `place`: its bytes above the number of bytes
+ * left. Bytes past the end are 0.
  */
 __device__ __forceinline__ uint64_t thread_line_word(const struct refine_text &text, size_t place)
 {
@@ -95,7 +98,8 @@ __device__ __forceinline__ struct key_index thread_round_item(unsigned run, uint
     return item;
 }
 
-/* Whether lines that have the item's word, complemented by as much, have ended in it. */
+/* Returns true if the lines that have the item's word end in it. The word is complemented by
+ * `complement`. */
 __device__ __forceinline__ bool thread_word_is_last(struct key_index item, uint64_t complement)
 {
     const uint64_t word = item.index >> REFINE_PLACE_BITS ^ complement;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* segmented_merge_sort.cu - merge sort whose merges take several runs at a time and are cut into
- * equal parts of the output.
+/* segmented_merge_sort.cu - merge sort that merges several runs at a time, cut into equal parts of
+ * the output.
  *
- * A round has two kernels. The first finds, for the start of each part of the output, how many keys
- * of each run lie before it. In the second a block makes one part: it copies its piece of each run
- * to shared memory, merges the pieces by twos until one is left, and writes that. So every key is
- * read once and written once a round, however many runs become one, and every block moves the same
- * number of keys, whatever their distribution.
+ * A round has two kernels. The first finds, for the start of each part of the output, the number of
+ * keys of each run before it. In the second, a block makes one part: it copies its piece of each
+ * run to shared memory, merges the pieces in pairs until one is left, and writes it. So every key
+ * is read once and written once per round, for any fan-in. Every block moves the same number of
+ * keys, for any distribution.
  *
  *     pieces in memory      0   1   2   3   4   5   6   7
  *     pairs in the block    0> <1   2> <3   4> <5   6> <7     > ascending, < descending
@@ -14,15 +14,14 @@
  *                           -------------> <-------------
  *                           ----------------------------->
  *
- * Pairs begin and end with a row of paired_runs.cuh; what they lack is filled with infinity, which
- * the merges carry to the end of the part. For that a part is somewhat shorter than the memory of
- * its block.
+ * Pairs begin and end at a row of paired_runs.cuh. They are padded with infinity, which the merges
+ * move to the end of the part. So a part is slightly shorter than the memory of its block.
  *
  * Small arrays are merged by rank_merge.cuh.
  *
- * Source: the cut by rank of Varman et al. (thread_select.cuh), in place of the two-way merge path
- * of Odeh et al., "Merge Path", IPDPS Workshops 2012; several ways a pass as in N. Leischner, V.
- * Osipov, P. Sanders, "GPU Sample Sort", IPDPS 2010, and in all sorts of tapes and disks.
+ * Source: the cut by rank of Varman et al. (thread_select.cuh), instead of the two-way merge path
+ * of Odeh et al., "Merge Path", IPDPS Workshops 2012; several ways per pass as in N. Leischner, V.
+ * Osipov, P. Sanders, "GPU Sample Sort", IPDPS 2010, and in external sorting.
  */
 #include "cuda/async_copy.cuh"
 #include "cuda/block_pairs.cuh"
@@ -40,15 +39,15 @@ constexpr unsigned MERGE_KEYS = merge_part_keys(sizeof(K));
 template <typename K>
 constexpr unsigned MERGE_THREADS = MERGE_KEYS<K> / ROW<K>;
 
-/* How the groups of a round are cut into parts. */
+/* The division of a round's groups into parts. */
 struct merge_cut {
     unsigned part_keys;       /* the last part of a group has fewer */
     unsigned parts_per_group; /* the last group may have fewer */
     size_t parts;
 };
 
-/* The pairs of a part are filled up to whole rows: all of them together take a row less than there
- * are pairs. */
+/* Returns the keys of a part. The pairs of a part are padded to whole rows. All together need at
+ * most one row less than there are pairs, because the last one has the rest. */
 template <typename K>
 __host__ __device__ constexpr unsigned merge_part_length(unsigned ways_bits)
 {
@@ -67,11 +66,11 @@ static struct merge_cut merge_cut_make(const struct run_list &list)
     return cut;
 }
 
-/* A part of the output: of which group, and how many of its keys lie before the part. */
+/* A part of the output. */
 struct merge_part {
     size_t group; /* index of the group's first key */
     size_t rank;
-    size_t left; /* keys of the group from the part on */
+    size_t left; /* number of keys of the group from the part on */
 };
 
 __device__ __forceinline__ struct merge_part
@@ -85,8 +84,8 @@ merge_part_at(const struct run_list &list, const struct merge_cut &cut, unsigned
     return part;
 }
 
-/* splits[p << ways_bits | k]: how many keys of way k of its group go before part p. A thread a
- * part. */
+/* splits[p << ways_bits | k]: the number of keys of way k of its group that go before part p. One
+ * thread per part. */
 template <typename K>
 __global__ void __launch_bounds__(MERGE_SELECT_THREADS)
     merge_select_kernel(const K *__restrict__ source, struct run_list list, struct merge_cut cut,
@@ -114,13 +113,13 @@ __global__ void __launch_bounds__(MERGE_SELECT_THREADS)
 template <typename K>
 struct merge_shared {
     K keys[MERGE_KEYS<K>];
-    size_t first[MERGE_WAYS];        /* of each way's piece, in the source */
-    unsigned count[MERGE_WAYS];      /* of its keys */
-    unsigned pairs[MERGE_PAIRS + 1]; /* where each pair begins in `keys`, and where the last ends */
+    size_t first[MERGE_WAYS];        /* index of each way's piece in the source */
+    unsigned count[MERGE_WAYS];      /* keys of each piece */
+    unsigned pairs[MERGE_PAIRS + 1]; /* start of each pair in `keys`, and the end of the last */
     unsigned splits[MERGE_THREADS<K>];
 };
 
-/* Finds the pieces of the part, and lays out the pairs: a lane for each way, of the first warp.
+/* Finds the pieces of the part, and lays out the pairs, with a lane of the first warp for each way.
  * Ends with a barrier. */
 template <typename K>
 __device__ __forceinline__ void
@@ -140,13 +139,13 @@ block_find_pieces(const struct run_list &list, const struct merge_part &part, un
             shared->count[way] = count;
         }
         const unsigned keys = count + __shfl_xor_sync(ALL_LANES, count, 1);
-        unsigned end = (keys + ROW<K> - 1) / ROW<K> * ROW<K>; /* of the pair */
+        unsigned end = (keys + ROW<K> - 1) / ROW<K> * ROW<K>; /* end of the pair */
 #pragma unroll
         for (unsigned distance = 2; distance < MERGE_WAYS; distance *= 2) {
             const unsigned before = __shfl_up_sync(ALL_LANES, end, distance);
             end += way >= distance ? before : 0;
         }
-        /* The last pair has the rest. */
+        /* The last pair gets the rest. */
         if (way == 0)
             shared->pairs[0] = 0;
         if (way < ways && way % 2 == 0)
@@ -155,7 +154,8 @@ block_find_pieces(const struct run_list &list, const struct merge_part &part, un
     __syncthreads();
 }
 
-/* Copies keys[lane], keys[lane + 32] ... of `count`, forwards or backwards from `to` on. */
+/* Copies keys[lane], keys[lane + 32] ... of `count` keys, forwards or backwards, starting at `to`.
+ */
 template <bool IS_BACKWARDS, typename K>
 __device__ __forceinline__ void warp_copy_keys(K *to, const K *keys, unsigned count)
 {
@@ -175,15 +175,15 @@ __device__ __forceinline__ void warp_copy_keys(K *to, const K *keys, unsigned co
     }
 }
 
-/* Copies all pieces, each with warps of its own, and fills what is between those of a pair. A piece
- * has 506 keys in the mean; one that has all keys of the part makes one warp copy them. */
+/* Copies all pieces, each by its own warps, and pads between the pieces of a pair. A piece has 506
+ * keys in the mean. If one piece has all keys of the part, only its own warps copy. */
 template <typename K>
 __device__ __forceinline__ void block_copy_pieces(const K *source, unsigned ways_bits,
                                                   struct merge_shared<K> *shared)
 {
     static_assert(MERGE_THREADS<K> == THREADS_PER_WARP << MERGE_WAYS_BITS, "a warp for each way");
     const unsigned warp = threadIdx.x / THREADS_PER_WARP;
-    const unsigned warps_bits = MERGE_WAYS_BITS - ways_bits; /* of a piece */
+    const unsigned warps_bits = MERGE_WAYS_BITS - ways_bits; /* log2 of the warps per piece */
     const unsigned way = warp >> warps_bits;
     const unsigned count = shared->count[way];
     const unsigned share = (count >> warps_bits) + 1;
@@ -196,7 +196,7 @@ __device__ __forceinline__ void block_copy_pieces(const K *source, unsigned ways
         warp_copy_keys<false>(start + first, piece, own);
     else
         warp_copy_keys<true>(end - 1 - first, piece, own);
-    const unsigned threads = 2 * THREADS_PER_WARP << warps_bits; /* of a pair */
+    const unsigned threads = 2 * THREADS_PER_WARP << warps_bits; /* threads per pair */
     K *const fill_end = end - shared->count[way | 1];
     K *fill = start + shared->count[way & ~1u] + (threadIdx.x & (threads - 1));
 #pragma unroll 1
@@ -204,7 +204,7 @@ __device__ __forceinline__ void block_copy_pieces(const K *source, unsigned ways
         *fill = key_infinity<K>();
 }
 
-/* One level: of the 2^(ways_bits - level) runs in pairs, each pair becomes one. */
+/* Merges one level: each pair of the 2^(ways_bits - level) runs becomes one run. */
 template <typename K>
 __device__ __forceinline__ void block_merge_level(unsigned level, bool is_last,
                                                   struct merge_shared<K> *shared)
@@ -224,8 +224,8 @@ __device__ __forceinline__ void block_merge_level(unsigned level, bool is_last,
     __syncthreads();
 }
 
-/* A round, source -> target, with what merge_select_kernel has found. A block a part; a struct
- * merge_shared of dynamic shared memory. */
+/* Merges parts from source to target, with the splits of merge_select_kernel. One block per part,
+ * with a struct merge_shared of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
     merge_parts_kernel(const K *__restrict__ source, K *__restrict__ target, struct run_list list,
@@ -285,8 +285,9 @@ bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error)
     return segmented_merge_runs(sort, tile_sort, error);
 }
 
-/* Splits for a round of any number of ways: as many a part as there are ways; whole parts, and one
- * more for each group. Grows with the count, so that what serves an array serves a range of it. */
+/* The workspace holds the splits of a round of any fan-in, one per way and part: for whole parts,
+ * and one more part per group. It grows with the count, so it is enough for any part of the
+ * array. */
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes)
 {
     const size_t part_keys =

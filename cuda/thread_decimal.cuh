@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_decimal.cuh - the double that a decimal has as its key: rounded twice, as the host rounds.
+/* thread_decimal.cuh - converts a decimal number to a double, rounded twice as on the host.
  *
  *   mantissa * 10^exponent -> 128 bits and more -> 64 bits, a long double's -> 53 bits
  *
- * formats/number_key.cc says why twice. There x87 does it; here it is done in integers:
- *   - exponents from -27 to 27: 5^27 < 2^63, so that a product has 127 bits at most, and a quotient
- *     is a division of 128 by 64 bits; both are exact;
- *   - other ones: a product with a power of 128 bits. Both ends of the interval that the true value
- *     lies in are rounded; if they differ the thread does not know. No such value is, or lies
- *     halfway between, numbers of 64 bits: its odd part is a multiple of 5^28 > 2^65, or it has an
- *     odd divisor. So it is rare.
+ * formats/number_key.cc explains why it rounds twice. There, x87 does it; here, integers do:
+ *   - exponents from -27 to 27: 5^27 < 2^63, so a product has at most 127 bits, and a quotient is a
+ *     division of 128 by 64 bits. Both are exact.
+ *   - other exponents: a product with a power of 128 bits. Both ends of the interval that contains
+ *     the true value are rounded. If they differ, the result is unknown. No such value is a number
+ * of 64 bits, or halfway between two: its odd part is a multiple of 5^28 > 2^65, or it has an odd
+ *     divisor. So an unknown result is rare.
  *
- * Division by a known number: N. Möller, T. Granlund, "Improved division by invariant integers",
- * IEEE Transactions on Computers 2011.
+ * Division by an invariant number: N. Möller, T. Granlund, "Improved division by invariant
+ * integers", IEEE Transactions on Computers 2011.
  */
 #ifndef CUDA_THREAD_DECIMAL_CUH
 #define CUDA_THREAD_DECIMAL_CUH
@@ -23,7 +23,8 @@
 
 constexpr int FINE_POWERS = 28;
 
-/* 5^k, and the reciprocal of that shifted up until its top bit is set, d: (2^128 - 1) / d - 2^64.
+/* 5^k, and its reciprocal (2^128 - 1) / d - 2^64, where d is 5^k shifted left until its top bit is
+ * set.
  */
 struct five_power {
     uint64_t power;
@@ -49,7 +50,7 @@ constexpr struct five_powers five_powers_make()
 
 __device__ constexpr struct five_powers fives = five_powers_make();
 
-/* 10^(28 i), i from -12 to 10, cut off to 128 bits. Their exponents follow from i. */
+/* 10^(28 i), i from -12 to 10, truncated to 128 bits. The binary exponents follow from i. */
 constexpr int COARSE_ZERO = 12;
 
 struct coarse_power {
@@ -71,19 +72,20 @@ __device__ constexpr struct coarse_power coarse_powers[] = {
     {0x8d07e33455637eb2, 0xdb0b487b6423e1e8},
 };
 
-/* Exponents of the first digit in which doubles are normal, and the coarse powers suffice. */
+/* Maximum magnitude of the exponent of the first digit: within it doubles are normal, and the
+ * coarse powers suffice. */
 constexpr int DECIMAL_EXPONENT_MOST = 306;
 
-/* (significand + rest / 2^64) * 2^exponent. The top bit of the significand is set; the lowest one
- * of the rest also stands for anything beyond it. */
+/* (significand + rest / 2^64) * 2^exponent. The top bit of the significand is set. The lowest bit
+ * of the rest is sticky: it also stands for any bits below it. */
 struct thread_wide {
     uint64_t significand;
     uint64_t rest;
     int exponent;
 };
 
-/* The bits of the double, which is a normal one; false if that needs a long double wider than x87's
- * to know. */
+/* Sets *bits to the double, which must be normal. Returns false if the result is unknown, because
+ * the host's long double is wider than x87's. */
 __device__ __forceinline__ bool thread_round_twice(const struct thread_wide &wide, uint64_t *bits)
 {
     constexpr uint64_t half = (uint64_t)1 << 63;
@@ -101,12 +103,12 @@ __device__ __forceinline__ bool thread_round_twice(const struct thread_wide &wid
         return false;
     significand >>= 11;
     significand += tail > tail_half || (tail == tail_half && (significand & 1) != 0);
-    /* The significand's top bit, or what it has become, adds to the exponent. */
+    /* The top bit of the significand, or its carry, adds to the exponent. */
     *bits = (static_cast<uint64_t>(exponent + 63 + 1022) << 52) + significand;
     return true;
 }
 
-/* How far the value, which is not 0, is to be shifted up for its top bit to be set. */
+/* Returns the number of leading zero bits of `value`, which is not 0. */
 __device__ __forceinline__ int thread_leading_zeros(key_u128 value)
 {
     const uint64_t high = static_cast<uint64_t>(value >> 64);
@@ -114,7 +116,7 @@ __device__ __forceinline__ int thread_leading_zeros(key_u128 value)
                      : 64 + __clzll(static_cast<long long>(value));
 }
 
-/* mantissa * 10^exponent, exponent 0 to 27. */
+/* Returns mantissa * 10^exponent, exponent 0 to 27. */
 __device__ __forceinline__ struct thread_wide thread_fine_product(uint64_t mantissa, int exponent)
 {
     const key_u128 product = static_cast<key_u128>(mantissa) * fives.of[exponent].power;
@@ -124,7 +126,7 @@ __device__ __forceinline__ struct thread_wide thread_fine_product(uint64_t manti
             exponent + 64 - shift};
 }
 
-/* mantissa / 10^power, power 0 to 27. */
+/* Returns mantissa / 10^power, power 0 to 27. */
 __device__ __forceinline__ struct thread_wide thread_fine_quotient(uint64_t mantissa, int power)
 {
     const struct five_power five = fives.of[power];
@@ -137,7 +139,7 @@ __device__ __forceinline__ struct thread_wide thread_fine_quotient(uint64_t mant
         low = high << 63;
         high >>= 1;
     }
-    /* The algorithm 4 of the paper. */
+    /* Algorithm 4 of the paper. */
     const key_u128 sum =
         static_cast<key_u128>(five.reciprocal) * high + (static_cast<key_u128>(high) << 64 | low);
     uint64_t quotient = static_cast<uint64_t>(sum >> 64) + 1;
@@ -150,14 +152,14 @@ __device__ __forceinline__ struct thread_wide thread_fine_quotient(uint64_t mant
         quotient++;
         remainder -= divisor;
     }
-    /* None is in the very middle: a quotient that ends is an integer, and below 2^64. */
+    /* The rest is never exactly one half: a finite quotient is an integer below 2^64. */
     constexpr uint64_t half = (uint64_t)1 << 63;
     const uint64_t rest = (remainder > divisor - remainder ? half : 0) | (remainder != 0);
     return {quotient, rest, (is_halved ? -63 : -64) - shift + divisor_shift - power};
 }
 
-/* The bits of the double of mantissa * 10^exponent, exponent -336 to 307; false if the two ends of
- * the interval have different ones. */
+/* Sets *bits to the double of mantissa * 10^exponent, exponent -336 to 307. Returns false if the
+ * two ends of the interval have different doubles. */
 __device__ __forceinline__ bool thread_coarse_product(uint64_t mantissa, int exponent,
                                                       uint64_t *bits)
 {
@@ -172,13 +174,14 @@ __device__ __forceinline__ bool thread_coarse_product(uint64_t mantissa, int exp
     const key_u128 upper = static_cast<key_u128>(high) * power.low + __umul64hi(low, power.low);
     const key_u128 lower = static_cast<key_u128>(low) * power.high + static_cast<uint64_t>(upper);
     key_u128 top = static_cast<key_u128>(high) * power.high + (upper >> 64) + (lower >> 64);
-    /* floor(log2(10^coarse)) - 127 is the exponent of the power. */
+    /* floor(log2(10^coarse)) - 127 is the binary exponent of the power. */
     int binary = 128 - shift + fine + (coarse * 217706 >> 16) - 127;
     if (top >> 127 == 0) {
         top <<= 1;
         binary--;
     }
-    /* What was cut off the power and off the product is less than 2 units, or 4 after the shift. */
+    /* The truncation of the power and of the product loses less than 2 units, or 4 after the shift.
+     */
     const key_u128 end = top + 4;
     uint64_t end_bits;
     return end > top &&
@@ -191,8 +194,9 @@ __device__ __forceinline__ bool thread_coarse_product(uint64_t mantissa, int exp
            *bits == end_bits;
 }
 
-/* The bits of the double of mantissa * 10^exponent; false if the thread does not know. The mantissa
- * is not 0, and the exponent of its first digit within DECIMAL_EXPONENT_MOST, either way. */
+/* Sets *bits to the double of mantissa * 10^exponent. Returns false if it is unknown. The mantissa
+ * must not be 0, and the exponent of its first digit must be within
+ * -DECIMAL_EXPONENT_MOST..DECIMAL_EXPONENT_MOST. */
 __device__ __forceinline__ bool thread_decimal_bits(uint64_t mantissa, int exponent, uint64_t *bits)
 {
     if (exponent >= FINE_POWERS || exponent <= -FINE_POWERS)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_line_image.cuh - a thread reads the key of a line and makes its image (core/line_image.h),
- * or says that the host has to.
+/* thread_line_image.cuh - reads the key of a line in a thread and makes its image
+ * (core/line_image.h), or reports that the host must do so.
  *
- * The grammars, and what is exact, are those of formats/number_key.cc (with number_scan.cc) and
- * decimal_key.cc. Left to the host: hexadecimal numbers; doubles that are not normal; numbers of
- * more than 19 digits, if what follows these could change the double; digits parted by what GNU
- * sort(1) takes for the separator of thousands; and whatever does not end within the bytes that the
- * thread looks at.
+ * The grammars, and the rules for exact images, are those of formats/number_key.cc (with
+ * number_scan.cc) and decimal_key.cc. The host handles: hexadecimal numbers; doubles that are not
+ * normal; numbers of more than 19 digits, if the others could change the double; digits with the
+ * thousands separator of GNU sort(1); and keys that do not end within the bytes that the thread
+ * reads.
  */
 #ifndef CUDA_THREAD_LINE_IMAGE_CUH
 #define CUDA_THREAD_LINE_IMAGE_CUH
@@ -17,7 +17,7 @@
 #include "cuda/cuda_lines.h"
 #include "cuda/thread_decimal.cuh"
 
-/* The bytes of a key. is_cut: more may follow. */
+/* The bytes of a key. is_cut: more bytes may follow. */
 struct thread_text {
     const char *begin, *end;
     bool is_cut;
@@ -28,10 +28,10 @@ struct thread_image {
     bool is_exact;
 };
 
-/* Bytes behind a number that decide about its end, at most: e+1, infinity. */
+/* Maximum number of bytes after a number that decide where it ends: e+1, infinity. */
 constexpr ptrdiff_t LOOK_AHEAD_BYTES = 8;
 
-/* Whether the bytes that follow a cut could change what was read up to p. */
+/* Returns true if the bytes after a cut could change the result of reading up to p. */
 __device__ __forceinline__ bool thread_depends_on_cut(const struct thread_text &text, const char *p)
 {
     return text.is_cut && text.end - p < LOOK_AHEAD_BYTES;
@@ -44,17 +44,18 @@ __device__ __forceinline__ unsigned thread_digit(char c)
 
 /* ---- numbers of -g ---- */
 
-/* mantissa * 10^exponent, and less than one unit of mantissa more if digits were cut off. */
+/* mantissa * 10^exponent; if is_cut, up to one unit of the mantissa more, because digits were
+ * dropped. */
 struct thread_number {
     uint64_t mantissa;
-    int kept; /* digits of the mantissa */
+    int kept; /* number of digits of the mantissa */
     int exponent;
     bool is_cut;
 };
 
 constexpr int NUMBER_DIGITS_KEPT = 19;
 
-/* White space of the C locale. */
+/* Skips white space of the C locale. */
 __device__ __forceinline__ const char *thread_skip_space(const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r')))
@@ -62,11 +63,11 @@ __device__ __forceinline__ const char *thread_skip_space(const char *p, const ch
     return p;
 }
 
-/* Reads digits and a point; returns where they end, or NULL if there is no digit. */
+/* Reads digits and a point. Returns their end, or NULL if there is no digit. */
 __device__ __forceinline__ const char *thread_read_digits(const char *p, const char *end,
                                                           struct thread_number *number)
 {
-    int point = 0; /* 1 behind it */
+    int point = 0; /* 1 after the point */
     bool any = false;
     *number = {};
     for (; p < end; p++) {
@@ -90,11 +91,11 @@ __device__ __forceinline__ const char *thread_read_digits(const char *p, const c
     return any ? p : NULL;
 }
 
-/* Reads [e [+-] digits] if it is there; returns where it ends. */
+/* Reads an optional exponent, e [+-] digits. Returns its end. */
 __device__ __forceinline__ const char *thread_read_exponent(const char *begin, const char *end,
                                                             struct thread_number *number)
 {
-    constexpr int limit = 100000; /* far beyond all that is not left to the host */
+    constexpr int limit = 100000; /* far beyond all numbers that the host does not handle */
     if (begin == end || (*begin | 0x20) != 'e')
         return begin;
     const char *p = begin + 1;
@@ -110,7 +111,7 @@ __device__ __forceinline__ const char *thread_read_exponent(const char *begin, c
     return p;
 }
 
-/* Whether a digit follows 0x, or a point and a digit. */
+/* Returns true if 0x and a digit, or 0x, a point and a digit, are at p. */
 __device__ __forceinline__ bool thread_is_hex(const char *p, const char *end)
 {
     if (end - p < 3 || p[0] != '0' || (p[1] | 0x20) != 'x')
@@ -123,7 +124,7 @@ __device__ __forceinline__ bool thread_is_hex(const char *p, const char *end)
     return thread_digit(*p) <= 9 || (lower >= 'a' && lower <= 'f');
 }
 
-/* The end of the word, which is in lower case, if the text starts with it in whatever case; else
+/* Returns the end of `word`, which is in lower case, if the text starts with it in any case; else
  * NULL. */
 __device__ __forceinline__ const char *thread_read_word(const char *p, const char *end,
                                                         const char *word)
@@ -134,7 +135,7 @@ __device__ __forceinline__ const char *thread_read_word(const char *p, const cha
     return p;
 }
 
-/* The image of the number; false if the host has to make it. */
+/* Makes the image of the number. Returns false if the host must make it. */
 __device__ __forceinline__ bool thread_round_number(const struct thread_number &number,
                                                     bool negative, struct thread_image *image)
 {
@@ -154,7 +155,7 @@ __device__ __forceinline__ bool thread_round_number(const struct thread_number &
     return true;
 }
 
-/* Reads inf, infinity or nan; returns where it ends, or NULL if this is none of them. */
+/* Reads inf, infinity or nan. Returns its end, or NULL if there is none of them. */
 __device__ __forceinline__ const char *thread_read_named(const char *p, const char *end,
                                                          bool negative, struct thread_image *image)
 {
@@ -169,8 +170,9 @@ __device__ __forceinline__ const char *thread_read_named(const char *p, const ch
     return thread_read_word(p, end, "nan");
 }
 
-/* The number that the text starts with, or, IS_WHOLE, that it is but for space around it: what is
- * not is left to the host, as is the payload of a NaN that is to be whole. */
+/* Makes the image of the number at the start of the text. IS_WHOLE: the number must be the whole
+ * text, except for space around it. Returns false if the host must make the image: for IS_WHOLE
+ * also if the text is no number, or a NaN with a payload. */
 template <bool IS_WHOLE>
 __device__ __forceinline__ bool thread_number_image(const struct thread_text &text,
                                                     struct thread_image *image)
@@ -277,8 +279,8 @@ __device__ __forceinline__ bool thread_make_image(const struct thread_text &text
         return thread_decimal_image<KIND == LINE_HUMAN>(text, image);
 }
 
-/* The item of line[0..length), which starts at `offset` of the text; is_cut: there may be more of
- * it. Flagged if the host has to make its image. */
+/* Returns the item of line[0..length), which starts at `offset` of the text. is_cut: the line may
+ * be longer. The item is flagged if the host must make the image. */
 template <enum line_kind KIND>
 __device__ __forceinline__ struct key_index thread_make_item(const struct cuda_line_order &order,
                                                              const char *line, size_t length,

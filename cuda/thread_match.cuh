@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_match.cuh - a byte found in a word of 16. */
+/* thread_match.cuh - finds a byte in a word of 16 bytes. */
 #ifndef CUDA_THREAD_MATCH_CUH
 #define CUDA_THREAD_MATCH_CUH
 
 #include <cuda_runtime.h>
 
-/* A bit for each byte of the word that is the one that `bytes` has four of. */
+/* Returns a bit for each byte of the word that equals the byte repeated four times in `bytes`. */
 __device__ __forceinline__ unsigned thread_match_bytes(const uint4 &word, unsigned bytes)
 {
     const unsigned parts[4] = {word.x, word.y, word.z, word.w};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_merge.cuh - a thread's share of a merge in shared memory: 8 keys.
+/* thread_merge.cuh - a thread's part of a merge in shared memory: 8 keys.
  *
- * The merge path says which keys of a and which of b are the thread's 8: a few consecutive ones of
- * each. Read forwards from a and backwards from b they are a bitonic sequence, which a network of
- * 12 comparators sorts: 8 loads that do not wait for each other, and no branch, where the usual
- * serial merge has a chain of 8 loads and comparisons. Keys are whole items, so that it does not
- * matter that the network is not stable.
+ * The merge path gives the thread's 8 keys: consecutive keys of run a and consecutive keys of run
+ * b. Read forwards from a and backwards from b, they are a bitonic sequence, which a network of 12
+ * comparators sorts. That takes 8 independent loads and no branch, where the usual serial merge is
+ * a chain of 8 loads and comparisons. The network is not stable, which does not matter, because
+ * keys are whole items.
  *
  * Source of the merge path: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path -
  * Parallel Merging Made Simple", IPDPS Workshops 2012.
@@ -15,9 +15,9 @@
 
 #include "cuda/thread_network.cuh"
 
-/* The place of key i of a tile in shared memory: behind each row of banks one word (or one key, if
- * wider) is left free. So 32 threads fall on 32 banks when they go by one key and also when they go
- * by KEYS_PER_THREAD. */
+/* Returns the position of key i of a tile in shared memory. After each row of banks one word (or
+ * one key, if that is wider) is unused. So 32 threads access 32 banks with a stride of one key and
+ * with a stride of KEYS_PER_THREAD. */
 template <typename K>
 __host__ __device__ __forceinline__ constexpr unsigned tile_slot(unsigned i)
 {
@@ -26,7 +26,7 @@ __host__ __device__ __forceinline__ constexpr unsigned tile_slot(unsigned i)
     return i + i / keys_per_row * keys_of_padding;
 }
 
-/* Two sorted runs in a tile, by the indices of their keys. */
+/* Two sorted runs in a tile, as indices in the tile. */
 struct tile_runs {
     unsigned a;
     unsigned a_count;
@@ -34,8 +34,8 @@ struct tile_runs {
     unsigned b_count;
 };
 
-/* How many of the `diagonal` first keys of the merge come from a; equal keys of a go before those
- * of b. */
+/* Returns the number of keys of a among the first `diagonal` keys of the merge. Equal keys of a go
+ * before those of b. */
 template <typename K>
 __device__ __forceinline__ unsigned
 thread_tile_merge_path(const K *tile, const struct tile_runs &runs, unsigned diagonal)
@@ -54,8 +54,8 @@ thread_tile_merge_path(const K *tile, const struct tile_runs &runs, unsigned dia
     return from;
 }
 
-/* The 8 keys of the merge behind `diagonal`, where `split` and `next_split` keys of a lie before
- * this diagonal and before the one 8 keys on. */
+/* Loads and sorts the 8 keys of the merge from `diagonal` on. `split` and `next_split` are the
+ * numbers of keys of a before this diagonal and before the one 8 keys later. */
 template <typename K>
 __device__ __forceinline__ void thread_merge(const K *tile, const struct tile_runs &runs,
                                              unsigned diagonal, unsigned split, unsigned next_split,
@@ -70,7 +70,7 @@ __device__ __forceinline__ void thread_merge(const K *tile, const struct tile_ru
     thread_bitonic_merge(keys);
 }
 
-/* Puts the thread's keys to its place in the tile: those of a block one after another. */
+/* Stores the thread's keys in the tile in blocked order. */
 template <typename K>
 __device__ __forceinline__ void thread_store_blocked(const K (&keys)[KEYS_PER_THREAD], K *tile)
 {
@@ -80,7 +80,7 @@ __device__ __forceinline__ void thread_store_blocked(const K (&keys)[KEYS_PER_TH
         tile[tile_slot<K>(first + i)] = keys[i];
 }
 
-/* The way back. */
+/* Loads the thread's keys from the tile in blocked order. */
 template <typename K>
 __device__ __forceinline__ void thread_load_blocked(const K *tile, K (&keys)[KEYS_PER_THREAD])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_network.cuh - sorting networks on keys in registers. All indices are constants once the
- * loops are unrolled, so that no array leaves the registers.
+/* thread_network.cuh - sorting networks on keys in registers. All indices are constants after loops
+ * are unrolled, so the arrays stay in registers.
  *
  * Source: K. E. Batcher, "Sorting networks and their applications", AFIPS 1968: the odd-even merge
  * sort, and the bitonic sorter in the normalised form whose comparators all point the same way.
@@ -11,7 +11,7 @@
 #include "cuda/thread_key.cuh"
 
 /* Sorts keys[FIRST .. FIRST + COUNT) by Batcher's odd-even merge sort; COUNT is a power of two. For
- * 8 keys it has 19 comparators in 6 layers, the fewest there are. */
+ * 8 keys it has 19 comparators, the minimum, in 6 layers. */
 template <unsigned FIRST, unsigned COUNT, typename K, unsigned N>
 __device__ __forceinline__ void thread_sort(K (&keys)[N])
 {
@@ -25,7 +25,7 @@ __device__ __forceinline__ void thread_sort(K (&keys)[N])
                     thread_compare_exchange(keys[FIRST + i], keys[FIRST + i + stride]);
 }
 
-/* One step of a bitonic merge: comparators between keys `stride` apart. */
+/* Does one step of a bitonic merge: compares keys `stride` apart. */
 template <typename K, unsigned N>
 __device__ __forceinline__ void thread_half_clean(K (&keys)[N], unsigned stride)
 {
@@ -35,8 +35,8 @@ __device__ __forceinline__ void thread_half_clean(K (&keys)[N], unsigned stride)
             thread_compare_exchange(keys[i], keys[i + stride]);
 }
 
-/* The first step of a stage: comparators between i and its mirror image, so that two ascending
- * halves make two bitonic ones, the lower half with the smaller keys. */
+/* Does the first step of a stage: compares key i with its mirror image. Two ascending halves become
+ * two bitonic halves, and the smaller keys are in the lower one. */
 template <typename K, unsigned N>
 __device__ __forceinline__ void thread_mirror(K (&keys)[N])
 {
@@ -45,7 +45,8 @@ __device__ __forceinline__ void thread_mirror(K (&keys)[N])
         thread_compare_exchange(keys[i], keys[N - 1 - i]);
 }
 
-/* The first `steps` (1..log2 N) steps of a stage on N keys (mirror) or of a merge (no mirror). */
+/* Does the first `steps` (1..log2 N) steps of a stage on N keys (mirror) or of a merge (no mirror).
+ */
 template <typename K, unsigned N>
 __device__ __forceinline__ void thread_bitonic_steps(K (&keys)[N], bool mirror, unsigned steps)
 {
@@ -68,7 +69,7 @@ __device__ __forceinline__ void thread_bitonic_merge(K (&keys)[N])
         thread_half_clean(keys, stride);
 }
 
-/* Sorts a bitonic sequence, and leaves key number i of the order in keys[i ^ turn], turn < N. */
+/* Sorts a bitonic sequence, but leaves key number i of the order in keys[i ^ turn], turn < N. */
 template <typename K, unsigned N>
 __device__ __forceinline__ void thread_bitonic_merge_turned(K (&keys)[N], unsigned turn)
 {

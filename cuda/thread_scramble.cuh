@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_scramble.cuh - numbers that look like chance and are always the same.
- */
+/* thread_scramble.cuh - pseudo-random numbers as a function of an index. */
 #ifndef CUDA_THREAD_SCRAMBLE_CUH
 #define CUDA_THREAD_SCRAMBLE_CUH
 
@@ -17,7 +16,8 @@ __device__ __forceinline__ uint64_t thread_scramble(uint64_t i)
     return i ^ i >> 33;
 }
 
-/* A number below `limit`; 0, if there is none. A product: to divide takes a hundred instructions.
+/* Returns a number below `limit`, or 0 if limit is 0. Multiplies, because a division takes a
+ * hundred instructions.
  */
 __device__ __forceinline__ uint64_t thread_scramble_below(uint64_t i, uint64_t limit)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_search.cuh - a binary search by one thread in a sorted run. */
+/* thread_search.cuh - binary search by one thread in a sorted run. */
 #ifndef CUDA_THREAD_SEARCH_CUH
 #define CUDA_THREAD_SEARCH_CUH
 
 #include "cuda/thread_key.cuh"
 
-/* How many of keys[0..to) go before `key`: the smaller ones, and the equal ones too if
- * `equal_before`. The answer is known to be in from..to. */
+/* Returns the number of keys in keys[0..to) that go before `key`: the smaller keys, and the equal
+ * ones too if `equal_before`. The result is known to be in from..to. */
 template <typename K, typename Index>
 __device__ __forceinline__ Index thread_rank(const K *keys, Index from, Index to, K key,
                                              bool equal_before)
 {
-    /* x <= key is x < key + 1, except for the greatest key, which nothing exceeds: so one
-     * comparison a step serves both rules. */
+    /* x <= key is the same as x < key + 1, unless key is the greatest value, which nothing exceeds.
+     * So one comparison per step serves both rules. */
     if (equal_before) {
         if (key == key_infinity<K>())
             return to;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_select.cuh - where several sorted runs are to be cut so that a given number of their keys,
- * the least ones, lie before the cuts.
+/* thread_select.cuh - cuts several sorted runs so that a given number of their keys, the least
+ * ones, lie before the cuts.
  *
- * A run is cut into blocks of `step` keys, and a block is known by its last key. The blocks whose
- * last keys are least are taken; then step is halved, and the choice is mended: half of a block
- * more or less in some runs. With blocks of one key the cuts are exact. All halvings together read
- * about a dozen keys for each doubling of the runs' length, those of one halving independently.
+ * A run is divided into blocks of `step` keys, and a block is represented by its last key. The
+ * blocks with the least last keys are taken. Then step is halved and the choice is repaired: some
+ * runs take half a block more or less. With blocks of one key the cuts are exact. All halvings
+ * together read about a dozen keys for each doubling of the runs' length. The reads of one halving
+ * are independent.
  *
  * Source: P. J. Varman, S. D. Scheufler, B. R. Iyer, G. R. Ricard, "Merging Multiple Lists on
  * Hierarchical-Memory Multiprocessors", JPDC 1991.
@@ -15,23 +16,24 @@
 
 #include "cuda/thread_key.cuh"
 
-/* Up to WAYS sorted runs, of which some may be empty. */
+/* Up to WAYS sorted runs (ways); some may be empty. */
 template <typename K, unsigned WAYS>
 struct sorted_ways {
     const K *first[WAYS];
     size_t count[WAYS];
 };
 
-/* The blocks taken, and those at the cuts. All indices into the arrays are constants once the loops
- * are unrolled, so that they stay in registers. */
+/* The blocks taken, and those next to the cuts. All indices into the arrays are constants after
+ * loops are unrolled, so the arrays stay in registers. */
 template <typename K, unsigned WAYS>
 struct ways_cut {
-    size_t taken[WAYS]; /* keys */
+    size_t taken[WAYS]; /* number of keys */
     K left[WAYS];       /* the last key taken, if any */
-    K right[WAYS];      /* the last key of the next block, if there is a whole one */
+    K right[WAYS];      /* the last key of the next block, if that is whole */
 };
 
-/* Of equal keys, those of a lower way go first. */
+/* Returns the way with the least next block; WAYS if no whole block is left. Of equal keys, those
+ * of a lower way go first. */
 template <typename K, unsigned WAYS>
 __device__ __forceinline__ unsigned thread_least_right(const struct sorted_ways<K, WAYS> &ways,
                                                        const struct ways_cut<K, WAYS> &cut,
@@ -101,8 +103,8 @@ __device__ __forceinline__ void thread_return_block(const struct sorted_ways<K, 
         }
 }
 
-/* Takes blocks until `missing` of them are taken or no whole one is left, and exchanges blocks
- * while one that is not taken goes before one that is. */
+/* Takes blocks until `missing` of them are taken or no whole block is left. Then exchanges blocks
+ * while one not taken goes before one taken. */
 template <typename K, unsigned WAYS>
 __device__ __forceinline__ void thread_mend_cut(const struct sorted_ways<K, WAYS> &ways,
                                                 size_t step, size_t missing,
@@ -125,8 +127,9 @@ __device__ __forceinline__ void thread_mend_cut(const struct sorted_ways<K, WAYS
     }
 }
 
-/* cut->taken: how many keys of each way are among the `rank` least ones; rank is at most the number
- * of all. The answer is one and the same for every caller, and no count falls as rank grows. */
+/* Sets cut->taken to the number of keys of each way among the `rank` least keys. `rank` is at most
+ * the number of all keys. The result is the same for every caller, and no number falls as rank
+ * grows. */
 template <typename K, unsigned WAYS>
 __device__ __forceinline__ void thread_select(const struct sorted_ways<K, WAYS> &ways, size_t rank,
                                               struct ways_cut<K, WAYS> *cut)
@@ -142,8 +145,8 @@ __device__ __forceinline__ void thread_select(const struct sorted_ways<K, WAYS> 
     size_t taken = 0;
     for (size_t step = (size_t)1 << (63 - __clzll(static_cast<long long>(rank))); step > 0;
          step /= 2) {
-        /* Each way's cut is rounded down by half a block on average: with so much less in all, the
-         * cuts are near their last places from the start, and seldom go back. */
+        /* Each way's cut is rounded down by half a block on average. The aim is reduced by the sum,
+         * so the cuts are near their final positions from the start and seldom go back. */
         const size_t rounding = ways_with_keys / 2 * (step - 1);
         const size_t aim = rank > rounding ? (rank - rounding) & ~(step - 1) : 0;
         thread_read_rights(ways, step, cut);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tile_sort.cu - the first step of direct-merge and segmented-merge: one pass over memory that
- * leaves sorted tiles.
+ * makes sorted tiles.
  *
- * A block takes one or several tiles. Each thread sorts a row of keys in
- * registers; then pairs of runs merge in shared memory until a run is a tile, within warps first
- * and across them after that.
+ * A block takes one or several tiles. Each thread sorts a row of keys in registers. Then pairs of
+ * runs merge in shared memory until a run is a tile, first within warps and then across them.
  *
  * Data: items -> registers, encoded -> rows -> tiles in shared memory -> target, coalesced. A block
- * reads all its keys before it writes, so that target may be items.
+ * reads all its keys before it writes, so target may be items.
  */
 #include "cuda/block_pairs.cuh"
 #include "cuda/dispatch.cuh"
@@ -23,7 +22,7 @@ struct tile_sort_shared {
     unsigned splits[TILE_SORT_THREADS<K>];
 };
 
-/* What a kernel of this file is told. */
+/* The arguments of the kernel. */
 template <typename K>
 struct tile_sort_job {
     const K *source;
@@ -34,14 +33,14 @@ struct tile_sort_job {
     struct key_order decoding;
 };
 
-/* Reads keys of the thread's tile, in any order, but so that the threads of a tile read neighbours;
- * infinity stands behind the end. */
+/* Reads keys of the thread's tile, in any order, but so that neighbouring threads of a tile read
+ * neighbouring keys. Keys past the end are infinity. */
 template <typename K>
 __device__ __forceinline__ void thread_load_tile_keys(const struct tile_sort_job<K> &job,
                                                       size_t first, unsigned count,
                                                       K (&keys)[ROW<K>])
 {
-    const unsigned threads = job.tile_size / ROW<K>; /* of a tile, a power of two */
+    const unsigned threads = job.tile_size / ROW<K>; /* threads per tile, a power of two */
     const unsigned in_tile = threadIdx.x & (threads - 1);
     const unsigned start = (threadIdx.x - in_tile) * ROW<K> + in_tile;
     const K *const source = job.source + first;
@@ -57,8 +56,8 @@ __device__ __forceinline__ void thread_load_tile_keys(const struct tile_sort_job
             keys[i] = key_infinity<K>();
 }
 
-/* source -> target, which may be the source: sorted tiles. A block for one or several; a struct
- * tile_sort_shared of dynamic shared memory. */
+/* Writes sorted tiles from source to target, which may be the same. A block takes one or several
+ * tiles, and a struct tile_sort_shared of dynamic shared memory. */
 template <typename K>
 __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(K)))
     tile_sort_kernel(struct tile_sort_job<K> job)
@@ -76,7 +75,7 @@ __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(
         const unsigned row = threadIdx.x * ROW<K>;
         const unsigned start = row & ~(2 * run - 1);
         const struct paired_runs pair = {start, 2 * run, run};
-        /* Each second run descends, to face the one before it; tiles do not. */
+        /* Every other run descends, to face the one before it; finished tiles do not. */
         const bool is_descending = (row & (2 * run)) != 0 && 2 * run < job.tile_size;
         block_merge_pairs(shared->keys, shared->splits, pair, row - start, is_descending,
                           2 * run <= KEYS_OF_WARP<K>, true, keys);
@@ -86,8 +85,8 @@ __global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(
     block_store_tile(shared->keys, blockDim.x, job.target + first, count, job.decoding);
 }
 
-/* A block takes as many tiles as it has room for; in a small array one, so that more
- * multiprocessors have a part in it. */
+/* Returns the threads per block. A block takes as many tiles as fit. In a small array it takes as
+ * few as fill a warp, so that more multiprocessors take part. */
 template <typename K>
 static unsigned tile_sort_threads(const struct cuda_sort *sort)
 {

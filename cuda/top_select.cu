@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* top_select.cu - see cuda_top.h.
  *
- *   items --sample--> sample --digits--> the key of a rank in it: a bound that a little more than
- *         the wanted items are below
- *   items --filter--> scratch: those below the bound; how many are below it, how many equal to it
+ *   items --sample--> sample --digits--> the key of a given rank in it: a bound, with a few more
+ *         than the wanted items below it
+ *   items --filter--> scratch: the items below the bound; counts of the items below and equal to it
  *
- * One read of the items is all, if the counts are right: `top` or more below the bound, and room
- * for them; or fewer, and with those equal to it enough, so that the rest is filled up with its
- * key, which is there more often than it is wanted. A sample misleads seldom, but data can be made
- * so that it does; then the key of rank `top` is searched among all items, a digit a read, and is
- * the bound of a second filter. So any input is done within 2 reads, 6 more for keys of 8 bytes, 12
- * for those of 16.
+ * One read of the items is enough if the counts are right. Either at least `top` items are below
+ * the bound, and there is room for them. Or fewer are below it, but with the items equal to it
+ * there are enough: then copies of the bound's key fill up the rest. A sample rarely misleads, but
+ * data can be made so that it does. Then the key of rank `top` - 1 is searched among all items, one
+ * read per digit, and is the bound of a second filter. So any input takes at most 2 reads, plus 6
+ * for keys of 8 bytes and 12 for items of 16 bytes.
  *
- * How far the sample can be trusted: `top` of `count` items are S top / count = s of a sample of S,
- * with a standard deviation of sqrt(s) at most. The bound is the key of rank s + 4 sqrt(s) + 16, so
- * that fewer than `top` items are below it in less than 1 of 10,000 cases; that the room, for 6
- * deviations more, is too small, is rarer.
+ * Accuracy of the sample: of a sample of S items, about s = S top / count are among the first `top`
+ * of all, with a standard deviation of sqrt(s) at most. The bound is the key of rank s + 4 sqrt(s)
+ * + 16. So fewer than `top` items are below it in less than 1 of 10,000 cases. The room allows for
+ * 6 deviations more, and is too small even more rarely.
  *
  * Source: bounds from a sample: R. W. Floyd, R. L. Rivest, "Expected time bounds for selection",
  * CACM 1975; digits: T. Alabi et al., "Fast K-selection algorithms for graphics processing units",
@@ -32,9 +32,9 @@
 
 struct top_plan {
     unsigned sample_bits;
-    size_t rank; /* of the bound in the sample */
+    size_t rank; /* rank of the bound in the sample */
     size_t room;
-    bool is_all; /* nothing is selected: all items are gathered */
+    bool is_all; /* no selection: all items are gathered */
 };
 
 static struct top_plan top_plan_make(size_t count, size_t top)
@@ -62,8 +62,9 @@ size_t top_room(size_t count, size_t top)
     return top_plan_make(count, top).room;
 }
 
-/* Between two powers of two, where samples are of one size, more items take more room; behind one
- * they may take less. */
+/* Returns the maximum of top_room for any number of items up to `count`. Between two powers of two,
+ * where the size of the sample is constant, the room grows with the count; at a power of two it may
+ * shrink. */
 static size_t top_room_most(size_t count, size_t top)
 {
     size_t most = top_room(count, top);
@@ -75,7 +76,7 @@ static size_t top_room_most(size_t count, size_t top)
     return most;
 }
 
-/* The widest key's, for all: the sample is what counts. */
+/* Sized for the widest key; nearly all of it is the sample. */
 struct top_workspace {
     struct top_totals totals;
     struct top_search<key_u128> search;
@@ -87,7 +88,7 @@ static size_t round_up(size_t x, size_t step)
     return (x + step - 1) / step * step;
 }
 
-/* Of top_select alone, whatever the count; what the path needs follows. */
+/* Returns the bytes of top_select alone, for any count. The path's workspace follows. */
 static size_t top_workspace_bytes(void)
 {
     return round_up(sizeof(struct top_workspace), 256);
@@ -95,7 +96,7 @@ static size_t top_workspace_bytes(void)
 
 /* ---- steps ---- */
 
-/* A selection on its way. */
+/* The state of a selection. */
 template <typename K>
 struct top_run {
     const struct cuda_sort *sort;
@@ -125,7 +126,7 @@ static bool top_clear(const struct top_run<K> &run, struct error *error)
                       run.sort->device, "cudaMemsetAsync", error);
 }
 
-/* run.search->key = the key of the rank among keys[0..count). */
+/* Sets run.search->key to the key of the given rank among keys[0..count). */
 template <typename K>
 static bool top_find_rank(const struct top_run<K> &run, const K *keys, size_t count, size_t rank,
                           const struct key_order &encoding, struct error *error)
@@ -158,7 +159,7 @@ static bool top_guess_bound(const struct top_run<K> &run, struct error *error)
                          key_order_identity(), error);
 }
 
-/* Waits. */
+/* Filters the items and waits for the counts. */
 template <typename K>
 static bool top_filter(const struct top_run<K> &run, struct top_totals *totals, struct error *error)
 {
@@ -177,7 +178,7 @@ static bool top_filter(const struct top_run<K> &run, struct top_totals *totals, 
                       error);
 }
 
-/* Adds the bound's key to `below` gathered ones until there are `top`. */
+/* Appends the bound's key to the `below` gathered items until there are `top`. */
 template <typename K>
 static bool top_fill(const struct top_run<K> &run, size_t below, struct error *error)
 {
@@ -187,7 +188,7 @@ static bool top_fill(const struct top_run<K> &run, size_t below, struct error *e
                          run.sort->order, static_cast<K *>(run.sort->scratch) + below, count);
 }
 
-/* Filters, and says in *found how many are gathered, 0 if the bound was not right. */
+/* Filters, and sets *found to the number of items gathered; 0 if the bound was wrong. */
 template <typename K>
 static bool top_gather(const struct top_run<K> &run, size_t *found, struct error *error)
 {
@@ -210,7 +211,7 @@ static bool top_gather(const struct top_run<K> &run, size_t *found, struct error
     return top_fill(run, static_cast<size_t>(totals.below), error);
 }
 
-/* With the key of rank top - 1 as the bound, fewer than `top` are below it. */
+/* Uses the key of rank top - 1 as the bound: fewer than `top` items are below it. */
 template <typename K>
 static bool top_gather_exactly(const struct top_run<K> &run, size_t *found, struct error *error)
 {
@@ -277,7 +278,8 @@ bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct 
 
 /* ---- select, then sort ---- */
 
-/* What top_select gathers is rounded up so, so that the path's scratch behind it is aligned. */
+/* The gathered items are rounded up to a multiple of this, to align the path's scratch after them.
+ */
 constexpr size_t GATHERED_STEP = 256;
 
 size_t cuda_top_scratch_items(size_t count, size_t top)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* top_select.cuh - the kernels of a selection: sample, rank by digits, filter, fill.
  *
- * All read keys in the same way: a thread has up to 64 bytes of them in registers, as ordered bits,
- * loaded 16 bytes at a time, neighbours by neighbours. A block takes tile after tile.
+ * All kernels read keys in the same way. A thread holds up to 64 bytes of keys in registers, as
+ * ordered bits. It loads 16 bytes at a time, and neighbouring threads load neighbouring words. A
+ * block handles one tile after another.
  */
 #ifndef CUDA_TOP_SELECT_CUH
 #define CUDA_TOP_SELECT_CUH
@@ -17,24 +18,25 @@ constexpr unsigned TOP_VALUES = 1u << TOP_DIGIT_BITS;
 /* A counter on the device. */
 typedef unsigned long long top_count;
 
-/* What a filter found, whether there was room for it or not. */
+/* Counts of a filter, including items that did not fit. */
 struct top_totals {
-    top_count below; /* the bound */
-    top_count equal; /* to it */
+    top_count below; /* items below the bound */
+    top_count equal; /* items equal to the bound */
 };
 
-/* A search for the key of a rank, a digit a kernel, the highest digit first. All 0 at the start. */
+/* A search for the key of a given rank: one digit per kernel, the highest digit first. All 0 at the
+ * start. */
 template <typename K>
 struct top_search {
-    K key;                        /* the digits found, 0 below: in the end, the key */
-    top_count rank;               /* of the key among those that share these digits */
-    top_count counts[TOP_VALUES]; /* of the values of the next digit; all 0 between kernels */
+    K key;          /* the digits found, 0 below them; after the last kernel, the key */
+    top_count rank; /* rank of the key among the keys that share these digits */
+    top_count counts[TOP_VALUES]; /* of the next digit's values; all 0 between kernels */
     unsigned blocks_done;
 };
 
 struct top_digit {
     unsigned shift, bits;
-    bool is_first; /* then `rank` is that of the key among all */
+    bool is_first; /* `rank` below is the rank among all keys, to start with */
     size_t rank;
 };
 
@@ -42,7 +44,7 @@ struct top_digit {
 
 template <typename K>
 constexpr unsigned TOP_WORD_KEYS = sizeof(uint4) / sizeof(K);
-/* A thread's keys are told apart by the bits of an unsigned. */
+/* An unsigned has a bit for each of a thread's keys. */
 template <typename K>
 constexpr unsigned TOP_WORDS =
     TOP_WORD_KEYS<K> *TOP_THREAD_WORDS <= 32 ? TOP_THREAD_WORDS : 32 / TOP_WORD_KEYS<K>;
@@ -57,7 +59,7 @@ union top_word {
     K keys[TOP_WORD_KEYS<K>];
 };
 
-/* Index of the thread's key i in a tile. */
+/* Returns the index of the thread's key i in a tile. */
 template <typename K>
 __device__ __forceinline__ size_t thread_key_index(unsigned i)
 {
@@ -65,8 +67,8 @@ __device__ __forceinline__ size_t thread_key_index(unsigned i)
     return static_cast<size_t>(word) * TOP_WORD_KEYS<K> + i % TOP_WORD_KEYS<K>;
 }
 
-/* The thread's keys of the tile that starts at `first`, encoded. Returns which of them there are,
- * as bits. */
+/* Loads the thread's keys of the tile that starts at `first`, encoded. Returns a bit for each key
+ * that exists. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_load_keys(const K *__restrict__ source, size_t count,
                                                      size_t first, const struct key_order &encoding,
@@ -104,15 +106,16 @@ __device__ __forceinline__ uint64_t top_scramble(uint64_t i)
     return i ^ i >> 31;
 }
 
-/* Where the stride of a number begins: 2^bits of them, as even as can be, are all keys. */
+/* Returns the start of stride `index`. The 2^bits strides cover all keys and differ in size by at
+ * most one. */
 __device__ __forceinline__ size_t top_stride_begin(size_t count, unsigned bits, size_t index)
 {
     const size_t rest = count & (((size_t)1 << bits) - 1);
     return index * (count >> bits) + (index * rest >> bits);
 }
 
-/* Each of 2^bits strides of the input gives one key, at a place that looks like chance but is the
- * same in every run. A thread a stride. */
+/* Takes one key from each of 2^bits strides of the input, at a pseudo-random position that is the
+ * same in every job. One thread per stride. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_sample_kernel(const K *source, size_t count, unsigned bits, struct key_order encoding,
@@ -130,7 +133,7 @@ __global__ void __launch_bounds__(TOP_THREADS)
 
 /* ---- rank ---- */
 
-/* The last block to come here, and it alone: finds the value of the digit that the rank is in. */
+/* Finds the value of the digit that contains the rank. Only the last block to finish calls it. */
 template <typename K>
 __device__ __forceinline__ void block_find_value(struct top_search<K> *search,
                                                  const struct top_digit &digit)
@@ -145,7 +148,7 @@ __device__ __forceinline__ void block_find_value(struct top_search<K> *search,
         sum += counts[i];
     }
     top_count before = block_exclusive_scan<TOP_THREADS>(sum, warp_sums, &total);
-    __syncthreads(); /* all have read the rank */
+    __syncthreads(); /* all threads have read the rank */
 #pragma unroll
     for (unsigned i = 0; i < own; i++) {
         if (before <= rank && rank - before < counts[i]) {
@@ -158,8 +161,8 @@ __device__ __forceinline__ void block_find_value(struct top_search<K> *search,
         search->blocks_done = 0;
 }
 
-/* Counts the values of the digit among the keys that share the digits found so far; the last block
- * to finish finds the next one. Any number of blocks. */
+/* Counts the values of the digit among the keys that share the digits found so far. The last block
+ * to finish finds the digit. Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_digit_kernel(const K *source, size_t count, struct key_order encoding,
@@ -199,20 +202,20 @@ __global__ void __launch_bounds__(TOP_THREADS)
 
 /* ---- filter ---- */
 
-/* What a warp has found and not written yet: room for all keys of a tile, twice. */
+/* Capacity of a warp's buffer of found keys: all keys of its part of a tile, twice. */
 template <typename K>
 constexpr unsigned TOP_BUFFER = 2 * THREADS_PER_WARP *TOP_KEYS<K>;
 
-/* Where the keys below the bound go. */
+/* Destination of the keys below the bound. */
 template <typename K>
 struct top_target {
     K *keys;
-    size_t room; /* what is beyond it is counted alone */
+    size_t room; /* keys past it are only counted */
     struct key_order decoding;
     struct top_totals *totals;
 };
 
-/* Writes the warp's buffer out. */
+/* Writes the warp's buffer to the target. */
 template <typename K>
 __device__ __forceinline__ void warp_flush(const K *buffer, unsigned fill,
                                            const struct top_target<K> &target)
@@ -227,7 +230,8 @@ __device__ __forceinline__ void warp_flush(const K *buffer, unsigned fill,
     __syncwarp();
 }
 
-/* Adds the keys whose bits are set to the warp's buffer, which has room; returns its new fill. */
+/* Appends the keys whose bits are set in `chosen` to the warp's buffer, which has room. Returns its
+ * new fill. */
 template <typename K>
 __device__ __forceinline__ unsigned warp_append(const K (&keys)[TOP_KEYS<K>], unsigned chosen,
                                                 K *buffer, unsigned fill)
@@ -243,9 +247,9 @@ __device__ __forceinline__ unsigned warp_append(const K (&keys)[TOP_KEYS<K>], un
     return fill + __shfl_sync(ALL_LANES, inclusive, static_cast<int>(THREADS_PER_WARP - 1));
 }
 
-/* Gathers the keys below search->key and counts those equal to it. Few are found, so a warp mostly
- * looks and goes on; what it finds it keeps in shared memory until a write of it pays. Any number
- * of blocks. */
+/* Gathers the keys below search->key and counts those equal to it. Few keys are below, so most
+ * steps find none; each warp collects its keys in shared memory until a write pays. Any number of
+ * blocks. */
 template <typename K>
 __global__ void __launch_bounds__(TOP_THREADS)
     top_filter_kernel(const K *__restrict__ source, size_t count, struct key_order encoding,

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* warp_count.cuh - counters in shared memory that the lanes of a warp raise together.
+/* warp_count.cuh - counters in shared memory that the lanes of a warp increment together.
  *
- * An atomic is fast while the lanes meet different counters. Where many lanes meet the same one
- * (sorted input, few values) they queue up; there one lane adds for all that share its counter.
+ * Atomics are fast while the lanes increment different counters. If many lanes increment the same
+ * one (sorted input, few values), they are serialized. Then one lane adds for all lanes with the
+ * same counter.
  */
 #ifndef CUDA_WARP_COUNT_CUH
 #define CUDA_WARP_COUNT_CUH
 
 #include "cuda/block_scan.cuh"
 
-/* So many lanes at one counter make a warp crowded; below that an atomic costs less than finding
- * the peers. On an H200, 1e8 doubles of Zipf's law took 5.95 ms to sort with 4, 5.51 with 8
- * and 5.41 with 14. */
+/* Minimum number of lanes with the same counter for a warp to count as crowded. Below it, atomics
+ * cost less than finding the lanes. On an H200, 1e8 doubles of a Zipf distribution took 5.95 ms to
+ * sort with 4, 5.51 with 8 and 5.41 with 14. */
 constexpr int CROWDED_LANES = 14;
 
-/* True, for the whole warp, if many lanes hold a digit that one of four lanes holds, which but one
- * crowd in ten has. __match_any_sync, which would find each, takes as long as there are digits: a
- * block that learns a model from 2^12 keys spent a third of its time there, 10 of 27 us (H200,
- * 2026-11-23). */
+/* Returns true, for the whole warp, if many lanes have the same digit as one of four probed lanes.
+ * That finds nine of ten crowded warps. __match_any_sync would find all of them, but takes a step
+ * for each distinct digit: a block that learns a model from 2^12 keys spent a third of its time
+ * there, 10 of 27 us (H200, 2026-11-23). */
 constexpr int CROWD_PROBES = 4;
 __device__ __forceinline__ bool warp_is_crowded(unsigned digit)
 {
@@ -31,9 +32,8 @@ __device__ __forceinline__ bool warp_is_crowded(unsigned digit)
     return most >= CROWDED_LANES;
 }
 
-/* Adds 1 (or nothing, if it is not `counted`) to counters[digit]; returns what the counter was
- * before, as if lane after lane had done so, and anything if it is not counted. All lanes of the
- * warp call it. */
+/* Adds 1 to counters[digit] if `counted`. Returns the value of the counter before, as if the lanes
+ * had added one after another; undefined if not counted. All lanes of the warp call it. */
 __device__ __forceinline__ unsigned warp_count_together(unsigned *counters, unsigned digit,
                                                         bool counted)
 {
@@ -46,7 +46,8 @@ __device__ __forceinline__ unsigned warp_count_together(unsigned *counters, unsi
     return __shfl_sync(ALL_LANES, old, leader) + static_cast<unsigned>(__popc(before));
 }
 
-/* The same, one way or the other; `crowded` is the same in the whole warp. */
+/* As warp_count_together, but with one atomic per lane unless `crowded`, which is the same in the
+ * whole warp. The order of the lanes is then undefined. */
 __device__ __forceinline__ unsigned warp_count(unsigned *counters, unsigned digit, bool counted,
                                                bool crowded)
 {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* warp_merge.cuh - the rounds of a merge sort that stay within a warp, and need no block barrier.
- */
+/* warp_merge.cuh - the rounds of a merge sort within a warp, which need no block barrier. */
 #ifndef CUDA_WARP_MERGE_CUH
 #define CUDA_WARP_MERGE_CUH
 
 #include "cuda/thread_merge.cuh"
 
-/* Keys that the registers of a warp hold. */
+/* Keys in the registers of a warp. */
 constexpr unsigned KEYS_PER_WARP = THREADS_PER_WARP * KEYS_PER_THREAD;
 
-/* In: 8 consecutive keys in each thread, sorted in runs of `run`: 8 times a power of two. Out: the
- * warp's 256 are sorted. All threads of the warp call it, none of which reads the warp's part of
- * `tile`, the block's, any more. */
+/* In: 8 consecutive keys in each thread, sorted in runs of `run` keys, 8 times a power of two. Out:
+ * the warp's 256 keys are sorted. All threads of the warp call it. `tile` is the block's; no thread
+ * may be reading the warp's part of it. */
 template <typename K>
 __device__ __forceinline__ void warp_merge_runs(K (&keys)[KEYS_PER_THREAD], K *tile, unsigned run)
 {
@@ -26,7 +25,7 @@ __device__ __forceinline__ void warp_merge_runs(K (&keys)[KEYS_PER_THREAD], K *t
         const unsigned neighbour = __shfl_down_sync(0xffffffffu, split, 1);
         const bool is_last = diagonal + KEYS_PER_THREAD == 2 * run;
         thread_merge(tile, runs, diagonal, split, is_last ? run : neighbour, keys);
-        __syncwarp(); /* all have read, before the next round writes */
+        __syncwarp(); /* all lanes have read, before the next round writes */
     }
 }
 

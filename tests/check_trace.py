@@ -15,7 +15,7 @@ def rows_by_name(events):
 
 
 def nesting_problems(name, spans):
-    # Nanoseconds, so that what begins where another ends is compared exactly.
+    # Nanoseconds, so that a span that begins at the end of another is compared exactly.
     open_ends = []
     for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         while open_ends and open_ends[-1] <= begin:

@@ -15,8 +15,8 @@ PIPE_BYTES = 60000  # what a pipe takes before anyone reads it
 
 # ---- options -------------------------------------------------------------------------------------
 
-# Words of the command line that only make sense together; `gives_order` if they are what makes
-# gpusort compare as sort(1) does.
+# Words of the command line that are valid only together. `gives_order`: they make gpusort compare as
+# sort(1) does.
 Unit = collections.namedtuple("Unit", "words gives_order")
 
 LONG = {

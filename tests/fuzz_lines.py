@@ -8,8 +8,8 @@ MANY_LINES_BYTES = 8 << 20  # of more than a few lines, about
 
 # ---- text ----------------------------------------------------------------------------------------
 
-# How many digits a part of a number has: those at which a machine word, a double or a long double
-# is full count more than others.
+# Numbers of digits of a part of a number. Those at which a machine word, a double or a long double is
+# full are listed more often.
 DIGIT_COUNTS = [0, 1, 1, 1, 1, 2, 2, 3, 4, 6, 8, 9, 10, 15, 16, 17, 18, 19, 19, 20, 20, 21, 25, 40, 65]
 
 BOUNDARIES = [

@@ -101,7 +101,7 @@ class Runner:
     def __init__(self, gpusort, server, gpusort_options, directory):
         self.gpusort = gpusort
         self.gpusort_options = gpusort_options
-        # Threads that wait actively are slow where there are more of them than processors.
+        # Active waiting is slow if there are more threads than processors.
         self.environment = {**os.environ, "LC_ALL": "C"}
         self.environment.setdefault("OMP_WAIT_POLICY", "passive")
         self.server = Server(server, self.environment) if server else None
@@ -200,7 +200,7 @@ class Runner:
         if case.packing:
             inputs = [compress_oddly(random.Random(case.packing + i), text) for i, text in enumerate(inputs)]
         options = [] if case.action else self.gpusort_options + case.device_words
-        # Wrong words may end the process that reads them: such a run has one of its own.
+        # Invalid words may end the process that reads them, so such a job gets its own process.
         program = None if self.server and expected.status != 2 else self.gpusort
         got = self.run_one(program, options + words_of_gpusort(case), case, inputs)
         if agree(expected, got):

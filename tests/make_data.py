@@ -18,10 +18,10 @@ import sys
 
 import numpy as np
 
-# Exponent bits of the floats; NumPy has no bf16 of its own, so numbers are handled as their bits.
+# Exponent bits of the floats. NumPy has no bf16, so numbers are handled as their bits.
 EXPONENT_BITS = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
 
-# The dtypes of which the type's name says neither letter nor size.
+# The dtypes of types whose name contains neither letter nor size.
 DTYPES = {"bool": "?", "datetime64": "M8[ns]", "timedelta64": "m8[25s]"}
 TIMES = ("datetime64", "timedelta64")
 HAS_NAN = (*EXPONENT_BITS, *TIMES)
@@ -184,7 +184,7 @@ def number_text(type_name, value):
         return str(int(value))
     if np.isnan(value):
         return "-nan" if np.signbit(value) else "nan"
-    # Python's form of a double, for all widths: NumPy's own depends on its version.
+    # Python's format of a double, for all widths, because NumPy's depends on its version.
     if value == 0 or np.isinf(value) or 1e-4 <= abs(float(value)) < 1e16:
         return np.format_float_positional(value, unique=True, trim="-")
     return np.format_float_scientific(value, unique=True, trim="-", exp_digits=2)
@@ -321,7 +321,7 @@ def command_npy(directory):
     save("no_order", npy((header % 8).replace("<f8", "f8x"), data))
 
 
-# Dtypes as programs write them in a header; what numpy.dtype() makes of one decides what is expected.
+# Dtypes as programs write them in a header. The result of numpy.dtype() determines what is expected.
 SPELLINGS = (
     "f8 i8 u8 i1 u1 f2 f4 i2 u2 i4 u4 b1 ? b B h H i I l L q Q p P e f d g float64 float32 float16 int8 int16"
     " int32 int64 uint8 uint16 uint32 uint64 bool half single double longdouble float int uint byte ubyte short"

@@ -123,7 +123,7 @@ class Run:
         """Runs gpusort on the data; what it wrote, and what is wrong with how."""
         rng, packed_in, packed_out = self.rng, self.rng.random() < 0.2, self.rng.random() < 0.2
         stored = zstd_frames.compress(data, rng.choice([1 << 20, 1 << 24, 1 << 40])) if packed_in else data
-        # A pipe has no name to tell what is in it, and no name asks for zstd there.
+        # A pipe has no file name, so no suffix identifies its content or selects zstd.
         by_pipe, to_pipe, in_place = rng.random() < 0.2, rng.random() < 0.2, rng.random() < 0.1
         source = self.put("in" + extension + (".zst" if packed_in else ""), stored)
         target = source if in_place and not to_pipe and packed_in == packed_out else self.path("out" + extension)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_faults.cu - makes one call of CUDA fail, on a real device. Linked into
- * build/tests/gpusort_cuda_faults in front of the runtime's functions (ld --wrap), so that gpusort
- * itself has no hook; tests/faults.sh. Ordered as of the stand-in (tests/simt/cuda_runtime.h):
+/* cuda_faults.cu - makes one CUDA call fail, on a real device. It is linked into
+ * build/tests/gpusort_cuda_faults and wraps the runtime's functions (ld --wrap), so gpusort itself
+ * has no hook; see tests/faults.sh. The variables are those of the stand-in
+ * (tests/simt/cuda_runtime.h):
  *
- *   SIMT_FAIL=NAME:K:ERROR   the K-th call of the function NAME fails with that error; "kernel" is
- *                            the kernels: the K-th of them dies, and the launch succeeds
- *   SIMT_CALLS=FILE          at the end, a line "NAME CALLS" in FILE for each function called
+ *   SIMT_FAIL=NAME:K:ERROR   the K-th call of the function NAME fails with that error. NAME
+ * "kernel": the K-th kernel dies, and its launch succeeds SIMT_CALLS=FILE          at exit, writes
+ * a line "NAME CALLS" to FILE for each function called
  *
- * With cudaErrorLaunchFailure the device is truly lost: a kernel that traps runs before the call.
+ * With cudaErrorLaunchFailure the device is really lost: a kernel that traps runs before the call.
  */
 #include <cuda_runtime.h>
 
@@ -21,7 +22,7 @@
 namespace
 {
 
-/* How often each function was called. Written to the file at the end. */
+/* Counts the calls of each function. Writes SIMT_CALLS at exit. */
 class call_counts
 {
   public:
@@ -56,7 +57,7 @@ cudaError_t error_named(const char *name)
     abort();
 }
 
-/* Counts a call of that name; how it is to fail. cudaSuccess: it is not to. */
+/* Counts a call of `name`. Returns its error; cudaSuccess: the call must not fail. */
 cudaError_t order_for_call(const char *name)
 {
     const unsigned long call = calls.add(name);
@@ -75,7 +76,8 @@ __global__ void trap_kernel()
     asm volatile("trap;");
 }
 
-/* The error of a call that fails by order: the device is lost first where that is what it says. */
+/* Returns the error of an injected fault. If it is cudaErrorLaunchFailure, the device is lost
+ * first. */
 cudaError_t fail(cudaError_t error)
 {
     if (error == cudaErrorLaunchFailure) {
@@ -88,7 +90,7 @@ cudaError_t fail(cudaError_t error)
 
 } // namespace
 
-/* The function behind, and the one in front of it. What is let go is let go in any case. */
+/* Defines the wrapper of a function. Functions that release something are called in any case. */
 #define WRAP_AS(name, order_name, parameters, arguments, is_made)                                  \
     extern "C" cudaError_t __real_##name parameters;                                               \
     extern "C" cudaError_t __wrap_##name parameters;                                               \

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_library.c - makes one call fail. Loaded into gpusort by LD_PRELOAD; see faults.py.
+/* fault_library.c - makes one call fail. It is loaded into gpusort by LD_PRELOAD; see faults.py.
  *
- *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all that
- *                      follow. HOW is a number, the errno of the failure, or "short": the call does
- *                      a part of what was asked; or "signal": the process is sent SIGTERM and,
- *                      twice, SIGINT, and then the call is made. Of calls that move bytes alone.
- *   FAULT_MEMORY=BYTES no more than that is given by one call that asks for memory
- *   FAULT_NAMED=yes    no file can be opened that has no name, as on some file systems
- *   FAULT_CALLS=FILE   at the end, a line "NAME CALLS" in FILE for each function that was called
+ *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all later
+ *                      ones. HOW is the errno of the failure; or "short": the call does half of the
+ *                      request; or "signal": the process gets SIGTERM and, twice, SIGINT, and then
+ *                      the call is made. The last two only for calls that move bytes.
+ *   FAULT_MEMORY=BYTES a call that requests more memory than that fails
+ *   FAULT_NAMED=yes    files without a name cannot be opened, as on some file systems
+ *   FAULT_CALLS=FILE   at exit, writes a line "NAME CALLS" to FILE for each function called
  *
- * Calls count from main on, and by who makes them: the program and libzstd, which works for it. Of
- * memory the C library's count as well, as it takes it for the program (strdup, fopen, argp). What
- * libgomp does when it cannot have a thread is to end the process: its threads have a name of their
- * own, "omp_thread"; and so has the close of what may have been written to, "close_output".
+ * Calls count from the start of main, and only from certain callers: the program, and libzstd,
+ * which works for it. For memory, calls from the C library count as well, because it allocates for
+ * the program (strdup, fopen, argp). libgomp ends the process if it cannot start a thread, so its
+ * threads are counted under their own name, "omp_thread". So is a close of a file that may have
+ * been written to, "close_output".
  *
- * There are four processors, so that the calls are the same on every machine.
+ * The process sees four processors, so that the calls are the same on every machine.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,10 +39,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define SHORT (-1) /* in place of an errno, as is the next */
+#define SHORT (-1) /* instead of an errno, like the next */
 #define SIGNAL (-2)
 
-/* The callers whose calls count. */
+/* The callers whose calls may count. */
 enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
 
 /* The functions, by name. */
@@ -70,16 +71,16 @@ static const char *const function_names[] = {
 };
 
 static struct {
-    bool has_started;   /* main has */
-    int function;       /* to fail; -1: none */
-    unsigned long call; /* that fails */
-    bool is_lasting;    /* and all that follow */
+    bool has_started;   /* main has started */
+    int function;       /* the function to fail; -1: none */
+    unsigned long call; /* the number of the call that fails */
+    bool is_lasting;    /* later calls fail too */
     int how;
-    size_t memory; /* that a call is given at most; 0: no limit */
+    size_t memory; /* maximum bytes of a request; 0: no limit */
     atomic_ulong calls[FUNCTION_COUNT];
 } faults = {.function = -1};
 
-/* The code of a library: who calls is told by the address that the call returns to. */
+/* The code of a library. The return address of a call identifies the caller. */
 struct code {
     enum caller caller;
     uintptr_t begin, end;
@@ -92,7 +93,7 @@ static int add_code(struct dl_phdr_info *info, size_t size, void *opaque)
     const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : info->dlpi_name;
     enum caller caller = CALLER_OTHER;
     (void)size, (void)opaque;
-    if (!*name || strncmp(name, "libzstd", 7) == 0) /* the program is without a name */
+    if (!*name || strncmp(name, "libzstd", 7) == 0) /* the program has no name */
         caller = CALLER_PROGRAM;
     else if (strncmp(name, "libc.", 5) == 0)
         caller = CALLER_C_LIBRARY;
@@ -117,7 +118,7 @@ static enum caller find_caller(const void *address)
     return CALLER_OTHER;
 }
 
-/* Counts a call. What is to become of it: 0 if it is to be made, an errno, or SHORT. */
+/* Counts a call. Returns 0 if it is to be made, or an errno, SHORT or SIGNAL. */
 static int count(enum function function)
 {
     const unsigned long call = atomic_fetch_add(&faults.calls[function], 1) + 1;
@@ -132,7 +133,7 @@ static int count_call(enum function function, const void *address)
     return faults.has_started && find_caller(address) == CALLER_PROGRAM ? count(function) : 0;
 }
 
-/* The same of a call for so many bytes of memory. */
+/* As count_call, for a call that requests `bytes` bytes of memory. */
 static int count_bytes(enum function function, const void *address, size_t bytes)
 {
     const bool is_refused = faults.memory > 0 && bytes > faults.memory && faults.has_started &&
@@ -150,7 +151,7 @@ static int count_memory(enum function function, const void *address, size_t byte
 
 /* ---- start and end ---- */
 
-/* Before there are threads, and before anything is counted. */
+/* Runs before there are threads, and before calls are counted. */
 static void read_order(void)
 {
     char name[32], lasting[8], how[16];
@@ -195,7 +196,7 @@ static int counted_main(int argc, char **argv, char **environment)
     return real_main(argc, argv, environment);
 }
 
-/* The C library's own, which the program's first code calls. */
+/* Replaces the C library's function, which the program's startup code calls. */
 int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
                       void (*fini)(void), void (*linker_fini)(void), void *stack_end);
 int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
@@ -214,7 +215,7 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
 /* The next function of that name, which is the C library's. */
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-/* A function that fails by returning `failure` with errno. */
+/* Defines a function that returns `failure` and sets errno on failure. */
 #define FAILING(result, name, parameters, arguments, failure)                                      \
     result name parameters                                                                         \
     {                                                                                              \
@@ -229,7 +230,7 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
         return next arguments;                                                                     \
     }
 
-/* One that moves bytes, and may move fewer. */
+/* Defines a function that moves bytes, and may move fewer. */
 #define MOVING(name, parameters, arguments, fewer)                                                 \
     ssize_t name parameters                                                                        \
     {                                                                                              \
@@ -318,7 +319,7 @@ int open(const char *path, int flags, ...)
     return how ? -1 : NEXT(open)(path, flags, mode);
 }
 
-/* FAULT_NAMED says that no file can be opened that has no name. */
+/* With FAULT_NAMED, files without a name cannot be opened. */
 int openat(int directory, const char *path, int flags, ...)
 {
     va_list arguments;
@@ -342,7 +343,7 @@ int fcntl(int file, int command, ...)
     return how ? -1 : NEXT(fcntl)(file, command, argument);
 }
 
-/* Addresses alone are no memory. */
+/* A reservation of addresses without access does not count as memory. */
 void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
 {
     const size_t memory = protection == PROT_NONE ? 0 : bytes;
@@ -369,7 +370,7 @@ void *mremap(void *data, size_t old_bytes, size_t bytes, int flags, ...)
     return how ? MAP_FAILED : NEXT(mremap)(data, old_bytes, bytes, flags, at);
 }
 
-static int own_pipe_end = -1; /* the last one to write to that the program made for itself */
+static int own_pipe_end = -1; /* the write end of the last pipe that the program created */
 
 int pipe2(int ends[2], int flags)
 {
@@ -381,8 +382,8 @@ int pipe2(int ends[2], int flags)
     return result;
 }
 
-/* These two let go of the file even if they fail. What was written to a file is lost by the close
- * of its first descriptor; that of a second one is not counted. */
+/* These two release the file even if they fail. Data written to a file can be lost in the close of
+ * its first descriptor; the close of a second one is not counted. */
 int close(int file)
 {
     static struct stat last;
@@ -390,7 +391,7 @@ int close(int file)
     const int flags = NEXT(fcntl)(file, F_GETFL);
     const bool is_output = (flags & O_ACCMODE) != O_RDONLY && file != own_pipe_end &&
                            NEXT(fstat)(file, &status) == 0 &&
-                           (status.st_mode & S_IFMT) != 0; /* an eventfd is of no type */
+                           (status.st_mode & S_IFMT) != 0; /* an eventfd has no file type */
     const bool is_second =
         is_output && status.st_dev == last.st_dev && status.st_ino == last.st_ino;
     if (is_output)
@@ -424,7 +425,7 @@ int omp_get_num_procs(void)
     return 4;
 }
 
-/* ---- memory: by the names that dlsym, which takes memory, is not needed for ---- */
+/* ---- memory: by names that need no dlsym, which allocates memory itself ---- */
 
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);

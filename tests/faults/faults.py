@@ -46,7 +46,7 @@ WORKERS_MAX = 8
 
 # ---- what fails, and how -------------------------------------------------------------------------
 
-# All but those named here fail with EIO.
+# The errors of each function. Functions that are not listed fail with EIO.
 ERRORS = {
     "read": ["EIO", "EINTR", "short"],
     "pread": ["EIO", "EINTR", "short"],

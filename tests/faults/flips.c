@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flips.c - turns one bit over on the path of the data, or cuts it at a wrong place. Linked into
- * build/tests/gpusort_flips in front of functions of the program (ld --wrap), so that gpusort
- * itself has no hook; tests/proof.sh.
+/* flips.c - inverts one bit in the path of the data, or cuts it at a wrong position. It is linked
+ * into build/tests/gpusort_flips and wraps functions of the program (ld --wrap), so gpusort itself
+ * has no hook; see tests/proof.sh.
  *
- *   FLIP=STAGE     the first time that the data of the stage goes by
- *   FLIP=STAGE:N   the Nth time
+ *   FLIP=STAGE     the first time that data passes the stage
+ *   FLIP=STAGE:N   the N-th time
  *
- * The bit is the lowest of the byte in the middle. A stage is the name of a row below; those of a
- * device are the stand-in's (tests/simt/simt_memory.cc).
+ * The bit is the lowest of the middle byte. The stages are the names in the comments below. For a
+ * device, the stand-in does the same (tests/simt/simt_memory.cc).
  */
 #include "core/argsort.h"
 #include "core/check.h"
@@ -25,10 +25,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* By the thread that puts a buffer, until the buffer is sealed. */
+/* Set by the thread that puts a buffer, until the buffer is sealed. */
 static _Thread_local bool is_put;
 
-/* True when it is this stage's turn. */
+/* Returns true if this pass of the stage is the one in FLIP. */
 static bool is_turn(const char *stage)
 {
     static atomic_int calls;
@@ -56,13 +56,13 @@ static void flip_in_file(const char *stage, int file, uint64_t begin, uint64_t b
         abort();
 }
 
-/* The function behind, and the one in front of it. */
+/* Declares the wrapped function, and starts the definition of its wrapper. */
 #define WRAP(type, name, parameters)                                                               \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
     type __wrap_##name parameters
 
-/* "keys": numbers that items are to be made of; "items": those items. */
+/* "keys": the numbers that items are made from; "items": those items. */
 WRAP(void, argsort_fill,
      (const struct argsort *argsort, const void *keys, uint64_t first, const struct chunk *chunk,
       unsigned threads, const struct argsort_taps *taps))
@@ -72,7 +72,7 @@ WRAP(void, argsort_fill,
     flip("items", chunk->items, chunk->count * argsort->item_bytes);
 }
 
-/* "read": what the CPU is to sort. */
+/* "read": the input of the CPU's sort. */
 static struct {
     unsigned char *items;
     unsigned item_bytes;
@@ -96,7 +96,7 @@ WRAP(void, bucket_chains_put,
     __real_bucket_chains_put(pool, heap, width, items, count, order, model, fine);
 }
 
-/* "sort": a part of what it has sorted. */
+/* "sort": a part of the CPU's sorted output. */
 WRAP(size_t, array_sort_await, (struct array_sort * sorting, size_t known))
 {
     const size_t sorted = __real_array_sort_await(sorting, known);
@@ -111,7 +111,7 @@ WRAP(void, stream_sort_give, (struct stream_sort * stream, void **keys, size_t *
     flip("sort", *keys, *count);
 }
 
-/* "write": what the sink is given. */
+/* "write": the input of the sink. */
 WRAP(bool, sink_write_seen,
      (struct sink * sink, const void *data, size_t bytes, struct tap *tap, struct error *error))
 {
@@ -119,7 +119,7 @@ WRAP(bool, sink_write_seen,
     return __real_sink_write_seen(sink, data, bytes, tap, error);
 }
 
-/* "buffer": what a buffer of the sink's holds, behind those that filled it. */
+/* "buffer": the content of a sink's buffer, after it was filled. */
 WRAP(bool, sink_put, (struct sink * sink, unsigned char *buffer, size_t bytes, struct error *error))
 {
     is_put = true;
@@ -135,8 +135,8 @@ WRAP(struct check_sum, text_check_sum, (uint64_t place, const void *data, size_t
     return sum;
 }
 
-/* "cut": where sorted texts are cut into parts, which are merged apart: of the first text, half of
- * a part's lines go to the next one. */
+/* "cut": the cuts of sorted texts into parts that are merged separately. In the first text, half of
+ * a part's lines move to the next part. */
 WRAP(bool, merge_cut_evenly,
      (const struct merge_texts *texts, size_t parts, size_t *cuts, unsigned threads,
       struct error *error))
@@ -148,7 +148,8 @@ WRAP(bool, merge_cut_evenly,
     return ok;
 }
 
-/* "bound": up to where a text is merged before more is read: half as far. */
+/* "bound": the position up to which a text is merged before more is read; it becomes half as far.
+ */
 WRAP(size_t, merge_cut_find_behind,
      (const struct merge_texts *texts, size_t i, size_t begin, const struct splitter *splitter))
 {
@@ -164,7 +165,7 @@ WRAP(bool, spill_end, (struct spill_run * run, struct error *error))
     return ok;
 }
 
-/* "file": what was written, before it is verified. */
+/* "file": the written file, before it is verified. */
 WRAP(bool, output_file_store, (struct output_file * output, const char *name, struct error *error))
 {
     const bool ok = __real_output_file_store(output, name, error);
@@ -172,7 +173,7 @@ WRAP(bool, output_file_store, (struct output_file * output, const char *name, st
     return ok;
 }
 
-/* Two lines of equal keys that stand behind one another and are not the same. */
+/* Returns true if two consecutive lines have equal keys and differ. */
 static bool are_tied(const struct lines *lines, struct key_index a, struct key_index b)
 {
     const char *const text = lines_whole_text(lines);
@@ -195,8 +196,8 @@ static void exchange_ties(const struct lines *lines, struct key_index *items, si
     items[i + 1] = kept;
 }
 
-/* "text": lines that were read; "gather": lines that are to be written; "ties": two of these that
- * only the last resort tells apart, each in the other's place. */
+/* "text": lines after reading; "gather": lines to be written; "ties": two of these that only the
+ * last resort distinguishes, swapped. */
 WRAP(bool, lines_index, (struct lines * lines, struct error *error))
 {
     flip("text", lines_whole_text(lines), lines_bytes(lines));

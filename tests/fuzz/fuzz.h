@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.h - what the fuzz targets share: how they read libFuzzer's input, and how they fail.
+/* fuzz.h - shared by the fuzz targets: how they read libFuzzer's input, and how they fail.
  *
- * A target compares the code under test with a model in the same process. A difference aborts, and
- * libFuzzer then keeps the input that led to it.
+ * A target compares the code under test with a model in the same process. On a difference it
+ * aborts, and libFuzzer keeps the input.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -19,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-/* Prints what differs and aborts. */
+/* Prints the difference and aborts. */
 __attribute__((format(printf, 1, 2), noreturn)) static inline void fuzz_fail(const char *format,
                                                                              ...)
 {
@@ -37,7 +37,7 @@ struct fuzz_input {
     size_t bytes;
 };
 
-/* Takes a byte that chooses something; 0 at the end of the input. */
+/* Takes a byte that selects an option; 0 at the end of the input. */
 static inline unsigned fuzz_take(struct fuzz_input *input)
 {
     if (input->bytes == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_key_definition.c - the word that -k takes, and where such a key is in a line.
+/* fuzz_key_definition.c - the argument of -k, and the position of such a key in a line.
  *
- * The grammar is read once more here, and model.h finds the key.
+ * The reference is a second parser of the grammar here, and model.h, which finds the key.
  */
 #include "cli/key_definition.h"
 #include "core/line_field.h"
@@ -9,7 +9,7 @@
 
 #include <ctype.h>
 
-/* A number as strtoumax(3) takes it, without a minus; too great a one is SIZE_MAX. */
+/* Parses a number as strtoumax(3) does, without a minus. Too large a number is SIZE_MAX. */
 static bool model_number(const char **p, size_t *number)
 {
     while (isspace((unsigned char)**p))
@@ -26,7 +26,7 @@ static bool model_number(const char **p, size_t *number)
     return true;
 }
 
-/* F[.C][LETTERS]; counted from 1 still. */
+/* Parses F[.C][LETTERS]. The numbers still count from 1. */
 static bool model_place(const char **p, size_t *field, size_t *character,
                         struct order_letters *letters, bool *skips_blanks)
 {
@@ -81,7 +81,7 @@ static bool same_letters(const struct order_letters *a, const struct order_lette
            a->skip_end_blanks == b->skip_end_blanks;
 }
 
-/* Reads the definition both ways; false if it is none. */
+/* Parses the definition by both parsers. Returns false if it is invalid. */
 static bool check_definition(const char *text, struct key_definition *found)
 {
     static struct error error;
@@ -111,7 +111,7 @@ static void check_place(int separator, const struct line_key *key, struct fuzz_t
                   expected.text);
 }
 
-/* The definition up to a NUL, the separator, the line. */
+/* Input: the definition up to a NUL, the separator, the line. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct fuzz_input input = {data, bytes};

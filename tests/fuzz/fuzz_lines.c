@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_lines.c - lines that are checked (-c) and merged (-m), by keys and options of all kinds.
+/* fuzz_lines.c - checks (-c) and merges (-m) lines, by keys and options of all kinds.
  *
  * The reference compares with model.h, line by line.
  */
@@ -15,7 +15,7 @@
 #define TEXT_MAX ((size_t)2048)
 #define KEYS_MAX 2
 
-/* Between the texts of an input. */
+/* Separates the texts of an input. */
 #define TEXT_END 0xee
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -28,7 +28,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* ---- what is to be done ---- */
+/* ---- the job ---- */
 
 struct text {
     struct fuzz_text text;
@@ -89,8 +89,8 @@ static void take_order(struct fuzz_input *input, struct job *job)
     job->is_sorted = flags >> 5 & 1;
 }
 
-/* Finds the lines; those beyond LINES_MAX are cut off. The text gets the terminator that is missing
- * in the model alone. */
+/* Finds the lines; those past LINES_MAX are dropped. A missing last terminator is added only in the
+ * model. */
 static void split_lines(struct text *text, char terminator)
 {
     size_t begin = 0;
@@ -120,7 +120,7 @@ static bool is_strict_number(const struct line_order *order, struct model_span l
     return is_number;
 }
 
-/* Sorts the lines by insertion, and writes them anew. */
+/* Sorts the lines by insertion, and rewrites the text. */
 static void sort_text(const struct line_order *order, struct text *text)
 {
     for (size_t i = 1; i < text->count; i++) {
@@ -146,7 +146,7 @@ static void sort_text(const struct line_order *order, struct text *text)
 static void take_job(struct fuzz_input *input, struct job *job)
 {
     take_order(input, job);
-    job->memory_bytes = 1 + ((size_t)fuzz_take(input) << 3); /* 0 is 64 MiB */
+    job->memory_bytes = 1 + ((size_t)fuzz_take(input) << 3); /* 0 means 64 MiB */
     job->part_bytes = 1 + fuzz_take(input);
     for (job->count = 0; job->count < SOURCES_MAX && (input->bytes > 0 || job->count == 0);) {
         struct text *const text = &job->texts[job->count++];
@@ -209,7 +209,7 @@ struct output {
     size_t bytes;
 };
 
-/* The lines of all texts, each time the least of the next ones. */
+/* Merges the lines of all texts: repeatedly takes the least of the next lines. */
 static void merge_model(const struct job *job, struct output *output)
 {
     const struct line_order *const order = &job->order;
@@ -249,7 +249,7 @@ static void fail_at_difference(const struct output *found, const struct output *
               (int)(expected->bytes - i), expected->data + i);
 }
 
-/* Merges to standard output, which is a file in memory; false as lines_merge_run. */
+/* Merges to standard output, which is a file in memory. Returns false if lines_merge_run does. */
 static bool merge_ours(const struct job *job, size_t lines, struct output *output,
                        struct error *error)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_npy.c - NumPy's files: which headers are taken, what they say, and the numbers after them.
+/* fuzz_npy.c - NumPy's files: which headers are accepted, their meaning, and the numbers after
+ * them.
  *
- * The reference splits the header into tokens, of which one row alone is right but for the order of
- * the three items. It does not judge dtypes other than plain numbers.
+ * The reference splits the header into tokens. Only one sequence of tokens is valid, except for the
+ * order of the three items. The reference does not judge dtypes other than plain numbers.
  */
 #include "core/backend.h"
 #include "formats/codec.h"
@@ -13,8 +14,8 @@
 
 /* ---- the reference ---- */
 
-/* kind: a byte of punctuation; s: a string, which is text without its quotes; n: a number; w: a
- * word; 0: the end; ?: nothing of these. */
+/* kind: a byte of punctuation; s: a string, whose text has no quotes; n: a number; w: a word; 0:
+ * the end; ?: anything else. */
 struct token {
     char kind;
     struct model_span span;
@@ -75,7 +76,7 @@ static bool read_count(struct token token, unsigned __int128 *count)
            (token.span.text[0] != '0' || token.span.length == 1 || token.span.text[1] == 'L');
 }
 
-/* A shape from behind its parenthesis on: one size alone may be other than 1. */
+/* Reads a shape after its opening parenthesis. At most one size may differ from 1. */
 static bool read_shape(struct model_span *rest, unsigned __int128 *count)
 {
     unsigned dimensions = 0, others = 0;
@@ -98,7 +99,7 @@ static bool read_shape(struct model_span *rest, unsigned __int128 *count)
     return token.kind == ')' && others <= 1 && dimensions <= 64 && (dimensions != 1 || comma);
 }
 
-/* One item of the dictionary; its bit is set in *seen. */
+/* Reads one item of the dictionary; sets its bit in *seen. */
 static bool read_item(struct model_span *rest, struct model_header *header, unsigned *seen)
 {
     const struct token name = next_token(rest);
@@ -132,14 +133,14 @@ static bool read_dictionary(struct model_span rest, struct model_header *header)
     return kind == '}' && seen == 7 && next_token(&rest).kind == '\0';
 }
 
-/* What stands for the numbers that the model knows. */
+/* The dtypes of the numbers that the model knows. */
 static const struct {
     const char *dtype, *type;
 } dtypes[] = {{"i1", "i8"},  {"i2", "i16"}, {"i4", "i32"}, {"i8", "i64"},
               {"u1", "u8"},  {"u2", "u16"}, {"u4", "u32"}, {"u8", "u64"},
               {"f2", "f16"}, {"f4", "f32"}, {"f8", "f64"}};
 
-/* The name of the type; NULL: the model does not know it. */
+/* Returns the name of the type; NULL if the model does not know it. */
 static const char *find_type(struct token dtype)
 {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
@@ -149,7 +150,7 @@ static const char *find_type(struct token dtype)
     return NULL;
 }
 
-/* The length of the prefix, and the header; false if the file has none. */
+/* Finds the length of the prefix, and the header. Returns false if the file has none. */
 static bool split_file(const uint8_t *file, size_t bytes, struct model_span *header, size_t *data)
 {
     if (bytes < 10 || memcmp(file, PREFIX, 6) != 0 || file[6] < 1 || file[6] > 3 || file[7] != 0)
@@ -167,7 +168,7 @@ static bool split_file(const uint8_t *file, size_t bytes, struct model_span *hea
 
 /* ---- the code under test ---- */
 
-/* Reads all numbers, and sees that they are the bytes from `expected` on. */
+/* Reads all numbers, and compares them with the bytes from `expected` on. */
 static bool read_numbers(struct reader *reader, const uint8_t *expected, struct error *error)
 {
     unsigned char items[64];
@@ -222,8 +223,8 @@ static void check_file(const uint8_t *file, size_t bytes)
         check_layout(&reader.layout, &header, bytes - data);
 }
 
-/* A whole file, or, as most bytes begin, a header up to a NUL, for which the prefix is made, and
- * data. */
+/* Input: a whole file; or, for most first bytes, a header up to a NUL, to which the prefix is
+ * added, and data. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static uint8_t file[FUZZ_TEXT_MAX + 4096];

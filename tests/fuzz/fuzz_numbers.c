@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_numbers.c - numbers in text: read as every type, written and read again, and put in order.
+/* fuzz_numbers.c - numbers in text: read as every type, written and read again, and compared.
  *
- * The references are strtod(3) and its kin for floats, strings of digits for integers, and model.h
- * for the orders -g, -n and -h.
+ * The references are strtod(3) and its variants for floats, strings of digits for integers, and
+ * model.h for the orders -g, -n and -h.
  */
 #include "core/key_order.h"
 #include "formats/line_compare.h"
@@ -16,12 +16,12 @@
 #include <fenv.h>
 #include <strings.h>
 
-/* Between the two texts of an input. */
+/* Separates the two texts of an input. */
 #define TEXT_END 0xee
 
 /* ---- reading ---- */
 
-/* Whether strtold(3) and blanks take all of the text. */
+/* Returns true if strtold(3) and trailing blanks consume all of the text. */
 static bool is_number(const char *text, size_t length)
 {
     char *end;
@@ -39,8 +39,8 @@ static const char *skip_to_magnitude(const char *text)
     return *text == '-' || *text == '+' ? text + 1 : text;
 }
 
-/* f16 and bf16: by strtold(3), and where that is halfway between two of them, by what it is
- * rounded to toward zero and away from it. */
+/* Converts to f16 or bf16 by strtold(3). If that result is halfway between two values, the results
+ * of rounding toward zero and away from it decide. */
 static enum number_status model_small_float(const struct key_type *type, const char *text,
                                             uint64_t *bits)
 {
@@ -84,7 +84,7 @@ static enum number_status model_float(const struct key_type *type, const char *t
                : NUMBER_OK;
 }
 
-/* Digits in base 10 or 2, and how many of them are before the point. */
+/* Digits in base 10 or 2; `point` is the number of digits before the point. */
 struct digits {
     char *data;
     long count, point, base;
@@ -114,7 +114,7 @@ static struct digits read_digits(const char *p)
     return digits;
 }
 
-/* The digits before the point, which are not too many for 64 bits if the number is in range. */
+/* Converts the digits before the point. They fit 64 bits if the number is in range. */
 static enum number_status whole_value(const struct digits *digits, unsigned long long *value)
 {
     char whole[80];
@@ -167,7 +167,7 @@ static enum number_status model_integer(const struct key_type *type, const char 
 
 #define NAT_BITS ((uint64_t)1 << 63)
 
-/* "NaT" and blanks. */
+/* Returns true if the text is "NaT", with optional blanks. */
 static bool is_nat(const char *text, size_t length)
 {
     const char *const first = text + strspn(text, " \t\n\v\f\r");
@@ -196,7 +196,7 @@ static void check_parse(const struct key_type *type, struct fuzz_text text, cons
 
 /* ---- writing ---- */
 
-/* The significant digits of a decimal. */
+/* Returns the number of significant digits of a decimal. */
 static int count_digits(const char *text)
 {
     const char *first = text + strcspn(text, "123456789");
@@ -214,7 +214,7 @@ static bool reads_as(const char *text, const struct key_type *type, uint64_t bit
     return model_float(type, text, &found) == NUMBER_OK && found == bits;
 }
 
-/* The text has the fewest digits that read back as the same float. */
+/* Returns true if the text has the minimum number of digits that read back as the same float. */
 static bool is_shortest(const char *text, const struct key_type *type, uint64_t bits)
 {
     float narrow;
@@ -236,7 +236,7 @@ static void check_format(const struct key_type *type, uint64_t bits)
     text[length] = '\0';
     bool is_right;
     if (type->kind == KEY_FLOAT) {
-        const bool is_nan = strstr(text, "nan") != NULL; /* its payload is not written */
+        const bool is_nan = strstr(text, "nan") != NULL; /* the payload is not written */
         is_right =
             type->bytes == 2 ||
             (is_nan ? (bits & ~((uint64_t)1 << (type->bytes * 8 - 1))) > key_type_infinity(type)
@@ -317,7 +317,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     memcpy(&bits, data, bytes < sizeof bits ? bytes : sizeof bits);
     const unsigned flags = fuzz_take(&input);
     const bool reverse = flags & 1;
-    const size_t most = flags >= 0xfe ? FUZZ_TEXT_MAX : 100; /* long ones take long */
+    const size_t most = flags >= 0xfe ? FUZZ_TEXT_MAX : 100; /* long texts take long */
     const struct fuzz_text a = fuzz_take_text(&input, TEXT_END, most);
     const struct fuzz_text b = fuzz_take_text(&input, -1, most);
     char *const terminated = model_terminated((struct model_span){a.data, a.length});

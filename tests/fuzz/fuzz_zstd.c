@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_zstd.c - Zstandard frames, whole and broken: what is decoded, by every path that decodes.
+/* fuzz_zstd.c - Zstandard frames, valid and broken, decoded by every path of the program.
  *
- * The reference is libzstd: ZSTD_decompressStream, and ZSTD_findFrameCompressedSize for the frames
- * that are cut off.
+ * The reference is libzstd: ZSTD_decompressStream, and ZSTD_findFrameCompressedSize for truncated
+ * frames.
  */
 #include "formats/codec.h"
 #include "formats/source.h"
@@ -30,7 +30,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* Bytes of the content, or of the stream; room for more than the limit shows that it is passed. */
+/* Bytes of the content, or of the stream. There is room for more than the limit, so that an excess
+ * is noticed. */
 struct bytes {
     uint8_t *data;
     size_t bytes;
@@ -38,7 +39,7 @@ struct bytes {
 
 /* ---- streams ---- */
 
-/* Appends a frame of the next bytes of the input. */
+/* Appends a frame with the next bytes of the input. */
 static void add_frame(struct bytes *stream, struct fuzz_input *input)
 {
     const unsigned flags = fuzz_take(input);
@@ -59,7 +60,7 @@ static void add_frame(struct bytes *stream, struct fuzz_input *input)
         in.size = bytes;
     }
     for (unsigned i = 0; i < (flags & 32 ? 40 : 1) && out.size - out.pos > 1000; i++) {
-        in.pos = i > 0 ? 0 : in.pos; /* some content again and again */
+        in.pos = i > 0 ? 0 : in.pos; /* some content repeatedly */
         ZSTD_compressStream2(compressor, &out, &in, ZSTD_e_continue);
     }
     if (ZSTD_compressStream2(compressor, &out, &in, ZSTD_e_end) == 0)
@@ -82,14 +83,14 @@ static void add_skippable(struct bytes *stream, unsigned length)
     add_bytes(stream, frame, 8 + length);
 }
 
-/* Turns a byte over. */
+/* Changes a byte. */
 static void break_stream(struct bytes *stream, size_t at, unsigned change)
 {
     if (stream->bytes > 0)
         stream->data[at % stream->bytes] ^= (uint8_t)change;
 }
 
-/* Makes a stream of frames, bytes as they are, and broken bytes. */
+/* Makes a stream of frames, raw bytes and broken bytes. */
 static void make_stream(struct bytes *stream, struct fuzz_input *input)
 {
     while (input->bytes > 0) {
@@ -112,18 +113,18 @@ static void make_stream(struct bytes *stream, struct fuzz_input *input)
 
 /* ---- the reference ---- */
 
-/* True of the formats before version 0.8, which libzstd may have been built to decode. */
+/* Returns true for the formats before version 0.8, which libzstd may have been built to decode. */
 static bool is_legacy(const uint8_t *frame, size_t bytes)
 {
     return bytes >= 4 && frame[0] >= 0x22 && frame[0] <= 0x27 &&
            memcmp(frame + 1, "\xb5\x2f\xfd", 3) == 0;
 }
 
-/* Decodes as zstd.h says, no more bytes at a time than libzstd asks for: it refuses a compressed
- * block of 0 bytes in a frame that it is given whole, and takes it otherwise. Besides, each frame
- * must hold what it states, which ZSTD_decompressStream does not check where the last block is
- * empty; and its header must be sound, as libzstd looks for an old format after a broken one.
- * *is_unjudged: the content is too long, or a frame is in an old format. */
+/* Decodes as zstd.h says. It passes no more bytes at a time than libzstd requests, because libzstd
+ * refuses a compressed block of 0 bytes in a frame passed as a whole, and accepts it otherwise.
+ * Also, each frame must hold the size it states, which ZSTD_decompressStream does not check if the
+ * last block is empty. And its header must be valid, because libzstd looks for an old format after
+ * a broken one. *is_unjudged: the content is too long, or a frame is in an old format. */
 static bool decode_reference(struct bytes stream, struct bytes *content, bool *is_unjudged)
 {
     ZSTD_inBuffer in = {stream.data, 0, 0};
@@ -143,7 +144,7 @@ static bool decode_reference(struct bytes stream, struct bytes *content, bool *i
         in.size = in.pos + (hint < left ? hint : left);
         hint = ZSTD_decompressStream(reference, &out, &in);
         if (ZSTD_isError(hint) || (hint > 0 && in.pos == before && out.pos == content->bytes))
-            return false; /* it is broken, or cut off */
+            return false; /* broken or truncated */
         content->bytes = out.pos;
         *is_unjudged = out.pos == CONTENT_MAX;
         if (*is_unjudged)
@@ -175,7 +176,7 @@ static void compare(const char *path, bool is_read, struct bytes found, bool is_
 
 /* ---- the code under test ---- */
 
-/* As the stream decoder decodes it, in pieces. */
+/* Decodes by the stream decoder, in pieces. */
 static bool decode_pieces(struct bytes stream, size_t in_piece, size_t out_piece,
                           struct bytes *content, struct error *error)
 {
@@ -200,7 +201,7 @@ static bool decode_pieces(struct bytes stream, size_t in_piece, size_t out_piece
     return true;
 }
 
-/* As a source reads it from a file. */
+/* Decodes by a source that reads a file. */
 static bool read_source(struct bytes stream, size_t piece, struct bytes *content,
                         uint64_t *bytes_left, struct error *error)
 {
@@ -221,8 +222,8 @@ static bool read_source(struct bytes stream, size_t piece, struct bytes *content
     return ok;
 }
 
-/* A whole frame at once, as threads decode it. It may be taken where the stream decoder refuses it:
- * for a window that is too small, which does not matter here (formats/zstd.c). */
+/* Decodes a whole frame at once, as threads do. This may accept a frame that the stream decoder
+ * refuses because its window is too small, which does not matter here (formats/zstd.c). */
 static void check_frame(uint8_t *data, size_t bytes, size_t content_max)
 {
     static uint8_t found[CONTENT_MAX], expected_data[CONTENT_MAX];
@@ -236,7 +237,7 @@ static void check_frame(uint8_t *data, size_t bytes, size_t content_max)
                 expected);
 }
 
-/* The frames that are found, one after the other, and what is found of them when they are cut. */
+/* Checks the frames found, one after the other, and the result for truncated frames. */
 static void check_scan(struct bytes stream, size_t cut)
 {
     struct frame_extent extent, other;

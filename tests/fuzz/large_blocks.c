@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* large_blocks.c - malloc(3), calloc(3) and free(3) for the fuzz targets, which keep large blocks
+/* large_blocks.c - malloc(3), calloc(3) and free(3) for the fuzz targets. They keep large blocks
  * for the next execution (ld --wrap).
  *
  * A source allocates a buffer of 1 MiB when it is opened. The address sanitizer's allocator maps
  * and unmaps such a block and its shadow each time, which took most of the time of an execution. A
- * kept block is poisoned, so that a use after free is still found.
+ * kept block is poisoned, so a use after free is still found.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #define BLOCKS 16
 
 static void *blocks[BLOCKS];
-static size_t next; /* the block that gives way */
+static size_t next; /* the block to replace next */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void *__real_malloc(size_t bytes);
@@ -41,7 +41,7 @@ static void *take_block(size_t bytes)
     return found;
 }
 
-/* Keeps the block in the place of the one that was kept longest, which is returned. */
+/* Keeps the block instead of the one kept longest, which is returned. */
 static void *keep_block(void *block, size_t bytes)
 {
     pthread_mutex_lock(&lock);

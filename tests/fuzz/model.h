@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.h - sort(1)'s rules as plainly as they can be written: the reference of the fuzz targets
- * for numbers, key definitions and lines.
+/* model.h - sort(1)'s rules, written as simply as possible: the reference of the fuzz targets for
+ * numbers, key definitions and lines.
  */
 #ifndef TESTS_FUZZ_MODEL_H
 #define TESTS_FUZZ_MODEL_H
@@ -17,7 +17,7 @@ struct model_span {
 
 /* ---- -g ---- */
 
-/* The text with a NUL after it, for strtold(3) and its kin. The caller frees it. */
+/* Returns the text with a NUL after it, for strtold(3) and its variants. The caller frees it. */
 static inline char *model_terminated(struct model_span span)
 {
     char *const copy = malloc(span.length + 1);
@@ -26,7 +26,7 @@ static inline char *model_terminated(struct model_span span)
     return copy;
 }
 
-/* What sorts first has the least class: no number, NaNs, other numbers. */
+/* Returns the class of the text; the least class sorts first: no number, NaNs, other numbers. */
 static inline int model_general_class(struct model_span span, long double *value)
 {
     char *const copy = model_terminated(span), *end;
@@ -48,14 +48,15 @@ static inline int model_compare_general(struct model_span a, struct model_span b
 /* ---- -n and -h ---- */
 
 struct model_decimal {
-    int sign;       /* 0 of zero */
-    int suffix;     /* its place in the row of suffixes, from 1; 0: none */
-    char *whole;    /* without zeros at its start */
-    char *fraction; /* without zeros at its end */
+    int sign;       /* 0 if the value is zero */
+    int suffix;     /* position in the row of suffixes, from 1; 0: none */
+    char *whole;    /* without leading zeros */
+    char *fraction; /* without trailing zeros */
     size_t whole_digits;
 };
 
-/* The byte 0x80 is skipped before the point, and then no suffix counts (formats/decimal_key.h). */
+/* The byte 0x80 is skipped before the point, and then a suffix does not count
+ * (formats/decimal_key.h). */
 static inline struct model_decimal model_read_decimal(struct model_span span, bool has_suffix)
 {
     const char *p = span.text, *const end = p + span.length;
@@ -107,7 +108,7 @@ static inline bool model_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Whether byte i of the line is the first of a field, other than the first field. */
+/* Returns true if byte i of the line is the first of a field other than the first field. */
 static inline bool model_begins_field(int separator, struct model_span line, size_t i)
 {
     if (i == 0)
@@ -117,7 +118,7 @@ static inline bool model_begins_field(int separator, struct model_span line, siz
                : (unsigned char)line.text[i - 1] == separator;
 }
 
-/* Where the field begins; the line's end if the line does not have it. */
+/* Returns the start of the field; the end of the line if it has no such field. */
 static inline size_t model_field_begin(int separator, struct model_span line, size_t field)
 {
     size_t i = 0;
@@ -139,7 +140,7 @@ static inline size_t model_field_end(int separator, struct model_span line, size
     return i;
 }
 
-/* The place in the line. */
+/* Returns the position in the line. */
 static inline size_t model_find_place(int separator, struct model_span line,
                                       const struct line_place *place)
 {
@@ -195,7 +196,7 @@ static inline int model_compare_keys(const struct line_order *order, struct mode
     return result;
 }
 
-/* With the last resort. */
+/* Compares lines, with the last resort. */
 static inline int model_compare_lines(const struct line_order *order, struct model_span a,
                                       struct model_span b)
 {

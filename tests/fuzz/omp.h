@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* omp.h - OpenMP's functions for a program of one thread, in place of the compiler's header: fuzz
- * targets are built without OpenMP, so that they run where its library is not installed.
+/* omp.h - OpenMP's functions for a program of one thread, instead of the compiler's header. Fuzz
+ * targets are built without OpenMP, so that they run without its library.
  */
 #ifndef TESTS_FUZZ_OMP_H
 #define TESTS_FUZZ_OMP_H

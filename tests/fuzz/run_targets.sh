@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run_targets.sh DIR [TARGET...]: runs the fuzz targets that are built in DIR, all or those named
-# (fuzz_npy), all at the same time. DIR may have been copied to another machine.
+# run_targets.sh DIR [TARGET...]: runs the fuzz targets built in DIR, all of them or the named ones
+# (such as fuzz_npy), all at the same time. DIR may have been copied to another machine.
 #
-#   FUZZ_SECONDS=N    ends after so many seconds (default 0: each target runs until it finds something)
-#   FUZZ_FLAGS=...    more flags of libFuzzer's, as -fork=4: four processes a target
+#   FUZZ_SECONDS=N    ends after N seconds (default 0: each target runs until it finds a difference)
+#   FUZZ_FLAGS=...    more flags of libFuzzer, such as -fork=4: four processes per target
 #
-# Inputs are kept in DIR/corpus/TARGET, findings in DIR/findings, what libFuzzer prints in
+# Inputs are kept in DIR/corpus/TARGET, findings in DIR/findings, the output of libFuzzer in
 # DIR/TARGET.log. The status is 1 if there are findings.
 set -euo pipefail
 dir=$(realpath "$1")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# seeds.sh TARGET DIR: writes the first inputs of a fuzz target into files in DIR, which is made. Each
-# is a format of printf(1): what a fuzzer finds by itself only slowly, and what one has found. How a
-# target reads its input is said in tests/fuzz/TARGET.c.
+# seeds.sh TARGET DIR: writes the first inputs of a fuzz target to files in DIR, which it creates.
+# Each is a format of printf(1): inputs that a fuzzer finds only slowly, and inputs that one found.
+# tests/fuzz/TARGET.c describes how a target reads its input.
 set -euo pipefail
 export LC_ALL=C
 target=$1
@@ -15,7 +15,7 @@ seed() {
     printf "$1" >"seed_$count"
 }
 
-# From \xf4 on a byte repeats the byte before it 1, 2, 4, ... 2048 times.
+# A byte from \xf4 on repeats the byte before it 1, 2, 4, ... 2048 times.
 fuzz_numbers() {
     local number
     for number in 0 -1 255 256 -128 -129 65536 2147483648 4294967296 18446744073709551615 \
@@ -57,8 +57,8 @@ fuzz_npy() {
     seed "\x93NUMPY\x01\x00\x3a\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }ab"
 }
 
-# Frames as the target makes them: below P one of so many bytes, from P on a skippable one, from a on
-# a broken byte; behind \xff all is as it is.
+# Frames as the target makes them. A byte selects: below P a frame, from P on a skippable frame, from
+# a on a broken byte, z to drop the last byte, above z to append all further bytes as they are.
 fuzz_zstd() {
     local flags
     for flags in '\x00' '\x04' '\x06' '\x0a' '\x14' '\x1a' '\x26' '\x2e'; do
@@ -71,9 +71,9 @@ fuzz_zstd() {
     seed '\x00\xff\x28\xb5\x2f\xfd\x20\x05\x03\x00\x00\x00\x01\x00' # an empty last block
     seed '\x00\xff\x28\xb5\x2f\xfd\x20\x05\x2a\x00\x00x\x01\x00\x00' # a run of bytes
     seed '\x00\xff\x28\xb5\x2f\xfd\x20\x05\x18\x00\x00abc\x01\x00\x00' # less than it states
-    # A compressed block of 0 bytes, which libzstd refuses in a frame that it is given whole.
+    # A compressed block of 0 bytes, which libzstd refuses in a frame passed as a whole.
     seed '\x00\xff\x28\xb5\x2f\xfd\x20\x05\x2a\x00\x00x\x05\x00\x00'
-    # A block larger than the window, which libzstd takes in a frame that it is given whole.
+    # A block larger than the window, which libzstd accepts in a frame passed as a whole.
     seed '\x00\xff\x28\xb5\x2f\xfd\x00\x00\x45\x00\x00\x10\x00\x00\x01\x00\x7c\x80\x05'
     seed '\x00\xff\x50\x2a\x4d\x18\x02\x00\x00\x00ab\x28\xb5\x2f\xfd\x20\x01\x09\x00\x00a'
     seed '\x00\xff\x50\x2a\x4d\x18\xff\xff\xff\xffab'

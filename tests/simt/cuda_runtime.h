@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_runtime.h - a stand-in for the CUDA runtime, so that the sources of cuda/ run on a machine
+/* cuda_runtime.h - a stand-in for the CUDA runtime. It runs the sources of cuda/ on a machine
  * without a GPU, and under the sanitizers.
  *
  *   g++ -std=c++17 -x c++ -Itests/simt -I. -Wno-unknown-pragmas -c cuda/FILE.cu
  *
- * (-Wno-unknown-pragmas for `#pragma unroll`; __CUDACC__ stays undefined.) Linked with
- * the sources beside it (all simt_*.cc but simt_selftest*.cc), the "device" is host memory,
- * filled with 0xa5 so that what is read unwritten shows, and the kernels run on fibers; see
- * simt_device.h for what a kernel sees.
+ * (-Wno-unknown-pragmas is for `#pragma unroll`; __CUDACC__ stays undefined.) Link the result with
+ * all simt_*.cc except simt_selftest*.cc. The "device" is host memory, filled with 0xa5 so that
+ * reads of unwritten memory are noticed. Kernels run on fibers; simt_device.h has the CUDA that
+ * kernels use.
  *
- * The environment:
- *   SIMT_ORDER=forward|reverse|random:SEED  in which threads run between barriers, and blocks;
- *                                           the default is random with a fixed seed
- *   SIMT_STREAMS=lazy|eager                 lazy, the default: work given to a stream is done as
- *                                           late as the rules allow, so that a missing wait shows
- *   SIMT_MEMORY_BYTES=N                     the device's memory; the default is 4 GiB
- *   SIMT_CAPABILITY=N                       its compute capability: 80 is 8.0; the default is 90
- *   SIMT_SHARED_BYTES=N                     what a block may have of shared memory if it asks; the
+ * Environment variables:
+ *   SIMT_ORDER=forward|reverse|random:SEED  order of threads between barriers, and of blocks; the
+ *                                           default is random with a fixed seed
+ *   SIMT_STREAMS=lazy|eager                 lazy, the default: work on a stream runs as late as the
+ *                                           rules allow, so that a missing wait is noticed
+ *   SIMT_MEMORY_BYTES=N                     device memory; the default is 4 GiB
+ *   SIMT_CAPABILITY=N                       compute capability: 80 is 8.0; the default is 90
+ *   SIMT_SHARED_BYTES=N                     maximum shared memory of a block that opts in; the
  *                                           default is 227 KiB
- *   SIMT_FAIL=NAME:K[:ERROR][,...]          the K-th call of the API function NAME fails, with that
- *                                           error; after cudaErrorLaunchFailure all others do, too.
- *                                           kernel:K: it is not the call that fails, but the kernel
- *   SIMT_CALLS=FILE                         at the end, a line for each function: name, calls
- *   SIMT_TRACE=FILE                         a line for each kernel: name, blocks, threads
+ *   SIMT_FAIL=NAME:K[:ERROR][,...]          the K-th call of the API function NAME fails with that
+ *                                           error; after cudaErrorLaunchFailure all other calls
+ * fail too. kernel:K: the K-th kernel fails, not its launch SIMT_CALLS=FILE at exit, writes a line
+ * for each function: name, calls SIMT_TRACE=FILE                         writes a line for each
+ * kernel: name, blocks, threads
  *
- * cudaError is [[nodiscard]] here: a call that nobody checks is a warning. A copy whose device side
- * does not lie in one device allocation fails with cudaErrorInvalidValue.
+ * cudaError is [[nodiscard]] here: an unchecked call is a warning. A copy whose device side is not
+ * within one device allocation fails with cudaErrorInvalidValue.
  */
 #ifndef SIMT_CUDA_RUNTIME_H
 #define SIMT_CUDA_RUNTIME_H
@@ -37,7 +37,7 @@
 #include <utility>
 
 #define CUDART_VERSION 13000
-#define __CUDA_ARCH_LIST__ 900 /* what nvcc was told to compile for */
+#define __CUDA_ARCH_LIST__ 900 /* the architectures that nvcc compiles for */
 
 /* ---- errors ---- */
 
@@ -300,14 +300,14 @@ struct cudaLaunchConfig_t {
     unsigned numAttrs;
 };
 
-/* The untyped halves of the templates below. */
+/* The untyped parts of the templates below. */
 cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
                         std::function<void()> run_thread);
 cudaError_t simt_function_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value);
 cudaError_t simt_function_get_attributes(cudaFuncAttributes *attributes, const void *kernel);
 cudaError_t simt_occupancy(int *blocks, int block_threads, size_t dynamic_shared_bytes);
 
-/* Checks the launch, and runs all blocks, now or when the stream comes to it. */
+/* Checks the launch and runs all blocks, now or when the stream reaches it. */
 template <class... P, class... A>
 inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...),
                                       A &&...arguments)

@@ -51,7 +51,7 @@ inline unsigned __brev(unsigned x)
     return (unsigned)(__brevll(x) >> 32);
 }
 
-/* Nibble i of the selector names byte i of the result among the 8 bytes of high:low. */
+/* Nibble i of the selector selects byte i of the result from the 8 bytes of high:low. */
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
 {
     const uint64_t bytes = (uint64_t)high << 32 | low;
@@ -164,7 +164,7 @@ SIMT_MIN_MAX_INTEGER(long long)
 #undef SIMT_MIN_MAX_INTEGER
 #undef SIMT_MIN_MAX
 
-/* A NaN loses, as in CUDA. */
+/* A NaN is ignored if the other operand is a number, as in CUDA. */
 #define SIMT_MIN_MAX_FLOAT(type, suffix)                                                           \
     inline type min(type a, type b)                                                                \
     {                                                                                              \

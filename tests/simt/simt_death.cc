@@ -26,9 +26,9 @@ extern "C" void on_deadly_signal(int number)
 
 } // namespace
 
-/* Deadly signals are answered on a stack of their own: the fiber's may be what overflowed.
- * AddressSanitizer answers all but SIGABRT itself and then calls back; the undefined behaviour
- * sanitizer needs UBSAN_OPTIONS=abort_on_error=1 to get here. */
+/* Handles deadly signals on a separate stack, because the fiber's stack may have overflowed.
+ * AddressSanitizer handles all but SIGABRT itself and then calls back. The undefined behaviour
+ * sanitizer calls back only with UBSAN_OPTIONS=abort_on_error=1. */
 void simt_catch_death(void (*tell)())
 {
     tell_before_death = tell;

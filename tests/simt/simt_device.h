@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_device.h - what a kernel sees of CUDA: qualifiers, built-in variables, block and warp
- * primitives, as plain C++ for the CPU; with simt_atomics.h and simt_bits.h, all.
+/* simt_device.h - CUDA as kernels use it: qualifiers, built-in variables, block and warp
+ * primitives, as plain C++ for the CPU. Atomics are in simt_atomics.h, bit functions in
+ * simt_bits.h.
  *
- * The threads of a block are fibers of one OS thread (simt_launch.cc). They run until they meet a
- * barrier or a warp primitive and are never preempted.
- * Overloads are kept to those of CUDA, so that what nvcc refuses is refused here too, with one
- * exception: a shuffle takes any trivially copyable type of up to 16 bytes.
+ * The threads of a block are fibers of one OS thread (simt_launch.cc). A thread runs until it
+ * reaches a barrier or a warp primitive, and is never preempted. The overloads are those of CUDA,
+ * so that code that nvcc refuses is refused here too. One exception: a shuffle takes any trivially
+ * copyable type of up to 16 bytes.
  *
  * Differences that a kernel may notice:
- *  - dynamic shared memory is simt_dynamic_shared(), as `extern __shared__` cannot be spelled;
- *  - __activemask() names the calling lane alone, which CUDA allows it to do;
- *  - the value that a shuffle takes from a lane that does not take part is poison (0xa5 bytes);
+ *  - dynamic shared memory is simt_dynamic_shared(), because `extern __shared__` cannot be
+ * compiled;
+ *  - __activemask() returns only the calling lane, which CUDA allows;
+ *  - a shuffle from a lane that does not take part returns poison (0xa5 bytes);
  *  - a loop that spins on memory until another thread of the block writes it must call
  *    __nanosleep, which lets the others run; blocks run one after the other, in any order.
  */
@@ -103,19 +105,19 @@ struct dim3 {
     }
 };
 
-/* Of the thread that runs now; simt_launch.cc sets them at every switch. */
+/* The variables of the running thread. simt_launch.cc sets them at every switch. */
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
 
-/* ---- the engine's side, in simt_launch.cc ---- */
+/* ---- interface to simt_launch.cc ---- */
 
-/* Where a primitive is called, for reports and to tell one barrier from another. */
+/* The place of a call of a primitive. It identifies barriers, and is printed in reports. */
 struct simt_site {
     const char *file;
     int line;
 
-    /* As a default argument: where the function that has it is called. */
+    /* As a default argument: the place where the function with the argument is called. */
     static constexpr simt_site here(const char *file = __builtin_FILE(),
                                     int line = __builtin_LINE())
     {
@@ -123,23 +125,23 @@ struct simt_site {
     }
 };
 
-/* What is done with the predicates of the threads that meet at a block barrier. */
+/* How a block barrier combines the predicates of its threads. */
 enum simt_barrier { SIMT_BARRIER_COUNT, SIMT_BARRIER_AND, SIMT_BARRIER_OR };
 
-/* What lanes of a warp meet for. */
+/* Kinds of warp primitives. */
 enum simt_warp_kind { SIMT_WARP_SYNC, SIMT_WARP_SHUFFLE, SIMT_WARP_BALLOT, SIMT_WARP_MATCH };
 
-/* What a lane brings to a warp primitive: numbers of up to 16 bytes. Whole words, so that it goes
- * through registers: a load that spans stores which are smaller waits for them. */
+/* The argument of a lane of a warp primitive, up to 16 bytes. It consists of whole words, so that
+ * it is passed in registers: a load that spans smaller stores waits for them. */
 struct simt_value {
     uint64_t words[2];
 };
 
-/* Waits for all threads of the block; the predicates combined. */
+/* Waits for all threads of the block. Returns the combined predicates. */
 int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site);
 
-/* Waits for all living lanes of mask. What comes back is, for a shuffle, the value of source_lane;
- * for a ballot or a match, the mask, as the first word. */
+/* Waits for all living lanes of `mask`. Returns, for a shuffle, the value of source_lane; for a
+ * ballot or a match, the mask as the first word. */
 simt_value simt_warp_meet(simt_warp_kind kind, unsigned mask, simt_value value,
                           unsigned source_lane, simt_site site);
 
@@ -149,10 +151,11 @@ simt_value simt_warp_meet(simt_warp_kind kind, unsigned mask, simt_value value,
 /* Lets the other threads of the block run. */
 void simt_yield();
 
-/* The lane of this thread in its warp. */
+/* Returns the lane of this thread in its warp. */
 unsigned simt_lane();
 
-/* The dynamic shared memory of the block, aligned to 1024 bytes; NULL where the launch has none. */
+/* Returns the dynamic shared memory of the block, aligned to 1024 bytes; NULL if the launch has
+ * none. */
 void *simt_dynamic_shared();
 
 #define SIMT_SITE_PARAMETER simt_site site = simt_site::here()

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simt_fiber.cc - see simt_fiber.h.
  *
- * A switch saves the registers that a C function must preserve and swaps the stack pointer: a few
- * nanoseconds on x86-64, where it is written out in assembly. Elsewhere swapcontext does it, which
- * is correct and far slower, as it asks the kernel for the signal mask each time (-DSIMT_UCONTEXT
- * asks for that on x86-64, too).
+ * A switch saves the registers that a C function must preserve, and swaps the stack pointer. On
+ * x86-64 it is written in assembly and takes a few nanoseconds. Elsewhere swapcontext does it. That
+ * is correct but far slower, because it makes a system call for the signal mask each time
+ * (-DSIMT_UCONTEXT selects it on x86-64, too).
  *
- * AddressSanitizer is told of every switch, or else it would take one stack for an overflow of
- * another.
+ * AddressSanitizer is notified of every switch. Otherwise it would report one stack as an overflow
+ * of another.
  */
 #include "simt_fiber.h"
 
@@ -30,11 +30,11 @@
 namespace
 {
 
-/* Frames grow several times over with the sanitizers' red zones. Only touched pages cost memory. */
+/* Frames grow several times over with the sanitizers' red zones. Only touched pages use memory. */
 constexpr size_t stack_bytes = 256 * 1024;
 
-/* Stacks begin a few cache lines apart from each other, modulo a page: at equal offsets the frames
- * of 1024 threads would fight for the same few sets of the cache. */
+/* Stacks begin a few cache lines apart, modulo a page. At equal offsets the frames of 1024 threads
+ * would compete for the same few sets of the cache. */
 constexpr size_t stack_colours = 31, stack_colour_bytes = 320;
 
 } // namespace
@@ -47,7 +47,7 @@ struct fiber {
 #endif
     const void *stack_bottom;
     size_t stack_size;
-    void *fake_stack; /* AddressSanitizer's own */
+    void *fake_stack; /* AddressSanitizer's fake stack */
     fiber_body body;
     struct fiber *next_idle;
 };
@@ -55,10 +55,10 @@ struct fiber {
 namespace
 {
 
-struct fiber host;               /* the stack that called fiber_run */
+struct fiber host;               /* the stack of the caller of fiber_run */
 struct fiber *current = nullptr; /* NULL: the host */
 struct fiber *previous = nullptr;
-struct fiber *idle = nullptr; /* the pool, a stack of stacks */
+struct fiber *idle = nullptr; /* the pool, a stack */
 size_t fibers_made = 0;
 
 [[noreturn]] void fail(const char *what)
@@ -67,7 +67,7 @@ size_t fibers_made = 0;
     abort();
 }
 
-/* The first thing after every switch, on the new stack. */
+/* Must be called first after every switch, on the new stack. */
 void arrived(struct fiber *self)
 {
 #if defined(SIMT_ADDRESS_SANITIZER)
@@ -137,13 +137,13 @@ void swap_stacks(struct fiber *from, struct fiber *to)
     arrived(from);
 }
 
-/* Lays the stack out as if run_rounds had been called and had switched away before its first
+/* Lays out the stack as if run_rounds had been called and had switched away before its first
  * instruction. */
 void prepare_stack(struct fiber *fiber)
 {
 #if defined(SIMT_ASSEMBLY)
     void **top = (void **)((char *)const_cast<void *>(fiber->stack_bottom) + fiber->stack_size);
-    *--top = nullptr; /* where run_rounds would return to: a backtrace ends here */
+    *--top = nullptr; /* return address of run_rounds: a backtrace ends here */
     *--top = (void *)run_rounds;
     for (int i = 0; i < 6; i++)
         *--top = nullptr; /* the six preserved registers */
@@ -167,7 +167,7 @@ struct fiber *fiber_make(fiber_body body)
         fail("simt: no memory for the stack of a thread");
     if (mprotect(map, page, PROT_NONE) != 0)
         fail("simt: no guard page for the stack of a thread");
-    /* The fiber itself lies behind the top of its stack, and is as often read as that. */
+    /* The fiber itself is stored after the top of its stack, and is read as often. */
     constexpr size_t own_bytes = (sizeof(struct fiber) + 63) / 64 * 64;
     const size_t size =
         stack_bytes - own_bytes - fibers_made++ % stack_colours * stack_colour_bytes;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_launch.cc - blocks, threads, barriers and warps: the execution model of CUDA on fibers.
+/* simt_launch.cc - the execution model of CUDA on fibers: blocks, threads, barriers and warps.
  *
- *   queue of threads that can run --> one runs until it meets a barrier, a warp primitive or its
- *   end --> the next one ... --> the last one to arrive makes those that wait ready again
+ *   queue of ready threads --> one runs until it reaches a barrier, a warp primitive or its end
+ *   --> the next one ... --> the last one to arrive makes the waiting threads ready again
  *
- * A thread gets a stack only when it first runs, and hands it on when it ends: a kernel without
+ * A thread gets a stack when it first runs, and passes it on when it ends. So a kernel without
  * barriers runs as a plain loop on one stack.
  *
- * The order is where missing synchronisation shows. Whenever threads become ready together (at the
- * start, after a barrier, after a warp primitive) they are put in the order that SIMT_ORDER asks
- * for; in the random one, what a warp does next may also come before or after the work of the
- * other warps. Blocks run in such an order too, for CUDA promises none. Shared memory is filled
- * with 0xa5 before each block.
+ * The order of threads exposes missing synchronization. When threads become ready together (at the
+ * start, after a barrier, after a warp primitive), they are queued in the order that SIMT_ORDER
+ * selects. In the random order, the next work of a warp may also come before or after the work of
+ * the other warps. Blocks run in such an order too, because CUDA guarantees none. Shared memory is
+ * filled with 0xa5 before each block.
  *
- * When no thread can run, those that wait do so for threads that have ended or wait elsewhere: the
- * report says who waits where, and the process aborts.
+ * If no thread can run, the waiting threads wait for threads that have ended or wait elsewhere.
+ * Then the places where threads wait are reported, and the process aborts.
  */
 #include "simt_launch.h"
 
@@ -42,22 +42,23 @@ namespace
 
 constexpr unsigned max_threads = simt_threads_most, lanes = 32, max_warps = max_threads / lanes;
 
-/* Yields in a row, with nothing else happening, after which a loop is taken to spin for ever. */
+/* Maximum number of consecutive yields with no other event; after that, a loop is assumed to spin
+ * forever. */
 constexpr unsigned max_yields = 1u << 22;
 
-/* ---- the state of the block that runs ---- */
+/* ---- the state of the running block ---- */
 
 enum thread_state { THREAD_READY, THREAD_AT_BARRIER, THREAD_AT_WARP, THREAD_ENDED };
 
 struct thread {
-    struct fiber *fiber; /* NULL until it has run */
+    struct fiber *fiber; /* NULL until the thread first runs */
     thread_state state;
     uint3 index;
     simt_site site; /* where it waits */
     /* At a warp primitive: */
     simt_warp_kind warp_kind;
     unsigned mask, source_lane;
-    simt_value value; /* what it brings, and then what it gets */
+    simt_value value; /* the argument, and then the result */
 };
 
 struct warp {
@@ -71,14 +72,14 @@ class random_source dice;
 struct simt_order order;
 uint64_t launches = 0;
 
-const struct simt_kernel *kernel = nullptr; /* NULL: none runs */
+const struct simt_kernel *kernel = nullptr; /* NULL: no kernel is running */
 unsigned thread_count, ended, running;      /* of the block; the index of the running thread */
 unsigned at_barrier, yields;
-int barrier_true; /* threads that brought true to the barrier */
+int barrier_true; /* number of threads with a true predicate */
 int barrier_result;
 void *dynamic_shared = nullptr;
 bool failure_told = false;
-unsigned thread_list[max_threads]; /* room for barrier_release and run_block to order them */
+unsigned thread_list[max_threads]; /* room for barrier_release and run_block to order threads */
 
 /* ---- reports ---- */
 
@@ -100,7 +101,7 @@ void tell_place()
     abort();
 }
 
-/* For failures that the kernel meets by itself: assert, a bad address, a sanitizer. */
+/* For failures inside a kernel: assert, a bad address, a sanitizer. */
 void tell_death()
 {
     if (kernel == nullptr || failure_told)
@@ -110,7 +111,7 @@ void tell_death()
     fprintf(stderr, ": died here\n");
 }
 
-/* Who waits where, when nobody can run or a barrier is met in two places. */
+/* Reports where threads wait, if none can run or if threads of a block are at two barriers. */
 [[noreturn]] void fail_divergent(const char *what)
 {
     std::map<std::tuple<int, std::string, int, unsigned>, unsigned> places;
@@ -145,7 +146,7 @@ void set_running(unsigned thread)
 
 void run_round();
 
-/* The fiber to run `next` on. */
+/* Returns the fiber to run `next` on. */
 struct fiber *fiber_of(unsigned next)
 {
     struct thread &thread = threads[next];
@@ -161,8 +162,8 @@ unsigned next_ready()
     return ready.pop_front();
 }
 
-/* The stacks of a block are more than the first cache has room for: those of the threads to come
- * are asked for in time, which takes a seventh of device_matrix's. */
+/* The stacks of a block exceed the first-level cache. Prefetching those of the next threads saves a
+ * seventh of the time of device_matrix. */
 void expect_others()
 {
     const struct fiber *const later = threads[ready.peek(8)].fiber;
@@ -171,7 +172,7 @@ void expect_others()
         fiber_expect(later, sooner);
 }
 
-/* Called by a thread that waits, or is in the queue; returns when its turn has come. */
+/* Called by a thread that waits or is queued. Returns when the thread's turn has come. */
 void run_others()
 {
     const unsigned next = next_ready();
@@ -180,8 +181,8 @@ void run_others()
     fiber_switch(fiber_of(next));
 }
 
-/* Makes `count` threads ready, in an order of their own; keep_place: they may run before those
- * that are ready already, so that one warp runs ahead of the others. */
+/* Makes `count` threads ready, in an order among themselves. keep_place: they may run before the
+ * threads that are ready already, so that one warp runs ahead of the others. */
 void make_ready(unsigned *list, unsigned count, bool keep_place)
 {
     bool front = keep_place;
@@ -242,8 +243,7 @@ void warp_match(struct thread *lane, unsigned group)
     }
 }
 
-/* What the lanes of `group` came for, worked out for all of them at once: from here on each runs at
- * its own pace. */
+/* Computes the results of all lanes of `group` at once. From then on each lane runs on its own. */
 void warp_answer(struct thread *lane, unsigned group)
 {
     switch (lane[__builtin_ctz(group)].warp_kind) {
@@ -258,7 +258,7 @@ void warp_answer(struct thread *lane, unsigned group)
     }
 }
 
-/* Lets the lanes of group, which all wait, go on if they do so with that mask. */
+/* Makes the lanes of `group` ready, which all wait, if they wait with that mask. */
 __attribute__((noinline)) void warp_release_group(unsigned warp, unsigned mask, unsigned group)
 {
     const unsigned first_thread = warp * lanes;
@@ -278,7 +278,7 @@ __attribute__((noinline)) void warp_release_group(unsigned warp, unsigned mask, 
     make_ready(list, count, true);
 }
 
-/* Lets the living lanes of mask go on if all of them wait with that mask. */
+/* Makes the living lanes of `mask` ready if all of them wait with that mask. */
 inline void warp_release(unsigned warp, unsigned mask)
 {
     const unsigned group = mask & warps[warp].living;
@@ -286,7 +286,7 @@ inline void warp_release(unsigned warp, unsigned mask)
         warp_release_group(warp, mask, group);
 }
 
-/* A lane that ends may be the last one that the others wait for. */
+/* Ends a lane. It may be the last one that other lanes wait for. */
 void warp_end_lane(unsigned thread)
 {
     struct warp &warp = warps[thread / lanes];
@@ -315,7 +315,7 @@ void barrier_release()
     make_ready(thread_list, thread_count, false);
 }
 
-/* The body of every fiber: one thread of the block, from its start to its end. */
+/* The body of every fiber: one thread of the block, from start to end. */
 void run_round()
 {
     kernel->run_thread();
@@ -372,7 +372,7 @@ void run_grid()
     }
 }
 
-/* A line in the file that SIMT_TRACE names, if it does. */
+/* Appends a line to the file in SIMT_TRACE, if that is set. */
 void trace_launch()
 {
     const char *path = getenv("SIMT_TRACE");
@@ -396,7 +396,7 @@ void simt_run_kernel(const struct simt_kernel &kernel_to_run)
         simt_catch_death(tell_death);
     order = simt_order_read();
     dice.seed(order.seed + launches++ * 0x10001);
-    /* Exact in length, so that AddressSanitizer sees what lies beyond. */
+    /* Allocated with the exact size, so that AddressSanitizer notices accesses past the end. */
     if (kernel_to_run.dynamic_shared_bytes > 0 &&
         posix_memalign(&dynamic_shared, 1024, kernel_to_run.dynamic_shared_bytes) != 0)
         throw std::bad_alloc();
@@ -419,7 +419,7 @@ int simt_block_barrier(simt_barrier kind, bool predicate, simt_site site)
     if (++at_barrier == thread_count)
         barrier_release();
     run_others();
-    /* Nobody can finish the next barrier before this thread has come to it. */
+    /* No thread can complete the next barrier before this thread has reached it. */
     if (kind == SIMT_BARRIER_AND)
         return barrier_result == (int)thread_count;
     return kind == SIMT_BARRIER_OR ? barrier_result > 0 : barrier_result;

@@ -9,8 +9,8 @@
 
 struct simt_kernel {
     const void *function;             /* for its name */
-    std::function<void()> run_thread; /* the body, of the thread that the built-in variables name */
-    dim3 grid, block;                 /* checked: at most 1024 threads a block */
+    std::function<void()> run_thread; /* the body, for the thread in the built-in variables */
+    dim3 grid, block;                 /* checked: at most 1024 threads per block */
     size_t dynamic_shared_bytes;
 };
 

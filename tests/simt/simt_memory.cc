@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_memory.cc - the stand-in's memory: allocated, copied, set.
+/* simt_memory.cc - the stand-in's memory: allocating, copying, setting.
  *
- * Device memory is the heap's, so that AddressSanitizer watches it, leaks included. A limit stands
- * for the size of the device.
+ * Device memory is from the heap, so that AddressSanitizer checks it, including leaks. A limit
+ * simulates the size of the device.
  */
 #include "simt_state.h"
 
@@ -19,8 +19,8 @@ namespace
 constexpr unsigned char poison = 0xa5;
 constexpr size_t device_alignment = 256;
 
-/* Disjoint ranges of memory, by address. Addresses are kept complemented, and so hold nothing
- * alive: AddressSanitizer sees what leaks. */
+/* Disjoint ranges of memory, by address. Addresses are stored complemented, so that
+ * AddressSanitizer does not take them for references, and reports leaks. */
 class ranges
 {
   public:
@@ -28,7 +28,7 @@ class ranges
     {
         bytes_at_[key(pointer)] = bytes;
     }
-    /* The size of the range that begins at pointer, which is dropped; false if none does. */
+    /* Drops the range that begins at `pointer` and returns its size; false if there is none. */
     bool remove(const void *pointer, size_t *bytes)
     {
         const auto found = bytes_at_.find(key(pointer));
@@ -40,7 +40,8 @@ class ranges
     }
     bool contains(const void *pointer, size_t bytes) const
     {
-        /* Keys fall as addresses rise: the first key not below ours begins at or before us. */
+        /* Keys fall as addresses rise: the first key not below ours begins at or before our
+         * address. */
         const auto found = bytes_at_.lower_bound(key(pointer));
         if (found == bytes_at_.end())
             return false;
@@ -92,9 +93,9 @@ void copy_bytes(void *to, const void *from, size_t bytes)
         memmove(to, from, bytes);
 }
 
-/* SIMT_FLIP=upload or download: the first copy of so many bytes or more, that way, turns a bit
- * over. SIMT_FLIP=figures:N: the Nth other copy to the host sets the high bits of each of its words
- * of 64 bits but the last ones; tests/proof.sh. */
+/* SIMT_FLIP=upload or download: the first copy of 4096 bytes or more in that direction inverts a
+ * bit. SIMT_FLIP=figures:N: the N-th smaller copy to the host sets a high bit in each of its whole
+ * 64-bit words; see tests/proof.sh. */
 void flip_bit(void *to, size_t bytes, cudaMemcpyKind kind)
 {
     static bool has_flipped;
@@ -137,7 +138,7 @@ cudaError_t allocate_device(void **pointer, size_t bytes)
         return cudaSuccess;
     const size_t total = device_bytes_total();
     if (device_bytes_used > total || bytes > total - device_bytes_used)
-        run_device(); /* there may be a cudaFreeAsync to come */
+        run_device(); /* a cudaFreeAsync may be pending */
     if (device_bytes_used > total || bytes > total - device_bytes_used ||
         posix_memalign(pointer, device_alignment, bytes) != 0)
         return cudaErrorMemoryAllocation;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_order.h - the order in which threads and blocks run, as SIMT_ORDER asks for. */
+/* simt_order.h - the order in which threads and blocks run, as set by SIMT_ORDER. */
 #ifndef SIMT_ORDER_H
 #define SIMT_ORDER_H
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <stdint.h>
 
-/* Threads of a block. */
+/* Maximum number of threads of a block. */
 constexpr unsigned simt_threads_most = 1024;
 
 enum order_kind { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
@@ -20,7 +20,7 @@ class random_source
     {
         state_ = (seed + 1) * 0x9e3779b97f4a7c15u | 1;
     }
-    /* Below n, which is at least 1. */
+    /* Returns a number below n, which is at least 1. */
     unsigned below(unsigned n)
     {
         state_ ^= state_ >> 12;
@@ -38,11 +38,12 @@ struct simt_order {
     uint64_t seed;
 };
 
-/* What SIMT_ORDER says, random:1 without it; ends the process if it is no order. */
+/* Returns the order of SIMT_ORDER, or random:1 if it is not set. Ends the process if it is invalid.
+ */
 struct simt_order simt_order_read();
 
-/* Block i of the order, of `count`: the numbers start + i * stride mod count, which are all
- * different as stride and count have no common divisor. */
+/* The order of `count` blocks. Block i of it is start + i * stride mod count; all are different,
+ * because stride and count have no common divisor. */
 class block_order
 {
   public:
@@ -68,7 +69,8 @@ class block_order
     uint64_t count_, start_ = 0, stride_ = 1;
 };
 
-/* The threads that can run, in the order in which they will: a ring, as each is in it once. */
+/* The ready threads, in the order in which they will run. A ring is large enough, because each
+ * thread is in it at most once. */
 class ready_queue
 {
   public:
@@ -86,7 +88,7 @@ class ready_queue
         ring_[first_] = (uint16_t)thread;
         count_++;
     }
-    /* The one that comes behind so many others; any one if there are fewer. */
+    /* Returns the thread after `others` others; any thread if there are fewer. */
     unsigned peek(unsigned others) const
     {
         return ring_[(first_ + others) % simt_threads_most];

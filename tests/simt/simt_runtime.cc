@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_runtime.cc - the host's side of the stand-in: errors, devices, launches; memory is in
- * simt_memory.cc, streams and events in simt_streams.cc, what all share in simt_state.cc.
+/* simt_runtime.cc - the host's part of the stand-in: errors, devices, launches. Memory is in
+ * simt_memory.cc, streams and events in simt_streams.cc, and the shared part in simt_state.cc.
  */
 #include "simt_launch.h"
 #include "simt_state.h"
@@ -97,8 +97,8 @@ const std::map<cudaDeviceAttr, int> attributes = {
     {cudaDevAttrMemoryPoolsSupported, 1}};
 } // namespace
 
-/* SIMT_DEVICES=N: there are so many, of which CUDA_VISIBLE_DEVICES shows those that it names; how
- * many are shown is told among the calls. But for the first one they are only counted. */
+/* SIMT_DEVICES=N: there are N devices, and CUDA_VISIBLE_DEVICES shows the ones that it lists. The
+ * number shown is reported with the calls. All but the first are only counted. */
 static int devices_shown()
 {
     const char *const count = getenv("SIMT_DEVICES"), *const names = getenv("CUDA_VISIBLE_DEVICES");
@@ -232,7 +232,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 namespace
 {
 
-/* The dynamic shared memory that cudaFuncSetAttribute allowed each kernel. */
+/* The dynamic shared memory that cudaFuncSetAttribute allowed for each kernel. */
 std::map<const void *, int> shared_bytes_allowed;
 
 int shared_limit(const void *kernel)

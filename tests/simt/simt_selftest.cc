@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_selftest.cc - tests the stand-in for CUDA itself, before anything is concluded from it. TAP.
+/* simt_selftest.cc - tests the stand-in for CUDA itself, before other tests rely on it. TAP.
  *
- * What is expected comes from the CUDA programming guide, worked out here in plain loops over
- * lanes. What must fail, or depends on the environment, runs in a child process, whose standard
+ * Expected results follow the CUDA programming guide, and are computed here by plain loops over
+ * lanes. Cases that must fail, or depend on the environment, run in a child process, whose standard
  * error is read.
  */
 #include "simt_selftest.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_selftest.h - what the parts of the self-test have in common: claims in TAP, runs in a child,
- * device memory as a vector. */
+/* simt_selftest.h - shared by the parts of the self-test: claims in TAP, child processes, device
+ * memory as a vector. */
 #ifndef SIMT_SELFTEST_H
 #define SIMT_SELFTEST_H
 
@@ -20,7 +20,7 @@ extern struct tap_output tap;
 
 void check(bool is_right, const char *claim);
 
-/* An API call of the test itself that must succeed. */
+/* Checks an API call of the test itself that must succeed. */
 void must(cudaError_t error, int line = __builtin_LINE());
 
 bool contains(const std::string &text, const char *part);
@@ -35,11 +35,12 @@ cudaError_t start(const cudaLaunchConfig_t &config, void (*kernel)(P...), A... a
 }
 
 struct outcome {
-    int status; /* the exit status; -1 when a signal ended it */
+    int status; /* the exit status; -1 if a signal ended it */
     std::string errors;
 };
 
-/* Runs `body` in a child, with NAME=VALUE in its environment; its result is the exit status. */
+/* Runs `body` in a child with NAME=VALUE in its environment. The result of `body` is the exit
+ * status. */
 template <class F>
 outcome in_child(const char *name, const char *value, F body)
 {

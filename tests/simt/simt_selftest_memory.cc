@@ -92,7 +92,8 @@ bool faults_come_on_order()
     return outcome.status == 0;
 }
 
-/* The launch succeeds, as it does on a device; whoever waits is told, and everybody after that. */
+/* The launch succeeds, as on a device. The next wait returns the error, and so does every later
+ * call. */
 bool a_kernel_that_fails_takes_the_device()
 {
     const outcome outcome = in_child("SIMT_FAIL", "kernel:2", [] {
@@ -141,7 +142,7 @@ bool bad_copies_are_refused()
            cudaMemset(data, 0, 16) == cudaSuccess && cudaFree(data + 1) == cudaErrorInvalidValue;
 }
 
-/* Uploads two numbers through one pinned buffer; waits: between them, as one must. */
+/* Uploads two numbers through one pinned buffer. `waits`: waits between them, as is required. */
 std::vector<unsigned> upload_through_one_buffer(bool waits)
 {
     cudaStream_t stream;
@@ -166,7 +167,7 @@ std::vector<unsigned> upload_through_one_buffer(bool waits)
     return device.read();
 }
 
-/* A number set in one stream and incremented in another, which waits for it or not. */
+/* Sets a number on one stream and increments it on another, which waits for it or not. */
 unsigned increment_across_streams(bool waits)
 {
     cudaStream_t setter, incrementer;
@@ -187,7 +188,7 @@ unsigned increment_across_streams(bool waits)
     return number.read()[0];
 }
 
-/* Work of the default stream goes between that of a blocking one. */
+/* Work of the default stream is ordered with the work of a blocking stream. */
 bool default_stream_takes_turns()
 {
     cudaStream_t stream;

@@ -55,7 +55,7 @@ bool block_sums_are_right()
     return device_out.read() == expected;
 }
 
-/* Batcher's bitonic network, one key a thread. */
+/* Batcher's bitonic network, one key per thread. */
 template <class K>
 __global__ void bitonic_kernel(K *keys)
 {
@@ -85,7 +85,7 @@ bool bitonic_sorts()
     return device_keys.read() == keys;
 }
 
-/* Each thread takes what its neighbour wrote; right only with the barrier. */
+/* Each thread reads what its neighbours wrote, which is correct only with the barrier. */
 template <bool HAS_BARRIER>
 __global__ void rotate_kernel(unsigned *out)
 {
@@ -158,7 +158,7 @@ __global__ void shuffle_kernel(shuffle kind, unsigned operand, int width, unsign
     out[threadIdx.x] = is_whole ? (unsigned)got.low : 9999;
 }
 
-/* The lane read, by the programming guide, section "Warp Shuffle Functions". */
+/* Returns the lane read, by the programming guide, section "Warp Shuffle Functions". */
 unsigned shuffle_source(shuffle kind, unsigned lane, unsigned operand, unsigned width)
 {
     const unsigned first = lane - lane % width;
@@ -189,7 +189,7 @@ bool shuffles_are_right(shuffle kind)
     return is_right;
 }
 
-/* Lanes part, meet under masks of their own, some leave, and the rest meet again. */
+/* Lanes diverge, synchronize under their own masks, some exit, and the rest synchronize again. */
 __global__ void parted_kernel(unsigned *out)
 {
     const unsigned lane = threadIdx.x % 32;
@@ -279,7 +279,7 @@ bool atomics_count()
     return counts.read() == expected && greatest.read()[0] == expected_greatest;
 }
 
-/* Bit intrinsics against loops over bits and bytes. */
+/* Compares bit intrinsics with loops over bits and bytes. */
 bool bits_are_right(unsigned x, unsigned y)
 {
     const unsigned long long pair = (unsigned long long)y << 32 | x;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_selftest_reports.cc - the self-test of what must be reported: threads that part, and that
+/* simt_selftest_reports.cc - the self-test of reports: of divergent threads, and of threads that
  * die. */
 #include "simt_selftest.h"
 
@@ -49,7 +49,7 @@ __global__ void spinning_kernel(unsigned *out)
         __nanosleep(100);
 }
 
-__attribute__((no_sanitize("undefined"))) /* it would speak first */
+__attribute__((no_sanitize("undefined"))) /* it would report first */
 __global__ void
 overflowing_kernel(unsigned *out)
 {
@@ -59,7 +59,7 @@ overflowing_kernel(unsigned *out)
     out[threadIdx.x] = tile[threadIdx.x + 1];
 }
 
-/* True if the kernel dies and the report holds both words. */
+/* Returns true if the kernel dies and the report contains both strings. */
 bool dies_with(void (*kernel)(unsigned *), const char *name, const char *words)
 {
     const outcome outcome = in_child("SIMT_ORDER", "forward", [&] {

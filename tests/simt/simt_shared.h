@@ -13,9 +13,10 @@
 
 constexpr unsigned char simt_poison = 0xa5;
 
-/* Keeps shared memory poisoned: before each block, what the block before it wrote is. Which
- * variables a kernel writes is looked up after its blocks 0, 1, 3, 7, ..., counted over all its
- * launches: to look at all the program's after each would cost more than most blocks. */
+/* Keeps shared memory poisoned: before each block, poisons the variables that the previous block
+ * may have written. The variables that a kernel writes are looked up after its blocks 0, 1, 3, 7,
+ * ..., counted over all its launches. A look at all variables of the program after each block would
+ * cost more than most blocks. */
 class shared_poisoner
 {
   public:
@@ -24,7 +25,7 @@ class shared_poisoner
         for (const simt_variable &variable : variables_)
             memset(variable.data, simt_poison, variable.bytes);
     }
-    /* dynamic_shared: of dynamic_bytes. */
+    /* dynamic_shared has dynamic_bytes bytes. */
     void before_block(void *dynamic_shared, size_t dynamic_bytes)
     {
         if (last_ != nullptr)
@@ -63,7 +64,7 @@ class shared_poisoner
 
     const std::vector<simt_variable> &variables_ = simt_shared_variables();
     std::map<const void *, kernel_blocks> kernels_;
-    struct kernel_blocks *last_ = nullptr; /* the kernel of the block before */
+    struct kernel_blocks *last_ = nullptr; /* the kernel of the previous block */
 };
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simt_state.cc - see simt_state.h.
  *
- * A stream is a queue of closures. With SIMT_STREAMS=lazy nothing of it is done until somebody
- * waits for it, so a buffer that is reused too early, or read too early, holds the wrong bytes
- * every time instead of once in a while. Waiting for a position of a stream is the one way in which
- * work is done, and runs just that stream and what it waits for itself.
+ * A stream is a queue of closures. With SIMT_STREAMS=lazy none of them runs until a call waits for
+ * it. So a buffer that is reused or read too early holds the wrong bytes every time, instead of now
+ * and then. Work runs only in a wait for a position of a stream, which runs just that stream and
+ * the streams it waits for.
  */
 #include "simt_state.h"
 
@@ -31,12 +31,12 @@ cudaError_t remember(cudaError_t error)
     return error;
 }
 
-/* ---- faults on order ---- */
+/* ---- injected faults ---- */
 
 namespace
 {
 
-/* How often each function was called. Tells SIMT_CALLS at the end. */
+/* Counts the calls of each function. Writes SIMT_CALLS at exit. */
 class call_counts
 {
   public:
@@ -122,8 +122,8 @@ void run_all(stream_work &stream)
     run_until(stream, stream.given);
 }
 
-/* Consumers tend to be made after producers, so the last stream goes first: an order that only
- * luck kept right goes wrong. */
+/* Consumers tend to be created after producers, so the last stream runs first: an order that was
+ * right only by luck fails. */
 void run_device()
 {
     for (size_t i = streams.size(); i-- > 0;)
@@ -142,8 +142,8 @@ static bool is_eager()
     abort();
 }
 
-/* The rule of the default stream: its work waits for that of all blocking streams given before, and
- * theirs for its own. */
+/* The rule of the default stream: its work waits for all earlier work of blocking streams, and
+ * theirs waits for its own. */
 static std::function<void()> work_in_turn(const work_pointer &stream, std::function<void()> work)
 {
     std::vector<std::pair<work_pointer, uint64_t>> before;

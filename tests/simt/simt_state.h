@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_state.h - what the stand-in's functions of the host share: the lock, faults on order, and
- * the work that streams have to do; for simt_runtime.cc, simt_memory.cc and
- * simt_streams.cc.
+/* simt_state.h - shared by the stand-in's host functions in simt_runtime.cc, simt_memory.cc and
+ * simt_streams.cc: the lock, injected faults, and the work of streams.
  *
- * All calls are serialised by one lock; "the device" runs on the thread that waits.
+ * One lock serializes all calls. "The device" runs on the thread that waits.
  */
 #ifndef SIMT_STATE_H
 #define SIMT_STATE_H
@@ -21,28 +20,28 @@
 namespace simt
 {
 
-/* What the environment says, or the default. */
+/* Returns the number in the environment variable `name`, or `otherwise` if that is not set. */
 size_t number_from(const char *name, size_t otherwise);
 
 extern std::recursive_mutex device_lock;
 extern thread_local cudaError_t last_error;
 
-/* Keeps an error for cudaGetLastError, and returns it. */
+/* Stores an error for cudaGetLastError, and returns it. */
 cudaError_t remember(cudaError_t error);
 
-/* ---- faults on order ---- */
+/* ---- injected faults ---- */
 
-/* A kernel has died, or SIMT_FAIL says so: nothing is left of the device but this error. */
+/* A kernel died, or SIMT_FAIL simulates it: all later calls return this error. */
 extern bool device_is_lost;
 
-/* Counts a call for SIMT_CALLS, which is told at the end; returns how many there were. */
+/* Counts a call for SIMT_CALLS, which is written at exit. Returns the number of calls so far. */
 unsigned long count_call(const std::string &name);
 
-/* How this call of `name` is to fail: as SIMT_FAIL says, or with `fault` where it does not say how.
- * cudaSuccess: it is not to. */
+/* Returns the error of this call of `name`: as SIMT_FAIL sets it, or `fault` if that sets none.
+ * cudaSuccess: the call must not fail. */
 cudaError_t order_for_call(const char *name, cudaError_t fault);
 
-/* What each API function begins with: takes the lock, and fails where SIMT_FAIL says so. */
+/* The beginning of each API function: takes the lock, and fails if SIMT_FAIL requests it. */
 class api_call
 {
   public:
@@ -51,14 +50,14 @@ class api_call
     {
         device_is_lost = device_is_lost || fault_ == cudaErrorLaunchFailure;
     }
-    /* The error of the call: the fault ordered, or what `work` returns. */
+    /* Returns the error of the call: the injected fault, or the result of `work`. */
     template <class F>
     cudaError_t run(F work) const
     {
         const bool is_done = fault_ == cudaSuccess && !device_is_lost;
         return result(is_done ? work() : fault_);
     }
-    /* The same, but the work is done in any case: nothing is kept of what is let go. */
+    /* As `run`, but does the work in any case, so that memory is always released. */
     template <class F>
     cudaError_t run_anyway(F work) const
     {
@@ -82,23 +81,23 @@ size_t device_bytes_total();
 
 struct stream_work {
     std::deque<std::function<void()>> queue;
-    uint64_t given = 0, done = 0; /* pieces of work, since the stream was made */
-    bool is_blocking = true;      /* takes turns with the default stream */
+    uint64_t given = 0, done = 0; /* pieces of work since the stream was created */
+    bool is_blocking = true;      /* is ordered with the default stream */
 };
 typedef std::shared_ptr<stream_work> work_pointer;
 
 extern const work_pointer default_work;
-extern std::vector<work_pointer> streams; /* all but the default one */
+extern std::vector<work_pointer> streams; /* all but the default stream */
 
-/* Does the stream's work up to a position; all of it; all of all streams. */
+/* Runs the stream's work up to a position; all of its work; all work of all streams. */
 void run_until(stream_work &stream, uint64_t position);
 void run_all(stream_work &stream);
 void run_device();
 
-/* Puts work behind what the stream has; done at once with SIMT_STREAMS=eager. */
+/* Appends work to the stream. With SIMT_STREAMS=eager it runs at once. */
 void give_work(const work_pointer &stream, std::function<void()> work);
 
-/* The handles 1 and 2 name the default stream, too. */
+/* Returns the work of a stream. Handles 1 and 2 mean the default stream, too. */
 const work_pointer &work_of(cudaStream_t stream);
 
 } // namespace simt

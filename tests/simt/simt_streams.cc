@@ -4,7 +4,7 @@
 
 using namespace simt;
 
-/* A point that a stream reaches. */
+/* A position in a stream. */
 struct simt_event_record {
     work_pointer stream;
     uint64_t position;
@@ -75,7 +75,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     });
 }
 
-/* Says "not ready" once, as a device would, and then does the work: a loop of queries ends. */
+/* Returns "not ready" once, as a device would, and then runs the work, so that a loop of queries
+ * ends. */
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     return api_call("cudaStreamQuery").run([&] {

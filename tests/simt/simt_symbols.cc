@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simt_symbols.cc - see simt_symbols.h.
  *
- * A __shared__ variable is a `static` one of a function here. To poison it before each block it
- * must be found; a section of its own cannot be had, as GCC refuses to put the variables of
- * templates and of plain functions into one section. But its symbol shows what it is: the Itanium
- * C++ ABI begins the name of a variable of a function with _ZZ, one without an initial value lies
- * in .bss, and device functions carry their scope in their names: thread_, warp_, block_ or
- * _kernel. So such a function must not keep other zero-initialised static variables.
+ * A __shared__ variable is a `static` variable of a function here. To poison it before each block,
+ * it must be found. It cannot have a section of its own: GCC refuses to put the variables of
+ * templates and of plain functions into one section. But its symbol identifies it. In the Itanium
+ * C++ ABI the name of a function's variable begins with _ZZ. A variable without an initial value is
+ * in .bss. And device functions have their scope in their names: thread_, warp_, block_ or _kernel.
+ * So such a function must not have other zero-initialized static variables.
  */
 #include "simt_symbols.h"
 
@@ -33,7 +33,7 @@ int take_base(struct dl_phdr_info *info, size_t, void *base)
 
 bool is_shared_variable(const char *name)
 {
-    /* The standard library may be part of the program, and speaks of threads, too. */
+    /* The standard library may be part of the program, and has names with "thread" too. */
     for (const char *library : {"_ZZNSt", "_ZZNKSt", "_ZZSt", "_ZZN9__gnu_cxx", "_ZZNK9__gnu_cxx"})
         if (strncmp(name, library, strlen(library)) == 0)
             return false;
@@ -43,8 +43,7 @@ bool is_shared_variable(const char *name)
     return false;
 }
 
-/* A file of 64-bit ELF, the sections of which were checked to lie inside it. Names point into it.
- */
+/* A 64-bit ELF file whose sections were checked to lie inside it. Names point into it. */
 class elf_file
 {
   public:
@@ -57,7 +56,7 @@ class elf_file
     elf_file(const elf_file &) = delete;
     elf_file &operator=(const elf_file &) = delete;
 
-    /* use(symbol, name) for each symbol of the type (STT_FUNC, STT_OBJECT). */
+    /* Calls use(symbol, name) for each symbol of the type (STT_FUNC, STT_OBJECT). */
     template <class Use>
     void for_each_symbol(unsigned type, Use use) const;
     bool in_bss(const Elf64_Sym &symbol) const
@@ -171,7 +170,7 @@ std::string simt_function_name(const void *address)
     return found;
 }
 
-/* Looked for when the first kernel starts: most runs of the program start none. */
+/* Searched when the first kernel starts, because most runs of the program start none. */
 const std::vector<simt_variable> &simt_shared_variables()
 {
     static const std::vector<simt_variable> variables = find_shared_variables();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_symbols.h - what the program's own symbol table knows: the names of kernels, for reports,
- * and where the shared memory of the kernels lies, so that it can be poisoned.
+/* simt_symbols.h - reads the program's own symbol table: names of kernels, for reports, and
+ * addresses of the kernels' shared memory, to poison it.
  */
 #ifndef SIMT_SYMBOLS_H
 #define SIMT_SYMBOLS_H
@@ -14,10 +14,10 @@ struct simt_variable {
     size_t bytes;
 };
 
-/* The name of the function at that address; the address itself in a stripped program. */
+/* Returns the name of the function at that address, or the address itself in a stripped program. */
 std::string simt_function_name(const void *function);
 
-/* The __shared__ variables of the program; none in a stripped program. */
+/* Returns the __shared__ variables of the program; none in a stripped program. */
 const std::vector<simt_variable> &simt_shared_variables();
 
 #endif
