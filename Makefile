@@ -15,13 +15,15 @@
 #   make deb        make a Debian package, gpusort_VERSION_ARCHITECTURE.deb
 #   make uninstall clean distclean
 #
-# The user may set CC CXX NVCC CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS OPENMP NVCCFLAGS
-# NVCC_GENCODE. SANITIZE=address,undefined builds with these sanitizers. BUILD=DIR builds in DIR.
+# The user may set CC CXX NVCC MPICC CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS OPENMP NVCCFLAGS
+# NVCC_GENCODE. MPI=0 leaves out the plugin for several ranks, which MPICC compiles. SANITIZE=address,undefined builds with
+# these sanitizers. BUILD=DIR builds in DIR.
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man
+libexecdir ?= $(prefix)/libexec
 BUILD ?= build
 SIMT ?= 1
 VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options.h)
@@ -56,6 +58,11 @@ nvcc_compress := $(if $(findstring --compress-mode,$(shell $(NVCC) --help)),\
 	--compress-mode=size,-Xfatbin=-compress-all)
 endif
 
+# mpicc: for the plugin that lets several ranks share a job; MPI=0 leaves it out.
+MPICC ?= $(shell command -v mpicc)
+MPI ?= $(if $(MPICC),1,0)
+plugin := $(if $(filter-out 0,$(MPI)),$(BUILD)/mpi.so)
+
 ifneq ($(SANITIZE),)
 SANITIZE_FLAGS = -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
@@ -71,7 +78,8 @@ compile_cuda = $(NVCC) -std=c++17 -I. $(NVCC_GENCODE) $(nvcc_compress) -MD -MP -
 # Only <charconv> of the C++ library is used: linked statically, it costs no start-up time.
 link = $(CXX) $(CFLAGS) -pthread -static-libstdc++ -static-libgcc $(SANITIZE_FLAGS) \
 	$(LDFLAGS)
-libraries = $(OPENMP) -lzstd -lm $(LDLIBS)
+# dlopen(3) is in libdl before glibc 2.34, and in the C library since.
+libraries = $(OPENMP) -lzstd -lm -ldl $(LDLIBS)
 
 # The sources and objects of each program.
 cli_sources := $(wildcard cli/*.c)
@@ -108,10 +116,14 @@ simt_objects := $(BUILD)/core/backends.cuda.o \
 
 .PHONY: all check check-gpu simt fuzz bench completions install install-strip uninstall dist deb
 .PHONY: clean distclean FORCE
-all: gpusort
+all: gpusort $(plugin)
 ifneq ($(CUDA),1)
 	@echo "gpusort: built for the CPU alone (no nvcc, or CUDA=0); complete, without the GPU paths"
 endif
+
+# Loaded by gpusort if a launcher of MPI starts it (cli/launcher.c), not linked to it.
+$(BUILD)/mpi.so: mpi/mpi_plugin.c $(BUILD)/flags
+	$(MPICC) -std=c11 $(all_cppflags) -I. -MMD -MP $(C_WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
 # A build in another directory, or with sanitizers, does not change ./gpusort.
 gpusort: $(BUILD)/gpusort
@@ -241,6 +253,11 @@ $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $< -ldl
 
+# Loaded into the ranks of tests/mpi.sh.
+$(BUILD)/tests/mpi_faults.so: tests/faults/mpi_faults.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(MPICC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $<
+
 # Everything is rebuilt when the compilers or their flags change. First a check that they are for
 # the GNU C library, which has argp and rawmemchr.
 needs_glibc = { printf '\#include <features.h>\n\#ifndef __GLIBC__\n\#error\n\#endif\n' | \
@@ -248,7 +265,7 @@ needs_glibc = { printf '\#include <features.h>\n\#ifndef __GLIBC__\n\#error\n\#e
 	echo "$(CC) does not compile for the GNU C library (2.28 or newer), which gpusort needs" >&2; \
 	false; }; }
 flags := $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(OPENMP) $(LDFLAGS) $(LDLIBS) \
-	$(SANITIZE) $(CUDA)
+	$(SANITIZE) $(CUDA) $(MPICC)
 nvcc_flags := $(NVCC) $(NVCCFLAGS) $(NVCC_GENCODE) $(nvcc_compress)
 $(BUILD)/flags $(BUILD)/nvcc_flags $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
@@ -293,7 +310,8 @@ $(simt_switching): SANITIZE_FLAGS = $(if $(findstring address,$(SANITIZE)),-DSIM
 checks_fuzz = $(and $(filter check,$(MAKECMDGOALS)),$(if \
 	$(findstring fuzz_targets,$(TEST_EXCEPT)),,$(has_fuzzer)))
 check: all $(if $(filter-out 0,$(SIMT)),simt) $(unit_programs) $(if $(checks_fuzz),$(fuzz_programs)) $(BUILD)/bench/bench_cpu \
-		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs)
+		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs) \
+		$(if $(plugin),$(BUILD)/tests/mpi_faults.so)
 	BUILD=$(BUILD) tests/run.sh
 
 ifeq ($(CUDA),1)
@@ -311,6 +329,8 @@ bash_dir = $(datadir)/bash-completion/completions
 zsh_dir = $(datadir)/zsh/site-functions
 fish_dir = $(datadir)/fish/vendor_completions.d
 doc_dir = $(datadir)/doc/gpusort
+# Where gpusort looks for its plugin, seen from bindir: ../libexec/gpusort.
+plugin_dir = $(libexecdir)/gpusort
 INSTALL_PROGRAM = install -m 755
 STRIP ?= strip
 install: $(if $(wildcard $(BUILD)/gpusort),,all)
@@ -322,6 +342,10 @@ install: $(if $(wildcard $(BUILD)/gpusort),,all)
 	install -m 644 completions/_gpusort $(DESTDIR)$(zsh_dir)/_gpusort
 	install -m 644 completions/gpusort.fish $(DESTDIR)$(fish_dir)/gpusort.fish
 	install -m 644 LICENSE NOTICE $(DESTDIR)$(doc_dir)
+ifneq ($(wildcard $(plugin)),)
+	install -d $(DESTDIR)$(plugin_dir)
+	install -m 755 $(plugin) $(DESTDIR)$(plugin_dir)/mpi.so
+endif
 
 install-strip: INSTALL_PROGRAM += -s --strip-program=$(STRIP)
 install-strip: install
@@ -329,8 +353,9 @@ install-strip: install
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(bindir)/gpusort $(mandir)/man1/gpusort.1 \
 		$(bash_dir)/gpusort $(zsh_dir)/_gpusort $(fish_dir)/gpusort.fish \
-		$(doc_dir)/LICENSE $(doc_dir)/NOTICE)
+		$(doc_dir)/LICENSE $(doc_dir)/NOTICE $(plugin_dir)/mpi.so)
 	-rmdir $(DESTDIR)$(doc_dir)
+	[ ! -d $(DESTDIR)$(plugin_dir) ] || rmdir $(DESTDIR)$(plugin_dir)
 
 dist:
 	scripts/make_dist.sh $(VERSION) $(BUILD)

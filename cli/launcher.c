@@ -2,8 +2,13 @@
 /* launcher.c - see launcher.h. */
 #include "cli/launcher.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* The variables that each launcher sets. PMIx has none for the number of ranks, so Slurm's is
  * used. */
@@ -27,23 +32,84 @@ static unsigned long read_number(const char *name)
     return value ? strtoul(value, NULL, 10) : 0;
 }
 
-bool launcher_refuse_ranks(struct error *error)
+/* The launcher of this process and the number of ranks that it started, 0 if that is not known;
+ * NULL if there is none, or one rank alone. */
+static const struct launcher *find_launcher(unsigned long *size)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
         const struct launcher *const launcher = &launchers[i];
         if (!getenv(launcher->mark))
             continue;
-        const unsigned long rank = read_number(launcher->rank);
-        if (rank == 0 && read_number(launcher->size) <= 1)
-            return true;
-        if (rank > 0)
-            poll(NULL, 0, WAIT_MS);
-        return error_set(
-            error,
-            "started as one of several MPI ranks, which cannot share a job: run gpusort "
-            "without mpirun or srun, or with -n 1; if each rank sorts a file of its own, "
-            "unset %s",
-            launcher->mark);
+        *size = read_number(launcher->size);
+        return *size > 1 || read_number(launcher->rank) > 0 ? launcher : NULL;
     }
-    return true;
+    return NULL;
+}
+
+/* Where the plugin is, seen from the directory of the program: in build/, installed, or in the
+ * sources, where make puts a copy of the program. */
+static const char *const places[] = {"mpi.so", "../libexec/gpusort/mpi.so", "build/mpi.so"};
+
+/* Writes the path of the plugin; returns false if there is none. */
+static bool find_plugin(char path[PATH_MAX])
+{
+    char program[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program);
+    const char *const slash = length > 0 ? memrchr(program, '/', (size_t)length) : NULL;
+    for (size_t i = 0; slash && i < sizeof places / sizeof places[0]; i++) {
+        const int written =
+            snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - program), program, places[i]);
+        if (written < PATH_MAX && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The symbols are visible to what the plugin loads: components of Open MPI need those of its
+ * library. */
+static bool open_plugin(const char *path, struct group *group, struct error *error)
+{
+    void *const library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!library)
+        return error_set(error, "cannot share the job with other MPI ranks: %s", dlerror());
+    group_open_function *open_group;
+    void *const symbol = dlsym(library, GROUP_OPEN_NAME);
+    memcpy(&open_group, &symbol, sizeof symbol);
+    if (!symbol)
+        return error_set(error, "%s: of another version of gpusort: install both anew", path);
+    const char *const failure = open_group(group);
+    return !failure || error_set(error, "cannot share the job with other MPI ranks: %s", failure);
+}
+
+static bool join(const struct launcher *launcher, unsigned long size, struct group *group,
+                 struct error *error)
+{
+    char path[PATH_MAX];
+    if (!find_plugin(path))
+        return error_set(error,
+                         "started as one of several MPI ranks, which cannot share a job without "
+                         "gpusort's mpi.so: run gpusort without mpirun or srun, or with -n 1; if "
+                         "each rank sorts a file of its own, unset %s",
+                         launcher->mark);
+    if (!open_plugin(path, group, error))
+        return false;
+    if (group->size > 1 && (size == 0 || size == group->size))
+        return true;
+    return error_set(error,
+                     "the launcher started %lu ranks, of which the MPI of %s finds %u: use the "
+                     "mpirun of that MPI, or srun --mpi=pmix",
+                     size, path, group->size);
+}
+
+bool launcher_join(struct group *group, bool *is_one, struct error *error)
+{
+    unsigned long size = 0;
+    const struct launcher *const launcher = find_launcher(&size);
+    *is_one = false;
+    if (!launcher)
+        return true;
+    *is_one = join(launcher, size, group, error);
+    if (!*is_one && read_number(launcher->rank) > 0)
+        poll(NULL, 0, WAIT_MS);
+    return *is_one;
 }

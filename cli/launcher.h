@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launcher.h - detects an MPI launcher, such as mpirun, that started several processes. */
+/* launcher.h - joins the other ranks if an MPI launcher, such as mpirun, started this process as
+ * one of several. */
 #ifndef CLI_LAUNCHER_H
 #define CLI_LAUNCHER_H
 
 #include "core/error.h"
+#include "core/group.h"
 
-/* Fails in a process that an MPI launcher started as one of several ranks: each of them would do
- * the whole job and replace the same output. Ranks other than 0 wait half a second first, so that
- * the launcher ends them before they print. Slurm's variables alone do not count, because every
- * process of a batch job has them. */
-bool launcher_refuse_ranks(struct error *error);
+/* Fills *group and sets *is_one if a launcher of MPI started this process as one of several ranks.
+ * The functions are those of the plugin mpi.so, which is loaded from the directory of the program,
+ * else from ../libexec/gpusort or build, seen from there. Fails if there is no plugin, or its
+ * MPI finds no other ranks: else each rank would do the whole job, and replace the same output.
+ * Ranks other than 0 wait half a second before they fail, so that the launcher ends them before
+ * they print.
+ *
+ * Slurm's variables alone mean nothing, as every process of a batch job has them. */
+bool launcher_join(struct group *group, bool *is_one, struct error *error);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cli/launcher.h"
 #include "cli/options.h"
 #include "cli/plan.h"
+#include "cli/plan_group.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run.h"
@@ -16,25 +17,47 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool sort_as_planned(struct options *options, struct outcome *outcome, struct error *error)
+/* Only rank 0 prints what is not an error, and writes a trace. */
+static void quiet_other_ranks(struct options *options, const struct group *group)
+{
+    if (!group || group->rank == 0)
+        return;
+    options->quiet = true;
+    options->verbose = false;
+    options->progress = PROGRESS_OFF;
+    options->trace = NULL;
+    if (options->stats == STATS_TEXT)
+        options->stats = STATS_NONE;
+}
+
+static bool make_plan(struct options *options, struct group *group, struct trace_file *trace,
+                      struct progress *progress, struct plan *plan, struct error *error)
+{
+    bool ok = trace_file_open(options, trace, error) && plan_begin(options, plan, error) &&
+              trace_file_check(options, trace, error);
+    plan->job.group = group;
+    if (ok) {
+        progress_start(progress, options);
+        ok = plan_make(options, plan, error);
+    }
+    return plan_agree(plan, ok, error);
+}
+
+/* group: NULL, or the ranks that share the job. */
+static bool sort_as_planned(struct options *options, struct group *group, struct outcome *outcome,
+                            struct error *error)
 {
     struct plan plan = {0};
-    struct progress progress;
+    struct progress progress = {0};
     struct trace_file trace;
-    bool has_begun = false;
     if (!trace_start(options->trace != NULL, error)) /* planning reads from the inputs */
         return false;
-    bool ok = trace_file_open(options, &trace, error) && plan_begin(options, &plan, error) &&
-              trace_file_check(options, &trace, error);
-    if (ok) {
-        progress_start(&progress, options);
-        ok = plan_make(options, &plan, error);
-        has_begun = ok && options->action == ACTION_SORT;
-        if (has_begun)
-            ok = run_planned_job(options, &plan, &progress, outcome, error);
-        progress_stop(&progress);
-    }
-    if (ok && options->action == ACTION_EXPLAIN) {
+    bool ok = make_plan(options, group, &trace, &progress, &plan, error);
+    const bool has_begun = ok && options->action == ACTION_SORT;
+    if (has_begun)
+        ok = run_planned_job(options, &plan, &progress, outcome, error);
+    progress_stop(&progress);
+    if (ok && options->action == ACTION_EXPLAIN && (!group || group->rank == 0)) {
         report_plan(stdout, "", &plan);
         report_gpu(stdout, &plan);
     }
@@ -44,15 +67,36 @@ static bool sort_as_planned(struct options *options, struct outcome *outcome, st
     return ok;
 }
 
-/* Prints the error, if there is one. With --stats=json it is part of the object, so that standard
- * error has nothing else. */
-static void report_outcome(const struct options *options, const struct outcome *outcome, bool ok,
-                           const struct error *error)
+/* Prints the error, if there is one. With --stats=json it is in the object, so that standard error
+ * holds nothing else. Of ranks that have agreed to fail, one prints it; the object is rank 0's. */
+static void report_outcome(const struct options *options, const struct group *group,
+                           const struct outcome *outcome, bool ok, const struct error *error)
 {
-    if (options->stats == STATS_JSON && (!ok || options->action == ACTION_SORT))
+    const bool is_first = !group || group->rank == 0;
+    const bool is_json = options->stats == STATS_JSON;
+    const bool has_agreed = group && group->has_agreed_to_fail;
+    if (is_json && is_first && (!ok || options->action == ACTION_SORT))
         stats_print_json(stderr, ok ? outcome->status : EXIT_TROUBLE, error, outcome->members);
-    else if (!ok)
+    else if (!ok && (has_agreed ? group->speaks && !is_json : true))
         report_error(error);
+}
+
+/* Sorts alone or, if a launcher has started other ranks, with these. */
+static bool sort_or_share(struct options *options, struct outcome *outcome, struct error *error)
+{
+    struct group joined;
+    bool is_one;
+    if (!launcher_join(&joined, &is_one, error)) {
+        report_outcome(options, NULL, outcome, false, error);
+        return false;
+    }
+    struct group *const group = is_one ? &joined : NULL;
+    quiet_other_ranks(options, group);
+    const bool ok = sort_as_planned(options, group, outcome, error);
+    report_outcome(options, group, outcome, ok, error);
+    if (group)
+        group_close(group, ok);
+    return ok;
 }
 
 int main(int argc, char **argv)
@@ -62,11 +106,12 @@ int main(int argc, char **argv)
     struct outcome outcome = {EXIT_SUCCESS, NULL};
     exit_prepare();
     bool ok = options_parse(argc, argv, &options, &error);
-    if (ok && options.action == ACTION_LIST)
+    if (!ok)
+        report_outcome(&options, NULL, &outcome, false, &error);
+    else if (options.action == ACTION_LIST)
         report_list(stdout);
     else
-        ok = ok && launcher_refuse_ranks(&error) && sort_as_planned(&options, &outcome, &error);
-    report_outcome(&options, &outcome, ok, &error);
+        ok = sort_or_share(&options, &outcome, &error);
     options_free(&options);
     free(outcome.members);
     return ok ? outcome.status : EXIT_TROUBLE;

@@ -10,6 +10,7 @@
 #include "cli/line_words.h"
 #include "cli/plan_device.h"
 #include "cli/plan_format.h"
+#include "cli/plan_group.h"
 #include "cli/plan_memory.h"
 #include "core/clock.h"
 #include "core/host_files.h"
@@ -500,6 +501,17 @@ static unsigned choose_threads(const struct options *options, unsigned processor
     return min_unsigned(is_said ? threads : min_unsigned(threads, processors), most);
 }
 
+/* Ranks on one host share its processors, unless the launcher has bound each to its own. */
+static unsigned share_threads(const struct group *group, unsigned threads)
+{
+    const long online = group ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+    const unsigned processors = online > 0 ? (unsigned)online : 1;
+    const unsigned share = !group                           ? threads
+                           : processors <= group->host_size ? 1
+                                                            : processors / group->host_size;
+    return min_unsigned(threads, share);
+}
+
 static void set_threads(struct plan *plan, unsigned threads)
 {
     plan->job.sort.threads = threads;
@@ -518,7 +530,9 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
 {
     const uint64_t start = clock_now_ns();
     plan->processors = count_processors(plan);
-    set_threads(plan, memory_limits_prepare(choose_threads(options, plan->processors)));
+    const unsigned threads = choose_threads(options, plan->processors);
+    set_threads(plan, memory_limits_prepare(
+                          options->threads ? threads : share_threads(plan->job.group, threads)));
     plan->job.action = options->check != CHECK_NO ? JOB_CHECK
                        : options->merge           ? JOB_MERGE
                                                   : JOB_SORT;
@@ -526,7 +540,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&
-           plan_choose_device(options, plan, error) && plan_choose_memory(options, plan, error);
+           plan_share(plan, error) && plan_choose_device(options, plan, error) &&
+           plan_choose_memory(options, plan, error);
     plan->plan_ns = clock_now_ns() - start;
     return made;
 }

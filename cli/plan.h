@@ -33,7 +33,9 @@ struct plan {
 bool plan_begin(struct options *options, struct plan *plan, struct error *error);
 
 /* Completes the plan: opens the inputs and reads their headers, looks at the devices and decides.
- * May wait for an input, and may read ahead of it. */
+ * May wait for an input, and may read ahead of it. plan->job.group, if it is set after
+ * plan_begin(), shares the job: the plan is then for the part of this rank, and this call is
+ * collective. */
 bool plan_make(struct options *options, struct plan *plan, struct error *error);
 
 void plan_free(struct plan *plan);

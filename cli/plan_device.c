@@ -235,20 +235,36 @@ static struct choice choose_by_model(const struct options *options, struct plan 
                                                      : "sooner done than a GPU is started and fed"};
 }
 
-/* A file that is overwritten has its space, and lines are not counted yet. */
+/* A file that is overwritten has its space, lines are not counted yet, and ranks open their output
+ * together. */
 static void open_output_early(const struct options *options, struct plan *plan)
 {
     struct job *const job = &plan->job;
     if (options->action == ACTION_SORT && job->action == JOB_SORT && !job->keep_lines &&
-        !job->output.is_in_place && !job->sink)
+        !job->output.is_in_place && !job->sink && !job->group)
         pipeline_open_early(job);
+}
+
+/* Returns the device of --device. By default ranks on one host take its GPUs in turns. */
+static unsigned choose_device(const struct options *options, const struct plan *plan,
+                              const struct backend *backend)
+{
+    const struct group *const group = plan->job.group;
+    struct device_facts facts;
+    struct error error = {0};
+    unsigned count = 0;
+    if (!group || backend == backends[0] || options->device > 0)
+        return options->device;
+    while (count < group->host_size && backend->look(count, &facts, &error))
+        count++;
+    return count > 0 ? group->host_rank % count : 0;
 }
 
 static bool probe_backend(const struct options *options, struct plan *plan,
                           const struct backend *backend, struct error *error)
 {
     plan->job.backend = backend;
-    plan->job.sort.device = options->device;
+    plan->job.sort.device = choose_device(options, plan, backend);
     if (backend != backends[0]) {
         read_ahead(options, plan);
         open_output_early(options, plan);
@@ -256,7 +272,8 @@ static bool probe_backend(const struct options *options, struct plan *plan,
     /* An engine of lines reports if its device has no room, and starts the device while lines are
      * read. It must know their number of bytes for that. */
     const bool starts_later = backend->lines && is_text_for_gpu(plan) && is_size_known(plan);
-    if (!(starts_later ? backend->look : backend->probe)(options->device, &plan->device, error))
+    if (!(starts_later ? backend->look : backend->probe)(plan->job.sort.device, &plan->device,
+                                                         error))
         return false;
     const struct memory_size *const limit = &options->memory.device;
     if (backend != backends[0] && limit->is_said && limit->bytes < plan->device.memory_bytes)

@@ -112,7 +112,8 @@ static size_t free_bytes(const struct options *options, const struct plan *plan)
 {
     if (options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES)
         return SMALL_INPUT_MEMORY;
-    return HOST_SHARE(memory_available(plan->job.sort.threads));
+    const struct group *const group = plan->job.group; /* whose ranks on this host share it */
+    return HOST_SHARE(memory_available(plan->job.sort.threads)) / (group ? group->host_size : 1);
 }
 
 bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error)

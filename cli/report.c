@@ -223,9 +223,17 @@ static void print_memory(FILE *stream, const char *prefix, const struct plan *pl
     fprintf(stream, "\n");
 }
 
+static void print_group(FILE *stream, const char *prefix, const struct job *job)
+{
+    if (job->group)
+        fprintf(stream, "%sranks      %u, of which %u on this host; below, what rank %u has\n",
+                prefix, job->group->size, job->group->host_size, job->group->rank);
+}
+
 void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct job *job = &plan->job;
+    print_group(stream, prefix, job);
     print_input(stream, prefix, plan);
     print_output(stream, prefix, plan);
     if (job->keep_lines)

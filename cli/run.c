@@ -53,5 +53,6 @@ bool run_planned_job(const struct options *options, struct plan *plan, struct pr
         }
     }
     free(report.disorder.text);
+    free(report.ranks);
     return ok;
 }

@@ -291,6 +291,50 @@ static void print_json_value(FILE *stream, const struct field *field)
         fprintf(stream, "%.9f", field->real);
 }
 
+static const struct {
+    const char *name; /* of the member in JSON, without its unit */
+    bool is_time;
+} rank_figures[RANK_FIGURES] = {
+    [RANK_READ_BYTES] = {"read", false},         [RANK_SENT_BYTES] = {"sent", false},
+    [RANK_RECEIVED_BYTES] = {"received", false}, [RANK_WRITTEN_BYTES] = {"written", false},
+    [RANK_MEMORY_BYTES] = {"memory", false},     [RANK_SORT_NS] = {"sort", true},
+    [RANK_WRITE_NS] = {"write", true},
+};
+
+/* Prints an array with an object for each rank, after a comma. */
+static void print_json_ranks(FILE *stream, const uint64_t *ranks, unsigned count)
+{
+    for (unsigned rank = 0; rank < count; rank++) {
+        fputs(rank == 0 ? ",\"ranks\":[{" : "},{", stream);
+        for (size_t i = 0; i < RANK_FIGURES; i++) {
+            const uint64_t figure = ranks[rank * RANK_FIGURES + i];
+            fprintf(stream, "%s\"%s_%s\":", i > 0 ? "," : "", rank_figures[i].name,
+                    rank_figures[i].is_time ? "seconds" : "bytes");
+            if (rank_figures[i].is_time)
+                fprintf(stream, "%.9f", (double)figure / 1e9);
+            else
+                fprintf(stream, "%" PRIu64, figure);
+        }
+    }
+    fputs("}]", stream);
+}
+
+static void print_text_ranks(FILE *stream, const uint64_t *ranks, unsigned count)
+{
+    for (unsigned rank = 0; rank < count; rank++) {
+        fprintf(stream, "gpusort: rank %-5u ", rank);
+        for (size_t i = 0; i < RANK_FIGURES; i++) {
+            const uint64_t figure = ranks[rank * RANK_FIGURES + i];
+            fprintf(stream, "%s%s ", i > 0 ? ", " : "", rank_figures[i].name);
+            if (rank_figures[i].is_time)
+                fprintf(stream, "%.4f s", (double)figure / 1e9);
+            else
+                fprintf(stream, "%" PRIu64 " bytes", figure);
+        }
+        fputc('\n', stream);
+    }
+}
+
 /* Prints each member after a comma. The last object has the stages, and is never empty, because
  * planning takes time. */
 static void print_members(FILE *stream, const struct fields *fields)
@@ -322,6 +366,8 @@ char *stats_make_members(const struct plan *plan, const struct job_report *repor
         return NULL;
     make_fields(&fields, plan, report, is_done);
     print_members(stream, &fields);
+    if (report->ranks)
+        print_json_ranks(stream, report->ranks, plan->job.group->size);
     return fclose(stream) == 0 ? members : NULL;
 }
 
@@ -341,4 +387,6 @@ void stats_print_text(FILE *stream, const struct plan *plan, const struct job_re
     struct fields fields = {0};
     make_fields(&fields, plan, report, true);
     print_text(stream, &fields);
+    if (report->ranks)
+        print_text_ranks(stream, report->ranks, plan->job.group->size);
 }

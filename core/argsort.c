@@ -154,7 +154,7 @@ void argsort_fill(const struct argsort *argsort, const void *keys, uint64_t firs
         const struct part part = {.argsort = argsort,
                                   .keys = keys,
                                   .items = chunk->items,
-                                  .first = first,
+                                  .first = argsort->first + first,
                                   .begin = i * share,
                                   .end = i + 1 == parts ? chunk->count : (i + 1) * share};
         make_part_seen(&part, taps);

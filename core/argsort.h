@@ -31,6 +31,7 @@ struct argsort {
     unsigned key_bytes;
     struct key_order order; /* of the stored keys */
     uint64_t infinity;      /* for a KEY_FLOAT: the bits of +inf */
+    uint64_t first;         /* index of the first key that is read */
 };
 
 /* Sets the form of items for keys of this type and order. Keeps index_type and index_endian. count:
@@ -44,8 +45,9 @@ void argsort_set_key_index(struct argsort *argsort);
 /* Fails if the type of the indices, or the index bits of an item, cannot count `count` items. */
 bool argsort_check_count(const struct argsort *argsort, size_t count, struct error *error);
 
-/* Fills the chunk with chunk->count items made of as many keys. The first key has the index
- * `first`. Uses at most `threads` threads. The taps observe all keys and items. */
+/* Fills the chunk with chunk->count items made of as many keys. The first key is number `first`,
+ * from 0, of those that are read. Uses at most `threads` threads. The taps observe all keys and
+ * items. */
 struct argsort_taps {
     struct tap *keys, *items; /* either may be NULL */
 };

@@ -7,6 +7,7 @@
  * So of lines with equal keys those in an earlier part come first, as -s and -u require.
  */
 #include "core/pipeline_run.h"
+#include "formats/codec.h"
 #include "formats/lines_merge.h"
 #include "formats/spill.h"
 
@@ -52,8 +53,9 @@ static struct spill_run *add_run(struct external_lines *external, struct error *
 static bool begin_run(struct external_lines *external, struct spill_run *run, struct sink **sink,
                       struct error *error)
 {
-    return spill_begin(external->spill, run, error) &&
-           sink_open_run(run, external->run->job->output.threads, sink, error);
+    const struct sink_spec spec = {.codec = &codecs[0],
+                                   .threads = external->run->job->output.threads};
+    return spill_begin(external->spill, run, error) && sink_open_run(run, &spec, sink, error);
 }
 
 static bool end_run(struct external_lines *external, struct spill_run *run, struct sink *sink,

@@ -175,6 +175,13 @@ static bool goes_on(const struct window *window)
 /* Bytes of one read, so that items are encoded while they are in the cache. */
 #define READ_BYTES ((size_t)256 << 10)
 
+static bool read_items(const struct item_run *run, uint64_t first, void *items, size_t count,
+                       unsigned width, struct error *error)
+{
+    return run->read ? run->read(run->context, first, items, count, error)
+                     : spill_read(&run->spilled, first * width, items, count * width, error);
+}
+
 static bool refill(const struct external_merge *merge, struct window *window, struct error *error)
 {
     const unsigned width = merge->item_bytes;
@@ -188,13 +195,13 @@ static bool refill(const struct external_merge *merge, struct window *window, st
         count = count < READ_BYTES / width ? count : READ_BYTES / width;
         count = count < left ? count : (size_t)left;
         unsigned char *const items = window->items + window->count * width;
-        if (!spill_read(&window->run->spilled, window->read * width, items, count * width, error))
+        if (!read_items(window->run, window->read, items, count, width, error))
             return false;
         item_encode(width, merge->order, items, count);
         window->count += count;
         window->read += count;
     }
-    if (goes_on(window))
+    if (goes_on(window) && !window->run->read)
         spill_prefetch(&window->run->spilled, window->read * width, window->capacity * width);
     return true;
 }

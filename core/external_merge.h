@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* external_merge.h - merges sorted runs of items, in memory or on disk, with all threads.
+/* external_merge.h - merges sorted runs of items, in memory or elsewhere, with all threads.
  *
  *   runs -> a window of each in memory -> the items that come before all unread ones
  *     -> cut into pieces -> each merged by one thread -> `write`, in order; then the next round
@@ -21,6 +21,11 @@ struct item_run {
     unsigned char *items; /* from malloc(3), and changed by merging; NULL: the run is spilled */
     struct spill_run spilled;
     uint64_t count;
+
+    /* NULL, or reads `count` items from item `first` on, instead of `items` and `spilled`. Each
+     * call continues where the last one ended. Called by any thread, one at a time for each run. */
+    bool (*read)(void *context, uint64_t first, void *items, size_t count, struct error *error);
+    void *context;
 };
 
 struct external_merge {

@@ -26,6 +26,12 @@ struct key_counts *key_counts_create(unsigned item_bytes)
     return counts;
 }
 
+uint64_t *key_counts_table(struct key_counts *counts, size_t *count)
+{
+    *count = pattern_count(counts->item_bytes);
+    return counts->counts;
+}
+
 void key_counts_free(struct key_counts *counts)
 {
     free(counts);
@@ -80,7 +86,8 @@ static void fill(unsigned char *buffer, uint16_t key, size_t count, unsigned ite
         keys[i] = key;
 }
 
-bool key_counts_write(const struct key_counts *counts, struct key_order order, uint64_t wanted,
+bool key_counts_write(const struct key_counts *counts, struct key_order order, uint64_t skipped,
+                      uint64_t wanted,
                       bool (*write)(void *context, const void *items, size_t count,
                                     struct error *error),
                       void *context, struct error *error)
@@ -92,7 +99,9 @@ bool key_counts_write(const struct key_counts *counts, struct key_order order, u
     bool ok = buffer || error_set(error, "out of memory: no room to write numbers from");
     for (size_t rank = 0; ok && wanted > 0 && rank < pattern_count(item_bytes); rank++) {
         const uint16_t key = (uint16_t)key_order_decode(order, 8 * item_bytes, rank);
-        uint64_t left = counts->counts[key] < wanted ? counts->counts[key] : wanted;
+        const uint64_t has = counts->counts[key], out = has < skipped ? has : skipped;
+        uint64_t left = has - out < wanted ? has - out : wanted;
+        skipped -= out;
         wanted -= left;
         while (ok && left > 0) {
             const size_t count = left < room - filled ? (size_t)left : room - filled;

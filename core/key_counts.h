@@ -19,11 +19,17 @@ struct key_counts *key_counts_create(unsigned item_bytes);
 /* Adds stored keys, which are in order. */
 void key_counts_add(struct key_counts *counts, const void *items, size_t count);
 
-/* Passes the first `wanted` keys, in the given order, to `write`, one buffer after another. */
-bool key_counts_write(const struct key_counts *counts, struct key_order order, uint64_t wanted,
+/* Passes at most `wanted` keys, in the given order and without the first `skipped`, to `write`, one
+ * buffer after another. */
+bool key_counts_write(const struct key_counts *counts, struct key_order order, uint64_t skipped,
+                      uint64_t wanted,
                       bool (*write)(void *context, const void *items, size_t count,
                                     struct error *error),
                       void *context, struct error *error);
+
+/* Returns how often each stored pattern comes, for the caller to change; *count is the number of
+ * patterns. */
+uint64_t *key_counts_table(struct key_counts *counts, size_t *count);
 
 /* `counts` may be NULL. */
 void key_counts_free(struct key_counts *counts);

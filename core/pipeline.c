@@ -72,10 +72,19 @@ static bool check_same_file(const struct run *run, struct error *error)
                              sink_name(run->sink));
 }
 
+/* True if the step succeeded, on all ranks of a group. */
+static bool all_agree(const struct run *run, bool ok, struct error *error)
+{
+    return run->job->group ? group_agree(run->job->group, ok, error) : ok;
+}
+
 static bool open_output(struct run *run, struct error *error)
 {
     const struct job *job = run->job;
-    if (!sink_open(&job->output, &run->sink, error))
+    struct sink_spec spec = job->output;
+    if (job->group)
+        spec.codec = &codecs[0]; /* what ranks write is compressed already */
+    if (!sink_open(&spec, &run->sink, error))
         return false;
     if (job->output.is_in_place && !check_same_file(run, error))
         return false;
@@ -83,7 +92,9 @@ static bool open_output(struct run *run, struct error *error)
         sink_sum_content(run->sink);
     const bool is_packed = job->output.codec != &codecs[0];
     const bool is_binary = job->output_format != &format_text || is_packed;
-    if (is_binary && sink_is_terminal(run->sink) && !job->binary_to_terminal)
+    /* Open MPI gives ranks a terminal, whatever its own output is. */
+    const bool is_shown = sink_is_terminal(run->sink) && !job->group;
+    if (is_binary && is_shown && !job->binary_to_terminal)
         return error_set(error,
                          "%s: binary data is not written to a terminal: say -o FILE, %s or --force",
                          sink_name(run->sink), is_packed ? "--no-zstd" : "--output-format=text");
@@ -92,7 +103,7 @@ static bool open_output(struct run *run, struct error *error)
 
 /* Returns the output's layout for `count` items taken: numbers, or indices. One array keeps its
  * shape. Several arrays become one of one dimension, and so do indices. */
-static struct layout output_layout(const struct job *job, size_t count)
+struct layout run_output_layout(const struct job *job, size_t count)
 {
     struct layout layout = job->readers[0].layout;
     if (job->argsort.index_type)
@@ -117,7 +128,7 @@ static void expect_taken(struct run *run)
     const struct job *job = run->job;
     if (job->sort.count != COUNT_UNKNOWN)
         return;
-    const struct layout layout = output_layout(job, run->count);
+    const struct layout layout = run_output_layout(job, run->count);
     const uint64_t bytes = job->output_format->file_bytes(&layout);
     if (bytes < AHEAD_BYTES_MIN)
         return;
@@ -137,7 +148,8 @@ static bool check_nan(const struct job *job, const struct reader *reader, const 
     if (nan == chunk->count)
         return true;
     return error_set(error, "%s: number %zu is a %s, which --nan=error refuses",
-                     source_name(reader->source), reader->keys_read - chunk->count + nan + 1,
+                     source_name(reader->source),
+                     reader->keys_before + reader->keys_read - chunk->count + nan + 1,
                      layout->type->kind == KEY_TIME ? "NaT" : "NaN");
 }
 
@@ -359,7 +371,7 @@ bool run_begin_output(struct run *run, struct layout *layout, struct error *erro
     const struct key_check *const written = &run->proof.written;
     if (!run->job->argsort.index_type)
         key_check_start_ordered(&run->proof.written, written->key_bytes, written->order);
-    *layout = output_layout(run->job, run->count);
+    *layout = run_output_layout(run->job, run->count);
     sink_expect(run->sink, format->file_bytes(layout));
     return format->write_header(run->sink, layout, error);
 }
@@ -404,7 +416,7 @@ static void expect_numbers(struct run *run)
     const struct job *job = run->job;
     if (job->sort.count == COUNT_UNKNOWN)
         return;
-    const struct layout layout = output_layout(job, job->sort.count);
+    const struct layout layout = run_output_layout(job, job->sort.count);
     run_expect_ahead(run, job->output_format->file_bytes(&layout));
 }
 
@@ -480,6 +492,8 @@ bool run_sort_part(struct run *run, struct error *error)
 static bool run_keys(struct run *run, struct error *error)
 {
     run->report->item_bytes = 0;
+    if (run->job->group)
+        return run_group_keys(run, error);
     expect_numbers(run);
     proof_start_keys(run);
     if (!run_sort_part(run, error) ||
@@ -532,7 +546,7 @@ static bool commit_output(struct run *run, struct error *error)
     struct sink *sink = run->sink;
     const bool is_overwriting = sink_is_overwriting(sink);
     run->sink = NULL;
-    const bool ok = sink_commit(sink, error);
+    const bool ok = all_agree(run, sink_commit(sink, error), error);
     if (!ok && is_overwriting)
         tell_damage(error);
     run_stage_add(run, STAGE_WRITE, start);
@@ -567,7 +581,7 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
     };
     job->sink = NULL;
     *report = (struct job_report){0};
-    TRY(!has_output || run.sink || open_output(&run, error));
+    TRY(!has_output || run.sink || all_agree(&run, open_output(&run, error), error));
     run.target = run.sink;
     TRY(job->header_lines == 0 || run_take_headers(&run, error));
     TRY(run_action(&run, error));

@@ -21,6 +21,7 @@
 #include "core/argsort.h"
 #include "core/backend.h"
 #include "core/error.h"
+#include "core/group.h"
 #include "core/key_order.h"
 #include "core/line_order.h"
 #include "core/memory_limits.h"
@@ -60,6 +61,10 @@ struct job {
     struct sink_spec output;
     struct sink *sink;       /* from pipeline_open_early(); NULL: pipeline_run() opens the output */
     bool binary_to_terminal; /* binary output may go to a terminal */
+    struct group *group;     /* NULL, or the ranks that share the job. Then the readers are at this
+                              * rank's part of the inputs, counts are of that part, and output.group
+                              * is NULL if the output is the standard output of rank 0. */
+    uint64_t group_count;    /* numbers of all ranks */
     bool verify;             /* reads the written file back and checks it again */
 };
 
@@ -86,6 +91,18 @@ struct disorder {
     size_t length;
 };
 
+/* What a rank did of a job that a group shared. */
+enum rank_figure {
+    RANK_READ_BYTES,
+    RANK_SENT_BYTES, /* of sorted runs, to other ranks */
+    RANK_RECEIVED_BYTES,
+    RANK_WRITTEN_BYTES,
+    RANK_MEMORY_BYTES, /* the most that the process had */
+    RANK_SORT_NS,      /* reading and sorting its part of the input */
+    RANK_WRITE_NS,     /* finding the cuts, exchange, merge and writing */
+    RANK_FIGURES
+};
+
 /* Times and counts of a job, and the result of JOB_CHECK. */
 struct job_report {
     uint64_t stage_ns[STAGE_COUNT]; /* 0: the job has no such stage */
@@ -99,6 +116,8 @@ struct job_report {
     struct disorder disorder;  /* of JOB_CHECK */
     struct error spare_reason; /* set if the spare backend sorted: why */
     struct proof_report proof;
+    uint64_t *ranks; /* a row of RANK_FIGURES for each rank of the group, which the caller frees;
+                        NULL: no group, or the job has failed */
 };
 
 /* Sets the error for --argsort of lines that do not fit in memory, as all of them must. Returns

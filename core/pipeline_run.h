@@ -63,6 +63,9 @@ void run_expect_ahead(struct run *run, uint64_t bytes);
  * files and in memory. Returns the memory of the sample, which the caller frees, or NULL. */
 void *run_take_sample(const struct run *run, struct sort_spec *spec);
 
+/* Returns the layout of the output for `count` items taken. */
+struct layout run_output_layout(const struct job *job, size_t count);
+
 /* Opens an engine for the next part of the numbers, reads them into it and sorts them. */
 bool run_sort_part(struct run *run, struct error *error);
 
@@ -108,6 +111,9 @@ bool run_sort_lines(struct run *run, struct lines *lines, struct error *error);
 /* external_keys.c: called when the first part is sorted and more input remains. Sorts the remaining
  * parts, merges and writes. */
 bool external_keys_run(struct run *run, struct error *error);
+
+/* pipeline_group.c: numbers, or their indices, of a job that a group shares. */
+bool run_group_keys(struct run *run, struct error *error);
 
 /* external_lines.c: called when the first part of the lines, or more, is read, or all lines if
  * there is no memory to sort them at once. Sorts in parts, merges and writes. *lines is replaced

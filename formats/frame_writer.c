@@ -19,7 +19,6 @@
 
 #include "core/trace.h"
 #include "formats/codec.h"
-#include "formats/output_file.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -156,14 +155,12 @@ static bool has_failed(struct frame_writer *writer)
 
 static void run_job(struct frame_writer *writer, uint64_t number, struct frame_maker *maker)
 {
-    struct output_file *const output = writer->spec.output;
     struct error error = {0};
     size_t bytes = 0;
     const bool made =
         !has_failed(writer) && make_frame(writer, job_at(writer, number), maker, &bytes, &error);
     if (wait_for_turn(writer, number) && made)
-        output_file_write(output, output_file_claim(output, bytes), maker->frame, bytes, 1, NULL,
-                          writer->spec.name, &error);
+        writer->spec.write(writer->spec.context, maker->frame, bytes, &error);
     end_turn(writer, &error);
 }
 

@@ -13,7 +13,6 @@
 #include <stddef.h>
 
 struct codec;
-struct output_file;
 struct frame_writer;
 
 /* Content of a frame. 1 GiB has 64 frames, enough for as many threads, and the last threads finish
@@ -22,9 +21,12 @@ struct frame_writer;
 #define FRAME_CONTENT_BYTES ((size_t)16 << 20)
 
 struct frame_writer_spec {
-    const char *name; /* for messages; borrowed, like the next two fields */
-    struct output_file *output;
-    const struct codec *codec; /* a codec that encodes */
+    const char *name; /* for messages; borrowed, as the context and the codec are */
+
+    /* Writes a frame behind the one before it. Called by any thread, one at a time. */
+    bool (*write)(void *context, const void *frame, size_t bytes, struct error *error);
+    void *context;
+    const struct codec *codec; /* one that encodes */
     int level;
     unsigned threads; /* maximum number of compressing threads, at least 1 */
 };

@@ -84,6 +84,8 @@ bool input_file_read_once(struct input_file *input, void *data, size_t bytes, si
     ssize_t result;
     if (input->is_run)
         return read_run(input, data, bytes, got, error);
+    if (input->is_narrow && bytes > input->bytes - input->offset)
+        bytes = (size_t)(input->bytes - input->offset);
     const uint64_t begin_ns = trace_begin();
     do
         result = input->is_pipe ? read_pipe(input, data, bytes) : read(input->file, data, bytes);
@@ -197,6 +199,18 @@ bool input_file_begin(struct input_file *input, int file, struct error *error)
     input->bytes = (uint64_t)status.st_size;
     input->is_sized = status.st_size > 0; /* files in /proc have size 0, and contents */
     return true;
+}
+
+bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error)
+{
+    if (end > input->bytes)
+        return cut_off(input, input->bytes, error);
+    input->is_narrow |= end < input->bytes;
+    input->offset = begin;
+    input->bytes = end;
+    input->has_ended = false;
+    return input->is_parked || lseek(input->file, (off_t)begin, SEEK_SET) >= 0 ||
+           error_set_errno(error, "%s", input->name);
 }
 
 void input_file_park(struct input_file *input)

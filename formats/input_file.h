@@ -22,6 +22,7 @@ struct input_file {
     bool is_pipe;    /* a pipe that may be read through own_pipe */
     int own_pipe[2]; /* the ends to read from and to write to; 0: not opened */
     bool is_sized;   /* a regular file whose size is known */
+    bool is_narrow;  /* only the first `bytes` bytes are read; the file may be longer */
     bool is_parked;  /* `file` is open only while it is read */
     dev_t device;    /* with the inode: the identity of the file */
     ino_t inode;
@@ -52,6 +53,10 @@ bool input_file_read_at(const struct input_file *input, uint64_t offset, void *d
 /* As input_file_read_at(), but only if all the bytes are in memory already and the file system can
  * report that; else returns false. */
 bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes);
+
+/* Narrows a regular file whose size is known to its bytes [begin, end): only these are read from
+ * now on, and only these it is said to have. */
+bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error);
 
 /* Call at the end of the file, `end`. It is an error if the file has become shorter since it was
  * opened: the missing bytes would be lost unnoticed. */

@@ -218,7 +218,7 @@ static bool is_begun(const struct output_file *output)
 void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads)
 {
     sigset_t old_mask;
-    if (is_begun(output) || bytes > INT64_MAX)
+    if (is_begun(output) || output->group || bytes > INT64_MAX)
         return;
     if (!output->space && !output->is_temporary) {
         if (!choose_writers(output, bytes, threads) || !is_new_file(output))
@@ -233,7 +233,7 @@ void output_file_expect_least(struct output_file *output, uint64_t bytes, unsign
 
 void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads)
 {
-    if (is_begun(output) || bytes > INT64_MAX)
+    if (is_begun(output) || output->group || bytes > INT64_MAX)
         return;
     if (output->is_temporary)
         output->expected = bytes;
@@ -263,14 +263,15 @@ static void preallocate(struct output_file *output)
     output->is_preallocated = true;
 }
 
-/* Writes to the file's offset; in place, to `place`. Returns false with errno. */
+/* Writes to the file's offset; in place, or to an output that ranks share, to `place`. Returns
+ * false with errno. */
 static bool write_piece(struct output_file *output, uint64_t place, const unsigned char *data,
                         size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
         const uint64_t begin_ns = trace_begin();
         const ssize_t written =
-            output->is_in_place
+            output->is_in_place || output->group
                 ? pwrite(output->file, data + done, bytes - done, (off_t)(place + done))
                 : write(output->file, data + done, bytes - done);
         if (written >= 0)
@@ -451,12 +452,13 @@ static bool settle(struct output_file *output)
 static bool check_bytes(const struct output_file *output, bool at_least, const char *name,
                         struct error *error)
 {
-    struct stat status;
+    struct statx facts;
     if (!output->is_temporary && !output->is_in_place)
         return true;
-    if (fstat(output->file, &status) != 0)
+    const int flags = AT_EMPTY_PATH | (output->group ? AT_STATX_FORCE_SYNC : 0);
+    if (statx(output->file, "", flags, STATX_SIZE, &facts) != 0)
         return error_set_errno(error, "%s", name);
-    const uint64_t bytes = (uint64_t)status.st_size;
+    const uint64_t bytes = facts.stx_size;
     return bytes == output->claimed || (at_least && bytes > output->claimed) ||
            error_set(error, "%s: %" PRIu64 " bytes were written, but the %sfile has %" PRIu64, name,
                      output->claimed, output->is_temporary ? "temporary " : "", bytes);
@@ -520,8 +522,39 @@ static bool publish(struct output_file *output, const char *name, struct error *
     return error_set_errno(error, "%s", name);
 }
 
+void output_file_move(struct output_file *output, uint64_t place)
+{
+    output->claimed = place;
+}
+
+/* The other ranks close the file first, which shows their bytes to rank 0 on a file system of the
+ * network. They remove the name, if it is still there, when rank 0 is done. */
+static bool commit_shared(struct output_file *output, const char *name, struct error *error)
+{
+    struct group *const group = output->group;
+    bool ok = true;
+    if (group->rank != 0) {
+        ok = close(output->file) == 0 || error_set_errno(error, "%s", name);
+        output->file = -1;
+    }
+    if (!group_agree(group, ok, error))
+        return false;
+    if (group->rank == 0) {
+        ok = finish(output, name, error) &&
+             (close_written(output) || error_set_errno(error, "%s", name)) &&
+             publish(output, name, error);
+        output->is_temporary = !ok;
+    }
+    return group_agree(group, ok, error);
+}
+
 bool output_file_commit(struct output_file *output, const char *name, struct error *error)
 {
+    if (output->group) {
+        const bool shared = commit_shared(output, name, error);
+        output_file_discard(output);
+        return shared;
+    }
     bool committed = finish(output, name, error);
     if (committed && !close_written(output))
         committed = error_set_errno(error, "%s", name);

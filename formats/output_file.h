@@ -15,6 +15,7 @@
 #define FORMATS_OUTPUT_FILE_H
 
 #include "core/error.h"
+#include "core/group.h"
 #include "core/tap.h"
 #include "formats/output_path.h"
 
@@ -38,10 +39,11 @@ struct file_space;
 struct mapped_file;
 
 struct output_file {
-    int file;          /* open for writing */
-    bool is_temporary; /* to be renamed onto the target; otherwise written directly */
-    bool is_in_place;  /* the file itself is overwritten */
-    bool is_trial;     /* in place: nothing is written yet, only counted */
+    int file;            /* open for writing */
+    bool is_temporary;   /* to be renamed onto the target; otherwise written directly */
+    bool is_in_place;    /* the file itself is overwritten */
+    bool is_trial;       /* in place: nothing is written yet, only counted */
+    struct group *group; /* NULL, or the ranks that each write a part of the temporary */
     struct output_path target;
     bool is_given; /* standard output, or another descriptor that the process was given */
     bool has_tail; /* a path named such a descriptor, within a file: commit truncates the rest of
@@ -62,10 +64,11 @@ struct output_file output_file_closed(void);
 /* Reports the errors of output_file_open() that depend on the path. Creates and opens nothing. */
 bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error);
 
-/* Opens the output. path: NULL is standard output. name: for messages. The caller ends *output with
- * commit or discard. */
-bool output_file_open(const char *path, const char *name, struct output_file *output,
-                      struct error *error);
+/* path: NULL is standard output. name: for messages. group: NULL, or the ranks that share the
+ * output, which is a regular file; then this is collective. Fills *output, which the caller ends
+ * with commit or discard. */
+bool output_file_open(const char *path, const char *name, struct group *group,
+                      struct output_file *output, struct error *error);
 
 /* Opens the regular file at the path to overwrite it with as many bytes as it has. Until
  * output_file_end_trial(), writes are only counted and shown to the tap. threads: how many threads
@@ -109,9 +112,14 @@ void output_file_lose(struct output_file *output, uint64_t place);
  * written afterwards. */
 bool output_file_store(struct output_file *output, const char *name, struct error *error);
 
+/* Of an output that ranks share: the next bytes go to `place`. The size of the file at commit must
+ * be the place after all bytes. */
+void output_file_move(struct output_file *output, uint64_t place);
+
 /* Closes the file with all checks. Then gives the temporary the name of the target, with the owner,
  * mode, ACL and attributes of the file that has this name at that moment. If this fails, the
- * temporary is removed, and the target is unchanged. */
+ * temporary is removed, and the target is unchanged.
+ * Collective if ranks share the output. */
 bool output_file_commit(struct output_file *output, const char *name, struct error *error);
 
 /* Closes the output and removes the temporary. The complete prefix on standard output stays. */

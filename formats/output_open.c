@@ -49,9 +49,25 @@ static bool open_temporary(const char *name, struct output_file *output, struct 
 {
     const bool exists = output->target.exists;
     const mode_t mode = exists ? S_IRUSR | S_IWUSR : 0666;
+    output->is_temporary = output->group != NULL;
+    if (output->group)
+        return temporary_create_shared(output->target.directory, mode, name, output->group,
+                                       &output->file, error);
     output->is_temporary = temporary_create(output->target.directory, mode, &output->file);
     return output->is_temporary ||
            error_set_errno(error, exists ? "%s: cannot create a file beside it" : "%s", name);
+}
+
+/* Finds the regular file that the path names, or will name. */
+static bool find_shared(const char *path, const char *name, struct output_path *target,
+                        struct error *error)
+{
+    if (!output_path_open(path, name, target, error))
+        return false;
+    if (target->descriptor >= 0 || (target->exists && !S_ISREG(target->status.st_mode)))
+        return error_set(error, "%s: several ranks write to a regular file alone: name one by -o",
+                         name);
+    return output_path_check(target, name, error);
 }
 
 /* Opens the output according to the type of the file that the path names. */
@@ -59,6 +75,9 @@ static bool open_path(const char *path, const char *name, struct output_file *ou
                       struct error *error)
 {
     struct output_path *const target = &output->target;
+    if (output->group)
+        return group_agree(output->group, find_shared(path, name, target, error), error) &&
+               open_temporary(name, output, error);
     if (!output_path_open(path, name, target, error))
         return false;
     if (target->descriptor >= 0)
@@ -107,10 +126,11 @@ bool output_file_open_in_place(const char *path, const char *name, unsigned thre
     return true;
 }
 
-bool output_file_open(const char *path, const char *name, struct output_file *output,
-                      struct error *error)
+bool output_file_open(const char *path, const char *name, struct group *group,
+                      struct output_file *output, struct error *error)
 {
     *output = output_file_closed();
+    output->group = group;
     const bool opened = path ? open_path(path, name, output, error)
                              : open_descriptor(STDOUT_FILENO, false, name, output, error);
     if (opened)

@@ -80,7 +80,7 @@ static uint64_t claim_content(struct sink *sink, size_t bytes)
 
 static void note_content(struct sink *sink, uint64_t place, const void *data, size_t bytes)
 {
-    if (sink->is_summed)
+    if (sink->is_summed && !(sink->run && sink->frames))
         check_sum_add(&sink->content, text_check_sum(place, data, bytes));
 }
 
@@ -303,12 +303,21 @@ static void writer_end(struct writer *writer)
     pthread_mutex_destroy(&writer->starting);
 }
 
+static bool write_frame(void *context, const void *frame, size_t bytes, struct error *error)
+{
+    struct sink *const sink = context;
+    const uint64_t place = output_file_claim(&sink->output, bytes);
+    if (sink->run)
+        check_sum_add(&sink->content, text_check_sum(place, frame, bytes));
+    return write_place(sink, place, frame, bytes, 1, NULL, error);
+}
+
 static bool open_frames(struct sink *sink, int level, struct error *error)
 {
     if (!sink->codec->encode)
         return true;
-    const struct frame_writer_spec spec = {.name = sink->name,
-                                           .output = &sink->output,
+    const struct frame_writer_spec spec = {.write = write_frame,
+                                           .context = sink,
                                            .codec = sink->codec,
                                            .level = level ? level : sink->codec->level_default,
                                            .threads = sink->threads};
@@ -358,7 +367,7 @@ bool sink_open(const struct sink_spec *spec, struct sink **out, struct error *er
         return error_set(error, "%s: no memory to open it", name);
     TRY(spec->is_in_place
             ? output_file_open_in_place(path, sink->name, sink->threads, &sink->output, error)
-            : output_file_open(path, sink->name, &sink->output, error));
+            : output_file_open(path, sink->name, spec->group, &sink->output, error));
     TRY(open_frames(sink, spec->level, error));
     *out = sink;
     return true;
@@ -367,14 +376,20 @@ done:
     return false;
 }
 
-bool sink_open_run(struct spill_run *run, unsigned threads, struct sink **out, struct error *error)
+bool sink_open_run(struct spill_run *run, const struct sink_spec *spec, struct sink **out,
+                   struct error *error)
 {
-    struct sink *const sink = sink_create(run->name, &codecs[0], threads);
-    *out = sink;
+    struct sink *const sink = sink_create(run->name, spec->codec, spec->threads);
+    *out = NULL;
     if (!sink)
         return error_set(error, "%s: no memory to open it", run->name);
     sink->is_summed = true;
     sink->run = run;
+    if (!open_frames(sink, spec->level, error)) {
+        sink_discard(sink);
+        return false;
+    }
+    *out = sink;
     return true;
 }
 
@@ -426,6 +441,14 @@ bool sink_end_trial(struct sink *sink, struct error *error)
 bool sink_writes_to(const struct sink *sink, const struct source *source)
 {
     return !sink_replaces(sink) && source_is_file(source, sink->output.file);
+}
+
+bool sink_move(struct sink *sink, uint64_t place, struct error *error)
+{
+    if (!writer_check(sink, true, error))
+        return false;
+    output_file_move(&sink->output, place);
+    return true;
 }
 
 void sink_expect(struct sink *sink, uint64_t bytes)

@@ -19,8 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sink;
 struct codec;
+struct group;
+struct sink;
 
 struct sink_spec {
     const char *path;          /* NULL or "-": standard output */
@@ -28,6 +29,8 @@ struct sink_spec {
     int level;                 /* compression level; 0: the codec's default */
     unsigned threads;          /* maximum number of compressor and writer threads */
     bool is_in_place;          /* overwrites the regular file at the path; see sink_is_trial */
+    struct group *group; /* NULL, or the ranks that each write a part of one regular file, in plain
+                            bytes; then sink_open() and sink_commit() are collective */
 };
 
 /* Reports the errors of sink_open that depend on the path: a missing directory, or a file that may
@@ -39,11 +42,11 @@ bool sink_check(const char *path, bool is_in_place, struct error *error);
  * begins; a full disk is not. The caller ends the sink with commit or discard. */
 bool sink_open(const struct sink_spec *spec, struct sink **sink, struct error *error);
 
-/* Opens a sink that appends plain bytes to a run that was begun. The run must stay at its address
- * until sink_commit_run() or sink_discard(), one of which ends the sink. Neither ends the run; the
+/* Opens a sink that appends to a run that was begun, with the codec, level and threads of `spec`.
+ * The run stays at its address until commit or discard. sink_commit_run() does not end the run; the
  * caller does. */
 struct spill_run;
-bool sink_open_run(struct spill_run *run, unsigned threads, struct sink **sink,
+bool sink_open_run(struct spill_run *run, const struct sink_spec *spec, struct sink **sink,
                    struct error *error);
 
 /* Returns the name for messages: the path, or "standard output". */
@@ -75,6 +78,10 @@ bool sink_end_trial(struct sink *sink, struct error *error);
 /* Returns true if the sink writes directly to the file that the source reads. */
 struct source;
 bool sink_writes_to(const struct sink *sink, const struct source *source);
+
+/* For an output that ranks share: the bytes that are written next go to `place` in the file. Before
+ * commit, the place must be the size of the whole file. */
+bool sink_move(struct sink *sink, uint64_t place, struct error *error);
 
 /* Announces, before the first write, that about `bytes` bytes will be written; to standard output,
  * exactly `bytes`. A value above INT64_MAX means that the size is unknown. For a large plain file
@@ -125,7 +132,7 @@ struct check_sum sink_content(const struct sink *sink);
 bool sink_commit(struct sink *sink, struct error *error);
 
 /* As sink_commit(), for a sink on a run. Fills *content with the size and checksum of the bytes
- * written. */
+ * in the run. */
 bool sink_commit_run(struct sink *sink, struct check_sum *content, struct error *error);
 
 /* Closes the sink and removes the temporary. `sink` may be NULL. */

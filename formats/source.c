@@ -455,6 +455,21 @@ bool source_has_places(const struct source *source)
            !source->frames && !source->ahead && !source->ended;
 }
 
+bool source_can_narrow(const struct source *source)
+{
+    const struct input_file *const input = &source->input;
+    return input->is_sized && !input->is_run && (input->file >= 0 || input->is_parked) &&
+           source->codec == &codecs[0] && !source->ahead;
+}
+
+bool source_narrow(struct source *source, uint64_t place, uint64_t bytes, struct error *error)
+{
+    const uint64_t next = source->input.offset - buffered(&source->peeked);
+    source->peeked.begin = source->peeked.end = 0;
+    source->ended = false;
+    return input_file_narrow(&source->input, next + place, next + place + bytes, error);
+}
+
 bool source_read_at(const struct source *source, uint64_t place, void *data, size_t bytes,
                     size_t *got, struct error *error)
 {

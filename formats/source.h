@@ -113,6 +113,13 @@ bool source_read_seen(struct source *source, void *data, size_t bytes, struct ta
  * end nor parked. */
 bool source_has_places(const struct source *source);
 
+/* Returns true if source_narrow() may be called: for a plain regular file that is not empty. */
+bool source_can_narrow(const struct source *source);
+
+/* Narrows the source to `bytes` bytes, which the file must have, starting `place` bytes after the
+ * position of source_read(). */
+bool source_narrow(struct source *source, uint64_t place, uint64_t bytes, struct error *error);
+
 /* Reads up to `bytes` bytes, starting `place` bytes after the position of source_read(), which does
  * not move. *got is less only at the end. Any number of threads may call this at once, while no
  * other function of the source is called. */

@@ -80,16 +80,24 @@ static int create_hidden(int mode)
                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode);
 }
 
-/* Fails in an append-only directory, where the file could not be removed. -1 with errno. */
-static int create_named(mode_t mode)
+/* Fails with errno in an append-only directory, where the file could not be removed. */
+static bool check_removable(void)
 {
     struct statx facts;
-    sigset_t old_mask;
-    if (statx(temporary.directory, "", AT_EMPTY_PATH, STATX_TYPE, &facts) == 0 &&
-        (facts.stx_attributes & STATX_ATTR_APPEND)) {
+    const bool is_append_only =
+        statx(temporary.directory, "", AT_EMPTY_PATH, STATX_TYPE, &facts) == 0 &&
+        (facts.stx_attributes & STATX_ATTR_APPEND);
+    if (is_append_only)
         errno = EPERM;
+    return !is_append_only;
+}
+
+/* -1 with errno. */
+static int create_named(mode_t mode)
+{
+    sigset_t old_mask;
+    if (!check_removable())
         return -1;
-    }
     ending_begin_change(&old_mask);
     const int created = make_hidden(create_hidden, (int)mode);
     const int file = descriptor_raise(created);
@@ -152,6 +160,106 @@ bool temporary_create(int directory, mode_t mode, int *file)
         *file = create_named(mode);
     temporary.exists = *file >= 0;
     return *file >= 0;
+}
+
+static void set_has_name(bool has_name)
+{
+    sigset_t old_mask;
+    ending_begin_change(&old_mask);
+    note_name(has_name);
+    ending_end_change(&old_mask);
+}
+
+/* The descriptor of rank 0, which ranks of the same host can open by its path in /proc. */
+struct first_descriptor {
+    int process, file; /* file -1: none */
+    struct stat status;
+};
+
+/* Opens what the descriptor is of; -1 if it cannot be. */
+static int open_of_first(const struct first_descriptor *first)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", first->process, first->file);
+    const int file = first->file < 0 ? -1 : descriptor_raise(open(path, O_RDWR | O_CLOEXEC));
+    if (file < 0 || (fstat(file, &status) == 0 && descriptor_same_file(&status, &first->status)))
+        return file;
+    close(file);
+    return -1;
+}
+
+/* Ranks of one host can share a file without a name, of which nothing is left however they end.
+ * Sets *file to -1 on all ranks if one of them cannot; false if the group fails. */
+static bool create_unnamed_shared(mode_t mode, struct group *group, int *file, struct error *error)
+{
+    struct first_descriptor first = {.process = (int)getpid(), .file = -1};
+    if (group->rank == 0)
+        first.file = *file = create_unnamed(mode);
+    if (*file >= 0 && fstat(*file, &first.status) != 0)
+        first.file = -1;
+    if (!group_broadcast(group, &first, sizeof first, error))
+        return false;
+    if (group->rank != 0)
+        *file = open_of_first(&first);
+    uint64_t opened = *file >= 0;
+    if (!group_sum(group, &opened, 1, error))
+        return false;
+    if (opened < group->size && *file >= 0) {
+        close(*file);
+        *file = -1;
+    }
+    return true;
+}
+
+/* Rank 0 creates the file. All ranks note its name before, so that each of them removes it if a
+ * signal ends it from then on. */
+static bool create_noted(mode_t mode, const char *output_name, struct group *group, int *file,
+                         struct error *error)
+{
+    char name[sizeof temporary.name] = PREFIX;
+    bool ok = group->rank != 0 || (check_removable() && fill_random_letters(name + strlen(PREFIX)));
+    if (!ok)
+        error_set_errno(error, "%s", output_name);
+    if (!group_broadcast(group, name, sizeof name, error) || !group_agree(group, ok, error))
+        return false;
+    memcpy(temporary.name, name, sizeof name);
+    set_has_name(true);
+    if (!group_agree(group, true, error)) /* all have noted it */
+        return false;
+    if (group->rank == 0)
+        *file = descriptor_raise(create_hidden((int)mode));
+    ok = group->rank != 0 || *file >= 0 ||
+         error_set_errno(error, "%s: cannot create a file beside it", output_name);
+    if (group_agree(group, ok, error))
+        return true;
+    set_has_name(false); /* there is no such file of ours */
+    return false;
+}
+
+static bool open_noted(const char *output_name, int *file, struct error *error)
+{
+    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    *file = descriptor_raise(openat(temporary.directory, temporary.name, flags));
+    return *file >= 0 ||
+           error_set_errno(error,
+                           "%s: the file that rank 0 created beside it cannot be opened, and all "
+                           "ranks must share its directory",
+                           output_name);
+}
+
+bool temporary_create_shared(int directory, mode_t mode, const char *output_name,
+                             struct group *group, int *file, struct error *error)
+{
+    *file = -1;
+    temporary.directory = directory;
+    temporary.exists = true;
+    if (group->host_size == group->size && !create_unnamed_shared(mode, group, file, error))
+        return false;
+    if (*file >= 0)
+        return true;
+    return create_noted(mode, output_name, group, file, error) &&
+           group_agree(group, group->rank == 0 || open_noted(output_name, file, error), error);
 }
 
 /* Creates the file if the file system has no files without a name. It has a name for a moment, in

@@ -9,6 +9,8 @@
 #ifndef FORMATS_TEMPORARY_H
 #define FORMATS_TEMPORARY_H
 
+#include "core/group.h"
+
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -16,6 +18,12 @@
  * temporary is published or removed. The umask or the directory's default ACL applies to `mode`, as
  * in open(2). *file: open for reading and writing. False with errno. */
 bool temporary_create(int directory, mode_t mode, int *file);
+
+/* Collective: the same for one temporary that all ranks of the group write to. On several hosts it
+ * has its name from the start, and every rank removes it, so that it goes when a signal ends a
+ * rank. output_name: for messages. */
+bool temporary_create_shared(int directory, mode_t mode, const char *output_name,
+                             struct group *group, int *file, struct error *error);
 
 /* Creates a file in the directory that never has a name, and opens it for reading and writing.
  * There may be any number of these. False with errno. */

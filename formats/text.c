@@ -98,7 +98,8 @@ static bool take_lines(const struct reader *reader, size_t room, struct block *b
     const char *const newline = memrchr(text, '\n', bytes);
     if (newline == NULL && !is_end)
         return error_set(error, "%s:%zu: lines of 1 MiB and more are not read",
-                         source_name(reader->source), reader->keys_read + block->lines + 1);
+                         source_name(reader->source),
+                         reader->keys_before + reader->keys_read + block->lines + 1);
     const bool is_cut = newline == NULL;
     size_t take = is_cut ? bytes : (size_t)(newline - text) + 1;
     size_t lines = is_cut ? 1 : newlines_count(text, take);
@@ -212,8 +213,9 @@ static bool parse_block(const struct reader *reader, const struct block *block,
     for (const struct piece *piece = pieces; piece < pieces + count; ++piece)
         if (piece->bad_line != SIZE_MAX)
             return line_error_set(error, source_name(reader->source),
-                                  reader->keys_read + piece->bad_line + 1, piece->bad_text,
-                                  piece->bad_bytes, piece->status, reader->layout.type);
+                                  reader->keys_before + reader->keys_read + piece->bad_line + 1,
+                                  piece->bad_text, piece->bad_bytes, piece->status,
+                                  reader->layout.type);
     return true;
 }
 

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 # Every include of the sources, as "FILE:INCLUDED".
 list_includes() {
-    find cli core formats cpu cuda bench -type f \
+    find cli core formats cpu cuda bench mpi -type f \
         \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
         xargs -0 -r grep -HoE '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*[<"][^>"]*' |
         sed -E 's/:[^<"]*[<"]/:/'
@@ -43,6 +43,8 @@ forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" \
     'core/(pipeline|pipeline_[a-z]+|external_[a-z]+)\.[ch]'
 forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/|bench/bench_)options\.c'
 forbid 'zstd.h is for formats/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/zstd\.c'
+forbid 'mpi.h is for the plugin' "$any" 'mpi\.h' '(mpi/mpi_plugin|tests/faults/mpi_faults)\.c'
+forbid 'the plugin includes core/group.h' "mpi/$any" "(cli|formats|cpu|cuda)/$any"
 forbid 'CUB is for bench/cub_peers.cu' "$any" "(cub|thrust)/$any" 'bench/cub_peers\.cu'
 forbid 'CUDA headers are for cuda/ and bench/' "$any" '(cuda|cub|thrust|cooperative_groups|device_|driver_|nvtx3)'"[^/:]*(/$any)?\.h" \
     '(cuda|bench)/'

@@ -18,7 +18,7 @@ export SOURCE_DATE_EPOCH=$epoch
 umask 022
 
 rm -rf "$work"
-make --no-print-directory install-strip BUILD="$2" DESTDIR="$(realpath -m "$root")" prefix=/usr \
+make --no-print-directory install-strip MPI=0 BUILD="$2" DESTDIR="$(realpath -m "$root")" prefix=/usr \
     zsh_dir=/usr/share/zsh/vendor-completions
 gzip -9n "$root/usr/share/man/man1/gpusort.1"
 

@@ -57,7 +57,15 @@ ok_prints 'what make install installs' \
 ./usr/share/fish/vendor_completions.d/gpusort.fish
 ./usr/share/man/man1/gpusort.1
 ./usr/share/zsh/site-functions/_gpusort
-' -- bash -c 'cd "$0" && find . -type f | sort' "$work/root"
+' -- bash -c 'cd "$0" && find . -type f ! -name mpi.so | sort' "$work/root"
+if [ -f build/mpi.so ]; then
+    ok 'the plugin is installed where the program looks for it' \
+        test -f "$work/root/usr/bin/../libexec/gpusort/mpi.so"
+else
+    skip 'the plugin is installed where the program looks for it' 'no mpicc'
+fi
+ok_prints 'make MPI=0 leaves the plugin out' '' -- \
+    bash -c 'make -nB CUDA=0 MPI=0 | grep "mpi\.so" || true'
 ok_prints 'modes of what make install installs' '644\n755\n' -- \
     bash -c 'find "$0" -type f -printf "%m\n" | sort -u' "$work/root"
 ok_output 'completions are installed as they are stored' \

@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A job that an MPI launcher starts several times is refused, as each process would sort everything.
+# A job that an MPI launcher starts several times is refused if gpusort's mpi.so is not there: each
+# process would do all of it. tests/mpi.sh has it there.
 . "$(dirname "$0")/lib.sh"
+
+mkdir "$work/bin"
+cp "$GPUSORT" "$work/bin/gpusort"
+GPUSORT=$work/bin/gpusort
 
 printf '2\n1\n' >two
 printf '1\n2\n' >sorted

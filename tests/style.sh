@@ -57,7 +57,7 @@ ok_prints 'every source has a place in architecture.md, algorithms.md or the REA
         grep -qwF -e "${name%.*}" docs/architecture.md docs/algorithms.md */README.md || echo "$file"
     done'
 # Versions of clang-format differ in a few lines; the sources are as version 14 formats them.
-mapfile -t sources < <(find cli core formats cpu cuda bench tests -type f \
+mapfile -t sources < <(find cli core formats cpu cuda bench mpi tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) | sort)
 checked 'clang-format changes nothing in the sources' clang-format-14 --dry-run -Werror "${sources[@]}"
 ok_prints 'kernels of radix begin with a wait for the one in front' '' -- awk '
@@ -69,7 +69,7 @@ ok_prints 'no source is longer than 800 lines' '' -- bash -c \
         [ "$(wc -l <"$file")" -le 800 ] || echo "$file"
     done'
 ok_prints 'every source names its license' '' -- bash -c \
-    '! find Makefile .ci/run man cli core formats cpu cuda bench completions/*.sh scripts tests -type f \
+    '! find Makefile .ci/run man cli core formats cpu cuda bench mpi completions/*.sh scripts tests -type f \
         ! -path "*/__pycache__/*" -exec \
         grep -L "SPDX-License-Identifier: Apache-2\.0" {} + | grep .'
 ok_prints 'no line ends in a blank' '' -- \

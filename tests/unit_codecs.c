@@ -99,7 +99,7 @@ static void test_zstd_sink_is_read_by_libzstd(void **state)
     for (int level = 0; level <= 4; level += 4) {
         struct error error = {0};
         struct sink *sink;
-        const struct sink_spec spec = {"out.zst", &codecs[1], level, 2, false};
+        const struct sink_spec spec = {"out.zst", &codecs[1], level, 2, false, NULL};
         assert_true(sink_open(&spec, &sink, &error));
         assert_true(sink_write(sink, data, 12345, &error));
         assert_true(sink_write(sink, data + 12345, bytes - 12345, &error));
@@ -125,7 +125,8 @@ static void test_empty_zstd_output_is_a_frame(void **state)
     (void)state;
     struct error error = {0};
     struct sink *sink;
-    assert_true(sink_open(&(struct sink_spec){"out.zst", &codecs[1], 0, 1, false}, &sink, &error));
+    assert_true(
+        sink_open(&(struct sink_spec){"out.zst", &codecs[1], 0, 1, false, NULL}, &sink, &error));
     assert_true(sink_commit(sink, &error));
     size_t bytes;
     unsigned char *frame = get_file("out.zst", &bytes), nothing;

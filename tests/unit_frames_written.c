@@ -18,7 +18,8 @@ static struct sink *open_packed(const char *name, unsigned threads)
 {
     struct error error = {0};
     struct sink *sink;
-    assert_true(sink_open(&(struct sink_spec){name, &codecs[1], 1, threads, false}, &sink, &error));
+    assert_true(
+        sink_open(&(struct sink_spec){name, &codecs[1], 1, threads, false, NULL}, &sink, &error));
     return sink;
 }
 

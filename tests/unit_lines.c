@@ -60,7 +60,7 @@ static struct line_order strict_order(struct line_key *key, bool descending)
 static struct lines_written write_items(const struct lines *lines, const struct key_index *items,
                                         size_t count, unsigned threads)
 {
-    const struct sink_spec spec = {"out", &codecs[0], 0, threads, false};
+    const struct sink_spec spec = {"out", &codecs[0], 0, threads, false, NULL};
     struct error error = {0};
     struct lines_written written = {0};
     struct sink *sink;

@@ -156,7 +156,7 @@ static inline void sort_ours(const struct line_order *order, unsigned threads,
     assert_true(lines_refine(lines, items, &count, &error));
     for (size_t i = 1; i < count; ++i)
         assert_true(items[i - 1].key <= items[i].key);
-    const struct sink_spec spec = {"out", &codecs[0], 0, threads, false};
+    const struct sink_spec spec = {"out", &codecs[0], 0, threads, false, NULL};
     if (!sink_open(&spec, &sink, &error) ||
         !lines_write(lines, items, count, sink, &written, &error) || !sink_commit(sink, &error) ||
         !lines_number(lines, items, count, &error))

@@ -32,7 +32,7 @@ static struct sink *open_sink(const char *path)
     struct error error = {0};
     struct sink *sink;
     const bool opened =
-        sink_open(&(struct sink_spec){path, &codecs[0], 0, THREADS, false}, &sink, &error);
+        sink_open(&(struct sink_spec){path, &codecs[0], 0, THREADS, false, NULL}, &sink, &error);
     assert_string_equal(error.message, "");
     assert_true(opened);
     return sink;
@@ -87,7 +87,7 @@ static void test_way(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error error = {0};
         struct output_file output;
-        assert_true(output_file_open(cases[i].path, "out", &output, &error));
+        assert_true(output_file_open(cases[i].path, "out", NULL, &output, &error));
         output_file_expect(&output, cases[i].bytes, cases[i].threads);
         assert_int_equal(output.mapped != NULL, cases[i].is_mapped && is_mapped_here());
         assert_int_equal(output.writers, output.mapped ? 4 : 1);
@@ -266,7 +266,7 @@ static void write_without_fallocate(void)
     struct error error = {0};
     struct output_file output;
     refuse_call(SYS_fallocate, 3, UINT32_MAX); /* the length has such bits */
-    assert_true(output_file_open("out", "out", &output, &error));
+    assert_true(output_file_open("out", "out", NULL, &output, &error));
     output_file_expect(&output, bytes, THREADS);
     assert_null(output.mapped);
     output_file_discard(&output);
@@ -383,7 +383,7 @@ static void write_seen(int seen, const unsigned char *data, size_t bytes)
     struct error error = {0};
     struct sink *sink;
     if (dup2(seen, STDOUT_FILENO) < 0 ||
-        !sink_open(&(struct sink_spec){NULL, &codecs[0], 0, THREADS, false}, &sink, &error))
+        !sink_open(&(struct sink_spec){NULL, &codecs[0], 0, THREADS, false, NULL}, &sink, &error))
         _exit(1);
     for (size_t taken = 0; taken < bytes; taken += 10 * MIB) { /* as while input is read */
         sink_expect_least(sink, taken);

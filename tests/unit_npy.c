@@ -227,7 +227,7 @@ static void write_npy(const struct layout *layout, const void *items, const stru
 {
     struct error error = {0};
     struct sink *sink;
-    assert_true(sink_open(&(struct sink_spec){"x.npy", codec, 0, 1, false}, &sink, &error));
+    assert_true(sink_open(&(struct sink_spec){"x.npy", codec, 0, 1, false, NULL}, &sink, &error));
     assert_true(format_npy.write_header(sink, layout, &error));
     assert_true(format_npy.write_keys(sink, layout, items, layout->count, NULL, &error));
     assert_true(sink_commit(sink, &error));
@@ -251,7 +251,7 @@ static void test_lying_header_inside_zstd(void **state)
         struct sink *sink;
         struct layout layout;
         assert_true(
-            sink_open(&(struct sink_spec){"x.npy", &codecs[1], 0, 1, false}, &sink, &error));
+            sink_open(&(struct sink_spec){"x.npy", &codecs[1], 0, 1, false, NULL}, &sink, &error));
         assert_true(format_npy.write_header(sink, &said, &error));
         assert_true(sink_write(sink, items, sizeof items, &error));
         assert_true(sink_commit(sink, &error));

@@ -20,7 +20,8 @@ static void assert_not_opened(const char *path, const char *message)
 {
     struct error error = {0};
     struct sink *sink;
-    assert_false(sink_open(&(struct sink_spec){path, &codecs[0], 0, 1, false}, &sink, &error));
+    assert_false(
+        sink_open(&(struct sink_spec){path, &codecs[0], 0, 1, false, NULL}, &sink, &error));
     assert_null(sink);
     assert_string_equal(error.message, message);
 }
@@ -213,7 +214,7 @@ static void test_full_device(void **state)
 
     error.is_set = false;
     assert_true(
-        sink_open(&(struct sink_spec){"/dev/full", &codecs[1], 0, 1, false}, &sink, &error));
+        sink_open(&(struct sink_spec){"/dev/full", &codecs[1], 0, 1, false, NULL}, &sink, &error));
     assert_true(sink_write(sink, &byte, 1, &error));
     assert_false(sink_commit(sink, &error));
     assert_string_equal(error.message, "/dev/full: No space left on device");
@@ -315,7 +316,8 @@ static void test_lent_buffers_keep_order(void **state)
 
     struct error error = {0};
     struct sink *sink;
-    assert_true(sink_open(&(struct sink_spec){"out", &codecs[1], 1, 2, false}, &sink, &error));
+    assert_true(
+        sink_open(&(struct sink_spec){"out", &codecs[1], 1, 2, false, NULL}, &sink, &error));
     write_mixed(sink, data, rounds, piece);
     size_t frame_bytes;
     unsigned char *frame = get_file("out", &frame_bytes);

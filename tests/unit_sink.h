@@ -12,7 +12,7 @@ static inline struct sink *open_sink(const char *path)
     struct error error = {0};
     struct sink *sink;
     const bool opened =
-        sink_open(&(struct sink_spec){path, &codecs[0], 0, 2, false}, &sink, &error);
+        sink_open(&(struct sink_spec){path, &codecs[0], 0, 2, false, NULL}, &sink, &error);
     assert_string_equal(error.message, "");
     assert_true(opened);
     return sink;

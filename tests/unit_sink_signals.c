@@ -13,7 +13,7 @@
 static bool open_out(struct sink **sink)
 {
     struct error error = {0};
-    return sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1, false}, sink, &error);
+    return sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1, false, NULL}, sink, &error);
 }
 
 /* Starts a child that opens a temporary, with a name or without, and then raises the signal.

@@ -57,7 +57,7 @@ static void write_items(enum key_type_id id, const void *items, size_t count)
 {
     struct error error = {0};
     const struct layout layout = {.type = &key_types[id], .endian = ENDIAN_LITTLE, .count = count};
-    const struct sink_spec spec = {output_path, &codecs[0], 0, 2, false};
+    const struct sink_spec spec = {output_path, &codecs[0], 0, 2, false, NULL};
     struct sink *sink;
     if (!sink_open(&spec, &sink, &error) || !format_text.write_header(sink, &layout, &error) ||
         !format_text.write_keys(sink, &layout, items, count, NULL, &error) ||
@@ -112,7 +112,7 @@ static void big_endian_items_are_written(void **state)
     static const unsigned char items[] = {0x01, 0x02, 0xff, 0xfe};
     const struct layout layout = {
         .type = &key_types[KEY_TYPE_i16], .endian = ENDIAN_BIG, .count = 2};
-    const struct sink_spec spec = {output_path, &codecs[0], 0, 2, false};
+    const struct sink_spec spec = {output_path, &codecs[0], 0, 2, false, NULL};
     struct sink *sink;
     char found[32];
     assert_true(sink_open(&spec, &sink, &error));

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_group.c - see plan_group.h. */
+#include "cli/plan_group.h"
+
+#include "formats/codec.h"
+#include "formats/newlines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Read at a time, to find and count lines. */
+#define READ_BYTES ((size_t)1 << 20)
+
+/* ---- What is refused ---- */
+
+/* Returns what ranks cannot share, or NULL. */
+static const char *find_unshared(const struct job *job)
+{
+    const struct {
+        bool is_so;
+        const char *what;
+    } rules[] = {
+        {job->action == JOB_CHECK, "-c"},   {job->action == JOB_MERGE, "-m"},
+        {job->keep_lines, "lines of text"}, {job->output.is_in_place, "--in-place"},
+        {job->verify, "--verify"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].is_so)
+            return rules[i].what;
+    return NULL;
+}
+
+static bool check_shared(const struct job *job, struct error *error)
+{
+    const char *const unshared = find_unshared(job);
+    if (unshared)
+        return error_set(error,
+                         "several MPI ranks share the sort of numbers in plain files, not %s: run "
+                         "gpusort without mpirun or srun, or with -n 1",
+                         unshared);
+    for (size_t i = 0; i < job->reader_count; i++) {
+        const struct source *const source = job->readers[i].source;
+        if (source_bytes_left(source) > 0 && !source_can_narrow(source))
+            return error_set(error,
+                             "%s: several MPI ranks read plain regular files alone: write it to "
+                             "one, or run gpusort with -n 1",
+                             source_name(source));
+    }
+    return true;
+}
+
+/* What must be the same on all ranks. */
+enum {
+    FACT_COUNT,
+    FACT_FILE_BYTES,
+    FACT_INPUTS,
+    FACT_IS_TEXT,
+    FACT_TYPE,
+    FACT_ENDIAN,
+    FACT_NAN,
+    FACT_COMPLEMENT,
+    FACT_OUTPUT,
+    FACT_TOP,
+    FACT_INDEX_TYPE,
+    FACTS
+};
+
+static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
+{
+    const struct job *const job = &plan->job;
+    const struct layout *const layout = &job->readers[0].layout;
+    facts[FACT_COUNT] = job->sort.count;
+    facts[FACT_FILE_BYTES] = plan->file_bytes;
+    facts[FACT_INPUTS] = job->reader_count;
+    facts[FACT_IS_TEXT] = job->input_format == &format_text;
+    facts[FACT_TYPE] = layout->type->id;
+    facts[FACT_ENDIAN] = layout->endian;
+    facts[FACT_NAN] = job->nan;
+    facts[FACT_COMPLEMENT] = job->sort.order.complement;
+    facts[FACT_OUTPUT] = (uint64_t)job->output_format->name[0];
+    facts[FACT_TOP] = job->sort.is_top ? job->sort.top : UINT64_MAX;
+    facts[FACT_INDEX_TYPE] = job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX;
+}
+
+/* Compares the plan with that of rank 0. */
+static bool compare_facts(struct plan *plan, struct error *error)
+{
+    struct group *const group = plan->job.group;
+    uint64_t facts[FACTS], first[FACTS];
+    list_facts(plan, facts);
+    memcpy(first, facts, sizeof first);
+    if (!group_broadcast(group, first, sizeof first, error))
+        return false;
+    const bool is_same = memcmp(first, facts, sizeof facts) == 0 ||
+                         error_set(error,
+                                   "%s: not as rank 0 has it: all ranks must have the same files, "
+                                   "and the same options",
+                                   source_name(plan->job.readers[0].source));
+    return group_agree(group, is_same, error);
+}
+
+/* ---- The part of a rank ---- */
+
+/* A range of the bytes, or the numbers, of all inputs one after the other. */
+struct range {
+    uint64_t begin, end;
+};
+
+/* The part of the range that is in an input of `count`, before which there are `before`. */
+static struct range cut_range(struct range range, uint64_t before, uint64_t count)
+{
+    const uint64_t after = before + count;
+    return (struct range){
+        range.begin < before  ? 0
+        : range.begin > after ? count
+                              : range.begin - before,
+        range.end < before  ? 0
+        : range.end > after ? count
+                            : range.end - before,
+    };
+}
+
+/* Moves *place, in a text of `size` bytes, to the first line that begins there or after it. */
+static bool find_line(const struct source *source, uint64_t size, char *buffer, uint64_t *place,
+                      struct error *error)
+{
+    size_t got = 1;
+    if (*place == 0 || *place >= size)
+        return true;
+    for (uint64_t at = *place - 1; got > 0; at += got) {
+        if (!source_read_at(source, at, buffer, READ_BYTES, &got, error))
+            return false;
+        const char *const newline = memchr(buffer, '\n', got);
+        if (newline) {
+            *place = at + (uint64_t)(newline - buffer) + 1;
+            return true;
+        }
+    }
+    *place = size;
+    return true;
+}
+
+/* Counts the lines of a text of `size` bytes, the last of which may lack its newline. */
+static bool count_lines(const struct source *source, uint64_t size, char *buffer, size_t *lines,
+                        struct error *error)
+{
+    char last = '\n';
+    *lines = 0;
+    for (uint64_t at = 0; at < size;) {
+        size_t got;
+        const size_t want = size - at < READ_BYTES ? (size_t)(size - at) : READ_BYTES;
+        if (!source_read_at(source, at, buffer, want, &got, error))
+            return false;
+        if (got == 0)
+            return error_set(error, "%s: the file was cut off while it was read",
+                             source_name(source));
+        *lines += newlines_count(buffer, got);
+        last = buffer[got - 1];
+        at += got;
+    }
+    *lines += last != '\n';
+    return true;
+}
+
+/* Narrows a text to the lines that begin in the range of its bytes, and counts them. */
+static bool narrow_text(struct reader *reader, struct range range, char *buffer,
+                        struct error *error)
+{
+    struct source *const source = reader->source;
+    const uint64_t size = source_bytes_left(source);
+    if (size == 0) {
+        reader->layout.count = 0;
+        return true;
+    }
+    return find_line(source, size, buffer, &range.begin, error) &&
+           find_line(source, size, buffer, &range.end, error) &&
+           source_narrow(source, range.begin, range.end - range.begin, error) &&
+           count_lines(source, range.end - range.begin, buffer, &reader->layout.count, error);
+}
+
+static bool narrow_texts(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    struct group *const group = job->group;
+    const struct range own = {group_share(group, plan->input_bytes, group->rank),
+                              group_share(group, plan->input_bytes, group->rank + 1)};
+    char *const buffer = malloc(READ_BYTES);
+    uint64_t before = 0;
+    bool ok = buffer || error_set(error, "out of memory");
+    for (size_t i = 0; ok && i < job->reader_count; i++) {
+        const uint64_t bytes = source_bytes_left(job->readers[i].source);
+        ok = narrow_text(&job->readers[i], cut_range(own, before, bytes), buffer, error);
+        before += bytes;
+    }
+    free(buffer);
+    return ok;
+}
+
+/* Collective: finds the lines before this rank's in each text, in all texts, and of all ranks. */
+static bool number_lines(struct job *job, struct error *error)
+{
+    struct group *const group = job->group;
+    const size_t inputs = job->reader_count;
+    uint64_t *const lines = calloc(group->size * inputs, sizeof *lines);
+    bool ok = group_agree(group, lines || error_set(error, "out of memory"), error);
+    for (size_t i = 0; ok && i < inputs; i++)
+        lines[group->rank * inputs + i] = job->readers[i].layout.count;
+    ok = ok && group_sum(group, lines, group->size * inputs, error);
+    job->group_count = job->argsort.first = job->sort.count = 0;
+    for (unsigned rank = 0; ok && rank < group->size; rank++)
+        for (size_t i = 0; i < inputs; i++) {
+            const uint64_t has = lines[rank * inputs + i];
+            job->group_count += has;
+            job->argsort.first += rank < group->rank ? has : 0;
+            job->sort.count += rank == group->rank ? has : 0;
+            job->readers[i].keys_before += rank < group->rank ? has : 0;
+        }
+    free(lines);
+    return ok;
+}
+
+/* Lines are counted first, so that a text has a count like any other input. That reads it twice. */
+static bool share_texts(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    if (!group_agree(job->group, narrow_texts(plan, error), error) || !number_lines(job, error))
+        return false;
+    return !job->argsort.index_type || argsort_check_count(&job->argsort, job->group_count, error);
+}
+
+static bool share_numbers(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    const struct group *const group = job->group;
+    const struct range own = {group_share(group, job->sort.count, group->rank),
+                              group_share(group, job->sort.count, group->rank + 1)};
+    uint64_t before = 0;
+    for (size_t i = 0; i < job->reader_count; i++) {
+        struct reader *const reader = &job->readers[i];
+        const uint64_t count = reader->layout.count;
+        const unsigned width = reader->layout.type->bytes;
+        const struct range part = cut_range(own, before, count);
+        before += count;
+        reader->keys_before = part.begin;
+        reader->layout.count = part.end - part.begin;
+        if (count > 0 && !source_narrow(reader->source, part.begin * width,
+                                        (part.end - part.begin) * width, error))
+            return false;
+    }
+    job->group_count = job->sort.count;
+    job->argsort.first = own.begin;
+    job->sort.count = own.end - own.begin;
+    return true;
+}
+
+bool plan_share(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    if (!job->group)
+        return true;
+    if (!group_agree(job->group, check_shared(job, error), error) || !compare_facts(plan, error))
+        return false;
+    job->sort.is_given_twice = true; /* the array of the CPU's engine is kept for the messages */
+    const bool is_file = job->output.path && strcmp(job->output.path, "-") != 0;
+    job->output.group = is_file ? job->group : NULL;
+    if (!is_file && job->group->rank > 0) /* standard output is rank 0's */
+        job->output.path = "/dev/null";
+    return job->input_format == &format_text ? share_texts(plan, error)
+                                             : share_numbers(plan, error);
+}
+
+bool plan_agree(struct plan *plan, bool is_made, struct error *error)
+{
+    return plan->job.group ? group_agree(plan->job.group, is_made, error) : is_made;
+}

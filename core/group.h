@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group.h - the processes of one job, which may run on several hosts: ranks 0 to size - 1.
+ *
+ * A plugin (mpi/mpi_plugin.c) provides the functions; everything else depends on this table alone,
+ * so that a test can provide functions of its own. All functions are called by the thread that
+ * opened the group. Collective functions are called by all ranks, in the same order.
+ *
+ * Failures. A phase of the job ends with group_agree(), after which all ranks go on or all ranks
+ * fail. A rank that fails elsewhere, or whose functions fail, ends the job by group_close().
+ */
+#ifndef CORE_GROUP_H
+#define CORE_GROUP_H
+
+#include "core/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Each function that can fail returns NULL, or a text that says what failed, which stays valid. */
+struct group_functions {
+    /* Collective: copies `data` of rank 0 to all ranks. */
+    const char *(*broadcast)(void *context, void *data, size_t bytes);
+
+    /* Collective: replaces each value by its sum over all ranks, modulo 2^64. */
+    const char *(*sum)(void *context, uint64_t *values, size_t count);
+
+    /* Makes room for messages in slots 0 to count - 1, instead of the slots before. No message may
+     * be under way. */
+    const char *(*reserve)(void *context, size_t count);
+
+    /* Begins to send or to receive a message of at most `bytes` bytes, at most GROUP_MESSAGE_MAX,
+     * in a slot that is free. Messages with the same tag between two ranks arrive in order. The
+     * data belongs to the message until poll() returns the slot. */
+    const char *(*send)(void *context, size_t slot, const void *data, size_t bytes, unsigned to,
+                        unsigned tag);
+    const char *(*receive)(void *context, size_t slot, void *data, size_t bytes, unsigned from,
+                           unsigned tag);
+
+    /* Sets *slot to that of a message that is complete, which is free then, and *bytes to the
+     * number of bytes that it had if it was received; else sets *slot to GROUP_NO_SLOT. Does not
+     * wait. */
+    const char *(*poll)(void *context, size_t *slot, size_t *bytes);
+
+    /* Ends all ranks, with status 2. Does not return. */
+    void (*abort)(void *context);
+
+    /* Collective: leaves the group. */
+    void (*finish)(void *context);
+};
+
+#define GROUP_NO_SLOT SIZE_MAX
+#define GROUP_MESSAGE_MAX ((size_t)1 << 30)
+#define GROUP_TAG_MAX 32767u
+
+struct group {
+    unsigned rank, size;
+    unsigned host_rank, host_size; /* the same among the ranks of this host */
+    const struct group_functions *functions;
+    void *context;
+    bool is_broken;          /* a function has failed: nothing is sent any more */
+    bool has_agreed_to_fail; /* group_agree() has returned false on all ranks */
+    bool speaks;             /* then: this rank prints the error */
+};
+
+/* The symbol that a plugin exports, of the type group_open_function: joins the other ranks and
+ * fills *group. Returns NULL or a text that says what failed. The number in the name changes with
+ * this file. */
+#define GROUP_OPEN_NAME "gpusort_group_open_1"
+typedef const char *group_open_function(struct group *group);
+
+/* Sets the error, and the group to broken, if `failure`, which a function returned, is not NULL.
+ * Returns true if it is NULL. */
+bool group_check(struct group *group, const char *failure, struct error *error);
+
+/* The functions of the group; false with *error if they fail, or have failed before. */
+bool group_broadcast(struct group *group, void *data, size_t bytes, struct error *error);
+bool group_sum(struct group *group, uint64_t *values, size_t count, struct error *error);
+
+/* Collective: returns true if `ok` is true on all ranks. Else returns false, and *error is that of
+ * the lowest rank that failed, on all ranks; group->speaks is true on that rank. Once the ranks
+ * have agreed to fail, it returns false at once. */
+bool group_agree(struct group *group, bool ok, struct error *error);
+
+/* Leaves the group; if the job failed, and not by group_agree(), ends all ranks and does not
+ * return. */
+void group_close(struct group *group, bool ok);
+
+/* Returns the first of `count` things that belongs to the rank if all ranks get equally many, in
+ * the order of the ranks; `count` for rank `size`. */
+uint64_t group_share(const struct group *group, uint64_t count, unsigned rank);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mpi_plugin.c - the functions of core/group.h by MPI: the only file that knows MPI.
+ *
+ * gpusort loads it (cli/launcher.c) if a launcher of MPI started it as one of several ranks. So a
+ * start without a launcher does not pay for MPI. The calls are those of MPI 3.
+ */
+#include "core/group.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes, or values, of one call: counts are of type int. */
+#define CALL_MAX ((size_t)1 << 28)
+
+/* Static, because a process joins one group. */
+static struct {
+    MPI_Request *requests;
+    size_t count;
+    char failure[MPI_MAX_ERROR_STRING + 64];
+} plugin;
+
+/* Returns NULL if the result is MPI_SUCCESS, else the text of the failure. */
+static const char *check(const char *call, int result)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    if (result == MPI_SUCCESS)
+        return NULL;
+    (void)MPI_Error_string(result, text, &length);
+    snprintf(plugin.failure, sizeof plugin.failure, "%s: %s", call, text);
+    return plugin.failure;
+}
+
+static const char *broadcast(void *context, void *data, size_t bytes)
+{
+    const char *failure = NULL;
+    (void)context;
+    for (size_t done = 0; done < bytes && !failure; done += CALL_MAX) {
+        const size_t count = bytes - done < CALL_MAX ? bytes - done : CALL_MAX;
+        failure = check("MPI_Bcast",
+                        MPI_Bcast((char *)data + done, (int)count, MPI_BYTE, 0, MPI_COMM_WORLD));
+    }
+    return failure;
+}
+
+static const char *sum(void *context, uint64_t *values, size_t count)
+{
+    const char *failure = NULL;
+    (void)context;
+    for (size_t done = 0; done < count && !failure; done += CALL_MAX) {
+        const size_t some = count - done < CALL_MAX ? count - done : CALL_MAX;
+        failure = check("MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, values + done, (int)some,
+                                                       MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
+    }
+    return failure;
+}
+
+static const char *reserve(void *context, size_t count)
+{
+    (void)context;
+    free(plugin.requests);
+    plugin.requests = malloc((count + 1) * sizeof *plugin.requests);
+    plugin.count = plugin.requests ? count : 0;
+    for (size_t i = 0; i < plugin.count; i++)
+        plugin.requests[i] = MPI_REQUEST_NULL;
+    return plugin.requests ? NULL : "no memory for messages";
+}
+
+static const char *send(void *context, size_t slot, const void *data, size_t bytes, unsigned to,
+                        unsigned tag)
+{
+    (void)context;
+    return check("MPI_Isend", MPI_Isend(data, (int)bytes, MPI_BYTE, (int)to, (int)tag,
+                                        MPI_COMM_WORLD, &plugin.requests[slot]));
+}
+
+static const char *receive(void *context, size_t slot, void *data, size_t bytes, unsigned from,
+                           unsigned tag)
+{
+    (void)context;
+    return check("MPI_Irecv", MPI_Irecv(data, (int)bytes, MPI_BYTE, (int)from, (int)tag,
+                                        MPI_COMM_WORLD, &plugin.requests[slot]));
+}
+
+static const char *poll_messages(void *context, size_t *slot, size_t *bytes)
+{
+    int index = MPI_UNDEFINED, is_done = 0, count = 0;
+    MPI_Status status;
+    (void)context;
+    *slot = GROUP_NO_SLOT;
+    *bytes = 0;
+    const char *const failure = check(
+        "MPI_Testany", MPI_Testany((int)plugin.count, plugin.requests, &index, &is_done, &status));
+    if (failure || !is_done || index == MPI_UNDEFINED)
+        return failure;
+    *slot = (size_t)index;
+    if (MPI_Get_count(&status, MPI_BYTE, &count) == MPI_SUCCESS && count > 0)
+        *bytes = (size_t)count;
+    return NULL;
+}
+
+static void abort_ranks(void *context)
+{
+    (void)context;
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    _Exit(2);
+}
+
+static void finish(void *context)
+{
+    (void)context;
+    MPI_Finalize();
+    free(plugin.requests);
+}
+
+/* Fills in how many ranks there are on this host, and which of them this is. */
+static const char *find_host(struct group *group)
+{
+    MPI_Comm host;
+    int rank = 0, size = 1;
+    const char *failure =
+        check("MPI_Comm_split_type",
+              MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+    if (failure)
+        return failure;
+    failure = check("MPI_Comm_rank", MPI_Comm_rank(host, &rank));
+    if (!failure)
+        failure = check("MPI_Comm_size", MPI_Comm_size(host, &size));
+    MPI_Comm_free(&host);
+    group->host_rank = (unsigned)rank;
+    group->host_size = (unsigned)size;
+    return failure;
+}
+
+static const struct group_functions functions = {
+    .broadcast = broadcast,
+    .sum = sum,
+    .reserve = reserve,
+    .send = send,
+    .receive = receive,
+    .poll = poll_messages,
+    .abort = abort_ranks,
+    .finish = finish,
+};
+
+group_open_function gpusort_group_open_1;
+const char *gpusort_group_open_1(struct group *group)
+{
+    int provided = MPI_THREAD_SINGLE, rank = 0, size = 1;
+    const char *failure =
+        check("MPI_Init_thread", MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
+    if (failure)
+        return failure;
+    if (provided < MPI_THREAD_FUNNELED)
+        return "this MPI does not support threads (MPI_THREAD_FUNNELED)";
+    (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    failure = check("MPI_Comm_rank", MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    if (!failure)
+        failure = check("MPI_Comm_size", MPI_Comm_size(MPI_COMM_WORLD, &size));
+    *group =
+        (struct group){.rank = (unsigned)rank, .size = (unsigned)size, .functions = &functions};
+    return failure ? failure : find_host(group);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mpi_faults.c - loaded into gpusort before its plugin: one call of MPI fails, or the rank is
+ * killed in it. For tests/mpi.sh.
+ *
+ *   MPI_FAULT=RANK:FUNCTION:NUMBER:fail|kill    as in 1:MPI_Allreduce:3:kill
+ *
+ * The number counts the calls of the function in that rank, from 1. With MPI_FAULT_NAMED there are
+ * no files without a name, as between hosts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <dlfcn.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+static int is_now(const char *function, unsigned *calls)
+{
+    const char *const fault = getenv("MPI_FAULT"), *const rank = getenv("OMPI_COMM_WORLD_RANK");
+    char name[32], action[8];
+    unsigned number;
+    int faulty_rank;
+    if (!fault || !rank ||
+        sscanf(fault, "%d:%31[^:]:%u:%7s", &faulty_rank, name, &number, action) != 4 ||
+        faulty_rank != atoi(rank) || strcmp(name, function) != 0 || ++*calls != number)
+        return 0;
+    if (strcmp(action, "kill") == 0)
+        raise(SIGKILL);
+    return 1;
+}
+
+int openat(int directory, const char *name, int flags, ...)
+{
+    static int (*next)(int, const char *, int, ...);
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = va_arg(arguments, mode_t); /* not used if there is none */
+    va_end(arguments);
+    if ((flags & O_TMPFILE) == O_TMPFILE && getenv("MPI_FAULT_NAMED")) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    if (!next) {
+        void *const symbol = dlsym(RTLD_NEXT, "openat");
+        memcpy(&next, &symbol, sizeof next);
+    }
+    return next(directory, name, flags, mode);
+}
+
+#define WRAP(function, parameters, arguments)                                                      \
+    int MPI_##function parameters;                                                                 \
+    int MPI_##function parameters                                                                  \
+    {                                                                                              \
+        static unsigned calls;                                                                     \
+        return is_now("MPI_" #function, &calls) ? MPI_ERR_OTHER : PMPI_##function arguments;       \
+    }
+
+WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided),
+     (argc, argv, required, provided))
+WRAP(Comm_rank, (MPI_Comm comm, int *rank), (comm, rank))
+WRAP(Comm_size, (MPI_Comm comm, int *size), (comm, size))
+WRAP(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *out),
+     (comm, type, key, info, out))
+WRAP(Bcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm),
+     (data, count, type, root, comm))
+WRAP(Allreduce, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     (in, out, count, type, op, comm))
+WRAP(Isend,
+     (const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+      MPI_Request *request),
+     (data, count, type, to, tag, comm, request))
+WRAP(Irecv,
+     (void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+      MPI_Request *request),
+     (data, count, type, from, tag, comm, request))
+WRAP(Testany, (int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status),
+     (count, requests, index, flag, status))

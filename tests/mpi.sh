@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Several MPI ranks sort one file: the output is that of one process; what ranks cannot share is
+# refused; when a rank fails or is killed, the old output stays and nothing is left behind.
+. "$(dirname "$0")/lib.sh"
+
+command -v mpirun >/dev/null || skip_all 'no mpirun'
+mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip_all 'no mpirun of Open MPI'
+plugin=$(dirname "$GPUSORT")/mpi.so
+[ -f "$plugin" ] || skip_all "$plugin is not built (no mpicc, or MPI=0)"
+need_numpy
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export ASAN_OPTIONS=detect_leaks=0 # MPI leaves memory behind
+if grep -q __asan_init "$GPUSORT"; then is_sanitized=yes; else is_sanitized=; fi
+
+# ranks N ARGUMENT...: gpusort in N ranks; mpirun's own messages are dropped.
+ranks() {
+    local status=0
+    timeout 60 mpirun --oversubscribe --mca btl_base_warn_component_unused 0 \
+        ${preload:+-x "LD_PRELOAD=$preload" -x "MPI_FAULT=$fault"} -n "$1" \
+        "${program:-$GPUSORT}" "${@:2}" 2>"$work/log/mpirun" || status=$?
+    grep -e '^gpusort: ' -e '^{' "$work/log/mpirun" >&2 || true
+    return "$status"
+}
+
+# ok_shared NAME N ARGUMENT...: N ranks write what one process writes.
+ok_shared() {
+    local name=$1 count=$2 status=0
+    shift 2
+    rm -f one.* shared.*
+    gpusort "$@" -o "one.$suffix"
+    ranks "$count" "$@" -o "shared.$suffix" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    [ "$status" -eq 0 ] || cat "$work/log/mpirun" >>"$work/log/stderr"
+    finish_comparison "$name" "$status" "shared.$suffix" "one.$suffix" mpirun -n "$count" gpusort "$@"
+}
+
+"$numpy" - <<'END'
+import numpy as np
+random = np.random.default_rng(30)
+doubles = random.standard_normal(300_001)
+doubles[::1000], doubles[1::1000], doubles[2::1000] = np.nan, -0.0, -np.inf
+doubles[3::1000] = -np.frombuffer(b"\1\0\0\0\0\0\xf8\x7f", "f8")[0]
+doubles.tofile("doubles.f64")
+np.sort(doubles[np.isfinite(doubles)]).tofile("finite-sorted.f64")
+random.permutation(doubles[np.isfinite(doubles)]).tofile("finite.f64")
+for i, count in enumerate([0, 70_001, 5, 50_000]):
+    np.save(f"part{i}.npy", random.integers(-1000, 1000, count).astype("i4"))
+random.integers(0, 256, 200_000).astype("u1").tofile("bytes.u8")
+random.standard_normal(100_000).astype("f2").tofile("halves.f16")
+times = random.integers(-2**60, 2**60, 60_000)
+times[::100] = -2**63
+np.save("times.npy", times.astype("M8[ns]"))
+hot = np.full(200_000, 7, "u8")
+hot[::100] = random.integers(0, 2**64, 2000, dtype="u8")
+hot.tofile("hot.u64")
+np.full(100_000, 1.5, "f4").tofile("equal.f32")
+np.array([3, 1, 2, 0], "u4").tofile("four.u32")
+doubles = np.arange(300_001.0)
+doubles[-1] = np.nan
+doubles.tofile("late.f64")
+random.standard_normal(5_000_000).tofile("large.f64")
+np.savetxt("numbers.txt", random.standard_normal(40_000), "%.17g")
+np.savetxt("few.txt", random.integers(-50, 50, 1000), "%d")
+open("cut.txt", "w").write("5\n7\n3.5")
+open("late.txt", "w").write("1\n" * 300_000 + "one\n" + "2\n" * 1000)
+open("none.f64", "wb").close()
+open("lines", "w").write("2\n1\n")
+random.standard_normal(1_500_000).tofile("many.f64")
+np.arange(200_000, 0, -1).astype("f4").tofile("reversed.f32")
+np.argsort(np.fromfile("reversed.f32", "f4"), kind="stable").astype("u4").tofile("reversed.order")
+END
+
+suffix=npy
+ok_shared 'two ranks: doubles with NaNs, written as .npy' 2 doubles.f64
+ok_shared 'three ranks: several .npy inputs, an empty one among them, descending' 3 -r part{0,1,2,3}.npy
+suffix=u8
+ok_shared 'four ranks: bytes' 4 bytes.u8
+if [ -z "$is_sanitized" ]; then
+    ok_says 'two ranks: what NumPy sorts' '^same$' -- eval \
+        'ranks 2 finite.f64 -o sorted.f64 && cmp sorted.f64 finite-sorted.f64 && echo same'
+    suffix=f16
+    ok_shared 'five ranks: halves, NaNs first' 5 --nan=first halves.f16
+    suffix=npy
+    ok_shared 'six ranks: times with NaTs' 6 times.npy
+    suffix=u64
+    ok_shared 'seven ranks: 99 % of one value' 7 hot.u64
+    suffix=f32
+    ok_shared 'four ranks: all equal' 4 equal.f32
+    suffix=f64
+    ok_shared 'two ranks: each sorts in parts, which are on disk' 2 -S 4M many.f64
+    ok_shared 'three ranks: the first of all' 3 --top=100000 doubles.f64
+    suffix=npy
+    ok_shared 'four ranks: indices of equal and of different numbers' 4 --argsort doubles.f64
+    suffix=txt
+    ok_shared 'three ranks: text of numbers in several files, the last line cut off' 3 --type=f64 \
+        numbers.txt few.txt cut.txt
+    ok_shared 'two ranks: indices of lines of text, as text' 2 --type=f64 --argsort few.txt numbers.txt
+    ok_shared 'five ranks: bytes to text' 5 bytes.u8
+    suffix=npy
+    ok_shared 'seven ranks: text of fewer numbers than ranks' 7 --type=f32 cut.txt
+    suffix=f64.zst
+    ok_shared 'three ranks: frames as one process makes them' 3 large.f64
+    ok_shared 'three ranks: no numbers, compressed' 3 none.f64
+    ok_output 'three ranks: standard output, and it is binary' finite-sorted.f64 -- ranks 3 finite.f64
+    gpusort --output-format=text finite.f64 -o finite.txt
+    ok_output 'two ranks: text on standard output' finite.txt -- ranks 2 --output-format=text finite.f64
+    ok_says 'two ranks: the indices that NumPy finds' '^same$' -- eval \
+        'ranks 2 --argsort=u32 reversed.f32 -o order.u32 && cmp order.u32 reversed.order && echo same'
+fi
+suffix=f64
+ok_shared 'three ranks: an empty file' 3 none.f64
+suffix=u32
+ok_shared 'seven ranks: four numbers' 7 four.u32
+
+chmod 640 one.u32
+cp -p one.u32 kept.u32
+ok_says 'the mode of the file that is replaced stays' '^640$' -- eval \
+    'ranks 2 four.u32 -o kept.u32 && stat -c %a kept.u32'
+ok_says '--explain is of all ranks, printed by one' '^1$' -- eval \
+    'ranks 2 --explain four.u32 -o out | grep -c "^ranks  *2, of which 2 on this host"'
+
+ranks 3 --stats=json doubles.f64 -o out.f64 2>stats || true
+ok '--stats=json has what each rank did' "$numpy" -c 'import json
+ranks = json.loads(open("stats").readline())["ranks"]
+total = 8 * 300_001
+assert len(ranks) == 3 and sum(r["written_bytes"] for r in ranks) == total, ranks
+assert all(r["sort_seconds"] > 0 and r["memory_bytes"] > 2**20 for r in ranks), ranks
+assert sum(r["sent_bytes"] for r in ranks) == sum(r["received_bytes"] for r in ranks) > total / 2'
+
+# ---- errors --------------------------------------------------------------------------------------
+
+refused 'an input that is missing: one message' 'nothing\.f64: No such file' -- \
+    ranks 3 nothing.f64 -o "$target"
+refused 'a number that is refused is counted in the whole input' \
+    'late\.f64: number 300001 is a NaN.*\(rank 2 on ' -- \
+    ranks 3 --nan=error late.f64 -o "$target"
+gpusort four.u32 -o four.u32.zst
+refused 'lines of text are refused' 'not lines of text: run gpusort without mpirun' -- \
+    ranks 2 lines -o "$target"
+refused 'a line that is no number is counted in the whole text' \
+    "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
+refused 'compressed input is refused' 'read plain regular files alone' -- \
+    ranks 2 four.u32.zst -o "$target"
+printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %s "$@"\n' "$GPUSORT" >limited
+chmod +x limited
+program=./limited
+refused 'no space for the part of one rank' 'target/out: File too large \(rank 1 on ' -- \
+    ranks 3 finite.f64 -o "$target"
+program=
+
+refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which the MPI of .*mpi.so finds 1' -- \
+    env PMI_SIZE=2 PMI_RANK=0 "$GPUSORT" four.u32 -o "$target"
+
+# ---- faults --------------------------------------------------------------------------------------
+
+# ok_undone NAME FAULT ARGUMENT...: the job fails soon, and the output is as it was.
+ok_undone() {
+    local name=$1 fault=$2 status=0
+    shift 2
+    old_output
+    ranks 2 "$@" -o "$target" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    {
+        case $status in 0 | 124) echo "status $status" ;; esac
+        old_output_problems
+    } >"$work/log/problems"
+    [ ! -s "$work/log/problems" ] || cat "$work/log/mpirun" >>"$work/log/problems"
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+preload=$(dirname "$GPUSORT")/tests/mpi_faults.so
+if [ -n "$is_sanitized" ] || [ ! -f "$preload" ]; then
+    skip 'MPI calls fail, ranks are killed' 'not with sanitizers, or the faults are not built'
+    done_testing
+    exit
+fi
+preload=$(realpath "$preload")
+for call in Init_thread:1 Comm_rank:2 Comm_size:1 Comm_split_type:1 Bcast:1 Allreduce:2 Allreduce:60 \
+    Isend:1 Irecv:1 Testany:3; do
+    ok_undone "MPI_${call/:/ fails in call }" "1:MPI_$call:fail" finite.f64
+done
+for call in Bcast:1 Allreduce:4 Bcast:2 Allreduce:70 Isend:1 Testany:3; do
+    ok_undone "a rank is killed in MPI_${call/:/ call }" "1:MPI_$call:kill" finite.f64
+done
+export MPI_FAULT_NAMED=yes # mpirun hands it on to ranks of its own host
+for call in 0:MPI_Irecv:1 1:MPI_Irecv:1 1:MPI_Allreduce:12; do
+    ok_undone "a rank is killed while the temporary has a name: $call" "$call:kill" finite.f64
+done
+fault=0:none:1:fail
+ok 'with a temporary that has a name the ranks sort' \
+    eval 'ranks 3 finite.f64 -o got.f64 && cmp got.f64 finite-sorted.f64 && [ -z "$(ls -A | grep gpusort-)" ]'
+unset MPI_FAULT_NAMED
+fault=0:none:1:fail
+ok 'without a fault the same ranks sort' eval 'ranks 2 four.u32 -o got.u32 && cmp got.u32 one.u32'
+done_testing
