@@ -50,11 +50,11 @@ CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 # as it may take a second.
 comma := ,
 ifeq ($(CUDA),1)
-gpu_codes = $(filter sm_80 sm_90 sm_100 sm_120,$(shell $(NVCC) --list-gpu-code))
+gpu_codes = $(filter sm_80 sm_90 sm_100 sm_120,$(shell $(NVCC) --list-gpu-code 2>/dev/null))
 NVCC_GENCODE := $(or $(NVCC_GENCODE),$(if $(shell nvidia-smi -L 2>/dev/null),-arch=native,\
 	$(foreach code,$(gpu_codes),-gencode=arch=$(code:sm_%=compute_%)$(comma)code=$(code)) \
 	-gencode=arch=compute_90$(comma)code=compute_90))
-nvcc_compress := $(if $(findstring --compress-mode,$(shell $(NVCC) --help)),\
+nvcc_compress := $(if $(findstring --compress-mode,$(shell $(NVCC) --help 2>/dev/null)),\
 	--compress-mode=size,-Xfatbin=-compress-all)
 endif
 
