@@ -51,7 +51,7 @@ run_examples() {
     ok "there are examples: $count" test "$count" -ge "$1"
 }
 run_examples 40 < <(sed -n '/^## Use/,/^### /s/^    \([^ #]\)/\1/p' "$tests_dir/../README.md")
-run_examples 12 < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh DIAG/s/^\.Dl \$ //p' "$tests_dir/../man/gpusort.1" | sed 's/\\&//g; s/\\-/-/g')
+run_examples 30 < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh DIAG/s/^\.Dl \$ //p' "$tests_dir/../man/gpusort.1" | sed 's/\\&//g; s/\\-/-/g')
 
 ok 'a ranking orders another array' "$numpy" -c 'import numpy as np
 scores = np.load("scores.npy")[np.load("ranking.npy")]
