@@ -32,7 +32,7 @@ mkdir "$work/bin"
 ln -s "$GPUSORT" "$work/bin/gpusort"
 printf '#!/bin/sh\nexec cat data.bin\n' >"$work/bin/producer"
 printf '#!/bin/sh\nexec cat\n' >"$work/bin/less"
-printf '#!/bin/sh\nexec "%s" "$@"\n' "$numpy" >"$work/bin/python3"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "$numpy")" >"$work/bin/python3"
 chmod +x "$work/bin/"{producer,less,python3}
 
 # run_examples COUNT: runs each line of standard input as a command. There are at least COUNT of
@@ -50,8 +50,8 @@ run_examples() {
     done
     ok "there are examples: $count" test "$count" -ge "$1"
 }
-run_examples 40 < <(sed -n '/^## Use/,/^### /s/^    \([^ #]\)/\1/p' "$tests_dir/../README.md")
-run_examples 12 < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh DIAG/s/^\.Dl \$ //p' "$tests_dir/../man/gpusort.1" | sed 's/\\&//g; s/\\-/-/g')
+run_examples 7 < <(sed -n '/^## Examples/,/^## Figures/s/^    \([^ #]\)/\1/p' "$tests_dir/../README.md")
+run_examples 30 < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh DIAG/s/^\.Dl \$ //p' "$tests_dir/../man/gpusort.1" | sed 's/\\&//g; s/\\-/-/g')
 
 ok 'a ranking orders another array' "$numpy" -c 'import numpy as np
 scores = np.load("scores.npy")[np.load("ranking.npy")]
