@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* What a GPU's engine takes of the host's memory: its pinned buffers. */
-#define STAGING_BYTES ((size_t)64 << 20)
+/* Maximum host memory of a GPU's engine: its pinned ring (STAGING_SLOTS and STAGING_SLOT_BYTES of
+ * cuda/tuning.h). */
+#define STAGING_BYTES ((size_t)256 << 20)
 
 /* Runs in memory begin at a multiple of it. */
 #define LARGE_PAGE_BYTES ((size_t)2 << 20)

@@ -71,7 +71,7 @@ bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct erro
 
 /* Bytes of workspace: none for bitonic and rank; a word for each tile, and for each run that a part
  * of a merge is made of, for all that merge tiles; a few hundredths of the items for radix, of few
- * items more. None falls as the count grows: what serves an array serves a smaller one. */
+ * items more. A workspace for a count is enough for any smaller count. */
 size_t bitonic_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t rank_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);
 size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes);

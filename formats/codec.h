@@ -43,8 +43,9 @@ struct codec {
 
     /* Returns true if the bytes begin with the codec's magic, or with a skippable frame. */
     bool (*recognises)(const unsigned char *head, size_t bytes);
-    /* Returns the length of the skippable frames that data[0..bytes) begins with. The last of them
-     * may end beyond `bytes`. A frame whose header does is left out, unless it is the first one. */
+    /* Required. Returns the length of the skippable frames, 0 if the codec has none, that
+     * data[0..bytes) begins with. The last of them may end beyond `bytes`. A frame whose header
+     * does is left out, unless it is the first one. */
     uint64_t (*skippable_bytes)(const unsigned char *data, size_t bytes);
     /* Decodes the frame that data[0..bytes) begins with. Returns true if it is valid to its end, or
      * if `bytes` end first and the whole blocks before, at least one, are valid. */
