@@ -11,7 +11,9 @@
 
 #include "core/memory_limits.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* Maximum bytes read ahead while a GPU starts. In 0.3 s a pipe gives 1 GB, and 16 threads that
  * decode frames give somewhat more. */
@@ -235,13 +237,21 @@ static struct choice choose_by_model(const struct options *options, struct plan 
                                                      : "sooner done than a GPU is started and fed"};
 }
 
-/* A file that is overwritten has its space, lines are not counted yet, and ranks open their output
- * together. */
+/* True if the path names a regular file, or none. */
+static bool can_be_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
+}
+
+/* Not for a pipe, whose reader would notice if planning fails. A file that is overwritten has its
+ * space, lines are not counted yet, and ranks open their output together. */
 static void open_output_early(const struct options *options, struct plan *plan)
 {
     struct job *const job = &plan->job;
     if (options->action == ACTION_SORT && job->action == JOB_SORT && !job->keep_lines &&
-        !job->output.is_in_place && !job->sink && !job->group)
+        !job->output.is_in_place && !job->sink && !job->group && options->output &&
+        can_be_file(options->output))
         pipeline_open_early(job);
 }
 

@@ -62,8 +62,31 @@ enum {
     FACT_OUTPUT,
     FACT_TOP,
     FACT_INDEX_TYPE,
+    FACT_CODEC,
+    FACT_LEVEL,
+    FACT_NAMES,
     FACTS
 };
+
+/* Adds a name and its end to the hash, by FNV-1a. */
+static void hash_name(uint64_t *hash, const char *name)
+{
+    for (const char *byte = name;; byte++) {
+        *hash = (*hash ^ (unsigned char)*byte) * UINT64_C(0x100000001b3);
+        if (*byte == '\0')
+            return;
+    }
+}
+
+/* The names of all inputs and of the output. */
+static uint64_t hash_names(const struct job *job)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < job->reader_count; i++)
+        hash_name(&hash, source_name(job->readers[i].source));
+    hash_name(&hash, job->output.path ? job->output.path : "");
+    return hash;
+}
 
 static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
 {
@@ -80,6 +103,9 @@ static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
     facts[FACT_OUTPUT] = (uint64_t)job->output_format->name[0];
     facts[FACT_TOP] = job->sort.is_top ? job->sort.top : UINT64_MAX;
     facts[FACT_INDEX_TYPE] = job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX;
+    facts[FACT_CODEC] = (uint64_t)(job->output.codec - codecs);
+    facts[FACT_LEVEL] = (uint64_t)job->output.level;
+    facts[FACT_NAMES] = hash_names(job);
 }
 
 /* Compares the plan with that of rank 0. */
@@ -93,8 +119,9 @@ static bool compare_facts(struct plan *plan, struct error *error)
         return false;
     const bool is_same = memcmp(first, facts, sizeof facts) == 0 ||
                          error_set(error,
-                                   "%s: not as rank 0 has it: all ranks must have the same files, "
-                                   "and the same options",
+                                   "%s: not as rank 0 has it: all ranks must name the same files "
+                                   "and options; if each rank sorts a file of its own, unset "
+                                   "OMPI_COMM_WORLD_SIZE, PMI_SIZE or PMIX_RANK",
                                    source_name(plan->job.readers[0].source));
     return group_agree(group, is_same, error);
 }

@@ -84,25 +84,29 @@ static void read_on(struct external_runs *external, size_t bytes)
         source_read_ahead(run->job->readers[run->reader].source, room);
 }
 
-/* The CPU's engine gives its array piece by piece, and keeps it for a spec that is_given_twice. */
+/* The CPU's engine gives its items piece by piece, and keeps them for a spec that is_given_twice.
+ * Pieces that follow each other in memory are one run. */
 static bool keep_in_engine(struct external_runs *external, size_t count, struct error *error)
 {
     struct run *const run = external->run;
-    struct item_run *const kept = add_run(external, error);
+    const size_t width = run->job->sort.item_bytes;
+    struct item_run *kept = add_run(external, error);
     if (!kept)
         return false;
     external->is_in_engine = true;
-    while (kept->count < count) {
+    for (size_t given = 0; given < count;) {
         struct chunk chunk;
-        size_t given = kept->count;
         if (!run_give_next(run, count, &chunk, &given, error) ||
             !run->functions->take_back(run->engine, chunk, error))
             return false;
+        const unsigned char *const end = (const unsigned char *)kept->items + kept->count * width;
+        if (kept->count > 0 && chunk.items != end && !(kept = add_run(external, error)))
+            return false;
         if (kept->count == 0)
             kept->items = chunk.items;
-        kept->count = given;
+        kept->count += chunk.count;
     }
-    external->kept_bytes += count * run->job->sort.item_bytes;
+    external->kept_bytes += count * width;
     return true;
 }
 

@@ -125,12 +125,29 @@ static size_t choose_memory(const struct group_keys *keys)
     return left > MEMORY_MOST ? MEMORY_MOST : left < MEMORY_LEAST ? MEMORY_LEAST : left;
 }
 
-/* As many runs of this rank as a merge of those of all ranks can have. */
+/* Replaces *value by the least of all ranks. Fails only if the group does. */
+static bool find_least(struct group *group, size_t *value, struct error *error)
+{
+    uint64_t *const values = calloc(group->size, sizeof *values);
+    bool ok = group_agree(group, values || error_set(error, "out of memory"), error);
+    if (ok) {
+        values[group->rank] = *value;
+        ok = group_sum(group, values, group->size, error);
+    }
+    for (unsigned rank = 0; ok && rank < group->size; rank++)
+        *value = values[rank] < *value ? (size_t)values[rank] : *value;
+    free(values);
+    return ok;
+}
+
+/* Leaves this rank as many runs as a merge of those of all ranks can have. The ranks differ in
+ * memory; the least of them counts. */
 static bool reduce_runs(struct group_keys *keys, struct error *error)
 {
     const unsigned size = keys->group->size;
-    const size_t fan_in =
-        external_merge_fan_in(choose_memory(keys) / 2, keys->run->job->sort.threads);
+    size_t fan_in = external_merge_fan_in(choose_memory(keys) / 2, keys->run->job->sort.threads);
+    if (!find_least(keys->group, &fan_in, error))
+        return false;
     if (size > fan_in)
         return error_set(error,
                          "%u ranks are more than can be merged in this memory, which is enough "
@@ -199,10 +216,13 @@ static bool write_counted(struct group_keys *keys, struct error *error)
 
 static bool exchange(struct group_keys *keys, struct error *error)
 {
-    const struct group *const group = keys->group;
+    struct group *const group = keys->group;
     const struct sort_spec *const sort = &keys->run->job->sort;
     const size_t memory = choose_memory(keys);
     const size_t streams = keys->runs.run_count * (group->size - 1) + keys->all_runs;
+    size_t message_bytes = external_exchange_message_bytes(memory / 2, streams, sort->item_bytes);
+    if (!find_least(group, &message_bytes, error)) /* a message has one size on both sides */
+        return false;
     struct external_exchange exchange = {
         .group = keys->group,
         .merge = {.item_bytes = sort->item_bytes,
@@ -218,7 +238,7 @@ static bool exchange(struct group_keys *keys, struct error *error)
         .owners = keys->owners,
         .all_runs = keys->all_runs,
         .positions = keys->positions,
-        .message_bytes = external_exchange_message_bytes(memory / 2, streams, sort->item_bytes),
+        .message_bytes = message_bytes,
     };
     const bool ok = begin_output(keys, error) && external_exchange_run(&exchange, error);
     keys->figures[RANK_SENT_BYTES] = exchange.sent_bytes;

@@ -64,6 +64,11 @@ np.savetxt("few.txt", random.integers(-50, 50, 1000), "%d")
 open("cut.txt", "w").write("5\n7\n3.5")
 open("late.txt", "w").write("1\n" * 300_000 + "one\n" + "2\n" * 1000)
 open("none.f64", "wb").close()
+random.integers(0, 2**64, 300_001, dtype="u8").tofile("odd.u64")
+crowded = random.integers(0, 2**64, 10_000_000, dtype="u8")
+crowded[::5] = 2**62
+crowded.tofile("crowded.u64")
+open("uneven.txt", "w").write("7\n" * 600_000 + "1234567890123456789\n" * 100_000)
 open("lines", "w").write("2\n1\n")
 random.standard_normal(1_500_000).tofile("many.f64")
 np.arange(200_000, 0, -1).astype("f4").tofile("reversed.f32")
@@ -84,6 +89,12 @@ if [ -z "$is_sanitized" ]; then
     ok_shared 'six ranks: times with NaTs' 6 times.npy
     suffix=u64
     ok_shared 'seven ranks: 99 % of one value' 7 hot.u64
+    for size in 12M 15M; do
+        ok_shared "two ranks: parts of unlike sizes, -S $size" 2 -S $size odd.u64
+    done
+    ok_shared 'two ranks: a fifth of the keys equal, in a bucket of their own' 2 crowded.u64
+    ok_shared 'two ranks: many lines for one, few for the other' 2 -S 16M --type=u64 \
+        --output-format=raw uneven.txt
     suffix=f32
     ok_shared 'four ranks: all equal' 4 equal.f32
     suffix=f64
@@ -139,6 +150,10 @@ refused 'lines of text are refused' 'not lines of text: run gpusort without mpir
     ranks 2 lines -o "$target"
 refused 'a line that is no number is counted in the whole text' \
     "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
+cp four.u32 four.0.u32
+cp four.u32 four.1.u32
+refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
+    eval '(program=sh; ranks 2 -c "exec $GPUSORT four.\$OMPI_COMM_WORLD_RANK.u32 -o $target")'
 refused 'compressed input is refused' 'read plain regular files alone' -- \
     ranks 2 four.u32.zst -o "$target"
 printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %s "$@"\n' "$GPUSORT" >limited
