@@ -270,45 +270,19 @@ __device__ __forceinline__ bool warp_begin_digit(struct radix_digit_plan *plan, 
     return __any_sync(ALL_LANES, is_shared);
 }
 
-/* What a plan's kernel clears: the state of each tile of the first pass; each pass clears those of
- * the next one. */
-struct radix_clear_task {
-    uint4 *words;
-    size_t count;
-};
 constexpr unsigned RADIX_PLAN_THREADS = RADIX_DIGITS_MOST * THREADS_PER_WARP;
 
-/* The first block makes the plan, which has no pass yet; all others clear, and are done. True for
- * the first one. */
-__device__ __forceinline__ bool block_starts_plan(struct radix_digit_plan *plan,
-                                                  const struct radix_clear_task &clear)
-{
-    if (blockIdx.x == 0) {
-        if (threadIdx.x < RADIX_DIGITS_MOST)
-            plan->next_tiles[threadIdx.x] = 0;
-        if (threadIdx.x == 0)
-            plan->passes = 0;
-        __syncthreads();
-        return true;
-    }
-    const size_t stride = size_t{gridDim.x - 1} * RADIX_PLAN_THREADS;
-    for (size_t i = size_t{blockIdx.x - 1} * RADIX_PLAN_THREADS + threadIdx.x; i < clear.count;
-         i += stride)
-        clear.words[i] = {0, 0, 0, 0};
-    return false;
-}
-
 /* Makes the plan. If it is refused there are no passes, and the note says so. One block, a warp for
- * each digit; any number besides to clear. */
+ * each digit. */
 template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
-    radix_digit_plan_kernel(struct radix_clear_task clear, const K *items, size_t count,
-                            struct radix_digit_plan *plan, struct sort_note *note)
+    radix_digit_plan_kernel(const K *items, size_t count, struct radix_digit_plan *plan,
+                            struct sort_note *note)
 {
     thread_wait_for_grid();
     __shared__ bool is_live[RADIX_DIGITS_MOST];
-    if (!block_starts_plan(plan, clear))
-        return;
+    if (threadIdx.x < RADIX_DIGITS_MOST)
+        plan->next_tiles[threadIdx.x] = 0;
     const unsigned own = threadIdx.x / THREADS_PER_WARP;
     const bool is_refused = plan->is_refused != 0;
     const bool has_digit =

@@ -69,29 +69,16 @@ static bool prepare_run(const struct cuda_sort &sort, const struct radix_digit_t
     return true;
 }
 
-/* Behind the plan are the states: those of the first pass are cleared with it, those of others by
- * the pass before. Where there are several portions, of different sizes, they are cleared for each.
- */
-template <typename K, typename... Parameters, typename... Arguments>
-static bool launch_plan(const struct digit_run<K> &run, struct error *error, const char *name,
-                        void (*kernel)(Parameters...), Arguments &&...arguments)
-{
-    const bool is_one = run.sort.count <= run.portion;
-    const struct radix_clear_task states = {
-        reinterpret_cast<uint4 *>(run.states[0]),
-        is_one ? states_bytes(run.sort.count, run.tile) / sizeof(uint4) : 0};
-    const size_t clearing = launch_resident(run.site, RADIX_COPY_BLOCKS,
-                                            launch_blocks(states.count, RADIX_PLAN_THREADS));
-    return launch_kernel(launch_at(run.site, name, 1 + clearing, RADIX_PLAN_THREADS), error, kernel,
-                         states, std::forward<Arguments>(arguments)...);
-}
-
+/* Counts the digits. The states of the first pass are cleared here, those of others by the pass
+ * before. Where there are several portions, of different sizes, they are cleared for each. */
 template <typename K, bool HAS_INDICES>
 static bool count_digits(const struct digit_run<K> &run, struct error *error)
 {
     const size_t blocks = launch_resident(run.site, RADIX_DIGIT_COUNT_BLOCKS,
                                           launch_blocks(run.sort.count, RADIX_COUNT_PIECE<K>));
+    const bool is_one = run.sort.count <= run.portion;
     return clear(run, run.plan, offsetof(struct radix_digit_plan, firsts), error) &&
+           (!is_one || clear(run, run.states[0], states_bytes(run.sort.count, run.tile), error)) &&
            launch_kernel(
                launch_at(run.site, "radix_digit_count_kernel", blocks, RADIX_DIGIT_COUNT_THREADS,
                          sizeof(struct radix_digit_counters<K, HAS_INDICES>)),
@@ -103,9 +90,10 @@ template <typename K, bool HAS_INDICES>
 static bool make_plan(const struct digit_run<K> &run, struct error *error)
 {
     return count_digits<K, HAS_INDICES>(run, error) &&
-           launch_plan(
-               run, error, "radix_digit_plan_kernel", radix_digit_plan_kernel<K, HAS_INDICES>,
-               static_cast<const K *>(run.sort.items), run.sort.count, run.plan, run.sort.note);
+           launch_kernel(launch_at(run.site, "radix_digit_plan_kernel", 1, RADIX_PLAN_THREADS),
+                         error, radix_digit_plan_kernel<K, HAS_INDICES>,
+                         static_cast<const K *>(run.sort.items), run.sort.count, run.plan,
+                         run.sort.note);
 }
 
 template <typename K, bool HAS_INDICES, unsigned KEYS, typename Count>

@@ -64,7 +64,7 @@ struct radix_early_shared {
 struct radix_look_back {
     unsigned before; /* tiles whose keys are not in the sum */
     unsigned sum;
-    unsigned seen[RADIX_EARLY_LOOK_TILES];
+    unsigned seen; /* of the last of these tiles */
 };
 
 /* What is known of a tile's keys of the thread's value. */
@@ -79,24 +79,17 @@ template <typename K>
 __device__ __forceinline__ void thread_look_ask(const struct radix_digit_pass<K> &pass,
                                                 struct radix_look_back &look)
 {
-    const volatile unsigned *const end = thread_look_state(pass, look.before);
-#pragma unroll
-    for (unsigned i = 0; i < RADIX_EARLY_LOOK_TILES; i++) {
-        look.seen[i] = RADIX_LOOK_ALL;
-        if (i < look.before)
-            look.seen[i] = *(end - (i + 1) * RADIX_DIGIT_VALUES);
-    }
+    look.seen = RADIX_LOOK_ALL;
+    if (look.before > 0)
+        look.seen = *thread_look_state(pass, look.before - 1);
 }
 
 __device__ __forceinline__ void thread_look_take(struct radix_look_back &look)
 {
-    bool is_known = true;
-#pragma unroll
-    for (unsigned i = 0; i < RADIX_EARLY_LOOK_TILES; i++) {
-        is_known = is_known && look.seen[i] != 0 && look.before > 0;
-        look.sum += is_known ? look.seen[i] & RADIX_LOOK_COUNT : 0;
-        look.before = !is_known ? look.before : look.seen[i] & RADIX_LOOK_ALL ? 0 : look.before - 1;
-    }
+    if (look.seen == 0)
+        return;
+    look.sum += look.seen & RADIX_LOOK_COUNT;
+    look.before = look.seen & RADIX_LOOK_ALL ? 0 : look.before - 1;
 }
 
 /* Takes what was asked for and asks for more, if not all is known. Once it is, it is made known to
@@ -285,8 +278,7 @@ block_order_early(const struct radix_digit_pass<K> &pass, struct radix_digit_pla
     const auto put = [&](unsigned i, unsigned index) {
         shared.words.uppers[index] = uppers[i];
         indices.set(i, index);
-        if (i % RADIX_EARLY_LOOK_KEYS == RADIX_EARLY_LOOK_KEYS - 1)
-            thread_look_on(pass, tile.number, shared, look);
+        thread_look_on(pass, tile.number, shared, look);
     };
     const unsigned same_shift = thread_hide(shift);
     if (warp_has_few_digits(thread_digit(uppers[0], shift)))

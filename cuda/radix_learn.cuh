@@ -166,7 +166,7 @@ __device__ __forceinline__ uint32_t block_place_cells(struct radix_tree &tree, u
 template <typename K>
 __global__ void __launch_bounds__(LEARN_THREADS, 1)
     radix_learn_kernel(const K *source, const struct radix_segments *segments, size_t bucket_keys,
-                       unsigned root_rarity_bits, struct key_order encoding,
+                       unsigned buckets_most, unsigned root_rarity_bits, struct key_order encoding,
                        struct radix_model<K> *models, radix_count *counts)
 {
     thread_wait_for_grid();
@@ -176,8 +176,8 @@ __global__ void __launch_bounds__(LEARN_THREADS, 1)
     const size_t count = segments->keys[blockIdx.x];
     if (count == 0)
         return;
-    const struct radix_wish wish =
-        thread_make_wish(count, bucket_keys, RADIX_SAMPLE_BITS_MOST<K>, root_rarity_bits);
+    const struct radix_wish wish = thread_make_wish(count, bucket_keys, buckets_most,
+                                                    RADIX_SAMPLE_BITS_MOST<K>, root_rarity_bits);
     struct radix_sample<K> sample;
     block_sample(source + segments->first[blockIdx.x], wish, encoding, sample);
     block_clear_tree(tree, wish.root_bits);

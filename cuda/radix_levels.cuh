@@ -45,7 +45,7 @@ struct radix_range {
     unsigned differs;     /* not 0 if another key of the range does */
 };
 
-/* A range whose keys differ. */
+/* A part of the array, or a range whose keys differ. */
 struct radix_open {
     size_t first;
     size_t count;
@@ -99,17 +99,20 @@ __global__ void __launch_bounds__(RADIX_SEGMENTS)
         *totals = {};
 }
 
-/* counts of the whole array's buckets -> cursors, and the buckets as segments. One block. */
+/* counts of the only segment's buckets -> cursors, and the buckets as segments. An empty segment
+ * has no counts. One block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_WAYS)
-    radix_scan_kernel(radix_count *counts, struct radix_segments *segments)
+    radix_scan_kernel(const struct radix_segments *only, radix_count *counts,
+                      struct radix_segments *segments)
 {
     thread_wait_for_grid();
     __shared__ radix_count key_sums[THREADS_PER_WARP];
     __shared__ unsigned tile_sums[THREADS_PER_WARP];
-    const radix_count count = counts[threadIdx.x];
+    const radix_count count = only->keys[0] > 0 ? counts[threadIdx.x] : 0;
     radix_count keys = 0;
-    const radix_count first = block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
+    const radix_count first =
+        only->first[0] + block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
     counts[threadIdx.x] = first;
     block_set_segments<K>(segments, first, count, tile_sums);
 }

@@ -21,6 +21,7 @@ template <typename K>
 constexpr bool RADIX_HAS_FEW = sizeof(K) <= sizeof(uint64_t);
 
 struct radix_plan {
+    size_t part_keys;         /* keys of a part, if there are several */
     size_t first_bucket_keys; /* keys of a bucket of the first partition */
     size_t bucket_keys;       /* keys of a bucket of the second one */
     unsigned aim;             /* keys of a pack */
@@ -43,13 +44,17 @@ static unsigned radix_segments_at_most(size_t count)
  * pack, fat, but with room in a tile for half as many keys again as it is meant to have; those that
  * are larger still are parted once more. */
 template <typename K>
-static struct radix_plan radix_plan_make(size_t count, size_t tile_size)
+static struct radix_plan radix_plan_make(size_t all, size_t tile_size, size_t part_most)
 {
+    /* Parts have room for a third more than they are meant to have. */
+    const size_t parts = launch_blocks(all, part_most - part_most / 4);
+    const size_t count = std::min(all, part_most);
     constexpr size_t ways = RADIX_WAYS - 1;
     const size_t aim = std::min<size_t>(tile_size, RADIX_TILE_ROOM * 3 / 4);
     const size_t thin = aim / 4, fat = aim * 15 / 16;
     const size_t least = launch_blocks(count, ways * ways);
     struct radix_plan plan = {};
+    plan.part_keys = launch_blocks(all, std::max<size_t>(parts, 1));
     plan.aim = static_cast<unsigned>(aim);
     plan.segments = radix_segments_at_most<K>(count);
     plan.bucket_keys = least <= thin ? thin : std::max(least, fat);
@@ -77,6 +82,7 @@ struct radix_workspace {
     struct radix_totals *totals;
     struct radix_segments *whole;
     struct radix_open *open;
+    struct radix_open *parts;
     radix_count *first_counts; /* of the first partition */
     radix_count *counts;       /* of the second one */
     struct radix_model<K> *models;
@@ -109,6 +115,7 @@ static void radix_workspace_lay_models(const struct radix_plan &plan, size_t cou
     work->totals = workspace_take<struct radix_totals>(memory, &used, 1);
     work->whole = workspace_take<struct radix_segments>(memory, &used, 1);
     work->open = workspace_take<struct radix_open>(memory, &used, ranges);
+    work->parts = workspace_take<struct radix_open>(memory, &used, RADIX_SEGMENTS);
     work->first_counts = workspace_take<radix_count>(memory, &used, RADIX_WAYS);
     work->counts = workspace_take<radix_count>(memory, &used, buckets);
     work->models = workspace_take<struct radix_model<K>>(memory, &used, plan.segments);

@@ -16,6 +16,9 @@
  *             radix_crowd_kernel        whether the model follows the keys; the host waits, and may
  *                                       decide for digits
  *             radix_scan_kernel, radix_partition_kernel       items -> scratch, in buckets
+ *                                       (of more than part_most items radix_part_kernel and
+ *                                       radix_reopen_kernel: these are parts, and each is sorted as
+ *                                       the whole array is otherwise)
  *             then for all buckets together
  *             radix_learn_kernel, radix_count_kernel, radix_pack_kernel, radix_partition_kernel
  *                                       scratch -> items, in buckets of buckets
@@ -24,9 +27,6 @@
  *             radix_ranges_kernel       what fits no tile is copied, and listed if its keys differ
  *   What is listed is parted once more, by radix_reopen_kernel and the second half of the above,
  *   once the engine has waited for all this (radix_finish); after RADIX_ROUNDS all is merge sorted.
- *
- * By models, 64-bit keys cross the memory 8 times: read to count, read and written to part, twice;
- * read and written to sort tiles. A least-digit-first radix sort by 8 bits crosses it 17 times.
  *
  * Sources: T. Kraska et al., "The Case for Learned Index Structures", and A. Kristo et al., "The
  * Case for a Learned Sorting Algorithm" (SIGMOD 2018 and 2020), for the map; E. Stehle and H.-A.
@@ -58,7 +58,7 @@ template <typename K>
 static bool radix_prepare(const struct cuda_sort &sort, const struct radix_tuning &tuning,
                           struct radix_run<K> *run, struct error *error)
 {
-    const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size);
+    const struct radix_plan plan = radix_plan_make<K>(sort.count, sort.tile_size, tuning.part_most);
     *run = {sort, &tuning, plan, radix_workspace_lay<K>(plan, sort.count, sort.workspace), {}};
     return launch_site_find(sort.device, sort.stream, &run->site, error) &&
            launch_can_be_early(radix_look_kernel<K>, sort.device, &run->site.is_early, error);
@@ -92,12 +92,14 @@ static bool radix_count_step(const struct radix_run<K> &run, const struct radix_
                              struct error *error)
 {
     const size_t tiles = radix_tiles_of<K>(run.sort.count) + step.segment_count;
+    /* The buckets of one segment become segments themselves. */
+    const unsigned buckets_most = step.segment_count == 1 ? run.plan.segments - 1 : RADIX_WAYS - 1;
     return launch_kernel(launch_at(run.site, "radix_learn_kernel", step.segment_count,
                                    LEARN_THREADS, sizeof(struct radix_learn_shared<K>)),
                          error, radix_learn_kernel<K>, step.source,
                          static_cast<const struct radix_segments *>(step.segments),
-                         step.bucket_keys, step.root_rarity_bits, step.encoding, run.work.models,
-                         step.counts) &&
+                         step.bucket_keys, buckets_most, step.root_rarity_bits, step.encoding,
+                         run.work.models, step.counts) &&
            launch_kernel(launch_at(run.site, "radix_count_kernel",
                                    launch_resident(run.site, RADIX_COUNT_BLOCKS, tiles),
                                    RADIX_PARTITION_THREADS),
@@ -196,20 +198,68 @@ static bool radix_start_models(const struct radix_run<K> &run, const struct radi
            radix_wait(run.sort, error);
 }
 
-/* Goes on after radix_start_models: both partitions, and the tiles. */
+/* one.source -> one.target, in buckets. They are counted. */
 template <typename K>
-static bool radix_go_on_by_models(const struct radix_run<K> &run, const struct radix_step<K> &first,
-                                  struct error *error)
+static bool radix_partition_counted(const struct radix_run<K> &run, const struct radix_step<K> &one,
+                                    struct error *error)
 {
-    const struct radix_step<K> second = {
-        first.target, static_cast<K *>(run.sort.items), run.work.segments, run.plan.segments,
-            run.plan.bucket_keys, RADIX_LAST_ROOT_RARITY_BITS, key_order_identity(), run.work.counts
-    };
     return launch_kernel(launch_at(run.site, "radix_scan_kernel", 1, RADIX_WAYS), error,
-                         radix_scan_kernel<K>, first.counts, run.work.segments) &&
-           radix_partition_step(run, first, error) && radix_count_step(run, second, error) &&
-           radix_sort_counted(run, second, error) &&
-           radix_finish_ranges<K>(run, second.target, error);
+                         radix_scan_kernel<K>,
+                         static_cast<const struct radix_segments *>(one.segments), one.counts,
+                         run.work.segments) &&
+           radix_partition_step(run, one, error);
+}
+
+/* Both partitions, the first of which is counted, and the tiles: one.source -> one.target -> target
+ * -> items. */
+template <typename K>
+static bool radix_sort_by_two(const struct radix_run<K> &run, const struct radix_step<K> &one,
+                              K *target, struct error *error)
+{
+    const struct radix_step<K> two = {
+        one.target, target, run.work.segments, run.plan.segments, run.plan.bucket_keys,
+            RADIX_LAST_ROOT_RARITY_BITS, key_order_identity(), run.work.counts
+    };
+    return radix_partition_counted(run, one, error) && radix_count_step(run, two, error) &&
+           radix_sort_counted(run, two, error);
+}
+
+/* The first `count` segments as parts. One block. */
+static __global__ void __launch_bounds__(RADIX_SEGMENTS)
+    radix_part_kernel(const struct radix_segments *segments, unsigned count,
+                      struct radix_open *parts)
+{
+    thread_wait_for_grid();
+    if (threadIdx.x < count)
+        parts[threadIdx.x] = {segments->first[threadIdx.x], segments->keys[threadIdx.x]};
+}
+
+/* Sorts an array that is too large for two partitions: items -> scratch in parts, which are
+ * counted; then each by itself. */
+template <typename K>
+static bool radix_sort_parts(const struct radix_run<K> &run, const struct radix_step<K> &parting,
+                             struct error *error)
+{
+    K *const items = static_cast<K *>(run.sort.items), *const scratch = parting.target;
+    const unsigned parts =
+        static_cast<unsigned>(launch_blocks(run.sort.count, parting.bucket_keys)) + 2;
+    const struct radix_step<K> one = {
+        scratch, items, run.work.whole, 1, run.plan.first_bucket_keys, RADIX_FIRST_ROOT_RARITY_BITS,
+            key_order_identity(), run.work.first_counts
+    };
+    if (!radix_partition_counted(run, parting, error) ||
+        !launch_kernel(
+            launch_at(run.site, "radix_part_kernel", 1, RADIX_SEGMENTS), error, radix_part_kernel,
+            static_cast<const struct radix_segments *>(run.work.segments), parts, run.work.parts))
+        return false;
+    for (unsigned part = 0; part < parts; part++)
+        if (!launch_kernel(launch_at(run.site, "radix_reopen_kernel", 1, RADIX_SEGMENTS), error,
+                           radix_reopen_kernel<K>,
+                           static_cast<const struct radix_open *>(run.work.parts + part), 1u,
+                           part == 0, run.work.whole, run.work.totals) ||
+            !radix_count_step(run, one, error) || !radix_sort_by_two(run, one, scratch, error))
+            return false;
+    return radix_finish_ranges<K>(run, scratch, error);
 }
 
 /* ---- the strategies ---- */
@@ -242,9 +292,11 @@ template <typename K>
 static bool radix_models(const struct radix_run<K> &run, struct error *error)
 {
     const struct cuda_sort &sort = run.sort;
+    K *const items = static_cast<K *>(sort.items);
+    const bool has_parts = sort.count > run.tuning->part_most;
     const struct radix_step<K> first = {
-        static_cast<const K *>(sort.items), static_cast<K *>(sort.scratch), run.work.whole,
-            1, run.plan.first_bucket_keys,
+        items, static_cast<K *>(sort.scratch), run.work.whole,
+            1, has_parts ? run.plan.part_keys : run.plan.first_bucket_keys,
             RADIX_FIRST_ROOT_RARITY_BITS, sort.order, run.work.first_counts
     };
     if (!radix_start_models(run, first, error))
@@ -252,8 +304,11 @@ static bool radix_models(const struct radix_run<K> &run, struct error *error)
     const struct radix_decision decision =
         radix_decide_counted(&sort.note->facts, sort.count, sizeof(K), sort.note->crowd);
     trace_note_strategy(radix_strategy_name(decision.strategy), decision.reason);
-    return decision.strategy == RADIX_STRATEGY_DIGITS ? radix_digits(run, false, error)
-                                                      : radix_go_on_by_models(run, first, error);
+    if (decision.strategy == RADIX_STRATEGY_DIGITS)
+        return radix_digits(run, false, error);
+    if (has_parts)
+        return radix_sort_parts(run, first, error);
+    return radix_sort_by_two(run, first, items, error) && radix_finish_ranges<K>(run, items, error);
 }
 
 /* Sorts by the strategy that the facts ask for. */
@@ -441,7 +496,8 @@ bool radix_finish(const struct cuda_sort *sort, unsigned round, bool *is_done, s
 template <typename K>
 static size_t radix_width_workspace_bytes(size_t count, size_t tile_size)
 {
-    return radix_workspace_lay<K>(radix_plan_make<K>(count, tile_size), count, NULL).bytes;
+    return radix_workspace_lay<K>(radix_plan_make<K>(count, tile_size, SIZE_MAX), count, NULL)
+        .bytes;
 }
 
 size_t radix_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes)

@@ -11,7 +11,7 @@ const struct radix_tuning radix_tuning_default = {
     .merge_most = (size_t)1 << 16,
     .values_least = (size_t)1 << 25,
     .models_least = (size_t)1 << 22,
-    .models_most = (size_t)1 << 30,
+    .part_most = (size_t)1 << 30,
     .small_tiles_most = (size_t)1 << 19,
     .portion = (size_t)1 << 28,
     .digits_most = 4,
@@ -30,7 +30,6 @@ const char *radix_strategy_name(enum radix_strategy strategy)
         [RADIX_STRATEGY_DIGITS] = "digits",
         [RADIX_STRATEGY_UPPER_DIGITS] = "upper digits",
         [RADIX_STRATEGY_MODELS] = "models",
-        [RADIX_STRATEGY_MERGE] = "merge",
     };
     return names[strategy];
 }
@@ -101,11 +100,7 @@ struct radix_decision radix_decide(const struct radix_tuning *tuning,
     if (item_bytes == 8 && !facts->no_index)
         return decide(RADIX_STRATEGY_UPPER_DIGITS, "the lower halves are in order");
     if (!has_digits(facts, count, item_bytes))
-        return count > tuning->models_most
-                   ? decide(RADIX_STRATEGY_MERGE, "too many items out of place")
-                   : decide(RADIX_STRATEGY_MODELS, "indices are not positions");
-    if (count > tuning->models_most)
-        return decide(RADIX_STRATEGY_DIGITS, "too many items for two partitions");
+        return decide(RADIX_STRATEGY_MODELS, "indices are not positions");
     if (count < tuning->models_least || facts->sampled == 0)
         return decide(RADIX_STRATEGY_DIGITS, "too few items for a model");
     return decide_by_sample(tuning, facts, item_bytes);

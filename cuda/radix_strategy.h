@@ -22,7 +22,8 @@ struct radix_tuning {
     size_t merge_most;       /* up to this count segmented-merge is faster: it needs few launches */
     size_t values_least;     /* below this count values are not counted */
     size_t models_least;     /* below this count digits are faster than learning a model */
-    size_t models_most;      /* above it the buckets of two partitions are too large for a tile */
+    size_t part_most;        /* above it buckets of two partitions are too large for a tile: the
+                                array is sorted in parts */
     size_t small_tiles_most; /* up to this count a pass of a digit has small tiles */
     size_t portion;          /* items of one launch of a digit's pass */
     unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
@@ -56,7 +57,6 @@ enum radix_strategy {
     RADIX_STRATEGY_DIGITS,       /* stable passes over all digits that vary, the least one first */
     RADIX_STRATEGY_UPPER_DIGITS, /* the same for the upper half of 8 bytes, above an index */
     RADIX_STRATEGY_MODELS,       /* two partitions by models, then tiles */
-    RADIX_STRATEGY_MERGE,        /* segmented-merge */
     RADIX_STRATEGIES
 };
 

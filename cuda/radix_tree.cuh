@@ -17,12 +17,13 @@ struct radix_wish {
     size_t count;         /* keys of the segment */
     unsigned sample_bits; /* the sample has 2^sample_bits keys, at most `count` */
     unsigned root_bits;   /* of the model */
-    unsigned buckets;     /* below RADIX_WAYS; the model has one more at most */
+    unsigned buckets;     /* the model has one more at most */
 };
 
-/* Buckets of `bucket_keys` or more, of which three are the fewest that can part one value from
- * what is below and above it. */
+/* At most buckets_most buckets of `bucket_keys` or more, of which three are the fewest that can
+ * part one value from what is below and above it. */
 __device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size_t bucket_keys,
+                                                              unsigned buckets_most,
                                                               unsigned sample_bits_most,
                                                               unsigned root_rarity_bits)
 {
@@ -34,9 +35,9 @@ __device__ __forceinline__ struct radix_wish thread_make_wish(size_t count, size
     const unsigned sample_bits = min(min(wanted_bits, sample_bits_most), count_bits);
     const unsigned root_bits = max(sample_bits, root_rarity_bits + 1) - root_rarity_bits;
     const struct radix_wish wish = {count, sample_bits, min(root_bits, RADIX_ROOT_BITS),
-                                    static_cast<unsigned>(wanted < 3            ? 3
-                                                          : wanted < RADIX_WAYS ? wanted
-                                                                                : RADIX_WAYS - 1)};
+                                    static_cast<unsigned>(wanted < 3              ? 3
+                                                          : wanted < buckets_most ? wanted
+                                                                                  : buckets_most)};
     return wish;
 }
 

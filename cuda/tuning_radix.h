@@ -114,13 +114,11 @@ __host__ __device__ constexpr struct radix_keys_choice radix_digit_keys(size_t i
  * of 4, 1e8 doubles took 7.0 ms in place of 6.4; with 8, 6.4. */
 constexpr unsigned RADIX_LOOK_TILES = 4;
 
-/* The same where digits are counted first (radix_digits_early.cuh), and after how many of its keys
- * a thread looks: a tile after each key 1.760 ms for 1e8 f32, 2 after every second 1.791, 1 after
- * every second 1.844. A warp whose first row has at most so many digits asks for each which lanes
- * have it: u32+u32 `hidden` 2.49 for 2.52 with 12 and 2.62 with 20, f32 `few-distinct` even; all
- * warps 3.31 for 1.77 (H200, 2026-11-22). */
-constexpr unsigned RADIX_EARLY_LOOK_TILES = 1;
-constexpr unsigned RADIX_EARLY_LOOK_KEYS = 1;
+/* Where digits are counted first (radix_digits_early.cuh), a thread looks at a tile after each of
+ * its keys: 1.760 ms for 1e8 f32; 2 after every second 1.791, 1 after every second 1.844. A warp
+ * whose first row has at most so many digits asks for each which lanes have it: u32+u32
+ * `hidden` 2.49 for 2.52 with 12 and 2.62 with 20, f32 `few-distinct` even; all warps 3.31 for 1.77
+ * (H200, 2026-11-22). */
 constexpr unsigned RADIX_EARLY_FEW_DIGITS = 6;
 
 /* Where digits are counted: words of 16 bytes that a thread has on their way, and columns of 4

@@ -80,17 +80,6 @@ static void few_items_have_digits(void **state)
     assert_strategy(facts, 100000, 16, "digits");
 }
 
-static void too_many_items_for_two_partitions_have_digits(void **state)
-{
-    (void)state;
-    const size_t most = radix_tuning_default.models_most;
-    assert_strategy(smooth_facts(), most, 8, "models");
-    assert_strategy(smooth_facts(), most + 1, 8, "digits");
-    assert_strategy(item_facts(), most + 1, 16, "digits");
-    assert_strategy(smooth_facts(), most + 1, 16, "merge");
-    assert_strategy(item_facts(), (size_t)UINT32_MAX + 1, 16, "merge");
-}
-
 static void items_out_of_place_have_models_whatever_their_keys(void **state)
 {
     (void)state;
@@ -98,6 +87,9 @@ static void items_out_of_place_have_models_whatever_their_keys(void **state)
     facts.roughness *= 2;
     assert_strategy(facts, MANY, 16, "models");
     assert_strategy(facts, 100000, 16, "models");
+    facts.no_index = 0; /* but positions have 32 bits */
+    assert_strategy(facts, UINT32_MAX, 16, "digits");
+    assert_strategy(facts, (size_t)UINT32_MAX + 1, 16, "models");
 }
 
 static void keys_above_an_index_need_half_of_their_digits(void **state)
@@ -193,7 +185,6 @@ int main(void)
         cmocka_unit_test(keys_with_a_smooth_density_have_models),
         cmocka_unit_test(arrays_in_order_are_left_or_turned_round),
         cmocka_unit_test(few_items_have_digits),
-        cmocka_unit_test(too_many_items_for_two_partitions_have_digits),
         cmocka_unit_test(items_out_of_place_have_models_whatever_their_keys),
         cmocka_unit_test(keys_above_an_index_need_half_of_their_digits),
         cmocka_unit_test(keys_that_crowd_at_all_scales_have_digits),
