@@ -61,12 +61,16 @@ void run_close_engine(struct run *run)
     run->engine = NULL;
 }
 
-/* Checks that the file to be overwritten is the one that is read. */
+/* Checks that the file to be overwritten is the one that is read, of which some bytes were read
+ * before it was opened as the output. */
 static bool check_same_file(const struct run *run, struct error *error)
 {
+    const struct source *const source = run->job->readers[0].source;
     errno = 0;
-    if (sink_writes_to(run->sink, run->job->readers[0].source))
-        return true;
+    if (sink_writes_to(run->sink, source))
+        return source_is_unmodified(source) ||
+               error_set(error, "%s: it was changed while it was sorted; nothing is written",
+                         sink_name(run->sink));
     return errno ? error_set_errno(error, "%s", sink_name(run->sink))
                  : error_set(error, "%s: another file took its name meanwhile; nothing is written",
                              sink_name(run->sink));

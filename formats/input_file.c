@@ -187,6 +187,7 @@ bool input_file_begin(struct input_file *input, int file, struct error *error)
     }
     input->device = status.st_dev;
     input->inode = status.st_ino;
+    input->modified = status.st_mtim;
     input->is_pipe = S_ISFIFO(status.st_mode);
     descriptor_widen_pipe(input->file);
     if (!S_ISREG(status.st_mode))

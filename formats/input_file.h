@@ -26,8 +26,9 @@ struct input_file {
     bool is_parked;  /* `file` is open only while it is read */
     dev_t device;    /* with the inode: the identity of the file */
     ino_t inode;
-    uint64_t bytes;  /* size of the file or run */
-    uint64_t offset; /* where the next read from it starts */
+    struct timespec modified; /* when it was opened */
+    uint64_t bytes;           /* size of the file or run */
+    uint64_t offset;          /* where the next read from it starts */
     bool has_ended;
 };
 

@@ -5,9 +5,9 @@
  * is after the end of the file: that causes SIGBUS instead of an error. So no byte is touched
  * before its space is allocated and the file is long enough, and this program does not shorten the
  * file while it is mapped, except when a signal ends the process. Two cases remain: a failing disk,
- * and another process that truncates the temporary. Therefore the pages of a piece are first
- * populated by madvise(2), which returns an error where a touch would cause a signal. A truncation
- * in the microseconds between that and the copy still ends the process.
+ * and another process that truncates the file. Therefore the pages of a piece are first populated
+ * by madvise(2), which returns an error where a touch would cause a signal. If the file is
+ * truncated between that and the copy, the thread catches SIGBUS and returns the same error.
  *
  * Each thread drops the pages that it filled from the mapping. Otherwise one thread would unmap all
  * of them at the end. 1 GB, two threads, a shared machine, 2026-11: that takes 0.1 of 1.0 s.
@@ -24,11 +24,14 @@
 #include <linux/magic.h>
 #include <omp.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -101,6 +104,39 @@ struct mapped_file {
     uint32_t *written;        /* bytes written of each piece; read in a signal handler */
 };
 
+/* Where a thread continues if a page that it stores to is not there: another process may truncate
+ * the file. NULL: the thread stores to no mapping. */
+static _Thread_local sigjmp_buf *volatile escape;
+
+static void escape_fault(int signal_number)
+{
+    if (escape)
+        siglongjmp(*escape, 1);
+    const struct sigaction default_action = {.sa_handler = SIG_DFL};
+    sigaction(signal_number, &default_action, NULL); /* the fault repeats, and ends the process */
+}
+
+static void catch_faults(void)
+{
+    const struct sigaction action = {.sa_handler = escape_fault, .sa_flags = SA_NODEFER};
+    sigaction(SIGBUS, &action, NULL);
+}
+
+/* Copies to the mapping. Returns false if a page is not there. */
+static bool store(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+    sigjmp_buf back;
+    const bool is_there = sigsetjmp(back, 0) == 0;
+    if (is_there) {
+        escape = &back;
+        atomic_signal_fence(memory_order_seq_cst);
+        memcpy(to, from, bytes);
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+    escape = NULL;
+    return is_there;
+}
+
 static size_t page_bytes(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -148,6 +184,7 @@ struct mapped_file *mapped_file_open(int file, size_t bytes, bool is_seen, struc
                                    .written = calloc(piece_count(bytes), sizeof(uint32_t))};
     mapped->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     pthread_mutex_init(&mapped->growing, NULL); /* cannot fail on Linux */
+    catch_faults();
     if (mapped->written && mapped->data != MAP_FAILED && grow(mapped, 1) == 0)
         return mapped;
     mapped_file_close(mapped);
@@ -188,7 +225,8 @@ static int copy_piece(struct mapped_file *mapped, size_t begin, size_t end,
     for (size_t done = 0, bytes; done < end - begin; done += bytes) {
         bytes = end - begin - done < TAP_PIECE_BYTES ? end - begin - done : TAP_PIECE_BYTES;
         tap_see(tap, data + done, bytes);
-        memcpy(mapped->data + begin + done, data + done, bytes);
+        if (!store(mapped->data + begin + done, data + done, bytes))
+            return EIO;
     }
     drop_pages(mapped, begin, end);
     __atomic_fetch_add(&mapped->written[begin / PIECE_BYTES], (uint32_t)(end - begin),
@@ -246,6 +284,13 @@ bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *
     }
     errno = copy.failure;
     return copy.failure == 0;
+}
+
+bool mapped_file_is_truncated(const struct mapped_file *mapped)
+{
+    struct stat status;
+    return fstat(mapped->file, &status) == 0 &&
+           (size_t)status.st_size < __atomic_load_n(&mapped->size, __ATOMIC_ACQUIRE);
 }
 
 size_t mapped_file_whole(const struct mapped_file *mapped)

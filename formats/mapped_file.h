@@ -42,6 +42,9 @@ struct mapped_file *mapped_file_open(int file, size_t bytes, bool is_seen,
 bool mapped_file_write(struct mapped_file *mapped, size_t position, const void *data, size_t bytes,
                        unsigned threads, struct tap *tap, unsigned watchers, size_t *done);
 
+/* Returns true if the file is shorter than it was made here, so another process truncated it. */
+bool mapped_file_is_truncated(const struct mapped_file *mapped);
+
 /* Returns the length of the prefix that was written without a gap, or slightly less.
  * Async-signal-safe. */
 size_t mapped_file_whole(const struct mapped_file *mapped);

@@ -92,31 +92,25 @@ static bool cut_off(const struct output_file *output, uint64_t bytes)
                (status.st_size != 0 || ftruncate(output->file, 0) == 0);
     if (output->shared > 0 && bytes == output->expected)
         return true;
-    return is_followed(output) ||
-           (ftruncate(output->file, (off_t)bytes) == 0 &&
-            (output->shared == 0 || lseek(output->shared, (off_t)bytes, SEEK_SET) >= 0));
+    if (is_followed(output))
+        return true;
+    if (fstat(output->file, &status) == 0 && (uint64_t)status.st_size < bytes)
+        bytes = (uint64_t)status.st_size; /* another process truncated it */
+    return ftruncate(output->file, (off_t)bytes) == 0 &&
+           (output->shared == 0 || lseek(output->shared, (off_t)bytes, SEEK_SET) >= 0);
 }
 
 /* The one standard output that other processes may continue. Static, because a signal handler takes
  * no arguments. It is written only within a change (core/ending.h). */
 static const struct output_file *unfinished;
 
-static void wait_for_end(int signal_number)
-{
-    (void)signal_number;
-    for (;;)
-        pause();
-}
-
 /* Truncates the output when a signal ends the process. Threads that still copy beyond the new end
- * get SIGBUS, and wait for the end of the process. */
+ * wait for the end of the process (mapped_file.c). */
 static void cut_off_unfinished(void)
 {
-    const struct sigaction action = {.sa_handler = wait_for_end};
     struct file_space *const space = __atomic_load_n(&unfinished->space, __ATOMIC_ACQUIRE);
     const struct mapped_file *const mapped = __atomic_load_n(&unfinished->mapped, __ATOMIC_ACQUIRE);
     const off_t at = lseek(unfinished->file, 0, SEEK_CUR);
-    sigaction(SIGBUS, &action, NULL);
     if (space)
         file_space_halt(space);
     (void)cut_off(unfinished, mapped ? mapped_file_whole(mapped) : (uint64_t)at);
@@ -353,10 +347,13 @@ bool output_file_write(struct output_file *output, uint64_t place, const void *d
     const bool written = output->mapped ? write_mapped(output, place, data, bytes, threads, tap)
                                         : write_straight(output, place, data, bytes, threads, tap);
     const int cause = errno;
-    if (!written)
-        output_file_lose(output, place);
+    if (written)
+        return true;
+    output_file_lose(output, place);
+    if (cause == EIO && output->mapped && mapped_file_is_truncated(output->mapped))
+        return error_set(error, "%s: another process truncated it while it was written", name);
     errno = cause;
-    return written || error_set_errno(error, "%s", name);
+    return error_set_errno(error, "%s", name);
 }
 
 void output_file_lose(struct output_file *output, uint64_t place)
@@ -398,12 +395,14 @@ static bool take_space(const struct output_file *output, const char *name, struc
 bool output_file_end_trial(struct output_file *output, const char *name, struct error *error)
 {
     const uint64_t bytes = (uint64_t)output->target.status.st_size;
+    if (!check_unchanged(output, name, error))
+        return false;
     if (output->claimed != bytes)
         return error_set(error,
                          "%s: sorted it has %" PRIu64 " bytes, not %" PRIu64
                          ", and --in-place keeps the size: leave it out, and say -o",
                          name, output->claimed, bytes);
-    if (!check_unchanged(output, name, error) || !take_space(output, name, error))
+    if (!take_space(output, name, error))
         return false;
     if (output->writers > 1) /* otherwise, or if this fails, pwrite(2) is used */
         output->mapped = mapped_file_open(output->file, bytes, false, NULL);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -231,6 +232,7 @@ bool output_path_check(const struct output_path *found, const char *name, struct
 bool output_path_check_in_place(const struct output_path *found, const char *name,
                                 struct error *error)
 {
+    struct rlimit limit;
     if (found->descriptor >= 0 || !found->exists || !S_ISREG(found->status.st_mode))
         return error_set(error,
                          "%s: --in-place overwrites a regular file, and this is none: leave "
@@ -240,6 +242,11 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
         return error_set_errno(error, "%s", name);
     if (is_strangers(found))
         return refuse_strangers(name, error);
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)found->status.st_size)
+        return error_set(error,
+                         "%s: it is larger than this process may write (ulimit -f): raise the "
+                         "limit",
+                         name);
     return !(attributes_of(found->file) & STATX_ATTR_APPEND) ||
            error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
 }

@@ -292,6 +292,14 @@ bool source_is_file(const struct source *source, int file)
            status.st_dev == source->input.device && status.st_ino == source->input.inode;
 }
 
+bool source_is_unmodified(const struct source *source)
+{
+    const struct timespec *const before = &source->input.modified;
+    struct stat status;
+    return fstat(source->input.file, &status) == 0 && status.st_mtim.tv_sec == before->tv_sec &&
+           status.st_mtim.tv_nsec == before->tv_nsec;
+}
+
 bool source_is_all_of(const struct source *source, const char *path, const struct stat *status)
 {
     const bool is_pipe = S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode);

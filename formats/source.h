@@ -65,6 +65,9 @@ const struct codec *source_codec(const struct source *source);
 /* Returns true if the source is a regular file, and the same file as the descriptor `file`. */
 bool source_is_file(const struct source *source, int file);
 
+/* Returns true if the open file has not been modified since it was opened, by its times. */
+bool source_is_unmodified(const struct source *source);
+
 /* Returns true if no bytes are left at the path, a file with this status, once the source was read:
  * both are standard input, or the same pipe or socket. */
 bool source_is_all_of(const struct source *source, const char *path, const struct stat *status);

@@ -137,6 +137,9 @@ kept 'a file with two links that is not the input' 'copy it here with cp$' linke
     gpusort -n numbers.txt -o linked.txt
 kept 'a file with two links, -u' 'copy it here with cp$' linked.txt -- \
     gpusort -n -u linked.txt -o linked.txt
+# shellcheck disable=SC2016 # variables of the other shell
+kept 'a file above the limit of sizes' 'f8.3000000.f64: it is larger than this process may write \(ulimit' \
+    f8.3000000.f64 -- bash -c 'ulimit -f 1000; exec "$0" --in-place f8.3000000.f64' "$GPUSORT"
 ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \
     gpusort --explain --in-place numbers.txt
 
@@ -177,5 +180,45 @@ if [ -e "$library" ] && ! grep -q __asan_init "$GPUSORT"; then
     ok_same_bytes 'the file is whole then' ended.f64 f8.3000000.sorted
 else
     skip 'signals while it is overwritten' "no $library for this build"
+fi
+# ---- other processes -----------------------------------------------------------------------------
+
+if [ -e "$library" ] && ! grep -q __asan_init "$GPUSORT"; then
+    # meanwhile NAME CALL COMMAND REGEX: COMMAND changes the file shared.f64 just before the call,
+    # and the job then fails with one line that matches REGEX.
+    meanwhile() {
+        local status=0
+        rm -f moved.f64 && cp f8.3000000.f64 shared.f64
+        touch -d '1 minute ago' shared.f64 # a file's times have a resolution of some milliseconds
+        FAULT_RUN=$3 LD_PRELOAD=$library FAULT=$2:run "$GPUSORT" --device=cpu --in-place \
+            --parallel=2 shared.f64 2>"$work/log/stderr" || status=$?
+        {
+            [ "$status" -eq 2 ] || echo "status $status"
+            [ "$(wc -l <"$work/log/stderr")" -eq 1 ] || echo 'not one line on standard error'
+            grep -Eq -e "$4" "$work/log/stderr" || cat "$work/log/stderr"
+        } >"$work/log/problems"
+        pass_unless_said "$1: it is reported" "$work/log/problems"
+    }
+    changed='shared.f64: it was changed while it was sorted; nothing is written$'
+    # The first bytes are read to see what they are, before the file is opened as the output.
+    for call in read:1 read:2 pread:1; do
+        cp f8.3000000.f64 ours.f64
+        meanwhile "written to at $call" $call \
+            'printf 12345678 | tee ours.f64 | dd of=shared.f64 conv=notrunc status=none' "$changed"
+        ok "written to at $call: what was written stays" cmp -n 8 shared.f64 ours.f64
+        meanwhile "truncated at $call" $call 'truncate -s 800 shared.f64' \
+            'shared.f64: (the file was cut off while it was read|it was changed while)'
+        ok_same_bytes "truncated at $call: it is left as it is" shared.f64 <(head -c 800 f8.3000000.f64)
+        meanwhile "appended to at $call" $call 'printf 12345678 >>shared.f64' \
+            'shared.f64: (the file grew while it was read|it was changed while)'
+        ok_same_bytes "appended to at $call: it is left as it is" shared.f64 \
+            <(cat f8.3000000.f64 - <<<12345678 | head -c 24000008)
+        meanwhile "replaced at $call" $call 'mv shared.f64 moved.f64; echo 1 >shared.f64' \
+            'shared.f64: another file took its name meanwhile; nothing is written$'
+        ok_same_bytes "replaced at $call: the old file is left" moved.f64 f8.3000000.f64
+        ok_same_bytes "replaced at $call: and the new one" shared.f64 <(echo 1)
+    done
+else
+    skip 'other processes' "no $library for this build"
 fi
 done_testing

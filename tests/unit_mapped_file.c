@@ -310,12 +310,44 @@ static void test_temporary_cut_off(void **state)
         assert_int_equal(stat(temporary, &status), 0);
     assert_int_equal(truncate(temporary, 3 * MIB), 0);
     assert_false(sink_write(sink, data, 20 * MIB, &error));
-    assert_string_equal(error.message, "out: Input/output error");
+    assert_string_equal(error.message, "out: another process truncated it while it was written");
     sink_discard(sink);
     assert_no_temporary();
     free(temporary);
     free(data);
     (void)(state && repeat_in_memory(test_temporary_cut_off));
+}
+
+/* Truncates the file "cut" just before the last of its pages are stored to. */
+static void truncate_file(struct tap *tap, const void *data, size_t bytes)
+{
+    (void)data;
+    (void)bytes;
+    if (tap->unit_bytes++ > 1)
+        assert_int_equal(truncate("cut", 5), 0);
+}
+
+/* A file is truncated between the check of its pages and the copy, which no call can report. */
+static void test_truncated_at_the_last_moment(void **state)
+{
+    const size_t bytes = 3 * TAP_PIECE_BYTES;
+    unsigned char *const data = make_bytes(bytes);
+    struct tap tap = {truncate_file, 1, NULL};
+    size_t done;
+    put_file("cut", data, bytes);
+    const int file = open("cut", O_RDWR);
+    struct mapped_file *const mapped = mapped_file_open(file, bytes, false, NULL);
+    assert_non_null(mapped);
+    assert_false(mapped_file_is_truncated(mapped));
+    errno = 0;
+    assert_false(mapped_file_write(mapped, 0, data, bytes, 1, &tap, 1, &done));
+    assert_int_equal(errno, EIO);
+    assert_true(mapped_file_is_truncated(mapped));
+    mapped_file_close(mapped);
+    close(file);
+    unlink("cut");
+    free(data);
+    (void)(state && repeat_in_memory(test_truncated_at_the_last_moment));
 }
 
 /* The sink is discarded while space is allocated, before anything is written. */
@@ -445,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_file_size_limit),
         cmocka_unit_test(test_temporary_cut_off),
+        cmocka_unit_test(test_truncated_at_the_last_moment),
         cmocka_unit_test(test_discard_at_once),
     };
     return cmocka_run_group_tests_name("mapped_file", tests, enter_scratch, leave_scratch);

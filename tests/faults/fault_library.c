@@ -4,7 +4,8 @@
  *   FAULT=NAME:N:HOW   call number N of the function NAME fails, counted from 1; N+: and all later
  *                      ones. HOW is the errno of the failure; or "short": the call does half of the
  *                      request; or "signal": the process gets SIGTERM and, twice, SIGINT, and then
- *                      the call is made. The last two only for calls that move bytes.
+ *                      the call is made; or "run": the shell runs the command $FAULT_RUN, and then
+ *                      the call is made. The last three only for calls that move bytes.
  *   FAULT_MEMORY=BYTES a call that requests more memory than that fails
  *   FAULT_NAMED=yes    files without a name cannot be opened, as on some file systems
  *   FAULT_CALLS=FILE   at exit, writes a line "NAME CALLS" to FILE for each function called
@@ -41,6 +42,7 @@
 
 #define SHORT (-1) /* instead of an errno, like the next */
 #define SIGNAL (-2)
+#define RUN (-3)
 
 /* The callers whose calls may count. */
 enum caller { CALLER_OTHER, CALLER_PROGRAM, CALLER_C_LIBRARY, CALLER_OPENMP };
@@ -118,7 +120,7 @@ static enum caller find_caller(const void *address)
     return CALLER_OTHER;
 }
 
-/* Counts a call. Returns 0 if it is to be made, or an errno, SHORT or SIGNAL. */
+/* Counts a call. Returns 0 if it is to be made, or an errno, SHORT, SIGNAL or RUN. */
 static int count(enum function function)
 {
     const unsigned long call = atomic_fetch_add(&faults.calls[function], 1) + 1;
@@ -170,6 +172,7 @@ static void read_order(void)
         abort();
     faults.how = strcmp(how, "short") == 0    ? SHORT
                  : strcmp(how, "signal") == 0 ? SIGNAL
+                 : strcmp(how, "run") == 0    ? RUN
                                               : atoi(how);
 }
 
@@ -230,6 +233,14 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
         return next arguments;                                                                     \
     }
 
+/* Runs the command $FAULT_RUN, without this library. */
+static void run_command(void)
+{
+    unsetenv("LD_PRELOAD");
+    if (system(getenv("FAULT_RUN")) != 0)
+        abort();
+}
+
 /* Defines a function that moves bytes, and may move fewer. */
 #define MOVING(name, parameters, arguments, fewer)                                                 \
     ssize_t name parameters                                                                        \
@@ -247,6 +258,8 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
             kill(getpid(), SIGINT);                                                                \
             kill(getpid(), SIGINT);                                                                \
         }                                                                                          \
+        if (how == RUN)                                                                            \
+            run_command();                                                                         \
         if (how == SHORT && bytes > 1)                                                             \
             return next fewer;                                                                     \
         return next arguments;                                                                     \
