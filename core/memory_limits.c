@@ -140,8 +140,10 @@ size_t memory_total(void)
 
 size_t memory_ahead_most(void)
 {
-    const size_t total = memory_total();
-    return total != SIZE_MAX ? total / 8 : 0;
+    static size_t room; /* 0: not found yet */
+    if (room == 0)
+        room = smaller(memory_total(), memory_available(0));
+    return room != SIZE_MAX ? room / 8 : 0;
 }
 
 size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,

@@ -36,7 +36,8 @@ size_t memory_available(unsigned threads);
 size_t memory_total(void);
 
 /* Returns the maximum bytes of an output that may be allocated in advance, while twice as many are
- * in memory to sort: an eighth of all memory. 0: not known. */
+ * in memory to sort: an eighth of the memory that was available at the first call in this process,
+ * which must be before the sort takes memory. 0: not known. */
 size_t memory_ahead_most(void);
 
 /* Returns the part of host_bytes that is left beside the program, `threads` threads, small buffers,

@@ -275,4 +275,23 @@ the first numbers|20000000|many.first|many.f64|--type=f64 --format=raw --top=100
 END
 fi
 
+# An output of 20 MB is allocated before the sort only where an eighth of the free memory holds it.
+# space_before_sort USED: prints whether it is, in a container of 1 GB of which USED bytes are used.
+space_before_sort() {
+    in_groups "memory.max=1000000000;memory.current=$1" \
+        env LD_PRELOAD="$built/fault_library.so" "$built/gpusort_apart" --device=cpu --parallel=4 \
+        --type=u32 --format=raw --trace="$work/log/trace" zeros -o got &&
+        tr '{' '\n' <"$work/log/trace" | sed -n 's/.*"name":"\(space\|sort\)".*"ts":\([0-9]*\).*/\2 \1/p' |
+        sort -n | head -n 1 | cut -d ' ' -f 2
+}
+if [ ! -x "$built/gpusort_apart" ] || [ ! -f "$built/fault_library.so" ] || [ "$test_size" = small ]; then
+    skip 'space for the output, by the free memory' 'no program whose processors can be set'
+elif ! unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
+    skip 'space for the output, by the free memory' 'no name space to mount groups in'
+else
+    head -c 20000000 /dev/zero >zeros
+    ok_prints 'the output gets its space at once if memory is plentiful' 'space\n' -- space_before_sort 10000000
+    ok_prints 'the output gets its space after the sort if memory is not' 'sort\n' -- space_before_sort 900000000
+fi
+
 done_testing
