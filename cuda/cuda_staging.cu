@@ -15,24 +15,31 @@ constexpr size_t HUGE_PAGE_BYTES = (size_t)2 << 20;
 
 /* ---- a slot ---- */
 
-/* Allocates the slot's memory in huge pages, if the system has them, and pins it. Pinning 64 MiB
- * takes 5 ms this way, and 30 to 45 ms by cudaMallocHost, whose pages are small (H100 host, driver
- * 580, 2026-11). */
-static bool slot_pin(const struct staging *staging, struct staging_slot *slot, struct error *error)
+/* Allocates the slot's memory in huge pages, if the system has them, and pins it. Returns false if
+ * there is no memory, or the system does not support pinning memory that is already allocated. */
+static bool slot_register(size_t bytes, struct staging_slot *slot)
 {
-    const size_t bytes = (staging->slot_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
     void *const memory = aligned_alloc(HUGE_PAGE_BYTES, bytes);
     if (!memory)
-        return error_set(error, "out of memory: %zu bytes to stage copies of device %u", bytes,
-                         staging->device);
+        return false;
     (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a hint */
-    if (!cuda_check(cudaHostRegister(memory, bytes, cudaHostRegisterDefault), staging->device,
-                    "cudaHostRegister", error)) {
+    if (cudaHostRegister(memory, bytes, cudaHostRegisterDefault) != cudaSuccess) {
+        (void)cudaGetLastError();
         free(memory);
         return false;
     }
     slot->memory = memory;
     return true;
+}
+
+/* Allocates the slot's pinned memory. Pinning 64 MiB takes 5 ms by slot_register(), and 30 to 45 ms
+ * by cudaMallocHost, whose pages are small (H100 host, driver 580, 2026-11). */
+static bool slot_pin(const struct staging *staging, struct staging_slot *slot, struct error *error)
+{
+    const size_t bytes = (staging->slot_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    slot->is_registered = slot_register(bytes, slot);
+    return slot->is_registered || cuda_check(cudaMallocHost(&slot->memory, bytes), staging->device,
+                                             "cudaMallocHost", error);
 }
 
 static bool slot_prepare(const struct staging *staging, struct staging_slot *slot,
@@ -116,9 +123,11 @@ void staging_close(struct staging *staging)
             (void)cudaEventDestroy(slot.copy_finished);
         if (slot.copy_started)
             (void)cudaEventDestroy(slot.copy_started);
-        if (slot.memory) {
+        if (slot.is_registered) {
             (void)cudaHostUnregister(slot.memory);
             free(slot.memory);
+        } else if (slot.memory) {
+            (void)cudaFreeHost(slot.memory);
         }
         slot = {};
     }

@@ -21,7 +21,8 @@
 #include <stdint.h>
 
 struct staging_slot {
-    void *memory; /* NULL: not pinned yet */
+    void *memory;       /* NULL: not pinned yet */
+    bool is_registered; /* allocated by us and pinned afterwards, not by cudaMallocHost */
     cudaEvent_t copy_started;
     cudaEvent_t copy_finished;
     bool in_flight;

@@ -114,17 +114,30 @@ refused 'a line that the device does not hold: what is needed, and what is free'
 sort -g many >expected
 ok_output 'less memory than would be best' expected -- \
     env SIMT_MEMORY_BYTES="$(full_or_small 9000000 2000000)" "$GPUSORT" --device=gpu -g many
-for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 cudaHostRegister:1 cudaMemcpyAsync:1 \
+registrations=$(printf 'cudaHostRegister:%d,' {1..8})
+for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 "${registrations}cudaMallocHost:1" \
+    "${registrations}cudaMallocHost:2" cudaMemcpyAsync:1 \
     cudaMemcpyAsync:2 cudaLaunchKernelEx:1 cudaLaunchKernelEx:2 cudaEventSynchronize:1; do
     refused "a failure of $call" '^gpusort: device 0: ' -- \
         env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt -o "$target"
+done
+
+# Where memory cannot be pinned once it is allocated, the ring is allocated as pinned memory.
+sort -g respelt >expected
+head -c 4000000 /dev/urandom >bytes
+gpusort --device=cpu --format=raw --type=u32 bytes -o numbers
+for call in cudaHostRegister:1 cudaHostRegister:2 "${registrations%,}"; do
+    ok_output "lines though $call failed" expected -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt
+    ok_output "numbers though $call failed" numbers -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --device=gpu --format=raw --type=u32 bytes
 done
 
 # auto chooses the GPU for large texts, and the CPU if the GPU fails.
 seq 8000000 | tac >large
 seq 8000000 >expected
 on_cpu_after_all='^gpusort: device     cpu after all, by radix \(device 0: '
-for call in cudaMalloc:1 cudaHostRegister:1; do
+for call in cudaMalloc:1 "${registrations}cudaMallocHost:2"; do
     ok_output "auto: the CPU does it after $call failed" expected -- \
         env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -n large
     ok_says "auto: -v says so after $call failed" "$on_cpu_after_all" -- \
