@@ -281,8 +281,7 @@ static bool merge_to_output(void *context, struct error *error)
 
 /* ---- All of it ---- */
 
-/* Returns the memory for merging: that of a part, without the memory that merging threads need. */
-static size_t choose_merge_bytes(const struct job *job)
+size_t run_merge_bytes(const struct job *job)
 {
     const size_t threads_bytes = job->sort.threads * LINES_MERGE_THREAD_BYTES;
     const size_t most = job->part_bytes / 2;
@@ -294,7 +293,7 @@ bool external_lines_run(struct run *run, struct lines **lines, struct error *err
 {
     bool ok = false;
     const struct job *const job = run->job;
-    struct external_lines external = {.run = run, .merge_bytes = choose_merge_bytes(job)};
+    struct external_lines external = {.run = run, .merge_bytes = run_merge_bytes(job)};
     if (job->argsort.index_type)
         return job_refuse_line_indices(job, error);
     external.spill = spill_create(job->memory.directories, job->memory.directory_count);

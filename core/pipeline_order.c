@@ -150,10 +150,12 @@ bool run_merge(struct run *run, struct error *error)
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     struct inputs inputs;
     bool ok = open_inputs(&inputs, run, error);
+    const size_t most = run_merge_bytes(job);
     struct lines_merge merge = {
         .order = &job->line_order,
         .sources = inputs.sources,
         .count = inputs.count,
+        .memory_bytes = most < LINES_MERGE_BYTES ? most : 0,
         .lines_before = job->header_lines,
         .threads = job->sort.threads,
     };

@@ -115,6 +115,10 @@ bool external_keys_run(struct run *run, struct error *error);
 /* pipeline_group.c: numbers, or their indices, of a job that a group shares. */
 bool run_group_keys(struct run *run, struct error *error);
 
+/* Returns the memory for merging lines: that of a part, without the memory that merging threads
+ * need. */
+size_t run_merge_bytes(const struct job *job);
+
 /* external_lines.c: called when the first part of the lines, or more, is read, or all lines if
  * there is no memory to sort them at once. Sorts in parts, merges and writes. *lines is replaced
  * for each part; the caller frees the last one. */

@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for text and items of all inputs together: parts for some tens of threads. */
-#define MEMORY_BYTES ((size_t)64 << 20)
-
 /* Text and items that a thread merges at once. With a second array of items they fit its caches,
  * and the text fits the sink's buffer even if parts are very uneven. Text that does not fit is
  * written by one thread while the others wait. */
@@ -116,7 +113,8 @@ static bool open_inputs(struct merger *merger, struct error *error)
     if (!merge_bound_open(&merger->bound, merge->count, error))
         return false;
     const size_t least = merge->memory_bytes > 0 ? 1 : LINES_MERGE_INPUT_BYTES;
-    size_t bytes = (merge->memory_bytes > 0 ? merge->memory_bytes : MEMORY_BYTES) / merge->count;
+    size_t bytes =
+        (merge->memory_bytes > 0 ? merge->memory_bytes : LINES_MERGE_BYTES) / merge->count;
     bytes = bytes > least ? bytes : least;
     for (size_t i = 0; i < merge->count; i++) {
         inputs->texts.active[i] = i;

@@ -22,6 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Default memory for text and items of all inputs: parts for some tens of threads. */
+#define LINES_MERGE_BYTES ((size_t)64 << 20)
+
 /* Minimum memory per input, in bytes. A third of it is for text. */
 #define LINES_MERGE_INPUT_BYTES ((size_t)24 << 10)
 
@@ -35,7 +38,7 @@ struct lines_merge {
     uint64_t lines_before; /* read from each source already; added to line numbers in messages */
     bool are_sorted;       /* the sources are known to be in order: no check */
     unsigned threads;      /* maximum number of threads that work on the lines */
-    size_t memory_bytes;   /* approximate, for text and items of all inputs; 0: as above */
+    size_t memory_bytes;   /* approximate, for text and items of all inputs; 0: the default */
     size_t part_bytes;     /* size of the part that a thread merges; 0: fits its caches */
     uint64_t lines, bytes; /* out: totals read from all sources */
     struct check_sum *source_sums; /* NULL, or out: of the text of each source (core/check.h) */

@@ -233,7 +233,9 @@ bool output_path_check_in_place(const struct output_path *found, const char *nam
                                 struct error *error)
 {
     struct rlimit limit;
-    if (found->descriptor >= 0 || !found->exists || !S_ISREG(found->status.st_mode))
+    if (found->descriptor >= 0)
+        return error_set(error, "%s: --in-place needs the name of a file, and this has none", name);
+    if (!found->exists || !S_ISREG(found->status.st_mode))
         return error_set(error,
                          "%s: --in-place overwrites a regular file, and this is none: leave "
                          "--in-place out",

@@ -80,6 +80,18 @@ cp f8.3000000.f64 holes.f64 && truncate -s 40M holes.f64
 "$numpy" -c 'import numpy as np; a = np.fromfile("holes.f64"); a.sort(); a.tofile("holes.sorted")'
 sorted_in_place 'a file with a hole' holes.f64 holes.sorted
 
+# Not every file system, or machine, has ACLs and attributes.
+facts() { stat -c '%i %a' named && getfacl -cn named && getfattr -d named; }
+cp numbers.txt named
+if setfacl -m u:65534:rw named 2>/dev/null && setfattr -n user.origin -v somewhere named 2>/dev/null; then
+    facts >before
+    ok 'a file with an ACL and attributes' gpusort -n --in-place named
+    ok_output 'they stay' before -- facts
+    ok_same_bytes 'and it is sorted' named numbers.sorted
+else
+    skip 'a file with an ACL and attributes' 'none here'
+fi
+
 # ---- refused inputs ------------------------------------------------------------------------------
 
 # kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and
@@ -121,6 +133,8 @@ kept 'a number that becomes shorter' 'spelled.txt: sorted it has 6 bytes, not 8'
     gpusort --in-place --type=f64 spelled.txt
 mkfifo fifo
 kept 'a FIFO' 'fifo: --in-place overwrites a regular file' in.txt -- gpusort --in-place fifo
+kept 'an open file' '^gpusort: /dev/fd/3: --in-place needs the name of a file, and this has none' in.txt -- \
+    bash -c 'exec "$0" --in-place /dev/fd/3 3<>in.txt' "$GPUSORT"
 kept 'a device' '/dev/null: --in-place overwrites a regular file' in.txt -- \
     gpusort --in-place --type=u32 --format=raw /dev/null
 if command -v zstd >/dev/null; then

@@ -226,7 +226,9 @@ END
         done
     done
     sort -m -n many.up many.up >expected
-    ok_output 'a merge, ulimit -v 100000' expected -- within -v 100000 "$GPUSORT" -m -n many.up many.up
+    for limit in 100000 60000; do
+        ok_output "a merge, ulimit -v $limit" expected -- within -v $limit "$GPUSORT" -m -n many.up many.up
+    done
     no_room='^gpusort: --argsort needs all lines in memory, where text and 32 bytes for each line have '
     refused 'indices of lines that have no room' "$no_room" -- \
         within -v 50000 "$GPUSORT" -n --argsort many -o "$target"
