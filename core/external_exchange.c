@@ -93,7 +93,7 @@ static bool read_received(void *context, uint64_t first, void *items, size_t cou
     struct exchange *const exchange = stream->exchange;
     unsigned char *out = items;
     (void)first;
-    for (size_t left = count * exchange->task->merge.item_bytes; left > 0;) {
+    for (size_t left = count * exchange->task->item_bytes; left > 0;) {
         struct message *const message = await_message(stream);
         if (!message)
             return error_set(error, "given up, as a rank has failed");
@@ -129,12 +129,10 @@ static bool read_own(void *context, uint64_t first, void *items, size_t count, s
 static void *merge_main(void *opaque)
 {
     struct exchange *const exchange = opaque;
-    struct external_merge merge = exchange->task->merge;
+    const struct external_exchange *const task = exchange->task;
     struct error error = {0};
-    omp_set_num_threads((int)merge.threads); /* of what `write` starts: it is each thread's own */
-    merge.runs = exchange->runs;
-    merge.run_count = exchange->task->all_runs;
-    const bool ok = external_merge_run(&merge, &error);
+    omp_set_num_threads((int)task->threads); /* of what `merge` starts: it is each thread's own */
+    const bool ok = task->merge(task->context, exchange->runs, task->all_runs, &error);
     pthread_mutex_lock(&exchange->lock);
     exchange->merge_error = error;
     exchange->has_failed |= !ok;
@@ -159,7 +157,7 @@ static size_t slot_of(const struct exchange *exchange, const struct stream *stre
 static uint64_t begin_message(struct exchange *exchange, struct stream *stream,
                               struct message *message)
 {
-    const unsigned width = exchange->task->merge.item_bytes;
+    const unsigned width = exchange->task->item_bytes;
     const size_t room = exchange->task->message_bytes / width;
     const uint64_t first = stream->begin + (uint64_t)stream->begun * room;
     const uint64_t left = stream->end - first;
@@ -191,7 +189,7 @@ static const unsigned char *find_data(struct exchange *exchange, const struct st
                                       const struct message *message, uint64_t first)
 {
     const struct item_run *const run = stream->run;
-    const unsigned width = exchange->task->merge.item_bytes;
+    const unsigned width = exchange->task->item_bytes;
     struct error cause = {0};
     if (run->items)
         return run->items + first * width;
@@ -340,7 +338,7 @@ static void add_stream(struct exchange *exchange, const struct item_run *run, si
         .end = position(task, receiver + 1, number),
         .exchange = exchange,
     };
-    const uint64_t bytes = (stream->end - stream->begin) * task->merge.item_bytes;
+    const uint64_t bytes = (stream->end - stream->begin) * task->item_bytes;
     stream->count = (size_t)((bytes + task->message_bytes - 1) / task->message_bytes);
     for (size_t place = 0; place < DEPTH; place++)
         stream->messages[place].buffer =
@@ -367,7 +365,7 @@ static void make_runs(struct exchange *exchange, struct own_part *parts)
 {
     const struct external_exchange *const task = exchange->task;
     struct stream *received = exchange->streams + exchange->sent_count;
-    const unsigned self = task->group->rank, width = task->merge.item_bytes;
+    const unsigned self = task->group->rank, width = task->item_bytes;
     for (size_t number = 0; number < task->all_runs; number++) {
         const uint64_t begin = position(task, self, number);
         struct item_run *const run = &exchange->runs[number];

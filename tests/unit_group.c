@@ -203,6 +203,22 @@ static size_t all_runs;
 static unsigned owners[2 * RANKS_MAX];
 static uint64_t targets[RANKS_MAX + 1];
 
+static bool merge_runs(void *context, struct item_run *runs, size_t run_count, struct error *error)
+{
+    struct rank *const rank = context;
+    const struct external_merge merge = {.item_bytes = rank->item_bytes,
+                                         .order = key_order_identity(),
+                                         .runs = runs,
+                                         .run_count = run_count,
+                                         .wanted = targets[rank->group.rank + 1] -
+                                                   targets[rank->group.rank],
+                                         .threads = 1,
+                                         .memory_bytes = 1 << 20,
+                                         .write = take_written,
+                                         .context = rank};
+    return external_merge_run(&merge, error);
+}
+
 static bool run_rank(struct rank *rank, uint64_t *positions)
 {
     const size_t first_run = rank->group.rank * rank->run_count;
@@ -215,22 +231,18 @@ static bool run_rank(struct rank *rank, uint64_t *positions)
                                        .all_runs = all_runs,
                                        .targets = targets + 1,
                                        .cut_count = rank->group.size};
-    struct external_exchange exchange = {
-        .group = &rank->group,
-        .merge = {.item_bytes = rank->item_bytes,
-                  .order = key_order_identity(),
-                  .wanted = targets[rank->group.rank + 1] - targets[rank->group.rank],
-                  .threads = 1,
-                  .memory_bytes = 1 << 20,
-                  .write = take_written,
-                  .context = rank},
-        .runs = rank->runs,
-        .run_count = rank->run_count,
-        .first_run = first_run,
-        .owners = owners,
-        .all_runs = all_runs,
-        .positions = positions,
-        .message_bytes = MESSAGE_BYTES};
+    struct external_exchange exchange = {.group = &rank->group,
+                                         .item_bytes = rank->item_bytes,
+                                         .threads = 1,
+                                         .merge = merge_runs,
+                                         .context = rank,
+                                         .runs = rank->runs,
+                                         .run_count = rank->run_count,
+                                         .first_run = first_run,
+                                         .owners = owners,
+                                         .all_runs = all_runs,
+                                         .positions = positions,
+                                         .message_bytes = MESSAGE_BYTES};
     if (!external_cuts_find(&cuts, positions + all_runs, &rank->error))
         return false;
     const bool ok = external_exchange_run(&exchange, &rank->error);
