@@ -551,6 +551,7 @@ void plan_free(struct plan *plan)
     for (size_t i = 0; i < plan->job.reader_count; i++)
         source_close(plan->job.readers[i].source);
     sink_discard(plan->job.sink);
+    free(plan->job.header.text);
     free(plan->job.readers);
     free(plan->job.line_order.keys);
 }

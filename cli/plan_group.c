@@ -20,8 +20,10 @@ static const char *find_unshared(const struct job *job)
         bool is_so;
         const char *what;
     } rules[] = {
-        {job->action == JOB_CHECK, "-c"},   {job->action == JOB_MERGE, "-m"},
-        {job->keep_lines, "lines of text"}, {job->output.is_in_place, "--in-place"},
+        {job->action == JOB_CHECK, "-c"},
+        {job->action == JOB_MERGE, "-m"},
+        {job->keep_lines && job->argsort.index_type, "--argsort of lines"},
+        {job->output.is_in_place, "--in-place"},
         {job->verify, "--verify"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
@@ -35,7 +37,7 @@ static bool check_shared(const struct job *job, struct error *error)
     const char *const unshared = find_unshared(job);
     if (unshared)
         return error_set(error,
-                         "several MPI ranks share the sort of numbers in plain files, not %s: run "
+                         "several MPI ranks share a sort of plain files, not %s: run "
                          "gpusort without mpirun or srun, or with -n 1",
                          unshared);
     for (size_t i = 0; i < job->reader_count; i++) {
@@ -65,6 +67,7 @@ enum {
     FACT_CODEC,
     FACT_LEVEL,
     FACT_NAMES,
+    FACT_LINES,
     FACTS
 };
 
@@ -88,6 +91,39 @@ static uint64_t hash_names(const struct job *job)
     return hash;
 }
 
+static void hash_number(uint64_t *hash, uint64_t number)
+{
+    *hash = (*hash ^ number) * UINT64_C(0x100000001b3);
+}
+
+static void hash_place(uint64_t *hash, const struct line_place *place)
+{
+    hash_number(hash, place->field);
+    hash_number(hash, place->character);
+    hash_number(hash, place->skip_blanks);
+}
+
+/* The order of lines, and their header. */
+static uint64_t hash_lines(const struct job *job)
+{
+    const struct line_order *const order = &job->line_order;
+    uint64_t hash = job->header_lines;
+    for (size_t i = 0; i < order->key_count; i++) {
+        const struct line_key *const key = &order->keys[i];
+        hash_number(&hash, key->kind);
+        hash_number(&hash, key->reverse);
+        hash_place(&hash, &key->begin);
+        hash_number(&hash, key->end_kind);
+        hash_place(&hash, &key->end);
+    }
+    hash_number(&hash, (uint64_t)order->separator);
+    hash_number(&hash, (unsigned char)order->terminator);
+    hash_number(&hash, order->reverse);
+    hash_number(&hash, order->stable);
+    hash_number(&hash, order->unique);
+    return hash;
+}
+
 static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
 {
     const struct job *const job = &plan->job;
@@ -106,6 +142,7 @@ static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
     facts[FACT_CODEC] = (uint64_t)(job->output.codec - codecs);
     facts[FACT_LEVEL] = (uint64_t)job->output.level;
     facts[FACT_NAMES] = hash_names(job);
+    facts[FACT_LINES] = job->keep_lines ? hash_lines(job) : 0;
 }
 
 /* Compares the plan with that of rank 0. */
@@ -147,76 +184,92 @@ static struct range cut_range(struct range range, uint64_t before, uint64_t coun
     };
 }
 
-/* Moves *place, in a text of `size` bytes, to the first line that begins there or after it. */
-static bool find_line(const struct source *source, uint64_t size, char *buffer, uint64_t *place,
-                      struct error *error)
+/* The lines of a text, and the memory to find them. */
+struct text {
+    const struct source *source;
+    uint64_t size;
+    char terminator;
+    char *buffer; /* READ_BYTES */
+};
+
+/* Moves *place, in the text, to the first line that begins there or after it. */
+static bool find_line(const struct text *text, uint64_t *place, struct error *error)
 {
     size_t got = 1;
-    if (*place == 0 || *place >= size)
+    if (*place == 0 || *place >= text->size)
         return true;
     for (uint64_t at = *place - 1; got > 0; at += got) {
-        if (!source_read_at(source, at, buffer, READ_BYTES, &got, error))
+        if (!source_read_at(text->source, at, text->buffer, READ_BYTES, &got, error))
             return false;
-        const char *const newline = memchr(buffer, '\n', got);
-        if (newline) {
-            *place = at + (uint64_t)(newline - buffer) + 1;
+        const char *const end = memchr(text->buffer, text->terminator, got);
+        if (end) {
+            *place = at + (uint64_t)(end - text->buffer) + 1;
             return true;
         }
     }
-    *place = size;
+    *place = text->size;
     return true;
 }
 
-/* Counts the lines of a text of `size` bytes, the last of which may lack its newline. */
-static bool count_lines(const struct source *source, uint64_t size, char *buffer, size_t *lines,
-                        struct error *error)
+/* Counts the lines of the text, the last of which may lack its terminator. */
+static bool count_lines(const struct text *text, size_t *lines, struct error *error)
 {
-    char last = '\n';
+    char last = text->terminator;
     *lines = 0;
-    for (uint64_t at = 0; at < size;) {
+    for (uint64_t at = 0; at < text->size;) {
         size_t got;
-        const size_t want = size - at < READ_BYTES ? (size_t)(size - at) : READ_BYTES;
-        if (!source_read_at(source, at, buffer, want, &got, error))
+        const uint64_t left = text->size - at;
+        const size_t want = left < READ_BYTES ? (size_t)left : READ_BYTES;
+        if (!source_read_at(text->source, at, text->buffer, want, &got, error))
             return false;
         if (got == 0)
             return error_set(error, "%s: the file was cut off while it was read",
-                             source_name(source));
-        *lines += newlines_count(buffer, got);
-        last = buffer[got - 1];
+                             source_name(text->source));
+        *lines += bytes_count(text->buffer, got, text->terminator);
+        last = text->buffer[got - 1];
         at += got;
     }
-    *lines += last != '\n';
+    *lines += last != text->terminator;
     return true;
 }
 
-/* Narrows a text to the lines that begin in the range of its bytes, and counts them. */
-static bool narrow_text(struct reader *reader, struct range range, char *buffer,
-                        struct error *error)
+/* True if messages or indices have the number of a line. */
+static bool has_line_numbers(const struct job *job)
 {
-    struct source *const source = reader->source;
-    const uint64_t size = source_bytes_left(source);
-    if (size == 0) {
-        reader->layout.count = 0;
-        return true;
-    }
-    return find_line(source, size, buffer, &range.begin, error) &&
-           find_line(source, size, buffer, &range.end, error) &&
-           source_narrow(source, range.begin, range.end - range.begin, error) &&
-           count_lines(source, range.end - range.begin, buffer, &reader->layout.count, error);
+    return !job->keep_lines || job->line_order.keys[0].kind == LINE_STRICT;
 }
 
-static bool narrow_texts(struct plan *plan, struct error *error)
+/* Narrows a text to the lines that begin in the range of its bytes, and counts them if their
+ * numbers are needed. */
+static bool narrow_text(const struct job *job, struct reader *reader, struct range range,
+                        char *buffer, struct error *error)
 {
-    struct job *const job = &plan->job;
+    struct source *const source = reader->source;
+    struct text text = {source, source_bytes_left(source),
+                        job->keep_lines ? job->line_order.terminator : '\n', buffer};
+    reader->layout.count = 0;
+    if (text.size == 0)
+        return true;
+    if (!find_line(&text, &range.begin, error) || !find_line(&text, &range.end, error) ||
+        !source_narrow(source, range.begin, range.end - range.begin, error))
+        return false;
+    text.size = range.end - range.begin;
+    return !has_line_numbers(job) || count_lines(&text, &reader->layout.count, error);
+}
+
+static bool narrow_texts(struct job *job, struct error *error)
+{
     struct group *const group = job->group;
-    const struct range own = {group_share(group, plan->input_bytes, group->rank),
-                              group_share(group, plan->input_bytes, group->rank + 1)};
     char *const buffer = malloc(READ_BYTES);
-    uint64_t before = 0;
+    uint64_t before = 0, all = 0;
+    for (size_t i = 0; i < job->reader_count; i++)
+        all += source_bytes_left(job->readers[i].source);
+    const struct range own = {group_share(group, all, group->rank),
+                              group_share(group, all, group->rank + 1)};
     bool ok = buffer || error_set(error, "out of memory");
     for (size_t i = 0; ok && i < job->reader_count; i++) {
         const uint64_t bytes = source_bytes_left(job->readers[i].source);
-        ok = narrow_text(&job->readers[i], cut_range(own, before, bytes), buffer, error);
+        ok = narrow_text(job, &job->readers[i], cut_range(own, before, bytes), buffer, error);
         before += bytes;
     }
     free(buffer);
@@ -246,12 +299,17 @@ static bool number_lines(struct job *job, struct error *error)
     return ok;
 }
 
-/* Lines are counted first, so that a text has a count like any other input. That reads it twice. */
-static bool share_texts(struct plan *plan, struct error *error)
+/* Lines of numbers are counted first, so that a text has a count like any other input. That reads
+ * it twice. */
+static bool share_texts(struct job *job, struct error *error)
 {
-    struct job *const job = &plan->job;
-    if (!group_agree(job->group, narrow_texts(plan, error), error) || !number_lines(job, error))
+    const bool has_header = job->keep_lines && job->header_lines > 0;
+    if (!group_agree(job->group, !has_header || job_take_headers(job, &job->header, error),
+                     error) ||
+        !group_agree(job->group, narrow_texts(job, error), error) || !number_lines(job, error))
         return false;
+    if (job->keep_lines)
+        job->sort.count = COUNT_UNKNOWN;
     return !job->argsort.index_type || argsort_check_count(&job->argsort, job->group_count, error);
 }
 
@@ -287,13 +345,13 @@ bool plan_share(struct plan *plan, struct error *error)
         return true;
     if (!group_agree(job->group, check_shared(job, error), error) || !compare_facts(plan, error))
         return false;
-    job->sort.is_given_twice = true; /* the array of the CPU's engine is kept for the messages */
+    job->sort.is_given_twice =
+        !job->keep_lines; /* the array of the CPU's engine is kept for the messages */
     const bool is_file = job->output.path && strcmp(job->output.path, "-") != 0;
     job->output.group = is_file ? job->group : NULL;
     if (!is_file && job->group->rank > 0) /* standard output is rank 0's */
         job->output.path = "/dev/null";
-    return job->input_format == &format_text ? share_texts(plan, error)
-                                             : share_numbers(plan, error);
+    return job->input_format == &format_text ? share_texts(job, error) : share_numbers(plan, error);
 }
 
 bool plan_agree(struct plan *plan, bool is_made, struct error *error)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* external_lines.c - sorts lines that do not fit in memory.
+/* external_lines.c - see external_lines.h; sorts lines that do not fit in memory.
  *
  *   part: as many whole lines as fit, at least one -> sorted as lines in memory -> a run of text
  *     -> the next part -> ... -> lines_merge.h, in the order of the parts -> sink
  *
  * So of lines with equal keys those in an earlier part come first, as -s and -u require.
  */
-#include "core/pipeline_run.h"
+#include "core/external_lines.h"
 #include "formats/codec.h"
 #include "formats/lines_merge.h"
-#include "formats/spill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +22,6 @@
 
 /* Bytes copied by one read, if only the first lines of a run are written. */
 #define COPY_BYTES ((size_t)1 << 20)
-
-struct external_lines {
-    struct run *run;
-    struct spill *spill;
-    struct spill_run *runs;
-    size_t run_count, run_room;
-    size_t merge_bytes; /* for text and items while runs are merged */
-};
 
 /* ---- Runs ---- */
 
@@ -49,17 +40,16 @@ static struct spill_run *add_run(struct external_lines *external, struct error *
     return &external->runs[external->run_count++];
 }
 
-/* Begins a run and opens a sink on it. */
-static bool begin_run(struct external_lines *external, struct spill_run *run, struct sink **sink,
-                      struct error *error)
+bool external_lines_begin_run(struct external_lines *external, struct spill_run *run,
+                              struct sink **sink, struct error *error)
 {
     const struct sink_spec spec = {.codec = &codecs[0],
                                    .threads = external->run->job->output.threads};
     return spill_begin(external->spill, run, error) && sink_open_run(run, &spec, sink, error);
 }
 
-static bool end_run(struct external_lines *external, struct spill_run *run, struct sink *sink,
-                    struct error *error)
+bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
+                            struct sink *sink, struct error *error)
 {
     if (!sink_commit_run(sink, &run->content, error) || !spill_end(run, error))
         return false;
@@ -78,7 +68,7 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
         .job = run->job, .report = report, .backend = run->backend, .target = run->sink};
     struct spill_run *const sorted = add_run(external, error);
     const uint64_t write_ns = report->stage_ns[STAGE_WRITE];
-    bool ok = sorted && begin_run(external, sorted, &part.sink, error);
+    bool ok = sorted && external_lines_begin_run(external, sorted, &part.sink, error);
     ok = ok && run_sort_lines(&part, lines, error);
     run_close_engine(&part);
     *is_short = !ok && part.is_short;
@@ -88,7 +78,7 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
         return false;
     }
     if (ok)
-        ok = end_run(external, sorted, part.sink, error);
+        ok = external_lines_end_run(external, sorted, part.sink, error);
     else
         sink_discard(part.sink);
     report->stage_ns[STAGE_SPILL] += report->stage_ns[STAGE_WRITE] - write_ns;
@@ -126,22 +116,19 @@ static bool sort_part_or_halves(struct external_lines *external, struct lines *l
     return ok;
 }
 
-static bool sort_parts(struct external_lines *external, struct lines **lines, struct error *error)
+bool external_lines_sort(struct external_lines *external, struct lines **lines, struct error *error)
 {
     struct run *const run = external->run;
-    for (;;) {
+    while (!run->is_at_end || lines_bytes(*lines) > 0) {
         struct lines *rest = NULL;
         const bool ok = lines_split(*lines, run->job->part_bytes, &rest, error) &&
                         sort_part_or_halves(external, *lines, error);
         lines_free(*lines);
         *lines = rest;
-        if (!ok)
+        if (!ok || !run_read_lines(run, rest, error))
             return false;
-        if (!run_read_lines(run, rest, error))
-            return false;
-        if (run->is_at_end && lines_bytes(rest) == 0)
-            return true;
     }
+    return true;
 }
 
 /* ---- Merging ---- */
@@ -197,13 +184,13 @@ static bool merge_into_run(struct external_lines *external, size_t first, size_t
 {
     struct spill_run merged;
     struct sink *sink = NULL;
-    if (!begin_run(external, &merged, &sink, error))
+    if (!external_lines_begin_run(external, &merged, &sink, error))
         return false;
     if (!merge_runs(external, first, count, sink, error)) {
         sink_discard(sink);
         return false;
     }
-    if (!end_run(external, &merged, sink, error))
+    if (!external_lines_end_run(external, &merged, sink, error))
         return false;
     struct spill_run *const runs = external->runs + first;
     for (size_t i = 0; i < count; i++)
@@ -214,9 +201,8 @@ static bool merge_into_run(struct external_lines *external, size_t first, size_t
     return true;
 }
 
-/* Merges adjacent runs, as few as necessary, until there are at most `most`. */
-static bool reduce_runs(struct external_lines *external, size_t most, size_t fan_in,
-                        struct error *error)
+bool external_lines_reduce(struct external_lines *external, size_t most, size_t fan_in,
+                           struct error *error)
 {
     for (size_t first = 0; external->run_count > most; first++) {
         if (first + 1 >= external->run_count)
@@ -245,22 +231,23 @@ static size_t take_lines(const char *text, size_t bytes, char terminator, size_t
     return (size_t)(at - text);
 }
 
-/* Copies the first `wanted` lines of the run to the output. */
-static bool copy_lines(const struct external_lines *external, const struct spill_run *run,
-                       size_t wanted, struct error *error)
+bool external_lines_copy(const struct external_lines *external, const struct spill_run *run,
+                         size_t wanted, size_t *copied, struct error *error)
 {
+    size_t left = wanted;
     const char terminator = external->run->job->line_order.terminator;
     char *const buffer = malloc(COPY_BYTES);
     bool ok = buffer || error_set(error, "out of memory");
-    for (uint64_t done = 0; ok && wanted > 0 && done < run->bytes;) {
-        const uint64_t left = run->bytes - done;
-        const size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
+    for (uint64_t done = 0; ok && left > 0 && done < run->bytes;) {
+        const uint64_t rest = run->bytes - done;
+        const size_t bytes = rest < COPY_BYTES ? (size_t)rest : COPY_BYTES;
         ok = spill_read(run, done, buffer, bytes, error) &&
-             sink_write(external->run->sink, buffer, take_lines(buffer, bytes, terminator, &wanted),
+             sink_write(external->run->sink, buffer, take_lines(buffer, bytes, terminator, &left),
                         error);
         done += bytes;
     }
     free(buffer);
+    *copied = wanted - left;
     return ok;
 }
 
@@ -270,12 +257,13 @@ static bool merge_to_output(void *context, struct error *error)
     struct run *const run = external->run;
     const struct sort_spec *const sort = &run->job->sort;
     const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
+    size_t copied;
     if (sort->is_top)
-        return reduce_runs(external, 1, most, error) && run_write_header(run, error) &&
-               copy_lines(external, &external->runs[0], sort->top, error);
+        return external_lines_reduce(external, 1, most, error) && run_write_header(run, error) &&
+               external_lines_copy(external, &external->runs[0], sort->top, &copied, error);
     if (!run->job->line_order.unique) /* the output has all lines */
         sink_expect(run->sink, run->header.bytes + run->report->item_bytes);
-    return reduce_runs(external, most, most, error) && run_write_header(run, error) &&
+    return external_lines_reduce(external, most, most, error) && run_write_header(run, error) &&
            merge_runs(external, 0, external->run_count, run->sink, error);
 }
 
@@ -289,25 +277,36 @@ size_t run_merge_bytes(const struct job *job)
     return bytes > MERGE_BYTES_MIN ? bytes : MERGE_BYTES_MIN;
 }
 
+bool external_lines_open(struct run *run, struct external_lines *external, struct error *error)
+{
+    const struct memory_limits *const memory = &run->job->memory;
+    *external = (struct external_lines){.run = run, .merge_bytes = run_merge_bytes(run->job)};
+    external->spill = spill_create(memory->directories, memory->directory_count);
+    run->report->item_bytes = 0;
+    return external->spill || error_set(error, "out of memory: no room for runs");
+}
+
+void external_lines_close(struct external_lines *external)
+{
+    free(external->runs);
+    spill_free(external->spill);
+}
+
 bool external_lines_run(struct run *run, struct lines **lines, struct error *error)
 {
     bool ok = false;
     const struct job *const job = run->job;
-    struct external_lines external = {.run = run, .merge_bytes = run_merge_bytes(job)};
+    struct external_lines external = {0};
     if (job->argsort.index_type)
         return job_refuse_line_indices(job, error);
-    external.spill = spill_create(job->memory.directories, job->memory.directory_count);
-    if (!external.spill)
-        return error_set(error, "out of memory: no room for runs");
-    run->report->item_bytes = 0;
-    TRY(sort_parts(&external, lines, error));
+    TRY(external_lines_open(run, &external, error));
+    TRY(external_lines_sort(&external, lines, error));
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     TRY(run_write_proved(run, merge_to_output, &external, error));
     run_stage_add(run, STAGE_WRITE, start);
     run->report->proof.scope = job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
     ok = true;
 done:
-    free(external.runs);
-    spill_free(external.spill);
+    external_lines_close(&external);
     return ok;
 }

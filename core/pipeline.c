@@ -582,12 +582,14 @@ bool pipeline_run(struct job *job, struct job_report *report, struct error *erro
         .sort = &job->sort,
         .part_count = job->part_count,
         .sink = job->sink,
+        .header = job->header,
     };
     job->sink = NULL;
+    job->header = (struct lines_header){0};
     *report = (struct job_report){0};
     TRY(!has_output || run.sink || all_agree(&run, open_output(&run, error), error));
     run.target = run.sink;
-    TRY(job->header_lines == 0 || run_take_headers(&run, error));
+    TRY(job->header_lines == 0 || job->group || job_take_headers(job, &run.header, error));
     TRY(run_action(&run, error));
     note_result(&run);
     TRY(!job->verify || verify_output(&run, error));

@@ -27,6 +27,7 @@
 #include "core/memory_limits.h"
 #include "core/pipeline_proof.h"
 #include "formats/format.h"
+#include "formats/lines_header.h"
 #include "formats/sink.h"
 
 /* The action on the inputs, which are lines for all but JOB_SORT. */
@@ -65,7 +66,9 @@ struct job {
                               * rank's part of the inputs, counts are of that part, and output.group
                               * is NULL if the output is the standard output of rank 0. */
     uint64_t group_count;    /* numbers of all ranks */
-    bool verify;             /* reads the written file back and checks it again */
+    struct lines_header header; /* of lines that a group sorts: taken already; pipeline_run() takes
+                                   it over */
+    bool verify;                /* reads the written file back and checks it again */
 };
 
 enum stage {
@@ -119,6 +122,11 @@ struct job_report {
     uint64_t *ranks; /* a row of RANK_FIGURES for each rank of the group, which the caller frees;
                         NULL: no group, or the job has failed */
 };
+
+/* Reads the header lines of every input, so that the rest are lines to sort. The headers must be
+ * equal, because only one is written. Sets *header, whose text the caller frees, also after a
+ * failure. */
+bool job_take_headers(const struct job *job, struct lines_header *header, struct error *error);
 
 /* Sets the error for --argsort of lines that do not fit in memory, as all of them must. Returns
  * false. */

@@ -293,10 +293,10 @@ static bool write_part(struct group_keys *keys, struct error *error)
          !rank_runs_number(keys->group, keys->runs.run_count, &keys->numbered, error) ||
          !find_cuts(keys, error)))
         return false;
+    struct rank_part part = {
+        .is_empty = range_count(keys) == 0, .write = write_range, .context = keys};
     if (is_put_aside(keys->run->job))
-        return ranks_write_aside(keys->run,
-                                 &(struct rank_part){range_count(keys) == 0, write_range, keys},
-                                 &keys->output_bytes, error);
+        return ranks_write_aside(keys->run, &part, &keys->output_bytes, error);
     keys->output_bytes = keys->run->job->output_format->file_bytes(&keys->layout);
     return write_range(keys, error);
 }

@@ -317,8 +317,9 @@ static bool read_input_lines(struct run *run, struct lines *lines, struct text_f
 {
     const size_t room = run->job->part_bytes, most = feed ? TEXT_PIECE_BYTES : SIZE_MAX;
     struct source *const source = run->job->readers[run->reader].source;
+    const size_t lines_before = run->job->readers[run->reader].keys_before; /* of other ranks */
     if (run->readers_begun == run->reader &&
-        !lines_begin_input(lines, source, run->job->header_lines, error))
+        !lines_begin_input(lines, source, run->job->header_lines + lines_before, error))
         return false;
     run->readers_begun = run->reader + 1;
     for (*ended = false; !*ended && !lines_exceed(lines, room);) {
@@ -408,6 +409,8 @@ static bool run_items(struct run *run, struct lines *lines, struct error *error)
 
 bool run_lines(struct run *run, struct error *error)
 {
+    if (run->job->group)
+        return run_group_lines(run, error);
     struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
     if (!lines)
         return error_set(error, "out of memory");

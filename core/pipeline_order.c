@@ -14,18 +14,17 @@ static bool is_same_header(const struct lines_header *a, const struct lines_head
     return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->text, b->text, a->bytes) == 0);
 }
 
-bool run_take_headers(struct run *run, struct error *error)
+bool job_take_headers(const struct job *job, struct lines_header *first, struct error *error)
 {
-    const struct job *job = run->job;
     for (size_t i = 0; i < job->reader_count; i++) {
         struct source *const source = job->readers[i].source;
         struct lines_header header = {0};
         bool ok = lines_header_read(source, job->line_order.terminator, job->header_lines, &header,
                                     error);
         if (i == 0) {
-            run->header = header;
+            *first = header;
         } else {
-            if (ok && !is_same_header(&header, &run->header))
+            if (ok && !is_same_header(&header, first))
                 ok = error_set(error, "%s: its header is not that of %s", source_name(source),
                                source_name(job->readers[0].source));
             free(header.text);

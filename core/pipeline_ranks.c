@@ -266,7 +266,7 @@ static bool write_part(struct run *run, const struct rank_part *part, struct spi
     return group_agree(group, ok, error);
 }
 
-bool ranks_write_aside(struct run *run, const struct rank_part *part, uint64_t *output_bytes,
+bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output_bytes,
                        struct error *error)
 {
     const struct memory_limits *const memory = &run->job->memory;
@@ -274,6 +274,7 @@ bool ranks_write_aside(struct run *run, const struct rank_part *part, uint64_t *
     struct spill_run aside = {0};
     const bool ok =
         write_part(run, part, spill, &aside, error) && join_parts(run, &aside, output_bytes, error);
+    part->bytes = aside.bytes;
     spill_free(spill);
     return ok;
 }

@@ -44,12 +44,13 @@ struct rank_part {
     /* Collective: writes the part to run->sink. */
     bool (*write)(void *context, struct error *error);
     void *context;
+    uint64_t bytes; /* out: of the part */
 };
 
 /* Collective, for output whose size is not known before it is made, or that is not a file: each
  * rank puts its part aside on disk (-T). Then the parts are copied to their places in the
  * file, or rank 0 writes all of them. Sets *output_bytes to the size of the whole output. */
-bool ranks_write_aside(struct run *run, const struct rank_part *part, uint64_t *output_bytes,
+bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output_bytes,
                        struct error *error);
 
 /* Collective: replaces a sum by that of all ranks. */

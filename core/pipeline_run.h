@@ -5,6 +5,7 @@
  *   pipeline.c, pipeline_lines.c  the first part of the input, which is all of it if that fits in
  *                                 memory -> output
  *   pipeline_order.c              checks or merges lines that are in order
+ *   pipeline_group*.c             a job that a group of processes shares
  *   external_*.c                  the first part and all others -> sorted runs -> merge -> output
  */
 #ifndef CORE_PIPELINE_RUN_H
@@ -13,7 +14,6 @@
 #include "core/pipeline.h"
 #include "core/pipeline_proof.h"
 #include "formats/lines.h"
-#include "formats/lines_header.h"
 
 struct run {
     const struct job *job;
@@ -88,10 +88,6 @@ bool run_begin_output(struct run *run, struct layout *layout, struct error *erro
 bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
                      struct error *error);
 
-/* Reads the header lines of every input, so that the rest are lines to sort. The headers must be
- * equal, because only one is written. */
-bool run_take_headers(struct run *run, struct error *error);
-
 /* Run a JOB_CHECK and a JOB_MERGE. */
 bool run_check(struct run *run, struct error *error);
 bool run_merge(struct run *run, struct error *error);
@@ -118,6 +114,9 @@ bool run_group_keys(struct run *run, struct error *error);
 /* Returns the memory for merging lines: that of a part, without the memory that merging threads
  * need. */
 size_t run_merge_bytes(const struct job *job);
+
+/* pipeline_group_lines.c: lines of a job that a group shares. */
+bool run_group_lines(struct run *run, struct error *error);
 
 /* external_lines.c: called when the first part of the lines, or more, is read, or all lines if
  * there is no memory to sort them at once. Sorts in parts, merges and writes. *lines is replaced

@@ -29,9 +29,9 @@ struct reader {
     struct layout layout;
     bool is_type_assumed; /* f64 is assumed: text or raw data of unspecified type */
     size_t keys_read;
-    size_t
-        keys_before; /* numbers of the input before those that are read; 0 unless it is narrowed */
-    struct tap *tap; /* observes the numbers that read_keys reads; or NULL */
+    size_t keys_before; /* numbers or lines of the input before those that are read; 0 unless it is
+                           narrowed */
+    struct tap *tap;    /* observes the numbers that read_keys reads; or NULL */
 };
 
 struct format {

@@ -71,7 +71,9 @@ static bool read_run(struct input_file *input, void *data, size_t bytes, size_t 
 {
     const uint64_t left = input->bytes - input->offset;
     *got = left < bytes ? (size_t)left : bytes;
-    if (!spill_read(&input->run, input->offset, data, *got, error))
+    const struct input_stream *const stream = &input->stream;
+    if (!(stream->read ? stream->read(stream->context, input->offset, data, *got, error)
+                       : spill_read(&input->run, input->offset, data, *got, error)))
         return false;
     input->offset += *got;
     input->has_ended = *got == 0;

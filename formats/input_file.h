@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_file.h - the file that a source reads, without decoding: a regular file, with several
- * threads if that is faster; a pipe, through a pipe of our own; or a spilled run.
+ * threads if that is faster; a pipe, through a pipe of our own; a spilled run; or a stream.
  */
 #ifndef FORMATS_INPUT_FILE_H
 #define FORMATS_INPUT_FILE_H
@@ -13,12 +13,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Bytes that a function provides. */
+struct input_stream {
+    /* Reads `bytes` bytes from `first` on. Each call continues where the last one ended. */
+    bool (*read)(void *context, uint64_t first, void *data, size_t bytes, struct error *error);
+    void *context;
+    uint64_t bytes; /* of all of it */
+};
+
 struct input_file {
     const char *name; /* for messages; owned by the caller */
-    int file;         /* -1: none, not open now, or a run */
+    int file;         /* -1: none, not open now, or a run or stream */
     unsigned threads; /* maximum number of threads for a large read */
-    bool is_run;      /* `run` is read instead of a file */
+    bool is_run;      /* `stream`, or `run` if it has no function, is read instead of a file */
     struct spill_run run;
+    struct input_stream stream;
     bool is_pipe;    /* a pipe that may be read through own_pipe */
     int own_pipe[2]; /* the ends to read from and to write to; 0: not opened */
     bool is_sized;   /* a regular file whose size is known */
@@ -27,7 +36,7 @@ struct input_file {
     dev_t device;    /* with the inode: the identity of the file */
     ino_t inode;
     struct timespec modified; /* when it was opened */
-    uint64_t bytes;           /* size of the file or run */
+    uint64_t bytes;           /* size of the file, run or stream */
     uint64_t offset;          /* where the next read from it starts */
     bool has_ended;
 };

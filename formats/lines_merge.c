@@ -39,6 +39,36 @@ struct merger {
     struct check_sum passed; /* checksum of the lines of all rounds, written or left out */
 };
 
+void lines_ends_free(struct lines_ends *ends)
+{
+    free(ends->texts[0]);
+    free(ends->texts[1]);
+}
+
+static bool copy_line(const struct merge_texts *texts, struct key_index item, char **text,
+                      size_t *length, struct error *error)
+{
+    *length = merge_item_length(texts, item);
+    char *const copy = realloc(*text, *length + 1);
+    if (!copy)
+        return error_set(error, "no memory for a line of %zu bytes", *length);
+    memcpy(copy, merge_item_line(texts, item), *length);
+    *text = copy;
+    return true;
+}
+
+/* Copies the last line of the round and, of the first one, the first line. */
+static bool keep_ends(struct lines_ends *ends, const struct merge_round *round, struct error *error)
+{
+    if (!round->has_items)
+        return true;
+    const bool is_first = !ends->has_lines;
+    ends->has_lines = true;
+    return (!is_first || copy_line(&round->texts, round->first_item, &ends->texts[0],
+                                   &ends->lengths[0], error)) &&
+           copy_line(&round->texts, round->last_item, &ends->texts[1], &ends->lengths[1], error);
+}
+
 static bool keep_last_line(struct merger *merger, const struct merge_round *round,
                            struct error *error)
 {
@@ -83,7 +113,8 @@ static bool run_round(struct merger *merger, struct sink *sink, struct error *er
     check_sum_add(&merger->passed, round.passed);
     if (ok && round.is_disordered)
         return sink_fail_proof(sink, "the lines written are not in order", error);
-    return ok && (!merge->order->unique || keep_last_line(merger, &round, error));
+    return ok && (!merge->ends || keep_ends(merge->ends, &round, error)) &&
+           (!merge->order->unique || keep_last_line(merger, &round, error));
 }
 
 /* Reads from the inputs, and finds what can be merged. *found is false at the end. */
@@ -121,6 +152,8 @@ static bool open_inputs(struct merger *merger, struct error *error)
         if (!merge_input_open(&inputs->inputs[i], merge->sources[i], merge->order->terminator,
                               bytes, error))
             return false;
+        if (merge->source_places)
+            inputs->inputs[i].block.place = merge->source_places[i];
     }
     return true;
 }

@@ -31,6 +31,16 @@
 /* Approximate further memory per thread. All threads together use no more than text and items. */
 #define LINES_MERGE_THREAD_BYTES ((size_t)5 << 19)
 
+/* Copies of the first and the last line that a merge passed on, without terminators. With a unique
+ * order, each may be one that was left out, as equal to the one written. */
+struct lines_ends {
+    char *texts[2]; /* owned; from malloc(3) */
+    size_t lengths[2];
+    bool has_lines;
+};
+
+void lines_ends_free(struct lines_ends *ends);
+
 struct lines_merge {
     const struct line_order *order;
     struct source *const *sources;
@@ -41,7 +51,10 @@ struct lines_merge {
     size_t memory_bytes;   /* approximate, for text and items of all inputs; 0: the default */
     size_t part_bytes;     /* size of the part that a thread merges; 0: fits its caches */
     uint64_t lines, bytes; /* out: totals read from all sources */
+    const uint64_t *source_places; /* NULL, or the position of each source in a text of which it is
+                                      a part; the sums are of these positions */
     struct check_sum *source_sums; /* NULL, or out: of the text of each source (core/check.h) */
+    struct lines_ends *ends;       /* NULL, or out, also after a failure */
 };
 
 /* Merges to the end of all sources. Equal lines are written in the order of their sources. If an

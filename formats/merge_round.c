@@ -89,10 +89,15 @@ static void join_parts(struct merge_round *round, const struct merging *merging)
         if (part->count == 0)
             continue;
         round->is_disordered |= part->is_disordered || is_out_of_order(round, before, part);
+        if (!before)
+            round->first_item = part->first_item;
         before = &part->last_item;
     }
-    if (before)
+    round->has_items = before;
+    if (before) {
         round->last_key = before->key;
+        round->last_item = *before;
+    }
 }
 
 /* Moves the begins of the texts, and keeps the last line written. */

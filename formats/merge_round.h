@@ -24,8 +24,10 @@ struct merge_round {
      * `texts`. */
     struct ranked_line last;
     bool has_last;
-    uint64_t last_key;       /* in and out: key of the last line of the round before; 0 at first */
-    bool is_disordered;      /* out: items are not in order */
+    uint64_t last_key;  /* in and out: key of the last line of the round before; 0 at first */
+    bool is_disordered; /* out: items are not in order */
+    bool has_items;     /* out: the first and the last item are set */
+    struct key_index first_item, last_item;
     struct check_sum passed; /* out: the lines written and the lines left out, each at its position
                                 in its source text */
 };

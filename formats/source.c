@@ -316,16 +316,32 @@ void source_park(struct source *source)
         input_file_park(&source->input);
 }
 
+/* Creates a source of so many bytes that are not in a file. Returns NULL if memory runs out. */
+static struct source *create_run(const char *name, uint64_t bytes, struct error *error)
+{
+    struct source *const source = source_create(name, 1, error);
+    if (source) {
+        source->input.is_run = source->input.is_sized = true;
+        source->input.bytes = bytes;
+    }
+    return source;
+}
+
 bool source_open_run(const struct spill_run *run, struct source **out, struct error *error)
 {
-    struct source *const source = source_create(run->name, 1, error);
-    *out = source;
-    if (!source)
-        return false;
-    source->input.run = *run;
-    source->input.is_run = source->input.is_sized = true;
-    source->input.bytes = run->bytes;
-    return true;
+    *out = create_run(run->name, run->bytes, error);
+    if (*out)
+        (*out)->input.run = *run;
+    return *out;
+}
+
+bool source_open_stream(const struct input_stream *stream, const char *name, struct source **out,
+                        struct error *error)
+{
+    *out = create_run(name, stream->bytes, error);
+    if (*out)
+        (*out)->input.stream = *stream;
+    return *out;
 }
 
 const struct codec *source_codec(const struct source *source)

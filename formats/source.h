@@ -51,6 +51,11 @@ bool source_open(const char *path, unsigned threads, struct source **source, str
 struct spill_run;
 bool source_open_run(const struct spill_run *run, struct source **source, struct error *error);
 
+/* Opens a source on bytes that a function provides, one call at a time (input_file.h). */
+struct input_stream;
+bool source_open_stream(const struct input_stream *stream, const char *name, struct source **source,
+                        struct error *error);
+
 /* Opens a source on a regular file that is open, from its beginning, with a known codec. The file's
  * offset changes. The caller keeps and closes `file`. */
 bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,

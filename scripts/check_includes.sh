@@ -38,9 +38,9 @@ forbid 'formats/ includes core/ and itself' "formats/$any" "(cli|cpu|cuda)/$any"
 forbid 'backends are known to the table in core/ alone' "(cli|core|formats)/$any" "(cpu|cuda)/$any"
 forbid 'the pipeline is above this' "(core|formats|cpu|cuda)/$any" 'core/(pipeline|external).*\.h' \
     'core/(pipeline|external)[a-z_]*\.[ch]'
-forbid 'a job on its way is the pipeline'\''s' "(cli|bench)/$any" 'core/(pipeline_run|external_[a-z]+)\.h'
+forbid 'a job on its way is the pipeline'\''s' "(cli|bench)/$any" 'core/(pipeline_run|pipeline_ranks|external_[a-z_]+)\.h'
 forbid 'core/ knows formats in the pipeline alone' "core/$any" "formats/$any" \
-    'core/(pipeline|pipeline_[a-z]+|external_[a-z]+)\.[ch]'
+    'core/(pipeline|pipeline_[a-z_]+|external_[a-z_]+)\.[ch]'
 forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/|bench/bench_)options\.c'
 forbid 'zstd.h is for formats/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/zstd\.c'
 forbid 'mpi.h is for the plugin' "$any" 'mpi\.h' '(mpi/mpi_plugin|tests/faults/mpi_faults)\.c'

@@ -68,8 +68,22 @@ random.integers(0, 2**64, 300_001, dtype="u8").tofile("odd.u64")
 crowded = random.integers(0, 2**64, 10_000_000, dtype="u8")
 crowded[::5] = 2**62
 crowded.tofile("crowded.u64")
-open("uneven.txt", "w").write("7\n" * 600_000 + "1234567890123456789\n" * 100_000)
 open("lines", "w").write("2\n1\n")
+open("uneven.txt", "w").write("7\n" * 600_000 + "1234567890123456789\n" * 100_000)
+
+def lines(name, texts, end="\n", last="\n"):
+    open(name, "w", newline="").write(end.join(texts) + last)
+tags, ages = random.choice(["b", "a", "c c", "", "zz"], 30_000), random.integers(0, 50, 30_000)
+sizes = random.choice(["1K", "2M", "x", "10", "-3G"], 30_000)
+lines("rows", [f"{t}\t{a}\t{s}" for t, a, s in zip(tags, ages, sizes)])
+lines("more-rows", [f"{t}\t{a}\t{s}" for t, a, s in zip(tags, ages, sizes)][:777], last="")
+lines("decimals", [f"{x:.3f}" for x in random.standard_normal(40_000)], last="")
+lines("long", ["b", "x" * 3_000_000, "", "a", "x" * 2_000_000 + "y", ""], last="")
+lines("nul", [f"line {n}\nrest" for n in random.integers(0, 99, 5000)], end="\0", last="\0")
+lines("crlf", [str(n) for n in random.integers(0, 99, 9000)], end="\r\n", last="")
+lines("named", ["name,value"] + [f"n{n % 97},{n}" for n in random.integers(0, 9999, 20_000)])
+lines("named-too", ["name,value"] + [f"n{n},{n % 7}" for n in range(300)], last="")
+lines("no-number", ["1"] * 60_000 + ["one"] + ["2"] * 1000)
 random.standard_normal(1_500_000).tofile("many.f64")
 np.arange(200_000, 0, -1).astype("f4").tofile("reversed.f32")
 np.argsort(np.fromfile("reversed.f32", "f4"), kind="stable").astype("u4").tofile("reversed.order")
@@ -118,6 +132,29 @@ if [ -z "$is_sanitized" ]; then
     ok_says 'two ranks: the indices that NumPy finds' '^same$' -- eval \
         'ranks 2 --argsort=u32 reversed.f32 -o order.u32 && cmp order.u32 reversed.order && echo same'
 fi
+tab=$(printf '\t')
+suffix=txt
+ok_shared 'three ranks: lines by two columns of two files, descending' 3 -t "$tab" -k1,1 -k2,2nr \
+    rows more-rows
+ok_shared 'seven ranks: lines longer than the part of a rank, empty ones, no newline at the end' 7 \
+    -k1 long
+if [ -z "$is_sanitized" ]; then
+    ok_shared 'four ranks: lines in order of input, and the files end within a line' 4 -s -t "$tab" \
+        -k3,3h more-rows rows more-rows
+    ok_shared 'five ranks: one of equal lines, the first of the input' 5 -u -t "$tab" -k2,2n rows
+    ok_shared 'two ranks: lines that end with NUL' 2 -z -k1 nul
+    ok_shared 'three ranks: lines that end with CRLF, reversed' 3 -n -r crlf
+    ok_shared 'six ranks: lines with a header' 6 --header=1 -t, -k2,2n named named-too
+    ok_shared 'three ranks: the first lines' 3 -g --top=1000 decimals
+    ok_shared 'two ranks: lines in parts, which are on disk' 2 -S 1M -k1 decimals rows
+    ok_shared 'six ranks: two lines' 6 lines
+    gpusort -k1 rows -o sorted.txt
+    ok_says 'three ranks: lines, compressed' '^same$' -- eval \
+        'ranks 3 -k1 rows -o rows.zst && zstd -dc rows.zst | cmp - sorted.txt && echo same'
+    LC_ALL=C sort -u -g decimals >sorted.txt
+    ok_output 'two ranks: lines on standard output, as sort(1) has them' sorted.txt -- \
+        ranks 2 -u -g decimals
+fi
 suffix=f64
 ok_shared 'three ranks: an empty file' 3 none.f64
 suffix=u32
@@ -146,8 +183,10 @@ refused 'a number that is refused is counted in the whole input' \
     'late\.f64: number 300001 is a NaN.*\(rank 2 on ' -- \
     ranks 3 --nan=error late.f64 -o "$target"
 gpusort four.u32 -o four.u32.zst
-refused 'lines of text are refused' 'not lines of text: run gpusort without mpirun' -- \
-    ranks 2 lines -o "$target"
+refused 'indices of lines are refused' 'not --argsort of lines: run gpusort without mpirun' -- \
+    ranks 2 --argsort -n lines -o "$target"
+refused 'a line that is no number is counted in all lines' "no-number:60001: .*\(rank 2 on " -- \
+    ranks 3 no-number -o "$target"
 refused 'a line that is no number is counted in the whole text' \
     "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
 cp four.u32 four.0.u32
