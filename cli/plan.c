@@ -12,6 +12,7 @@
 #include "cli/plan_format.h"
 #include "cli/plan_group.h"
 #include "cli/plan_memory.h"
+#include "cli/plan_spool.h"
 #include "core/clock.h"
 #include "core/host_files.h"
 #include "formats/codec.h"
@@ -127,8 +128,8 @@ static unsigned threads_of_input(const struct options *options, unsigned threads
 }
 
 /* Opens one input as the next reader. A blank input is left out if there are other inputs. */
-static bool open_input(const struct options *options, const char *path, bool is_last,
-                       struct plan *plan, struct error *error)
+static bool open_input(struct options *options, const char *path, bool is_last, struct plan *plan,
+                       struct error *error)
 {
     struct job *job = &plan->job;
     struct reader *reader = &job->readers[job->reader_count];
@@ -141,7 +142,7 @@ static bool open_input(const struct options *options, const char *path, bool is_
                                      .is_text = line_words_find(options) != NULL,
                                      .window_log = options->window_log,
                                      .threads = threads};
-    if (!source_open_as(&spec, &reader->source, error))
+    if (!plan_open_input(options, &spec, plan, error))
         return false;
     job->reader_count++; /* plan_free closes it */
     if (!is_blank(options, path, reader->source, &blank, error))
@@ -165,17 +166,22 @@ static bool open_input(const struct options *options, const char *path, bool is_
  * at once, and two readers of one pipe would each get some of its bytes. So the first reads all of
  * it, and an input that names the same open descriptor again is empty. A named pipe that is opened
  * again may have another writer, which the first reader would never serve, so that is an error. */
-static bool look_for_pipe(const struct job *job, const char *path, bool *is_read,
+static bool look_for_pipe(const struct plan *plan, const char *path, bool *is_read,
                           struct error *error)
 {
+    const struct job *const job = &plan->job;
     struct stat status;
     const bool is_standard_input = strcmp(path, "-") == 0;
     *is_read = false;
     if ((is_standard_input ? fstat(STDIN_FILENO, &status) : stat(path, &status)) != 0 ||
         (S_ISREG(status.st_mode) && !is_standard_input))
         return true;
-    for (size_t i = 0; i < job->reader_count && !*is_read; i++)
-        *is_read = source_is_all_of(job->readers[i].source, path, &status);
+    for (size_t i = 0; i < job->reader_count && !*is_read; i++) {
+        const bool is_spooled = plan->spools && plan->spools[i].original;
+        const struct source *const source =
+            is_spooled ? plan->spools[i].original : job->readers[i].source;
+        *is_read = source_is_all_of(source, path, &status);
+    }
     const bool is_open =
         is_standard_input || strcmp(path, "/dev/stdin") == 0 || output_path_descriptor(path) >= 0;
     return !*is_read || is_open ||
@@ -195,19 +201,28 @@ static size_t raise_file_limit(void)
 
 /* Opens all inputs. They stay open while they are at most a quarter of the files that may be open;
  * the others are needed for threads, devices and temporary files. Inputs beyond that are parked. */
-static bool open_inputs(const struct options *options, struct plan *plan, struct error *error)
+static bool open_inputs(struct options *options, struct plan *plan, struct error *error)
 {
+    const struct group *const group = plan->job.group;
     const size_t open_most = raise_file_limit() / 4;
     plan->job.readers = calloc(options->input_count, sizeof *plan->job.readers);
-    if (!plan->job.readers)
-        return error_set(error, "out of memory");
+    if (group)
+        plan->spools = calloc(options->input_count, sizeof *plan->spools);
+    if (!plan_agree(plan,
+                    (plan->job.readers && (!group || plan->spools)) ||
+                        error_set(error, "out of memory"),
+                    error))
+        return false;
     for (size_t i = 0; i < options->input_count; i++) {
-        bool is_read;
-        if (!look_for_pipe(&plan->job, options->inputs[i], &is_read, error))
+        bool is_read = false;
+        const bool is_told =
+            (group && group->rank > 0) || look_for_pipe(plan, options->inputs[i], &is_read, error);
+        if (!plan_agree(plan, is_told, error) || !plan_tell(plan, &is_read, error))
             return false;
         if (is_read)
             continue;
-        if (!open_input(options, options->inputs[i], i + 1 == options->input_count, plan, error))
+        const bool is_last = i + 1 == options->input_count;
+        if (!plan_agree(plan, open_input(options, options->inputs[i], is_last, plan, error), error))
             return false;
         const size_t opened = plan->job.reader_count;
         if (opened > open_most)
@@ -536,7 +551,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     plan->job.action = options->check != CHECK_NO ? JOB_CHECK
                        : options->merge           ? JOB_MERGE
                                                   : JOB_SORT;
-    bool made = check_foreign_output(options, error) && open_inputs(options, plan, error);
+    bool made = plan_agree(plan, check_foreign_output(options, error), error) &&
+                open_inputs(options, plan, error);
     if (made)
         limit_threads(options, plan);
     made = made && choose_output(options, plan, error) && choose_order(options, plan, error) &&
@@ -551,6 +567,7 @@ void plan_free(struct plan *plan)
     for (size_t i = 0; i < plan->job.reader_count; i++)
         source_close(plan->job.readers[i].source);
     sink_discard(plan->job.sink);
+    plan_free_spools(plan);
     free(plan->job.header.text);
     free(plan->job.readers);
     free(plan->job.line_order.keys);

@@ -10,6 +10,8 @@
 #include "core/auto_table.h"
 #include "core/pipeline.h"
 
+struct plan_spool;
+
 struct plan {
     struct job job;
     unsigned processors;                     /* that the process may use at the same time */
@@ -20,6 +22,7 @@ struct plan {
     struct auto_estimate estimate; /* of the sort on either device */
     uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
+    struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.h */
     uint64_t plan_ns;              /* time spent on planning: reading headers, starting a GPU */
     char format_reason[256];       /* why job.input_format */
     char output_reason[256];       /* why job.output_format and the codec */

@@ -2,6 +2,7 @@
 /* plan_group.c - see plan_group.h. */
 #include "cli/plan_group.h"
 
+#include "cli/plan_spool.h"
 #include "formats/codec.h"
 #include "formats/newlines.h"
 
@@ -32,20 +33,20 @@ static const char *find_unshared(const struct job *job)
     return NULL;
 }
 
-static bool check_shared(const struct job *job, struct error *error)
+static bool check_shared(const struct plan *plan, struct error *error)
 {
+    const struct job *const job = &plan->job;
     const char *const unshared = find_unshared(job);
     if (unshared)
         return error_set(error,
-                         "several MPI ranks share a sort of plain files, not %s: run "
+                         "several MPI ranks do not share %s: run "
                          "gpusort without mpirun or srun, or with -n 1",
                          unshared);
     for (size_t i = 0; i < job->reader_count; i++) {
         const struct source *const source = job->readers[i].source;
-        if (source_bytes_left(source) > 0 && !source_can_narrow(source))
-            return error_set(error,
-                             "%s: several MPI ranks read plain regular files alone: write it to "
-                             "one, or run gpusort with -n 1",
+        if (source_bytes_left(source) > 0 && !plan_is_spooled(plan, i) &&
+            !source_can_narrow(source))
+            return error_set(error, "%s: not a plain regular file, as it is for rank 0",
                              source_name(source));
     }
     return true;
@@ -239,40 +240,62 @@ static bool has_line_numbers(const struct job *job)
     return !job->keep_lines || job->line_order.keys[0].kind == LINE_STRICT;
 }
 
-/* Narrows a text to the lines that begin in the range of its bytes, and counts them if their
- * numbers are needed. */
-static bool narrow_text(const struct job *job, struct reader *reader, struct range range,
-                        char *buffer, struct error *error)
+/* Finds where the parts of all ranks begin in the text, and its end: the first lines that begin
+ * where the shares of its bytes do. */
+static bool find_begins(const struct group *group, const struct text *text, uint64_t before,
+                        uint64_t all, uint64_t *begins, struct error *error)
 {
-    struct source *const source = reader->source;
-    struct text text = {source, source_bytes_left(source),
+    for (unsigned rank = 0; rank <= group->size; rank++) {
+        const uint64_t begin = group_share(group, all, rank);
+        begins[rank] = cut_range((struct range){begin, begin}, before, text->size).begin;
+        if (!find_line(text, &begins[rank], error))
+            return false;
+    }
+    return true;
+}
+
+/* Collective: narrows text i to the lines of this rank, and counts them if their numbers are
+ * needed. Of a spooled text, rank 0 alone finds the lines. */
+static bool narrow_text(struct plan *plan, size_t i, uint64_t before, uint64_t all, char *buffer,
+                        uint64_t *begins, struct error *error)
+{
+    struct job *const job = &plan->job;
+    struct group *const group = job->group;
+    struct reader *const reader = &job->readers[i];
+    struct text text = {reader->source, source_bytes_left(reader->source),
                         job->keep_lines ? job->line_order.terminator : '\n', buffer};
-    reader->layout.count = 0;
-    if (text.size == 0)
-        return true;
-    if (!find_line(&text, &range.begin, error) || !find_line(&text, &range.end, error) ||
-        !source_narrow(source, range.begin, range.end - range.begin, error))
+    const bool is_spooled = plan_is_spooled(plan, i), finds = !is_spooled || group->rank == 0;
+    if (!group_agree(group, !finds || find_begins(group, &text, before, all, begins, error),
+                     error) ||
+        (is_spooled && !group_broadcast(group, begins, (group->size + 1) * sizeof *begins, error)))
         return false;
-    text.size = range.end - range.begin;
+    const uint64_t begin = begins[group->rank], end = begins[group->rank + 1];
+    if (!group_agree(group, plan_take_part(plan, i, begin, end - begin, error), error))
+        return false;
+    text.source = reader->source;
+    text.size = end - begin;
+    reader->layout.count = 0;
     return !has_line_numbers(job) || count_lines(&text, &reader->layout.count, error);
 }
 
-static bool narrow_texts(struct job *job, struct error *error)
+static bool narrow_texts(struct plan *plan, struct error *error)
 {
-    struct group *const group = job->group;
+    struct job *const job = &plan->job;
     char *const buffer = malloc(READ_BYTES);
+    uint64_t *const begins = calloc(job->group->size + 1, sizeof *begins);
     uint64_t before = 0, all = 0;
+    bool ok =
+        group_agree(job->group, (buffer && begins) || error_set(error, "out of memory"), error);
     for (size_t i = 0; i < job->reader_count; i++)
         all += source_bytes_left(job->readers[i].source);
-    const struct range own = {group_share(group, all, group->rank),
-                              group_share(group, all, group->rank + 1)};
-    bool ok = buffer || error_set(error, "out of memory");
     for (size_t i = 0; ok && i < job->reader_count; i++) {
         const uint64_t bytes = source_bytes_left(job->readers[i].source);
-        ok = narrow_text(job, &job->readers[i], cut_range(own, before, bytes), buffer, error);
+        ok = group_agree(job->group, narrow_text(plan, i, before, all, buffer, begins, error),
+                         error);
         before += bytes;
     }
     free(buffer);
+    free(begins);
     return ok;
 }
 
@@ -299,14 +322,29 @@ static bool number_lines(struct job *job, struct error *error)
     return ok;
 }
 
+/* Collective: takes the headers. Of a spooled input, other ranks than 0 have its first bytes alone.
+ */
+static bool share_headers(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    const bool is_first = job->group->rank == 0;
+    if (!job->keep_lines || job->header_lines == 0)
+        return true;
+    bool ok = !is_first || job_take_headers(job, &job->header, error);
+    if (ok && job->header.bytes > PLAN_SPOOL_HEAD_BYTES)
+        ok = error_set(error, "%s: its header has %zu bytes, and MPI ranks share at most %zu",
+                       source_name(job->readers[0].source), job->header.bytes,
+                       PLAN_SPOOL_HEAD_BYTES);
+    return group_agree(job->group, ok, error) &&
+           group_agree(job->group, is_first || job_take_headers(job, &job->header, error), error);
+}
+
 /* Lines of numbers are counted first, so that a text has a count like any other input. That reads
  * it twice. */
-static bool share_texts(struct job *job, struct error *error)
+static bool share_texts(struct plan *plan, struct error *error)
 {
-    const bool has_header = job->keep_lines && job->header_lines > 0;
-    if (!group_agree(job->group, !has_header || job_take_headers(job, &job->header, error),
-                     error) ||
-        !group_agree(job->group, narrow_texts(job, error), error) || !number_lines(job, error))
+    struct job *const job = &plan->job;
+    if (!share_headers(plan, error) || !narrow_texts(plan, error) || !number_lines(job, error))
         return false;
     if (job->keep_lines)
         job->sort.count = COUNT_UNKNOWN;
@@ -328,8 +366,10 @@ static bool share_numbers(struct plan *plan, struct error *error)
         before += count;
         reader->keys_before = part.begin;
         reader->layout.count = part.end - part.begin;
-        if (count > 0 && !source_narrow(reader->source, part.begin * width,
-                                        (part.end - part.begin) * width, error))
+        if (!group_agree(job->group,
+                         count == 0 || plan_take_part(plan, i, part.begin * width,
+                                                      (part.end - part.begin) * width, error),
+                         error))
             return false;
     }
     job->group_count = job->sort.count;
@@ -343,7 +383,7 @@ bool plan_share(struct plan *plan, struct error *error)
     struct job *const job = &plan->job;
     if (!job->group)
         return true;
-    if (!group_agree(job->group, check_shared(job, error), error) || !compare_facts(plan, error))
+    if (!group_agree(job->group, check_shared(plan, error), error) || !compare_facts(plan, error))
         return false;
     job->sort.is_given_twice =
         !job->keep_lines; /* the array of the CPU's engine is kept for the messages */
@@ -351,7 +391,13 @@ bool plan_share(struct plan *plan, struct error *error)
     job->output.group = is_file ? job->group : NULL;
     if (!is_file && job->group->rank > 0) /* standard output is rank 0's */
         job->output.path = "/dev/null";
-    return job->input_format == &format_text ? share_texts(job, error) : share_numbers(plan, error);
+    return job->input_format == &format_text ? share_texts(plan, error)
+                                             : share_numbers(plan, error);
+}
+
+bool plan_tell(struct plan *plan, bool *flag, struct error *error)
+{
+    return !plan->job.group || group_broadcast(plan->job.group, flag, sizeof *flag, error);
 }
 
 bool plan_agree(struct plan *plan, bool is_made, struct error *error)

@@ -6,9 +6,12 @@
 
 #include "cli/plan.h"
 
+/* Collective: replaces *flag by that of rank 0, unless there is no group. */
+bool plan_tell(struct plan *plan, bool *flag, struct error *error);
+
 /* Called once the order is known: refuses what ranks cannot share, and plans that are not for the
- * same job, and narrows the inputs to the part of this rank. Collective; without a group it does
- * nothing. */
+ * same job, and narrows the inputs to the part of this rank, or receives it. Collective; without a
+ * group it does nothing. */
 bool plan_share(struct plan *plan, struct error *error);
 
 /* Collective, called after the plan was made, or was not: returns true if all ranks have one. */

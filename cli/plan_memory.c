@@ -38,8 +38,8 @@ static const char *default_directory(void)
                : temporary;
 }
 
-static bool choose_directories(struct options *options, struct memory_limits *memory,
-                               struct error *error)
+bool plan_choose_directories(struct options *options, struct memory_limits *memory,
+                             struct error *error)
 {
     struct memory_words *const words = &options->memory;
     if (words->directory_count == 0 &&
@@ -129,7 +129,7 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
         memory->host_bytes = most;
     memory->device_bytes = is_host ? 0 : plan->device.memory_bytes;
     memory->device_said = words->device.is_said && words->device.bytes == memory->device_bytes;
-    if (!choose_directories(options, memory, error))
+    if (!plan_choose_directories(options, memory, error))
         return false;
     const size_t some = memory->host_bytes / 8 / KEYS_BYTES_MIN * KEYS_BYTES_MIN;
     job->keys_bytes = some > KEYS_BYTES       ? KEYS_BYTES

@@ -34,6 +34,39 @@ bool group_sum(struct group *group, uint64_t *values, size_t count, struct error
            group_check(group, group->functions->sum(group->context, values, count), error);
 }
 
+bool group_reserve(struct group *group, size_t count, struct error *error)
+{
+    return is_whole(group, error) &&
+           group_check(group, group->functions->reserve(group->context, count), error);
+}
+
+/* Waits for the message in slot 0. */
+static bool await_message(struct group *group, struct error *error)
+{
+    for (size_t slot = GROUP_NO_SLOT, bytes; slot == GROUP_NO_SLOT;)
+        if (!group_check(group, group->functions->poll(group->context, &slot, &bytes), error))
+            return false;
+    return true;
+}
+
+bool group_send(struct group *group, const void *data, size_t bytes, unsigned to,
+                struct error *error)
+{
+    return is_whole(group, error) &&
+           group_check(group, group->functions->send(group->context, 0, data, bytes, to, 0),
+                       error) &&
+           await_message(group, error);
+}
+
+bool group_receive(struct group *group, void *data, size_t bytes, unsigned from,
+                   struct error *error)
+{
+    return is_whole(group, error) &&
+           group_check(group, group->functions->receive(group->context, 0, data, bytes, from, 0),
+                       error) &&
+           await_message(group, error);
+}
+
 /* Returns the lowest rank that failed, or `size` if none did, in *lowest. */
 static bool find_failed(struct group *group, bool ok, unsigned *lowest, struct error *error)
 {

@@ -76,6 +76,15 @@ bool group_check(struct group *group, const char *failure, struct error *error);
 bool group_broadcast(struct group *group, void *data, size_t bytes, struct error *error);
 bool group_sum(struct group *group, uint64_t *values, size_t count, struct error *error);
 
+/* Makes room for messages in `count` slots. */
+bool group_reserve(struct group *group, size_t count, struct error *error);
+
+/* Send or receive a message in slot 0, and wait for it. `bytes` is at most GROUP_MESSAGE_MAX. */
+bool group_send(struct group *group, const void *data, size_t bytes, unsigned to,
+                struct error *error);
+bool group_receive(struct group *group, void *data, size_t bytes, unsigned from,
+                   struct error *error);
+
 /* Collective: returns true if `ok` is true on all ranks. Else returns false, and *error is that of
  * the lowest rank that failed, on all ranks; group->speaks is true on that rank. Once the ranks
  * have agreed to fail, it returns false at once. */

@@ -140,15 +140,6 @@ static bool copy_aside(struct run *run, struct copy *copy, struct error *error)
     return check_copy(run, copy, error);
 }
 
-/* Waits for the message in slot 0. */
-static bool await_message(struct group *group, struct error *error)
-{
-    for (size_t slot = GROUP_NO_SLOT, bytes; slot == GROUP_NO_SLOT;)
-        if (!group_check(group, group->functions->poll(group->context, &slot, &bytes), error))
-            return false;
-    return true;
-}
-
 /* Sends the part to rank 0: all of it, even after a failure, as rank 0 waits for it. */
 static bool send_aside(struct group *group, const struct run *run, struct copy *copy,
                        struct error *error)
@@ -158,10 +149,7 @@ static bool send_aside(struct group *group, const struct run *run, struct copy *
         const uint64_t left = copy->run->bytes - sent;
         size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
         ok = ok && read_aside(copy, &bytes, error);
-        if (!group_check(group,
-                         group->functions->send(group->context, 0, copy->buffer, bytes, 0, 0),
-                         error) ||
-            !await_message(group, error))
+        if (!group_send(group, copy->buffer, bytes, 0, error))
             return false;
         sent += bytes;
     }
@@ -175,9 +163,7 @@ static bool write_received(struct group *group, struct run *run, unsigned rank, 
     bool ok = true;
     while (bytes > 0) {
         const size_t some = bytes < COPY_BYTES ? (size_t)bytes : COPY_BYTES;
-        if (!group_check(group, group->functions->receive(group->context, 0, buffer, some, rank, 0),
-                         error) ||
-            !await_message(group, error))
+        if (!group_receive(group, buffer, some, rank, error))
             return false;
         ok = ok && sink_write(run->sink, buffer, some, error);
         bytes -= some;
@@ -190,7 +176,7 @@ static bool stream_aside(struct run *run, struct copy *copy, const uint64_t *siz
                          struct error *error)
 {
     struct group *const group = run->job->group;
-    if (!group_check(group, group->functions->reserve(group->context, 1), error))
+    if (!group_reserve(group, 1, error))
         return false;
     if (group->rank > 0)
         return send_aside(group, run, copy, error);

@@ -48,7 +48,8 @@ struct source {
     struct input_file input;
     char *name;
     const struct codec *codec;
-    struct frame_reader *frames; /* reads the file; NULL for a plain source */
+    const struct codec *decoded_from; /* NULL, or what source_codec() returns */
+    struct frame_reader *frames;      /* reads the file; NULL for a plain source */
     bool is_standard_input;
     uint64_t content_left;    /* bytes not yet decoded; SIZE_UNKNOWN: not stated by the frames */
     struct buffer peeked;     /* decoded */
@@ -346,7 +347,12 @@ bool source_open_stream(const struct input_stream *stream, const char *name, str
 
 const struct codec *source_codec(const struct source *source)
 {
-    return source->codec;
+    return source->decoded_from ? source->decoded_from : source->codec;
+}
+
+void source_note_codec(struct source *source, const struct codec *codec)
+{
+    source->decoded_from = codec;
 }
 
 const char *source_name(const struct source *source)

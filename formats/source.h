@@ -67,6 +67,10 @@ const char *source_name(const struct source *source);
 /* Returns the codec: the given one, or the one found by its magic. */
 const struct codec *source_codec(const struct source *source);
 
+/* States that the plain bytes of the source are those of an input with this codec, which
+ * source_codec() returns from now on. */
+void source_note_codec(struct source *source, const struct codec *codec);
+
 /* Returns true if the source is a regular file, and the same file as the descriptor `file`. */
 bool source_is_file(const struct source *source, int file);
 

@@ -132,6 +132,23 @@ if [ -z "$is_sanitized" ]; then
     ok_says 'two ranks: the indices that NumPy finds' '^same$' -- eval \
         'ranks 2 --argsort=u32 reversed.f32 -o order.u32 && cmp order.u32 reversed.order && echo same'
 fi
+suffix=npy
+zstd -q finite.f64 part1.npy numbers.txt rows
+ok_shared 'three ranks: compressed numbers and plain ones' 3 part1.npy.zst part2.npy part1.npy
+if [ -z "$is_sanitized" ]; then
+    ok_says 'two ranks: compressed numbers larger than what all ranks have of them' '^same$' -- eval \
+        'ranks 2 finite.f64.zst -o sorted.f64 && cmp sorted.f64 finite-sorted.f64 && echo same'
+    ok_output 'three ranks: numbers from a pipe' finite-sorted.f64 -- eval \
+        'cat finite.f64 | ranks 3 --type=f64'
+    gpusort --type=f64 few.txt numbers.txt -o sorted.txt
+    ok_output 'four ranks: text of numbers, compressed and plain' sorted.txt -- \
+        ranks 4 --type=f64 few.txt numbers.txt.zst
+    LC_ALL=C sort -s -k2,2n rows more-rows >sorted.txt
+    ok_output 'three ranks: lines, of standard input and a file' sorted.txt -- eval \
+        'ranks 3 -s -k2,2n - more-rows <rows'
+    ok_output 'five ranks: lines, compressed' sorted.txt -- ranks 5 -s -k2,2n rows.zst more-rows
+    ok_says 'two ranks: no bytes from a pipe' '^0$' -- eval ': | ranks 2 -n | wc -c'
+fi
 tab=$(printf '\t')
 suffix=txt
 ok_shared 'three ranks: lines by two columns of two files, descending' 3 -t "$tab" -k1,1 -k2,2nr \
@@ -182,8 +199,7 @@ refused 'an input that is missing: one message' 'nothing\.f64: No such file' -- 
 refused 'a number that is refused is counted in the whole input' \
     'late\.f64: number 300001 is a NaN.*\(rank 2 on ' -- \
     ranks 3 --nan=error late.f64 -o "$target"
-gpusort four.u32 -o four.u32.zst
-refused 'indices of lines are refused' 'not --argsort of lines: run gpusort without mpirun' -- \
+refused 'indices of lines are refused' 'do not share --argsort of lines: run gpusort without mpirun' -- \
     ranks 2 --argsort -n lines -o "$target"
 refused 'a line that is no number is counted in all lines' "no-number:60001: .*\(rank 2 on " -- \
     ranks 3 no-number -o "$target"
@@ -193,8 +209,11 @@ cp four.u32 four.0.u32
 cp four.u32 four.1.u32
 refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
     eval '(program=sh; ranks 2 -c "exec $GPUSORT four.\$OMPI_COMM_WORLD_RANK.u32 -o $target")'
-refused 'compressed input is refused' 'read plain regular files alone' -- \
-    ranks 2 four.u32.zst -o "$target"
+head -c 100000 finite.f64.zst >cut.f64.zst
+refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- \
+    ranks 3 cut.f64.zst -o "$target"
+refused 'a header that is too long for the ranks to share' 'its header has 2000001 bytes' -- \
+    eval '{ head -c 2000000 /dev/zero | tr "\0" x; echo; echo 1; } | ranks 2 --header=1 -n -o "$target"'
 printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %s "$@"\n' "$GPUSORT" >limited
 chmod +x limited
 program=./limited
