@@ -2,6 +2,7 @@
 /* exit.c - see exit.h. */
 #include "cli/exit.h"
 
+#include "cli/launcher.h"
 #include "cli/quote.h"
 #include "core/ending.h"
 
@@ -17,6 +18,8 @@ static bool is_trouble_now; /* static, because an exit handler takes no argument
 
 static void end_process(void)
 {
+    if (quote_holds_text()) /* argp ends the process */
+        launcher_let_rank_0_print(false);
     quote_release_stderr();
     if (is_trouble_now) {
         ending_do_tasks();

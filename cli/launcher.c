@@ -21,9 +21,11 @@ static const struct launcher {
     {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMIX_RANK"},
 };
 
-/* A launcher ends all ranks as soon as one has failed. So the others wait, and usually only rank 0
- * prints its message. If scripts start the ranks, each prints its own. */
-#define WAIT_MS 500
+/* How long a rank waits for the launcher to end it, after rank 0 has failed: mpirun of Open MPI
+ * takes a second. Once the ranks have joined, rank 0 ends them itself. If scripts start the ranks,
+ * each prints its own message. */
+#define LAUNCHER_WAIT_MS 2500
+#define ABORT_WAIT_MS 500
 
 /* Returns the number in an environment variable; 0 if it is not set. */
 static unsigned long read_number(const char *name)
@@ -32,8 +34,8 @@ static unsigned long read_number(const char *name)
     return value ? strtoul(value, NULL, 10) : 0;
 }
 
-/* The launcher of this process and the number of ranks that it started, 0 if that is not known;
- * NULL if there is none, or one rank alone. */
+/* Returns the launcher of this process and the number of ranks that it started, 0 if that is not
+ * known; NULL if there is none, or one rank alone. */
 static const struct launcher *find_launcher(unsigned long *size)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
@@ -41,7 +43,7 @@ static const struct launcher *find_launcher(unsigned long *size)
         if (!getenv(launcher->mark))
             continue;
         *size = read_number(launcher->size);
-        return *size > 1 || read_number(launcher->rank) > 0 ? launcher : NULL;
+        return *size != 1 || read_number(launcher->rank) > 0 ? launcher : NULL;
     }
     return NULL;
 }
@@ -87,14 +89,20 @@ static bool join(const struct launcher *launcher, unsigned long size, struct gro
     char path[PATH_MAX];
     if (!find_plugin(path))
         return error_set(error,
-                         "started as one of several MPI ranks, which cannot share a job without "
+                         "started as one of %s MPI ranks, which cannot share a job without "
                          "gpusort's mpi.so: run gpusort without mpirun or srun, or with -n 1; if "
                          "each rank sorts a file of its own, unset %s",
-                         launcher->mark);
+                         size == 0 ? "perhaps several" : "several", launcher->mark);
     if (!open_plugin(path, group, error))
         return false;
     if (group->size > 1 && (size == 0 || size == group->size))
         return true;
+    if (size == 0)
+        return error_set(error,
+                         "the launcher does not say how many ranks it started, and the MPI of %s "
+                         "finds one: use the mpirun of that MPI, or srun --mpi=pmix; if it is the "
+                         "only one, unset %s",
+                         path, launcher->mark);
     return error_set(error,
                      "the launcher started %lu ranks, of which the MPI of %s finds %u: use the "
                      "mpirun of that MPI, or srun --mpi=pmix",
@@ -109,7 +117,13 @@ bool launcher_join(struct group *group, bool *is_one, struct error *error)
     if (!launcher)
         return true;
     *is_one = join(launcher, size, group, error);
-    if (!*is_one && read_number(launcher->rank) > 0)
-        poll(NULL, 0, WAIT_MS);
     return *is_one;
+}
+
+void launcher_let_rank_0_print(bool has_joined)
+{
+    unsigned long size;
+    const struct launcher *const launcher = find_launcher(&size);
+    if (launcher && read_number(launcher->rank) > 0)
+        poll(NULL, 0, has_joined ? ABORT_WAIT_MS : LAUNCHER_WAIT_MS);
 }

@@ -11,10 +11,13 @@
  * The functions are those of the plugin mpi.so, which is loaded from the directory of the program,
  * else from ../libexec/gpusort or build, seen from there. Fails if there is no plugin, or its
  * MPI finds no other ranks: else each rank would do the whole job, and replace the same output.
- * Ranks other than 0 wait half a second before they fail, so that the launcher ends them before
- * they print.
  *
  * Slurm's variables alone mean nothing, as every process of a batch job has them. */
 bool launcher_join(struct group *group, bool *is_one, struct error *error);
+
+/* Called before an error is printed on which the ranks have not agreed. Of ranks that fail alike,
+ * one should print: so a rank other than 0 waits here for some time, in which it is ended if
+ * rank 0 has failed. */
+void launcher_let_rank_0_print(bool has_joined);
 
 #endif

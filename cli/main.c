@@ -75,6 +75,8 @@ static void report_outcome(const struct options *options, const struct group *gr
     const bool is_first = !group || group->rank == 0;
     const bool is_json = options->stats == STATS_JSON;
     const bool has_agreed = group && group->has_agreed_to_fail;
+    if (!ok && !has_agreed)
+        launcher_let_rank_0_print(group != NULL);
     if (is_json && is_first && (!ok || options->action == ACTION_SORT))
         stats_print_json(stderr, ok ? outcome->status : EXIT_TROUBLE, error, outcome->members);
     else if (!ok && (has_agreed ? group->speaks && !is_json : true))

@@ -194,6 +194,7 @@ bool option_words_set_device(char *word, struct options *options, struct error *
         *colon = '\0';
     }
     options->device = (unsigned)device;
+    options->device_said = colon != NULL;
     options->backend = strcmp(word, "auto") == 0 ? NULL : word;
     const bool known = !options->backend || strcmp(word, "cpu") == 0 || strcmp(word, "gpu") == 0;
     if (!known || (colon && strcmp(word, "gpu") != 0))

@@ -59,6 +59,7 @@ struct options {
     size_t tile_size;      /* 0: the path's default */
     const char *backend;   /* NULL: auto; "cpu", "gpu" */
     unsigned device;
+    bool device_said; /* --device has the number of a GPU */
     unsigned threads; /* 0: the default */
     struct memory_words memory;
     const char *compress_program; /* this and the next have no effect; NULL: not given */

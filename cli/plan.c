@@ -516,15 +516,17 @@ static unsigned choose_threads(const struct options *options, unsigned processor
     return min_unsigned(is_said ? threads : min_unsigned(threads, processors), most);
 }
 
-/* Ranks on one host share its processors, unless the launcher has bound each to its own. */
+/* Ranks on one host share its processors, or the quota of their control group, unless the launcher
+ * has bound each to its own. */
 static unsigned share_threads(const struct group *group, unsigned threads)
 {
-    const long online = group ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
-    const unsigned processors = online > 0 ? (unsigned)online : 1;
-    const unsigned share = !group                           ? threads
-                           : processors <= group->host_size ? 1
-                                                            : processors / group->host_size;
-    return min_unsigned(threads, share);
+    if (!group)
+        return threads;
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const unsigned processors =
+        min_unsigned(online > 0 ? (unsigned)online : 1, control_groups_processors());
+    const unsigned share = processors / group->host_size;
+    return min_unsigned(threads, share > 0 ? share : 1);
 }
 
 static void set_threads(struct plan *plan, unsigned threads)

@@ -263,7 +263,7 @@ static unsigned choose_device(const struct options *options, const struct plan *
     struct device_facts facts;
     struct error error = {0};
     unsigned count = 0;
-    if (!group || backend == backends[0] || options->device > 0)
+    if (!group || backend == backends[0] || options->device_said)
         return options->device;
     while (count < group->host_size && backend->look(count, &facts, &error))
         count++;

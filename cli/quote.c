@@ -141,6 +141,11 @@ void quote_release_stderr(void)
     free(held.text);
 }
 
+bool quote_holds_text(void)
+{
+    return held.stderr_before && fflush(stderr) == 0 && held.bytes > 0;
+}
+
 void quote_hold_stderr(void)
 {
     FILE *const stream = open_memstream(&held.text, &held.bytes);

@@ -37,6 +37,9 @@ void quote_print(FILE *stream, const char *text);
 /* Captures stderr until it is released. For messages of the C library on the command line, after
  * which it may end the process: an exit handler must then call quote_release_stderr(). */
 void quote_hold_stderr(void);
+
+/* Returns true if stderr is captured, and something was written to it. */
+bool quote_holds_text(void);
 /* Ends the capture, and writes the captured text, filtered line by line. Has no effect without a
  * capture. */
 void quote_release_stderr(void);

@@ -21,7 +21,7 @@ launched() {
     env "${variables[@]}" "$GPUSORT" "${@:2}"
 }
 
-several='started as one of several MPI ranks.*without mpirun'
+several='started as one of .*several MPI ranks.*without mpirun'
 refused 'rank 0 of several of mpirun is refused' "$several" -- \
     launched OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 -- two -o "$target"
 refused 'rank 0 of several of mpiexec is refused' "$several" -- \
@@ -36,8 +36,11 @@ refused 'another rank of mpiexec is refused' "$several.*unset PMI_SIZE$" -- \
 refused 'another rank of srun --mpi=pmix is refused' "$several.*unset PMIX_RANK$" -- \
     launched PMIX_RANK=1 -- two -o "$target"
 
-for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK=0' PMIX_RANK=0 \
-    'SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1'; do
+refused 'rank 0 of PMIx is refused if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
+    launched PMIX_RANK=0 -- two -o "$target"
+
+for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK=0' \
+    'PMIX_RANK=0 SLURM_STEP_NUM_TASKS=1' 'SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1'; do
     # shellcheck disable=SC2086
     ok_output "one rank sorts: $rank" sorted -- launched $rank -- two
 done

@@ -194,6 +194,10 @@ assert sum(r["sent_bytes"] for r in ranks) == sum(r["received_bytes"] for r in r
 
 # ---- errors --------------------------------------------------------------------------------------
 
+refused 'an option that is not known: one message' "unrecognized option '--nonsense'" -- \
+    ranks 3 --nonsense four.u32 -o "$target"
+refused 'a size that is none: one message' 'invalid suffix in -S argument' -- \
+    ranks 3 -S 1x four.u32 -o "$target"
 refused 'an input that is missing: one message' 'nothing\.f64: No such file' -- \
     ranks 3 nothing.f64 -o "$target"
 refused 'a number that is refused is counted in the whole input' \
@@ -221,6 +225,8 @@ refused 'no space for the part of one rank' 'target/out: File too large \(rank 1
     ranks 3 finite.f64 -o "$target"
 program=
 
+refused 'rank 0 of PMIx, if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
+    env PMIX_RANK=0 "$GPUSORT" four.u32 -o "$target"
 refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which the MPI of .*mpi.so finds 1' -- \
     env PMI_SIZE=2 PMI_RANK=0 "$GPUSORT" four.u32 -o "$target"
 
@@ -247,7 +253,10 @@ if [ -n "$is_sanitized" ] || [ ! -f "$preload" ]; then
     exit
 fi
 preload=$(realpath "$preload")
-for call in Init_thread:1 Comm_rank:2 Comm_size:1 Comm_split_type:1 Bcast:1 Allreduce:2 Allreduce:60 \
+for call in Init_thread:1 Comm_rank:2 Comm_size:1 Comm_split_type:1; do
+    ok_undone "MPI_${call/:/ fails in call }" "0:MPI_$call:fail" finite.f64
+done
+for call in Bcast:1 Allreduce:2 Allreduce:60 \
     Isend:1 Irecv:1 Testany:3; do
     ok_undone "MPI_${call/:/ fails in call }" "1:MPI_$call:fail" finite.f64
 done
