@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+_Static_assert(sizeof(size_t) == 8, "counts and offsets have 64 bits");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "gpusort needs a little-endian machine: keys are loaded as such words");
 

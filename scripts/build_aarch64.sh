@@ -28,7 +28,7 @@ apt_arm64() {
 
 [ "$(uname -m)" != aarch64 ] || end_without 'this machine is an aarch64: the other tests are for it'
 scripts/install_packages.sh gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static ||
-    end_without 'the packages of the cross compiler or of qemu cannot be installed'
+    end_without 'the packages of the cross compiler or of qemu are not installed'
 for program in aarch64-linux-gnu-g++ qemu-aarch64-static; do
     command -v $program >/dev/null || end_without "no $program"
 done

@@ -6,9 +6,18 @@
 # data. The fuzz targets are built once, too. A third build, for aarch64, runs a few shell tests under
 # qemu. The last line is `N passed, N failed, N skipped` over all.
 #
-#   scripts/check.sh [DIR]      builds in DIR/plain, DIR/sanitized, DIR/aarch64 (default build/check)
+#   scripts/check.sh [--install] [DIR]
+#
+#   --install   installs packages that are missing; the default if the variable CI is set
+#   DIR         builds in DIR/plain, DIR/sanitized, DIR/aarch64 (default build/check)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export INSTALL_PACKAGES=no
+[ -z "${CI:-}" ] || INSTALL_PACKAGES=yes
+if [ "${1:-}" = --install ]; then
+    INSTALL_PACKAGES=yes
+    shift
+fi
 build=${1:-build/check}
 passed=0 failed=0 skipped=0
 
@@ -35,10 +44,10 @@ scripts/install_packages.sh openmpi-bin libopenmpi-dev || echo '== no Open MPI: 
 scripts/install_packages.sh clang libclang-rt-dev ||
     echo '== no clang with libFuzzer: the fuzz targets are skipped'
 
-scripts/install_cuda.sh
+[ $INSTALL_PACKAGES = no ] || scripts/install_cuda.sh
 cuda_flags=()
 if [ -n "$(make -s --eval='nvcc: ; @echo $(NVCC)' nvcc)" ]; then
-    cuda_flags=(NVCCFLAGS='-O3 -lineinfo --Werror all-warnings')
+    cuda_flags=(NVCCFLAGS='-O3 -lineinfo --Werror all-warnings' NVCC_GENCODE=-arch=native)
     # To see that it compiles, one kind of GPU is enough, and code that is optimized less: nvcc takes
     # half of the time for cuda/radix_sort.cu.
     if ! nvidia-smi -L >/dev/null 2>&1; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# install_packages.sh PACKAGE...: installs those Debian packages that are missing, by sudo where one
-# is not root. On a system without apt it says what is needed, and goes on: a build shows what is
-# really missing.
+# install_packages.sh PACKAGE...: installs the Debian packages that are missing, with sudo if the user
+# is not root. On a system without apt it prints the names and succeeds: a build shows what is really
+# missing. If INSTALL_PACKAGES is `no`, it names the missing packages in one line and fails.
 set -euo pipefail
 
 if ! command -v apt-get >/dev/null; then
@@ -17,6 +17,10 @@ for package in "$@"; do
     fi
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
+if [ "${INSTALL_PACKAGES:-yes}" = no ]; then
+    echo "missing packages: ${missing[*]}; --install installs them" >&2
+    exit 1
+fi
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then

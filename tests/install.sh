@@ -15,6 +15,8 @@ cd tree
 
 ok_says 'make CUDA=0 says that the GPU paths are left out' 'without the GPU paths' -- \
     make -j2 CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1
+ok 'it prints a short line for each command' \
+    bash -c '! grep -vE "^  (CC|CXX|LD) +[^ ]+$|without the GPU paths" "$0"' "$work/log/said"
 ok 'make leaves ./gpusort' test -x gpusort
 ok 'make starts nothing that it has built, which may be for another machine' \
     bash -c 'make -nB CUDA=0 >made && ! grep "build/gpusort " made | grep -v -e " -o build/gpusort " -e "^test "'
@@ -22,7 +24,7 @@ ok_prints 'it sorts' '1\n2\n' -- ./gpusort <<<$'2\n1'
 ok_fails_with 'a test that there is not' 2 "^tests/run.sh: there is no test 'nosuch'" -- \
     env BUILD=build tests/run.sh style nosuch
 ok 'the second make has nothing to build' \
-    bash -c 'make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 >made && ! grep -- "-c -o" made'
+    bash -c 'make V=1 CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 >made && ! grep -- "-c -o" made'
 # glibc before 2.33 has no sys/platform/x86.h.
 if [ -f /usr/include/x86_64-linux-gnu/sys/platform/x86.h ]; then
     cp -rs /usr/include/x86_64-linux-gnu older
@@ -40,7 +42,7 @@ else
 fi
 for object in core/ring.c.o tests/faults/flips.c.o core/backends.cpu.o; do
     ok "flags that change build $object anew" bash -c 'make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 "$1" &&
-        make CUDA=0 CFLAGS=-O2 CXXFLAGS=-O1 "$1" | grep -- "-O2 -c -o"' bash "build/$object"
+        make V=1 CUDA=0 CFLAGS=-O2 CXXFLAGS=-O1 "$1" | grep -- "-O2 -c -o"' bash "build/$object"
 done
 
 ok_fails_with 'a compiler that is not for glibc' 2 \
@@ -129,6 +131,11 @@ ok_says 'where that fails the build goes on' 'cannot be installed: .* for the CP
 rm pip-words
 printf '#!/bin/sh\nexit 9\n' >bin/nvidia-smi
 ok_prints 'where there is no GPU no compiler is installed' '' -- install_cuda '' '' 0
+printf '#!/bin/sh\n' | tee bin/dpkg-query >bin/apt-get
+chmod +x bin/*
+ok_fails_with 'check.sh without --install names the packages that are missing, in one line' 1 \
+    '^missing packages: gcc .* attr; --install installs them$' -- \
+    env -u CI PATH="$PWD/bin:$PATH" scripts/check.sh
 
 ok 'make clean' make CUDA=0 clean
 ok 'make clean leaves no build' test ! -e build

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/rules.mk - the programs that test, and the stand-in for a GPU; included by the Makefile.
+.PHONY: check check-gpu simt fuzz
+simt_selftest_sources := $(wildcard tests/simt/simt_selftest*.cc)
+simt_sources := $(filter-out $(simt_selftest_sources),$(wildcard tests/simt/*.cc))
+unit_sources := $(wildcard tests/unit_*.c)
+matrices := $(patsubst tests/%.cu,%,$(wildcard tests/*_matrix.cu))
+unit_programs := $(unit_sources:tests/%.c=$(BUILD)/tests/%)
+
+# gpusort with its main renamed, and a main that calls it many times.
+many_objects := $(filter-out %/main.c.o,$(cli_objects)) \
+	$(addprefix $(BUILD)/tests/,many_runs.c.o many_runs_gpusort.o)
+
+simt_objects := $(BUILD)/core/backends.cuda.o \
+	$(call objects,$(BUILD)/simt,$(cuda_sources) $(simt_sources))
+
+simt: $(addprefix $(BUILD)/simt/,gpusort many_runs $(matrices) bench_sort simt_selftest)
+$(BUILD)/simt/many_runs: $(many_objects) $(host_objects) $(simt_objects)
+	$(link) -o $@ $^ $(libraries)
+$(BUILD)/simt/gpusort: $(cli_objects) $(host_objects) $(simt_objects)
+	$(link) -o $@ $^ $(libraries)
+$(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/%_matrix.cu.o $(host_objects) $(simt_objects)
+	$(link) -o $@ $^ $(libraries)
+$(BUILD)/simt/bench_sort: $(bench_objects) $(host_objects) $(simt_objects) \
+		$(call objects,$(BUILD)/simt,$(bench_cuda_sources) bench/no_peers.cu)
+	$(link) -o $@ $^ $(libraries)
+$(BUILD)/simt/simt_selftest: $(call objects,$(BUILD)/simt,$(simt_selftest_sources) $(simt_sources))
+	$(link) -o $@ $^ $(libraries)
+
+$(BUILD)/simt/%.cu.o: %.cu $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(compile_cxx) -Itests/simt -Wno-unknown-pragmas -x c++ -c -o $@ $<
+$(BUILD)/simt/%.cc.o: %.cc $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(compile_cxx) -Itests/simt -c -o $@ $<
+
+# Code that runs at each barrier of the stand-in is not sanitized, as that takes half of the time.
+# It informs the address sanitizer about the stacks.
+simt_switching := $(patsubst %,$(BUILD)/simt/tests/simt/simt_%.cc.o,fiber launch death)
+$(simt_switching): SANITIZE_FLAGS = $(if $(findstring address,$(SANITIZE)),-DSIMT_ADDRESS_SANITIZER)
+
+$(BUILD)/tests/many_runs: $(many_objects) $(host_objects) $(backend_objects)
+	$(link) -o $@ $^ $(backend_libraries) $(libraries)
+$(BUILD)/tests/%_matrix: $(BUILD)/tests/%_matrix.cu.o $(host_objects) $(backend_objects)
+	$(link) -o $@ $^ $(backend_libraries) $(libraries)
+
+$(BUILD)/tests/many_runs_gpusort.o: cli/main.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(compile_c) -Wno-missing-prototypes -Dmain=gpusort_main -c -o $@ $<
+$(BUILD)/tests/unit_%: $(BUILD)/tests/unit_%.c.o $(filter-out %/main.c.o,$(cli_objects)) \
+		$(host_objects) $(BUILD)/core/backends.cpu.o
+	$(link) -o $@ $^ -lcmocka $(libraries)
+
+# For tests/faults.sh, whose faults must hit only calls of gpusort: the OpenMP library is not linked
+# into the program.
+$(BUILD)/tests/gpusort_apart: OPENMP = -fopenmp
+$(BUILD)/tests/gpusort_apart: $(cli_objects) $(host_objects) $(backend_objects)
+	@mkdir -p $(@D)
+	$(link) -o $@ $^ $(backend_libraries) $(libraries)
+
+# gpusort with functions that flip a bit, wrapped around its own; for tests/proof.sh.
+flips := $(shell sed -En 's/^WRAP.[^,]*, ([a-z_]*),.*/-Wl,--wrap=\1/p' tests/faults/flips.c)
+$(BUILD)/tests/gpusort_flips: $(call objects,$(BUILD),tests/faults/flips.c) $(cli_objects) \
+		$(host_objects) $(BUILD)/core/backends.cpu.o
+	$(link) $(flips) -o $@ $^ $(libraries)
+
+# gpusort with functions that fail, wrapped around CUDA's; for tests/faults.sh on a real GPU.
+cuda_faults := $(shell sed -En 's/^WRAP[A-Z_]*.(cuda[A-Za-z]*),.*/-Wl,--wrap=\1/p' \
+	tests/faults/cuda_faults.cu) -Wl,--wrap=cudaLaunchKernelExC
+$(BUILD)/tests/gpusort_cuda_faults: $(BUILD)/tests/faults/cuda_faults.cu.o $(cli_objects) \
+		$(host_objects) $(backend_objects)
+	$(link) $(cuda_faults) -o $@ $^ $(backend_libraries) $(libraries)
+
+# Loaded into gpusort by tests/faults.sh, not linked into it.
+$(BUILD)/tests/fault_library.so: tests/faults/fault_library.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $< -ldl
+
+# Loaded into the ranks of tests/mpi.sh.
+$(BUILD)/tests/mpi_faults.so: tests/faults/mpi_faults.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(MPICC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $<
+
+# The fuzz targets, built by clang with its libFuzzer, with their own sanitizers and without OpenMP.
+# Only the C library is linked dynamically, so that they run on machines without clang.
+FUZZ_CC ?= clang
+FUZZ_CXX ?= clang++
+has_fuzzer = $(wildcard $(addsuffix /lib/*/libclang_rt.fuzzer*.a,$(shell $(FUZZ_CC) \
+	-print-resource-dir 2>/dev/null)))
+fuzz_flags = -I. -Itests/fuzz -D_GNU_SOURCE -MMD -MP -O1 -g1 $(WARNINGS) -Wno-unknown-pragmas \
+	-Wno-unused-parameter -Wno-unused-variable -fno-sanitize-recover=all
+fuzz_sanitizers = address,undefined
+fuzz_coverage = fuzzer-no-link$(comma)
+$(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # no coverage of the models
+# The sources that the targets need, without the sort of lines in memory.
+fuzz_sources := cli/key_definition.c cli/quote.c $(filter-out core/argsort.c core/auto_table.c \
+	core/backends.c core/external% core/key_counts.c core/memory_limits.c core/pipeline% \
+	core/text_feed.c formats/formats.c formats/indices.c formats/lines.c formats/lines_bytes.c \
+	formats/lines_few.c formats/lines_header.c formats/lines_key.c formats/lines_load.c \
+	formats/lines_number.c formats/lines_refine.c formats/lines_row.c formats/lines_words.c \
+	formats/lines_write.c formats/text.c,$(filter core/% formats/%,$(host_sources)))
+fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))
+fuzz_programs := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+$(BUILD)/fuzz/fuzz_%: $(addprefix $(BUILD)/fuzz/,tests/fuzz/fuzz_%.c.o tests/fuzz/large_blocks.c.o \
+		host.a)
+	$(call say,LD,$@) $(FUZZ_CXX) -fsanitize=fuzzer,$(fuzz_sanitizers) -static-libstdc++ -static-libgcc \
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=free -o $@ $^ \
+		$(or $(wildcard $(shell $(FUZZ_CXX) -print-file-name=libzstd.a)),-lzstd) -lm -pthread
+$(BUILD)/fuzz/host.a: $(fuzz_objects)
+	@rm -f $@
+	$(call say,AR,$@) ar rcs $@ $^
+$(BUILD)/fuzz/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(FUZZ_CC) -std=c11 $(fuzz_flags) -fsanitize=$(fuzz_coverage)$(fuzz_sanitizers) -c -o $@ $<
+$(BUILD)/fuzz/%.cc.o: %.cc
+	@mkdir -p $(@D)
+	$(call say,CXX,$<) $(FUZZ_CXX) -std=c++17 $(fuzz_flags) -fsanitize=$(fuzz_coverage)$(fuzz_sanitizers) -c -o $@ $<
+
+fuzz: $(fuzz_programs)
+	tests/fuzz/run_targets.sh $(BUILD)/fuzz
+
+# The fuzz targets, if they can be built and TEST_EXCEPT does not leave them out.
+checks_fuzz = $(and $(filter check,$(MAKECMDGOALS)),$(if \
+	$(findstring fuzz_targets,$(TEST_EXCEPT)),,$(has_fuzzer)))
+check: all $(if $(filter-out 0,$(SIMT)),simt) $(unit_programs) \
+		$(if $(checks_fuzz),$(fuzz_programs)) $(BUILD)/bench/bench_cpu \
+		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs) \
+		$(if $(plugin),$(BUILD)/tests/mpi_faults.so)
+	BUILD=$(BUILD) tests/run.sh
+
+ifeq ($(CUDA),1)
+check-gpu:
+	+$(MAKE) -j$$(nproc) all bench $(addprefix $(BUILD)/tests/,$(matrices) many_runs gpusort_cuda_faults)
+	BUILD=$(BUILD) tests/run.sh --gpu
+else
+check-gpu:
+	@echo "check-gpu needs nvcc; make check runs the GPU's paths on a stand-in" >&2
+	@false
+endif
