@@ -73,7 +73,7 @@ static bool check_shapes(const struct key_shape (&some)[N], size_t count, size_t
                          struct error *error)
 {
     const std::vector<struct key_order> orders = orders_of<K>();
-    const size_t turns = sizeof(K) > 1 && count < 5000 ? 3 : 1;
+    const size_t turns = sizeof(K) > 1 && count < 10000 ? 6 : 1;
     for (size_t i = count % turns; i < N; i += turns)
         if (!check_case<K>(some[i], orders[(count + i) % orders.size()], count, shared_most, error))
             return false;

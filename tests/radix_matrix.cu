@@ -289,7 +289,7 @@ static bool check_choice(struct error *error)
         if (!check_sort_by(sizeof(K) == 4   ? choice.of_4
                            : sizeof(K) == 8 ? choice.of_8
                                             : choice.of_16,
-                           make_items<K>(choice.key, order, 150001), order, small_tuning(), error))
+                           make_items<K>(choice.key, order, 50021), order, small_tuning(), error))
             return false;
     return true;
 }

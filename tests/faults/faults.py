@@ -38,9 +38,9 @@ import fault_jobs
 
 TIME_LIMIT_S = 60
 OLD_OUTPUT = b"the old output\n"
-CALLS_MAX = 8  # of a function that fail in turn, without --all
+CALLS_MAX = 4  # of a function that fail in turn, without --all
 DEVICE_CALLS_MAX = 2  # on a real device, whose every run takes half a second
-LASTING_MAX = 3  # from which on all of a function's calls fail
+LASTING_MAX = 2  # from which on all of a function's calls fail
 PROBLEMS_SHOWN = 12
 WORKERS_MAX = 8
 
