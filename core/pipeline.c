@@ -67,13 +67,14 @@ static bool check_same_file(const struct run *run, struct error *error)
 {
     const struct source *const source = run->job->readers[0].source;
     errno = 0;
-    if (sink_writes_to(run->sink, source))
-        return source_is_unmodified(source) ||
-               error_set(error, "%s: it was changed while it was sorted; nothing is written",
-                         sink_name(run->sink));
-    return errno ? error_set_errno(error, "%s", sink_name(run->sink))
-                 : error_set(error, "%s: another file took its name meanwhile; nothing is written",
-                             sink_name(run->sink));
+    const bool is_same = sink_writes_to(run->sink, source);
+    if (is_same && source_is_unmodified(source))
+        return true;
+    if (errno)
+        return error_set_errno(error, "%s", sink_name(run->sink));
+    return error_set(error, "%s: %s; nothing is written", sink_name(run->sink),
+                     is_same ? "it was changed while it was sorted"
+                             : "another file took its name meanwhile");
 }
 
 /* True if the step succeeded, on all ranks of a group. */

@@ -74,7 +74,8 @@ void source_note_codec(struct source *source, const struct codec *codec);
 /* Returns true if the source is a regular file, and the same file as the descriptor `file`. */
 bool source_is_file(const struct source *source, int file);
 
-/* Returns true if the open file has not been modified since it was opened, by its times. */
+/* Returns true if the open file has not been modified since it was opened, by its times. Otherwise
+ * returns false, with errno if that could not be found out. */
 bool source_is_unmodified(const struct source *source);
 
 /* Returns true if no bytes are left at the path, a file with this status, once the source was read:
