@@ -14,7 +14,10 @@
  *                                           default is random with a fixed seed
  *   SIMT_STREAMS=lazy|eager                 lazy, the default: work on a stream runs as late as the
  *                                           rules allow, so that a missing wait is noticed
- *   SIMT_MEMORY_BYTES=N                     device memory; the default is 4 GiB
+ *   SIMT_DEVICES=N                          number of devices; the default is 1
+ *   SIMT_PEERS=0                            no device can reach the memory of another
+ *   SIMT_MEMORY_BYTES=N[,N...]              memory of the devices, the last number for all others;
+ *                                           the default is 4 GiB
  *   SIMT_CAPABILITY=N                       compute capability: 80 is 8.0; the default is 90
  *   SIMT_SHARED_BYTES=N                     maximum shared memory of a block that opts in; the
  *                                           default is 227 KiB
@@ -58,12 +61,15 @@
       "no kernel image is available for execution on the device")                                  \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                              \
     X(cudaErrorNotReady, 600, "device not ready")                                                  \
+    X(cudaErrorPeerAccessUnsupported, 217,                                                         \
+      "peer access is not supported between these two devices")                                    \
     X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                    \
     X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")               \
     X(cudaErrorHostMemoryAlreadyRegistered, 712,                                                   \
       "part or all of the requested memory range is already mapped")                               \
     X(cudaErrorHostMemoryNotRegistered, 713,                                                       \
       "pointer does not correspond to a registered memory region")                                 \
+    X(cudaErrorPeerAccessAlreadyEnabled, 704, "peer access is already enabled")                    \
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                   \
     X(cudaErrorNotSupported, 801, "operation not supported")                                       \
     X(cudaErrorUnknown, 999, "unknown error")
@@ -150,6 +156,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t cudaDeviceGetPCIBusId(char *name, int room, int device);
 cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
 
@@ -218,6 +227,8 @@ cudaError_t cudaHostUnregister(void *pointer);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t bytes, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream = nullptr);
 
@@ -303,6 +314,9 @@ struct cudaLaunchConfig_t {
 /* The untyped parts of the templates below. */
 cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
                         std::function<void()> run_thread);
+/* Returns true if a pointer among the bytes of an argument is to the memory of a device other than
+ * the stream's. */
+bool simt_is_foreign(const void *argument, size_t bytes, cudaStream_t stream);
 cudaError_t simt_function_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value);
 cudaError_t simt_function_get_attributes(cudaFuncAttributes *attributes, const void *kernel);
 cudaError_t simt_occupancy(int *blocks, int block_threads, size_t dynamic_shared_bytes);
@@ -314,6 +328,13 @@ inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*k
 {
     static_assert(sizeof...(P) == sizeof...(A), "one argument for each parameter");
     std::tuple<P...> copies(std::forward<A>(arguments)...);
+    const bool is_foreign = std::apply(
+        [config](const auto &...argument) {
+            return (simt_is_foreign(&argument, sizeof(argument), config->stream) || ...);
+        },
+        copies);
+    if (is_foreign)
+        return cudaErrorIllegalAddress;
     return simt_launch(config, (const void *)kernel,
                        [kernel, copies]() { std::apply(kernel, copies); });
 }

@@ -2,7 +2,8 @@
 /* simt_memory.cc - the stand-in's memory: allocating, copying, setting.
  *
  * Device memory is from the heap, so that AddressSanitizer checks it, including leaks. A limit
- * simulates the size of the device.
+ * simulates the size of each device. A copy or a kernel may use only the memory of its own device;
+ * cudaMemcpyPeerAsync copies between two.
  */
 #include "simt_state.h"
 
@@ -57,17 +58,31 @@ class ranges
     std::map<uintptr_t, size_t> bytes_at_;
 };
 
-ranges device_ranges, pinned_ranges;
-size_t device_bytes_used = 0;
+struct device_memory {
+    ranges allocated;
+    size_t bytes_used = 0;
+};
+std::map<int, device_memory> devices;
+ranges pinned_ranges;
+
+/* Returns the device that has the memory, or -1. */
+int device_of(const void *pointer, size_t bytes)
+{
+    for (const auto &[device, memory] : devices)
+        if (memory.allocated.contains(pointer, bytes))
+            return device;
+    return -1;
+}
 
 /* ---- copies ---- */
 
-bool is_device_range(const void *pointer, size_t bytes)
+bool is_device_range(int device, const void *pointer, size_t bytes)
 {
-    return bytes == 0 || device_ranges.contains(pointer, bytes);
+    return bytes == 0 || device_of(pointer, bytes) == device;
 }
 
-cudaError_t check_copy(const void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+cudaError_t check_copy(int device, const void *to, const void *from, size_t bytes,
+                       cudaMemcpyKind kind)
 {
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -75,8 +90,9 @@ cudaError_t check_copy(const void *to, const void *from, size_t bytes, cudaMemcp
         return cudaErrorInvalidMemcpyDirection;
     if (kind == cudaMemcpyDefault || bytes == 0)
         return cudaSuccess;
-    if (to_device != device_ranges.contains(to, to_device ? bytes : 1) ||
-        from_device != device_ranges.contains(from, from_device ? bytes : 1))
+    const int to_owner = device_of(to, to_device ? bytes : 1);
+    const int from_owner = device_of(from, from_device ? bytes : 1);
+    if (to_owner != (to_device ? device : -1) || from_owner != (from_device ? device : -1))
         return cudaErrorInvalidValue;
     return cudaSuccess;
 }
@@ -84,7 +100,7 @@ cudaError_t check_copy(const void *to, const void *from, size_t bytes, cudaMemcp
 /* The driver has copied pageable memory to or from its own buffer when the call returns. */
 bool is_pageable(const void *pointer, size_t bytes)
 {
-    return !device_ranges.contains(pointer, bytes) && !pinned_ranges.contains(pointer, bytes);
+    return device_of(pointer, bytes) < 0 && !pinned_ranges.contains(pointer, bytes);
 }
 
 void copy_bytes(void *to, const void *from, size_t bytes)
@@ -93,16 +109,16 @@ void copy_bytes(void *to, const void *from, size_t bytes)
         memmove(to, from, bytes);
 }
 
-/* SIMT_FLIP=upload or download: the first copy of 4096 bytes or more in that direction inverts a
+/* SIMT_FLIP=upload, download or peer: the first copy of 4096 bytes or more of that kind inverts a
  * bit. SIMT_FLIP=figures:N: the N-th smaller copy to the host sets a high bit in each of its whole
  * 64-bit words; see tests/proof.sh. */
-void flip_bit(void *to, size_t bytes, cudaMemcpyKind kind)
+void flip_bit(void *to, size_t bytes, const char *kind)
 {
     static bool has_flipped;
     static unsigned long figures;
     const char *const flip = getenv("SIMT_FLIP");
     if (flip && strncmp(flip, "figures:", 8) == 0) {
-        if (bytes >= 4096 || kind != cudaMemcpyDeviceToHost ||
+        if (bytes >= 4096 || strcmp(kind, "download") != 0 ||
             ++figures != strtoul(flip + 8, NULL, 10))
             return;
         for (size_t i = 0; i + 8 <= bytes; i += 8)
@@ -110,14 +126,26 @@ void flip_bit(void *to, size_t bytes, cudaMemcpyKind kind)
         return;
     }
     if (!flip || has_flipped || bytes < 4096 ||
-        strcmp(flip, kind == cudaMemcpyHostToDevice ? "upload" : "download") != 0 ||
-        (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost))
+        strcmp(flip, kind) != 0)
         return;
     has_flipped = true;
     static_cast<unsigned char *>(to)[bytes / 2] ^= 1;
 }
 
+/* The kind of a copy, for flip_bit. */
+const char *name_of(cudaMemcpyKind kind)
+{
+    return kind == cudaMemcpyHostToDevice ? "upload" : kind == cudaMemcpyDeviceToHost ? "download" : "";
+}
+
 /* ---- allocation ---- */
+
+/* Waits for all devices: any of them may use pinned memory. */
+void run_devices()
+{
+    for (int device = 0; device < device_count(); device++)
+        run_device(device);
+}
 
 cudaError_t allocate_host(void **pointer, size_t bytes)
 {
@@ -136,15 +164,16 @@ cudaError_t allocate_device(void **pointer, size_t bytes)
     *pointer = nullptr;
     if (bytes == 0)
         return cudaSuccess;
-    const size_t total = device_bytes_total();
-    if (device_bytes_used > total || bytes > total - device_bytes_used)
-        run_device(); /* a cudaFreeAsync may be pending */
-    if (device_bytes_used > total || bytes > total - device_bytes_used ||
+    const size_t total = device_bytes_total(current_device);
+    device_memory &memory = devices[current_device];
+    if (memory.bytes_used > total || bytes > total - memory.bytes_used)
+        run_device(current_device); /* a cudaFreeAsync may be pending */
+    if (memory.bytes_used > total || bytes > total - memory.bytes_used ||
         posix_memalign(pointer, device_alignment, bytes) != 0)
         return cudaErrorMemoryAllocation;
     memset(*pointer, poison, bytes);
-    device_ranges.add(*pointer, bytes);
-    device_bytes_used += bytes;
+    memory.allocated.add(*pointer, bytes);
+    memory.bytes_used += bytes;
     return cudaSuccess;
 }
 
@@ -153,22 +182,39 @@ cudaError_t release_device(void *pointer)
     size_t bytes;
     if (pointer == nullptr)
         return cudaSuccess;
-    if (!device_ranges.remove(pointer, &bytes))
+    const int device = device_of(pointer, 1);
+    if (device < 0 || !devices[device].allocated.remove(pointer, &bytes))
         return cudaErrorInvalidValue;
-    device_bytes_used -= bytes;
+    devices[device].bytes_used -= bytes;
     free(pointer);
     return cudaSuccess;
 }
 
 } // namespace
 
+bool simt_is_foreign(const void *argument, size_t bytes, cudaStream_t stream)
+{
+    const std::lock_guard<std::recursive_mutex> lock(device_lock);
+    if (devices.size() < 2)
+        return false;
+    const int own = work_of(stream)->device;
+    for (size_t i = 0; i + sizeof(void *) <= bytes; i += sizeof(void *)) {
+        const void *pointer;
+        memcpy(&pointer, static_cast<const char *>(argument) + i, sizeof pointer);
+        const int device = device_of(pointer, 1);
+        if (device >= 0 && device != own)
+            return true;
+    }
+    return false;
+}
+
 /* ---- the functions ---- */
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
     return api_call("cudaMemGetInfo").run([&] {
-        *total_bytes = device_bytes_total();
-        *free_bytes = *total_bytes - std::min(*total_bytes, device_bytes_used);
+        *total_bytes = device_bytes_total(current_device);
+        *free_bytes = *total_bytes - std::min(*total_bytes, devices[current_device].bytes_used);
         return cudaSuccess;
     });
 }
@@ -183,7 +229,8 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
 cudaError_t cudaFree(void *pointer)
 {
     return api_call("cudaFree").run_anyway([&] {
-        run_device();
+        if (device_of(pointer, 1) >= 0)
+            run_device(device_of(pointer, 1));
         return release_device(pointer);
     });
 }
@@ -198,7 +245,7 @@ cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t)
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
     return api_call("cudaFreeAsync").run([&] {
-        if (pointer != nullptr && !device_ranges.contains(pointer, 1))
+        if (pointer != nullptr && device_of(pointer, 1) < 0)
             return cudaErrorInvalidValue;
         give_work(work_of(stream), [pointer] {
             if (release_device(pointer) != cudaSuccess) {
@@ -228,7 +275,7 @@ cudaError_t cudaFreeHost(void *pointer)
 {
     return api_call("cudaFreeHost").run_anyway([&] {
         size_t bytes;
-        run_device();
+        run_devices();
         if (pointer != nullptr && !pinned_ranges.remove(pointer, &bytes))
             return cudaErrorInvalidValue;
         free(pointer);
@@ -252,7 +299,7 @@ cudaError_t cudaHostUnregister(void *pointer)
 {
     return api_call("cudaHostUnregister").run_anyway([&] {
         size_t bytes;
-        run_device();
+        run_devices();
         return pinned_ranges.remove(pointer, &bytes) ? cudaSuccess
                                                      : cudaErrorHostMemoryNotRegistered;
     });
@@ -261,10 +308,11 @@ cudaError_t cudaHostUnregister(void *pointer)
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
     return api_call("cudaMemcpy").run([&] {
-        if (const cudaError_t error = check_copy(to, from, bytes, kind))
+        const work_pointer &work = default_work(current_device);
+        if (const cudaError_t error = check_copy(current_device, to, from, bytes, kind))
             return error;
-        give_work(default_work, [=] { copy_bytes(to, from, bytes); });
-        run_all(*default_work);
+        give_work(work, [=] { copy_bytes(to, from, bytes); });
+        run_all(*work);
         return cudaSuccess;
     });
 }
@@ -273,11 +321,11 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
                             cudaStream_t stream)
 {
     return api_call("cudaMemcpyAsync").run([&] {
-        if (const cudaError_t error = check_copy(to, from, bytes, kind))
+        if (const cudaError_t error = check_copy(work_of(stream)->device, to, from, bytes, kind))
             return error;
         give_work(work_of(stream), [=] {
             copy_bytes(to, from, bytes);
-            flip_bit(to, bytes, kind);
+            flip_bit(to, bytes, name_of(kind));
         });
         if (is_pageable(to, bytes) || is_pageable(from, bytes))
             run_all(*work_of(stream));
@@ -285,10 +333,24 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     });
 }
 
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t bytes, cudaStream_t stream)
+{
+    return api_call("cudaMemcpyPeerAsync").run([&] {
+        if (!is_device_range(to_device, to, bytes) || !is_device_range(from_device, from, bytes))
+            return cudaErrorInvalidValue;
+        give_work(work_of(stream), [=] {
+            copy_bytes(to, from, bytes);
+            flip_bit(to, bytes, "peer");
+        });
+        return cudaSuccess;
+    });
+}
+
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
 {
     return api_call("cudaMemsetAsync").run([&] {
-        if (!is_device_range(pointer, bytes))
+        if (!is_device_range(work_of(stream)->device, pointer, bytes))
             return cudaErrorInvalidValue;
         give_work(work_of(stream), [=] {
             if (bytes > 0)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,25 +98,16 @@ const std::map<cudaDeviceAttr, int> attributes = {
     {cudaDevAttrMemoryPoolsSupported, 1}};
 } // namespace
 
-/* SIMT_DEVICES=N: there are N devices, and CUDA_VISIBLE_DEVICES shows the ones that it lists. The
- * number shown is reported with the calls. All but the first are only counted. */
-static int devices_shown()
+static bool is_device(int device)
 {
-    const char *const count = getenv("SIMT_DEVICES"), *const names = getenv("CUDA_VISIBLE_DEVICES");
-    int shown = count == nullptr ? 1 : atoi(count);
-    if (count != nullptr && names != nullptr)
-        shown = *names == '\0'
-                    ? 0
-                    : 1 + static_cast<int>(std::count(names, names + strlen(names), ','));
-    if (count != nullptr)
-        count_call("shown:" + std::to_string(shown));
-    return shown;
+    return device >= 0 && device < device_count();
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
     return api_call("cudaGetDeviceCount", cudaErrorNoDevice).run([&] {
-        *count = devices_shown();
+        *count = device_count();
+        count_call("shown:" + std::to_string(*count));
         return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
     });
 }
@@ -123,14 +115,17 @@ cudaError_t cudaGetDeviceCount(int *count)
 cudaError_t cudaSetDevice(int device)
 {
     return api_call("cudaSetDevice").run([&] {
-        return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+        if (!is_device(device))
+            return cudaErrorInvalidDevice;
+        current_device = device;
+        return cudaSuccess;
     });
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
     return api_call("cudaGetDevice").run([&] {
-        *device = 0;
+        *device = current_device;
         return cudaSuccess;
     });
 }
@@ -138,7 +133,7 @@ cudaError_t cudaGetDevice(int *device)
 cudaError_t cudaInitDevice(int device, unsigned, unsigned)
 {
     return api_call("cudaInitDevice").run([&] {
-        return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+        return is_device(device) ? cudaSuccess : cudaErrorInvalidDevice;
     });
 }
 
@@ -150,11 +145,11 @@ cudaError_t cudaSetDeviceFlags(unsigned)
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
     return api_call("cudaGetDeviceProperties").run([&] {
-        if (device != 0)
+        if (!is_device(device))
             return cudaErrorInvalidDevice;
         *properties = {};
         snprintf(properties->name, sizeof(properties->name), "SIMT stand-in");
-        properties->totalGlobalMem = device_bytes_total();
+        properties->totalGlobalMem = device_bytes_total(device);
         properties->sharedMemPerBlock = max_shared_bytes;
         properties->sharedMemPerBlockOptin = (size_t)max_shared_optin_bytes();
         properties->sharedMemPerMultiprocessor = shared_bytes_per_multiprocessor;
@@ -186,7 +181,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 {
     return api_call("cudaDeviceGetAttribute").run([&] {
         const auto found = attributes.find(attribute);
-        if (device != 0)
+        if (!is_device(device))
             return cudaErrorInvalidDevice;
         if (found == attributes.end())
             return cudaErrorInvalidValue;
@@ -198,7 +193,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceSynchronize()
 {
     return api_call("cudaDeviceSynchronize").run([] {
-        run_device();
+        run_device(current_device);
         return cudaSuccess;
     });
 }
@@ -206,7 +201,55 @@ cudaError_t cudaDeviceSynchronize()
 cudaError_t cudaDeviceReset()
 {
     return api_call("cudaDeviceReset").run([] {
-        run_device();
+        run_device(current_device);
+        return cudaSuccess;
+    });
+}
+
+/* ---- peers ---- */
+
+namespace
+{
+
+/* SIMT_PEERS=0: no device can reach the memory of another. */
+bool are_peers(int device, int peer)
+{
+    return device != peer && number_from("SIMT_PEERS", 1) != 0;
+}
+
+std::set<std::pair<int, int>> peers_enabled;
+
+} // namespace
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    return api_call("cudaDeviceCanAccessPeer").run([&] {
+        if (!is_device(device) || !is_device(peer))
+            return cudaErrorInvalidDevice;
+        *can = are_peers(device, peer);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    return api_call("cudaDeviceEnablePeerAccess").run([&] {
+        if (!is_device(peer) || flags != 0)
+            return cudaErrorInvalidDevice;
+        if (!are_peers(current_device, peer))
+            return cudaErrorPeerAccessUnsupported;
+        return peers_enabled.insert({current_device, peer}).second
+                   ? cudaSuccess
+                   : cudaErrorPeerAccessAlreadyEnabled;
+    });
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *name, int room, int device)
+{
+    return api_call("cudaDeviceGetPCIBusId").run([&] {
+        if (!is_device(device))
+            return cudaErrorInvalidDevice;
+        snprintf(name, (size_t)room, "0000:%02X:00.0", (unsigned)device + 1);
         return cudaSuccess;
     });
 }
@@ -280,6 +323,8 @@ cudaError_t simt_launch(const cudaLaunchConfig_t *config, const void *kernel,
             return error;
         const struct simt_kernel launch = {kernel, std::move(run_thread), config->gridDim,
                                            config->blockDim, config->dynamicSmemBytes};
+        if (work_of(config->stream)->device != current_device)
+            return cudaErrorInvalidResourceHandle;
         give_work(work_of(config->stream), [launch] {
             if (order_for_call("kernel", cudaErrorLaunchFailure) != cudaSuccess)
                 device_is_lost = true;

@@ -8,6 +8,7 @@
  */
 #include "simt_state.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,15 +98,61 @@ cudaError_t order_for_call(const char *name, cudaError_t fault)
     return cudaSuccess;
 }
 
-size_t device_bytes_total()
+/* ---- devices ---- */
+
+thread_local int current_device = 0;
+
+static int read_device_count()
 {
-    return number_from("SIMT_MEMORY_BYTES", (size_t)4 << 30);
+    const char *const count = getenv("SIMT_DEVICES"), *const names = getenv("CUDA_VISIBLE_DEVICES");
+    if (count == nullptr)
+        return 1;
+    const int all = atoi(count);
+    if (names == nullptr)
+        return all;
+    /* The devices after a number that does not exist are hidden. */
+    int shown = 0;
+    for (const char *name = names; *name != '\0'; shown++) {
+        if (isdigit((unsigned char)*name) && atoi(name) >= all)
+            break;
+        name += strcspn(name, ",");
+        name += *name == ',';
+    }
+    return shown;
+}
+
+int device_count()
+{
+    static const int count = read_device_count();
+    return count;
+}
+
+size_t device_bytes_total(int device)
+{
+    size_t bytes = (size_t)4 << 30;
+    const char *text = getenv("SIMT_MEMORY_BYTES");
+    for (int i = 0; text != nullptr && i <= device; i++) {
+        char *end;
+        bytes = strtoull(text, &end, 10);
+        text = *end == ',' ? end + 1 : nullptr;
+    }
+    return bytes;
 }
 
 /* ---- streams ---- */
 
-const work_pointer default_work = std::make_shared<stream_work>();
 std::vector<work_pointer> streams;
+
+const work_pointer &default_work(int device)
+{
+    static std::map<int, work_pointer> works;
+    work_pointer &work = works[device];
+    if (work == nullptr) {
+        work = std::make_shared<stream_work>();
+        work->device = device;
+    }
+    return work;
+}
 
 void run_until(stream_work &stream, uint64_t position)
 {
@@ -124,11 +171,12 @@ void run_all(stream_work &stream)
 
 /* Consumers tend to be created after producers, so the last stream runs first: an order that was
  * right only by luck fails. */
-void run_device()
+void run_device(int device)
 {
     for (size_t i = streams.size(); i-- > 0;)
-        run_all(*streams[i]);
-    run_all(*default_work);
+        if (streams[i]->device == device)
+            run_all(*streams[i]);
+    run_all(*default_work(device));
 }
 
 static bool is_eager()
@@ -147,12 +195,13 @@ static bool is_eager()
 static std::function<void()> work_in_turn(const work_pointer &stream, std::function<void()> work)
 {
     std::vector<std::pair<work_pointer, uint64_t>> before;
-    if (stream == default_work) {
+    const work_pointer &first = default_work(stream->device);
+    if (stream == first) {
         for (const work_pointer &other : streams)
-            if (other->is_blocking && other->done < other->given)
+            if (other->device == stream->device && other->is_blocking && other->done < other->given)
                 before.emplace_back(other, other->given);
-    } else if (stream->is_blocking && default_work->done < default_work->given) {
-        before.emplace_back(default_work, default_work->given);
+    } else if (stream->is_blocking && first->done < first->given) {
+        before.emplace_back(first, first->given);
     }
     if (before.empty())
         return work;
@@ -173,7 +222,7 @@ void give_work(const work_pointer &stream, std::function<void()> work)
 
 const work_pointer &work_of(cudaStream_t stream)
 {
-    return (uintptr_t)stream <= 2 ? default_work : stream->work;
+    return (uintptr_t)stream <= 2 ? default_work(current_device) : stream->work;
 }
 
 } // namespace simt

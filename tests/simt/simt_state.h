@@ -74,8 +74,17 @@ class api_call
     const cudaError_t fault_;
 };
 
-/* SIMT_MEMORY_BYTES: the size of the device. */
-size_t device_bytes_total();
+/* ---- devices ---- */
+
+/* Returns the number of devices. Reads SIMT_DEVICES and CUDA_VISIBLE_DEVICES on the first call, as
+ * CUDA does. */
+int device_count();
+
+/* The device of cudaSetDevice. */
+extern thread_local int current_device;
+
+/* Returns the memory of a device: SIMT_MEMORY_BYTES, whose last number is for the other devices. */
+size_t device_bytes_total(int device);
 
 /* ---- streams ---- */
 
@@ -83,21 +92,24 @@ struct stream_work {
     std::deque<std::function<void()>> queue;
     uint64_t given = 0, done = 0; /* pieces of work since the stream was created */
     bool is_blocking = true;      /* is ordered with the default stream */
+    int device = 0;
 };
 typedef std::shared_ptr<stream_work> work_pointer;
 
-extern const work_pointer default_work;
-extern std::vector<work_pointer> streams; /* all but the default stream */
+extern std::vector<work_pointer> streams; /* all but the default streams */
 
-/* Runs the stream's work up to a position; all of its work; all work of all streams. */
+/* Returns the work of a device's default stream. */
+const work_pointer &default_work(int device);
+
+/* Runs the stream's work up to a position; all of its work; all work of a device. */
 void run_until(stream_work &stream, uint64_t position);
 void run_all(stream_work &stream);
-void run_device();
+void run_device(int device);
 
 /* Appends work to the stream. With SIMT_STREAMS=eager it runs at once. */
 void give_work(const work_pointer &stream, std::function<void()> work);
 
-/* Returns the work of a stream. Handles 1 and 2 mean the default stream, too. */
+/* Returns the work of a stream. Handles 0, 1 and 2 mean the current device's default stream. */
 const work_pointer &work_of(cudaStream_t stream);
 
 } // namespace simt

@@ -12,6 +12,7 @@ struct simt_event_record {
 };
 
 struct CUevent_st {
+    int device;
     bool has_time;
     std::shared_ptr<simt_event_record> record; /* NULL: never recorded */
 };
@@ -27,6 +28,7 @@ static cudaError_t make_stream(cudaStream_t *stream, unsigned flags)
         return cudaErrorInvalidValue;
     *stream = new CUstream_st{std::make_shared<stream_work>()};
     (*stream)->work->is_blocking = flags != cudaStreamNonBlocking;
+    (*stream)->work->device = current_device;
     streams.push_back((*stream)->work);
     return cudaSuccess;
 }
@@ -110,7 +112,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
     return api_call("cudaEventCreate").run([&] {
-        *event = new CUevent_st{(flags & cudaEventDisableTiming) == 0, nullptr};
+        *event = new CUevent_st{current_device, (flags & cudaEventDisableTiming) == 0, nullptr};
         return cudaSuccess;
     });
 }
@@ -129,6 +131,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     return api_call("cudaEventRecord").run([&] {
         const work_pointer &work = work_of(stream);
+        if (event->device != work->device)
+            return cudaErrorInvalidResourceHandle;
         event->record =
             std::make_shared<simt_event_record>(simt_event_record{work, work->given + 1, 0});
         give_work(work, [record = event->record] { record->time_ns = clock64(); });
@@ -159,7 +163,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 {
     return api_call("cudaEventElapsedTime").run([&] {
         if (!start->has_time || !end->has_time || start->record == nullptr ||
-            end->record == nullptr)
+            end->record == nullptr || start->device != end->device)
             return cudaErrorInvalidResourceHandle;
         if (!is_reached(*start->record) || !is_reached(*end->record))
             return cudaErrorNotReady;
