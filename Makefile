@@ -88,7 +88,7 @@ libraries = $(OPENMP) -lzstd -lm -ldl $(LDLIBS)
 cli_sources := $(wildcard cli/*.c)
 host_sources := $(wildcard core/*.c core/*.cc formats/*.c formats/*.cc cpu/*.c cpu/*/*.c cpu/*/*.cc \
 	cuda/*.c)
-cuda_sources := $(wildcard cuda/*.cu)
+cuda_sources := $(wildcard cuda/*.cu cuda/*/*.cu)
 
 objects = $(addprefix $(1)/,$(addsuffix .o,$(2)))
 host_objects := $(filter-out %/backends.c.o,$(call objects,$(BUILD),$(host_sources)))

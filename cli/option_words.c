@@ -184,21 +184,40 @@ bool option_words_set_algorithm(char *word, struct options *options, struct erro
     return true;
 }
 
+/* Parses the device numbers after "gpu:", which commas separate, or the word "all". */
+static bool parse_devices(char *word, struct options *options, struct error *error)
+{
+    options->all_devices = strcmp(word, "all") == 0;
+    for (char *next = word; next && !options->all_devices;) {
+        char *const number = strsep(&next, ",");
+        unsigned long device;
+        if (!parse_count(number, "device number", 0, 1023, &device, error))
+            return false;
+        if (options->device_count == BACKEND_DEVICES_MOST)
+            return error_set(error, "more than %d device numbers", BACKEND_DEVICES_MOST);
+        for (unsigned i = 0; i < options->device_count; i++)
+            if (options->devices[i] == device)
+                return error_set(error, "device number %lu is given twice", device);
+        options->devices[options->device_count++] = (unsigned)device;
+    }
+    return true;
+}
+
 bool option_words_set_device(char *word, struct options *options, struct error *error)
 {
     char *colon = strchr(word, ':');
-    unsigned long device = 0;
+    options->device_count = 0;
+    options->all_devices = false;
     if (colon) {
-        if (!parse_count(colon + 1, "device number", 0, 1023, &device, error))
-            return false;
         *colon = '\0';
+        if (strcmp(word, "gpu") == 0 && !parse_devices(colon + 1, options, error))
+            return false;
     }
-    options->device = (unsigned)device;
-    options->device_said = colon != NULL;
     options->backend = strcmp(word, "auto") == 0 ? NULL : word;
     const bool known = !options->backend || strcmp(word, "cpu") == 0 || strcmp(word, "gpu") == 0;
     if (!known || (colon && strcmp(word, "gpu") != 0))
-        return error_set(error, "unknown device '%s%s%s': it is auto, cpu, gpu or gpu:N", word,
+        return error_set(error, "unknown device '%s%s%s': it is auto, cpu, gpu, gpu:N,N or gpu:all",
+                         word,
                          colon ? ":" : "", colon ? colon + 1 : "");
     if (options->backend && !backend_find(options->backend))
         return error_set(

@@ -58,8 +58,9 @@ struct options {
     const char *algorithm; /* NULL: auto; a path of some backend in this build */
     size_t tile_size;      /* 0: the path's default */
     const char *backend;   /* NULL: auto; "cpu", "gpu" */
-    unsigned device;
-    bool device_said; /* --device has the number of a GPU */
+    unsigned devices[BACKEND_DEVICES_MOST]; /* as given with --device */
+    unsigned device_count;                  /* 0: none was given */
+    bool all_devices;
     unsigned threads; /* 0: the default */
     struct memory_words memory;
     const char *compress_program; /* this and the next have no effect; NULL: not given */

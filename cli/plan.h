@@ -15,9 +15,12 @@ struct plan_spool;
 struct plan {
     struct job job;
     unsigned processors;                     /* that the process may use at the same time */
-    struct device_facts device;              /* of job.backend */
+    struct device_facts device;              /* of job.backend; of several, the first, with the
+                                                memory of all */
     const struct device_class *device_class; /* of the device */
     const struct auto_row *row;              /* gives the path and tile if the user names none */
+    struct device_room rooms[BACKEND_DEVICES_MOST]; /* of several devices, as job.sort.devices */
+    char device_names[BACKEND_DEVICES_MOST][sizeof((struct device_facts *)0)->name];
     bool has_estimate;
     struct auto_estimate estimate; /* of the sort on either device */
     uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Maximum bytes read ahead while a GPU starts. In 0.3 s a pipe gives 1 GB, and 16 threads that
@@ -199,6 +200,14 @@ static bool find_named_backend(const struct options *options, const struct backe
     return true;
 }
 
+/* Adds to the reason for the device. */
+static void note_reason(struct plan *plan, const char *between, const char *reason)
+{
+    const size_t length = strlen(plan->device_reason);
+    snprintf(plan->device_reason + length, sizeof plan->device_reason - length, "%s%s", between,
+             reason);
+}
+
 struct choice {
     const char *backend; /* its name */
     const char *reason;
@@ -255,26 +264,119 @@ static void open_output_early(const struct options *options, struct plan *plan)
         pipeline_open_early(job);
 }
 
-/* Returns the device of --device. By default ranks on one host take its GPUs in turns. */
-static unsigned choose_device(const struct options *options, const struct plan *plan,
-                              const struct backend *backend)
+/* Devices of a backend, by their numbers. */
+struct devices {
+    unsigned count;
+    unsigned numbers[BACKEND_DEVICES_MOST];
+};
+
+/* Returns the devices numbered 0 to `count`, without it. */
+static struct devices first_devices(unsigned count)
 {
-    const struct group *const group = plan->job.group;
-    struct device_facts facts;
-    struct error error = {0};
-    unsigned count = 0;
-    if (!group || backend == backends[0] || options->device_said)
-        return options->device;
-    while (count < group->host_size && backend->look(count, &facts, &error))
-        count++;
-    return count > 0 ? group->host_rank % count : 0;
+    struct devices devices = {.count = count};
+    for (unsigned i = 0; i < count; i++)
+        devices.numbers[i] = i;
+    return devices;
 }
 
-static bool probe_backend(const struct options *options, struct plan *plan,
-                          const struct backend *backend, struct error *error)
+/* Leaves those devices that a rank takes if the ranks on its host take them in turns. */
+static void share_devices(struct devices *devices, const struct group *group)
 {
-    plan->job.backend = backend;
-    plan->job.sort.device = choose_device(options, plan, backend);
+    unsigned count = 0;
+    for (unsigned i = group->host_rank % devices->count; i < devices->count; i += group->host_size)
+        devices->numbers[count++] = devices->numbers[i];
+    devices->count = count;
+}
+
+/* Returns the devices of --device, at least one; a device that does not exist is reported later. By
+ * default it is the first, or for ranks on one host one each. */
+static struct devices named_devices(const struct options *options, const struct plan *plan,
+                                    const struct backend *backend)
+{
+    const struct group *const group = plan->job.group;
+    struct devices devices = first_devices(1);
+    if (backend == backends[0])
+        return devices;
+    if (options->all_devices)
+        devices = first_devices(backend->count(BACKEND_DEVICES_MOST));
+    else if (options->device_count == 0 && group)
+        devices = first_devices(backend->count(
+            group->host_size < BACKEND_DEVICES_MOST ? group->host_size : BACKEND_DEVICES_MOST));
+    for (unsigned i = 0; i < options->device_count; i++)
+        devices.numbers[i] = options->devices[i];
+    if (options->device_count > 0)
+        devices.count = options->device_count;
+    if (devices.count == 0)
+        return first_devices(1);
+    if (group)
+        share_devices(&devices, group);
+    return devices;
+}
+
+/* Returns why several devices are not used together; NULL: they are. */
+static const char *why_one_device(const struct plan *plan)
+{
+    return is_text_for_gpu(plan)             ? "text is sorted on one GPU"
+           : is_selection(plan)              ? "one GPU finds the few that are kept"
+           : plan->job.action != JOB_SORT    ? "nothing is sorted"
+                                             : NULL;
+}
+
+/* Sets the limit of --device-memory. */
+static void limit_memory(const struct options *options, struct device_facts *facts)
+{
+    const struct memory_size *const limit = &options->memory.device;
+    if (limit->is_said && limit->bytes < facts->memory_bytes)
+        facts->memory_bytes = limit->bytes;
+}
+
+/* Fills the facts of the devices. `examine` is one of the backend's functions. */
+static bool examine_devices(const struct options *options, struct plan *plan,
+                            const struct devices *devices,
+                            bool (*examine)(unsigned, struct device_facts *, struct error *),
+                            struct error *error)
+{
+    struct device_facts facts = {0};
+    size_t bytes = 0;
+    for (unsigned i = 0; i < devices->count; i++) {
+        if (!examine(devices->numbers[i], &facts, error))
+            return false;
+        limit_memory(options, &facts);
+        plan->rooms[i] = (struct device_room){devices->numbers[i], facts.memory_bytes + 1};
+        snprintf(plan->device_names[i], sizeof plan->device_names[i], "%s", facts.name);
+        if (i == 0)
+            plan->device = facts;
+        bytes += facts.memory_bytes;
+    }
+    plan->device.memory_bytes = bytes;
+    plan->job.sort.devices = plan->rooms;
+    plan->job.sort.device_count = devices->count;
+    return true;
+}
+
+/* Examines devices that will sort together. The free memory is known only of a device that has been
+ * started. That is left to the engine if there is no doubt that the memory suffices. */
+static bool probe_several(const struct options *options, struct plan *plan,
+                          const struct backend *backend, const struct devices *devices,
+                          struct error *error)
+{
+    unsigned most = 0;
+    for (unsigned i = 0; i < devices->count; i++)
+        most = devices->numbers[i] > most ? devices->numbers[i] : most;
+    (void)backend->count(most + 1); /* shows them */
+    return examine_devices(options, plan, devices, backend->look, error) &&
+           (sort_spec_is_small(&plan->job.sort) ||
+            examine_devices(options, plan, devices, backend->probe, error));
+}
+
+static bool probe_devices(const struct options *options, struct plan *plan,
+                          const struct backend *backend, const struct devices *devices,
+                          struct error *error)
+{
+    const bool is_several = devices->count > 1 && !why_one_device(plan);
+    plan->job.backend = is_several ? backend->several : backend;
+    plan->job.sort.device = devices->numbers[0];
+    plan->job.sort.device_count = 0;
     if (backend != backends[0]) {
         read_ahead(options, plan);
         open_output_early(options, plan);
@@ -282,13 +384,25 @@ static bool probe_backend(const struct options *options, struct plan *plan,
     /* An engine of lines reports if its device has no room, and starts the device while lines are
      * read. It must know their number of bytes for that. */
     const bool starts_later = backend->lines && is_text_for_gpu(plan) && is_size_known(plan);
-    if (!(starts_later ? backend->look : backend->probe)(plan->job.sort.device, &plan->device,
-                                                         error))
+    if (!(is_several ? probe_several(options, plan, backend, devices, error)
+                     : (starts_later ? backend->look : backend->probe)(plan->job.sort.device,
+                                                                       &plan->device, error)))
         return false;
-    const struct memory_size *const limit = &options->memory.device;
-    if (backend != backends[0] && limit->is_said && limit->bytes < plan->device.memory_bytes)
-        plan->device.memory_bytes = limit->bytes;
+    if (!is_several && backend != backends[0])
+        limit_memory(options, &plan->device);
     plan->device_class = auto_find_class(backend, &plan->device);
+    return true;
+}
+
+static bool probe_backend(const struct options *options, struct plan *plan,
+                          const struct backend *backend, struct error *error)
+{
+    const struct devices devices = named_devices(options, plan, backend);
+    const char *const why_one = devices.count > 1 ? why_one_device(plan) : NULL;
+    if (!probe_devices(options, plan, backend, &devices, error))
+        return false;
+    if (why_one)
+        note_reason(plan, "; ", why_one);
     return true;
 }
 
@@ -308,6 +422,41 @@ static uint64_t device_bytes(const struct plan *plan)
                : bytes;
 }
 
+/* GPUs of which several sort together have at least so much memory. A host with smaller ones uses
+ * several only if they are named. So data of up to half of it never starts a second GPU. */
+#define SEVERAL_BYTES_MIN ((uint64_t)32 << 30)
+
+/* Returns how many GPUs are shown to CUDA, for it starts all of them. More than one are if the data
+ * may need them. */
+static unsigned shown_devices(const struct plan *plan, const struct backend *gpu)
+{
+    const uint64_t wanted = (device_bytes(plan) - 1) / SEVERAL_BYTES_MIN + 1;
+    if (device_bytes(plan) <= SEVERAL_BYTES_MIN || plan->job.group || why_one_device(plan))
+        return 1;
+    return gpu->count(wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST);
+}
+
+/* Takes as few GPUs as have room for the data. */
+static bool probe_fewest(const struct options *options, struct plan *plan,
+                         const struct backend *gpu, struct error *error)
+{
+    const unsigned shown = shown_devices(plan, gpu);
+    for (unsigned count = 1; count <= shown || count == 1; count++) {
+        const struct devices devices = first_devices(count);
+        if (plan->job.group ? !probe_backend(options, plan, gpu, error)
+                            : !probe_devices(options, plan, gpu, &devices, error))
+            return false;
+        if (plan->device.memory_bytes >= device_bytes(plan)) {
+            if (count > 1)
+                note_reason(plan, "; ", "it does not fit the memory of fewer GPUs twice");
+            return true;
+        }
+    }
+    return error_set(error, plan->job.keep_lines ? "the text does not fit the GPU's memory"
+                            : shown > 1 ? "the data does not fit the memory of the GPUs twice"
+                                        : "the data does not fit the GPU's memory twice");
+}
+
 /* Without --device, takes the backend that the model chooses if it can be used, otherwise the CPU,
  * with the reason. */
 static bool choose_backend_by_size(const struct options *options, struct plan *plan,
@@ -319,10 +468,10 @@ static bool choose_backend_by_size(const struct options *options, struct plan *p
     snprintf(plan->device_reason, sizeof plan->device_reason, "%s", choice.reason);
     if (!backend)
         error_set(&unusable, "this build has no GPU backend");
-    else if (probe_backend(options, plan, backend, &unusable) && backend != backends[0] &&
-             plan->device.memory_bytes < device_bytes(plan))
-        error_set(&unusable, plan->job.keep_lines ? "the text does not fit the GPU's memory"
-                                                  : "the data does not fit the GPU's memory twice");
+    else if (backend == backends[0])
+        (void)probe_backend(options, plan, backend, &unusable);
+    else
+        (void)probe_fewest(options, plan, backend, &unusable);
     if (!unusable.is_set)
         return true;
     snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", choice.reason,
@@ -355,12 +504,32 @@ static bool has_tile_size(const struct algorithm *algorithm, size_t tile_size)
     return false;
 }
 
+/* Several devices exchange the items through a second array, and merge them. */
+static bool can_be_several(const struct algorithm *algorithm)
+{
+    return algorithm->buffers > 1 && algorithm->count_max == SIZE_MAX;
+}
+
+/* Returns the row for the items of a device. Of several, one without a row that they can use takes
+ * the row of many items. */
+static const struct auto_row *find_row(const struct plan *plan)
+{
+    const struct sort_spec *sort = &plan->job.sort;
+    const size_t count = sorted_count(plan);
+    const unsigned devices = sort->device_count > 1 ? sort->device_count : 1;
+    const struct auto_row *const row = auto_find_row(
+        plan->device_class, sort->item_bytes,
+        count == COUNT_UNKNOWN ? count : count / devices + (count % devices > 0));
+    if (devices > 1 && !can_be_several(backend_find_algorithm(plan->job.backend, row->path)))
+        return auto_find_row(plan->device_class, sort->item_bytes, COUNT_UNKNOWN);
+    return row;
+}
+
 static bool choose_algorithm(const struct options *options, struct plan *plan, struct error *error)
 {
     struct sort_spec *sort = &plan->job.sort;
     const struct backend *backend = plan->job.backend;
-    const struct auto_row *row =
-        auto_find_row(plan->device_class, sort->item_bytes, sorted_count(plan));
+    const struct auto_row *row = find_row(plan);
     const char *name = options->algorithm ? options->algorithm : row->path;
     plan->row = row;
     sort->algorithm = backend_find_algorithm(backend, name);
@@ -370,6 +539,8 @@ static bool choose_algorithm(const struct options *options, struct plan *plan, s
                          "path '%s' sorts at most %zu numbers, and there are %zu: --list "
                          "names paths that have no limit",
                          name, sort->algorithm->count_max, sort->count);
+    if (sort->device_count > 1 && !can_be_several(sort->algorithm))
+        return error_set(error, "path '%s' sorts on one GPU: name one with --device=gpu:N", name);
     if (options->tile_size && !has_tile_size(sort->algorithm, options->tile_size))
         return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
                          options->tile_size);
@@ -396,8 +567,15 @@ static void choose_spare(const struct options *options, struct plan *plan)
     job->spare_backend = backends[0];
     job->spare_sort = job->sort;
     job->spare_sort.device = 0;
+    job->spare_sort.device_count = 0;
     job->spare_sort.algorithm = backend_find_algorithm(backends[0], row->path);
     job->spare_sort.tile_size = algorithm_find_tile_size(job->spare_sort.algorithm, row->tile_size);
+}
+
+double plan_several_seconds(const struct plan *plan)
+{
+    return auto_estimate_several(&plan->estimate, plan->job.sort.device_count,
+                                 coming_bytes(plan));
 }
 
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error)

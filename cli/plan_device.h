@@ -10,4 +10,7 @@
  * reads ahead while a GPU is started. */
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error);
 
+/* Returns the estimated seconds of the plan's job on the devices that sort together. */
+double plan_several_seconds(const struct plan *plan);
+
 #endif

@@ -128,7 +128,9 @@ bool plan_choose_memory(struct options *options, struct plan *plan, struct error
     if (memory->host_bytes > most)
         memory->host_bytes = most;
     memory->device_bytes = is_host ? 0 : plan->device.memory_bytes;
-    memory->device_said = words->device.is_said && words->device.bytes == memory->device_bytes;
+    const unsigned devices = job->sort.device_count > 1 ? job->sort.device_count : 1;
+    memory->device_said =
+        words->device.is_said && words->device.bytes * devices == memory->device_bytes;
     if (!plan_choose_directories(options, memory, error))
         return false;
     const size_t some = memory->host_bytes / 8 / KEYS_BYTES_MIN * KEYS_BYTES_MIN;

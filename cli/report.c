@@ -2,6 +2,7 @@
 /* report.c - see report.h. */
 #include "cli/report.h"
 
+#include "cli/plan_device.h"
 #include "cli/quote.h"
 #include "cli/report_order.h"
 #include "core/trace.h"
@@ -65,10 +66,16 @@ static void list_backend(FILE *stream, const struct backend *backend)
 {
     struct device_facts facts;
     struct error error = {0};
+    const unsigned devices = backend->count(BACKEND_DEVICES_MOST);
     const bool usable = backend->probe(0, &facts, &error);
     fprintf(stream, "  %-16s %s: ", backend->name, backend->summary);
     quote_print(stream, usable ? facts.name : error.message);
     fprintf(stream, "\n");
+    for (unsigned i = 1; i < devices && backend->look(i, &facts, &error); i++) {
+        fprintf(stream, "    %s:%-10u ", backend->name, i);
+        quote_print(stream, facts.name);
+        fprintf(stream, "\n");
+    }
     for (size_t i = 0; i < backend->algorithm_count; i++) {
         const struct algorithm *algorithm = &backend->algorithms[i];
         fprintf(stream, "    %-14s %s", algorithm->name, algorithm->summary);
@@ -114,13 +121,22 @@ static void print_input(FILE *stream, const char *prefix, const struct plan *pla
     fprintf(stream, " (%s)\n", plan->format_reason);
 }
 
+static void print_model(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const unsigned devices = plan->job.sort.device_count;
+    fprintf(stream, "%smodel      cpu %.4f s, gpu %.4f s", prefix, plan->estimate.cpu_seconds,
+            plan->estimate.gpu_seconds);
+    if (devices > 1)
+        fprintf(stream, ", %u gpus %.4f s", devices, plan_several_seconds(plan));
+    fprintf(stream, ", start and transfers included\n");
+}
+
 /* Prints the estimates that the device was chosen by, and the row that the path was chosen by. */
 static void print_choice(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct auto_row *row = plan->row;
     if (plan->has_estimate)
-        fprintf(stream, "%smodel      cpu %.4f s, gpu %.4f s, start and transfers included\n",
-                prefix, plan->estimate.cpu_seconds, plan->estimate.gpu_seconds);
+        print_model(stream, prefix, plan);
     else
         fprintf(stream, "%smodel      none: how many items is not known\n", prefix);
     fprintf(stream, "%stable      %s (%u %s", prefix, row->device_class, plan->device.units,
@@ -216,8 +232,11 @@ static void print_memory(FILE *stream, const char *prefix, const struct plan *pl
     if (memory->device_bytes > 0) {
         fprintf(stream, ", ");
         print_bytes(stream, memory->device_bytes);
-        fprintf(stream, " of the GPU's (%s)",
-                memory->device_said ? "as --device-memory says" : "what it has");
+        fprintf(stream, " of the %s (%s)",
+                plan->job.sort.device_count > 1 ? "GPUs'" : "GPU's",
+                memory->device_said                ? "as --device-memory says"
+                : plan->job.sort.device_count > 1 ? "what they have"
+                                                   : "what it has");
     }
     print_parts(stream, plan);
     fprintf(stream, "\n");
@@ -230,6 +249,23 @@ static void print_group(FILE *stream, const char *prefix, const struct job *job)
                 prefix, job->group->size, job->group->host_size, job->group->rank);
 }
 
+static void print_devices(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct sort_spec *const sort = &plan->job.sort;
+    fprintf(stream, "%sdevice     %s", prefix, plan->job.backend->name);
+    for (unsigned i = 0; sort->device_count > 1 && i < sort->device_count; i++)
+        fprintf(stream, "%c%u", i == 0 ? ':' : ',', sort->devices[i].device);
+    fprintf(stream, ": ");
+    quote_print(stream, plan->device.name);
+    for (unsigned i = 1; i < sort->device_count; i++) {
+        fprintf(stream, ", ");
+        quote_print(stream, plan->device_names[i]);
+    }
+    fprintf(stream, " (");
+    quote_print(stream, plan->device_reason);
+    fprintf(stream, ")\n");
+}
+
 void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
 {
     const struct job *job = &plan->job;
@@ -239,11 +275,7 @@ void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
     if (job->keep_lines)
         report_line_order(stream, prefix, job);
     print_top(stream, prefix, job);
-    fprintf(stream, "%sdevice     %s: ", prefix, job->backend->name);
-    quote_print(stream, plan->device.name);
-    fprintf(stream, " (");
-    quote_print(stream, plan->device_reason);
-    fprintf(stream, ")\n");
+    print_devices(stream, prefix, plan);
     if (job->action != JOB_SORT) {
         fprintf(stream, "%salgorithm  none: nothing is sorted\n", prefix);
         return;
@@ -261,7 +293,7 @@ void report_gpu(FILE *stream, const struct plan *plan)
     const struct backend *const gpu = backend_find("gpu");
     struct device_facts facts;
     struct error error = {0};
-    if (plan->job.backend == gpu)
+    if (gpu && (plan->job.backend == gpu || plan->job.backend == gpu->several))
         return;
     if (!gpu)
         error_set(&error,

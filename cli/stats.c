@@ -10,6 +10,7 @@
 #include "cli/stats.h"
 
 #include "cli/options.h"
+#include "cli/plan_device.h"
 #include "cli/quote.h"
 #include "core/trace.h"
 #include "formats/codec.h"
@@ -108,6 +109,8 @@ static void add_choices(struct fields *fields, const struct plan *plan,
     add_text(fields, device, "backend", backend->name);
     if (!is_spare)
         add_text(fields, device, "name", plan->device.name);
+    if (!is_spare && sort->device_count > 1)
+        add_number(fields, device, "count", KIND_COUNT, sort->device_count);
     add_number(fields, device, "threads", KIND_COUNT, job->sort.threads);
     add_text(fields, device, "reason",
              is_spare ? report->spare_reason.message : plan->device_reason);
@@ -127,6 +130,8 @@ static void add_model(struct fields *fields, const struct plan *plan,
         return;
     add_real(fields, model, "cpu", KIND_SECONDS, plan->estimate.cpu_seconds);
     add_real(fields, model, "gpu", KIND_SECONDS, plan->estimate.gpu_seconds);
+    if (plan->job.sort.device_count > 1)
+        add_real(fields, model, "gpus", KIND_SECONDS, plan_several_seconds(plan));
     add_real(fields, model, "measured", KIND_SECONDS,
              (double)(plan->plan_ns + report->total_ns) / 1e9);
 }
@@ -176,6 +181,8 @@ static uint64_t stage_bytes(enum stage stage, const struct job_report *report,
         return report->read_bytes;
     case STAGE_UPLOAD:
         return view->bytes[TRACE_UPLOAD];
+    case STAGE_EXCHANGE:
+        return view->bytes[TRACE_PEER];
     case STAGE_DOWNLOAD:
         return view->bytes[TRACE_DOWNLOAD];
     case STAGE_SPILL:

@@ -61,6 +61,10 @@ size_t auto_row_least(const struct auto_row *row);
  * its end. item_bytes: 1, 2, 4, 8 or 16. threads: threads that run at the same time, at least 1. */
 struct auto_estimate auto_estimate_make(unsigned item_bytes, uint64_t count, unsigned threads);
 
+/* Returns the seconds of `devices` GPUs that sort `bytes` bytes of items together. `one` has the
+ * estimate for one of them. */
+double auto_estimate_several(const struct auto_estimate *one, unsigned devices, uint64_t bytes);
+
 /* Estimates sorting lines: `bytes` bytes of text. */
 struct auto_estimate auto_estimate_lines(uint64_t bytes, unsigned threads);
 

@@ -73,6 +73,15 @@ struct line_helper {
     bool (*refine)(void *context, struct key_index *items, size_t *count, struct error *error);
 };
 
+/* Maximum number of devices that sort together. */
+#define BACKEND_DEVICES_MOST 64
+
+/* A device of several that sort together. */
+struct device_room {
+    unsigned device; /* index among the backend's devices */
+    size_t bytes;    /* memory that it may take, at least 1 */
+};
+
 /* The task of an engine. An engine of lines takes and gives text: its chunks count bytes, and it
  * sorts struct key_index. */
 struct sort_spec {
@@ -82,7 +91,9 @@ struct sort_spec {
     size_t most;  /* for an unknown count: maximum number of items */
     const struct algorithm *algorithm; /* a row of this backend */
     size_t tile_size;                  /* one of algorithm->tile_sizes; 0 if it has none */
-    unsigned device;                   /* index among the backend's devices */
+    unsigned device;                   /* index among the backend's devices; the first of several */
+    const struct device_room *devices; /* for an engine of several devices, as is their number */
+    unsigned device_count;
     unsigned threads;                  /* maximum number of host threads, at least 1 */
     bool is_top;                       /* gives only the first `top` items */
     size_t top;
@@ -107,6 +118,18 @@ static inline bool sort_spec_selects(const struct sort_spec *spec)
     return spec->is_top && spec->top < spec->count - spec->count / 2;
 }
 
+/* Returns true if the items and as much scratch take at most a quarter of the memory of several
+ * devices. Then these are expected to have room, so they may be started while items are read. */
+static inline bool sort_spec_is_small(const struct sort_spec *spec)
+{
+    size_t quarter = 0, bytes;
+    for (unsigned i = 0; i < spec->device_count; i++)
+        quarter += spec->devices[i].bytes / 4;
+    return spec->count != COUNT_UNKNOWN &&
+           !__builtin_mul_overflow(spec->count, (size_t)2 * spec->item_bytes, &bytes) &&
+           bytes <= quarter;
+}
+
 /* Checksums of an engine of lines for the proof of output (core/check.h), valid after it gave
  * everything. */
 struct text_proof {
@@ -122,6 +145,7 @@ struct engine_times {
     uint64_t upload_ns; /* 0 if nothing is uploaded */
     uint64_t parse_ns;  /* finding and keying lines */
     uint64_t sort_ns;   /* the sort only, from items to items */
+    uint64_t exchange_ns; /* exchange of items between devices, with the merge after it */
     uint64_t refine_ns; /* ordering lines with equal keys */
     uint64_t download_ns;
     size_t lines;            /* number of lines that an engine of lines found */
@@ -191,6 +215,12 @@ struct backend {
     /* Writes the build options of the backend, such as "CUDA 13.0, sm_80 sm_90". */
     void (*describe_build)(char *text, size_t room);
 
+    /* Returns the number of devices, at most `most`; 0 if there is none that can be used. Before
+     * the first device is used, hides the devices after the first `most`, which is faster: CUDA
+     * starts all that it can see, one after the other. */
+    unsigned (*count)(unsigned most);
+
+    const struct backend *several;        /* for several of the devices; NULL: there is none */
     const struct engine_functions *keys;  /* for items, as in struct sort_spec */
     const struct engine_functions *lines; /* for text; NULL: the caller handles the lines */
 };

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Maximum host memory of a GPU's engine: its pinned ring (STAGING_SLOTS and STAGING_SLOT_BYTES of
- * cuda/tuning.h). */
+/* Maximum host memory that an engine takes for each GPU: its pinned ring (STAGING_SLOTS and
+ * STAGING_SLOT_BYTES of cuda/tuning.h). */
 #define STAGING_BYTES ((size_t)256 << 20)
 
 /* Runs in memory begin at a multiple of it. */
@@ -46,8 +46,9 @@ static struct item_run *add_run(struct external_runs *external, struct error *er
 static void keep_in_memory(struct external_runs *external, struct item_run *run, size_t bytes)
 {
     const size_t left = external_runs_memory_left(external);
-    if (external->run->backend == backends[0] || left < STAGING_BYTES ||
-        bytes > (left - STAGING_BYTES) / 2)
+    const unsigned devices = external->run->sort->device_count;
+    const size_t staging = STAGING_BYTES * (devices > 1 ? devices : 1);
+    if (external->run->backend == backends[0] || left < staging || bytes > (left - staging) / 2)
         return;
     void *items;
     if (posix_memalign(&items, LARGE_PAGE_BYTES, bytes) != 0)

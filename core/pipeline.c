@@ -21,7 +21,7 @@
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
 const char *const stage_names[STAGE_COUNT] = {
-    "start", "read", "parse", "upload", "sort", "refine", "download", "spill", "write", "verify",
+    "start", "read", "parse", "upload", "sort", "exchange", "refine", "download", "spill", "write", "verify",
 };
 
 uint64_t run_stage_begin(enum stage stage)
@@ -55,6 +55,7 @@ void run_close_engine(struct run *run)
     stage_ns[STAGE_UPLOAD] += times.upload_ns;
     stage_ns[STAGE_PARSE] += times.parse_ns;
     stage_ns[STAGE_SORT] += times.sort_ns;
+    stage_ns[STAGE_EXCHANGE] += times.exchange_ns;
     stage_ns[STAGE_REFINE] += times.refine_ns;
     stage_ns[STAGE_DOWNLOAD] += times.download_ns;
     run->functions->close(run->engine);

@@ -77,6 +77,7 @@ enum stage {
     STAGE_PARSE,    /* finding and keying lines */
     STAGE_UPLOAD,   /* overlaps with read */
     STAGE_SORT,     /* the engine's sort only */
+    STAGE_EXCHANGE, /* of items between several devices */
     STAGE_REFINE,   /* ordering lines with equal keys */
     STAGE_DOWNLOAD, /* overlaps with write */
     STAGE_SPILL,    /* writing sorted runs for which memory has no room */

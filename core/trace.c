@@ -4,7 +4,7 @@
  *   any thread: a span -> the next position of one array
  *   the end:    spans by lane and time -> rows, in which no two spans overlap -> JSON
  *
- * A row belongs to one thread if possible. Rows are assigned at the end, by the address of a
+ * A row belongs to one thread or device if possible. Rows are assigned at the end, by the address of a
  * thread-local mark, so that threads need no numbers while they record. A thread whose mark has the
  * address of a thread that ended continues in that row.
  */
@@ -21,10 +21,13 @@
  * written. */
 #define SPANS_MAX ((size_t)1 << 19)
 
+/* Larger than the number of any device, and less than any address. */
+#define DEVICES_MOST 1024
+
 struct span {
     const char *name;
     uint64_t begin_ns, end_ns, bytes;
-    uintptr_t thread; /* address of the thread's mark */
+    uintptr_t owner; /* address of the thread's mark; or the number of a device, plus 1 */
     enum trace_lane lane;
 };
 
@@ -36,7 +39,7 @@ static const struct {
     [TRACE_READ] = {"read", false},    [TRACE_DECODE] = {"decode", false},
     [TRACE_PARSE] = {"parse", false},  [TRACE_UPLOAD] = {"upload", true},
     [TRACE_KERNEL] = {"kernel", true}, [TRACE_DOWNLOAD] = {"download", true},
-    [TRACE_SPILL] = {"spill", false},  [TRACE_MERGE] = {"merge", false},
+    [TRACE_PEER] = {"peer", true},     [TRACE_SPILL] = {"spill", false},  [TRACE_MERGE] = {"merge", false},
     [TRACE_MAKE] = {"make", false},    [TRACE_ENCODE] = {"encode", false},
     [TRACE_SPACE] = {"space", false},  [TRACE_WRITE] = {"write", false},
 };
@@ -63,21 +66,27 @@ uint64_t trace_begin(void)
     return trace.spans ? clock_now_ns() : 0;
 }
 
-static void record(enum trace_lane lane, const char *name, uint64_t begin_ns, uint64_t end_ns,
-                   uint64_t bytes)
+static void record(enum trace_lane lane, uintptr_t owner, const char *name, uint64_t begin_ns,
+                   uint64_t end_ns, uint64_t bytes)
 {
+    atomic_fetch_add_explicit(&trace.bytes[lane], bytes, memory_order_relaxed);
+    if (!trace.spans)
+        return;
     const size_t place = atomic_fetch_add_explicit(&trace.span_count, 1, memory_order_relaxed);
     if (place < SPANS_MAX)
-        trace.spans[place] =
-            (struct span){name, begin_ns, end_ns, bytes, (uintptr_t)&thread_mark, lane};
+        trace.spans[place] = (struct span){name, begin_ns, end_ns, bytes, owner, lane};
 }
 
 void trace_span(enum trace_lane lane, const char *name, uint64_t begin_ns, uint64_t end_ns,
                 uint64_t bytes)
 {
-    atomic_fetch_add_explicit(&trace.bytes[lane], bytes, memory_order_relaxed);
-    if (trace.spans)
-        record(lane, name, begin_ns, end_ns, bytes);
+    record(lane, (uintptr_t)&thread_mark, name, begin_ns, end_ns, bytes);
+}
+
+void trace_device_span(enum trace_lane lane, unsigned device, const char *name, uint64_t begin_ns,
+                       uint64_t end_ns, uint64_t bytes)
+{
+    record(lane, (uintptr_t)device + 1, name, begin_ns, end_ns, bytes);
 }
 
 void trace_end(enum trace_lane lane, uint64_t begin_ns, uint64_t bytes)
@@ -163,7 +172,7 @@ static int compare_spans(const void *left, const void *right)
 
 /* A row of spans. */
 struct row {
-    uintptr_t thread;
+    uintptr_t owner;
     uint64_t end_ns; /* end of its last span */
 };
 
@@ -174,13 +183,13 @@ struct rows {
     size_t before; /* rows in earlier lanes */
 };
 
-/* Returns the row of the span's thread that is free at that time, or a new one. SIZE_MAX: no
+/* Returns the row of the span's owner that is free at that time, or a new one. SIZE_MAX: no
  * memory. */
 static size_t find_row(struct rows *rows, const struct span *span)
 {
     size_t i = 0;
     while (i < rows->count &&
-           (rows->rows[i].thread != span->thread || rows->rows[i].end_ns > span->begin_ns))
+           (rows->rows[i].owner != span->owner || rows->rows[i].end_ns > span->begin_ns))
         i++;
     if (i == rows->count && rows->count == rows->room) {
         const size_t room = 2 * rows->room + 16;
@@ -191,14 +200,24 @@ static size_t find_row(struct rows *rows, const struct span *span)
         rows->room = room;
     }
     rows->count += i == rows->count;
-    rows->rows[i] = (struct row){span->thread, span->end_ns};
+    rows->rows[i] = (struct row){span->owner, span->end_ns};
     return i;
 }
 
-static void write_row_name(FILE *stream, enum trace_lane lane, size_t row, size_t id)
+/* Writes the name of the last row: of the lane, with a number unless it is usually the only one, or
+ * with the number of the device. */
+static void write_row_name(FILE *stream, enum trace_lane lane, const struct rows *rows)
 {
-    char number[24] = "";
-    if (!lanes[lane].is_one || row > 0)
+    char number[64] = "";
+    const size_t row = rows->count - 1, id = rows->before + row + 1;
+    const uintptr_t owner = rows->rows[row].owner;
+    size_t rows_before = 0; /* of the same owner */
+    for (size_t i = 0; i < row; i++)
+        rows_before += rows->rows[i].owner == owner;
+    if (owner <= DEVICES_MOST)
+        snprintf(number, sizeof number, rows_before > 0 ? " gpu %zu, %zu" : " gpu %zu",
+                 (size_t)owner - 1, rows_before);
+    else if (!lanes[lane].is_one || row > 0)
         snprintf(number, sizeof number, " %zu", row);
     fprintf(stream,
             ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%zu,"
@@ -233,7 +252,7 @@ static bool write_spans(FILE *stream, size_t count)
         const size_t known = rows.count, row = find_row(&rows, span);
         ok = row != SIZE_MAX;
         if (ok && row == known)
-            write_row_name(stream, span->lane, row, rows.before + row + 1);
+            write_row_name(stream, span->lane, &rows);
         if (ok)
             write_span(stream, span, rows.before + row + 1);
     }

@@ -34,6 +34,7 @@ enum trace_lane {
     TRACE_PARSE,    /* bytes of text that keys are made of */
     TRACE_UPLOAD,   /* bytes to the device */
     TRACE_KERNEL,   /* bytes processed by the device */
+    TRACE_PEER,     /* bytes copied from one device to another */
     TRACE_DOWNLOAD, /* bytes from the device */
     TRACE_SPILL,    /* bytes of sorted runs written and read again */
     TRACE_MERGE,    /* bytes of sorted runs merged */
@@ -53,6 +54,10 @@ void trace_end(enum trace_lane lane, uint64_t begin_ns, uint64_t bytes);
 /* As trace_end(), for a span with both ends known and a name of its own. The name is not copied. */
 void trace_span(enum trace_lane lane, const char *name, uint64_t begin_ns, uint64_t end_ns,
                 uint64_t bytes);
+
+/* As trace_span(), for work of a device. In a trace each device has its own row in the lane. */
+void trace_device_span(enum trace_lane lane, unsigned device, const char *name, uint64_t begin_ns,
+                       uint64_t end_ns, uint64_t bytes);
 
 bool trace_is_recording(void);
 

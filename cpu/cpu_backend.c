@@ -504,6 +504,11 @@ static const struct engine_functions cpu_keys = {
     .taker = cpu_taker,
 };
 
+static unsigned cpu_count(unsigned most)
+{
+    return most < 1 ? most : 1;
+}
+
 static void cpu_describe_build(char *text, size_t room)
 {
     snprintf(text, room, "CPU");
@@ -519,5 +524,6 @@ const struct backend cpu_backend = {
     .probe = cpu_probe,
     .look = cpu_probe,
     .describe_build = cpu_describe_build,
+    .count = cpu_count,
     .keys = &cpu_keys,
 };

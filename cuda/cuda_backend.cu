@@ -6,6 +6,7 @@
 #include "cuda/cuda_engine.h"
 #include "cuda/cuda_paths.h"
 #include "cuda/cuda_text_engine.h"
+#include "cuda/group/gpus_engine.h"
 #include "cuda/tuning.h"
 
 #include <cstdio>
@@ -81,6 +82,20 @@ static void describe_build(char *text, size_t room)
 extern "C" {
 extern const struct backend cuda_backend;
 
+/* Text is sorted on one GPU. */
+static const struct backend gpus_backend = {"gpu",
+                                            "several NVIDIA GPUs, by CUDA",
+                                            algorithms,
+                                            path_count,
+                                            cuda_device_is_possible,
+                                            cuda_device_probe,
+                                            cuda_device_look,
+                                            describe_build,
+                                            cuda_device_count,
+                                            NULL,
+                                            &gpus_keys,
+                                            &cuda_lines};
+
 const struct backend cuda_backend = {"gpu",
                                      "NVIDIA GPUs, by CUDA",
                                      algorithms,
@@ -89,6 +104,8 @@ const struct backend cuda_backend = {"gpu",
                                      cuda_device_probe,
                                      cuda_device_look,
                                      describe_build,
+                                     cuda_device_count,
+                                     &gpus_backend,
                                      &cuda_keys,
                                      &cuda_lines};
 }

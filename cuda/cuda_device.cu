@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +16,31 @@ bool cuda_device_use(unsigned device, struct error *error)
     return cuda_check(cudaSetDevice(static_cast<int>(device)), device, "cudaSetDevice", error);
 }
 
-/* Hides all devices but the first that the user makes visible, because CUDA starts all visible
- * devices, one after the other. Used only if device 0 is wanted: any other would get another
- * number. If memory runs out, CUDA starts them all. */
-static void show_first_device(void)
+/* Hides all devices but the first `most` that the user makes visible, because CUDA starts all
+ * visible devices, one after the other. CUDA reads the variable once, so only the first call has an
+ * effect. If memory runs out, CUDA starts them all. */
+static void show_devices(unsigned most)
 {
     static const char name[] = "CUDA_VISIBLE_DEVICES";
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool is_done;
+    char numbers[4 * BACKEND_DEVICES_MOST] = "0"; /* for no variable */
+    pthread_mutex_lock(&lock);
     const char *const shown = getenv(name);
-    if (shown && !strchr(shown, ','))
-        return;
-    char *const first = shown ? strndup(shown, strcspn(shown, ",")) : strdup("0");
-    if (first)
-        (void)setenv(name, first, 1);
-    free(first);
+    if (!is_done && most <= BACKEND_DEVICES_MOST) {
+        for (unsigned i = 1, length = 1; i < most; i++)
+            length += static_cast<unsigned>(
+                snprintf(numbers + length, sizeof numbers - length, ",%u", i));
+        size_t length = 0; /* of the first `most` names */
+        for (unsigned i = 0; shown && i < most && shown[length]; i++)
+            length += (i > 0) + strcspn(shown + length + (i > 0), ",");
+        char *const first = shown ? strndup(shown, length) : strdup(numbers);
+        if (first)
+            (void)setenv(name, first, 1);
+        free(first);
+    }
+    is_done = true;
+    pthread_mutex_unlock(&lock);
 }
 
 /* Returns the least compute capability that this program was compiled for; 80 means 8.0. Code and
@@ -57,8 +70,7 @@ static bool device_is_new_enough(unsigned device, struct error *error)
 bool cuda_device_find(unsigned device, struct error *error)
 {
     int found = 0;
-    if (device == 0)
-        show_first_device();
+    show_devices(device + 1);
     const cudaError_t status = cudaGetDeviceCount(&found);
     if (status != cudaSuccess)
         (void)cudaGetLastError();
@@ -71,6 +83,16 @@ bool cuda_device_find(unsigned device, struct error *error)
     if (device >= static_cast<unsigned>(found))
         return error_set(error, "no device %u: %d found", device, found);
     return device_is_new_enough(device, error);
+}
+
+unsigned cuda_device_count(unsigned most)
+{
+    int found = 0;
+    show_devices(most);
+    if (cudaGetDeviceCount(&found) == cudaSuccess)
+        return std::min(static_cast<unsigned>(found), most);
+    (void)cudaGetLastError();
+    return 0;
 }
 
 bool cuda_device_is_possible(void)

@@ -10,6 +10,9 @@
  * first call to fail, before anything is loaded. */
 bool cuda_device_find(unsigned device, struct error *error);
 
+/* As `count` of struct backend. */
+unsigned cuda_device_count(unsigned most);
+
 /* As `is_possible` of struct backend: true if the machine has a driver. */
 bool cuda_device_is_possible(void);
 

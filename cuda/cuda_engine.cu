@@ -230,7 +230,7 @@ static bool engine_open(const struct sort_spec *spec, struct engine **result, st
     }
     const uint64_t end_ns = clock_now_ns();
     engine->times.start_ns = end_ns - start_ns;
-    trace_span(TRACE_START, "start", start_ns, end_ns, 0);
+    trace_device_span(TRACE_START, spec->device, "start", start_ns, end_ns, 0);
     *result = engine;
     return true;
 }
@@ -368,6 +368,18 @@ static bool engine_rewind(struct engine *engine, struct error *error)
 static void engine_get_times(const struct engine *engine, struct engine_times *times)
 {
     *times = engine->times;
+}
+
+struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **worker)
+{
+    *worker = &engine->worker;
+    return engine_make_sort(engine);
+}
+
+void cuda_engine_set_items(struct engine *engine, void *items, void *scratch)
+{
+    engine->store.items = static_cast<unsigned char *>(items);
+    engine->store.scratch = scratch;
 }
 
 const struct engine_functions cuda_keys = {

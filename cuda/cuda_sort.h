@@ -86,6 +86,22 @@ typedef bool tile_sort_function(const struct cuda_sort *sort, void *target,
 /* The tile sort of direct-merge and segmented-merge. */
 tile_sort_function tile_sort;
 
+/* Sorted runs of ordered bits that follow each other in `source`, and become one run at the same
+ * position of `target`, which is decoded. */
+struct merge_few {
+    const void *source;
+    void *target;
+    const size_t *bounds; /* index of the first item of each run; then the end of the last */
+    size_t runs;          /* 1 to MERGE_FEW_MOST; a run may be empty */
+    struct key_order decoding;
+};
+constexpr size_t MERGE_FEW_MOST = 8;
+
+/* Merges the runs in one pass over memory, on the sort's device and stream. The workspace has the
+ * merge_workspace_bytes for all items of the runs. */
+bool segmented_merge_few(const struct cuda_sort *sort, const struct merge_few *few,
+                         struct error *error);
+
 /* Sorts tiles by `sort_tiles`, then merges them as segmented-merge does. */
 bool segmented_merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
                           struct error *error);

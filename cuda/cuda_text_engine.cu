@@ -121,7 +121,7 @@ static bool text_open(const struct sort_spec *spec, struct engine **result, stru
     }
     const uint64_t end_ns = clock_now_ns();
     engine->times.start_ns = end_ns - start_ns;
-    trace_span(TRACE_START, "start", start_ns, end_ns, 0);
+    trace_device_span(TRACE_START, spec->device, "start", start_ns, end_ns, 0);
     *result = reinterpret_cast<struct engine *>(engine);
     return true;
 }
@@ -303,7 +303,7 @@ static bool text_parse(struct text_engine *engine, struct error *error)
         return false;
     const uint64_t end_ns = clock_now_ns();
     engine->times.parse_ns = end_ns - start_ns - (engine->times.start_ns - allocating_ns);
-    trace_span(TRACE_KERNEL, "parse", start_ns, end_ns, engine->taken);
+    trace_device_span(TRACE_KERNEL, engine->spec.device, "parse", start_ns, end_ns, engine->taken);
     return true;
 }
 
@@ -367,7 +367,7 @@ static bool text_refine(struct text_engine *engine, size_t *count, struct error 
         return false;
     const uint64_t end_ns = clock_now_ns();
     engine->times.refine_ns = end_ns - start_ns;
-    trace_span(TRACE_KERNEL, "refine", start_ns, end_ns, *count * sizeof *refine.items);
+    trace_device_span(TRACE_KERNEL, engine->spec.device, "refine", start_ns, end_ns, *count * sizeof *refine.items);
     return true;
 }
 

@@ -62,7 +62,8 @@ static inline bool cuda_add_span(struct cuda_clock *clock, enum trace_lane lane,
         !cuda_add_elapsed(start, end, device, &took_ns, error))
         return false;
     const uint64_t end_ns = std::max(begin_ns + took_ns, clock->reached_ns[lane]);
-    trace_span(lane, name, std::max(begin_ns, clock->reached_ns[lane]), end_ns, bytes);
+    trace_device_span(lane, device, name, std::max(begin_ns, clock->reached_ns[lane]), end_ns,
+                      bytes);
     clock->reached_ns[lane] = end_ns;
     *ns += took_ns;
     return true;

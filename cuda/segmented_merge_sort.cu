@@ -17,7 +17,8 @@
  * Pairs begin and end at a row of paired_runs.cuh. They are padded with infinity, which the merges
  * move to the end of the part. So a part is slightly shorter than the memory of its block.
  *
- * Small arrays are merged by rank_merge.cuh.
+ * Small arrays are merged by rank_merge.cuh. Runs of different lengths (struct run_bounds) are merged
+ * by the same kernels.
  *
  * Source: the cut by rank of Varman et al. (thread_select.cuh), instead of the two-way merge path
  * of Odeh et al., "Merge Path", IPDPS Workshops 2012; several ways per pass as in N. Leischner, V.
@@ -32,12 +33,39 @@
 #include "cuda/thread_select.cuh"
 
 constexpr unsigned MERGE_WAYS = 1u << MERGE_WAYS_BITS;
+static_assert(MERGE_WAYS == MERGE_FEW_MOST, "struct merge_few has room for these");
 constexpr unsigned MERGE_PAIRS = MERGE_WAYS / 2;
 
 template <typename K>
 constexpr unsigned MERGE_KEYS = merge_part_keys(sizeof(K));
 template <typename K>
 constexpr unsigned MERGE_THREADS = MERGE_KEYS<K> / ROW<K>;
+
+/* Runs of any lengths, which follow each other. They are one group. */
+struct run_bounds {
+    size_t first[MERGE_WAYS + 1]; /* index of the first key of each run; then the end of the last */
+    unsigned ways_bits;
+};
+
+/* Both kinds of runs have these functions. Returns the index of the first key of run `way`. */
+__device__ __forceinline__ size_t run_first(const struct run_list &list, size_t group, unsigned way)
+{
+    return group + way * list.run;
+}
+
+__device__ __forceinline__ size_t run_first(const struct run_bounds &bounds, size_t group,
+                                            unsigned way)
+{
+    (void)group;
+    return bounds.first[way];
+}
+
+__device__ __forceinline__ size_t run_list_count(const struct run_bounds &bounds, size_t group,
+                                                 unsigned way)
+{
+    (void)group;
+    return bounds.first[way + 1] - bounds.first[way];
+}
 
 /* The division of a round's groups into parts. */
 struct merge_cut {
@@ -84,11 +112,18 @@ merge_part_at(const struct run_list &list, const struct merge_cut &cut, unsigned
     return part;
 }
 
+__device__ __forceinline__ struct merge_part
+merge_part_at(const struct run_bounds &bounds, const struct merge_cut &cut, unsigned index)
+{
+    const size_t rank = static_cast<size_t>(index) * cut.part_keys;
+    return {bounds.first[0], rank, bounds.first[1u << bounds.ways_bits] - bounds.first[0] - rank};
+}
+
 /* splits[p << ways_bits | k]: the number of keys of way k of its group that go before part p. One
  * thread per part. */
-template <typename K>
+template <typename K, typename Runs>
 __global__ void __launch_bounds__(MERGE_SELECT_THREADS)
-    merge_select_kernel(const K *__restrict__ source, struct run_list list, struct merge_cut cut,
+    merge_select_kernel(const K *__restrict__ source, Runs list, struct merge_cut cut,
                         size_t *splits)
 {
     const unsigned index = blockIdx.x * MERGE_SELECT_THREADS + threadIdx.x;
@@ -99,7 +134,7 @@ __global__ void __launch_bounds__(MERGE_SELECT_THREADS)
     struct sorted_ways<K, MERGE_WAYS> runs;
 #pragma unroll
     for (unsigned k = 0; k < MERGE_WAYS; k++) {
-        runs.first[k] = source + part.group + k * list.run;
+        runs.first[k] = source + run_first(list, part.group, k);
         runs.count[k] = k < ways ? run_list_count(list, part.group, k) : 0;
     }
     struct ways_cut<K, MERGE_WAYS> found;
@@ -121,9 +156,9 @@ struct merge_shared {
 
 /* Finds the pieces of the part, and lays out the pairs, with a lane of the first warp for each way.
  * Ends with a barrier. */
-template <typename K>
+template <typename K, typename Runs>
 __device__ __forceinline__ void
-block_find_pieces(const struct run_list &list, const struct merge_part &part, unsigned part_keys,
+block_find_pieces(const Runs &list, const struct merge_part &part, unsigned part_keys,
                   const size_t *splits, struct merge_shared<K> *shared)
 {
     const unsigned ways = 1u << list.ways_bits, way = threadIdx.x;
@@ -135,7 +170,7 @@ block_find_pieces(const struct run_list &list, const struct merge_part &part, un
             const size_t next_split =
                 part.left <= part_keys ? run_list_count(list, part.group, way) : own[ways + way];
             count = static_cast<unsigned>(next_split - split);
-            shared->first[way] = part.group + way * list.run + split;
+            shared->first[way] = run_first(list, part.group, way) + split;
             shared->count[way] = count;
         }
         const unsigned keys = count + __shfl_xor_sync(ALL_LANES, count, 1);
@@ -226,9 +261,9 @@ __device__ __forceinline__ void block_merge_level(unsigned level, bool is_last,
 
 /* Merges parts from source to target, with the splits of merge_select_kernel. One block per part,
  * with a struct merge_shared of dynamic shared memory. */
-template <typename K>
+template <typename K, typename Runs>
 __global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
-    merge_parts_kernel(const K *__restrict__ source, K *__restrict__ target, struct run_list list,
+    merge_parts_kernel(const K *__restrict__ source, K *__restrict__ target, Runs list,
                        struct merge_cut cut, const size_t *__restrict__ splits,
                        struct key_order decoding)
 {
@@ -245,24 +280,55 @@ __global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
                      decoding);
 }
 
+/* Merges the parts that `cut` has of the runs from source to target. */
+template <typename K, typename Runs>
+static bool merge_parts(const struct cuda_sort *sort, const void *from, void *target,
+                        const Runs &runs, const struct merge_cut &cut, struct key_order decoding,
+                        struct error *error)
+{
+    size_t *const splits = static_cast<size_t *>(sort->workspace);
+    const K *const source = static_cast<const K *>(from);
+    const struct launch select = {"merge_select_kernel",
+                                  launch_blocks(cut.parts, MERGE_SELECT_THREADS),
+                                  MERGE_SELECT_THREADS, sort->device, sort->stream};
+    const struct launch merge = {"merge_parts_kernel", cut.parts,    MERGE_THREADS<K>,
+                                 sort->device,         sort->stream, sizeof(merge_shared<K>)};
+    return launch_kernel(select, error, merge_select_kernel<K, Runs>, source, runs, cut, splits) &&
+           launch_kernel(merge, error, merge_parts_kernel<K, Runs>, source,
+                         static_cast<K *>(target), runs, cut, splits, decoding);
+}
+
+template <typename K>
+struct merge_few_path {
+    static bool run(const struct cuda_sort *sort, struct error *error,
+                    const struct merge_few &few)
+    {
+        struct run_bounds bounds = {};
+        for (unsigned k = 0; k <= MERGE_WAYS; k++)
+            bounds.first[k] = few.bounds[std::min<size_t>(k, few.runs)];
+        bounds.ways_bits = 1;
+        while ((size_t)1 << bounds.ways_bits < few.runs)
+            bounds.ways_bits++;
+        const size_t count = few.bounds[few.runs] - few.bounds[0];
+        const unsigned part_keys = merge_part_length<K>(bounds.ways_bits);
+        const struct merge_cut cut = {part_keys, 0, launch_blocks(count, part_keys)};
+        return merge_parts<K>(sort, few.source, few.target, bounds, cut, few.decoding, error);
+    }
+};
+
+bool segmented_merge_few(const struct cuda_sort *sort, const struct merge_few *few,
+                         struct error *error)
+{
+    return dispatch_width<merge_few_path>(sort, error, *few);
+}
+
 template <typename K>
 struct segmented_merge_path {
     static bool round(const struct cuda_sort *sort, struct error *error,
                       const struct merge_round &round)
     {
-        const struct merge_cut cut = merge_cut_make<K>(round.list);
-        size_t *const splits = static_cast<size_t *>(sort->workspace);
-        const K *const source = static_cast<const K *>(round.source);
-        const struct launch select = {"merge_select_kernel",
-                                      launch_blocks(cut.parts, MERGE_SELECT_THREADS),
-                                      MERGE_SELECT_THREADS, sort->device, sort->stream};
-        const struct launch merge = {"merge_parts_kernel", cut.parts,    MERGE_THREADS<K>,
-                                     sort->device,         sort->stream, sizeof(merge_shared<K>)};
-        return launch_kernel(select, error, merge_select_kernel<K>, source, round.list, cut,
-                             splits) &&
-               launch_kernel(merge, error, merge_parts_kernel<K>, source,
-                             static_cast<K *>(round.target), round.list, cut, splits,
-                             round.decoding);
+        return merge_parts<K>(sort, round.source, round.target, round.list,
+                              merge_cut_make<K>(round.list), round.decoding, error);
     }
 
     static bool run(const struct cuda_sort *sort, struct error *error,

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpus_exchange.cu - see gpus_exchange.h. */
+#include "cuda/group/gpus_exchange.h"
+
+#include "cuda/cuda_device.h"
+#include "cuda/dispatch.cuh"
+#include "cuda/group/gpus_cuts.h"
+#include "cuda/group/gpus_each.h"
+#include "cuda/launch.cuh"
+#include "cuda/nvtx_range.h"
+
+#include <algorithm>
+#include <stdlib.h>
+#include <utility>
+
+constexpr unsigned ENCODE_THREADS = 256;
+
+template <typename K>
+constexpr unsigned ENCODE_KEYS = 16 / sizeof(K); /* of a thread */
+
+/* Maps stored bits to ordered bits, in place. */
+template <typename K>
+__global__ void __launch_bounds__(ENCODE_THREADS)
+    gpus_encode_kernel(K *items, size_t count, struct key_order order)
+{
+    const size_t first =
+        (static_cast<size_t>(blockIdx.x) * ENCODE_THREADS + threadIdx.x) * ENCODE_KEYS<K>;
+    const unsigned own = static_cast<unsigned>(
+        first < count ? min(count - first, static_cast<size_t>(ENCODE_KEYS<K>)) : 0);
+    K keys[ENCODE_KEYS<K>];
+#pragma unroll
+    for (unsigned i = 0; i < ENCODE_KEYS<K>; i++)
+        keys[i] = i < own ? items[first + i] : K{0};
+    thread_encode_keys(order, keys);
+#pragma unroll
+    for (unsigned i = 0; i < ENCODE_KEYS<K>; i++)
+        if (i < own)
+            items[first + i] = keys[i];
+}
+
+namespace
+{
+
+template <typename K>
+struct encode_path {
+    static bool run(const struct cuda_sort *sort, struct error *error)
+    {
+        const struct launch launch = {"gpus_encode_kernel",
+                                      launch_blocks(sort->count, ENCODE_THREADS * ENCODE_KEYS<K>),
+                                      ENCODE_THREADS, sort->device, sort->stream};
+        return launch_kernel(launch, error, gpus_encode_kernel<K>, static_cast<K *>(sort->items),
+                             sort->count, sort->order);
+    }
+};
+
+/* An exchange on its way. */
+struct exchange {
+    struct gpu_part *parts;
+    size_t count;
+    size_t *cuts;   /* row i: where range i begins in each part; row `count`: the ends */
+    size_t *bounds; /* row i: where the runs of range i begin in its memory, and the end */
+};
+
+/* Row of the cuts, or of the bounds. */
+size_t *row_of(const struct exchange &exchange, size_t *rows, size_t i)
+{
+    return rows + i * (exchange.count + 1);
+}
+
+bool encode_parts(const struct exchange &exchange, struct error *error)
+{
+    if (key_order_is_identity(exchange.parts[0].sort.order))
+        return true;
+    for (size_t i = 0; i < exchange.count; i++) {
+        const struct cuda_sort *const sort = &exchange.parts[i].sort;
+        if (!cuda_device_use(sort->device, error) || !dispatch_width<encode_path>(sort, error))
+            return false;
+    }
+    return true;
+}
+
+/* Finds where each range begins in each part. */
+bool find_cuts(const struct exchange &exchange, struct error *error)
+{
+    const size_t count = exchange.count, width = count + 1;
+    size_t targets[BACKEND_DEVICES_MOST] = {}, before = 0;
+    for (size_t i = 0; i + 1 < count; i++) {
+        before += exchange.parts[i].sort.count;
+        targets[i] = before;
+    }
+    size_t *const positions = exchange.bounds; /* not yet used, and larger */
+    if (!gpus_cuts_find(exchange.parts, count, targets, count - 1, positions, error))
+        return false;
+    for (size_t i = 0; i <= count; i++)
+        for (size_t k = 0; k < count; k++)
+            exchange.cuts[i * width + k] = i == 0       ? 0
+                                           : i == count ? exchange.parts[k].sort.count
+                                                        : positions[(i - 1) * count + k];
+    return true;
+}
+
+/* Fills the bounds, and checks that each range fits its memory. */
+bool lay_out(const struct exchange &exchange, struct error *error)
+{
+    for (size_t i = 0; i < exchange.count; i++) {
+        const struct cuda_sort *const sort = &exchange.parts[i].sort;
+        const size_t *const begin = row_of(exchange, exchange.cuts, i);
+        const size_t *const end = row_of(exchange, exchange.cuts, i + 1);
+        size_t *const bounds = row_of(exchange, exchange.bounds, i);
+        bounds[0] = 0;
+        for (size_t k = 0; k < exchange.count; k++) {
+            if (end[k] < begin[k])
+                return error_set(error, "device %u: the cuts of its range are not in order",
+                                 sort->device);
+            bounds[k + 1] = bounds[k] + end[k] - begin[k];
+        }
+        if (bounds[exchange.count] != sort->count)
+            return error_set(error, "device %u: its range has %zu items, and there is room for %zu",
+                             sort->device, bounds[exchange.count], sort->count);
+    }
+    return true;
+}
+
+/* Starts to copy the pieces of range i to its GPU, beginning with its own. Then each GPU reads from
+ * another one at any time. */
+bool copy_range(const struct exchange &exchange, size_t i, struct error *error)
+{
+    struct cuda_worker *const worker = exchange.parts[i].worker;
+    const struct cuda_sort *const sort = &exchange.parts[i].sort;
+    const size_t *const bounds = row_of(exchange, exchange.bounds, i);
+    if (!cuda_device_use(sort->device, error) || !worker_start_clock(worker, error))
+        return false;
+    for (size_t step = 0; step < exchange.count; step++) {
+        const size_t k = (i + step) % exchange.count;
+        const struct cuda_sort *const from = &exchange.parts[k].sort;
+        const size_t bytes = (bounds[k + 1] - bounds[k]) * sort->item_bytes;
+        const unsigned char *const source =
+            static_cast<const unsigned char *>(from->items) +
+            row_of(exchange, exchange.cuts, i)[k] * sort->item_bytes;
+        unsigned char *const target =
+            static_cast<unsigned char *>(sort->scratch) + bounds[k] * sort->item_bytes;
+        if (bytes == 0)
+            continue;
+        if (!(k == i ? cuda_check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice,
+                                                  sort->stream),
+                                  sort->device, "cudaMemcpyAsync", error)
+                     : cuda_check(cudaMemcpyPeerAsync(target, static_cast<int>(sort->device),
+                                                      source, static_cast<int>(from->device), bytes,
+                                                      sort->stream),
+                                  sort->device, "cudaMemcpyPeerAsync", error)))
+            return false;
+    }
+    return cuda_check(cudaEventRecord(worker->finished, sort->stream), sort->device,
+                      "cudaEventRecord", error);
+}
+
+/* Waits for the work of each GPU, and records its span. */
+bool finish_parts(const struct exchange &exchange, enum trace_lane lane, const char *name,
+                  struct error *error)
+{
+    for (size_t i = 0; i < exchange.count; i++) {
+        struct cuda_worker *const worker = exchange.parts[i].worker;
+        const struct cuda_sort *const sort = &exchange.parts[i].sort;
+        const size_t *const bounds = row_of(exchange, exchange.bounds, i);
+        size_t items = sort->count;
+        if (lane == TRACE_PEER)
+            items -= bounds[i + 1] - bounds[i];
+        uint64_t ignored_ns = 0;
+        if (!cuda_device_use(sort->device, error) ||
+            !cuda_check(cudaEventSynchronize(worker->finished), sort->device,
+                        "cudaEventSynchronize", error) ||
+            !cuda_add_span(&worker->clock, lane, name, items * sort->item_bytes, worker->started,
+                           worker->finished, sort->device, &ignored_ns, error))
+            return false;
+    }
+    return true;
+}
+
+/* Starts to merge the `runs` runs of a range in groups of MERGE_FEW_MOST, from scratch to items.
+ * The bounds of the merged runs replace those of the runs. */
+bool merge_round(const struct cuda_sort *sort, size_t *bounds, size_t *runs, struct error *error)
+{
+    size_t merged = 0;
+    const bool is_last = *runs <= MERGE_FEW_MOST;
+    for (size_t first = 0; first < *runs; first += MERGE_FEW_MOST) {
+        const size_t group = std::min(*runs - first, MERGE_FEW_MOST);
+        const struct merge_few few = {sort->scratch, sort->items, bounds + first, group,
+                                      is_last ? sort->order : key_order_identity()};
+        if (!segmented_merge_few(sort, &few, error))
+            return false;
+        bounds[merged++] = bounds[first];
+    }
+    bounds[merged] = bounds[*runs];
+    *runs = merged;
+    return true;
+}
+
+/* Starts to merge range i. */
+bool merge_range(const struct exchange &exchange, size_t i, struct error *error)
+{
+    struct gpu_part *const part = &exchange.parts[i];
+    if (!cuda_device_use(part->sort.device, error) || !worker_start_clock(part->worker, error))
+        return false;
+    for (size_t runs = exchange.count;;) {
+        if (!merge_round(&part->sort, row_of(exchange, exchange.bounds, i), &runs, error))
+            return false;
+        if (runs == 1)
+            break;
+        std::swap(part->sort.items, part->sort.scratch);
+    }
+    return cuda_check(cudaEventRecord(part->worker->finished, part->sort.stream), part->sort.device,
+                      "cudaEventRecord", error);
+}
+
+bool for_ranges(const struct exchange &exchange,
+                bool (*start)(const struct exchange &exchange, size_t i, struct error *error),
+                struct error *error)
+{
+    for (size_t i = 0; i < exchange.count; i++)
+        if (!start(exchange, i, error))
+            return false;
+    return true;
+}
+
+/* Nothing may overwrite a part before all copies from it are done, so the host waits between the
+ * steps. */
+bool run_exchange(const struct exchange &exchange, struct error *error)
+{
+    const struct nvtx_range range("exchange");
+    return encode_parts(exchange, error) && find_cuts(exchange, error) &&
+           lay_out(exchange, error) && for_ranges(exchange, copy_range, error) &&
+           finish_parts(exchange, TRACE_PEER, "exchange", error) &&
+           for_ranges(exchange, merge_range, error) &&
+           finish_parts(exchange, TRACE_KERNEL, "merge", error);
+}
+
+} // namespace
+
+bool gpus_connect(const unsigned *devices, size_t count, struct error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count; k++) {
+            int can = 0;
+            const int device = static_cast<int>(devices[i]), peer = static_cast<int>(devices[k]);
+            if (i == k)
+                continue;
+            if (!cuda_device_use(devices[i], error) ||
+                !cuda_check(cudaDeviceCanAccessPeer(&can, device, peer), devices[i],
+                            "cudaDeviceCanAccessPeer", error))
+                return false;
+            if (can && cudaDeviceEnablePeerAccess(peer, 0) != cudaSuccess)
+                (void)cudaGetLastError(); /* it is enabled, or copies are slower */
+        }
+    return true;
+}
+
+bool gpus_exchange(struct gpu_part *parts, size_t count, uint64_t *busy_ns, struct error *error)
+{
+    const uint64_t start_ns = clock_now_ns();
+    struct exchange exchange = {parts, count, NULL, NULL};
+    const size_t cells = (count + 1) * (count + 1);
+    exchange.cuts = static_cast<size_t *>(calloc(cells, sizeof(size_t)));
+    exchange.bounds = static_cast<size_t *>(calloc(cells, sizeof(size_t)));
+    const bool is_done =
+        ((exchange.cuts && exchange.bounds) ||
+         error_set(error, "out of memory: the exchange between %zu GPUs", count)) &&
+        run_exchange(exchange, error);
+    for (size_t i = 0; i < count && !is_done; i++)
+        (void)cudaStreamSynchronize(parts[i].sort.stream);
+    free(exchange.cuts);
+    free(exchange.bounds);
+    *busy_ns += clock_now_ns() - start_ns;
+    return is_done;
+}
