@@ -303,12 +303,12 @@ __device__ static uint64_t thread_number(const struct recipe &recipe, size_t i)
 /* ---- kernels ---- */
 
 template <typename Layout>
-__global__ void fill_kernel(Layout layout, struct recipe recipe)
+__global__ void fill_kernel(Layout layout, struct recipe recipe, size_t first, size_t count)
 {
     const size_t width = static_cast<size_t>(gridDim.x) * blockDim.x;
-    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < recipe.count;
+    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
          i += width) {
-        layout.store(i, {i, thread_number(recipe, i)});
+        layout.store(i, {first + i, thread_number(recipe, first + i)});
     }
 }
 
@@ -402,7 +402,7 @@ struct fill_action {
     bool operator()(Layout layout) const
     {
         return launch_kernel(bench_launch(bench, "fill_kernel"), error, fill_kernel<Layout>, layout,
-                             recipe);
+                             recipe, bench->first, bench->count);
     }
 };
 
@@ -434,8 +434,9 @@ static unsigned sample_bits(const struct bench_case *bench)
 bool bench_data_fill(const struct bench_case *bench, struct item_arrays items, struct error *error)
 {
     const struct key_type *const type = &key_types[bench->type->key];
-    const struct recipe recipe = {bench->shape->id,    type->kind,         8 * type->bytes,
-                                  type->exponent_bits, sample_bits(bench), bench->count};
+    const struct recipe recipe = {bench->shape->id,   type->kind,
+                                  8 * type->bytes,    type->exponent_bits,
+                                  sample_bits(bench), bench->total ? bench->total : bench->count};
     return with_layout(bench, items, error, fill_action{bench, recipe, error});
 }
 

@@ -13,13 +13,16 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
-/* A type, a shape and a count, on a device and a stream. */
+/* A type, a shape and a count, on a device and a stream. `first` and `total` make it a part of a
+ * larger input. */
 struct bench_case {
     const struct bench_type *type;
     const struct bench_shape *shape;
     size_t count;
     unsigned device;
     cudaStream_t stream;
+    size_t first = 0; /* index of its first item in the whole input */
+    size_t total = 0; /* items of the whole input; 0: count */
 };
 
 /* The items: in one array at `keys` for our paths, or as separate keys and indices for CUB's

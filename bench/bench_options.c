@@ -20,6 +20,7 @@ enum {
     KEY_BATCH,
     KEY_THREADS,
     KEY_JSON,
+    KEY_DEVICES,
     KEY_NONE
 };
 
@@ -41,6 +42,11 @@ static const struct argp_option option_table[] = {
      "Sorts in a run of bench_sort (default: up to 64, for some millions of items)", 0},
     {"threads", KEY_THREADS, "N", 0, "Threads of bench_cpu (default: one for each processor)", 0},
     {"json", KEY_JSON, "FILE", 0, "Write the rows to FILE too, each a line of JSON", 0},
+    {"devices", KEY_DEVICES, "LIST", 0,
+     "Time bench_sort from pinned host memory to host memory, by all of these GPUs together: "
+     "upload, "
+     "sort and download",
+     0},
     {"no-peers", KEY_NONE, NULL, 0, "Leave out the sorts of other libraries", 0},
     {0},
 };
@@ -162,6 +168,16 @@ static unsigned parse_number(struct argp_state *state, const char *what, const c
     return (unsigned)number;
 }
 
+static void parse_devices(struct argp_state *state, char *list, struct bench_options *options)
+{
+    options->device_count = 0;
+    for (char *word; (word = strsep(&list, ","));) {
+        if (options->device_count == BENCH_DEVICES_AT_MOST)
+            argp_error(state, "more than %d devices", BENCH_DEVICES_AT_MOST);
+        options->devices[options->device_count++] = parse_number(state, "a device", word, 0, 1023);
+    }
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct bench_options *const options = state->input;
@@ -195,6 +211,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_JSON:
         options->json = argument;
+        return 0;
+    case KEY_DEVICES:
+        parse_devices(state, argument, options);
         return 0;
     case KEY_NONE:
         options->no_peers = true;

@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 #define BENCH_SIZES_AT_MOST 64
+#define BENCH_DEVICES_AT_MOST 64
 
 /* How long to time a sorter. */
 struct bench_effort {
@@ -35,8 +36,10 @@ struct bench_options {
     bool all_tiles;
     bool no_peers;
     struct bench_effort effort;
-    unsigned threads; /* for bench_cpu; 0: one per processor */
-    const char *json; /* NULL: none */
+    unsigned threads;                        /* for bench_cpu; 0: one per processor */
+    const char *json;                        /* NULL: none */
+    unsigned devices[BENCH_DEVICES_AT_MOST]; /* from host memory to host memory, by these GPUs */
+    unsigned device_count;                   /* 0: the sorts alone, on the first GPU */
 };
 
 /* Parses the command line. An invalid word, or --help, ends the program as argp does, with

@@ -2,12 +2,14 @@
 /* bench_sort.cu - compares every path of the backend "gpu" with the sorts of CUB.
  *
  *   bench_sort --types=f64,u32 --sizes=1e6,1e9 --shapes=all --json=FILE
+ *   bench_sort --devices=0,1 --types=u32 --sizes=8e9    several GPUs, transfers included
  *
  * For each type, shape and size it runs all sorters in turns, on data generated on the device, in
  * one process (bench_run.h). It prints a row for each, with its time relative to the fastest peer.
  * The paths are those of the backend's table, with the tile size of "auto" or with all of them.
  * docs/performance.md records the output.
  */
+#include "bench/bench_gpus.h"
 #include "bench/bench_options.h"
 #include "bench/bench_report.h"
 #include "bench/bench_run.h"
@@ -159,9 +161,28 @@ static size_t find_count(const struct bench *bench, const struct bench_type *typ
                : bench->options.sizes[number];
 }
 
+/* Times a case from host memory to host memory. */
+static bool run_transfers(struct bench *bench, const struct bench_type *type,
+                          const struct bench_shape *shape, size_t count, struct error *error)
+{
+    const struct auto_row *const row =
+        auto_find_row(bench->device_class, bench_item_bytes(type), COUNT_UNKNOWN);
+    const struct algorithm *const algorithm = backend_find_algorithm(bench->backend, row->path);
+    const struct sorter sorter = {algorithm, NULL,
+                                  algorithm_find_tile_size(algorithm, row->tile_size)};
+    const struct bench_case bench_case = {type, shape, count, 0, NULL};
+    bool is_sorted = false;
+    if (!bench_run_gpus(&bench->options, &bench_case, &sorter, &is_sorted, error))
+        return false;
+    bench->wrong += !is_sorted;
+    return true;
+}
+
 static bool run_case(struct bench *bench, const struct bench_type *type,
                      const struct bench_shape *shape, size_t count, struct error *error)
 {
+    if (bench->options.device_count > 0)
+        return run_transfers(bench, type, shape, count, error);
     const struct bench_case bench_case = {type, shape, count, 0, bench->stream};
     const std::vector<struct sorter> sorters = find_sorters(bench, type, count);
     std::vector<struct bench_result> results(sorters.size());
@@ -196,7 +217,7 @@ static bool run_cases(struct bench *bench, struct error *error)
  * Does nothing if times do not matter. */
 static bool warm_up(const struct bench *bench, struct error *error)
 {
-    if (bench->options.effort.least_ms == 0)
+    if (bench->options.effort.least_ms == 0 || bench->options.device_count > 0)
         return true;
     const struct bench_case bench_case = {&bench_types[BENCH_TYPE_f64],
                                           &bench_shapes[BENCH_SHAPE_UNIFORM], (size_t)1 << 18, 0,
@@ -210,9 +231,13 @@ static bool warm_up(const struct bench *bench, struct error *error)
 
 static bool open_bench(struct bench *bench, struct error *error)
 {
+    unsigned most = 1; /* devices */
     bench->backend = backend_find("gpu");
     if (!bench->backend)
         return error_set(error, "this build has no backend 'gpu'");
+    for (unsigned i = 0; i < bench->options.device_count; i++)
+        most = std::max(most, bench->options.devices[i] + 1);
+    (void)bench->backend->count(most); /* shows them */
     if (!check_paths(bench, error) || !bench->backend->probe(0, &bench->facts, error) ||
         !cuda_check(cudaStreamCreate(&bench->stream), 0, "cudaStreamCreate", error))
         return false;
@@ -249,10 +274,12 @@ int main(int argc, char **argv)
     bench_options_parse(argc, argv, documentation, &bench.options);
     bool is_done = open_bench(&bench, &error);
     if (is_done) {
-        printf("%s (%s), %u multiprocessors; medians of %u runs or more; the sort alone\n",
-               bench.facts.name, bench.device_class->name, bench.facts.units,
-               bench.options.effort.runs);
-        bench_report_head(stdout);
+        const bool is_alone = bench.options.device_count == 0;
+        printf("%s (%s), %u multiprocessors; medians of %u runs%s\n", bench.facts.name,
+               bench.device_class->name, bench.facts.units, bench.options.effort.runs,
+               is_alone ? " or more; the sort alone" : "; from host memory to host memory");
+        if (is_alone)
+            bench_report_head(stdout);
         is_done = warm_up(&bench, &error) && run_cases(&bench, &error);
         if (is_done && bench.worst_ratio > 0)
             printf("worst: %s, %.3f of the best peer's time\n", bench.worst_case.c_str(),

@@ -217,8 +217,7 @@ bool option_words_set_device(char *word, struct options *options, struct error *
     const bool known = !options->backend || strcmp(word, "cpu") == 0 || strcmp(word, "gpu") == 0;
     if (!known || (colon && strcmp(word, "gpu") != 0))
         return error_set(error, "unknown device '%s%s%s': it is auto, cpu, gpu, gpu:N,N or gpu:all",
-                         word,
-                         colon ? ":" : "", colon ? colon + 1 : "");
+                         word, colon ? ":" : "", colon ? colon + 1 : "");
     if (options->backend && !backend_find(options->backend))
         return error_set(
             error, "this build has no GPU backend: it was built without nvcc, or with CUDA=0");

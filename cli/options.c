@@ -122,7 +122,8 @@ static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "How it is done:", 6},
     {"algorithm", 'a', "PATH[:TILE]", 0, "Sort by PATH, in tiles of TILE numbers (default auto)",
      0},
-    {"device", KEY_DEVICE, "DEVICE", 0, "Sort on auto, cpu, gpu, gpu:N,N or gpu:all (default auto)", 0},
+    {"device", KEY_DEVICE, "DEVICE", 0, "Sort on auto, cpu, gpu, gpu:N,N or gpu:all (default auto)",
+     0},
     {"parallel", KEY_PARALLEL, "N", 0, "Use at most N threads", 0},
     {"buffer-size", 'S', "SIZE", 0,
      "Take at most SIZE of memory, in KiB or with one of b % K M G T P E Z Y (default: most of "

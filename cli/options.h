@@ -54,10 +54,10 @@ struct options {
     bool header_said;
     size_t header_lines;
     bool top_said;
-    size_t top;            /* number of items, if top_said */
-    const char *algorithm; /* NULL: auto; a path of some backend in this build */
-    size_t tile_size;      /* 0: the path's default */
-    const char *backend;   /* NULL: auto; "cpu", "gpu" */
+    size_t top;                             /* number of items, if top_said */
+    const char *algorithm;                  /* NULL: auto; a path of some backend in this build */
+    size_t tile_size;                       /* 0: the path's default */
+    const char *backend;                    /* NULL: auto; "cpu", "gpu" */
     unsigned devices[BACKEND_DEVICES_MOST]; /* as given with --device */
     unsigned device_count;                  /* 0: none was given */
     bool all_devices;

@@ -316,10 +316,10 @@ static struct devices named_devices(const struct options *options, const struct 
 /* Returns why several devices are not used together; NULL: they are. */
 static const char *why_one_device(const struct plan *plan)
 {
-    return is_text_for_gpu(plan)             ? "text is sorted on one GPU"
-           : is_selection(plan)              ? "one GPU finds the few that are kept"
-           : plan->job.action != JOB_SORT    ? "nothing is sorted"
-                                             : NULL;
+    return is_text_for_gpu(plan)          ? "text is sorted on one GPU"
+           : is_selection(plan)           ? "one GPU finds the few that are kept"
+           : plan->job.action != JOB_SORT ? "nothing is sorted"
+                                          : NULL;
 }
 
 /* Sets the limit of --device-memory. */
@@ -517,9 +517,9 @@ static const struct auto_row *find_row(const struct plan *plan)
     const struct sort_spec *sort = &plan->job.sort;
     const size_t count = sorted_count(plan);
     const unsigned devices = sort->device_count > 1 ? sort->device_count : 1;
-    const struct auto_row *const row = auto_find_row(
-        plan->device_class, sort->item_bytes,
-        count == COUNT_UNKNOWN ? count : count / devices + (count % devices > 0));
+    const struct auto_row *const row =
+        auto_find_row(plan->device_class, sort->item_bytes,
+                      count == COUNT_UNKNOWN ? count : count / devices + (count % devices > 0));
     if (devices > 1 && !can_be_several(backend_find_algorithm(plan->job.backend, row->path)))
         return auto_find_row(plan->device_class, sort->item_bytes, COUNT_UNKNOWN);
     return row;
@@ -574,8 +574,7 @@ static void choose_spare(const struct options *options, struct plan *plan)
 
 double plan_several_seconds(const struct plan *plan)
 {
-    return auto_estimate_several(&plan->estimate, plan->job.sort.device_count,
-                                 coming_bytes(plan));
+    return auto_estimate_several(&plan->estimate, plan->job.sort.device_count, coming_bytes(plan));
 }
 
 bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error)

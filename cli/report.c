@@ -232,11 +232,10 @@ static void print_memory(FILE *stream, const char *prefix, const struct plan *pl
     if (memory->device_bytes > 0) {
         fprintf(stream, ", ");
         print_bytes(stream, memory->device_bytes);
-        fprintf(stream, " of the %s (%s)",
-                plan->job.sort.device_count > 1 ? "GPUs'" : "GPU's",
-                memory->device_said                ? "as --device-memory says"
+        fprintf(stream, " of the %s (%s)", plan->job.sort.device_count > 1 ? "GPUs'" : "GPU's",
+                memory->device_said               ? "as --device-memory says"
                 : plan->job.sort.device_count > 1 ? "what they have"
-                                                   : "what it has");
+                                                  : "what it has");
     }
     print_parts(stream, plan);
     fprintf(stream, "\n");

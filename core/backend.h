@@ -94,8 +94,8 @@ struct sort_spec {
     unsigned device;                   /* index among the backend's devices; the first of several */
     const struct device_room *devices; /* for an engine of several devices, as is their number */
     unsigned device_count;
-    unsigned threads;                  /* maximum number of host threads, at least 1 */
-    bool is_top;                       /* gives only the first `top` items */
+    unsigned threads; /* maximum number of host threads, at least 1 */
+    bool is_top;      /* gives only the first `top` items */
     size_t top;
     const struct line_order *line_order; /* for an engine of lines, as is the helper */
     struct line_helper helper;
@@ -141,12 +141,12 @@ struct text_proof {
 
 /* Busy times of the stages inside the engine. They overlap with reading and writing. */
 struct engine_times {
-    uint64_t start_ns;  /* device start-up and allocation */
-    uint64_t upload_ns; /* 0 if nothing is uploaded */
-    uint64_t parse_ns;  /* finding and keying lines */
-    uint64_t sort_ns;   /* the sort only, from items to items */
+    uint64_t start_ns;    /* device start-up and allocation */
+    uint64_t upload_ns;   /* 0 if nothing is uploaded */
+    uint64_t parse_ns;    /* finding and keying lines */
+    uint64_t sort_ns;     /* the sort only, from items to items */
     uint64_t exchange_ns; /* exchange of items between devices, with the merge after it */
-    uint64_t refine_ns; /* ordering lines with equal keys */
+    uint64_t refine_ns;   /* ordering lines with equal keys */
     uint64_t download_ns;
     size_t lines;            /* number of lines that an engine of lines found */
     struct text_proof proof; /* of its output */

@@ -21,7 +21,8 @@
 #define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
 
 const char *const stage_names[STAGE_COUNT] = {
-    "start", "read", "parse", "upload", "sort", "exchange", "refine", "download", "spill", "write", "verify",
+    "start",  "read",     "parse", "upload", "sort",   "exchange",
+    "refine", "download", "spill", "write",  "verify",
 };
 
 uint64_t run_stage_begin(enum stage stage)

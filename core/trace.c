@@ -4,9 +4,9 @@
  *   any thread: a span -> the next position of one array
  *   the end:    spans by lane and time -> rows, in which no two spans overlap -> JSON
  *
- * A row belongs to one thread or device if possible. Rows are assigned at the end, by the address of a
- * thread-local mark, so that threads need no numbers while they record. A thread whose mark has the
- * address of a thread that ended continues in that row.
+ * A row belongs to one thread or device if possible. Rows are assigned at the end, by the address
+ * of a thread-local mark, so that threads need no numbers while they record. A thread whose mark
+ * has the address of a thread that ended continues in that row.
  */
 #include "core/trace.h"
 
@@ -35,13 +35,14 @@ static const struct {
     const char *name;
     bool is_one; /* usually one row, whose name needs no number */
 } lanes[TRACE_LANE_COUNT] = {
-    [TRACE_STAGE] = {"stage", true},   [TRACE_START] = {"start", true},
-    [TRACE_READ] = {"read", false},    [TRACE_DECODE] = {"decode", false},
-    [TRACE_PARSE] = {"parse", false},  [TRACE_UPLOAD] = {"upload", true},
-    [TRACE_KERNEL] = {"kernel", true}, [TRACE_DOWNLOAD] = {"download", true},
-    [TRACE_PEER] = {"peer", true},     [TRACE_SPILL] = {"spill", false},  [TRACE_MERGE] = {"merge", false},
-    [TRACE_MAKE] = {"make", false},    [TRACE_ENCODE] = {"encode", false},
-    [TRACE_SPACE] = {"space", false},  [TRACE_WRITE] = {"write", false},
+    [TRACE_STAGE] = {"stage", true},    [TRACE_START] = {"start", true},
+    [TRACE_READ] = {"read", false},     [TRACE_DECODE] = {"decode", false},
+    [TRACE_PARSE] = {"parse", false},   [TRACE_UPLOAD] = {"upload", true},
+    [TRACE_KERNEL] = {"kernel", true},  [TRACE_DOWNLOAD] = {"download", true},
+    [TRACE_PEER] = {"peer", true},      [TRACE_SPILL] = {"spill", false},
+    [TRACE_MERGE] = {"merge", false},   [TRACE_MAKE] = {"make", false},
+    [TRACE_ENCODE] = {"encode", false}, [TRACE_SPACE] = {"space", false},
+    [TRACE_WRITE] = {"write", false},
 };
 
 /* State that every thread may change; trace.h says why it is global. */

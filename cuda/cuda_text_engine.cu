@@ -367,7 +367,8 @@ static bool text_refine(struct text_engine *engine, size_t *count, struct error 
         return false;
     const uint64_t end_ns = clock_now_ns();
     engine->times.refine_ns = end_ns - start_ns;
-    trace_device_span(TRACE_KERNEL, engine->spec.device, "refine", start_ns, end_ns, *count * sizeof *refine.items);
+    trace_device_span(TRACE_KERNEL, engine->spec.device, "refine", start_ns, end_ns,
+                      *count * sizeof *refine.items);
     return true;
 }
 

@@ -17,8 +17,8 @@
  * Pairs begin and end at a row of paired_runs.cuh. They are padded with infinity, which the merges
  * move to the end of the part. So a part is slightly shorter than the memory of its block.
  *
- * Small arrays are merged by rank_merge.cuh. Runs of different lengths (struct run_bounds) are merged
- * by the same kernels.
+ * Small arrays are merged by rank_merge.cuh. Runs of different lengths (struct run_bounds) are
+ * merged by the same kernels.
  *
  * Source: the cut by rank of Varman et al. (thread_select.cuh), instead of the two-way merge path
  * of Odeh et al., "Merge Path", IPDPS Workshops 2012; several ways per pass as in N. Leischner, V.
@@ -157,9 +157,9 @@ struct merge_shared {
 /* Finds the pieces of the part, and lays out the pairs, with a lane of the first warp for each way.
  * Ends with a barrier. */
 template <typename K, typename Runs>
-__device__ __forceinline__ void
-block_find_pieces(const Runs &list, const struct merge_part &part, unsigned part_keys,
-                  const size_t *splits, struct merge_shared<K> *shared)
+__device__ __forceinline__ void block_find_pieces(const Runs &list, const struct merge_part &part,
+                                                  unsigned part_keys, const size_t *splits,
+                                                  struct merge_shared<K> *shared)
 {
     const unsigned ways = 1u << list.ways_bits, way = threadIdx.x;
     if (way < THREADS_PER_WARP) {
@@ -300,8 +300,7 @@ static bool merge_parts(const struct cuda_sort *sort, const void *from, void *ta
 
 template <typename K>
 struct merge_few_path {
-    static bool run(const struct cuda_sort *sort, struct error *error,
-                    const struct merge_few &few)
+    static bool run(const struct cuda_sort *sort, struct error *error, const struct merge_few &few)
     {
         struct run_bounds bounds = {};
         for (unsigned k = 0; k <= MERGE_WAYS; k++)

@@ -151,16 +151,20 @@ struct cuts_path {
                     const struct gpu_part *const &parts, const size_t &count,
                     const size_t *const &targets, const size_t &cut_count, size_t *const &positions)
     {
-        struct searcher<K> searcher = {parts, count, cut_count, cut_count * DIGIT_TRIALS, {}, {}};
+        struct searcher<K> searcher = {
+            parts, count, cut_count, cut_count *DIGIT_TRIALS, {},
+            {
+            }
+        };
         K *const found = static_cast<K *>(calloc(cut_count + 1, sizeof *found));
         const bool is_found =
             (found || error_set(error, "out of memory: the cuts of %zu GPUs", count)) &&
             cuda_device_use(sort->device, error) &&
             cuda_check(cudaMallocHost(&searcher.trials, searcher.trial_room * sizeof(K)),
                        sort->device, "cudaMallocHost", error) &&
-            cuda_check(cudaMallocHost(&searcher.counts,
-                                      count * searcher.trial_room * sizeof(size_t)),
-                       sort->device, "cudaMallocHost", error) &&
+            cuda_check(
+                cudaMallocHost(&searcher.counts, count * searcher.trial_room * sizeof(size_t)),
+                sort->device, "cudaMallocHost", error) &&
             find_positions(searcher, targets, found, positions, error);
         if (!is_found) /* a kernel may still write to the counts */
             for (size_t i = 0; i < count; i++)

@@ -204,8 +204,9 @@ static bool gpus_lend(struct engine *engine, size_t want, struct chunk *chunk, s
         return false;
     engine->lending = engine->is_opening ? 0 : find_emptiest(engine);
     struct member *const member = &engine->members[engine->lending];
-    return cuda_keys.lend(member->engine, std::min(want, std::max<size_t>(member->room - member->taken, 1)),
-                          chunk, error);
+    return cuda_keys.lend(member->engine,
+                          std::min(want, std::max<size_t>(member->room - member->taken, 1)), chunk,
+                          error);
 }
 
 static bool gpus_take(struct engine *engine, struct chunk chunk, struct error *error)

@@ -125,8 +125,7 @@ void flip_bit(void *to, size_t bytes, const char *kind)
             static_cast<unsigned char *>(to)[i + 6] |= 0x40;
         return;
     }
-    if (!flip || has_flipped || bytes < 4096 ||
-        strcmp(flip, kind) != 0)
+    if (!flip || has_flipped || bytes < 4096 || strcmp(flip, kind) != 0)
         return;
     has_flipped = true;
     static_cast<unsigned char *>(to)[bytes / 2] ^= 1;
@@ -135,7 +134,9 @@ void flip_bit(void *to, size_t bytes, const char *kind)
 /* The kind of a copy, for flip_bit. */
 const char *name_of(cudaMemcpyKind kind)
 {
-    return kind == cudaMemcpyHostToDevice ? "upload" : kind == cudaMemcpyDeviceToHost ? "download" : "";
+    return kind == cudaMemcpyHostToDevice   ? "upload"
+           : kind == cudaMemcpyDeviceToHost ? "download"
+                                            : "";
 }
 
 /* ---- allocation ---- */
