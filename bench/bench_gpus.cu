@@ -11,6 +11,7 @@
 #include "cuda/cuda_check.h"
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_memory.h"
+#include "cuda/cuda_node.h"
 #include "cuda/group/gpus_each.h"
 #include "cuda/group/gpus_exchange.h"
 #include "cuda/thread_key.cuh"
@@ -278,6 +279,7 @@ static bool open_table(const struct bench_options *options, const struct bench_c
         seat.bench.count = i + 1 == devices.size() ? whole->count - seat.bench.first
                                                    : whole->count / devices.size();
         seat.host = table->host + seat.bench.first * table->item_bytes;
+        cuda_node_prefer(devices[i], seat.host, seat.bench.count * table->item_bytes);
         table->seats.push_back(seat);
     }
     table->is_pinned =

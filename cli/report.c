@@ -71,11 +71,6 @@ static void list_backend(FILE *stream, const struct backend *backend)
     fprintf(stream, "  %-16s %s: ", backend->name, backend->summary);
     quote_print(stream, usable ? facts.name : error.message);
     fprintf(stream, "\n");
-    for (unsigned i = 1; i < devices && backend->look(i, &facts, &error); i++) {
-        fprintf(stream, "    %s:%-10u ", backend->name, i);
-        quote_print(stream, facts.name);
-        fprintf(stream, "\n");
-    }
     for (size_t i = 0; i < backend->algorithm_count; i++) {
         const struct algorithm *algorithm = &backend->algorithms[i];
         fprintf(stream, "    %-14s %s", algorithm->name, algorithm->summary);
@@ -83,6 +78,11 @@ static void list_backend(FILE *stream, const struct backend *backend)
             fprintf(stream, "; at most %zu numbers", algorithm->count_max);
         for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
             fprintf(stream, "%s%zu", size == algorithm->tile_sizes ? "; tiles of " : ", ", *size);
+        fprintf(stream, "\n");
+    }
+    for (unsigned i = 1; i < devices && backend->look(i, &facts, &error); i++) {
+        fprintf(stream, "  %s:%-12u ", backend->name, i);
+        quote_print(stream, facts.name);
         fprintf(stream, "\n");
     }
 }

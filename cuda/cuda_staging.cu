@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "cuda/cuda_check.h"
 #include "cuda/cuda_device.h"
+#include "cuda/cuda_node.h"
 #include "cuda/nvtx_range.h"
 
 #include <algorithm>
@@ -17,12 +18,13 @@ constexpr size_t HUGE_PAGE_BYTES = (size_t)2 << 20;
 
 /* Allocates the slot's memory in huge pages, if the system has them, and pins it. Returns false if
  * there is no memory, or the system does not support pinning memory that is already allocated. */
-static bool slot_register(size_t bytes, struct staging_slot *slot)
+static bool slot_register(unsigned device, size_t bytes, struct staging_slot *slot)
 {
     void *const memory = aligned_alloc(HUGE_PAGE_BYTES, bytes);
     if (!memory)
         return false;
     (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a hint */
+    cuda_node_prefer(device, memory, bytes);
     if (cudaHostRegister(memory, bytes, cudaHostRegisterDefault) != cudaSuccess) {
         (void)cudaGetLastError();
         free(memory);
@@ -37,7 +39,7 @@ static bool slot_register(size_t bytes, struct staging_slot *slot)
 static bool slot_pin(const struct staging *staging, struct staging_slot *slot, struct error *error)
 {
     const size_t bytes = (staging->slot_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
-    slot->is_registered = slot_register(bytes, slot);
+    slot->is_registered = slot_register(staging->device, bytes, slot);
     return slot->is_registered || cuda_check(cudaMallocHost(&slot->memory, bytes), staging->device,
                                              "cudaMallocHost", error);
 }

@@ -281,12 +281,15 @@ static bool gpus_rewind(struct engine *engine, struct error *error)
     return true;
 }
 
-/* Members start, upload and sort at the same time, and download one after the other. */
+/* Members start, upload and sort at the same time, and download one after the other. Those that are
+ * still being opened, or could not be, are left out. */
 static void gpus_get_times(const struct engine *engine, struct engine_times *times)
 {
     *times = {};
-    for (size_t i = 0; i < engine->count; i++) {
+    for (size_t i = 0; i < (engine->is_opening ? 1 : engine->count); i++) {
         struct engine_times own = {};
+        if (!engine->members[i].engine)
+            continue;
         cuda_keys.times(engine->members[i].engine, &own);
         times->start_ns = std::max(times->start_ns, own.start_ns);
         times->upload_ns = std::max(times->upload_ns, own.upload_ns);

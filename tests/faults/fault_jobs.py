@@ -219,8 +219,8 @@ def call_jobs():
         yield from large_zstd_jobs()
 
 
-def cuda_jobs(paths=("bitonic", "segmented-merge", "column")):
-    """With numbers by these paths beside radix."""
+def cuda_jobs(paths=("bitonic", "segmented-merge", "column"), several=True):
+    """With numbers by these paths beside radix, and by several devices."""
     small, few = numbers(3000, 1), lines(400, 3)
     places = sorted(range(len(small)), key=lambda i: (small[i], i))
     raw_numbers = ["--format=raw", "--type=u64"]
@@ -233,6 +233,14 @@ def cuda_jobs(paths=("bitonic", "segmented-merge", "column")):
     yield Job("--top", [*raw_numbers, "--top=10", "in"], {"in": raw(small)},
               raw(sorted(small)[:10]))
     yield Job("--argsort", ["--argsort", "in.npy"], {"in.npy": npy(small)}, npy(places))
+    if several:
+        together = [*raw_numbers, "--device=gpu:0,1"]
+        yield Job("numbers by two devices", [*together, "in"], {"in": raw(small)},
+                  raw(sorted(small)))
+        yield Job("numbers of a pipe by two devices", together, {}, raw(sorted(small)),
+                  standard_input=raw(small))
+        yield Job("numbers in parts by two devices", [*together, "--device-memory=20K", "in"],
+                  {"in": raw(small)}, raw(sorted(small)))
     yield Job("lines", ["-g", "in"], {"in": few}, sort1(["-g"], few))
     yield Job("lines, -n -u -k, of a pipe", ["-n", "-u", "-k1,1"], {},
               sort1(["-n", "-u", "-k1,1"], few), standard_input=few)

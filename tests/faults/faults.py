@@ -148,7 +148,8 @@ class CudaFaults:
         self.calls_max = calls_max
 
     def environment(self, fault, counts):
-        return {"SIMT_FAIL": str(fault)} if fault else {"SIMT_CALLS": counts}
+        added = {"SIMT_FAIL": str(fault)} if fault else {"SIMT_CALLS": counts}
+        return {"SIMT_DEVICES": "2", **added}
 
     def ways(self, function):
         return ["cudaErrorLaunchFailure"] if function == "kernel" else CUDA_ERRORS
@@ -396,7 +397,7 @@ def main():
     elif words.kind == "cuda":
         faults, jobs = CudaFaults(CALLS_MAX), fault_jobs.cuda_jobs()
     else:
-        faults, jobs = CudaFaults(DEVICE_CALLS_MAX), fault_jobs.cuda_jobs(paths=())
+        faults, jobs = CudaFaults(DEVICE_CALLS_MAX), fault_jobs.cuda_jobs(paths=(), several=False)
     jobs = [job for job in jobs if words.only in job.name]
     has_failed = False
     with concurrent.futures.ThreadPoolExecutor(min(os.cpu_count(), WORKERS_MAX)) as pool:
