@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_node.cu - see cuda_node.h. The system call is made directly, so that libnuma is not needed. */
+/* cuda_node.cu - see cuda_node.h. It makes the system call itself, so libnuma is not needed. */
 #include "cuda/cuda_node.h"
 
 #include <ctype.h>

@@ -130,7 +130,7 @@ if [ -n "$is_simt" ]; then
     ok_says 'sort without parts' '"runs":{"count":0' -- \
         env $unequal "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 --stats=json -o got "$in"
     # Twice the part of a device, and 5 % of it.
-    most=$((2 * bytes / devices * 105 / 100 + 100000))
+    most=$((2 * bytes * 105 / devices / 100 + 100000))
     gpusort "${sorts[@]}" --stats=json -o got "$in" 2>stats
     ok 'a device needs memory for its part twice' python3 -c '
 import json, sys
