@@ -48,6 +48,16 @@ static const struct launcher *find_launcher(unsigned long *size)
     return NULL;
 }
 
+bool launcher_find_rank(unsigned *rank)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+        if (getenv(launchers[i].mark)) {
+            *rank = (unsigned)read_number(launchers[i].rank);
+            return true;
+        }
+    return false;
+}
+
 /* Where the plugin is, seen from the directory of the program: in build/, installed, or in the
  * sources, where make puts a copy of the program. */
 static const char *const places[] = {"mpi.so", "../libexec/gpusort/mpi.so", "build/mpi.so"};

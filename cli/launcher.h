@@ -15,6 +15,10 @@
  * Slurm's variables alone mean nothing, as every process of a batch job has them. */
 bool launcher_join(struct group *group, bool *is_one, struct error *error);
 
+/* Sets *rank to the number of this process among those of a launcher. Returns false if there is no
+ * launcher. */
+bool launcher_find_rank(unsigned *rank);
+
 /* Called before an error is printed on which the ranks have not agreed. Of ranks that fail alike,
  * one should print: so a rank other than 0 waits here for some time, in which it is ended if
  * rank 0 has failed. */

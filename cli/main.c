@@ -93,8 +93,12 @@ static bool sort_or_share(struct options *options, struct outcome *outcome, stru
         return false;
     }
     struct group *const group = is_one ? &joined : NULL;
+    unsigned rank;
     quiet_other_ranks(options, group);
-    const bool ok = sort_as_planned(options, group, outcome, error);
+    bool ok = !launcher_find_rank(&rank) || options_name_rank(options, rank, error);
+    if (group)
+        ok = group_agree(group, ok, error);
+    ok = ok && sort_as_planned(options, group, outcome, error);
     report_outcome(options, group, outcome, ok, error);
     if (group)
         group_close(group, ok);

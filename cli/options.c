@@ -405,8 +405,49 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
     return options->action == ACTION_LIST || check_operands(options, error);
 }
 
+/* Replaces {rank} in a name. Sets *has_rank if it is there. */
+static bool name_rank(struct options *options, unsigned rank, const char **name, bool *has_rank,
+                      struct error *error)
+{
+    static const char mark[] = "{rank}";
+    const char *const found = *name ? strstr(*name, mark) : NULL;
+    char **const names =
+        realloc(options->rank_names, (options->rank_name_count + 1) * sizeof *names);
+    *has_rank = found;
+    if (names)
+        options->rank_names = names;
+    if (!found)
+        return true;
+    char *replaced;
+    if (!names || asprintf(&replaced, "%.*s%u%s", (int)(found - *name), *name, rank,
+                           found + strlen(mark)) < 0)
+        return error_set(error, "out of memory");
+    names[options->rank_name_count++] = replaced;
+    *name = replaced;
+    return true;
+}
+
+bool options_name_rank(struct options *options, unsigned rank, struct error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < options->input_count; i++) {
+        bool has_rank;
+        if (!name_rank(options, rank, &options->inputs[i], &has_rank, error))
+            return false;
+        count += has_rank;
+    }
+    options->has_rank_inputs = count > 0;
+    if (count > 0 && count < options->input_count)
+        return error_set(error, "{rank} is in the name of every input or of none: a rank reads "
+                                "either files of its own or its part of all");
+    return name_rank(options, rank, &options->output, &options->has_rank_output, error);
+}
+
 void options_free(struct options *options)
 {
+    for (size_t i = 0; i < options->rank_name_count; i++)
+        free(options->rank_names[i]);
+    free(options->rank_names);
     if (options->inputs != options->list.names)
         free(options->inputs);
     file_list_free(&options->list);

@@ -73,7 +73,10 @@ struct options {
     bool quiet;
     enum progress_wish progress;
     enum stats_form stats;
-    const char *trace; /* file for the trace; NULL: none */
+    const char *trace;                     /* file for the trace; NULL: none */
+    bool has_rank_inputs, has_rank_output; /* options_name_rank() has found {rank} in their names */
+    char **rank_names;                     /* owned: these names */
+    size_t rank_name_count;
 };
 
 /* Parses the command line. --help, --usage and --version print and end the process here, as is
@@ -83,6 +86,10 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
 
 /* Reads the inputs from the list of --files0-from, if that is given. May wait for the list. */
 bool options_read_list(struct options *options, struct error *error);
+
+/* Replaces {rank} by the number in the names of inputs that are operands, and of the output. All
+ * inputs or none must have it. */
+bool options_name_rank(struct options *options, unsigned rank, struct error *error);
 
 void options_free(struct options *options);
 

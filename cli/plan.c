@@ -215,9 +215,10 @@ static bool open_inputs(struct options *options, struct plan *plan, struct error
         return false;
     for (size_t i = 0; i < options->input_count; i++) {
         bool is_read = false;
-        const bool is_told =
-            (group && group->rank > 0) || look_for_pipe(plan, options->inputs[i], &is_read, error);
-        if (!plan_agree(plan, is_told, error) || !plan_tell(plan, &is_read, error))
+        const bool is_told = group && group->rank > 0 && !plan->job.has_rank_inputs;
+        if (!plan_agree(plan, is_told || look_for_pipe(plan, options->inputs[i], &is_read, error),
+                        error) ||
+            (!plan->job.has_rank_inputs && !plan_tell(plan, &is_read, error)))
             return false;
         if (is_read)
             continue;
@@ -553,6 +554,8 @@ bool plan_make(struct options *options, struct plan *plan, struct error *error)
     plan->job.action = options->check != CHECK_NO ? JOB_CHECK
                        : options->merge           ? JOB_MERGE
                                                   : JOB_SORT;
+    plan->job.has_rank_inputs = plan->job.group && options->has_rank_inputs;
+    plan->job.has_rank_output = plan->job.group && options->has_rank_output;
     bool made = plan_agree(plan, check_foreign_output(options, error), error) &&
                 open_inputs(options, plan, error);
     if (made)

@@ -25,7 +25,6 @@ static const char *find_unshared(const struct job *job)
         {job->action == JOB_MERGE, "-m"},
         {job->keep_lines && job->argsort.index_type, "--argsort of lines"},
         {job->output.is_in_place, "--in-place"},
-        {job->verify, "--verify"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (rules[i].is_so)
@@ -44,7 +43,7 @@ static bool check_shared(const struct plan *plan, struct error *error)
                          unshared);
     for (size_t i = 0; i < job->reader_count; i++) {
         const struct source *const source = job->readers[i].source;
-        if (source_bytes_left(source) > 0 && !plan_is_spooled(plan, i) &&
+        if (!job->has_rank_inputs && source_bytes_left(source) > 0 && !plan_is_spooled(plan, i) &&
             !source_can_narrow(source))
             return error_set(error, "%s: not a plain regular file, as it is for rank 0",
                              source_name(source));
@@ -82,13 +81,13 @@ static void hash_name(uint64_t *hash, const char *name)
     }
 }
 
-/* The names of all inputs and of the output. */
+/* The names of all inputs and of the output, except those of a rank's own files. */
 static uint64_t hash_names(const struct job *job)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < job->reader_count; i++)
+    for (size_t i = 0; i < job->reader_count && !job->has_rank_inputs; i++)
         hash_name(&hash, source_name(job->readers[i].source));
-    hash_name(&hash, job->output.path ? job->output.path : "");
+    hash_name(&hash, job->output.path && !job->has_rank_output ? job->output.path : "");
     return hash;
 }
 
@@ -129,9 +128,9 @@ static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
 {
     const struct job *const job = &plan->job;
     const struct layout *const layout = &job->readers[0].layout;
-    facts[FACT_COUNT] = job->sort.count;
-    facts[FACT_FILE_BYTES] = plan->file_bytes;
-    facts[FACT_INPUTS] = job->reader_count;
+    facts[FACT_COUNT] = job->has_rank_inputs ? 0 : job->sort.count;
+    facts[FACT_FILE_BYTES] = job->has_rank_inputs ? 0 : plan->file_bytes;
+    facts[FACT_INPUTS] = job->has_rank_inputs ? 0 : job->reader_count;
     facts[FACT_IS_TEXT] = job->input_format == &format_text;
     facts[FACT_TYPE] = layout->type->id;
     facts[FACT_ENDIAN] = layout->endian;
@@ -378,6 +377,63 @@ static bool share_numbers(struct plan *plan, struct error *error)
     return true;
 }
 
+/* Counts the lines of all inputs of this rank, which are numbers. */
+static bool count_own_lines(struct job *job, struct error *error)
+{
+    char *const buffer = malloc(READ_BYTES);
+    bool ok = buffer || error_set(error, "out of memory");
+    job->sort.count = 0;
+    for (size_t i = 0; ok && i < job->reader_count; i++) {
+        struct reader *const reader = &job->readers[i];
+        const struct text text = {reader->source, source_bytes_left(reader->source), '\n', buffer};
+        ok = count_lines(&text, &reader->layout.count, error);
+        job->sort.count += reader->layout.count;
+    }
+    free(buffer);
+    return ok;
+}
+
+/* Collective: takes the headers, which must be equal on all ranks. */
+static bool take_own_headers(struct job *job, struct error *error)
+{
+    uint64_t hash = 0;
+    bool ok = job_take_headers(job, &job->header, error);
+    for (size_t i = 0; ok && i < job->header.bytes; i++)
+        hash_number(&hash, (unsigned char)job->header.text[i] + 1u);
+    uint64_t first = hash;
+    return group_agree(job->group, ok, error) &&
+           group_broadcast(job->group, &first, sizeof first, error) &&
+           group_agree(job->group,
+                       hash == first || error_set(error, "%s: its header is not that of rank 0",
+                                                  source_name(job->readers[0].source)),
+                       error);
+}
+
+/* Collective: each rank reads all of its own inputs, which come after those of lower ranks. */
+static bool share_own_files(struct job *job, struct error *error)
+{
+    struct group *const group = job->group;
+    uint64_t *const counts = calloc(group->size, sizeof *counts);
+    bool ok = group_agree(group, counts || error_set(error, "out of memory"), error);
+    if (ok && job->keep_lines && job->header_lines > 0)
+        ok = take_own_headers(job, error);
+    const bool has_to_count = job->input_format == &format_text && !job->keep_lines;
+    if (ok)
+        ok = group_agree(group, !has_to_count || count_own_lines(job, error), error);
+    if (ok) {
+        counts[group->rank] = job->keep_lines ? 0 : job->sort.count;
+        ok = group_sum(group, counts, group->size, error);
+    }
+    job->argsort.first = 0;
+    for (unsigned rank = 0; ok && rank < group->size; rank++) {
+        job->group_count += counts[rank];
+        job->argsort.first += rank < group->rank ? counts[rank] : 0;
+    }
+    free(counts);
+    return ok && (!job->argsort.index_type ||
+                  argsort_check_count(&job->argsort, job->group_count, error));
+}
+
 bool plan_share(struct plan *plan, struct error *error)
 {
     struct job *const job = &plan->job;
@@ -388,9 +444,11 @@ bool plan_share(struct plan *plan, struct error *error)
     job->sort.is_given_twice =
         !job->keep_lines; /* the array of the CPU's engine is kept for the messages */
     const bool is_file = job->output.path && strcmp(job->output.path, "-") != 0;
-    job->output.group = is_file ? job->group : NULL;
+    job->output.group = is_file && !job->has_rank_output ? job->group : NULL;
     if (!is_file && job->group->rank > 0) /* standard output is rank 0's */
         job->output.path = "/dev/null";
+    if (job->has_rank_inputs)
+        return share_own_files(job, error);
     return job->input_format == &format_text ? share_texts(plan, error)
                                              : share_numbers(plan, error);
 }

@@ -122,12 +122,26 @@ static bool open_spooled(struct options *options, const char *path, struct plan 
     return group_agree(group, is_stored, error) && share_head(plan, path, spool, source, error);
 }
 
+/* Opens an input of this rank. */
+static bool open_own(struct options *options, const struct source_spec *spec, struct plan *plan,
+                     struct source **source, struct error *error)
+{
+    struct plan_spool *const spool = &plan->spools[plan->job.reader_count];
+    if (!source_open_as(spec, source, error))
+        return false;
+    if (source_can_narrow(*source) || source_bytes_left(*source) == 0)
+        return true;
+    if (!store_input(options, plan, spool, source, error))
+        return false;
+    source_note_codec(*source, &codecs[spool->facts[SPOOL_CODEC]]);
+    return true;
+}
+
 /* Collective: opens an input that all ranks share. */
 static bool open_shared(struct options *options, const struct source_spec *spec, struct plan *plan,
                         struct source **source, struct error *error)
 {
     struct group *const group = plan->job.group;
-    free_spool(&plan->spools[plan->job.reader_count]); /* of an input that was left out */
     bool ok = true, is_plain = true;
     if (group->rank == 0) {
         ok = source_open_as(spec, source, error);
@@ -147,8 +161,11 @@ bool plan_open_input(struct options *options, const struct source_spec *spec, st
 {
     struct job *const job = &plan->job;
     struct source *source = NULL;
-    const bool ok = job->group ? open_shared(options, spec, plan, &source, error)
-                               : source_open_as(spec, &source, error);
+    if (job->group)
+        free_spool(&plan->spools[job->reader_count]); /* of an input that was left out */
+    const bool ok = !job->group            ? source_open_as(spec, &source, error)
+                    : job->has_rank_inputs ? open_own(options, spec, plan, &source, error)
+                                           : open_shared(options, spec, plan, &source, error);
     job->readers[job->reader_count].source = source;
     if (!ok)
         source_close(source);

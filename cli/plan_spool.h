@@ -4,6 +4,8 @@
  *
  *   rank 0: input -> decoded -> a file in the directory of -T -> its own part, and messages
  *   others: the first bytes, for the plan; then their part -> a file in the directory of -T
+ *
+ * A rank with inputs of its own decodes such an input into a file as well, and keeps it.
  */
 #ifndef CLI_PLAN_SPOOL_H
 #define CLI_PLAN_SPOOL_H

@@ -89,7 +89,7 @@ static bool open_output(struct run *run, struct error *error)
 {
     const struct job *job = run->job;
     struct sink_spec spec = job->output;
-    if (job->group)
+    if (job->group && !job->has_rank_output)
         spec.codec = &codecs[0]; /* what ranks write is compressed already */
     if (!sink_open(&spec, &run->sink, error))
         return false;

@@ -68,6 +68,8 @@ struct job {
     uint64_t group_count;    /* numbers of all ranks */
     struct lines_header header; /* of lines that a group sorts: taken already; pipeline_run() takes
                                    it over */
+    bool has_rank_inputs;       /* the inputs are files of this rank, after those of lower ranks */
+    bool has_rank_output;       /* the output is a file of this rank: its range, with a header */
     bool verify;                /* reads the written file back and checks it again */
 };
 

@@ -53,15 +53,16 @@ static size_t output_item_bytes(const struct job *job)
     return index_type ? index_type->bytes : job->readers[0].layout.type->bytes;
 }
 
-/* True if the ranks cannot write to their places in the output at once. */
+/* True if the ranks share the output, and cannot write to their places in it at once. */
 static bool is_put_aside(const struct job *job)
 {
-    return job->output_format == &format_text || job->output.codec->encode || !job->output.group;
+    return !job->has_rank_output &&
+           (job->output_format == &format_text || job->output.codec->encode || !job->output.group);
 }
 
 static uint64_t header_bytes(const struct group_keys *keys)
 {
-    if (keys->run->job->output_format == &format_text)
+    if (keys->run->job->output_format == &format_text || keys->run->job->has_rank_output)
         return 0;
     return keys->run->job->output_format->file_bytes(&keys->layout) - layout_bytes(&keys->layout);
 }
@@ -75,7 +76,10 @@ static void choose_targets(struct group_keys *keys)
     const size_t width = output_item_bytes(keys->run->job);
     const bool is_packed = keys->run->job->output.codec->encode;
     const bool is_large = count * width / group->size >= CUT_SHARE * CUT_BYTES;
-    const uint64_t unit = is_packed ? FRAME_CONTENT_BYTES : is_large ? CUT_BYTES : width;
+    const uint64_t unit = keys->run->job->has_rank_output ? width
+                          : is_packed                     ? FRAME_CONTENT_BYTES
+                          : is_large                      ? CUT_BYTES
+                                                          : width;
     for (unsigned rank = 0; rank <= group->size; rank++) {
         const uint64_t bytes = header + group_share(group, count, rank) * width;
         const uint64_t target = ((bytes + unit - 1) / unit * unit - header) / width;
@@ -113,6 +117,12 @@ static bool find_cuts(struct group_keys *keys, struct error *error)
 
 /* ---- Output ---- */
 
+static uint64_t range_count(const struct group_keys *keys)
+{
+    const unsigned rank = keys->group->rank;
+    return keys->targets[rank + 1] - keys->targets[rank];
+}
+
 static bool begin_output(struct group_keys *keys, struct error *error)
 {
     struct run *const run = keys->run;
@@ -122,8 +132,14 @@ static bool begin_output(struct group_keys *keys, struct error *error)
     if (!job->argsort.index_type)
         key_check_start_ordered(&run->proof.written, run->proof.written.key_bytes,
                                 run->proof.written.order);
+    struct layout layout = keys->layout;
+    if (job->has_rank_output) {
+        layout_flatten(&layout);
+        layout.count = range_count(keys);
+        return job->output_format->write_header(run->sink, &layout, error);
+    }
     return (keys->group->rank != 0 ||
-            job->output_format->write_header(run->sink, &keys->layout, error)) &&
+            job->output_format->write_header(run->sink, &layout, error)) &&
            (is_put_aside(job) || sink_move(run->sink, place, error));
 }
 
@@ -134,12 +150,6 @@ static bool write_items(void *context, const void *items, size_t count, struct e
     if (keys->run->proof.written.sum.count == 0 && count > 0)
         memcpy(keys->first_key, items, keys->run->job->sort.item_bytes);
     return run_write_chunk(keys->run, &keys->layout, &chunk, error);
-}
-
-static uint64_t range_count(const struct group_keys *keys)
-{
-    const unsigned rank = keys->group->rank;
-    return keys->targets[rank + 1] - keys->targets[rank];
 }
 
 static bool write_counted(struct group_keys *keys, struct error *error)
@@ -260,6 +270,7 @@ static bool prove(struct group_keys *keys, struct error *error)
               group_agree(group, words || error_set(error, "out of memory"), error);
     if (ok)
         ok = group_agree(group, check_ranks(keys, words, error), error);
+    proof->file = proof->written.sum;
     ok = ok && ranks_add_up(group, &proof->read.sum, error) &&
          ranks_add_up(group, &proof->taken.sum, error) &&
          ranks_add_up(group, &proof->made.sum, error) &&
@@ -313,7 +324,7 @@ bool run_group_keys(struct run *run, struct error *error)
     keys.figures[RANK_WRITE_NS] = clock_now_ns() - start;
     keys.figures[RANK_WRITTEN_BYTES] = ok ? range_count(&keys) * output_item_bytes(run->job) : 0;
     ok = ok && prove(&keys, error) && ranks_report(run, keys.figures, error) &&
-         sink_move(run->sink, keys.output_bytes, error);
+         (run->job->has_rank_output || sink_move(run->sink, keys.output_bytes, error));
     if (ok) {
         run->count = run->job->group_count;
         run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;

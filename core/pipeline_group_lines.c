@@ -194,18 +194,20 @@ static bool merge_range(void *context, struct item_run *runs, size_t count, stru
                                         : merge_runs(lines, runs, count, lines->run->sink, error);
 }
 
-/* True if the size of a part of the output is not known before it is made, or if the ranks cannot
- * write to their places at once. */
+/* True if the ranks share the output, and the size of a part is not known before it is made, or
+ * they cannot write to their places at once. */
 static bool is_put_aside(const struct job *job)
 {
-    return job->line_order.unique || job->sort.is_top || job->output.codec->encode ||
-           !job->output.group;
+    return !job->has_rank_output && (job->line_order.unique || job->sort.is_top ||
+                                     job->output.codec->encode || !job->output.group);
 }
 
-/* Rank 0 writes the header before its lines. */
+/* Rank 0 writes the header before its lines, or each rank to its file. */
 static bool begin_output(struct group_lines *lines, struct error *error)
 {
     struct run *const run = lines->run;
+    if (run->job->has_rank_output)
+        return run_write_header(run, error);
     const uint64_t place = lines->group->rank == 0 ? 0 : run->header.bytes + lines->place;
     return (is_put_aside(run->job) || sink_move(run->sink, place, error)) &&
            (lines->group->rank > 0 || run_write_header(run, error));
@@ -387,7 +389,8 @@ bool run_group_lines(struct run *run, struct error *error)
     lines.figures[RANK_SORT_NS] = start - begin;
     lines.figures[RANK_WRITE_NS] = clock_now_ns() - start;
     ok = ok && prove(&lines, error) && add_up_counts(run, error) &&
-         ranks_report(run, lines.figures, error) && sink_move(run->sink, lines.output_bytes, error);
+         ranks_report(run, lines.figures, error) &&
+         (run->job->has_rank_output || sink_move(run->sink, lines.output_bytes, error));
     external_lines_close(&lines.external);
     rank_runs_free(&lines.numbered);
     lines_ends_free(&lines.ends);

@@ -29,6 +29,8 @@ struct proof {
     struct key_check taken;   /* for indices: the numbers that items were made of */
     struct key_check made;    /* for indices: the items made */
     struct key_check written; /* the numbers or items written */
+    struct check_sum file;    /* the numbers in the file of this rank, if each has one */
+    struct check_sum content; /* for `verify`: the bytes written */
 };
 
 /* The extent of the checks. */

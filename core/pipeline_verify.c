@@ -5,10 +5,13 @@
  *   text, indices    count and checksum of the bytes as given to the sink
  *   sorted lines     are also checked for order, as by -c
  *
+ * Of a file that ranks share, rank 0 reads all.
+ *
  * The file is synced to its disk first and its pages are dropped from memory, so that it is read
  * from the disk, if the file system has one.
  */
-#include "core/pipeline_run.h"
+#include "core/pipeline_ranks.h"
+#include "formats/codec.h"
 #include "formats/lines_check.h"
 
 #include <inttypes.h>
@@ -66,8 +69,15 @@ static bool verify_numbers(struct run *run, struct source *source, void *buffer,
         key_check_begin_chunk(&found, buffer, count);
         tap_see_all(&found.tap, buffer, count * layout->type->bytes, job->sort.threads);
     } while (count > 0);
-    return check_file(run, run->proof.written.sum, found.sum, "numbers", error) &&
+    return check_file(run, job->has_rank_output ? run->proof.file : run->proof.written.sum,
+                      found.sum, "numbers", error) &&
            proof_check_order(run, &found, error);
+}
+
+/* Ranks have put compressed frames into a shared file, whose bytes are compared as they are. */
+static const struct codec *codec_of_content(const struct job *job)
+{
+    return job->output.group ? &codecs[0] : job->output.codec;
 }
 
 static bool verify_bytes(struct run *run, struct source *source, void *buffer, struct error *error)
@@ -80,7 +90,7 @@ static bool verify_bytes(struct run *run, struct source *source, void *buffer, s
         if (!source_read_seen(source, buffer, VERIFY_BYTES, &found.tap, &bytes, error))
             return false;
     } while (bytes > 0);
-    return check_file(run, sink_content(run->sink), found.sum, "bytes", error);
+    return check_file(run, run->proof.content, found.sum, "bytes", error);
 }
 
 /* Checks that sorted lines are in order, as -c does. */
@@ -100,38 +110,53 @@ static bool verify_lines(struct run *run, struct source *source, struct error *e
     return ok;
 }
 
-static bool open_written(const struct run *run, int file, struct source **source,
-                         struct error *error)
+static bool open_written(const struct run *run, int file, const struct codec *codec,
+                         struct source **source, struct error *error)
 {
-    const struct job *const job = run->job;
-    return source_open_file(file, sink_name(run->sink), job->output.codec, job->sort.threads,
-                            source, error);
+    return source_open_file(file, sink_name(run->sink), codec, run->job->sort.threads, source,
+                            error);
 }
 
-bool proof_verify(struct run *run, struct error *error)
+/* Reads back the file, which is on the disk. */
+static bool verify_file(struct run *run, int file, struct error *error)
 {
     bool ok = false;
     const struct job *const job = run->job;
     const bool are_lines = job->keep_lines && !job->argsort.index_type && job->action == JOB_SORT;
-    int file;
+    const bool are_numbers = writes_binary_numbers(job);
     struct source *source = NULL;
     void *const buffer = malloc(VERIFY_BYTES);
     if (!buffer)
         return error_set(error, "out of memory: no room to verify what was written");
-    TRY(sink_store(run->sink, &file, error));
-    TRY(open_written(run, file, &source, error));
-    TRY(writes_binary_numbers(job) ? verify_numbers(run, source, buffer, error)
-                                   : verify_bytes(run, source, buffer, error));
+    TRY(open_written(run, file, are_numbers ? job->output.codec : codec_of_content(job), &source,
+                     error));
+    TRY(are_numbers ? verify_numbers(run, source, buffer, error)
+                    : verify_bytes(run, source, buffer, error));
     if (are_lines) {
         source_close(source);
         source = NULL;
-        TRY(open_written(run, file, &source, error));
+        TRY(open_written(run, file, job->output.codec, &source, error));
         TRY(verify_lines(run, source, error));
     }
-    run->report->proof.is_verified = true;
     ok = true;
 done:
     source_close(source);
     free(buffer);
+    return ok;
+}
+
+bool proof_verify(struct run *run, struct error *error)
+{
+    struct group *const group = run->job->output.group; /* whose ranks have written parts of it */
+    int file;
+    bool ok = (!group || group_agree(group, true, error)) && /* all ranks have written */
+              sink_store(run->sink, &file, error);
+    run->proof.content = sink_content(run->sink);
+    if (group)
+        ok = group_agree(group, ok, error) && ranks_add_up(group, &run->proof.content, error);
+    ok = ok && ((group && group->rank > 0) || verify_file(run, file, error));
+    if (group)
+        ok = group_agree(group, ok, error);
+    run->report->proof.is_verified = ok;
     return ok;
 }

@@ -448,6 +448,7 @@ bool sink_move(struct sink *sink, uint64_t place, struct error *error)
     if (!writer_check(sink, true, error))
         return false;
     output_file_move(&sink->output, place);
+    sink->content_begun = place;
     return true;
 }
 

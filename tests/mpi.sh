@@ -172,6 +172,29 @@ if [ -z "$is_sanitized" ]; then
     ok_output 'two ranks: lines on standard output, as sort(1) has them' sorted.txt -- \
         ranks 2 -u -g decimals
 fi
+for words in 'doubles.f64 -o out.f64' '--argsort doubles.f64 -o out.npy' '-k1 rows -o out.zst'; do
+    # shellcheck disable=SC2086
+    ok_says "three ranks: --verify reads back what all have written: $words" '^1$' -- eval \
+        'ranks 3 --verify -v $words 2>&1 | grep -c "verified in the file"'
+done
+for rank in 0 1 2; do
+    "$numpy" -c "import numpy as np
+array = np.load('part1.npy')[$rank * 20_000:][:20_000 + $rank]
+np.save('own-$rank.npy', array)"
+    { echo title; sed -n "$((rank * 9000 + 1)),$((rank * 9000 + 9000))p" rows; } >"own-$rank.txt"
+done
+ok 'three ranks: a file of each rank is read, and one is written, with a header' eval '
+    ranks 3 --verify "own-{rank}.npy" -o "sorted-{rank}.npy" &&
+        "$numpy" -c "import numpy as np
+parts = [np.load(f\"sorted-{i}.npy\") for i in range(3)]
+all = np.concatenate([np.load(f\"own-{i}.npy\") for i in range(3)])
+assert (np.concatenate(parts) == np.sort(all)).all() and len(parts[0]) == len(all) // 3"'
+gpusort --header=1 -s -k2,2n own-{0,1,2}.txt -o sorted.txt
+ok 'three ranks: lines of files of each rank' eval '
+    ranks 3 --header=1 -s -k2,2n "own-{rank}.txt" -o "lines-{rank}.txt" &&
+        { cat lines-0.txt && tail -q -n +2 lines-1.txt lines-2.txt; } | cmp - sorted.txt'
+refused 'files of ranks beside one of all' '\{rank\} is in the name of every input or of none' -- \
+    ranks 2 'own-{rank}.npy' part1.npy -o "$target"
 suffix=f64
 ok_shared 'three ranks: an empty file' 3 none.f64
 suffix=u32
