@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Only rank 0 prints what is not an error, and writes a trace. */
+/* Only rank 0 prints what is not an error. */
 static void quiet_other_ranks(struct options *options, const struct group *group)
 {
     if (!group || group->rank == 0)
@@ -25,7 +25,6 @@ static void quiet_other_ranks(struct options *options, const struct group *group
     options->quiet = true;
     options->verbose = false;
     options->progress = PROGRESS_OFF;
-    options->trace = NULL;
     if (options->stats == STATS_TEXT)
         options->stats = STATS_NONE;
 }
@@ -33,7 +32,7 @@ static void quiet_other_ranks(struct options *options, const struct group *group
 static bool make_plan(struct options *options, struct group *group, struct trace_file *trace,
                       struct progress *progress, struct plan *plan, struct error *error)
 {
-    bool ok = trace_file_open(options, trace, error) && plan_begin(options, plan, error) &&
+    bool ok = trace_file_open(options, group, trace, error) && plan_begin(options, plan, error) &&
               trace_file_check(options, trace, error);
     plan->job.group = group;
     if (ok) {
@@ -62,7 +61,7 @@ static bool sort_as_planned(struct options *options, struct group *group, struct
         report_gpu(stdout, &plan);
     }
     plan_free(&plan); /* ends the reading threads, so nothing is recorded any more */
-    ok = trace_file_close(options, &trace, has_begun, error) && ok;
+    ok = trace_file_close(options, &trace, has_begun, ok, error) && ok;
     trace_stop();
     return ok;
 }

@@ -429,10 +429,15 @@ void progress_tell_plan(struct progress *progress, const struct plan *plan)
                              job->output_format == job->input_format;
     if (!progress->is_running)
         return;
+    /* Ranks have equal parts and work at about the same pace, so that of rank 0 shows all. */
+    const struct group *const group = job->group;
+    const unsigned parts = group && !job->has_rank_inputs ? group->size : 1;
     pthread_mutex_lock(&progress->lock);
     take_away(progress);
+    if (progress->outlook.read_bytes != SIZE_UNKNOWN)
+        progress->outlook.read_bytes /= parts;
     if (writes_same && plan->input_bytes != SIZE_UNKNOWN)
-        progress->outlook.write_bytes = plan->input_bytes;
+        progress->outlook.write_bytes = plan->input_bytes / parts;
     progress->outlook.sort_seconds = estimate_sort(plan);
     progress->outlook.is_piped = job->action != JOB_CHECK && is_piped(job->output.path);
     progress->outlook.is_encoded = job->output.codec != &codecs[0];

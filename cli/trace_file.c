@@ -4,12 +4,14 @@
  */
 #include "cli/trace_file.h"
 
+#include "core/group.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,13 +26,14 @@ static bool is_file(const char *path, int descriptor, const struct stat *file)
            status.st_ino == file->st_ino;
 }
 
-bool trace_file_open(const struct options *options, struct trace_file *trace, struct error *error)
+bool trace_file_open(const struct options *options, struct group *group, struct trace_file *trace,
+                     struct error *error)
 {
     const char *const path = options->trace;
     char name[PATH_MAX + 16];
-    *trace =
-        (struct trace_file){.file = -1, .place = {.descriptor = -1, .directory = -1, .file = -1}};
-    if (!path || options->action != ACTION_SORT)
+    *trace = (struct trace_file){
+        .group = group, .file = -1, .place = {.descriptor = -1, .directory = -1, .file = -1}};
+    if (!path || options->action != ACTION_SORT || (group && group->rank > 0))
         return true;
     snprintf(name, sizeof name, "--trace=%s", path);
     if (!output_path_open(path, name, &trace->place, error))
@@ -74,25 +77,94 @@ static void remove_file(const struct trace_file *trace)
         unlinkat(directory, trace->place.name, 0);
 }
 
-/* Replaces the content of the file by the trace, and closes the file. */
-static bool write_trace(const struct options *options, int file, struct error *error)
+/* Returns the name of this process in the trace, in memory of the caller. */
+static const char *name_process(const struct group *group, char name[192])
 {
+    char host[128] = "";
+    if (!group)
+        return "gpusort";
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(name, 192, "rank %u on %s", group->rank, host);
+    return name;
+}
+
+/* Collective: finds how many bytes each other rank's trace has. */
+static bool share_sizes(struct group *group, size_t bytes, uint64_t **sizes, struct error *error)
+{
+    *sizes = calloc(group->size, sizeof **sizes);
+    if (!group_agree(group, *sizes || error_set(error, "out of memory"), error))
+        return false;
+    (*sizes)[group->rank] = bytes;
+    return group_sum(group, *sizes, group->size, error) && group_reserve(group, 1, error);
+}
+
+/* Collective, for other ranks than 0: sends the trace of this rank. Without memory it is empty. */
+static bool send_trace(struct group *group, struct error *error)
+{
+    char name[192], *text = NULL;
+    size_t bytes = 0;
+    uint64_t *sizes = NULL;
+    FILE *const stream = open_memstream(&text, &bytes);
+    const bool is_made =
+        stream && trace_write_process(stream, group->rank, name_process(group, name));
+    const bool is_whole = (!stream || fclose(stream) == 0) && is_made && bytes <= GROUP_MESSAGE_MAX;
+    const bool ok = share_sizes(group, is_whole ? bytes : 0, &sizes, error) &&
+                    (sizes[group->rank] == 0 || group_send(group, text, bytes, 0, error));
+    free(sizes);
+    free(text);
+    return ok;
+}
+
+/* Collective, for rank 0: writes the traces of the other ranks. */
+static bool receive_traces(struct group *group, FILE *stream, struct error *error)
+{
+    uint64_t *sizes = NULL;
+    bool ok = share_sizes(group, 0, &sizes, error);
+    for (unsigned rank = 1; ok && rank < group->size; rank++) {
+        char *const text = malloc((size_t)sizes[rank] + 1);
+        ok = text || error_set(error, "out of memory");
+        if (ok && sizes[rank] > 0)
+            ok = group_receive(group, text, (size_t)sizes[rank], rank, error);
+        if (ok && stream && sizes[rank] > 0) {
+            fputc(',', stream);
+            fwrite(text, 1, (size_t)sizes[rank], stream);
+        }
+        free(text);
+    }
+    free(sizes);
+    return ok;
+}
+
+/* Replaces the content of the file by the trace, and closes the file. group: NULL, or gives its
+ * traces too. */
+static bool write_trace(const struct options *options, int file, struct group *group,
+                        struct error *error)
+{
+    char name[192];
     struct stat status;
     const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
     FILE *const stream = fdopen(file, "w");
-    bool ok = (stream && (!is_regular || ftruncate(file, 0) == 0) && trace_write(stream)) ||
+    bool ok = (stream && (!is_regular || ftruncate(file, 0) == 0) && trace_write_head(stream) &&
+               trace_write_process(stream, group ? 0 : 1, name_process(group, name))) ||
               error_set_errno(error, "--trace=%s", options->trace);
+    if (group)
+        ok = receive_traces(group, stream, error) && ok;
+    if (ok && !trace_write_end(stream))
+        ok = error_set_errno(error, "--trace=%s", options->trace);
     if ((stream ? fclose(stream) : close(file)) != 0)
         ok = error_set_errno(error, "--trace=%s", options->trace);
     return ok;
 }
 
 bool trace_file_close(const struct options *options, struct trace_file *trace, bool has_begun,
-                      struct error *error)
+                      bool has_succeeded, struct error *error)
 {
+    struct group *const group = has_succeeded ? trace->group : NULL;
     bool ok = true;
-    if (trace->file >= 0 && has_begun) {
-        ok = write_trace(options, trace->file, error);
+    if (options->trace && has_begun && group && group->rank > 0) {
+        ok = send_trace(group, error);
+    } else if (trace->file >= 0 && has_begun) {
+        ok = write_trace(options, trace->file, group, error);
     } else if (trace->file >= 0) {
         if (trace->is_new)
             remove_file(trace);

@@ -207,7 +207,8 @@ static size_t find_row(struct rows *rows, const struct span *span)
 
 /* Writes the name of the last row: of the lane, with a number unless it is usually the only one, or
  * with the number of the device. */
-static void write_row_name(FILE *stream, enum trace_lane lane, const struct rows *rows)
+static void write_row_name(FILE *stream, unsigned process, enum trace_lane lane,
+                           const struct rows *rows)
 {
     char number[64] = "";
     const size_t row = rows->count - 1, id = rows->before + row + 1;
@@ -221,26 +222,26 @@ static void write_row_name(FILE *stream, enum trace_lane lane, const struct rows
     else if (!lanes[lane].is_one || row > 0)
         snprintf(number, sizeof number, " %zu", row);
     fprintf(stream,
-            ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%zu,"
+            ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%u,\"tid\":%zu,"
             "\"args\":{\"name\":\"%s%s\"}}"
-            ",\n{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":1,\"tid\":%zu,"
+            ",\n{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%u,\"tid\":%zu,"
             "\"args\":{\"sort_index\":%zu}}",
-            id, lanes[lane].name, number, id, id);
+            process, id, lanes[lane].name, number, process, id, id);
 }
 
-static void write_span(FILE *stream, const struct span *span, size_t id)
+static void write_span(FILE *stream, unsigned process, const struct span *span, size_t id)
 {
     const uint64_t begin_ns = span->begin_ns - trace.start_ns;
     const uint64_t took_ns = span->end_ns - span->begin_ns;
     fprintf(stream,
-            ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%zu,"
+            ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%u,\"tid\":%zu,"
             "\"ts\":%" PRIu64 ".%03u,\"dur\":%" PRIu64 ".%03u,\"args\":{\"bytes\":%" PRIu64 "}}",
-            span->name, lanes[span->lane].name, id, begin_ns / 1000, (unsigned)(begin_ns % 1000),
-            took_ns / 1000, (unsigned)(took_ns % 1000), span->bytes);
+            span->name, lanes[span->lane].name, process, id, begin_ns / 1000,
+            (unsigned)(begin_ns % 1000), took_ns / 1000, (unsigned)(took_ns % 1000), span->bytes);
 }
 
 /* Writes the spans, which are sorted. Returns false with errno. */
-static bool write_spans(FILE *stream, size_t count)
+static bool write_spans(FILE *stream, unsigned process, size_t count)
 {
     struct rows rows = {0};
     bool ok = true;
@@ -253,9 +254,9 @@ static bool write_spans(FILE *stream, size_t count)
         const size_t known = rows.count, row = find_row(&rows, span);
         ok = row != SIZE_MAX;
         if (ok && row == known)
-            write_row_name(stream, span->lane, &rows);
+            write_row_name(stream, process, span->lane, &rows);
         if (ok)
-            write_span(stream, span, rows.before + row + 1);
+            write_span(stream, process, span, rows.before + row + 1);
     }
     free(rows.rows);
     if (!ok)
@@ -263,17 +264,37 @@ static bool write_spans(FILE *stream, size_t count)
     return ok;
 }
 
-bool trace_write(FILE *stream)
+static size_t count_spans(size_t *lost)
 {
     const size_t seen = atomic_load(&trace.span_count);
-    const size_t count = seen < SPANS_MAX ? seen : SPANS_MAX;
+    *lost = seen < SPANS_MAX ? 0 : seen - SPANS_MAX;
+    return seen - *lost;
+}
+
+bool trace_write_head(FILE *stream)
+{
+    size_t lost;
+    (void)count_spans(&lost);
+    return fprintf(stream,
+                   "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"lost_spans\":%zu},"
+                   "\"traceEvents\":[",
+                   lost) > 0;
+}
+
+bool trace_write_process(FILE *stream, unsigned process, const char *name)
+{
+    size_t lost;
+    const size_t count = count_spans(&lost);
     qsort(trace.spans, count, sizeof *trace.spans, compare_spans);
     fprintf(stream,
-            "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"lost_spans\":%zu},"
-            "\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,"
-            "\"args\":{\"name\":\"gpusort\"}}",
-            seen - count);
-    const bool ok = write_spans(stream, count);
+            "\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%u,"
+            "\"args\":{\"name\":\"%s\"}}",
+            process, name);
+    return write_spans(stream, process, count) && !ferror(stream);
+}
+
+bool trace_write_end(FILE *stream)
+{
     fputs("\n]}\n", stream);
-    return fflush(stream) == 0 && !ferror(stream) && ok;
+    return fflush(stream) == 0 && !ferror(stream);
 }

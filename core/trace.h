@@ -10,8 +10,8 @@
  * argument.
  *
  * The cost is an atomic addition per chunk of at least some KiB, and the clock is not read while
- * nothing is recorded. Any thread may call these functions, except trace_start(), trace_write() and
- * trace_stop().
+ * nothing is recorded. Any thread may call these functions, except trace_start(), trace_write_*()
+ * and trace_stop().
  */
 #ifndef CORE_TRACE_H
 #define CORE_TRACE_H
@@ -89,13 +89,15 @@ struct trace_view {
 void trace_look(struct trace_view *view);
 
 /* Resets all counters for a new job, and starts recording if is_recorded. Recording takes at most
- * 24 MiB: spans beyond that are dropped, and trace_write() writes their number. */
+ * 24 MiB: spans beyond that are dropped, and trace_write_head() writes their number. */
 bool trace_start(bool is_recorded, struct error *error);
 
-/* Writes the recorded spans as JSON, Chrome's trace event format, with times in microseconds since
- * trace_start(). No other thread may record meanwhile. Returns false with errno if writing
- * fails. */
-bool trace_write(FILE *stream);
+/* Write the recorded spans as JSON, Chrome's trace event format, with times in microseconds since
+ * trace_start(): first the head, then each process, by its own trace_write_process(), then the end.
+ * No other thread may record meanwhile. They return false with errno if writing fails. */
+bool trace_write_head(FILE *stream);
+bool trace_write_process(FILE *stream, unsigned process, const char *name);
+bool trace_write_end(FILE *stream);
 
 /* Stops recording and frees the spans. */
 void trace_stop(void);

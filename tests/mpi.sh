@@ -215,6 +215,19 @@ assert len(ranks) == 3 and sum(r["written_bytes"] for r in ranks) == total, rank
 assert all(r["sort_seconds"] > 0 and r["memory_bytes"] > 2**20 for r in ranks), ranks
 assert sum(r["sent_bytes"] for r in ranks) == sum(r["received_bytes"] for r in ranks) > total / 2'
 
+ranks 3 --trace=trace.json doubles.f64 -o out.f64 || true
+ok '--trace has a process for each rank, and each has written' "$numpy" -c 'import json
+events = json.load(open("trace.json"))["traceEvents"]
+names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+assert sorted(names) == [0, 1, 2] and names[2].startswith("rank 2 on "), names
+assert {e["pid"] for e in events if e.get("cat") == "write"} == {0, 1, 2}'
+if [ -z "$is_sanitized" ]; then
+    ranks 2 --stats=json large.f64 -o out.f64 2>stats || true
+    ok 'a rank has 2.2 times its part in memory, and little more' "$numpy" -c 'import json
+ranks = json.loads(open("stats").readline())["ranks"]
+assert all(r["memory_bytes"] <= 2.2 * 40_000_000 / 2 + 2**26 for r in ranks), ranks'
+fi
+
 # ---- errors --------------------------------------------------------------------------------------
 
 refused 'an option that is not known: one message' "unrecognized option '--nonsense'" -- \
