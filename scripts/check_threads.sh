@@ -17,7 +17,7 @@ files=$(mktemp -d)
 trap 'rm -rf "$files"' EXIT
 units=("$@")
 if [ $# -eq 0 ]; then
-    units=(vector_sort cpu_sort cpu_stream cpu_engine cpu_top stream_sort argsort check lines lines_alike lines_order
+    units=(vector_sort cpu_sort cpu_stream cpu_engine cpu_top stream_sort argsort check lines
         lines_merge text_feed source frames read_ahead ring)
 fi
 

@@ -7,15 +7,11 @@
  *     prints TAP, a line for each kind of text; exits 1 on a mismatch. --quick: one order,
  *     for tools under which kernels take a hundred times as long
  *
- *   gather_matrix --time [COUNT [MEAN_BYTES [FETCH_BYTES]]]
- *     prints the times of the kernels for COUNT lines of so many bytes in the mean, in random
- *     order, and the rates at which they make output; checks what they made, too. FETCH_BYTES: 32,
- *     64 or 128 that the L2 is to fetch at a time
- *
  * The texts are full of bytes that differ from the terminator in one bit or by one, and what is
  * behind them is terminators.
  */
-#include "tests/gather_times.cuh"
+#include "cuda/lines_measure.cuh"
+#include "tests/key_shapes.h"
 #include "tests/matrix_common.h"
 
 #include <algorithm>
@@ -173,6 +169,49 @@ static std::vector<unsigned char> lines_in_order(const struct text_lines &lines,
 
 /* ---- the device ---- */
 
+static bool check(cudaError_t status, struct error *error)
+{
+    return status == cudaSuccess || error_set(error, "%s", cudaGetErrorString(status));
+}
+
+/* All that a copy works with. */
+struct bench {
+    struct cuda_text text;
+    struct cuda_gather gather;
+    unsigned char *text_memory, *target;
+    struct key_index *items;
+};
+
+static bool bench_open(struct bench *bench, size_t bytes, size_t count, unsigned char terminator,
+                       size_t room_behind, struct error *error)
+{
+    *bench = {};
+    bench->gather.text = &bench->text;
+    bench->gather.count = count;
+    if (!check(cudaMalloc(&bench->text_memory, bytes + CUDA_TEXT_SLACK_BYTES), error) ||
+        !check(cudaMalloc(&bench->target, bytes + room_behind), error) ||
+        !check(cudaMalloc(&bench->items, (count + 1) * sizeof *bench->items), error) ||
+        !check(cudaMalloc(&bench->gather.workspace, cuda_gather_workspace_bytes(bytes, count)),
+               error) ||
+        !check(cudaStreamCreate(&bench->text.stream), error))
+        return false;
+    bench->text.text = bench->text_memory;
+    bench->text.bytes = bytes;
+    bench->text.count = count;
+    bench->text.order.terminator = (char)terminator;
+    bench->gather.items = bench->items;
+    return true;
+}
+
+static void bench_close(struct bench *bench)
+{
+    (void)cudaStreamDestroy(bench->text.stream);
+    (void)cudaFree(bench->gather.workspace);
+    (void)cudaFree(bench->items);
+    (void)cudaFree(bench->target);
+    (void)cudaFree(bench->text_memory);
+}
+
 static const size_t red_zone = 32; /* bytes before and behind a target */
 static const unsigned char untouched = 0xe7;
 
@@ -328,15 +367,9 @@ static int run_matrix(bool is_quick)
 
 int main(int argc, char **argv)
 {
-    const bool is_timing = argc > 1 && strcmp(argv[1], "--time") == 0;
-    const bool is_quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
-    const int argc_most = is_timing ? 5 : is_quick ? 2 : 1;
-    size_t count = 500000000, mean = 11, fetch = 0;
-    if (argc > argc_most || (argc > 2 && !parse_count(argv[2], &count)) ||
-        (argc > 3 && !parse_count(argv[3], &mean)) || (argc > 4 && !parse_count(argv[4], &fetch)) ||
-        count == 0 || mean == 0) {
-        fprintf(stderr, "usage: gather_matrix "
-                        "[--quick | --time [COUNT [MEAN_BYTES [FETCH_BYTES]]]]\n");
+    const bool is_quick = argc == 2 && strcmp(argv[1], "--quick") == 0;
+    if (argc > 1 && !is_quick) {
+        fprintf(stderr, "usage: gather_matrix [--quick]\n");
         return 2;
     }
     int devices = 0;
@@ -344,5 +377,5 @@ int main(int argc, char **argv)
         printf("1..0 # SKIP no GPU\n");
         return 0;
     }
-    return is_timing ? run_times(count, mean, fetch) : run_matrix(is_quick);
+    return run_matrix(is_quick);
 }

@@ -14,7 +14,7 @@ tar -C "$root" -c --exclude=./build --exclude=./.git --exclude=./gpusort . | tar
 cd tree
 
 ok_says 'make CUDA=0 says that the GPU paths are left out' 'without the GPU paths' -- \
-    make -j2 CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1
+    make -j2 CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0
 ok 'it prints a short line for each command' \
     bash -c '! grep -vE "^  (CC|CXX|LD) +[^ ]+$|without the GPU paths" "$0"' "$work/log/said"
 ok 'make leaves ./gpusort' test -x gpusort
@@ -24,7 +24,7 @@ ok_prints 'it sorts' '1\n2\n' -- ./gpusort <<<$'2\n1'
 ok_fails_with 'a test that there is not' 2 "^tests/run.sh: there is no test 'nosuch'" -- \
     env BUILD=build tests/run.sh style nosuch
 ok 'the second make has nothing to build' \
-    bash -c 'make V=1 CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 >made && ! grep -- "-c -o" made'
+    bash -c 'make V=1 CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 >made && ! grep -- "-c -o" made'
 # glibc before 2.33 has no sys/platform/x86.h.
 if [ -f /usr/include/x86_64-linux-gnu/sys/platform/x86.h ]; then
     cp -rs /usr/include/x86_64-linux-gnu older
@@ -33,7 +33,7 @@ if [ -f /usr/include/x86_64-linux-gnu/sys/platform/x86.h ]; then
         gcc -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -nostdinc -isystem older \
         -isystem "$(gcc -print-file-name=include)" -isystem /usr/include \
         -c -o build/core/vector_units.c.o core/vector_units.c
-    ok 'and links' make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1
+    ok 'and links' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0
     seq 100000 | shuf >numbers
     ok_output 'and sorts' <(seq 100000) -- ./gpusort -n numbers
     rm -r older numbers
@@ -41,8 +41,8 @@ else
     skip 'with the headers of an older glibc it builds' 'no sys/platform/x86.h to hide'
 fi
 for object in core/ring.c.o tests/faults/flips.c.o core/backends.cpu.o; do
-    ok "flags that change build $object anew" bash -c 'make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 "$1" &&
-        make V=1 CUDA=0 CFLAGS=-O2 CXXFLAGS=-O1 "$1" | grep -- "-O2 -c -o"' bash "build/$object"
+    ok "flags that change build $object anew" bash -c 'make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 "$1" &&
+        make V=1 CUDA=0 CFLAGS=-O2 CXXFLAGS=-O0 "$1" | grep -- "-O2 -c -o"' bash "build/$object"
 done
 
 ok_fails_with 'a compiler that is not for glibc' 2 \
@@ -50,7 +50,7 @@ ok_fails_with 'a compiler that is not for glibc' 2 \
     make CUDA=0 CC='gcc -nostdinc' BUILD=other
 rm -r other
 
-ok 'make install' make CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 install DESTDIR="$work/root" prefix=/usr
+ok 'make install' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 install DESTDIR="$work/root" prefix=/usr
 ok_prints 'what make install installs' \
     './usr/bin/gpusort
 ./usr/share/bash-completion/completions/gpusort
