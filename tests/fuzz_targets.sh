@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs each fuzz target (tests/fuzz) for FUZZ_SECONDS (10) with a fixed seed, one on each processor:
+# Runs each fuzz target (tests/fuzz) for FUZZ_SECONDS (30) with a fixed seed, one on each processor:
 # first its corpus, then the inputs that libFuzzer generates. clang builds the targets, with
 # sanitizers of their own.
 . "$(dirname "$0")/lib.sh"
@@ -15,7 +15,7 @@ fuzz() {
     "$built/$1" -runs=0 -artifact_prefix="$work/findings/$1/" "$work/seeds/$1" >"$log.seeds" 2>&1 ||
         return 0
     touch "$log.seeds_passed"
-    "$built/$1" -seed=1 -max_total_time="${FUZZ_SECONDS:-10}" -print_final_stats=1 -timeout=20 \
+    "$built/$1" -seed=1 -max_total_time="${FUZZ_SECONDS:-30}" -print_final_stats=1 -timeout=20 \
         -artifact_prefix="$work/findings/$1/" "$work/corpus/$1" "$work/seeds/$1" >"$log.fuzz" 2>&1 ||
         return 0
     touch "$log.fuzz_passed"
@@ -46,7 +46,7 @@ for program in "$built"/fuzz_*; do
     case $target in *.*) continue ;; esac
     log=$work/log/$target
     ok "$target: the corpus" passed "$log.seeds"
-    ok "$target: ${FUZZ_SECONDS:-10} s of seed 1" passed "$log.fuzz"
+    ok "$target: ${FUZZ_SECONDS:-30} s of seed 1" passed "$log.fuzz"
     sed -nE 's/^stat::number_of_executed_units: */# executions: /p' "$log.fuzz"
 done
 
