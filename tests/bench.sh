@@ -24,6 +24,13 @@ ok 'every tile size sorts' "$bench" --types=f64,u64+u64 --sizes=4100 \
     --tiles "${quick[@]}" --batch=1
 ok 'every sort of a batch is checked' "$bench" --types=f64 --shapes=uniform,zipf \
     --sizes=5000 "${quick[@]}" --batch=3 --json=batch.json
+if grep -q SIMT_DEVICES "$bench"; then
+    export SIMT_DEVICES=3
+    ok_says 'several devices sort from host memory to host memory' 'GPUs 0,1,2: upload .* all [0-9.]+ s$' -- \
+        "$bench" --devices=0,1,2 --types=f64,u16,u64+u64 --shapes=uniform,few-distinct --sizes=2,5001 --runs=1
+    ok_fails_with 'a device that there is not' 2 'no device 3: 3 found' -- \
+        "$bench" --devices=0,3 --sizes=10 --runs=1
+fi
 cpu=$(dirname "$bench")/../bench/bench_cpu
 if [ -x "$cpu" ]; then
     ok 'the sorts of the CPU sort every type' "$cpu" --types=all --shapes=uniform,zipf --sizes=1,3000 \

@@ -68,6 +68,7 @@ double barriers_per_second()
 
 int main()
 {
+    check_devices(); /* first, because the number of devices is read once */
     check_model();
     check_orders();
     check_reports();

@@ -108,6 +108,7 @@ class device_array
 void check_model();
 void check_orders();
 void check_reports();
+void check_devices();
 void check_memory_and_api();
 
 #endif

@@ -214,7 +214,85 @@ bool streams_are_lazy()
            increment_across_streams(false) == 0 && eager.status == 0;
 }
 
+/* ---- several devices ---- */
+
+bool devices_have_their_own_memory()
+{
+    const outcome outcome = in_child("SIMT_DEVICES", "2", [] {
+        setenv("SIMT_MEMORY_BYTES", "5000,1000", 1);
+        char *first = nullptr, *second = nullptr;
+        size_t free_bytes = 0, total_bytes = 0;
+        int count = 0;
+        must(cudaGetDeviceCount(&count));
+        must(cudaMalloc(&first, 4000));
+        must(cudaSetDevice(1));
+        const bool is_limited = cudaMalloc(&second, 1001) == cudaErrorMemoryAllocation;
+        must(cudaMalloc(&second, 600));
+        must(cudaMemGetInfo(&free_bytes, &total_bytes));
+        const bool is_own = free_bytes == 400 && total_bytes == 1000;
+        return count == 2 && is_limited && is_own && cudaSetDevice(2) == cudaErrorInvalidDevice;
+    });
+    return outcome.status == 0;
+}
+
+/* A copy or a kernel of device 1 that uses memory of device 0, and an event of the other device. */
+bool other_devices_are_out_of_reach()
+{
+    const outcome outcome = in_child("SIMT_DEVICES", "2", [] {
+        unsigned *number = nullptr, host = 0;
+        cudaStream_t stream;
+        cudaEvent_t event;
+        must(cudaMalloc(&number, sizeof *number));
+        must(cudaEventCreate(&event));
+        must(cudaSetDevice(1));
+        must(cudaStreamCreate(&stream));
+        unsigned *own = nullptr;
+        must(cudaMalloc(&own, sizeof *own));
+        return cudaMemcpyAsync(&host, number, sizeof host, cudaMemcpyDeviceToHost, stream) ==
+                   cudaErrorInvalidValue &&
+               start(shape(1, 1, 0, stream), increment_kernel, number) == cudaErrorIllegalAddress &&
+               start(shape(1, 1, 0, stream), increment_kernel, own) == cudaSuccess &&
+               cudaEventRecord(event, stream) == cudaErrorInvalidResourceHandle;
+    });
+    return outcome.status == 0;
+}
+
+/* Copies from device 0 to device 1. Returns true if the copy arrives, and access is as said. */
+bool copy_to_peer(bool has_access)
+{
+    unsigned *from = nullptr, *to = nullptr, host = 7;
+    int can = -1;
+    must(cudaMalloc(&from, sizeof *from));
+    must(cudaMemcpy(from, &host, sizeof host, cudaMemcpyHostToDevice));
+    must(cudaSetDevice(1));
+    must(cudaMalloc(&to, sizeof *to));
+    must(cudaDeviceCanAccessPeer(&can, 1, 0));
+    const cudaError_t enabled = cudaDeviceEnablePeerAccess(0, 0);
+    must(cudaMemcpyPeerAsync(to, 1, from, 0, sizeof *to));
+    host = 0;
+    must(cudaMemcpy(&host, to, sizeof host, cudaMemcpyDeviceToHost));
+    return host == 7 && can == has_access &&
+           enabled == (has_access ? cudaSuccess : cudaErrorPeerAccessUnsupported);
+}
+
+bool peers_copy()
+{
+    const outcome with = in_child("SIMT_DEVICES", "2", [] { return copy_to_peer(true); });
+    const outcome without = in_child("SIMT_DEVICES", "2", [] {
+        setenv("SIMT_PEERS", "0", 1);
+        return copy_to_peer(false);
+    });
+    return with.status == 0 && without.status == 0;
+}
+
 } // namespace
+
+void check_devices()
+{
+    check(devices_have_their_own_memory(), "each device has its own memory");
+    check(other_devices_are_out_of_reach(), "memory and events of other devices are refused");
+    check(peers_copy(), "devices copy to each other, with access and without");
+}
 
 void check_memory_and_api()
 {
