@@ -27,7 +27,7 @@ mandir ?= $(datadir)/man
 libexecdir ?= $(prefix)/libexec
 BUILD ?= build
 SIMT ?= 1
-VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options.h)
+VERSION := $(shell sed -n 's/^\#define GPUSORT_VERSION "\(.*\)"/\1/p' cli/options/options.h)
 # The commit that --version prints: the content of the file COMMIT of an unpacked archive; otherwise
 # the output of git, with "-dirty" if files were changed.
 COMMIT ?= $(or $(shell head -c 12 COMMIT 2>/dev/null),$(if $(wildcard .git),$(shell \
@@ -85,9 +85,9 @@ link = $(call say,LD,$@) $(CXX) $(CFLAGS) -pthread -static-libstdc++ -static-lib
 libraries = $(OPENMP) -lzstd -lm -ldl $(LDLIBS)
 
 # The sources and objects of each program.
-cli_sources := $(wildcard cli/*.c)
-host_sources := $(wildcard core/*.c core/*.cc formats/*.c formats/*.cc cpu/*.c cpu/*/*.c cpu/*/*.cc \
-	cuda/*.c)
+cli_sources := $(wildcard cli/*.c cli/*/*.c)
+host_sources := $(wildcard $(foreach folder,job formats core cpu,$(addprefix $(folder)/,*.c *.cc */*.c \
+	*/*.cc)) cuda/*.c cuda/*/*.c)
 cuda_sources := $(wildcard cuda/*.cu cuda/*/*.cu)
 
 objects = $(addprefix $(1)/,$(addsuffix .o,$(2)))
@@ -147,8 +147,8 @@ $(BUILD)/%.cc.o: %.cc $(BUILD)/flags
 $(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc_flags
 	@mkdir -p $(@D)
 	$(compile_cuda) -c -o $@ $<
-$(BUILD)/cli/version.c.o: $(BUILD)/commit
-$(BUILD)/cli/version.c.o: all_cppflags += -DGPUSORT_COMMIT='"$(commit)"'
+$(BUILD)/cli/options/version.c.o: $(BUILD)/commit
+$(BUILD)/cli/options/version.c.o: all_cppflags += -DGPUSORT_COMMIT='"$(commit)"'
 $(BUILD)/core/backends.cpu.o: core/backends.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -c -o $@ $<

@@ -14,7 +14,7 @@
 #include "bench/bench_shapes.h"
 #include "core/backend.h"
 #include "core/key_order.h"
-#include "cuda/launch.cuh"
+#include "cuda/block/launch.cuh"
 #include "cuda/tuning.h"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ __device__ static double thread_seeds_number(uint64_t random)
 }
 
 /* Returns true if radix takes this key into its sample: one key of each stride, at a position
- * hashed from the stride's number (cuda/radix_learn.cuh). */
+ * hashed from the stride's number (cuda/radix/radix_learn.cuh). */
 __device__ static bool thread_is_sampled(const struct recipe &recipe, size_t i)
 {
     const size_t stride = recipe.count >> recipe.sample_bits;

@@ -9,12 +9,12 @@
 
 #include "core/clock.h"
 #include "cuda/cuda_check.h"
-#include "cuda/cuda_device.h"
-#include "cuda/cuda_memory.h"
-#include "cuda/cuda_node.h"
+#include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_memory.h"
+#include "cuda/engine/cuda_node.h"
 #include "cuda/group/gpus_each.h"
 #include "cuda/group/gpus_exchange.h"
-#include "cuda/thread_key.cuh"
+#include "cuda/block/thread_key.cuh"
 
 #include <algorithm>
 #include <stdlib.h>

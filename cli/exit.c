@@ -3,7 +3,7 @@
 #include "cli/exit.h"
 
 #include "cli/launcher.h"
-#include "cli/quote.h"
+#include "cli/options/quote.h"
 #include "core/ending.h"
 
 #include <errno.h>

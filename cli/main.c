@@ -4,14 +4,14 @@
  */
 #include "cli/exit.h"
 #include "cli/launcher.h"
-#include "cli/options.h"
-#include "cli/plan.h"
-#include "cli/plan_group.h"
-#include "cli/progress.h"
-#include "cli/report.h"
+#include "cli/options/options.h"
+#include "cli/plan/plan.h"
+#include "cli/plan/plan_group.h"
+#include "cli/report/progress.h"
+#include "cli/report/report.h"
 #include "cli/run.h"
-#include "cli/stats.h"
-#include "cli/trace_file.h"
+#include "cli/report/stats.h"
+#include "cli/report/trace_file.h"
 #include "core/trace.h"
 
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #include "cli/run.h"
 
 #include "cli/exit.h"
-#include "cli/report.h"
-#include "cli/stats.h"
-#include "core/pipeline.h"
+#include "cli/report/report.h"
+#include "cli/report/stats.h"
+#include "job/pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

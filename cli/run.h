@@ -3,9 +3,9 @@
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 
-#include "cli/options.h"
-#include "cli/plan.h"
-#include "cli/progress.h"
+#include "cli/options/options.h"
+#include "cli/plan/plan.h"
+#include "cli/report/progress.h"
 
 /* The result of a job, for main. */
 struct outcome {

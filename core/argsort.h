@@ -18,7 +18,7 @@
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/key_order.h"
-#include "core/tap.h"
+#include "core/check/tap.h"
 
 #include <string.h>
 

@@ -15,11 +15,11 @@
 #ifndef CORE_BACKEND_H
 #define CORE_BACKEND_H
 
-#include "core/check_sum.h"
+#include "core/check/check_sum.h"
 #include "core/error.h"
 #include "core/key_order.h"
-#include "core/line_order.h"
-#include "core/tap.h"
+#include "core/line/line_order.h"
+#include "core/check/tap.h"
 
 #include <stdint.h>
 
@@ -63,7 +63,7 @@ struct device_facts {
 };
 
 /* Callbacks for the steps that an engine of lines cannot do exactly. The caller has the text too.
- * Items are defined by core/line_item.h. The engine's `sort` calls them, in its thread. */
+ * Items are defined by core/line/line_item.h. The engine's `sort` calls them, in its thread. */
 struct line_helper {
     void *context;
     /* Keys the lines of items[0..count), which are in the order of the text. */
@@ -130,7 +130,7 @@ static inline bool sort_spec_is_small(const struct sort_spec *spec)
            bytes <= quarter;
 }
 
-/* Checksums of an engine of lines for the proof of output (core/check.h), valid after it gave
+/* Checksums of an engine of lines for the proof of output (core/check/check.h), valid after it gave
  * everything. */
 struct text_proof {
     struct check_sum gathered; /* the output's bytes, by their positions in the input text */

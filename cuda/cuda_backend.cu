@@ -2,10 +2,10 @@
 /* cuda_backend.cu - the backend "gpu": the table of its paths and its functions. A new path also
  * needs a file, and declarations in cuda_sort.h.
  */
-#include "cuda/cuda_device.h"
-#include "cuda/cuda_engine.h"
-#include "cuda/cuda_paths.h"
-#include "cuda/cuda_text_engine.h"
+#include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_engine.h"
+#include "cuda/engine/cuda_paths.h"
+#include "cuda/engine/cuda_text_engine.h"
 #include "cuda/group/gpus_engine.h"
 #include "cuda/tuning.h"
 

@@ -40,7 +40,7 @@ check() {
 
 scripts/install_packages.sh gcc g++ make libzstd-dev libcmocka-dev perl mandoc shellcheck \
     clang-format zstd python3-numpy acl attr
-scripts/install_packages.sh openmpi-bin libopenmpi-dev || echo '== no Open MPI: tests/mpi.sh is skipped'
+scripts/install_packages.sh openmpi-bin libopenmpi-dev || echo '== no Open MPI: tests/job/mpi.sh is skipped'
 scripts/install_packages.sh clang libclang-rt-dev ||
     echo '== no clang with libFuzzer: the fuzz targets are skipped'
 
@@ -49,7 +49,7 @@ cuda_flags=()
 if [ -n "$(make -s --eval='nvcc: ; @echo $(NVCC)' nvcc)" ]; then
     cuda_flags=(NVCCFLAGS='-O3 -lineinfo --Werror all-warnings' NVCC_GENCODE=-arch=native)
     # To see that it compiles, one kind of GPU is enough, and code that is optimized less: nvcc takes
-    # half of the time for cuda/radix_sort.cu.
+    # half of the time for cuda/radix/radix_sort.cu.
     if ! nvidia-smi -L >/dev/null 2>&1; then
         cuda_flags=(NVCCFLAGS='-O3 -Xcicc -O1 --Werror all-warnings')
         cuda_flags+=(NVCC_GENCODE='-gencode=arch=compute_90,code=sm_90')

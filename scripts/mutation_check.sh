@@ -14,9 +14,9 @@ mkdir -p "$copy"
 
 # NAME | FILE | sed command | path | largest count
 mutations=(
-    'a comparator left out of the network of 8 keys|cuda/thread_network.cuh|s/i + stride < COUNT; i++/i + stride + 1 < COUNT; i++/|segmented-merge|600'
-    'one too far in the merge path|cuda/paired_runs.cuh|s/from = middle + KEY_BYTES<K>;/from = middle + 2 * KEY_BYTES<K>;/|segmented-merge|600'
-    'a key lost by a pass of radix|cuda/radix_digits.cuh|s/if (index < count)/if (index + 1 < count)/|radix|70001'
+    'a comparator left out of the network of 8 keys|cuda/block/thread_network.cuh|s/i + stride < COUNT; i++/i + stride + 1 < COUNT; i++/|segmented-merge|600'
+    'one too far in the merge path|cuda/merge/paired_runs.cuh|s/from = middle + KEY_BYTES<K>;/from = middle + 2 * KEY_BYTES<K>;/|segmented-merge|600'
+    'a key lost by a pass of radix|cuda/radix/radix_digits.cuh|s/if (index < count)/if (index + 1 < count)/|radix|70001'
 )
 
 git ls-files -z | xargs -0 cp --parents -p -t "$copy"

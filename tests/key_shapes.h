@@ -57,7 +57,7 @@ static inline uint64_t shape_exponents(size_t i, size_t)
     return bits >> bits % 64;
 }
 
-/* Computes thread_scramble_below of cuda/thread_scramble.cuh on the host. */
+/* Computes thread_scramble_below of cuda/block/thread_scramble.cuh on the host. */
 static inline uint64_t scrambled_below(uint64_t i, uint64_t limit)
 {
     i = (i ^ i >> 33) * 0xff51afd7ed558ccdu;
@@ -66,7 +66,7 @@ static inline uint64_t scrambled_below(uint64_t i, uint64_t limit)
 }
 
 /* A path that samples at positions chosen by a seed finds only equal keys, or none of the equal
- * keys. The positions are those of cuda/radix_learn.cuh with 2^12 keys. */
+ * keys. The positions are those of cuda/radix/radix_learn.cuh with 2^12 keys. */
 static inline uint64_t shape_hidden(size_t i, size_t n)
 {
     const size_t stride = n >> 12, sample = stride ? i / stride : 0;

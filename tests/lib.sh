@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# lib.sh - for all tests in tests/*.sh: assertions in TAP, and a working directory for each test.
+# lib.sh - for all tests in tests/*/*.sh: assertions in TAP, and a working directory for each test.
 #
 # A test sources this file, makes claims, and calls done_testing. A test that ends before that
 # prints no plan, and so counts as failed. The program under test is $GPUSORT.

@@ -3,9 +3,9 @@
 .PHONY: check check-gpu simt fuzz
 simt_selftest_sources := $(wildcard tests/simt/simt_selftest*.cc)
 simt_sources := $(filter-out $(simt_selftest_sources),$(wildcard tests/simt/*.cc))
-unit_sources := $(wildcard tests/unit_*.c)
-matrices := $(patsubst tests/%.cu,%,$(wildcard tests/*_matrix.cu))
-unit_programs := $(unit_sources:tests/%.c=$(BUILD)/tests/%)
+unit_sources := $(wildcard tests/unit_*.c tests/*/unit_*.c)
+matrices := $(basename $(notdir $(wildcard tests/cuda/*_matrix.cu)))
+unit_programs := $(addprefix $(BUILD)/tests/,$(basename $(notdir $(unit_sources))))
 
 # gpusort with its main renamed, and a main that calls it many times.
 many_objects := $(filter-out %/main.c.o,$(cli_objects)) \
@@ -19,7 +19,7 @@ $(BUILD)/simt/many_runs: $(many_objects) $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/gpusort: $(cli_objects) $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
-$(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/%_matrix.cu.o $(host_objects) $(simt_objects)
+$(BUILD)/simt/%_matrix: $(BUILD)/simt/tests/cuda/%_matrix.cu.o $(host_objects) $(simt_objects)
 	$(link) -o $@ $^ $(libraries)
 $(BUILD)/simt/bench_sort: $(bench_objects) $(host_objects) $(simt_objects) \
 		$(call objects,$(BUILD)/simt,$(bench_cuda_sources) bench/no_peers.cu)
@@ -41,42 +41,43 @@ $(simt_switching): SANITIZE_FLAGS = $(if $(findstring address,$(SANITIZE)),-DSIM
 
 $(BUILD)/tests/many_runs: $(many_objects) $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
-$(BUILD)/tests/%_matrix: $(BUILD)/tests/%_matrix.cu.o $(host_objects) $(backend_objects)
+$(BUILD)/tests/%_matrix: $(BUILD)/tests/cuda/%_matrix.cu.o $(host_objects) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
 $(BUILD)/tests/many_runs_gpusort.o: cli/main.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(compile_c) -Wno-missing-prototypes -Dmain=gpusort_main -c -o $@ $<
-$(BUILD)/tests/unit_%: $(BUILD)/tests/unit_%.c.o $(filter-out %/main.c.o,$(cli_objects)) \
+$(foreach unit,$(unit_sources),$(eval $(BUILD)/tests/$(basename $(notdir $(unit))): $(BUILD)/$(unit).o))
+$(unit_programs): $(filter-out %/main.c.o,$(cli_objects)) \
 		$(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) -o $@ $^ -lcmocka $(libraries)
 
-# For tests/faults.sh, whose faults must hit only calls of gpusort: the OpenMP library is not linked
+# For tests/faults/faults.sh, whose faults must hit only calls of gpusort: the OpenMP library is not linked
 # into the program.
 $(BUILD)/tests/gpusort_apart: OPENMP = -fopenmp
 $(BUILD)/tests/gpusort_apart: $(cli_objects) $(host_objects) $(backend_objects)
 	@mkdir -p $(@D)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 
-# gpusort with functions that flip a bit, wrapped around its own; for tests/proof.sh.
+# gpusort with functions that flip a bit, wrapped around its own; for tests/job/proof.sh.
 flips := $(shell sed -En 's/^WRAP.[^,]*, ([a-z_]*),.*/-Wl,--wrap=\1/p' tests/faults/flips.c)
 $(BUILD)/tests/gpusort_flips: $(call objects,$(BUILD),tests/faults/flips.c) $(cli_objects) \
 		$(host_objects) $(BUILD)/core/backends.cpu.o
 	$(link) $(flips) -o $@ $^ $(libraries)
 
-# gpusort with functions that fail, wrapped around CUDA's; for tests/faults.sh on a real GPU.
+# gpusort with functions that fail, wrapped around CUDA's; for tests/faults/faults.sh on a real GPU.
 cuda_faults := $(shell sed -En 's/^WRAP[A-Z_]*.(cuda[A-Za-z]*),.*/-Wl,--wrap=\1/p' \
 	tests/faults/cuda_faults.cu) -Wl,--wrap=cudaLaunchKernelExC
 $(BUILD)/tests/gpusort_cuda_faults: $(BUILD)/tests/faults/cuda_faults.cu.o $(cli_objects) \
 		$(host_objects) $(backend_objects)
 	$(link) $(cuda_faults) -o $@ $^ $(backend_libraries) $(libraries)
 
-# Loaded into gpusort by tests/faults.sh, not linked into it.
+# Loaded into gpusort by tests/faults/faults.sh, not linked into it.
 $(BUILD)/tests/fault_library.so: tests/faults/fault_library.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $< -ldl
 
-# Loaded into the ranks of tests/mpi.sh.
+# Loaded into the ranks of tests/job/mpi.sh.
 $(BUILD)/tests/mpi_faults.so: tests/faults/mpi_faults.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(MPICC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $<
@@ -93,12 +94,9 @@ fuzz_sanitizers = address,undefined
 fuzz_coverage = fuzzer-no-link$(comma)
 $(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # no coverage of the models
 # The sources that the targets need, without the sort of lines in memory.
-fuzz_sources := cli/key_definition.c cli/quote.c $(filter-out core/argsort.c core/auto_table.c \
-	core/backends.c core/external% core/key_counts.c core/memory_limits.c core/pipeline% \
-	core/text_feed.c formats/formats.c formats/indices.c formats/lines.c formats/lines_bytes.c \
-	formats/lines_few.c formats/lines_header.c formats/lines_key.c formats/lines_load.c \
-	formats/lines_number.c formats/lines_refine.c formats/lines_row.c formats/lines_words.c \
-	formats/lines_write.c formats/text.c,$(filter core/% formats/%,$(host_sources)))
+fuzz_sources := cli/options/key_definition.c cli/options/quote.c $(filter-out core/argsort.c core/auto_table.c \
+	core/backends.c core/memory_limits.c $(addprefix formats/array/,formats.c indices.c text.c) \
+	formats/lines/lines%,$(filter core/% formats/%,$(host_sources)))
 fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))
 fuzz_programs := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 $(BUILD)/fuzz/fuzz_%: $(addprefix $(BUILD)/fuzz/,tests/fuzz/fuzz_%.c.o tests/fuzz/large_blocks.c.o \

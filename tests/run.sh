@@ -56,6 +56,9 @@ gpu_paths() {
                        on && is_gpu && /^    / { print $1 }'
 }
 
+# script_of NAME: prints the path of a shell test.
+script_of() { compgen -G "tests/$1.sh" || compgen -G "tests/*/$1.sh"; }
+
 # add_test NAME COMMAND...: makes a test: a script in $results that runs COMMAND and keeps its
 # output and status.
 add_test() {
@@ -90,9 +93,9 @@ add_tests() {
             add_test "$name" "$program" "${largest[@]}"
         fi
     done
-    for test in tests/*.sh; do
+    for test in tests/*.sh tests/*/*.sh; do
         name=$(basename "$test" .sh)
-        case $name in lib* | run) continue ;; esac
+        case $name in lib* | run | run_targets | seeds) continue ;; esac
         # Sanitized programs start slowly, so one process does all jobs of a test. In the other
         # build each job is a process.
         server=$(full_or_small '' "$build/tests/many_runs")
@@ -104,12 +107,12 @@ add_tests() {
         for name in "${for_the_stand_in[@]}"; do
             case $name in stats) server= ;; *) server=$build/simt/many_runs ;; esac
             add_test "$name-simt" TEST_SIZE=small "GPUSORT=$build/simt/gpusort" \
-                "GPUSORT_SERVER=$server" bash "tests/$name.sh"
+                "GPUSORT_SERVER=$server" bash "$(script_of "$name")"
         done
         for name in "${for_any_device[@]}"; do
             add_test "$name-simt" "GPUSORT=$build/simt/gpusort" GPUSORT_DEVICE=gpu \
                 "GPUSORT_SERVER=$build/simt/many_runs" FUZZ_ROUNDS=600 \
-                bash "tests/$name.sh"
+                bash "$(script_of "$name")"
         done
     fi
     [ -z "${TEST_AARCH64:-}" ] || add_aarch64_tests "$(realpath "$TEST_AARCH64")"
@@ -125,7 +128,7 @@ add_aarch64_tests() {
         else
             case $name in zstd) server= ;; *) server=$1/many_runs ;; esac
             add_test "$name-aarch64" TEST_SIZE=small "GPUSORT=$1/gpusort" "GPUSORT_SERVER=$server" \
-                bash "tests/$name.sh"
+                bash "$(script_of "$name")"
         fi
     done
 }
@@ -170,19 +173,19 @@ add_gpu_tests() {
     add_test runs_matrix "$build/tests/runs_matrix"
     for type in $("$build/gpusort" --list | awk '/^[^ ]/ { on = /^types/ } on && /^  / { print $1 }'); do
         add_test "device-$type" "GPUSORT=$build/gpusort" "$server" TEST_TYPES="$type" TEST_TILES=no \
-            bash tests/device.sh
+            bash "$(script_of device)"
         add_test "types-$type" "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu \
-            TEST_TYPES="$type" TEST_SIZE=small bash tests/types.sh
+            TEST_TYPES="$type" TEST_SIZE=small bash "$(script_of types)"
     done
-    add_test text_device "GPUSORT=$build/gpusort" "$server" bash tests/text_device.sh
-    add_test devices "GPUSORT=$build/gpusort" "$server" bash tests/devices.sh
-    add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults.sh
+    add_test text_device "GPUSORT=$build/gpusort" "$server" bash tests/cuda/text_device.sh
+    add_test devices "GPUSORT=$build/gpusort" "$server" bash tests/cuda/devices.sh
+    add_test faults "GPUSORT=$build/tests/gpusort_cuda_faults" bash tests/faults/faults.sh
     for cases in sort_cases_numbers sort_cases_keys sort_cases_lines; do
-        add_test $cases "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu bash tests/$cases.sh
+        add_test $cases "GPUSORT=$build/gpusort" "$server" GPUSORT_DEVICE=gpu bash "$(script_of $cases)"
     done
-    add_test stats "GPUSORT=$build/gpusort" bash tests/stats.sh
-    add_test soak "GPUSORT=$build/gpusort" SOAK_RUNS=30 SOAK_LARGEST=3e8 SOAK_JOBS=4 bash tests/soak.sh
-    add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=10000 bash tests/fuzz.sh
+    add_test stats "GPUSORT=$build/gpusort" bash tests/cli/stats.sh
+    add_test soak "GPUSORT=$build/gpusort" SOAK_RUNS=30 SOAK_LARGEST=3e8 SOAK_JOBS=4 bash tests/fuzz/soak.sh
+    add_test fuzz "GPUSORT=$build/gpusort" GPUSORT_DEVICE=gpu FUZZ_ROUNDS=10000 bash tests/fuzz/fuzz.sh
     add_test bench "GPUSORT=$build/gpusort" "BENCH=$build/bench/bench_sort" bash tests/bench.sh
 }
 

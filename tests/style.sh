@@ -15,7 +15,7 @@ ok 'includes run one way' scripts/check_includes.sh
 # Ignored: scripts in quotes for `bash -c`, literal formats of printf, a name that is read and not
 # written.
 checked 'shellcheck finds nothing in the scripts' \
-    shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh completions/*.sh .ci/run
+    shellcheck -x -P SCRIPTDIR -e SC2016,SC2059,SC2094 scripts/*.sh tests/*.sh tests/*/*.sh completions/*.sh .ci/run
 # mandoc's list of other pages may be older than the pages.
 if command -v mandoc >/dev/null; then
     ok_prints 'mandoc finds nothing in the manual page, not even a long line' '' -- bash -c \
@@ -52,28 +52,28 @@ ok_prints 'links between the pages lead to headings' '' -- bash -c \
         done
     done'
 ok_prints 'every source has a place in architecture.md, algorithms.md or the README.md of its folder' '' -- bash -c \
-    'find cli core formats cpu cuda -type f ! -name README.md | while read -r file; do
+    'find cli job core formats cpu cuda -type f ! -name README.md | while read -r file; do
         name=${file##*/}
-        grep -qwF -e "${name%.*}" docs/architecture.md docs/algorithms.md */README.md || echo "$file"
+        grep -qwF -e "${name%.*}" docs/architecture.md docs/algorithms.md */README.md */*/README.md || echo "$file"
     done'
 # Versions of clang-format differ in a few lines; the sources are as version 14 formats them.
-mapfile -t sources < <(find cli core formats cpu cuda bench mpi tests -type f \
+mapfile -t sources < <(find cli job core formats cpu cuda bench mpi tests -type f \
     \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) | sort)
 checked 'clang-format changes nothing in the sources' clang-format-14 --dry-run -Werror "${sources[@]}"
 ok_prints 'kernels of radix begin with a wait for the one in front' '' -- awk '
     /__global__/ { kernel = FILENAME ":" FNR }
     kernel && /^{/ { getline; if (!/thread_wait_for_grid\(\);/) print kernel; kernel = "" }' \
-    cuda/radix_*.cuh
+    cuda/radix/radix_*.cuh
 ok_prints 'no source is longer than 800 lines' '' -- bash -c \
-    'find cli core formats cpu cuda bench tests/simt -type f | while read -r file; do
+    'find cli job core formats cpu cuda bench tests/simt -type f | while read -r file; do
         [ "$(wc -l <"$file")" -le 800 ] || echo "$file"
     done'
 ok_prints 'every source names its license' '' -- bash -c \
-    '! find Makefile .ci/run man cli core formats cpu cuda bench mpi completions/*.sh scripts tests -type f \
+    '! find Makefile .ci/run man cli job core formats cpu cuda bench mpi completions/*.sh scripts tests -type f \
         ! -path "*/__pycache__/*" -exec \
         grep -L "SPDX-License-Identifier: Apache-2\.0" {} + | grep .'
 ok_prints 'no line ends in a blank' '' -- \
-    bash -c "! grep -rnI '[[:blank:]]\$' Makefile README.md CHANGELOG.md cli core formats cpu cuda \
+    bash -c "! grep -rnI '[[:blank:]]\$' Makefile README.md CHANGELOG.md cli job core formats cpu cuda \
         bench completions docs man scripts tests .ci"
 
 done_testing

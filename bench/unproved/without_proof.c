@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* without_proof.c - in place of core/check_kernels.cc and core/check_line.c: looks at nothing, so
- * that all sums are 0 and all is in order. build/bench/gpusort_unproved is gpusort with this,
- * beside which scripts/measure_files.sh shows what the proof costs.
+/* without_proof.c - in place of core/check/check_kernels.cc and core/check/check_line.c: looks at
+ * nothing, so that all sums are 0 and all is in order. build/bench/gpusort_unproved is gpusort with
+ * this, beside which scripts/measure_files.sh shows what the proof costs.
  */
-#include "core/check_kernels.h"
-#include "core/check_line.h"
+#include "core/check/check_kernels.h"
+#include "core/check/check_line.h"
 
 uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count)
 {

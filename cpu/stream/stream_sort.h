@@ -17,7 +17,7 @@
 #define CPU_STREAM_SORT_H
 
 #include "core/error.h"
-#include "core/tap.h"
+#include "core/check/tap.h"
 #include "cpu/array_sort.h"
 
 struct stream_sort;

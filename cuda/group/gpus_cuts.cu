@@ -2,10 +2,10 @@
 /* gpus_cuts.cu - see gpus_cuts.h. */
 #include "cuda/group/gpus_cuts.h"
 
-#include "cuda/cuda_device.h"
-#include "cuda/dispatch.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/thread_search.cuh"
+#include "cuda/engine/cuda_device.h"
+#include "cuda/block/dispatch.cuh"
+#include "cuda/block/launch.cuh"
+#include "cuda/block/thread_search.cuh"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * The positions are exact for every distribution. The item at a target is found digit by digit:
  * each GPU counts, by binary search, its items that are less than each of the 255 values that the
  * next 8 bits can begin with, and the host adds up the counts. Items equal to it go before the cut
- * in the order of the GPUs. This is the search of core/external_cuts.h, with 8 bits at a time,
+ * in the order of the GPUs. This is the search of job/external_cuts.h, with 8 bits at a time,
  * because a step costs a launch.
  */
 #ifndef CUDA_GROUP_GPUS_CUTS_H

@@ -3,7 +3,7 @@
 #ifndef CUDA_GROUP_GPUS_PART_H
 #define CUDA_GROUP_GPUS_PART_H
 
-#include "cuda/cuda_worker.h"
+#include "cuda/engine/cuda_worker.h"
 
 struct gpu_part {
     struct cuda_worker *worker; /* of the sort's device and stream */

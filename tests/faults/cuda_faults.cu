@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_faults.cu - makes one CUDA call fail, on a real device. It is linked into
  * build/tests/gpusort_cuda_faults and wraps the runtime's functions (ld --wrap), so gpusort itself
- * has no hook; see tests/faults.sh. The variables are those of the stand-in
+ * has no hook; see tests/faults/faults.sh. The variables are those of the stand-in
  * (tests/simt/cuda_runtime.h):
  *
  *   SIMT_FAIL=NAME:K:ERROR   the K-th call of the function NAME fails with that error. NAME

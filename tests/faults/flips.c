@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flips.c - inverts one bit in the path of the data, or cuts it at a wrong position. It is linked
  * into build/tests/gpusort_flips and wraps functions of the program (ld --wrap), so gpusort itself
- * has no hook; see tests/proof.sh.
+ * has no hook; see tests/job/proof.sh.
  *
  *   FLIP=STAGE     the first time that data passes the stage
  *   FLIP=STAGE:N   the N-th time
@@ -10,15 +10,15 @@
  * device, the stand-in does the same (tests/simt/simt_memory.cc).
  */
 #include "core/argsort.h"
-#include "core/check.h"
-#include "core/line_item.h"
+#include "core/check/check.h"
+#include "core/line/line_item.h"
 #include "cpu/stream/bucket_blocks.h"
 #include "cpu/stream/stream_sort.h"
-#include "formats/lines.h"
-#include "formats/merge_cut.h"
-#include "formats/output_file.h"
-#include "formats/sink.h"
-#include "formats/spill.h"
+#include "formats/lines/lines.h"
+#include "formats/merge/merge_cut.h"
+#include "formats/io/output_file.h"
+#include "formats/io/sink.h"
+#include "formats/io/spill.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

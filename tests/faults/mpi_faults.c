@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mpi_faults.c - loaded into gpusort before its plugin: one call of MPI fails, or the rank is
- * killed in it. For tests/mpi.sh.
+ * killed in it. For tests/job/mpi.sh.
  *
  *   MPI_FAULT=RANK:FUNCTION:NUMBER:fail|kill    as in 1:MPI_Allreduce:3:kill
  *

@@ -3,8 +3,8 @@
  *
  * The reference is a second parser of the grammar here, and model.h, which finds the key.
  */
-#include "cli/key_definition.h"
-#include "core/line_field.h"
+#include "cli/options/key_definition.h"
+#include "core/line/line_field.h"
 #include "tests/fuzz/model.h"
 
 #include <ctype.h>

@@ -3,9 +3,9 @@
  *
  * The reference compares with model.h, line by line.
  */
-#include "formats/codec.h"
-#include "formats/lines_check.h"
-#include "formats/lines_merge.h"
+#include "formats/codec/codec.h"
+#include "formats/check/lines_check.h"
+#include "formats/merge/lines_merge.h"
 #include "tests/fuzz/model.h"
 
 #include <ctype.h>

@@ -5,10 +5,10 @@
  * model.h for the orders -g, -n and -h.
  */
 #include "core/key_order.h"
-#include "formats/line_compare.h"
-#include "formats/line_rank.h"
-#include "formats/number_key.h"
-#include "formats/number_text.h"
+#include "formats/lines/line_compare.h"
+#include "formats/lines/line_rank.h"
+#include "formats/number/number_key.h"
+#include "formats/number/number_text.h"
 #include "tests/fuzz/model.h"
 
 #include <ctype.h>

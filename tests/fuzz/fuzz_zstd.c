@@ -4,8 +4,8 @@
  * The reference is libzstd: ZSTD_decompressStream, and ZSTD_findFrameCompressedSize for truncated
  * frames.
  */
-#include "formats/codec.h"
-#include "formats/source.h"
+#include "formats/codec/codec.h"
+#include "formats/io/source.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <zstd.h>
@@ -223,7 +223,7 @@ static bool read_source(struct bytes stream, size_t piece, struct bytes *content
 }
 
 /* Decodes a whole frame at once, as threads do. This may accept a frame that the stream decoder
- * refuses because its window is too small, which does not matter here (formats/zstd.c). */
+ * refuses because its window is too small, which does not matter here (formats/codec/zstd.c). */
 static void check_frame(uint8_t *data, size_t bytes, size_t content_max)
 {
     static uint8_t found[CONTENT_MAX], expected_data[CONTENT_MAX];

@@ -5,7 +5,7 @@
 #ifndef TESTS_FUZZ_MODEL_H
 #define TESTS_FUZZ_MODEL_H
 
-#include "core/line_order.h"
+#include "core/line/line_order.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ struct model_decimal {
 };
 
 /* The byte 0x80 is skipped before the point, and then a suffix does not count
- * (formats/decimal_key.h). */
+ * (formats/number/decimal_key.h). */
 static inline struct model_decimal model_read_decimal(struct model_span span, bool has_suffix)
 {
     const char *p = span.text, *const end = p + span.length;

@@ -111,7 +111,7 @@ void copy_bytes(void *to, const void *from, size_t bytes)
 
 /* SIMT_FLIP=upload, download or peer: the first copy of 4096 bytes or more of that kind inverts a
  * bit. SIMT_FLIP=figures:N: the N-th smaller copy to the host sets a high bit in each of its whole
- * 64-bit words; see tests/proof.sh. */
+ * 64-bit words; see tests/job/proof.sh. */
 void flip_bit(void *to, size_t bytes, const char *kind)
 {
     static bool has_flipped;

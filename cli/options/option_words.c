@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* option_words.c - see option_words.h. */
+#include "cli/options/option_words.h"
+
+#include "cli/options/memory_words.h"
+#include "cli/options/quote.h"
+#include "cli/options/word_list.h"
+#include "core/key_types.h"
+#include "formats/codec/codec.h"
+#include "formats/codec/zstd_codec.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool option_words_set_format(const char *word, const char *none, const struct format **format,
+                             struct error *error)
+{
+    *format = strcmp(word, none) == 0 ? NULL : format_find(word);
+    if (*format || strcmp(word, none) == 0)
+        return true;
+    return error_set(error, "unknown format '%s': it is %s, text, raw or npy", word, none);
+}
+
+bool option_words_set_input_format(char *word, struct options *options, struct error *error)
+{
+    char *const colon = strchr(word, ':');
+    if (colon)
+        *colon = '\0';
+    options->input_codec = colon ? codec_find(colon + 1) : NULL;
+    if (colon && !options->input_codec)
+        return error_set(error, "unknown codec '%s': it is plain or zstd", colon + 1);
+    return option_words_set_format(word, "auto", &options->input_format, error);
+}
+
+bool option_words_set_type(const char *word, struct options *options, struct error *error)
+{
+    enum key_endian endian = options->endian;
+    options->type = key_type_find(word, strlen(word), &endian);
+    options->type_word = word;
+    const char *const kind = options->type ? NULL : key_type_describe_foreign(word);
+    if (!options->type)
+        return error_set(error, "unknown type '%s'%s%s: --list names the types", word,
+                         kind ? ", NumPy's name of " : "", kind ? kind : "");
+    if (strchr("<>", word[0])) { /* the name has a byte order */
+        options->endian = endian;
+        options->endian_said = true;
+    }
+    return true;
+}
+
+bool option_words_set_endian(const char *word, struct options *options, struct error *error)
+{
+    options->endian_said = true;
+    options->endian = strcmp(word, "big") == 0 ? ENDIAN_BIG : ENDIAN_LITTLE;
+    if (options->endian == ENDIAN_BIG || strcmp(word, "little") == 0)
+        return true;
+    return error_set(error, "unknown byte order '%s': it is little or big", word);
+}
+
+bool option_words_set_nan(const char *word, struct options *options, struct error *error)
+{
+    static const struct {
+        const char *word;
+        enum nan_rule rule;
+    } rules[] = {{"first", NAN_FIRST}, {"last", NAN_LAST}, {"error", NAN_ERROR}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(word, rules[i].word) == 0) {
+            options->nan = rules[i].rule;
+            options->nan_said = true;
+            return true;
+        }
+    return error_set(error, "unknown NaN rule '%s': it is first, last or error", word);
+}
+
+bool option_words_set_argsort(const char *word, struct options *options, struct error *error)
+{
+    enum key_endian endian = ENDIAN_LITTLE;
+    const struct key_type *const type =
+        word ? key_type_find(word, strlen(word), &endian) : &key_types[KEY_TYPE_u64];
+    const bool is_integer = type && (type->kind == KEY_UNSIGNED || type->kind == KEY_SIGNED);
+    if (!is_integer || type->bytes < 4)
+        return error_set(error, "unknown type of indices '%s': it is u32, u64, i32 or i64", word);
+    if (endian == ENDIAN_BIG)
+        return error_set(error,
+                         "--argsort=%s: for big-endian indices, say --argsort=%s --endian=big",
+                         word, type->name);
+    options->index_type = type;
+    return true;
+}
+
+/* The factor of an exponent or a unit after a count: base^power. */
+struct scale {
+    unsigned long base, power;
+};
+
+/* Parses the text after the digits of a count: an exponent (e6), or a unit as in head(1) (K or KiB,
+ * kB). Returns false for other text. */
+static bool parse_scale(const char *text, struct scale *scale)
+{
+    *scale = (struct scale){.base = 10};
+    if ((*text == 'e' || *text == 'E') && strspn(text + 1, "+0123456789") > 0) {
+        text += text[1] == '+' ? 2 : 1;
+        char *end = (char *)text;
+        if (text[0] >= '0' && text[0] <= '9')
+            scale->power = strtoul(text, &end, 10);
+        return end > text && *end == '\0';
+    }
+    const unsigned power = memory_words_unit_power(*text);
+    const bool is_decimal = power > 0 && strcmp(text + 1, "B") == 0;
+    *scale = (struct scale){is_decimal ? 1000 : 1024, power};
+    return *text == '\0' || is_decimal ||
+           (power > 0 && (text[1] == '\0' || strcmp(text + 1, "iB") == 0));
+}
+
+static bool multiply(unsigned long *value, struct scale scale)
+{
+    for (; scale.power > 0 && *value > 0; scale.power--)
+        if (__builtin_mul_overflow(*value, scale.base, value))
+            return false;
+    return true;
+}
+
+/* Reads a whole number: digits, optionally with a fraction, and with an exponent or a unit. */
+static bool read_count(const char *word, unsigned long *count)
+{
+    const size_t whole_digits = strspn(word, "0123456789");
+    const char *const fraction = word + whole_digits + (word[whole_digits] == '.');
+    size_t fraction_digits = word[whole_digits] == '.' ? strspn(fraction, "0123456789") : 0;
+    char digits[64];
+    struct scale scale;
+    if (whole_digits == 0 || (word[whole_digits] == '.' && fraction_digits == 0) ||
+        !parse_scale(fraction + fraction_digits, &scale) ||
+        whole_digits + fraction_digits >= sizeof digits)
+        return false;
+    snprintf(digits, sizeof digits, "%.*s%.*s", (int)whole_digits, word, (int)fraction_digits,
+             fraction);
+    for (; scale.base == 10 && scale.power > 0 && fraction_digits > 0; fraction_digits--)
+        scale.power--;
+    errno = 0;
+    *count = strtoul(digits, NULL, 10);
+    if (errno || !multiply(count, scale))
+        return false;
+    for (; fraction_digits > 0; fraction_digits--, *count /= 10)
+        if (*count % 10 != 0)
+            return false;
+    return true;
+}
+
+static bool parse_count(const char *word, const char *what, unsigned long least, unsigned long most,
+                        unsigned long *count, struct error *error)
+{
+    if (!read_count(word, count) || *count < least || *count > most)
+        return error_set(error, "invalid %s '%s': it is a whole number from %lu to %lu%s", what,
+                         word, least, most, most < 5000 ? "" : ", as 5000, 5e3 or 5K");
+    return true;
+}
+
+static bool algorithm_is_known(const char *name)
+{
+    for (size_t i = 0; i < backend_count; i++)
+        if (backend_find_algorithm(backends[i], name))
+            return true;
+    return false;
+}
+
+bool option_words_set_algorithm(char *word, struct options *options, struct error *error)
+{
+    char *colon = strchr(word, ':');
+    unsigned long tile_size = 0;
+    if (colon) {
+        *colon = '\0';
+        if (!parse_count(colon + 1, "tile size", 1, LONG_MAX, &tile_size, error))
+            return false;
+    }
+    options->tile_size = tile_size;
+    options->algorithm = strcmp(word, "auto") == 0 ? NULL : word;
+    if (!options->algorithm && colon)
+        return error_set(error, "a tile size needs a path: --algorithm=PATH:TILE");
+    if (options->algorithm && !algorithm_is_known(word))
+        return error_set(error, "unknown algorithm '%s': --list names those of this build", word);
+    return true;
+}
+
+/* Parses the device numbers after "gpu:", which commas separate, or the word "all". */
+static bool parse_devices(char *word, struct options *options, struct error *error)
+{
+    options->all_devices = strcmp(word, "all") == 0;
+    for (char *next = word; next && !options->all_devices;) {
+        char *const number = strsep(&next, ",");
+        unsigned long device;
+        if (!parse_count(number, "device number", 0, 1023, &device, error))
+            return false;
+        if (options->device_count == BACKEND_DEVICES_MOST)
+            return error_set(error, "more than %d device numbers", BACKEND_DEVICES_MOST);
+        for (unsigned i = 0; i < options->device_count; i++)
+            if (options->devices[i] == device)
+                return error_set(error, "device number %lu is given twice", device);
+        options->devices[options->device_count++] = (unsigned)device;
+    }
+    return true;
+}
+
+bool option_words_set_device(char *word, struct options *options, struct error *error)
+{
+    char *colon = strchr(word, ':');
+    options->device_count = 0;
+    options->all_devices = false;
+    if (colon) {
+        *colon = '\0';
+        if (strcmp(word, "gpu") == 0 && !parse_devices(colon + 1, options, error))
+            return false;
+    }
+    options->backend = strcmp(word, "auto") == 0 ? NULL : word;
+    const bool known = !options->backend || strcmp(word, "cpu") == 0 || strcmp(word, "gpu") == 0;
+    if (!known || (colon && strcmp(word, "gpu") != 0))
+        return error_set(error, "unknown device '%s%s%s': it is auto, cpu, gpu, gpu:N,N or gpu:all",
+                         word, colon ? ":" : "", colon ? colon + 1 : "");
+    if (options->backend && !backend_find(options->backend))
+        return error_set(
+            error, "this build has no GPU backend: it was built without nvcc, or with CUDA=0");
+    return true;
+}
+
+bool option_words_set_zstd(const char *word, struct options *options, struct error *error)
+{
+    const struct codec *zstd = codec_find("zstd");
+    unsigned long level = 0;
+    if (word && !parse_count(word, "zstd level", (unsigned long)zstd->level_min,
+                             (unsigned long)zstd->level_max, &level, error))
+        return false;
+    options->compression = COMPRESSION_ON;
+    options->compression_level = (int)level;
+    return true;
+}
+
+bool option_words_set_long(const char *word, struct options *options, struct error *error)
+{
+    unsigned long window_log = ZSTD_WINDOW_LOG_DEFAULT;
+    if (word && !parse_count(word, "zstd window", ZSTD_WINDOW_LOG_LEAST, ZSTD_WINDOW_LOG_MOST,
+                             &window_log, error))
+        return false;
+    options->window_log = (unsigned)window_log;
+    return true;
+}
+
+bool option_words_set_stats(const char *word, struct options *options, struct error *error)
+{
+    static const struct word_choice choices[] = {{"text", STATS_TEXT, false},
+                                                 {"json", STATS_JSON, false}};
+    int form = STATS_TEXT;
+    if (word &&
+        !word_list_find("--stats", word, choices, sizeof choices / sizeof *choices, &form, error))
+        return false;
+    options->stats = (enum stats_form)form;
+    return true;
+}
+
+/* Parses a number as sort(1) does for its long options. A number that is too large becomes
+ * ULONG_MAX. */
+static bool parse_sort_number(const char *option, const char *word, unsigned long *number,
+                              struct error *error)
+{
+    struct quoted quoted;
+    const char *const first = word + strspn(word, " \t\n\v\f\r");
+    char *end = (char *)word;
+    *number = *first == '-' ? 0 : strtoul(word, &end, 10);
+    if (end == word)
+        return error_set(error, "invalid %s argument %s", option, quote_word(word, &quoted));
+    return !*end ||
+           error_set(error, "invalid suffix in %s argument %s", option, quote_word(word, &quoted));
+}
+
+bool option_words_set_threads(const char *word, struct options *options, struct error *error)
+{
+    unsigned long threads;
+    if (!parse_sort_number("--parallel", word, &threads, error))
+        return false;
+    options->threads = threads < UINT_MAX ? (unsigned)threads : UINT_MAX;
+    return threads > 0 || error_set(error, "number in parallel must be nonzero");
+}
+
+bool option_words_check_batch_size(const char *word, struct error *error)
+{
+    unsigned long size;
+    struct quoted quoted;
+    if (!parse_sort_number("--batch-size", word, &size, error))
+        return false;
+    return size >= 2 ||
+           error_set(error,
+                     "invalid --batch-size argument %s: minimum --batch-size argument is '2'",
+                     quote_word(word, &quoted));
+}
+
+bool option_words_set_top(const char *word, struct options *options, struct error *error)
+{
+    unsigned long top;
+    if (!parse_count(word, "number of items", 0, ULONG_MAX, &top, error))
+        return false;
+    options->top_said = true;
+    options->top = top;
+    return true;
+}
+
+bool option_words_set_once(const char *word, const char *what, const char **said,
+                           struct error *error)
+{
+    if (*said && strcmp(*said, word) != 0)
+        return error_set(error, "multiple %s specified", what);
+    *said = word;
+    return true;
+}
+
+bool option_words_set_check(enum check check, struct options *options, struct error *error)
+{
+    if (options->check != CHECK_NO && options->check != check)
+        return error_set(error, "options '-cC' are incompatible");
+    options->check = check;
+    return true;
+}
+
+bool option_words_set_check_word(const char *word, struct options *options, struct error *error)
+{
+    static const struct word_choice choices[] = {
+        {"quiet", CHECK_QUIET, false},
+        {"silent", CHECK_QUIET, false},
+        {"diagnose-first", CHECK_SHOW, false},
+    };
+    int check = CHECK_SHOW;
+    if (word &&
+        !word_list_find("--check", word, choices, sizeof choices / sizeof *choices, &check, error))
+        return false;
+    return option_words_set_check((enum check)check, options, error);
+}
+
+bool option_words_set_header(const char *word, struct options *options, struct error *error)
+{
+    unsigned long lines = 1;
+    if (word && !parse_count(word, "number of lines", 0, LONG_MAX, &lines, error))
+        return false;
+    options->header_said = true;
+    options->header_lines = lines;
+    return true;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* option_words.h - parses the arguments of gpusort's own options. order_words.h has the options of
+ * sort(1), and memory_words.h the options for memory.
+ *
+ * Each function sets *options from the argument, or fails with a message about valid arguments.
+ * `word` may be NULL for an optional argument: zstd, long, stats, argsort, check, header.
+ */
+#ifndef CLI_OPTION_WORDS_H
+#define CLI_OPTION_WORDS_H
+
+#include "cli/options/options.h"
+
+/* none: the argument that means no particular format, and sets *format to NULL. */
+bool option_words_set_format(const char *word, const char *none, const struct format **format,
+                             struct error *error);
+
+/* FORMAT or FORMAT:CODEC. The string, which is in argv, is cut in two in place. */
+bool option_words_set_input_format(char *word, struct options *options, struct error *error);
+
+bool option_words_set_type(const char *word, struct options *options, struct error *error);
+bool option_words_set_endian(const char *word, struct options *options, struct error *error);
+bool option_words_set_nan(const char *word, struct options *options, struct error *error);
+bool option_words_set_argsort(const char *word, struct options *options, struct error *error);
+
+/* PATH or PATH:TILE; DEVICE or DEVICE:N. The string is cut in two in place. */
+bool option_words_set_algorithm(char *word, struct options *options, struct error *error);
+bool option_words_set_device(char *word, struct options *options, struct error *error);
+
+bool option_words_set_zstd(const char *word, struct options *options, struct error *error);
+bool option_words_set_long(const char *word, struct options *options, struct error *error);
+bool option_words_set_stats(const char *word, struct options *options, struct error *error);
+bool option_words_set_threads(const char *word, struct options *options, struct error *error);
+bool option_words_set_top(const char *word, struct options *options, struct error *error);
+
+/* Checks --batch-size=N, which has no effect. */
+bool option_words_check_batch_size(const char *word, struct error *error);
+
+/* Sets *said for an option that may be repeated only with the same argument. what: the plural of
+ * its name, for the message. */
+bool option_words_set_once(const char *word, const char *what, const char **said,
+                           struct error *error);
+
+/* Fails if another way of checking was given. */
+bool option_words_set_check(enum check check, struct options *options, struct error *error);
+bool option_words_set_check_word(const char *word, struct options *options, struct error *error);
+
+bool option_words_set_header(const char *word, struct options *options, struct error *error);
+
+#endif

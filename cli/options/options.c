@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.c - argp's tables, and the dispatch of options. See options.h. */
+#include "cli/options/options.h"
+
+#include "cli/options/option_words.h"
+#include "cli/options/quote.h"
+#include "cli/options/version.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { /* long options without a letter */
+       KEY_FORMAT = 256,
+       KEY_OUTPUT_FORMAT,
+       KEY_TYPE,
+       KEY_ENDIAN,
+       KEY_NAN,
+       KEY_ARGSORT,
+       KEY_TOP,
+       KEY_DEVICE,
+       KEY_PARALLEL,
+       KEY_DEVICE_MEMORY,
+       KEY_ZSTD,
+       KEY_NO_ZSTD,
+       KEY_LONG,
+       KEY_EXPLAIN,
+       KEY_LIST,
+       KEY_PROGRESS,
+       KEY_NO_PROGRESS,
+       KEY_STATS,
+       KEY_TRACE,
+       KEY_FORCE,
+       KEY_VERIFY,
+       KEY_IN_PLACE,
+       KEY_FILES0_FROM,
+       KEY_SORT,
+       KEY_CHECK,
+       KEY_HEADER,
+       KEY_IGNORE_NONPRINTING, /* sort(1)'s -i; here -i means --input */
+       KEY_BATCH_SIZE,
+       KEY_COMPRESS_PROGRAM,
+       KEY_DEBUG,
+       KEY_RANDOM_SOURCE,
+       KEY_VERSION
+};
+
+static const struct argp_option option_table[] = {
+    {NULL, 0, NULL, 0, "Input and output:", 1},
+    {"input", 'i', "FILE", 0, "Sort FILE (as FILE without the option; may be repeated)", 0},
+    {"files0-from", KEY_FILES0_FROM, "F", 0,
+     "Sort the files whose names, each ended by a NUL, are in F (- is standard input)", 0},
+    {"output", 'o', "FILE", 0, "Write to FILE, which may be an input, instead of standard output",
+     0},
+    {"in-place", KEY_IN_PLACE, NULL, 0,
+     "Overwrite the one FILE with its sorted content, without a second copy of it; if the machine "
+     "or the process dies meanwhile, FILE is damaged",
+     0},
+    {"force", KEY_FORCE, NULL, 0, "Write binary data to a terminal", 0},
+    {"verify", KEY_VERIFY, NULL, 0,
+     "Read the file back that was written, and prove it again, before it takes the place of the "
+     "old "
+     "one",
+     0},
+    {NULL, 0, NULL, 0, "Data:", 2},
+    {"format", KEY_FORMAT, "FORMAT[:CODEC]", 0,
+     "The input is of FORMAT (default auto: by first bytes, name, content), in zstd or plain if "
+     "CODEC says so (default: by first bytes): auto,",
+     0},
+    {"output-format", KEY_OUTPUT_FORMAT, "FORMAT", 0,
+     "Write FORMAT (default: by the output's name where that says text or npy, else same): same,",
+     0},
+    {"type", KEY_TYPE, "TYPE", 0,
+     "The numbers are of TYPE, here or as NumPy spells it (<f8, float64):", 0},
+    {"endian", KEY_ENDIAN, "ORDER", 0, "Raw numbers are little or big endian (default little)", 0},
+    {"zstd", KEY_ZSTD, "LEVEL", OPTION_ARG_OPTIONAL, "Compress the output", 0},
+    {"no-zstd", KEY_NO_ZSTD, NULL, 0,
+     "Do not compress the output (default: by the output's name; input is recognised)", 0},
+    {"long", KEY_LONG, "WINDOWLOG", OPTION_ARG_OPTIONAL,
+     "Decompress zstd data with windows of up to 2^WINDOWLOG bytes, 10 to 31 (default 27)", 0},
+    {NULL, 0, NULL, 0, "Order:", 3},
+    {"reverse", 'r', NULL, 0, "Descending", 0},
+    {"nan", KEY_NAN, "RULE", 0,
+     "NaNs in binary data go first or last, or are an error (default: they are greatest)", 0},
+    {"argsort", KEY_ARGSORT, "TYPE", OPTION_ARG_OPTIONAL,
+     "Write the sorted order as indices (0-based) instead of the numbers, as u32, u64, i32 or i64 "
+     "(default u64); equal numbers in the order of the input",
+     0},
+    {"top", KEY_TOP, "K", 0,
+     "Write only the first K in the wanted order, sorted (K may be written as 5000, 5e3 or 5K)", 0},
+    {NULL, 0, NULL, 0, "Order of lines, as LC_ALL=C sort has it:", 4},
+    {"general-numeric-sort", 'g', NULL, 0, "By the number that strtold(3) reads, NaN first", 0},
+    {"numeric-sort", 'n', NULL, 0, "By the decimal number, exact at any length", 0},
+    {"human-numeric-sort", 'h', NULL, 0, "By the number with its suffix (2K, 1G)", 0},
+    {"sort", KEY_SORT, "WORD", 0, "general-numeric (-g), numeric (-n) or human-numeric (-h)", 0},
+    {"key", 'k', "KEYDEF", 0,
+     "By the key F[.C][LETTERS][,F[.C][LETTERS]]: from field F, character C, to the end of the "
+     "line, or to the second; LETTERS of bghnr are for this key alone (may be repeated)",
+     0},
+    {"field-separator", 't', "SEP", 0, "Fields end at SEP (default: before blanks)", 0},
+    {"ignore-leading-blanks", 'b', NULL, 0, "A key, or a place in it, begins behind its blanks", 0},
+    {"stable", 's', NULL, 0, "Leave lines with equal keys in the order of the input", 0},
+    {"unique", 'u', NULL, 0, "Keep only the first of lines with equal keys", 0},
+    {"zero-terminated", 'z', NULL, 0, "Lines end with NUL, not newline", 0},
+    {"header", KEY_HEADER, "N", OPTION_ARG_OPTIONAL,
+     "The first N lines (default 1) of each input, the same in all, are not sorted; write them "
+     "first",
+     0},
+    {"dictionary-order", 'd', NULL, OPTION_HIDDEN, NULL, 0},
+    {"ignore-case", 'f', NULL, OPTION_HIDDEN, NULL, 0},
+    {"ignore-nonprinting", KEY_IGNORE_NONPRINTING, NULL, OPTION_HIDDEN, NULL, 0},
+    {"month-sort", 'M', NULL, OPTION_HIDDEN, NULL, 0},
+    {"random-sort", 'R', NULL, OPTION_HIDDEN, NULL, 0},
+    {"version-sort", 'V', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, 0, NULL, 0, "Instead of a sort, for lines:", 5},
+    {NULL, 'c', NULL, 0, "Check the order: show the first line that is out of it", 0},
+    {NULL, 'C', NULL, 0, "Check the order, and say nothing", 0},
+    {"check", KEY_CHECK, "HOW", OPTION_ARG_OPTIONAL,
+     "As -c (diagnose-first, the default) or as -C (quiet, silent)", 0},
+    {"merge", 'm', NULL, 0, "Merge inputs that are sorted already", 0},
+    {NULL, 0, NULL, 0, "How it is done:", 6},
+    {"algorithm", 'a', "PATH[:TILE]", 0, "Sort by PATH, in tiles of TILE numbers (default auto)",
+     0},
+    {"device", KEY_DEVICE, "DEVICE", 0, "Sort on auto, cpu, gpu, gpu:N,N or gpu:all (default auto)",
+     0},
+    {"parallel", KEY_PARALLEL, "N", 0, "Use at most N threads", 0},
+    {"buffer-size", 'S', "SIZE", 0,
+     "Take at most SIZE of memory, in KiB or with one of b % K M G T P E Z Y (default: most of "
+     "what "
+     "is free); sort what is larger in parts",
+     0},
+    {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "Take at most SIZE of the GPU's memory", 0},
+    {"temporary-directory", 'T', "DIR", 0,
+     "Put sorted parts in DIR (default $TMPDIR, else /tmp, or /var/tmp where that is in memory; "
+     "may be repeated, to use several)",
+     0},
+    {"batch-size", KEY_BATCH_SIZE, "N", 0, "Taken for sort(1)'s sake; has no effect", 0},
+    {"compress-program", KEY_COMPRESS_PROGRAM, "PROG", 0, "Taken for sort(1)'s sake; has no effect",
+     0},
+    {"random-source", KEY_RANDOM_SOURCE, "FILE", OPTION_HIDDEN, NULL, 0},
+    {"debug", KEY_DEBUG, NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, 0, NULL, 0, "What it tells:", 7},
+    {"explain", KEY_EXPLAIN, NULL, 0, "Print the plan and the reasons for it; sort nothing", 0},
+    {"list", KEY_LIST, NULL, 0, "List types, formats, codecs, devices and paths", 0},
+    {"verbose", 'v', NULL, 0, "Print the plan and the time of each stage on standard error", 0},
+    {"quiet", 'q', NULL, 0, "Print only errors (and --stats, if requested)", 0},
+    {"progress", KEY_PROGRESS, NULL, 0,
+     "Show on standard error how far it is, once a second has passed (default: on a terminal)", 0},
+    {"no-progress", KEY_NO_PROGRESS, NULL, 0, "Do not show how far it is", 0},
+    {"stats", KEY_STATS, "FORM", OPTION_ARG_OPTIONAL,
+     "Print timings and byte counts to standard error when done, as text or json (default text)",
+     0},
+    {"trace", KEY_TRACE, "FILE", 0,
+     "Write to FILE what each thread and the GPU did when; Perfetto shows it", 0},
+    {"version", KEY_VERSION, NULL, 0, "Print the version, the build and the license", -1},
+    {0},
+};
+
+static const char documentation[] =
+    "Sort numbers: raw binary, NumPy .npy or text, plain or zstd, on the GPU or the CPU. And lines "
+    "of text, as sort(1) does.\v"
+    "With no FILE, or when FILE is -, read standard input. Text is kept line by line. Without -g, "
+    "-n, -h and -k it is ordered as LC_ALL=C sort -g orders it, but a line that is not one number "
+    "is an error.\n\n"
+    "Exit status: 0 done, 1 -c or -C found a line out of order, 2 any error. On an error a file "
+    "named by -o stays as it was.";
+
+/* The state of argp's parser. */
+struct parse {
+    struct options *options;
+    struct error *error;
+};
+
+/* Parses the options of sort(1), except -o. *known: it was one of these. */
+static bool parse_sort_option(int key, const char *word, struct options *options, bool *known,
+                              struct error *error)
+{
+    struct order_words *const order = &options->order;
+    *known = true;
+    switch (key) {
+    case 'k':
+        return order_words_add_key(order, word, error);
+    case 't':
+        return order_words_set_separator(order, word, error);
+    case KEY_SORT:
+        return order_words_set_sort(order, word, error);
+    case 's':
+        return order->stable = true;
+    case 'u':
+        return order->unique = true;
+    case 'z':
+        return order->zero_terminated = true;
+    case 'c':
+        return option_words_set_check(CHECK_SHOW, options, error);
+    case 'C':
+        return option_words_set_check(CHECK_QUIET, options, error);
+    case KEY_CHECK:
+        return option_words_set_check_word(word, options, error);
+    case 'm':
+        return options->merge = true;
+    case KEY_FILES0_FROM:
+        options->input_list = word;
+        return true;
+    case KEY_BATCH_SIZE:
+        return option_words_check_batch_size(word, error);
+    case KEY_COMPRESS_PROGRAM:
+        return option_words_set_once(word, "compress programs", &options->compress_program, error);
+    case KEY_RANDOM_SOURCE:
+        return option_words_set_once(word, "random sources", &options->random_source, error);
+    case KEY_DEBUG:
+        return error_set(error, "--debug: gpusort does not mark keys (--debug of sort(1)): "
+                                "--explain tells how they are read");
+    case KEY_IGNORE_NONPRINTING:
+        return !order_letter_refuse('i', "--ignore-nonprinting", error);
+    }
+    const char letter = (char)(key < 128 ? key : 0);
+    const char option[] = {'-', letter, '\0'};
+    *known = letter && (order_letters_set(&order->letters, letter, BLANKS_AT_BOTH) ||
+                        order_letter_refuse(letter, option, error));
+    return !error->is_set;
+}
+
+/* Parses the options on data and files. *known: it was one of these. */
+static bool parse_data_option(int key, char *word, struct options *options, bool *known,
+                              struct error *error)
+{
+    *known = true;
+    switch (key) {
+    case 'o':
+        return option_words_set_once(word, "output files", &options->output, error);
+    case KEY_FORCE:
+        return options->force = true;
+    case KEY_VERIFY:
+        return options->verify = true;
+    case KEY_IN_PLACE:
+        return options->in_place = true;
+    case KEY_FORMAT:
+        return option_words_set_input_format(word, options, error);
+    case KEY_OUTPUT_FORMAT:
+        options->output_format_same = strcmp(word, "same") == 0;
+        return option_words_set_format(word, "same", &options->output_format, error);
+    case KEY_TYPE:
+        return option_words_set_type(word, options, error);
+    case KEY_ENDIAN:
+        return option_words_set_endian(word, options, error);
+    case KEY_ZSTD:
+        return option_words_set_zstd(word, options, error);
+    case KEY_NO_ZSTD:
+        options->compression = COMPRESSION_OFF;
+        return true;
+    case KEY_LONG:
+        return option_words_set_long(word, options, error);
+    case KEY_NAN:
+        return option_words_set_nan(word, options, error);
+    case KEY_ARGSORT:
+        return option_words_set_argsort(word, options, error);
+    case KEY_TOP:
+        return option_words_set_top(word, options, error);
+    case KEY_HEADER:
+        return option_words_set_header(word, options, error);
+    }
+    *known = false;
+    return true;
+}
+
+/* Parses the options on devices, memory and reports. *known: it was one of these. */
+static bool parse_run_option(int key, char *word, struct options *options, bool *known,
+                             struct error *error)
+{
+    *known = true;
+    switch (key) {
+    case 'a':
+        return option_words_set_algorithm(word, options, error);
+    case KEY_DEVICE:
+        return option_words_set_device(word, options, error);
+    case KEY_PARALLEL:
+        return option_words_set_threads(word, options, error);
+    case 'S':
+        return memory_words_set_size(&options->memory.host, "-S", word, error);
+    case KEY_DEVICE_MEMORY:
+        return memory_words_set_size(&options->memory.device, "--device-memory", word, error);
+    case 'T':
+        return memory_words_add_directory(&options->memory, word, error);
+    case KEY_EXPLAIN:
+        options->action = ACTION_EXPLAIN;
+        return true;
+    case KEY_LIST:
+        options->action = ACTION_LIST;
+        return true;
+    case 'v':
+        return options->verbose = true;
+    case 'q':
+        return options->quiet = true;
+    case KEY_PROGRESS:
+        options->progress = PROGRESS_ON;
+        return true;
+    case KEY_NO_PROGRESS:
+        options->progress = PROGRESS_OFF;
+        return true;
+    case KEY_STATS:
+        return option_words_set_stats(word, options, error);
+    case KEY_TRACE:
+        options->trace = word;
+        return true;
+    }
+    *known = false;
+    return true;
+}
+
+static error_t parse_option(int key, char *word, struct argp_state *state)
+{
+    const struct parse *const parse = state->input;
+    struct options *const options = parse->options;
+    bool ok = true, known = true;
+    switch (key) {
+    case ARGP_KEY_ARG:
+    case 'i':
+        options->inputs[options->input_count++] = word;
+        return 0;
+    case KEY_VERSION:
+        version_print(stdout);
+        exit(EXIT_SUCCESS);
+    }
+    ok = parse_data_option(key, word, options, &known, parse->error);
+    if (ok && !known)
+        ok = parse_run_option(key, word, options, &known, parse->error);
+    if (ok && !known)
+        ok = parse_sort_option(key, word, options, &known, parse->error);
+    return !ok ? EINVAL : known ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+/* Called by argp, which prints the returned text instead of the option's. Appends the types,
+ * formats and paths from their tables. */
+static char *complete_help(int key, const char *text, void *input)
+{
+    (void)input;
+    char *completed = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&completed, &length);
+    if (!stream)
+        return (char *)text;
+    fputs(text ? text : "", stream);
+    for (size_t i = 0; key == KEY_TYPE && i < KEY_TYPE_COUNT; i++)
+        fprintf(stream, " %s", key_types[i].name);
+    for (size_t i = 0; (key == KEY_FORMAT || key == KEY_OUTPUT_FORMAT) && i < format_count; i++)
+        fprintf(stream, "%s %s", i == 0 ? "" : ",", formats[i]->name);
+    for (size_t i = 0; key == 'a' && i < backend_count; i++) {
+        fprintf(stream, "; on the %s:", backends[i]->name);
+        for (size_t j = 0; j < backends[i]->algorithm_count; j++)
+            fprintf(stream, " %s", backends[i]->algorithms[j].name);
+    }
+    return fclose(stream) == 0 ? completed : (char *)text;
+}
+
+static bool check_operands(struct options *options, struct error *error)
+{
+    struct quoted quoted;
+    if (!options->input_list && options->input_count == 0)
+        options->inputs[options->input_count++] = "-";
+    return !options->input_list || options->input_count == 0 ||
+           error_set(error, "extra operand %s: file operands cannot be combined with --files0-from",
+                     quote_word(options->inputs[0], &quoted));
+}
+
+bool options_read_list(struct options *options, struct error *error)
+{
+    if (!options->input_list)
+        return true;
+    if (!file_list_read(options->input_list, &options->list, error))
+        return false;
+    free(options->inputs);
+    options->inputs = options->list.names;
+    options->input_count = options->list.count;
+    return true;
+}
+
+/* Returns true if --stats=json is given. Options after a wrong one are not parsed, so this searches
+ * argv. */
+static bool wants_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--stats=json") == 0)
+            return true;
+    return false;
+}
+
+bool options_parse(int argc, char **argv, struct options *options, struct error *error)
+{
+    static const struct argp argp = {option_table, parse_option,  "[FILE...]", documentation,
+                                     NULL,         complete_help, NULL};
+    struct parse parse = {options, error};
+    *options = (struct options){.inputs = calloc((size_t)argc + 1, sizeof(char *))};
+    if (!options->inputs)
+        return error_set(error, "out of memory");
+    argp_err_exit_status = 2;
+    argv[0] = (char *)"gpusort"; /* the prefix of argp's messages */
+    quote_hold_stderr();         /* argp may end the process: exit.c */
+    const error_t status = argp_parse(&argp, argc, argv, 0, NULL, &parse);
+    quote_release_stderr();
+    if (status && wants_json(argc, argv))
+        options->stats = STATS_JSON;
+    if (status)
+        return error_set(error, "command line: %s", strerror(status));
+    return options->action == ACTION_LIST || check_operands(options, error);
+}
+
+/* Replaces {rank} in a name. Sets *has_rank if it is there. */
+static bool name_rank(struct options *options, unsigned rank, const char **name, bool *has_rank,
+                      struct error *error)
+{
+    static const char mark[] = "{rank}";
+    const char *const found = *name ? strstr(*name, mark) : NULL;
+    char **const names =
+        realloc(options->rank_names, (options->rank_name_count + 1) * sizeof *names);
+    *has_rank = found;
+    if (names)
+        options->rank_names = names;
+    if (!found)
+        return true;
+    char *replaced;
+    if (!names || asprintf(&replaced, "%.*s%u%s", (int)(found - *name), *name, rank,
+                           found + strlen(mark)) < 0)
+        return error_set(error, "out of memory");
+    names[options->rank_name_count++] = replaced;
+    *name = replaced;
+    return true;
+}
+
+bool options_name_rank(struct options *options, unsigned rank, struct error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < options->input_count; i++) {
+        bool has_rank;
+        if (!name_rank(options, rank, &options->inputs[i], &has_rank, error))
+            return false;
+        count += has_rank;
+    }
+    options->has_rank_inputs = count > 0;
+    if (count > 0 && count < options->input_count)
+        return error_set(error, "{rank} is in the name of every input or of none: a rank reads "
+                                "either files of its own or its part of all");
+    return name_rank(options, rank, &options->output, &options->has_rank_output, error);
+}
+
+void options_free(struct options *options)
+{
+    for (size_t i = 0; i < options->rank_name_count; i++)
+        free(options->rank_names[i]);
+    free(options->rank_names);
+    if (options->inputs != options->list.names)
+        free(options->inputs);
+    file_list_free(&options->list);
+    order_words_free(&options->order);
+    memory_words_free(&options->memory);
+}

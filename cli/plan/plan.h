@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.h - makes one plan of the parsed options and the facts of files, host and devices.
+ *
+ * Every "auto" is resolved here, once, and the reason for each choice is kept in words.
+ */
+#ifndef CLI_PLAN_H
+#define CLI_PLAN_H
+
+#include "cli/options/options.h"
+#include "core/auto_table.h"
+#include "job/pipeline.h"
+
+struct plan_spool;
+
+struct plan {
+    struct job job;
+    unsigned processors;                     /* that the process may use at the same time */
+    struct device_facts device;              /* of job.backend; of several, the first, with the
+                                                memory of all */
+    const struct device_class *device_class; /* of the device */
+    const struct auto_row *row;              /* gives the path and tile if the user names none */
+    struct device_room rooms[BACKEND_DEVICES_MOST]; /* of several devices, as job.sort.devices */
+    char device_names[BACKEND_DEVICES_MOST][sizeof((struct device_facts *)0)->name];
+    bool has_estimate;
+    struct auto_estimate estimate; /* of the sort on either device */
+    uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
+    uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
+    struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.h */
+    uint64_t plan_ns;              /* time spent on planning: reading headers, starting a GPU */
+    char format_reason[256];       /* why job.input_format */
+    char output_reason[256];       /* why job.output_format and the codec */
+    char device_reason[256 + sizeof((struct error *)0)->message]; /* why job.backend */
+    char algorithm_reason[256];                                   /* why job.sort.algorithm */
+};
+
+/* Starts the plan with the checks that need no input data: options that exclude each other, and
+ * files that do not exist or may not be used. Waits only for the list of --files0-from, after the
+ * checks that do not depend on it. The caller calls plan_free, also if this fails. */
+bool plan_begin(struct options *options, struct plan *plan, struct error *error);
+
+/* Completes the plan: opens the inputs and reads their headers, looks at the devices and decides.
+ * May wait for an input, and may read ahead of it. plan->job.group, if it is set after
+ * plan_begin(), shares the job: the plan is then for the part of this rank, and this call is
+ * collective. */
+bool plan_make(struct options *options, struct plan *plan, struct error *error);
+
+void plan_free(struct plan *plan);
+
+#endif

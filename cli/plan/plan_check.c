@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_check.c - plan_begin: checks options and files before the program waits for any input. */
+#include "cli/options/line_words.h"
+#include "cli/plan/plan.h"
+#include "formats/codec/codec.h"
+#include "formats/io/sink.h"
+#include "formats/io/source.h"
+#include "formats/io/spill.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Checks the directories of -T if the program will wait for an input. Otherwise an unusable
+ * directory is reported when it is needed, as by sort(1). */
+static bool check_directories(const struct options *options, bool is_awaited, struct error *error)
+{
+    const struct memory_words *const words = &options->memory;
+    return !is_awaited || spill_check(words->directories, words->directory_count, error);
+}
+
+/* Checks all inputs, and adds up plan->file_bytes. */
+static bool check_inputs(const struct options *options, struct plan *plan, struct error *error)
+{
+    bool is_awaited = false, is_sized = true;
+    for (size_t i = 0; i < options->input_count; i++) {
+        struct stat status;
+        if (!source_check(options->inputs[i], &status, error))
+            return false;
+        is_awaited |= !S_ISREG(status.st_mode);
+        is_sized &= S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */
+        if (!is_sized ||
+            __builtin_add_overflow(plan->file_bytes, (uint64_t)status.st_size, &plan->file_bytes))
+            plan->file_bytes = SIZE_UNKNOWN;
+    }
+    return check_directories(options, is_awaited, error);
+}
+
+/* Returns true if the list of inputs is not a regular file, so that reading it may wait. */
+static bool is_list_awaited(const struct options *options)
+{
+    struct stat status;
+    const char *const path = options->input_list;
+    return path &&
+           (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status)) == 0 &&
+           !S_ISREG(status.st_mode);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return strcmp(a, b) == 0 || (stat(a, &first) == 0 && stat(b, &second) == 0 &&
+                                 first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+}
+
+/* Returns the first option given that excludes --in-place; NULL for none. */
+static const char *find_word_against_in_place(const struct options *options)
+{
+    return options->check != CHECK_NO               ? "-c"
+           : options->merge                         ? "-m"
+           : options->order.unique                  ? "-u"
+           : options->top_said                      ? "--top"
+           : options->index_type                    ? "--argsort"
+           : options->compression == COMPRESSION_ON ? "--zstd"
+                                                    : NULL;
+}
+
+/* Returns true if --in-place is not given but could write this output. */
+static bool can_be_in_place(const struct options *options)
+{
+    struct error error = {0};
+    size_t stem_length;
+    return !options->in_place && options->input_count == 1 &&
+           is_same_file(options->inputs[0], options->output) &&
+           !find_word_against_in_place(options) && !options->output_format &&
+           !codec_find_by_name(options->output, &stem_length)->encode &&
+           sink_check(options->output, true, &error);
+}
+
+/* Checks the path of the output. Once the inputs are known, the error for a file that cannot be
+ * replaced suggests --in-place if that could overwrite it. */
+static bool check_output_path(const struct options *options, struct error *error)
+{
+    if (!options->output || sink_check(options->output, options->in_place, error))
+        return true;
+    if (can_be_in_place(options))
+        error_add(error, ", or sort it with --in-place");
+    return false;
+}
+
+/* With --in-place, checks the options and makes the one input the output. */
+static bool check_in_place(struct options *options, struct error *error)
+{
+    const char *const input = options->inputs[0];
+    const char *const refused = find_word_against_in_place(options);
+    if (!options->in_place)
+        return true;
+    if (refused)
+        return error_set(error, "%s cannot be done with --in-place, which keeps what a file holds",
+                         refused);
+    if (options->input_count != 1)
+        return error_set(error, "--in-place sorts one file, and here are %zu: sort each by itself",
+                         options->input_count);
+    if (strcmp(input, "-") == 0)
+        return error_set(error, "--in-place needs the name of a file, and standard input has none");
+    if (options->output && !is_same_file(options->output, input))
+        return error_set(error,
+                         "%s: --in-place writes to the input alone: leave out either it or -o",
+                         options->output);
+    options->output = input;
+    return true;
+}
+
+bool plan_begin(struct options *options, struct plan *plan, struct error *error)
+{
+    *plan = (struct plan){0};
+    if (is_list_awaited(options) &&
+        (!check_directories(options, true, error) || !check_output_path(options, error)))
+        return false;
+    return options_read_list(options, error) &&
+           order_words_resolve(&options->order, &plan->job.line_order, error) &&
+           line_words_check(options, error) && check_in_place(options, error) &&
+           check_inputs(options, plan, error) && check_output_path(options, error);
+}

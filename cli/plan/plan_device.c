@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_device.c - see plan_device.h.
+ *
+ *   size known:    the model of core/auto_table.h chooses the faster device
+ *   size unknown:  inputs are read ahead into memory until they end, which gives their size,
+ *                  or until there are enough bytes for the GPU to be faster
+ *
+ * The first input is also read ahead while a GPU is started, which takes longer than many a sort.
+ */
+#include "cli/plan/plan_device.h"
+
+#include "core/memory_limits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Maximum bytes read ahead while a GPU starts. In 0.3 s a pipe gives 1 GB, and 16 threads that
+ * decode frames give somewhat more. */
+#define AHEAD_BYTES ((uint64_t)4 << 30)
+
+/* The search for the size from which a GPU pays begins here. No GPU is started for less. */
+#define PAYING_BYTES_MIN ((uint64_t)16 << 20)
+
+/* The part of the host's memory that may be filled by reading ahead. */
+#define AHEAD_SHARE(bytes) ((bytes) / 8)
+
+/* A CPU thread selects from 5 to 10 GB/s, and all threads together from more than can be read or
+ * uploaded (55 GB/s). So the choice depends on the number of items that are kept and sorted. */
+static const char selection_reason[] = "few are kept, and they are found as fast as they are read";
+
+/* ---- how much there is ----------------------------------------------------------------------- */
+
+/* Returns true if the engine keeps only the first items. */
+static bool is_selection(const struct plan *plan)
+{
+    return !plan->job.keep_lines && sort_spec_selects(&plan->job.sort);
+}
+
+/* Returns the number of items that the engine finally sorts, or COUNT_UNKNOWN. */
+static size_t sorted_count(const struct plan *plan)
+{
+    const struct sort_spec *sort = &plan->job.sort;
+    return is_selection(plan) ? sort_spec_given(sort, sort->count) : sort->count;
+}
+
+/* Returns the bytes of `count` items, or SIZE_UNKNOWN. */
+static uint64_t bytes_of_items(const struct plan *plan, uint64_t count)
+{
+    uint64_t bytes;
+    return __builtin_mul_overflow(count, plan->job.sort.item_bytes, &bytes) ? SIZE_UNKNOWN : bytes;
+}
+
+/* Returns the bytes of the items made of `input_bytes` bytes of input. Numbers that are not counted
+ * are assumed to take as many bytes as binary ones. */
+static uint64_t item_bytes_of(const struct plan *plan, uint64_t input_bytes)
+{
+    const unsigned key_bytes = plan->job.readers[0].layout.type->bytes;
+    if (input_bytes == SIZE_UNKNOWN || plan->job.sort.item_bytes == key_bytes)
+        return input_bytes;
+    return bytes_of_items(plan, input_bytes / key_bytes);
+}
+
+/* Returns the bytes of all items of the input, or SIZE_UNKNOWN. */
+static uint64_t coming_bytes(const struct plan *plan)
+{
+    const size_t count = plan->job.sort.count;
+    return count != COUNT_UNKNOWN ? bytes_of_items(plan, count)
+                                  : item_bytes_of(plan, plan->input_bytes);
+}
+
+/* Returns the bytes of the items that are finally sorted, or SIZE_UNKNOWN. The model takes this. A
+ * selection never keeps more items than there are. */
+static uint64_t engine_bytes(const struct plan *plan)
+{
+    const uint64_t coming = coming_bytes(plan);
+    if (!is_selection(plan))
+        return coming;
+    const uint64_t kept = bytes_of_items(plan, sorted_count(plan));
+    return kept < coming ? kept : coming;
+}
+
+/* Returns true if the number of items or the bytes of input are known before the inputs are
+ * read. */
+static bool is_size_known(const struct plan *plan)
+{
+    return plan->job.sort.count != COUNT_UNKNOWN || plan->input_bytes != SIZE_UNKNOWN;
+}
+
+/* Returns true if a GPU would take the text, not only sort items of lines. */
+static bool is_text_for_gpu(const struct plan *plan)
+{
+    return plan->job.action == JOB_SORT && plan->job.keep_lines && !plan->job.argsort.index_type;
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+/* Estimates for `bytes` bytes of text if a GPU would take text, otherwise of items. */
+static struct auto_estimate estimate_bytes(const struct plan *plan, uint64_t bytes)
+{
+    const struct sort_spec *sort = &plan->job.sort;
+    const unsigned threads = sort->threads < plan->processors ? sort->threads : plan->processors;
+    return is_text_for_gpu(plan)
+               ? auto_estimate_lines(bytes, threads)
+               : auto_estimate_make(sort->item_bytes, bytes / sort->item_bytes, threads);
+}
+
+/* Sets the estimate. There is none for items made of lines: their number is not known, and most of
+ * the time is not spent on sorting them. */
+static void estimate(struct plan *plan)
+{
+    const bool is_text = is_text_for_gpu(plan);
+    const uint64_t bytes = is_text ? plan->input_bytes : engine_bytes(plan);
+    plan->has_estimate = bytes != SIZE_UNKNOWN && (is_text || !plan->job.keep_lines);
+    if (plan->has_estimate)
+        plan->estimate = estimate_bytes(plan, bytes);
+}
+
+/* Returns the bytes of input from which the GPU is faster, within an eighth; SIZE_UNKNOWN:
+ * never. */
+static uint64_t gpu_pays_from(const struct plan *plan)
+{
+    for (uint64_t bytes = PAYING_BYTES_MIN; bytes < (uint64_t)1 << 40; bytes += bytes / 8) {
+        const uint64_t items = is_text_for_gpu(plan) ? bytes : item_bytes_of(plan, bytes);
+        const struct auto_estimate estimate = estimate_bytes(plan, items);
+        if (estimate.gpu_seconds < estimate.cpu_seconds)
+            return bytes;
+    }
+    return SIZE_UNKNOWN;
+}
+
+/* ---- reading ahead --------------------------------------------------------------------------- */
+
+/* Returns the bytes that all inputs together may read ahead. */
+static uint64_t ahead_room(const struct options *options, const struct plan *plan)
+{
+    const struct memory_size *const host = &options->memory.host;
+    return AHEAD_SHARE(host->is_said ? host->bytes : memory_available(plan->job.sort.threads));
+}
+
+/* Starts reading ahead from the first input, while a device is started. If that input is already
+ * being read ahead, this continues. */
+static void read_ahead(const struct options *options, const struct plan *plan)
+{
+    const uint64_t room = ahead_room(options, plan);
+    if (plan->job.action == JOB_SORT)
+        source_read_ahead(plan->job.readers[0].source,
+                          (size_t)(room < AHEAD_BYTES ? room : AHEAD_BYTES));
+}
+
+/* Reads inputs ahead, in order, up to the size from which the GPU is faster, and sets *is_enough if
+ * they reach it. If all inputs end before, sets plan->input_bytes. Neither happens if there is no
+ * room for that size. */
+static void await_size(const struct options *options, struct plan *plan, bool *is_enough)
+{
+    const uint64_t wanted = gpu_pays_from(plan), room = ahead_room(options, plan);
+    uint64_t bytes = 0;
+    bool ended = true;
+    for (size_t i = 0; i < plan->job.reader_count && ended && bytes < wanted; i++) {
+        struct source *const source = plan->job.readers[i].source;
+        uint64_t left = source_bytes_left(source);
+        if (left == SIZE_UNKNOWN && wanted <= room / 2) {
+            const uint64_t spare = room - wanted < AHEAD_BYTES ? room - wanted : AHEAD_BYTES;
+            source_read_ahead(source, (size_t)(wanted - bytes + spare));
+            left = source_await(source, wanted - bytes, &ended);
+        } else {
+            ended = left != SIZE_UNKNOWN;
+        }
+        if (__builtin_add_overflow(bytes, left, &bytes))
+            bytes = SIZE_UNKNOWN;
+    }
+    *is_enough = bytes != SIZE_UNKNOWN && bytes >= wanted;
+    if (ended && !*is_enough)
+        plan->input_bytes = bytes;
+}
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+/* Finds the backend that --device names, or the only one that has the path of --algorithm. NULL:
+ * the size decides. */
+static bool find_named_backend(const struct options *options, const struct backend **backend,
+                               struct error *error)
+{
+    *backend = options->backend ? backend_find(options->backend) : NULL;
+    if (!options->algorithm)
+        return true;
+    if (*backend && !backend_find_algorithm(*backend, options->algorithm))
+        return error_set(error, "the %s has no path '%s': --list names what it has",
+                         (*backend)->name, options->algorithm);
+    const struct backend *owner = NULL;
+    size_t owners = 0;
+    for (size_t i = 0; i < backend_count; i++)
+        if (backend_find_algorithm(backends[i], options->algorithm)) {
+            owner = backends[i];
+            owners++;
+        }
+    if (!*backend && owners == 1)
+        *backend = owner;
+    return true;
+}
+
+/* Adds to the reason for the device. */
+static void note_reason(struct plan *plan, const char *between, const char *reason)
+{
+    const size_t length = strlen(plan->device_reason);
+    snprintf(plan->device_reason + length, sizeof plan->device_reason - length, "%s%s", between,
+             reason);
+}
+
+struct choice {
+    const char *backend; /* its name */
+    const char *reason;
+};
+
+/* Chooses for data that has no estimate: a selection, or data of unknown size. */
+static struct choice choose_unmodelled(const struct plan *plan, bool has_gpu, bool is_enough)
+{
+    if (is_enough)
+        return (struct choice){"gpu",
+                               "of unknown size, and enough has come to pay for starting the GPU"};
+    if (is_selection(plan))
+        return (struct choice){"cpu", selection_reason};
+    const char *const unread = "of unknown size, and no room to wait for what a GPU pays for";
+    return (struct choice){"cpu", has_gpu ? unread : "there is no GPU"};
+}
+
+static struct choice choose_by_model(const struct options *options, struct plan *plan)
+{
+    const struct backend *const gpu = backend_find("gpu");
+    bool has_gpu = false, is_enough = false;
+    if (plan->job.action != JOB_SORT)
+        return (struct choice){"cpu", "lines are compared as they are read"};
+    if (plan->job.keep_lines && plan->job.argsort.index_type)
+        return (struct choice){"cpu", "lines are parsed and numbered on the host"};
+    if (!is_size_known(plan) && !is_selection(plan))
+        has_gpu = gpu && gpu->is_possible();
+    if (has_gpu)
+        await_size(options, plan, &is_enough);
+    estimate(plan);
+    if (!plan->has_estimate)
+        return choose_unmodelled(plan, has_gpu, is_enough);
+    if (plan->estimate.gpu_seconds < plan->estimate.cpu_seconds)
+        return (struct choice){"gpu", "large enough to pay for starting the GPU"};
+    return (struct choice){"cpu", is_selection(plan) ? selection_reason
+                                                     : "sooner done than a GPU is started and fed"};
+}
+
+/* True if the path names a regular file, or none. */
+static bool can_be_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
+}
+
+/* Not for a pipe, whose reader would notice if planning fails. A file that is overwritten has its
+ * space, lines are not counted yet, and ranks open their output together. */
+static void open_output_early(const struct options *options, struct plan *plan)
+{
+    struct job *const job = &plan->job;
+    if (options->action == ACTION_SORT && job->action == JOB_SORT && !job->keep_lines &&
+        !job->output.is_in_place && !job->sink && !job->group && options->output &&
+        can_be_file(options->output))
+        pipeline_open_early(job);
+}
+
+/* Devices of a backend, by their numbers. */
+struct devices {
+    unsigned count;
+    unsigned numbers[BACKEND_DEVICES_MOST];
+};
+
+/* Returns the devices numbered 0 to `count`, without it. */
+static struct devices first_devices(unsigned count)
+{
+    struct devices devices = {.count = count};
+    for (unsigned i = 0; i < count; i++)
+        devices.numbers[i] = i;
+    return devices;
+}
+
+/* Leaves those devices that a rank takes if the ranks on its host take them in turns. */
+static void share_devices(struct devices *devices, const struct group *group)
+{
+    unsigned count = 0;
+    for (unsigned i = group->host_rank % devices->count; i < devices->count; i += group->host_size)
+        devices->numbers[count++] = devices->numbers[i];
+    devices->count = count;
+}
+
+/* Returns the devices of --device, at least one; a device that does not exist is reported later. By
+ * default it is the first, or for ranks on one host one each. */
+static struct devices named_devices(const struct options *options, const struct plan *plan,
+                                    const struct backend *backend)
+{
+    const struct group *const group = plan->job.group;
+    struct devices devices = first_devices(1);
+    if (backend == backends[0])
+        return devices;
+    if (options->all_devices)
+        devices = first_devices(backend->count(BACKEND_DEVICES_MOST));
+    else if (options->device_count == 0 && group)
+        devices = first_devices(backend->count(
+            group->host_size < BACKEND_DEVICES_MOST ? group->host_size : BACKEND_DEVICES_MOST));
+    for (unsigned i = 0; i < options->device_count; i++)
+        devices.numbers[i] = options->devices[i];
+    if (options->device_count > 0)
+        devices.count = options->device_count;
+    if (devices.count == 0)
+        return first_devices(1);
+    if (group)
+        share_devices(&devices, group);
+    return devices;
+}
+
+/* Returns why several devices are not used together; NULL: they are. */
+static const char *why_one_device(const struct plan *plan)
+{
+    return is_text_for_gpu(plan)          ? "text is sorted on one GPU"
+           : is_selection(plan)           ? "one GPU finds the few that are kept"
+           : plan->job.action != JOB_SORT ? "nothing is sorted"
+                                          : NULL;
+}
+
+/* Sets the limit of --device-memory. */
+static void limit_memory(const struct options *options, struct device_facts *facts)
+{
+    const struct memory_size *const limit = &options->memory.device;
+    if (limit->is_said && limit->bytes < facts->memory_bytes)
+        facts->memory_bytes = limit->bytes;
+}
+
+/* Fills the facts of the devices. `examine` is one of the backend's functions. */
+static bool examine_devices(const struct options *options, struct plan *plan,
+                            const struct devices *devices,
+                            bool (*examine)(unsigned, struct device_facts *, struct error *),
+                            struct error *error)
+{
+    struct device_facts facts = {0};
+    size_t bytes = 0;
+    for (unsigned i = 0; i < devices->count; i++) {
+        if (!examine(devices->numbers[i], &facts, error))
+            return false;
+        limit_memory(options, &facts);
+        plan->rooms[i] = (struct device_room){devices->numbers[i], facts.memory_bytes + 1};
+        snprintf(plan->device_names[i], sizeof plan->device_names[i], "%s", facts.name);
+        if (i == 0)
+            plan->device = facts;
+        bytes += facts.memory_bytes;
+    }
+    plan->device.memory_bytes = bytes;
+    plan->job.sort.devices = plan->rooms;
+    plan->job.sort.device_count = devices->count;
+    return true;
+}
+
+/* Examines devices that will sort together. The free memory is known only of a device that has been
+ * started. That is left to the engine if there is no doubt that the memory suffices. */
+static bool probe_several(const struct options *options, struct plan *plan,
+                          const struct backend *backend, const struct devices *devices,
+                          struct error *error)
+{
+    unsigned most = 0;
+    for (unsigned i = 0; i < devices->count; i++)
+        most = devices->numbers[i] > most ? devices->numbers[i] : most;
+    (void)backend->count(most + 1); /* shows them */
+    return examine_devices(options, plan, devices, backend->look, error) &&
+           (sort_spec_is_small(&plan->job.sort) ||
+            examine_devices(options, plan, devices, backend->probe, error));
+}
+
+static bool probe_devices(const struct options *options, struct plan *plan,
+                          const struct backend *backend, const struct devices *devices,
+                          struct error *error)
+{
+    const bool is_several = devices->count > 1 && !why_one_device(plan);
+    plan->job.backend = is_several ? backend->several : backend;
+    plan->job.sort.device = devices->numbers[0];
+    plan->job.sort.device_count = 0;
+    if (backend != backends[0]) {
+        read_ahead(options, plan);
+        open_output_early(options, plan);
+    }
+    /* An engine of lines reports if its device has no room, and starts the device while lines are
+     * read. It must know their number of bytes for that. */
+    const bool starts_later = backend->lines && is_text_for_gpu(plan) && is_size_known(plan);
+    if (!(is_several ? probe_several(options, plan, backend, devices, error)
+                     : (starts_later ? backend->look : backend->probe)(plan->job.sort.device,
+                                                                       &plan->device, error)))
+        return false;
+    if (!is_several && backend != backends[0])
+        limit_memory(options, &plan->device);
+    plan->device_class = auto_find_class(backend, &plan->device);
+    return true;
+}
+
+static bool probe_backend(const struct options *options, struct plan *plan,
+                          const struct backend *backend, struct error *error)
+{
+    const struct devices devices = named_devices(options, plan, backend);
+    const char *const why_one = devices.count > 1 ? why_one_device(plan) : NULL;
+    if (!probe_devices(options, plan, backend, &devices, error))
+        return false;
+    if (why_one)
+        note_reason(plan, "; ", why_one);
+    return true;
+}
+
+/* Returns the bytes that the GPU's memory must hold: items and scratch, and for a selection some
+ * batches more. Lines need more than their text, by an amount that depends on their number. An
+ * unknown size is taken to fit: if it does not, numbers are sorted in parts, and lines by the spare
+ * backend. */
+static uint64_t device_bytes(const struct plan *plan)
+{
+    uint64_t bytes;
+    if (!is_size_known(plan))
+        return 0;
+    if (plan->job.keep_lines)
+        return plan->input_bytes;
+    return __builtin_mul_overflow(engine_bytes(plan), is_selection(plan) ? 8u : 2u, &bytes)
+               ? UINT64_MAX
+               : bytes;
+}
+
+/* GPUs of which several sort together have at least so much memory. A host with smaller ones uses
+ * several only if they are named. So data of up to half of it never starts a second GPU. */
+#define SEVERAL_BYTES_MIN ((uint64_t)32 << 30)
+
+/* Returns how many GPUs are shown to CUDA, for it starts all of them. More than one are if the data
+ * may need them. */
+static unsigned shown_devices(const struct plan *plan, const struct backend *gpu)
+{
+    const uint64_t wanted = (device_bytes(plan) - 1) / SEVERAL_BYTES_MIN + 1;
+    if (device_bytes(plan) <= SEVERAL_BYTES_MIN || plan->job.group || why_one_device(plan))
+        return 1;
+    return gpu->count(wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST);
+}
+
+/* Takes as few GPUs as have room for the data. */
+static bool probe_fewest(const struct options *options, struct plan *plan,
+                         const struct backend *gpu, struct error *error)
+{
+    const unsigned shown = shown_devices(plan, gpu);
+    for (unsigned count = 1; count <= shown || count == 1; count++) {
+        const struct devices devices = first_devices(count);
+        if (plan->job.group ? !probe_backend(options, plan, gpu, error)
+                            : !probe_devices(options, plan, gpu, &devices, error))
+            return false;
+        if (plan->device.memory_bytes >= device_bytes(plan)) {
+            if (count > 1)
+                note_reason(plan, "; ", "it does not fit the memory of fewer GPUs twice");
+            return true;
+        }
+    }
+    return error_set(error, plan->job.keep_lines ? "the text does not fit the GPU's memory"
+                            : shown > 1 ? "the data does not fit the memory of the GPUs twice"
+                                        : "the data does not fit the GPU's memory twice");
+}
+
+/* Without --device, takes the backend that the model chooses if it can be used, otherwise the CPU,
+ * with the reason. */
+static bool choose_backend_by_size(const struct options *options, struct plan *plan,
+                                   struct error *error)
+{
+    const struct choice choice = choose_by_model(options, plan);
+    const struct backend *const backend = backend_find(choice.backend);
+    struct error unusable = {0};
+    snprintf(plan->device_reason, sizeof plan->device_reason, "%s", choice.reason);
+    if (!backend)
+        error_set(&unusable, "this build has no GPU backend");
+    else if (backend == backends[0])
+        (void)probe_backend(options, plan, backend, &unusable);
+    else
+        (void)probe_fewest(options, plan, backend, &unusable);
+    if (!unusable.is_set)
+        return true;
+    snprintf(plan->device_reason, sizeof plan->device_reason, "%s; but %s", choice.reason,
+             unusable.message);
+    return probe_backend(options, plan, backends[0], error);
+}
+
+static bool choose_backend(const struct options *options, struct plan *plan, struct error *error)
+{
+    const struct backend *named;
+    if (!find_named_backend(options, &named, error))
+        return false;
+    if (!named)
+        return choose_backend_by_size(options, plan, error);
+    estimate(plan);
+    snprintf(plan->device_reason, sizeof plan->device_reason, "as --%s says",
+             options->backend ? "device" : "algorithm");
+    struct error unusable = {0};
+    if (probe_backend(options, plan, named, &unusable))
+        return true;
+    return error_set(error, "--%s=%s: %s", options->backend ? "device" : "algorithm",
+                     options->backend ? options->backend : options->algorithm, unusable.message);
+}
+
+static bool has_tile_size(const struct algorithm *algorithm, size_t tile_size)
+{
+    for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
+        if (*size == tile_size)
+            return true;
+    return false;
+}
+
+/* Several devices exchange the items through a second array, and merge them. */
+static bool can_be_several(const struct algorithm *algorithm)
+{
+    return algorithm->buffers > 1 && algorithm->count_max == SIZE_MAX;
+}
+
+/* Returns the row for the items of a device. Of several, one without a row that they can use takes
+ * the row of many items. */
+static const struct auto_row *find_row(const struct plan *plan)
+{
+    const struct sort_spec *sort = &plan->job.sort;
+    const size_t count = sorted_count(plan);
+    const unsigned devices = sort->device_count > 1 ? sort->device_count : 1;
+    const struct auto_row *const row =
+        auto_find_row(plan->device_class, sort->item_bytes,
+                      count == COUNT_UNKNOWN ? count : count / devices + (count % devices > 0));
+    if (devices > 1 && !can_be_several(backend_find_algorithm(plan->job.backend, row->path)))
+        return auto_find_row(plan->device_class, sort->item_bytes, COUNT_UNKNOWN);
+    return row;
+}
+
+static bool choose_algorithm(const struct options *options, struct plan *plan, struct error *error)
+{
+    struct sort_spec *sort = &plan->job.sort;
+    const struct backend *backend = plan->job.backend;
+    const struct auto_row *row = find_row(plan);
+    const char *name = options->algorithm ? options->algorithm : row->path;
+    plan->row = row;
+    sort->algorithm = backend_find_algorithm(backend, name);
+    sort->tile_size = options->tile_size;
+    if (sort->count != COUNT_UNKNOWN && sort->count > sort->algorithm->count_max)
+        return error_set(error,
+                         "path '%s' sorts at most %zu numbers, and there are %zu: --list "
+                         "names paths that have no limit",
+                         name, sort->algorithm->count_max, sort->count);
+    if (sort->device_count > 1 && !can_be_several(sort->algorithm))
+        return error_set(error, "path '%s' sorts on one GPU: name one with --device=gpu:N", name);
+    if (options->tile_size && !has_tile_size(sort->algorithm, options->tile_size))
+        return error_set(error, "path '%s' has no tiles of %zu: --list names what it has", name,
+                         options->tile_size);
+    if (!options->tile_size)
+        sort->tile_size = algorithm_find_tile_size(sort->algorithm, row->tile_size);
+    snprintf(plan->algorithm_reason, sizeof plan->algorithm_reason, "%s",
+             options->algorithm ? "as --algorithm says" : "by the table");
+    return true;
+}
+
+/* Sets the CPU as the spare backend, unless the user names a device or a path. It sorts lines if
+ * reading them shows that the GPU has no room for them, and all data if the GPU fails before
+ * anything is read. */
+static void choose_spare(const struct options *options, struct plan *plan)
+{
+    struct job *job = &plan->job;
+    struct device_facts facts;
+    struct error error = {0};
+    if (options->backend || options->algorithm || job->backend == backends[0] ||
+        !backends[0]->probe(0, &facts, &error))
+        return;
+    const struct auto_row *row =
+        auto_find_row(auto_find_class(backends[0], &facts), job->sort.item_bytes, COUNT_UNKNOWN);
+    job->spare_backend = backends[0];
+    job->spare_sort = job->sort;
+    job->spare_sort.device = 0;
+    job->spare_sort.device_count = 0;
+    job->spare_sort.algorithm = backend_find_algorithm(backends[0], row->path);
+    job->spare_sort.tile_size = algorithm_find_tile_size(job->spare_sort.algorithm, row->tile_size);
+}
+
+double plan_several_seconds(const struct plan *plan)
+{
+    return auto_estimate_several(&plan->estimate, plan->job.sort.device_count, coming_bytes(plan));
+}
+
+bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error)
+{
+    if (!choose_backend(options, plan, error) || !choose_algorithm(options, plan, error))
+        return false;
+    choose_spare(options, plan);
+    return true;
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_group.c - see plan_group.h. */
+#include "cli/plan/plan_group.h"
+
+#include "cli/plan/plan_spool.h"
+#include "formats/codec/codec.h"
+#include "formats/lines/newlines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Read at a time, to find and count lines. */
+#define READ_BYTES ((size_t)1 << 20)
+
+/* ---- What is refused ---- */
+
+/* Returns what ranks cannot share, or NULL. */
+static const char *find_unshared(const struct job *job)
+{
+    const struct {
+        bool is_so;
+        const char *what;
+    } rules[] = {
+        {job->action == JOB_CHECK, "-c"},
+        {job->action == JOB_MERGE, "-m"},
+        {job->keep_lines && job->argsort.index_type, "--argsort of lines"},
+        {job->output.is_in_place, "--in-place"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].is_so)
+            return rules[i].what;
+    return NULL;
+}
+
+static bool check_shared(const struct plan *plan, struct error *error)
+{
+    const struct job *const job = &plan->job;
+    const char *const unshared = find_unshared(job);
+    if (unshared)
+        return error_set(error,
+                         "several MPI ranks do not share %s: run "
+                         "gpusort without mpirun or srun, or with -n 1",
+                         unshared);
+    for (size_t i = 0; i < job->reader_count; i++) {
+        const struct source *const source = job->readers[i].source;
+        if (!job->has_rank_inputs && source_bytes_left(source) > 0 && !plan_is_spooled(plan, i) &&
+            !source_can_narrow(source))
+            return error_set(error, "%s: not a plain regular file, as it is for rank 0",
+                             source_name(source));
+    }
+    return true;
+}
+
+/* What must be the same on all ranks. */
+enum {
+    FACT_COUNT,
+    FACT_FILE_BYTES,
+    FACT_INPUTS,
+    FACT_IS_TEXT,
+    FACT_TYPE,
+    FACT_ENDIAN,
+    FACT_NAN,
+    FACT_COMPLEMENT,
+    FACT_OUTPUT,
+    FACT_TOP,
+    FACT_INDEX_TYPE,
+    FACT_CODEC,
+    FACT_LEVEL,
+    FACT_NAMES,
+    FACT_LINES,
+    FACTS
+};
+
+/* Adds a name and its end to the hash, by FNV-1a. */
+static void hash_name(uint64_t *hash, const char *name)
+{
+    for (const char *byte = name;; byte++) {
+        *hash = (*hash ^ (unsigned char)*byte) * UINT64_C(0x100000001b3);
+        if (*byte == '\0')
+            return;
+    }
+}
+
+/* The names of all inputs and of the output, except those of a rank's own files. */
+static uint64_t hash_names(const struct job *job)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < job->reader_count && !job->has_rank_inputs; i++)
+        hash_name(&hash, source_name(job->readers[i].source));
+    hash_name(&hash, job->output.path && !job->has_rank_output ? job->output.path : "");
+    return hash;
+}
+
+static void hash_number(uint64_t *hash, uint64_t number)
+{
+    *hash = (*hash ^ number) * UINT64_C(0x100000001b3);
+}
+
+static void hash_place(uint64_t *hash, const struct line_place *place)
+{
+    hash_number(hash, place->field);
+    hash_number(hash, place->character);
+    hash_number(hash, place->skip_blanks);
+}
+
+/* The order of lines, and their header. */
+static uint64_t hash_lines(const struct job *job)
+{
+    const struct line_order *const order = &job->line_order;
+    uint64_t hash = job->header_lines;
+    for (size_t i = 0; i < order->key_count; i++) {
+        const struct line_key *const key = &order->keys[i];
+        hash_number(&hash, key->kind);
+        hash_number(&hash, key->reverse);
+        hash_place(&hash, &key->begin);
+        hash_number(&hash, key->end_kind);
+        hash_place(&hash, &key->end);
+    }
+    hash_number(&hash, (uint64_t)order->separator);
+    hash_number(&hash, (unsigned char)order->terminator);
+    hash_number(&hash, order->reverse);
+    hash_number(&hash, order->stable);
+    hash_number(&hash, order->unique);
+    return hash;
+}
+
+static void list_facts(const struct plan *plan, uint64_t facts[FACTS])
+{
+    const struct job *const job = &plan->job;
+    const struct layout *const layout = &job->readers[0].layout;
+    facts[FACT_COUNT] = job->has_rank_inputs ? 0 : job->sort.count;
+    facts[FACT_FILE_BYTES] = job->has_rank_inputs ? 0 : plan->file_bytes;
+    facts[FACT_INPUTS] = job->has_rank_inputs ? 0 : job->reader_count;
+    facts[FACT_IS_TEXT] = job->input_format == &format_text;
+    facts[FACT_TYPE] = layout->type->id;
+    facts[FACT_ENDIAN] = layout->endian;
+    facts[FACT_NAN] = job->nan;
+    facts[FACT_COMPLEMENT] = job->sort.order.complement;
+    facts[FACT_OUTPUT] = (uint64_t)job->output_format->name[0];
+    facts[FACT_TOP] = job->sort.is_top ? job->sort.top : UINT64_MAX;
+    facts[FACT_INDEX_TYPE] = job->argsort.index_type ? job->argsort.index_type->id : UINT64_MAX;
+    facts[FACT_CODEC] = (uint64_t)(job->output.codec - codecs);
+    facts[FACT_LEVEL] = (uint64_t)job->output.level;
+    facts[FACT_NAMES] = hash_names(job);
+    facts[FACT_LINES] = job->keep_lines ? hash_lines(job) : 0;
+}
+
+/* Compares the plan with that of rank 0. */
+static bool compare_facts(struct plan *plan, struct error *error)
+{
+    struct group *const group = plan->job.group;
+    uint64_t facts[FACTS], first[FACTS];
+    list_facts(plan, facts);
+    memcpy(first, facts, sizeof first);
+    if (!group_broadcast(group, first, sizeof first, error))
+        return false;
+    const bool is_same = memcmp(first, facts, sizeof facts) == 0 ||
+                         error_set(error,
+                                   "%s: not as rank 0 has it: all ranks must name the same files "
+                                   "and options; if each rank sorts a file of its own, unset "
+                                   "OMPI_COMM_WORLD_SIZE, PMI_SIZE or PMIX_RANK",
+                                   source_name(plan->job.readers[0].source));
+    return group_agree(group, is_same, error);
+}
+
+/* ---- The part of a rank ---- */
+
+/* A range of the bytes, or the numbers, of all inputs one after the other. */
+struct range {
+    uint64_t begin, end;
+};
+
+/* The part of the range that is in an input of `count`, before which there are `before`. */
+static struct range cut_range(struct range range, uint64_t before, uint64_t count)
+{
+    const uint64_t after = before + count;
+    return (struct range){
+        range.begin < before  ? 0
+        : range.begin > after ? count
+                              : range.begin - before,
+        range.end < before  ? 0
+        : range.end > after ? count
+                            : range.end - before,
+    };
+}
+
+/* The lines of a text, and the memory to find them. */
+struct text {
+    const struct source *source;
+    uint64_t size;
+    char terminator;
+    char *buffer; /* READ_BYTES */
+};
+
+/* Moves *place, in the text, to the first line that begins there or after it. */
+static bool find_line(const struct text *text, uint64_t *place, struct error *error)
+{
+    size_t got = 1;
+    if (*place == 0 || *place >= text->size)
+        return true;
+    for (uint64_t at = *place - 1; got > 0; at += got) {
+        if (!source_read_at(text->source, at, text->buffer, READ_BYTES, &got, error))
+            return false;
+        const char *const end = memchr(text->buffer, text->terminator, got);
+        if (end) {
+            *place = at + (uint64_t)(end - text->buffer) + 1;
+            return true;
+        }
+    }
+    *place = text->size;
+    return true;
+}
+
+/* Counts the lines of the text, the last of which may lack its terminator. */
+static bool count_lines(const struct text *text, size_t *lines, struct error *error)
+{
+    char last = text->terminator;
+    *lines = 0;
+    for (uint64_t at = 0; at < text->size;) {
+        size_t got;
+        const uint64_t left = text->size - at;
+        const size_t want = left < READ_BYTES ? (size_t)left : READ_BYTES;
+        if (!source_read_at(text->source, at, text->buffer, want, &got, error))
+            return false;
+        if (got == 0)
+            return error_set(error, "%s: the file was cut off while it was read",
+                             source_name(text->source));
+        *lines += bytes_count(text->buffer, got, text->terminator);
+        last = text->buffer[got - 1];
+        at += got;
+    }
+    *lines += last != text->terminator;
+    return true;
+}
+
+/* True if messages or indices have the number of a line. */
+static bool has_line_numbers(const struct job *job)
+{
+    return !job->keep_lines || job->line_order.keys[0].kind == LINE_STRICT;
+}
+
+/* Finds where the parts of all ranks begin in the text, and its end: the first lines that begin
+ * where the shares of its bytes do. */
+static bool find_begins(const struct group *group, const struct text *text, uint64_t before,
+                        uint64_t all, uint64_t *begins, struct error *error)
+{
+    for (unsigned rank = 0; rank <= group->size; rank++) {
+        const uint64_t begin = group_share(group, all, rank);
+        begins[rank] = cut_range((struct range){begin, begin}, before, text->size).begin;
+        if (!find_line(text, &begins[rank], error))
+            return false;
+    }
+    return true;
+}
+
+/* Collective: narrows text i to the lines of this rank, and counts them if their numbers are
+ * needed. Of a spooled text, rank 0 alone finds the lines. */
+static bool narrow_text(struct plan *plan, size_t i, uint64_t before, uint64_t all, char *buffer,
+                        uint64_t *begins, struct error *error)
+{
+    struct job *const job = &plan->job;
+    struct group *const group = job->group;
+    struct reader *const reader = &job->readers[i];
+    struct text text = {reader->source, source_bytes_left(reader->source),
+                        job->keep_lines ? job->line_order.terminator : '\n', buffer};
+    const bool is_spooled = plan_is_spooled(plan, i), finds = !is_spooled || group->rank == 0;
+    if (!group_agree(group, !finds || find_begins(group, &text, before, all, begins, error),
+                     error) ||
+        (is_spooled && !group_broadcast(group, begins, (group->size + 1) * sizeof *begins, error)))
+        return false;
+    const uint64_t begin = begins[group->rank], end = begins[group->rank + 1];
+    if (!group_agree(group, plan_take_part(plan, i, begin, end - begin, error), error))
+        return false;
+    text.source = reader->source;
+    text.size = end - begin;
+    reader->layout.count = 0;
+    return !has_line_numbers(job) || count_lines(&text, &reader->layout.count, error);
+}
+
+static bool narrow_texts(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    char *const buffer = malloc(READ_BYTES);
+    uint64_t *const begins = calloc(job->group->size + 1, sizeof *begins);
+    uint64_t before = 0, all = 0;
+    bool ok =
+        group_agree(job->group, (buffer && begins) || error_set(error, "out of memory"), error);
+    for (size_t i = 0; i < job->reader_count; i++)
+        all += source_bytes_left(job->readers[i].source);
+    for (size_t i = 0; ok && i < job->reader_count; i++) {
+        const uint64_t bytes = source_bytes_left(job->readers[i].source);
+        ok = group_agree(job->group, narrow_text(plan, i, before, all, buffer, begins, error),
+                         error);
+        before += bytes;
+    }
+    free(buffer);
+    free(begins);
+    return ok;
+}
+
+/* Collective: finds the lines before this rank's in each text, in all texts, and of all ranks. */
+static bool number_lines(struct job *job, struct error *error)
+{
+    struct group *const group = job->group;
+    const size_t inputs = job->reader_count;
+    uint64_t *const lines = calloc(group->size * inputs, sizeof *lines);
+    bool ok = group_agree(group, lines || error_set(error, "out of memory"), error);
+    for (size_t i = 0; ok && i < inputs; i++)
+        lines[group->rank * inputs + i] = job->readers[i].layout.count;
+    ok = ok && group_sum(group, lines, group->size * inputs, error);
+    job->group_count = job->argsort.first = job->sort.count = 0;
+    for (unsigned rank = 0; ok && rank < group->size; rank++)
+        for (size_t i = 0; i < inputs; i++) {
+            const uint64_t has = lines[rank * inputs + i];
+            job->group_count += has;
+            job->argsort.first += rank < group->rank ? has : 0;
+            job->sort.count += rank == group->rank ? has : 0;
+            job->readers[i].keys_before += rank < group->rank ? has : 0;
+        }
+    free(lines);
+    return ok;
+}
+
+/* Collective: takes the headers. Of a spooled input, other ranks than 0 have its first bytes alone.
+ */
+static bool share_headers(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    const bool is_first = job->group->rank == 0;
+    if (!job->keep_lines || job->header_lines == 0)
+        return true;
+    bool ok = !is_first || job_take_headers(job, &job->header, error);
+    if (ok && job->header.bytes > PLAN_SPOOL_HEAD_BYTES)
+        ok = error_set(error, "%s: its header has %zu bytes, and MPI ranks share at most %zu",
+                       source_name(job->readers[0].source), job->header.bytes,
+                       PLAN_SPOOL_HEAD_BYTES);
+    return group_agree(job->group, ok, error) &&
+           group_agree(job->group, is_first || job_take_headers(job, &job->header, error), error);
+}
+
+/* Lines of numbers are counted first, so that a text has a count like any other input. That reads
+ * it twice. */
+static bool share_texts(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    if (!share_headers(plan, error) || !narrow_texts(plan, error) || !number_lines(job, error))
+        return false;
+    if (job->keep_lines)
+        job->sort.count = COUNT_UNKNOWN;
+    return !job->argsort.index_type || argsort_check_count(&job->argsort, job->group_count, error);
+}
+
+static bool share_numbers(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    const struct group *const group = job->group;
+    const struct range own = {group_share(group, job->sort.count, group->rank),
+                              group_share(group, job->sort.count, group->rank + 1)};
+    uint64_t before = 0;
+    for (size_t i = 0; i < job->reader_count; i++) {
+        struct reader *const reader = &job->readers[i];
+        const uint64_t count = reader->layout.count;
+        const unsigned width = reader->layout.type->bytes;
+        const struct range part = cut_range(own, before, count);
+        before += count;
+        reader->keys_before = part.begin;
+        reader->layout.count = part.end - part.begin;
+        if (!group_agree(job->group,
+                         count == 0 || plan_take_part(plan, i, part.begin * width,
+                                                      (part.end - part.begin) * width, error),
+                         error))
+            return false;
+    }
+    job->group_count = job->sort.count;
+    job->argsort.first = own.begin;
+    job->sort.count = own.end - own.begin;
+    return true;
+}
+
+/* Counts the lines of all inputs of this rank, which are numbers. */
+static bool count_own_lines(struct job *job, struct error *error)
+{
+    char *const buffer = malloc(READ_BYTES);
+    bool ok = buffer || error_set(error, "out of memory");
+    job->sort.count = 0;
+    for (size_t i = 0; ok && i < job->reader_count; i++) {
+        struct reader *const reader = &job->readers[i];
+        const struct text text = {reader->source, source_bytes_left(reader->source), '\n', buffer};
+        ok = count_lines(&text, &reader->layout.count, error);
+        job->sort.count += reader->layout.count;
+    }
+    free(buffer);
+    return ok;
+}
+
+/* Collective: takes the headers, which must be equal on all ranks. */
+static bool take_own_headers(struct job *job, struct error *error)
+{
+    uint64_t hash = 0;
+    bool ok = job_take_headers(job, &job->header, error);
+    for (size_t i = 0; ok && i < job->header.bytes; i++)
+        hash_number(&hash, (unsigned char)job->header.text[i] + 1u);
+    uint64_t first = hash;
+    return group_agree(job->group, ok, error) &&
+           group_broadcast(job->group, &first, sizeof first, error) &&
+           group_agree(job->group,
+                       hash == first || error_set(error, "%s: its header is not that of rank 0",
+                                                  source_name(job->readers[0].source)),
+                       error);
+}
+
+/* Collective: each rank reads all of its own inputs, which come after those of lower ranks. */
+static bool share_own_files(struct job *job, struct error *error)
+{
+    struct group *const group = job->group;
+    uint64_t *const counts = calloc(group->size, sizeof *counts);
+    bool ok = group_agree(group, counts || error_set(error, "out of memory"), error);
+    if (ok && job->keep_lines && job->header_lines > 0)
+        ok = take_own_headers(job, error);
+    const bool has_to_count = job->input_format == &format_text && !job->keep_lines;
+    if (ok)
+        ok = group_agree(group, !has_to_count || count_own_lines(job, error), error);
+    if (ok) {
+        counts[group->rank] = job->keep_lines ? 0 : job->sort.count;
+        ok = group_sum(group, counts, group->size, error);
+    }
+    job->argsort.first = 0;
+    for (unsigned rank = 0; ok && rank < group->size; rank++) {
+        job->group_count += counts[rank];
+        job->argsort.first += rank < group->rank ? counts[rank] : 0;
+    }
+    free(counts);
+    return ok && (!job->argsort.index_type ||
+                  argsort_check_count(&job->argsort, job->group_count, error));
+}
+
+bool plan_share(struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    if (!job->group)
+        return true;
+    if (!group_agree(job->group, check_shared(plan, error), error) || !compare_facts(plan, error))
+        return false;
+    job->sort.is_given_twice =
+        !job->keep_lines; /* the array of the CPU's engine is kept for the messages */
+    const bool is_file = job->output.path && strcmp(job->output.path, "-") != 0;
+    job->output.group = is_file && !job->has_rank_output ? job->group : NULL;
+    if (!is_file && job->group->rank > 0) /* standard output is rank 0's */
+        job->output.path = "/dev/null";
+    if (job->has_rank_inputs)
+        return share_own_files(job, error);
+    return job->input_format == &format_text ? share_texts(plan, error)
+                                             : share_numbers(plan, error);
+}
+
+bool plan_tell(struct plan *plan, bool *flag, struct error *error)
+{
+    return !plan->job.group || group_broadcast(plan->job.group, flag, sizeof *flag, error);
+}
+
+bool plan_agree(struct plan *plan, bool is_made, struct error *error)
+{
+    return plan->job.group ? group_agree(plan->job.group, is_made, error) : is_made;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_memory.c - see plan_memory.h. */
+#include "cli/plan/plan_memory.h"
+
+#include "formats/codec/codec.h"
+
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+/* The part of the free memory that is taken by default. The page cache needs the last eighth:
+ * otherwise reading and writing would become the bottleneck. */
+#define HOST_SHARE(bytes) ((bytes) / 8 * 7)
+
+/* Bytes of the reused buffer that numbers are read into when items are made of them. One read of it
+ * is divided among threads. */
+#define KEYS_BYTES ((size_t)32 << 20)
+#define KEYS_BYTES_MIN ((size_t)64 << 10)
+
+static bool is_in_memory(const char *directory)
+{
+    struct statfs status;
+    return statfs(directory, &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
+/* Returns $TMPDIR, else /tmp, as sort(1) does. /var/tmp replaces a /tmp in memory: sorted runs of
+ * 10 GB there, beside the part that is sorted, would exhaust a machine of 24 GB. */
+static const char *default_directory(void)
+{
+    static const char temporary[] = "/tmp", large[] = "/var/tmp";
+    const char *const named = getenv("TMPDIR");
+    if (named && *named)
+        return named;
+    return is_in_memory(temporary) && !is_in_memory(large) && access(large, W_OK | X_OK) == 0
+               ? large
+               : temporary;
+}
+
+bool plan_choose_directories(struct options *options, struct memory_limits *memory,
+                             struct error *error)
+{
+    struct memory_words *const words = &options->memory;
+    if (words->directory_count == 0 &&
+        !memory_words_add_directory(words, default_directory(), error))
+        return false;
+    memory->directories = words->directories;
+    memory->directory_count = words->directory_count;
+    return true;
+}
+
+/* Returns true if the engine can do --top by keeping only the first items: it must have room for
+ * them and for the next items. A GPU's engine takes three batches of twice as many (cuda_top.h),
+ * and some workspace. It uses the free memory and ignores a limit of the user, so with a limit it
+ * gets parts. */
+static bool keeps_few(const struct job *job, bool is_host)
+{
+    const size_t room =
+        is_host ? job->part_count / 2 : job->part_count / 8 * job->sort.algorithm->buffers;
+    return sort_spec_selects(&job->sort) && job->sort.top <= room && !job->memory.device_said;
+}
+
+/* GPU memory that an engine of lines takes beside text and items. */
+#define LINES_BYTES ((size_t)100 << 20)
+
+/* Returns the GPU memory for text and items. The driver gets a sixteenth, because device_bytes may
+ * be the whole memory and not the free part. */
+static size_t device_room(const struct job *job)
+{
+    const size_t bytes = job->memory.device_bytes / 16 * 15;
+    return bytes / 2 > LINES_BYTES ? bytes - LINES_BYTES : bytes / 2;
+}
+
+/* Returns the bytes of text and items that fit in memory. They take as much on a GPU as on the
+ * host, so the smaller memory counts. The GPU's does not if the spare backend can sort the lines,
+ * nor for indices of lines, which need no text there. */
+static size_t line_bytes(const struct job *job, bool is_host)
+{
+    size_t left = memory_limits_left(&job->memory, job->sort.threads,
+                                     sink_buffers_bytes(job->output.threads));
+    if (!is_host && !job->spare_backend && !job->argsort.index_type && device_room(job) < left)
+        left = device_room(job);
+    return left > MEMORY_PART_BYTES_MIN ? left : MEMORY_PART_BYTES_MIN;
+}
+
+/* Address space of a decompressing thread: some frames, compressed and decoded. */
+#define DECODER_BYTES ((size_t)12 << 20)
+
+/* Returns the part of the process's address space that the job may take, beside stacks and
+ * decompressors. */
+static size_t process_most(const struct job *job)
+{
+    size_t decoders = 0;
+    const size_t left = memory_process_left(job->sort.threads);
+    for (size_t i = 0; i < job->reader_count && decoders == 0; i++)
+        if (source_codec(job->readers[i].source)->decode)
+            decoders = (job->sort.threads + 2) * DECODER_BYTES;
+    if (left == SIZE_MAX)
+        return left;
+    return HOST_SHARE(decoders < left / 2 ? left - decoders : left / 2);
+}
+
+/* An input of up to SMALL_INPUT_BYTES takes less than SMALL_INPUT_MEMORY, even if each of its bytes
+ * is a line. */
+#define SMALL_INPUT_BYTES ((uint64_t)1 << 20)
+#define SMALL_INPUT_MEMORY ((size_t)256 << 20)
+
+/* Returns the free memory that the job may take. Finding it means reading a dozen files, which a
+ * small input is not worth. */
+static size_t free_bytes(const struct options *options, const struct plan *plan)
+{
+    if (options->action == ACTION_SORT && plan->input_bytes <= SMALL_INPUT_BYTES)
+        return SMALL_INPUT_MEMORY;
+    const struct group *const group = plan->job.group; /* whose ranks on this host share it */
+    return HOST_SHARE(memory_available(plan->job.sort.threads)) / (group ? group->host_size : 1);
+}
+
+bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error)
+{
+    struct job *const job = &plan->job;
+    struct memory_limits *const memory = &job->memory;
+    const struct memory_words *const words = &options->memory;
+    const bool is_host = job->backend == backends[0];
+    memory->host_said = words->host.is_said;
+    const size_t most = process_most(job);
+    memory->host_bytes = words->host.is_said ? words->host.bytes : free_bytes(options, plan);
+    if (memory->host_bytes > most)
+        memory->host_bytes = most;
+    memory->device_bytes = is_host ? 0 : plan->device.memory_bytes;
+    const unsigned devices = job->sort.device_count > 1 ? job->sort.device_count : 1;
+    memory->device_said =
+        words->device.is_said && words->device.bytes * devices == memory->device_bytes;
+    if (!plan_choose_directories(options, memory, error))
+        return false;
+    const size_t some = memory->host_bytes / 8 / KEYS_BYTES_MIN * KEYS_BYTES_MIN;
+    job->keys_bytes = some > KEYS_BYTES       ? KEYS_BYTES
+                      : some > KEYS_BYTES_MIN ? some
+                                              : KEYS_BYTES_MIN;
+    job->part_count = memory_limits_part(memory, &job->sort, is_host,
+                                         job->argsort.index_type ? job->keys_bytes : 0);
+    if (keeps_few(job, is_host))
+        job->part_count = SIZE_MAX;
+    job->part_bytes = line_bytes(job, is_host);
+    const bool has_room = !job->keep_lines || !job->argsort.index_type ||
+                          plan->input_bytes == SIZE_UNKNOWN || plan->input_bytes <= job->part_bytes;
+    return has_room || job_refuse_line_indices(job, error);
+}

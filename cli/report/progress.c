@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* progress.c - see progress.h.
+ *
+ * The remaining time is a rough estimate. Reading and writing are assumed to continue at their
+ * measured rates. Before anything is written, the rate of reading is assumed for it. The time of
+ * the sort between them comes from the model, if it has an estimate.
+ */
+#include "cli/report/progress.h"
+
+#include "core/clock.h"
+#include "core/ending.h"
+#include "core/trace.h"
+#include "formats/codec/codec.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Time before the first output, and between lines if it is not a terminal. */
+#define SECOND_NS UINT64_C(1000000000)
+#define REDRAW_NS (SECOND_NS / 5)
+
+/* Less than this is read, sorted and written within a second, even at 8 MB/s. */
+#define READ_BYTES_MIN ((uint64_t)8 << 20)
+
+#define COLUMNS_DEFAULT 80
+
+/* Bytes of a line, including its end. */
+#define LINE_BYTES 160
+
+/* ---- how far it is --------------------------------------------------------------------------- */
+
+struct estimate {
+    const char *stage;
+    bool has_read;           /* the first bytes have been read */
+    double share;            /* fraction of the stage; below 0: not known */
+    double bytes;            /* processed in this stage */
+    double bytes_per_second; /* 0: this stage processes no bytes */
+    double seconds;          /* since the stage began */
+    double seconds_left;     /* until the job ends; below 0: not known */
+};
+
+static double seconds_of(uint64_t ns)
+{
+    return (double)ns / (double)SECOND_NS;
+}
+
+static double share_of(uint64_t done, uint64_t all)
+{
+    return all == 0 || all == SIZE_UNKNOWN ? -1 : done < all ? (double)done / (double)all : 1;
+}
+
+/* Returns the seconds for the remaining bytes at this rate; below 0: not known. */
+static double seconds_for(uint64_t done, uint64_t all, double bytes_per_second)
+{
+    if (all == 0 || all == SIZE_UNKNOWN || bytes_per_second <= 0)
+        return -1;
+    return done < all ? (double)(all - done) / bytes_per_second : 0;
+}
+
+static double sum_if_known(double a, double b)
+{
+    return a < 0 || b < 0 ? -1 : a + b;
+}
+
+/* While parts are read, sorted and spilled, all of that counts as reading. */
+static struct estimate estimate_reading(const struct outlook *outlook,
+                                        const struct trace_view *view, double seconds)
+{
+    const uint64_t read = view->bytes[TRACE_READ];
+    const double rate = (double)read / seconds;
+    const double read_seconds = seconds_for(read, outlook->read_bytes, rate);
+    const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
+    return (struct estimate){
+        .share = share_of(read, outlook->read_bytes),
+        .bytes = (double)read,
+        .bytes_per_second = rate,
+        .seconds_left =
+            sum_if_known(sum_if_known(read_seconds, outlook->sort_seconds), write_seconds),
+    };
+}
+
+/* Estimates a stage between reading and writing. Only the model knows its time. */
+static struct estimate estimate_sorting(const struct outlook *outlook,
+                                        const struct trace_view *view, double seconds,
+                                        double read_took)
+{
+    const double left = outlook->sort_seconds - seconds;
+    const double rate = read_took > 0 ? (double)view->bytes[TRACE_READ] / read_took : 0;
+    const double write_seconds = seconds_for(0, outlook->write_bytes, rate);
+    return (struct estimate){
+        .share = -1,
+        .seconds_left = outlook->sort_seconds == 0 ? write_seconds
+                        : left > 0                 ? sum_if_known(left, write_seconds)
+                                                   : -1,
+    };
+}
+
+static struct estimate estimate_writing(const struct outlook *outlook,
+                                        const struct trace_view *view, double seconds)
+{
+    const uint64_t written = view->bytes[outlook->is_encoded ? TRACE_ENCODE : TRACE_WRITE];
+    const uint64_t all = view->expected_bytes ? view->expected_bytes : outlook->write_bytes;
+    const double rate = seconds > 0 ? (double)written / seconds : 0;
+    return (struct estimate){
+        .share = share_of(written, all),
+        .bytes = (double)written,
+        .bytes_per_second = rate,
+        .seconds_left = seconds_for(written, all, rate),
+    };
+}
+
+/* Returns true if a part is being sorted or spilled, and there is more to read. */
+static bool has_more_parts(const struct outlook *outlook, const struct trace_view *view)
+{
+    return outlook->read_bytes != SIZE_UNKNOWN && view->bytes[TRACE_READ] < outlook->read_bytes &&
+           strcmp(view->stage, stage_names[STAGE_READ]) != 0;
+}
+
+static struct estimate estimate_now(struct progress *progress)
+{
+    struct outlook *const outlook = &progress->outlook;
+    struct trace_view view;
+    struct estimate estimate = {.share = -1, .seconds_left = -1};
+    const uint64_t now_ns = clock_now_ns(), ran_ns = now_ns - progress->start_ns;
+    trace_look(&view);
+    const uint64_t begin_ns = view.stage ? view.stage_begin_ns : progress->start_ns;
+    const double seconds = seconds_of(now_ns > begin_ns ? now_ns - begin_ns : 0);
+    if (!view.stage) {
+        view.stage = stage_names[STAGE_START];
+    } else if (strcmp(view.stage, stage_names[STAGE_VERIFY]) == 0) {
+        /* No estimate: the bytes read back are not counted separately. */
+    } else if (strcmp(view.stage, stage_names[STAGE_WRITE]) == 0) {
+        estimate = estimate_writing(outlook, &view, seconds);
+    } else if (has_more_parts(outlook, &view)) {
+        outlook->sort_seconds = 0; /* the rate includes sorting from now on */
+        estimate = estimate_reading(outlook, &view, seconds_of(ran_ns));
+        progress->read_took_ns = ran_ns;
+    } else if (strcmp(view.stage, stage_names[STAGE_READ]) == 0) {
+        estimate = estimate_reading(outlook, &view, seconds_of(ran_ns));
+        progress->read_took_ns = ran_ns;
+    } else {
+        estimate = estimate_sorting(outlook, &view, seconds, seconds_of(progress->read_took_ns));
+    }
+    estimate.stage = view.stage;
+    estimate.has_read = view.bytes[TRACE_READ] > 0;
+    estimate.seconds = seconds;
+    return estimate;
+}
+
+/* ---- the line -------------------------------------------------------------------------------- */
+
+/* Appends to a line, a string with room for `room` bytes. The text is cut if it does not fit. */
+static void append(char *line, size_t room, const char *format, double value)
+{
+    const size_t length = strlen(line);
+    snprintf(line + length, room - length, format, value);
+}
+
+static void append_left(char *line, size_t room, double seconds)
+{
+    if (seconds < 0)
+        return;
+    if (seconds < 99.5)
+        append(line, room, ", %.0f s left", seconds);
+    else if (seconds < 99.5 * 60)
+        append(line, room, ", %.0f min left", seconds / 60);
+    else
+        append(line, room, ", %.1f h left", seconds / 3600);
+}
+
+static void describe(const struct estimate *estimate, char *line, size_t room)
+{
+    snprintf(line, room, "gpusort: %s", estimate->stage);
+    if (estimate->share >= 0)
+        append(line, room, " %.0f%%", 100 * estimate->share);
+    else if (estimate->bytes > 0)
+        append(line, room, " %.2f GB", estimate->bytes / 1e9);
+    if (estimate->bytes_per_second > 0)
+        append(line, room, ", %.2f GB/s", estimate->bytes_per_second / 1e9);
+    else
+        append(line, room, ", %.0f s", estimate->seconds);
+    append_left(line, room, estimate->seconds_left);
+}
+
+/* Writes to standard error. Failures are ignored, because they cannot be reported. */
+static void put(const char *text, size_t length)
+{
+    if (write(STDERR_FILENO, text, length) < 0)
+        return;
+}
+
+/* Returns true if the process may write to the terminal, which is not so in the background. */
+static bool is_in_foreground(void)
+{
+    const pid_t foreground = tcgetpgrp(STDERR_FILENO);
+    return foreground < 0 || foreground == getpgrp();
+}
+
+/* The progress whose line a signal handler erases. Static, because a signal handler takes no
+ * arguments. NULL: there is no line. */
+static struct progress *line_owner;
+
+/* Erases the line. Async-signal-safe. Does nothing if the terminal accepts no output: it may be
+ * stopped. */
+static void take_away_now(void)
+{
+    char text[LINE_BYTES + 2];
+    struct pollfd terminal = {.fd = STDERR_FILENO, .events = POLLOUT};
+    const struct progress *const progress = line_owner;
+    const int shown = __atomic_load_n(&progress->shown, __ATOMIC_RELAXED);
+    __atomic_store_n(&line_owner, NULL, __ATOMIC_RELAXED);
+    if (shown == 0 || !is_in_foreground() || poll(&terminal, 1, 0) <= 0)
+        return;
+    memset(text, ' ', sizeof text);
+    text[0] = text[shown + 1] = '\r';
+    put(text, (size_t)shown + 2);
+}
+
+static void set_line_owner(struct progress *progress)
+{
+    sigset_t old_mask;
+    ending_begin_change(&old_mask);
+    line_owner = progress;
+    ending_set_task(ENDING_PROGRESS, progress ? take_away_now : NULL);
+    ending_end_change(&old_mask);
+}
+
+/* Writes the line over the current one, cut to the width of the terminal. */
+static void redraw(struct progress *progress, const char *line)
+{
+    struct winsize size;
+    char text[512];
+    const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+                            ? size.ws_col
+                            : COLUMNS_DEFAULT;
+    if (!is_in_foreground() || !__atomic_load_n(&line_owner, __ATOMIC_RELAXED))
+        return;
+    int shown = (int)strlen(line);
+    shown = shown < columns ? shown : columns - 1; /* some terminals wrap after the last column */
+    /* The terminal may be narrower than before. */
+    const int before = progress->shown < columns ? progress->shown : columns - 1;
+    const int blanks = before > shown ? before - shown : 0;
+    const int length = snprintf(text, sizeof text, "\r%.*s%*s", shown, line, blanks, "");
+    if (shown > progress->shown)
+        __atomic_store_n(&progress->shown, shown, __ATOMIC_RELAXED); /* before it is written */
+    put(text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
+    __atomic_store_n(&progress->shown, shown, __ATOMIC_RELAXED);
+}
+
+static void take_away(struct progress *progress)
+{
+    if (progress->shown == 0)
+        return;
+    redraw(progress, "");
+    if (is_in_foreground())
+        put("\r", 1);
+    __atomic_store_n(&progress->shown, 0, __ATOMIC_RELAXED);
+}
+
+/* Returns true while another program may be using the terminal: the producer of the input may ask
+ * for a password before it sends the first bytes, and the reader of a piped output may show it. */
+static bool is_anothers(const struct progress *progress, const struct estimate *estimate)
+{
+    return !estimate->has_read ||
+           (progress->outlook.is_piped && strcmp(estimate->stage, stage_names[STAGE_WRITE]) == 0);
+}
+
+static void show(struct progress *progress)
+{
+    char line[LINE_BYTES];
+    const struct estimate estimate = estimate_now(progress);
+    describe(&estimate, line, sizeof line - 1);
+    if (!progress->on_terminal) {
+        strcat(line, "\n");
+        put(line, strlen(line));
+    } else if (is_anothers(progress, &estimate)) {
+        take_away(progress);
+    } else {
+        redraw(progress, line);
+    }
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* Waits until the time has come, and returns false, or until the thread must stop, and returns
+ * true. The caller holds the lock, which is released while waiting. */
+static bool wait_until(struct progress *progress, uint64_t time_ns)
+{
+    const struct timespec time = {(time_t)(time_ns / SECOND_NS), (long)(time_ns % SECOND_NS)};
+    while (!progress->is_stopped &&
+           pthread_cond_timedwait(&progress->has_stopped, &progress->lock, &time) != ETIMEDOUT)
+        ;
+    return progress->is_stopped;
+}
+
+static void *progress_main(void *opaque)
+{
+    struct progress *const progress = opaque;
+    uint64_t time_ns = progress->start_ns + SECOND_NS;
+    pthread_mutex_lock(&progress->lock);
+    for (; !wait_until(progress, time_ns);
+         time_ns = clock_now_ns() + (progress->on_terminal ? REDRAW_NS : SECOND_NS))
+        show(progress);
+    take_away(progress);
+    pthread_mutex_unlock(&progress->lock);
+    return NULL;
+}
+
+static bool is_standard_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+/* Returns true if an input is a terminal or another character device, on which a user may be
+ * typing. */
+static bool is_typed(const struct options *options)
+{
+    struct stat status;
+    for (size_t i = 0; i < options->input_count; i++) {
+        const char *const path = options->inputs[i];
+        if (is_standard_input(path) ? isatty(STDIN_FILENO) == 1
+                                    : stat(path, &status) == 0 && S_ISCHR(status.st_mode))
+            return true;
+    }
+    return false;
+}
+
+static bool is_wanted(const struct options *options, bool on_terminal)
+{
+    if (options->quiet || options->progress == PROGRESS_OFF)
+        return false;
+    return options->progress == PROGRESS_ON || (on_terminal && !is_typed(options));
+}
+
+/* Returns the unread bytes of an input if it is a regular file; else, or if it does not exist,
+ * SIZE_UNKNOWN. */
+static uint64_t file_bytes(const char *path)
+{
+    struct stat status;
+    const bool is_standard = is_standard_input(path);
+    if ((is_standard ? fstat(STDIN_FILENO, &status) : stat(path, &status)) != 0 ||
+        !S_ISREG(status.st_mode))
+        return SIZE_UNKNOWN;
+    const off_t begin = is_standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    return begin > 0 && begin <= status.st_size ? (uint64_t)(status.st_size - begin)
+                                                : (uint64_t)status.st_size;
+}
+
+static uint64_t count_file_bytes(const struct options *options)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < options->input_count; i++) {
+        const uint64_t more = file_bytes(options->inputs[i]);
+        if (more == SIZE_UNKNOWN || __builtin_add_overflow(bytes, more, &bytes))
+            return SIZE_UNKNOWN;
+    }
+    return bytes;
+}
+
+/* Starts the thread with all signals blocked, so that other threads take them. */
+static bool start_thread(struct progress *progress)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const bool started = pthread_create(&progress->thread, NULL, progress_main, progress) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return started;
+}
+
+void progress_start(struct progress *progress, const struct options *options)
+{
+    *progress = (struct progress){.on_terminal = isatty(STDERR_FILENO) == 1,
+                                  .outlook = {.sort_seconds = -1}};
+    if (!is_wanted(options, progress->on_terminal))
+        return;
+    progress->outlook.read_bytes = count_file_bytes(options);
+    if (progress->outlook.read_bytes < READ_BYTES_MIN)
+        return;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes); /* none of these can fail on Linux */
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&progress->has_stopped, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&progress->lock, NULL);
+    progress->start_ns = clock_now_ns();
+    if (progress->on_terminal)
+        set_line_owner(progress);
+    progress->is_running = start_thread(progress);
+    if (progress->on_terminal && !progress->is_running)
+        set_line_owner(NULL);
+}
+
+/* Returns the time of the sort without reading and writing; below 0: not known. */
+static double estimate_sort(const struct plan *plan)
+{
+    const struct job *const job = &plan->job;
+    if (job->action != JOB_SORT)
+        return 0;
+    if (!plan->has_estimate)
+        return -1;
+    return job->backend == backends[0] ? plan->estimate.cpu_sort_seconds
+                                       : plan->estimate.gpu_sort_seconds;
+}
+
+/* Returns true if the output exists and is not a regular file. */
+static bool is_piped(const char *path)
+{
+    struct stat status;
+    const bool is_named = path && strcmp(path, "-") != 0;
+    return (is_named ? stat(path, &status) : fstat(STDOUT_FILENO, &status)) == 0 &&
+           !S_ISREG(status.st_mode);
+}
+
+/* If only some of the input is written, or something else, the size becomes known when writing
+ * begins. */
+void progress_tell_plan(struct progress *progress, const struct plan *plan)
+{
+    const struct job *const job = &plan->job;
+    const bool writes_same = job->action != JOB_CHECK && !job->sort.is_top &&
+                             !job->argsort.index_type && !job->line_order.unique &&
+                             job->output_format == job->input_format;
+    if (!progress->is_running)
+        return;
+    /* Ranks have equal parts and work at about the same pace, so that of rank 0 shows all. */
+    const struct group *const group = job->group;
+    const unsigned parts = group && !job->has_rank_inputs ? group->size : 1;
+    pthread_mutex_lock(&progress->lock);
+    take_away(progress);
+    if (progress->outlook.read_bytes != SIZE_UNKNOWN)
+        progress->outlook.read_bytes /= parts;
+    if (writes_same && plan->input_bytes != SIZE_UNKNOWN)
+        progress->outlook.write_bytes = plan->input_bytes / parts;
+    progress->outlook.sort_seconds = estimate_sort(plan);
+    progress->outlook.is_piped = job->action != JOB_CHECK && is_piped(job->output.path);
+    progress->outlook.is_encoded = job->output.codec != &codecs[0];
+}
+
+void progress_go_on(struct progress *progress)
+{
+    if (progress->is_running)
+        pthread_mutex_unlock(&progress->lock);
+}
+
+void progress_stop(struct progress *progress)
+{
+    if (!progress->is_running)
+        return;
+    pthread_mutex_lock(&progress->lock);
+    progress->is_stopped = true;
+    pthread_cond_signal(&progress->has_stopped);
+    pthread_mutex_unlock(&progress->lock);
+    pthread_join(progress->thread, NULL);
+    if (progress->on_terminal)
+        set_line_owner(NULL);
+    pthread_cond_destroy(&progress->has_stopped);
+    pthread_mutex_destroy(&progress->lock);
+    progress->is_running = false;
+}

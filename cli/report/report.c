@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c - see report.h. */
+#include "cli/report/report.h"
+
+#include "cli/plan/plan_device.h"
+#include "cli/options/quote.h"
+#include "cli/report/report_order.h"
+#include "core/trace.h"
+#include "formats/codec/codec.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void report_error(const struct error *error)
+{
+    char shown[sizeof error->message];
+    const size_t bytes = quote_filter(error->message, strlen(error->message), shown);
+    /* One write(2), because other processes may write there too. */
+    fprintf(stderr, "gpusort: %.*s\n", (int)bytes, shown);
+}
+
+/* Filters the line, except tabs and NULs, which do no more to a terminal than a blank. */
+static size_t filter_line(char *line, size_t bytes)
+{
+    size_t shown = 0;
+    for (size_t begin = 0, end; begin < bytes; begin = end + 1) {
+        for (end = begin; end < bytes && line[end] != '\t' && line[end] != '\0'; end++)
+            ;
+        const char separator = end < bytes ? line[end] : '\t';
+        shown += quote_filter(line + begin, end - begin, line + shown);
+        if (end < bytes)
+            line[shown++] = separator;
+    }
+    return shown;
+}
+
+void report_disorder(const char *file, struct disorder *disorder, char terminator)
+{
+    fputs("gpusort: ", stderr);
+    quote_print(stderr, file);
+    fprintf(stderr, ":%" PRIu64 ": disorder: ", disorder->line);
+    if (disorder->text)
+        fwrite(disorder->text, 1, filter_line(disorder->text, disorder->length), stderr);
+    fputc(terminator, stderr);
+}
+
+static void list_types(FILE *stream)
+{
+    fprintf(stream, "types (--type):\n");
+    for (size_t i = 0; i < KEY_TYPE_COUNT; i++) {
+        char dtype[5];
+        key_type_numpy_dtype(&key_types[i], ENDIAN_LITTLE, dtype);
+        fprintf(stream, "  %-16s %u byte%s, NumPy's %s, %s", key_types[i].name, key_types[i].bytes,
+                key_types[i].bytes == 1 ? "" : "s", key_types[i].numpy_name, dtype);
+        const char *name = dtype + 1; /* without the byte order, if it is unique here */
+        enum key_endian endian;
+        if (key_type_find(name, strlen(name), &endian) == &key_types[i])
+            fprintf(stream, ", %s", name);
+        for (size_t j = 0; (name = key_type_other_name(&key_types[i], j)); j++)
+            fprintf(stream, ", %s", name);
+        fprintf(stream, "\n");
+    }
+}
+
+static void list_backend(FILE *stream, const struct backend *backend)
+{
+    struct device_facts facts;
+    struct error error = {0};
+    const unsigned devices = backend->count(BACKEND_DEVICES_MOST);
+    const bool usable = backend->probe(0, &facts, &error);
+    fprintf(stream, "  %-16s %s: ", backend->name, backend->summary);
+    quote_print(stream, usable ? facts.name : error.message);
+    fprintf(stream, "\n");
+    for (size_t i = 0; i < backend->algorithm_count; i++) {
+        const struct algorithm *algorithm = &backend->algorithms[i];
+        fprintf(stream, "    %-14s %s", algorithm->name, algorithm->summary);
+        if (algorithm->count_max != SIZE_MAX)
+            fprintf(stream, "; at most %zu numbers", algorithm->count_max);
+        for (const size_t *size = algorithm->tile_sizes; size && *size; size++)
+            fprintf(stream, "%s%zu", size == algorithm->tile_sizes ? "; tiles of " : ", ", *size);
+        fprintf(stream, "\n");
+    }
+    for (unsigned i = 1; i < devices && backend->look(i, &facts, &error); i++) {
+        fprintf(stream, "  %s:%-12u ", backend->name, i);
+        quote_print(stream, facts.name);
+        fprintf(stream, "\n");
+    }
+}
+
+void report_list(FILE *stream)
+{
+    list_types(stream);
+    fprintf(stream, "formats (--format, --output-format):\n");
+    for (size_t i = 0; i < format_count; i++)
+        fprintf(stream, "  %-16s %s\n", formats[i]->name, formats[i]->summary);
+    fprintf(stream, "codecs:\n");
+    for (size_t i = 0; i < codec_count; i++)
+        fprintf(stream, "  %-16s %s\n", codecs[i].name, codecs[i].summary);
+    fprintf(stream, "devices (--device) and their paths (--algorithm):\n");
+    for (size_t i = 0; i < backend_count; i++)
+        list_backend(stream, backends[i]);
+}
+
+static void print_input(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct job *job = &plan->job;
+    const struct layout *layout = &job->readers[0].layout;
+    fprintf(stream, "%sinput      ", prefix);
+    quote_print(stream, source_name(job->readers[0].source));
+    if (job->reader_count > 1)
+        fprintf(stream, " and %zu more", job->reader_count - 1);
+    fprintf(stream, ": %s, %s%s", job->input_format->name,
+            job->keep_lines ? "lines kept as they are" : layout->type->name,
+            job->keep_lines || layout->type->bytes == 1 ? ""
+            : layout->endian == ENDIAN_BIG              ? " big-endian"
+                                                        : " little-endian");
+    if (job->sort.count != COUNT_UNKNOWN)
+        fprintf(stream, ", %zu numbers", job->sort.count);
+    else if (plan->input_bytes != SIZE_UNKNOWN)
+        fprintf(stream, ", %" PRIu64 " bytes", plan->input_bytes);
+    fprintf(stream, " (%s)\n", plan->format_reason);
+}
+
+static void print_model(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const unsigned devices = plan->job.sort.device_count;
+    fprintf(stream, "%smodel      cpu %.4f s, gpu %.4f s", prefix, plan->estimate.cpu_seconds,
+            plan->estimate.gpu_seconds);
+    if (devices > 1)
+        fprintf(stream, ", %u gpus %.4f s", devices, plan_several_seconds(plan));
+    fprintf(stream, ", start and transfers included\n");
+}
+
+/* Prints the estimates that the device was chosen by, and the row that the path was chosen by. */
+static void print_choice(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct auto_row *row = plan->row;
+    if (plan->has_estimate)
+        print_model(stream, prefix, plan);
+    else
+        fprintf(stream, "%smodel      none: how many items is not known\n", prefix);
+    fprintf(stream, "%stable      %s (%u %s", prefix, row->device_class, plan->device.units,
+            plan->device.shared_bytes ? "multiprocessors" : "threads");
+    if (plan->device.shared_bytes)
+        fprintf(stream, ", L2 of %zu MiB, %zu KiB shared in a block", plan->device.l2_bytes >> 20,
+                plan->device.shared_bytes >> 10);
+    fprintf(stream, "), ");
+    if (row->item_bytes)
+        fprintf(stream, "%u bytes an item", row->item_bytes);
+    else
+        fprintf(stream, "any width");
+    fprintf(stream, ", %zu items ", auto_row_least(row));
+    if (row->up_to == SIZE_MAX)
+        fprintf(stream, "or more: %s", row->path);
+    else
+        fprintf(stream, "to %zu: %s", row->up_to, row->path);
+    if (row->tile_size)
+        fprintf(stream, ", tiles of %zu", row->tile_size);
+    fprintf(stream, "\n");
+}
+
+static void print_top(FILE *stream, const char *prefix, const struct job *job)
+{
+    if (!job->sort.is_top)
+        return;
+    fprintf(stream, "%stop        the first %zu (%s)\n", prefix, job->sort.top,
+            job->keep_lines                 ? "all lines are sorted"
+            : sort_spec_selects(&job->sort) ? "the others are dropped as they are read"
+                                            : "all are sorted, as these are most of them");
+}
+
+static void print_output(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct job *job = &plan->job;
+    if (job->action == JOB_CHECK) {
+        fprintf(stream, "%soutput     none: the order is checked\n", prefix);
+        return;
+    }
+    fprintf(stream, "%soutput     ", prefix);
+    quote_print(stream, job->output.path ? job->output.path : "standard output");
+    fprintf(stream, ": %s", job->output_format->name);
+    if (job->argsort.index_type)
+        fprintf(stream, " %s indices", job->argsort.index_type->name);
+    fprintf(stream, ", %s (%s)\n", job->output.codec->name, plan->output_reason);
+    if (job->output.is_in_place)
+        fprintf(
+            stream,
+            "%sin place   proved before the first byte is overwritten; then signals wait, and a "
+            "crash or SIGKILL leaves a mixed file\n",
+            prefix);
+}
+
+/* Prints a size in the largest unit in which it is at least 1. */
+static void print_bytes(FILE *stream, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double size = (double)bytes;
+    size_t unit = 0;
+    for (; size >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        size /= 1024;
+    fprintf(stream, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
+}
+
+/* Prints how much is sorted at once, unless that is certain to be everything. */
+static void print_parts(FILE *stream, const struct plan *plan)
+{
+    const struct job *job = &plan->job;
+    const size_t most_bytes = 1 + 2 * sizeof(struct key_index); /* a byte of text and its item */
+    if (job->keep_lines
+            ? job->part_bytes == SIZE_MAX || plan->input_bytes <= job->part_bytes / most_bytes
+            : job->sort.count <= job->part_count)
+        return;
+    const bool is_sure =
+        job->keep_lines ? plan->input_bytes != SIZE_UNKNOWN && plan->input_bytes > job->part_bytes
+                        : job->sort.count != COUNT_UNKNOWN;
+    fprintf(stream, "%s: ", is_sure ? "" : "; if there are more");
+    if (job->keep_lines)
+        print_bytes(stream, job->part_bytes);
+    else
+        fprintf(stream, "%zu", job->part_count);
+    fprintf(stream, " %s at a time, sorted parts put aside in ",
+            job->keep_lines ? "of lines and their items" : "numbers");
+    quote_print(stream, job->memory.directories[0]);
+}
+
+static void print_memory(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct memory_limits *const memory = &plan->job.memory;
+    fprintf(stream, "%smemory     ", prefix);
+    print_bytes(stream, memory->host_bytes);
+    fprintf(stream, " (%s)", memory->host_said ? "as -S says" : "most of what is free");
+    if (memory->device_bytes > 0) {
+        fprintf(stream, ", ");
+        print_bytes(stream, memory->device_bytes);
+        fprintf(stream, " of the %s (%s)", plan->job.sort.device_count > 1 ? "GPUs'" : "GPU's",
+                memory->device_said               ? "as --device-memory says"
+                : plan->job.sort.device_count > 1 ? "what they have"
+                                                  : "what it has");
+    }
+    print_parts(stream, plan);
+    fprintf(stream, "\n");
+}
+
+static void print_group(FILE *stream, const char *prefix, const struct job *job)
+{
+    if (job->group)
+        fprintf(stream, "%sranks      %u, of which %u on this host; below, what rank %u has\n",
+                prefix, job->group->size, job->group->host_size, job->group->rank);
+}
+
+static void print_devices(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct sort_spec *const sort = &plan->job.sort;
+    fprintf(stream, "%sdevice     %s", prefix, plan->job.backend->name);
+    for (unsigned i = 0; sort->device_count > 1 && i < sort->device_count; i++)
+        fprintf(stream, "%c%u", i == 0 ? ':' : ',', sort->devices[i].device);
+    fprintf(stream, ": ");
+    quote_print(stream, plan->device.name);
+    for (unsigned i = 1; i < sort->device_count; i++) {
+        fprintf(stream, ", ");
+        quote_print(stream, plan->device_names[i]);
+    }
+    fprintf(stream, " (");
+    quote_print(stream, plan->device_reason);
+    fprintf(stream, ")\n");
+}
+
+void report_plan(FILE *stream, const char *prefix, const struct plan *plan)
+{
+    const struct job *job = &plan->job;
+    print_group(stream, prefix, job);
+    print_input(stream, prefix, plan);
+    print_output(stream, prefix, plan);
+    if (job->keep_lines)
+        report_line_order(stream, prefix, job);
+    print_top(stream, prefix, job);
+    print_devices(stream, prefix, plan);
+    if (job->action != JOB_SORT) {
+        fprintf(stream, "%salgorithm  none: nothing is sorted\n", prefix);
+        return;
+    }
+    fprintf(stream, "%salgorithm  %s", prefix, job->sort.algorithm->name);
+    if (job->sort.tile_size)
+        fprintf(stream, ", tiles of %zu", job->sort.tile_size);
+    fprintf(stream, " (%s)\n", plan->algorithm_reason);
+    print_choice(stream, prefix, plan);
+    print_memory(stream, prefix, plan);
+}
+
+void report_gpu(FILE *stream, const struct plan *plan)
+{
+    const struct backend *const gpu = backend_find("gpu");
+    struct device_facts facts;
+    struct error error = {0};
+    if (gpu && (plan->job.backend == gpu || plan->job.backend == gpu->several))
+        return;
+    if (!gpu)
+        error_set(&error,
+                  "this build has no GPU backend: it was built without nvcc, or with CUDA=0");
+    else if (gpu->probe(0, &facts, &error))
+        fprintf(stream, "gpu        %s: not used\n", facts.name);
+    if (error.is_set)
+        fprintf(stream, "gpu        none: %s\n", error.message);
+}
+
+static void print_stage(FILE *stream, const char *prefix, const char *stage, uint64_t ns,
+                        uint64_t bytes)
+{
+    if (ns == 0)
+        return;
+    fprintf(stream, "%s%-10s %10.4f", prefix, stage, (double)ns / 1e9);
+    if (bytes > 0)
+        fprintf(stream, " %8.2f", (double)bytes / (double)ns);
+    fprintf(stream, "\n");
+}
+
+/* How the device has sorted, where the keys decide it. */
+static void print_strategy(FILE *stream, const char *prefix)
+{
+    struct trace_view view;
+    trace_look(&view);
+    if (view.strategy)
+        fprintf(stream, "%sstrategy   %s (%s)\n", prefix, view.strategy, view.strategy_reason);
+}
+
+static void print_proof(FILE *stream, const char *prefix, const struct plan *plan,
+                        const struct job_report *report)
+{
+    const struct proof_report *const proof = &report->proof;
+    if (plan->job.action == JOB_CHECK)
+        return;
+    fprintf(stream, "%sproof      %s%s\n", prefix, proof_scope_texts[proof->scope],
+            proof->is_verified ? "; verified in the file" : "");
+}
+
+void report_times(FILE *stream, const char *prefix, const struct plan *plan,
+                  const struct job_report *report)
+{
+    if (report->spare_reason.is_set) {
+        fprintf(stream, "%sdevice     %s after all, by %s (", prefix, plan->job.spare_backend->name,
+                plan->job.spare_sort.algorithm->name);
+        quote_print(stream, report->spare_reason.message);
+        fprintf(stream, ")\n");
+    }
+    print_strategy(stream, prefix);
+    fprintf(stream, "%s%-10s %10s %8s   (%zu %s)\n", prefix, "stage", "seconds", "GB/s",
+            report->count, plan->job.keep_lines ? "lines" : "numbers");
+    print_stage(stream, prefix, "plan", plan->plan_ns, 0);
+    for (size_t i = 0; i < STAGE_COUNT; i++)
+        print_stage(stream, prefix, stage_names[i], report->stage_ns[i],
+                    i == STAGE_START ? 0 : report->item_bytes);
+    print_stage(stream, prefix, "total", plan->plan_ns + report->total_ns, report->item_bytes);
+    print_proof(stream, prefix, plan, report);
+    if (report->run_count > 0) {
+        fprintf(stream, "%s%zu sorted parts put aside, ", prefix, report->run_count);
+        print_bytes(stream, report->spilled_bytes);
+        fprintf(stream, " of them to disk\n");
+    }
+}

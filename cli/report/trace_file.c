@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace_file.c - see trace_file.h. The file is opened before any input is, so that a file that
+ * cannot be written is reported first.
+ */
+#include "cli/report/trace_file.h"
+
+#include "core/group.h"
+#include "core/trace.h"
+#include "formats/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Returns true if the path, or the descriptor if the path is "-" or NULL, is this regular file. */
+static bool is_file(const char *path, int descriptor, const struct stat *file)
+{
+    struct stat status;
+    const bool is_named = path && strcmp(path, "-") != 0;
+    return (is_named ? stat(path, &status) : fstat(descriptor, &status)) == 0 &&
+           S_ISREG(status.st_mode) && status.st_dev == file->st_dev &&
+           status.st_ino == file->st_ino;
+}
+
+bool trace_file_open(const struct options *options, struct group *group, struct trace_file *trace,
+                     struct error *error)
+{
+    const char *const path = options->trace;
+    char name[PATH_MAX + 16];
+    *trace = (struct trace_file){
+        .group = group, .file = -1, .place = {.descriptor = -1, .directory = -1, .file = -1}};
+    if (!path || options->action != ACTION_SORT || (group && group->rank > 0))
+        return true;
+    snprintf(name, sizeof name, "--trace=%s", path);
+    if (!output_path_open(path, name, &trace->place, error))
+        return false;
+    if (trace->place.descriptor >= 0) {
+        trace->file = descriptor_raise(open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        return trace->file >= 0 || error_set_errno(error, "%s", name);
+    }
+    trace->is_new = !trace->place.exists;
+    trace->file = output_path_open_in_place(&trace->place, name, error);
+    return trace->file >= 0;
+}
+
+/* The files are compared after the trace file was created, so that links to it are found. */
+bool trace_file_check(const struct options *options, const struct trace_file *trace,
+                      struct error *error)
+{
+    struct stat status;
+    if (trace->file < 0)
+        return true;
+    if (fstat(trace->file, &status) != 0)
+        return error_set_errno(error, "--trace=%s", options->trace);
+    if (options->check == CHECK_NO && is_file(options->output, STDOUT_FILENO, &status))
+        return error_set(error, "--trace=%s: this is the output", options->trace);
+    for (size_t i = 0; i < options->input_count; i++)
+        if (is_file(options->inputs[i], STDIN_FILENO, &status))
+            return error_set(error, "--trace=%s: this is an input", options->trace);
+    if (options->input_list && is_file(options->input_list, STDIN_FILENO, &status))
+        return error_set(error, "--trace=%s: this is the list of inputs", options->trace);
+    return true;
+}
+
+/* Removes the file if it still has its name. */
+static void remove_file(const struct trace_file *trace)
+{
+    const int directory = trace->place.directory;
+    struct stat made, named;
+    if (fstat(trace->file, &made) == 0 &&
+        fstatat(directory, trace->place.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        descriptor_same_file(&made, &named))
+        unlinkat(directory, trace->place.name, 0);
+}
+
+/* Returns the name of this process in the trace, in memory of the caller. */
+static const char *name_process(const struct group *group, char name[192])
+{
+    char host[128] = "";
+    if (!group)
+        return "gpusort";
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(name, 192, "rank %u on %s", group->rank, host);
+    return name;
+}
+
+/* Collective: finds how many bytes each other rank's trace has. */
+static bool share_sizes(struct group *group, size_t bytes, uint64_t **sizes, struct error *error)
+{
+    *sizes = calloc(group->size, sizeof **sizes);
+    if (!group_agree(group, *sizes || error_set(error, "out of memory"), error))
+        return false;
+    (*sizes)[group->rank] = bytes;
+    return group_sum(group, *sizes, group->size, error) && group_reserve(group, 1, error);
+}
+
+/* Collective, for other ranks than 0: sends the trace of this rank. Without memory it is empty. */
+static bool send_trace(struct group *group, struct error *error)
+{
+    char name[192], *text = NULL;
+    size_t bytes = 0;
+    uint64_t *sizes = NULL;
+    FILE *const stream = open_memstream(&text, &bytes);
+    const bool is_made =
+        stream && trace_write_process(stream, group->rank, name_process(group, name));
+    const bool is_whole = (!stream || fclose(stream) == 0) && is_made && bytes <= GROUP_MESSAGE_MAX;
+    const bool ok = share_sizes(group, is_whole ? bytes : 0, &sizes, error) &&
+                    (sizes[group->rank] == 0 || group_send(group, text, bytes, 0, error));
+    free(sizes);
+    free(text);
+    return ok;
+}
+
+/* Collective, for rank 0: writes the traces of the other ranks. */
+static bool receive_traces(struct group *group, FILE *stream, struct error *error)
+{
+    uint64_t *sizes = NULL;
+    bool ok = share_sizes(group, 0, &sizes, error);
+    for (unsigned rank = 1; ok && rank < group->size; rank++) {
+        char *const text = malloc((size_t)sizes[rank] + 1);
+        ok = text || error_set(error, "out of memory");
+        if (ok && sizes[rank] > 0)
+            ok = group_receive(group, text, (size_t)sizes[rank], rank, error);
+        if (ok && stream && sizes[rank] > 0) {
+            fputc(',', stream);
+            fwrite(text, 1, (size_t)sizes[rank], stream);
+        }
+        free(text);
+    }
+    free(sizes);
+    return ok;
+}
+
+/* Replaces the content of the file by the trace, and closes the file. group: NULL, or gives its
+ * traces too. */
+static bool write_trace(const struct options *options, int file, struct group *group,
+                        struct error *error)
+{
+    char name[192];
+    struct stat status;
+    const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *const stream = fdopen(file, "w");
+    bool ok = (stream && (!is_regular || ftruncate(file, 0) == 0) && trace_write_head(stream) &&
+               trace_write_process(stream, group ? 0 : 1, name_process(group, name))) ||
+              error_set_errno(error, "--trace=%s", options->trace);
+    if (group)
+        ok = receive_traces(group, stream, error) && ok;
+    if (ok && !trace_write_end(stream))
+        ok = error_set_errno(error, "--trace=%s", options->trace);
+    if ((stream ? fclose(stream) : close(file)) != 0)
+        ok = error_set_errno(error, "--trace=%s", options->trace);
+    return ok;
+}
+
+bool trace_file_close(const struct options *options, struct trace_file *trace, bool has_begun,
+                      bool has_succeeded, struct error *error)
+{
+    struct group *const group = has_succeeded ? trace->group : NULL;
+    bool ok = true;
+    if (options->trace && has_begun && group && group->rank > 0) {
+        ok = send_trace(group, error);
+    } else if (trace->file >= 0 && has_begun) {
+        ok = write_trace(options, trace->file, group, error);
+    } else if (trace->file >= 0) {
+        if (trace->is_new)
+            remove_file(trace);
+        close(trace->file);
+    }
+    output_path_close(&trace->place);
+    return ok;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.c - see check.h. */
+#include "core/check/check.h"
+
+#include "core/backend.h"
+#include "core/check/check_hash.h"
+#include "core/check/check_kernels.h"
+#include "core/check/first_place.h"
+
+#include <string.h>
+
+static void see_keys(struct tap *tap, const void *data, size_t bytes)
+{
+    struct key_check *const check = (struct key_check *)tap;
+    const size_t count = bytes / check->key_bytes;
+    check_sum_add(&check->sum,
+                  (struct check_sum){count, check_hash_keys(check->key_bytes, data, count)});
+}
+
+static void see_ordered_keys(struct tap *tap, const void *data, size_t bytes)
+{
+    struct key_check *const check = (struct key_check *)tap;
+    const unsigned width = check->key_bytes;
+    const unsigned char *const keys = data;
+    const size_t count = bytes / width, first = (size_t)(keys - check->chunk) / width;
+    const uint64_t before = check->chunk_begin + first;
+    const void *const previous = first > 0 ? keys - width : before > 0 ? check->previous_key : NULL;
+    struct check_sum sum = {count, 0};
+    const size_t found = check_find_disorder(width, check->order, previous, keys, count, &sum.hash);
+    if (found < count)
+        first_place_note(&check->disorder, before + found);
+    check_sum_add(&check->sum, sum);
+}
+
+void key_check_start(struct key_check *check, unsigned key_bytes)
+{
+    *check = (struct key_check){.tap = {.see = see_keys, .unit_bytes = key_bytes},
+                                .key_bytes = key_bytes};
+}
+
+void key_check_start_ordered(struct key_check *check, unsigned key_bytes, struct key_order order)
+{
+    *check = (struct key_check){.tap = {.see = see_ordered_keys, .unit_bytes = key_bytes},
+                                .key_bytes = key_bytes,
+                                .order = order};
+}
+
+static void see_lines(struct tap *tap, const void *data, size_t bytes)
+{
+    struct key_check *const check = (struct key_check *)tap;
+    const struct key_index *const items = data;
+    const size_t count = bytes / sizeof *items;
+    const size_t first = (size_t)(items - (const struct key_index *)(const void *)check->chunk);
+    const uint64_t place = check->chunk_begin + first;
+    struct check_sum sum = {count, 0};
+    struct key_index previous = {0, 0};
+    if (first > 0)
+        previous = items[-1];
+    else if (place > 0)
+        memcpy(&previous, check->previous_key, sizeof previous);
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].key < previous.key)
+            first_place_note(&check->disorder, place + i);
+        previous = items[i];
+        sum.hash += check_mix(items[i].index);
+    }
+    check_sum_add(&check->sum, sum);
+}
+
+void key_check_start_lines(struct key_check *check)
+{
+    const unsigned width = sizeof(struct key_index);
+    *check = (struct key_check){.tap = {.see = see_lines, .unit_bytes = width}, .key_bytes = width};
+}
+
+struct check_sum key_check_indices(uint64_t count, unsigned threads)
+{
+    uint64_t hash = 0;
+#pragma omp parallel for schedule(static) reduction(+ : hash) num_threads((int)threads)
+    for (uint64_t i = 0; i < count; i++)
+        hash += check_mix(i);
+    return (struct check_sum){count, hash};
+}
+
+void key_check_begin_chunk(struct key_check *check, const void *keys, size_t count)
+{
+    const unsigned width = check->key_bytes;
+    if (count == 0)
+        return;
+    check->chunk = keys;
+    check->chunk_begin = check->sum.count;
+    memcpy(check->previous_key, check->last_key, width);
+    memcpy(check->last_key, check->chunk + (count - 1) * width, width);
+}
+
+struct check_sum text_check_sum(uint64_t place, const void *data, size_t bytes)
+{
+    return (struct check_sum){bytes, check_sum_text(place, data, bytes)};
+}
+
+static void see_text(struct tap *tap, const void *data, size_t bytes)
+{
+    struct text_check *const check = (struct text_check *)tap;
+    check_sum_add(&check->sum, text_check_sum((uintptr_t)data - check->origin, data, bytes));
+}
+
+void text_check_start(struct text_check *check)
+{
+    *check = (struct text_check){.tap = {.see = see_text, .unit_bytes = 1}};
+}
+
+void text_check_begin_chunk(struct text_check *check, const void *data, uint64_t place)
+{
+    check->origin = (uintptr_t)data - (uintptr_t)place;
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_kernels.cc - see check_kernels.h.
+ *
+ * The loops take keys in blocks of a constant size, so that compilers vectorize them: once for each
+ * width and, on x86, for each kind of vectors. The best kind that the machine has is chosen when
+ * the program starts. A block stays in the first-level cache, so hash and order have separate
+ * loops. C++, for templates with the width as a parameter.
+ */
+#include "core/check/check_kernels.h"
+
+#include "core/backend.h"
+#include "core/check/check_hash.h"
+#include "core/check/check_vectors.h"
+
+#include <string.h>
+
+/* GCC has known these two names since version 12. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12
+#    define FOR_ALL_VECTORS                                                                        \
+        __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#    define FOR_ALL_VECTORS
+#endif
+
+/* Inlined into the loops for every kind of vectors. */
+#define INLINE static inline __attribute__((always_inline))
+
+static constexpr size_t block_bytes = CHECK_BLOCK_BYTES;
+
+/* Keys in memory, which may have been stored as any type. */
+typedef uint8_t __attribute__((may_alias)) key_8;
+typedef uint16_t __attribute__((may_alias)) key_16;
+typedef uint32_t __attribute__((may_alias)) key_32;
+typedef uint64_t __attribute__((may_alias)) key_64;
+
+/* ---- Hash ---- */
+
+template <typename Key>
+INLINE uint64_t hash_wide(const void *memory, size_t count)
+{
+    const Key *const keys = static_cast<const Key *>(memory);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += check_mix(keys[i]);
+    return sum;
+}
+
+/* Takes at most a block of keys, so that the sum of their lower halves fits. */
+INLINE uint64_t hash_words(const void *memory, size_t count)
+{
+    const key_16 *const keys = static_cast<const key_16 *>(memory);
+    uint32_t products = 0;
+    int32_t below = 0;
+    for (size_t i = 0; i < count; i++) {
+        products += static_cast<uint32_t>(check_word_product(keys[i]));
+        below += check_word_below(keys[i]);
+    }
+    return (static_cast<uint64_t>(products) << 32) + static_cast<uint64_t>(below);
+}
+
+INLINE uint64_t hash_bytes(const void *memory, size_t count)
+{
+    const key_8 *const keys = static_cast<const key_8 *>(memory);
+    uint32_t products = 0;
+    for (size_t i = 0; i < count; i++)
+        products += static_cast<uint32_t>(check_byte_product(keys[i]));
+    return static_cast<uint64_t>(products) << 32;
+}
+
+INLINE uint64_t hash_pairs(const void *memory, size_t count)
+{
+    const struct key_index *const pairs = static_cast<const struct key_index *>(memory);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += check_mix_pair(pairs[i].key, pairs[i].index);
+    return sum;
+}
+
+/* Takes at most a block. */
+INLINE uint64_t hash_width(unsigned width, const void *keys, size_t bytes)
+{
+    switch (width) {
+    case 1:
+        return hash_bytes(keys, bytes);
+    case 2:
+        return hash_words(keys, bytes / 2);
+    case 4:
+        return hash_wide<key_32>(keys, bytes / 4);
+    case 8:
+        return hash_wide<key_64>(keys, bytes / 8);
+    default:
+        return hash_pairs(keys, bytes / sizeof(struct key_index));
+    }
+}
+
+FOR_ALL_VECTORS static uint64_t hash_block_portably(unsigned width, const void *keys)
+{
+    return hash_width(width, keys, block_bytes);
+}
+
+static uint64_t hash_block(unsigned width, const void *keys)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (width <= sizeof(uint64_t) && has_vector_units())
+        return check_hash_by_vectors(width, keys);
+    if ((width == 4 || width == 8) && has_avx2())
+        return check_hash_by_avx2(width, keys);
+#endif
+    return hash_block_portably(width, keys);
+}
+
+uint64_t check_hash_keys(unsigned key_bytes, const void *keys, size_t count)
+{
+    const unsigned char *const memory = static_cast<const unsigned char *>(keys);
+    const size_t bytes = count * key_bytes;
+    uint64_t sum = 0;
+    size_t at = 0;
+    for (; bytes - at >= block_bytes; at += block_bytes)
+        sum += hash_block(key_bytes, memory + at);
+    return sum + hash_width(key_bytes, memory + at, bytes - at);
+}
+
+/* ---- Order ---- */
+
+template <typename Key>
+INLINE void encode_keys(struct key_order order, const Key *keys, size_t count, Key *ordered)
+{
+    for (size_t i = 0; i < count; i++)
+        ordered[i] = static_cast<Key>(key_order_encode(order, 8 * sizeof(Key), keys[i]));
+}
+
+/* Has a separate loop for each kind of order that needs one, so that no loop has a branch in it. */
+template <typename Key>
+INLINE void encode(struct key_order order, const Key *keys, size_t count, Key *ordered)
+{
+    struct key_order plain = order;
+    plain.swap_bytes = false;
+    if (order.swap_bytes || (order.kind == KEY_SIGNED && order.bias != 0)) {
+        encode_keys(order, keys, count, ordered);
+    } else if (order.kind == KEY_FLOAT) {
+        plain.kind = KEY_FLOAT;
+        encode_keys(plain, keys, count, ordered);
+    } else {
+        plain.complement ^= order.kind == KEY_SIGNED ? 1ull << (8 * sizeof(Key) - 1) : 0;
+        plain.kind = KEY_UNSIGNED;
+        encode_keys(plain, keys, count, ordered);
+    }
+}
+
+/* Checks `pairs` pairs of neighbours, of which keys[0] and keys[1] are the first. */
+template <typename Key>
+INLINE bool none_falls(const Key *keys, size_t pairs)
+{
+    Key wrong = 0;
+    for (size_t i = 0; i < pairs; i++) {
+        const Key a = keys[i], b = keys[i + 1];
+        wrong = static_cast<Key>(wrong | ((b < a ? b : a) ^ a));
+    }
+    return wrong == 0;
+}
+
+template <typename Key>
+INLINE bool none_rises(const Key *keys, size_t pairs)
+{
+    Key wrong = 0;
+    for (size_t i = 0; i < pairs; i++) {
+        const Key a = keys[i], b = keys[i + 1];
+        wrong = static_cast<Key>(wrong | ((b > a ? b : a) ^ a));
+    }
+    return wrong == 0;
+}
+
+/* A block has one pair fewer than keys. It is checked in two ranges that have one pair in common,
+ * as compilers vectorize loops of a whole number of vectors. */
+static constexpr size_t last_pairs = 64;
+
+template <typename Key>
+INLINE bool is_ascending(const Key *keys)
+{
+    constexpr size_t count = block_bytes / sizeof(Key);
+    return none_falls(keys, count - last_pairs) &&
+           none_falls(keys + count - 1 - last_pairs, last_pairs);
+}
+
+template <typename Key>
+INLINE bool is_descending(const Key *keys)
+{
+    constexpr size_t count = block_bytes / sizeof(Key);
+    return none_rises(keys, count - last_pairs) &&
+           none_rises(keys + count - 1 - last_pairs, last_pairs);
+}
+
+template <typename Key>
+INLINE bool is_run(bool falls, const void *keys)
+{
+    return falls ? is_descending(static_cast<const Key *>(keys))
+                 : is_ascending(static_cast<const Key *>(keys));
+}
+
+/* Returns whether the bits of a block of keys never fall or, with `falls`, never rise. */
+FOR_ALL_VECTORS static bool block_is_run(unsigned width, bool falls, const void *keys)
+{
+    switch (width) {
+    case 1:
+        return is_run<key_8>(falls, keys);
+    case 2:
+        return is_run<key_16>(falls, keys);
+    case 4:
+        return is_run<key_32>(falls, keys);
+    default:
+        return is_run<key_64>(falls, keys);
+    }
+}
+
+template <typename Key>
+INLINE bool is_in_order(struct key_order order, const void *keys)
+{
+    constexpr size_t count = block_bytes / sizeof(Key);
+    Key ordered[count];
+    encode(order, static_cast<const Key *>(keys), count, ordered);
+    return is_ascending(ordered);
+}
+
+FOR_ALL_VECTORS static bool block_is_in_order(unsigned width, struct key_order order,
+                                              const void *keys)
+{
+    switch (width) {
+    case 1:
+        return is_in_order<key_8>(order, keys);
+    case 2:
+        return is_in_order<key_16>(order, keys);
+    case 4:
+        return is_in_order<key_32>(order, keys);
+    default:
+        return is_in_order<key_64>(order, keys);
+    }
+}
+
+/* Returns a key as it is stored. */
+static uint64_t load_key(unsigned width, const unsigned char *key)
+{
+    uint64_t bits = 0;
+    switch (width) {
+    case 1:
+        return *key;
+    case 2:
+        memcpy(&bits, key, 2);
+        return bits;
+    case 4:
+        memcpy(&bits, key, 4);
+        return bits;
+    default:
+        memcpy(&bits, key, 8);
+        return bits;
+    }
+}
+
+/* Returns whether `b` comes before `a`. */
+INLINE bool is_before(struct key_index b, struct key_index a)
+{
+    return (b.key < a.key) | ((b.key == a.key) & (b.index < a.index));
+}
+
+/* Returns whether a block of pairs is in order. The first pair is not compared with the one before
+ * the block. */
+FOR_ALL_VECTORS static bool pairs_are_in_order(const void *memory)
+{
+    const struct key_index *const pairs = static_cast<const struct key_index *>(memory);
+    constexpr size_t count = block_bytes / sizeof *pairs;
+    uint64_t keys[count + 1], indices[count + 1];
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = pairs[i].key;
+        indices[i] = pairs[i].index;
+    }
+    keys[count] = indices[count] = UINT64_MAX;
+    uint64_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong |= is_before({indices[i + 1], keys[i + 1]}, {indices[i], keys[i]}) ? 1 : 0;
+    return wrong == 0;
+}
+
+/* Returns a key as it is compared: a pair, or ordered bits without an index. */
+static struct key_index comparable(unsigned width, struct key_order order, const unsigned char *key)
+{
+    struct key_index pair = {0, 0};
+    if (width == sizeof pair)
+        memcpy(&pair, key, sizeof pair);
+    else
+        pair.key = key_order_encode(order, 8 * width, load_key(width, key));
+    return pair;
+}
+
+/* Compares keys one by one. Returns the position of the first key out of order, or `count`. */
+static size_t find_in_keys(unsigned width, struct key_order order, struct key_index before,
+                           const unsigned char *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct key_index key = comparable(width, order, keys + i * width);
+        if (is_before(key, before))
+            return i;
+        before = key;
+    }
+    return count;
+}
+
+/* Returns whether all words of a block equal `word`. */
+FOR_ALL_VECTORS static bool block_is_all_portably(uint64_t word, const unsigned char *block)
+{
+    uint64_t wrong = 0;
+    for (size_t at = 0; at < block_bytes; at += sizeof word) {
+        uint64_t found;
+        memcpy(&found, block + at, sizeof found);
+        wrong |= found ^ word;
+    }
+    return wrong == 0;
+}
+
+static bool block_is_all(uint64_t word, const unsigned char *block)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        return check_equal_by_vectors(word, block);
+#endif
+    return block_is_all_portably(word, block);
+}
+
+/* Returns whether all keys of a block, of at most 8 bytes each, have the same bits. That is so in
+ * nearly all blocks of sorted keys with few values. */
+static bool is_uniform(unsigned width, const unsigned char *block)
+{
+    const uint64_t word = load_key(sizeof word, block);
+    return load_key(sizeof word, block + block_bytes - sizeof word) == word &&
+           memcmp(block, block + width, sizeof word - width) == 0 && block_is_all(word, block);
+}
+
+/* Adds the hash of a block, and returns whether its bits never fall or, with `falls`, never
+ * rise. */
+static bool look_at_run(unsigned width, bool falls, const unsigned char *block, uint64_t *hash)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        return check_run_by_vectors(width, falls, block, hash);
+#endif
+    *hash += hash_block(width, block);
+    return block_is_run(width, falls, block);
+}
+
+/* Adds the hash of a block of keys of at most 8 bytes, and returns whether it is in order.
+ * `before`: the ordered bits of the key before the block. */
+static bool look_at_keys(unsigned width, struct key_order order, uint64_t before,
+                         const unsigned char *block, uint64_t *hash)
+{
+    const unsigned bits = 8 * width;
+    const uint64_t first = load_key(width, block);
+    const uint64_t last = load_key(width, block + block_bytes - width);
+    const uint64_t first_ordered = key_order_encode(order, bits, first);
+    const bool may_be_in_order =
+        first_ordered >= before && key_order_encode(order, bits, last) >= first_ordered;
+    const bool is_mirrored = order.kind == KEY_FLOAT && first >> (bits - 1) != 0;
+    const bool falls = is_mirrored != (order.complement != 0);
+    const bool is_of_one_sign = !order.swap_bytes && (first ^ last) >> (bits - 1) == 0;
+    /* Ordered bits of one sign are the stored bits, or a constant minus these, with a wrap-around
+     * at one value. That value is not between these two keys. So keys that are between them in the
+     * order are between them as stored, in the same direction or the other. */
+    if (may_be_in_order && is_of_one_sign && (falls ? first >= last : first <= last))
+        return look_at_run(width, falls, block, hash);
+    *hash += hash_block(width, block);
+    return may_be_in_order && block_is_in_order(width, order, block);
+}
+
+/* Checks a block while it is in the first-level cache: adds its hash, and returns whether it is in
+ * order. */
+static bool look_at_block(unsigned width, struct key_order order, struct key_index before,
+                          const unsigned char *block, uint64_t *hash)
+{
+    if (width == sizeof before) {
+        *hash += hash_block(width, block);
+        return !is_before(comparable(width, order, block), before) && pairs_are_in_order(block);
+    }
+    if (!is_uniform(width, block))
+        return look_at_keys(width, order, before.key, block, hash);
+    *hash += hash_width(width, block, width) * (block_bytes / width);
+    return comparable(width, order, block).key >= before.key;
+}
+
+size_t check_find_disorder(unsigned key_bytes, struct key_order order, const void *previous,
+                           const void *keys, size_t count, uint64_t *hash)
+{
+    const unsigned char *const memory = static_cast<const unsigned char *>(keys);
+    const size_t block = block_bytes / key_bytes;
+    struct key_index before = {0, 0};
+    if (previous)
+        before = comparable(key_bytes, order, static_cast<const unsigned char *>(previous));
+    size_t found = count, i = 0;
+    for (; count - i >= block; i += block) {
+        const unsigned char *const first = memory + i * key_bytes;
+        if (!look_at_block(key_bytes, order, before, first, hash) && found == count)
+            found = i + find_in_keys(key_bytes, order, before, first, block);
+        before = comparable(key_bytes, order, first + (block - 1) * key_bytes);
+    }
+    const unsigned char *const rest = memory + i * key_bytes;
+    *hash += hash_width(key_bytes, rest, (count - i) * key_bytes);
+    return found < count ? found : i + find_in_keys(key_bytes, order, before, rest, count - i);
+}
+
+/* ---- Text ---- */
+
+INLINE uint64_t sum_words(uint64_t first, const unsigned char *data, size_t count)
+{
+    uint64_t sum = 0, steps = first * CHECK_TEXT_STEP;
+    for (size_t i = 0; i < count; i++, steps += CHECK_TEXT_STEP) {
+        uint64_t word;
+        memcpy(&word, data + i * sizeof word, sizeof word);
+        sum += word * check_text_factor_of(steps);
+    }
+    return sum;
+}
+
+FOR_ALL_VECTORS static uint64_t sum_block(uint64_t first, const unsigned char *data)
+{
+    return sum_words(first, data, block_bytes / sizeof(uint64_t));
+}
+
+/* Sums bytes of one word, which are at position `place` of the text. */
+static uint64_t sum_part(uint64_t place, const unsigned char *data, size_t bytes)
+{
+    uint64_t word = 0;
+    memcpy(&word, data, bytes);
+    return (word << 8 * (place % sizeof word)) * check_text_factor(place / sizeof word);
+}
+
+uint64_t check_sum_text(uint64_t place, const void *data, size_t bytes)
+{
+    constexpr size_t word_bytes = sizeof(uint64_t);
+    const unsigned char *at = static_cast<const unsigned char *>(data);
+    const size_t to_word = (word_bytes - place % word_bytes) % word_bytes;
+    const size_t head = to_word < bytes ? to_word : bytes;
+    uint64_t sum = head > 0 ? sum_part(place, at, head) : 0;
+    uint64_t word = (place + head) / word_bytes;
+    size_t left = bytes - head;
+    at += head;
+    for (; left >= block_bytes; left -= block_bytes, at += block_bytes) {
+        sum += sum_block(word, at);
+        word += block_bytes / word_bytes;
+    }
+    sum += sum_words(word, at, left / word_bytes);
+    const size_t rest = left % word_bytes;
+    if (rest > 0)
+        sum += sum_part((word + left / word_bytes) * word_bytes, at + left - rest, rest);
+    return sum;
+}

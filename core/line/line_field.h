@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* line_field.h - finds the bytes of a key such as `-k 2.3b,4` in a line, for host and device.
+ *
+ * The rules are the same as in GNU sort(1) in the C locale (coreutils, "sort invocation"):
+ *   - With a separator, a field is the text between separators; each separator ends one field
+ *     and starts the next. Without one, a field is a run of blanks, maybe empty, and the run of
+ *     other bytes after it; blanks are space, tab and newline.
+ *   - A field or a byte that the line does not have is at the end of the line. Bytes are counted
+ *     from the start of the field, and continue into the fields after it.
+ *   - A key that ends before it begins is empty.
+ */
+#ifndef CORE_LINE_FIELD_H
+#define CORE_LINE_FIELD_H
+
+#include "core/byte_mask.h"
+#include "core/host_device.h"
+#include "core/line/line_order.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Some bytes of a line, borrowed. */
+struct line_span {
+    const char *text;
+    size_t length;
+};
+
+HOST_DEVICE static inline bool line_is_blank(char c)
+{
+    const uint64_t blanks = (uint64_t)1 << ' ' | (uint64_t)1 << '\t' | (uint64_t)1 << '\n';
+    const unsigned char byte = (unsigned char)c;
+    return byte <= ' ' && (blanks >> byte & 1) != 0;
+}
+
+HOST_DEVICE static inline const char *line_skip_blanks(const char *p, const char *line_end)
+{
+    while (p < line_end && line_is_blank(*p))
+        p++;
+    return p;
+}
+
+/* Returns the first such byte, or the end. */
+HOST_DEVICE static inline const char *line_find_byte(int byte, const char *p, const char *line_end)
+{
+#ifdef __CUDA_ARCH__
+    while (p < line_end && (unsigned char)*p != byte)
+        p++;
+    return p;
+#else
+    const char *const found = (const char *)memchr(p, byte, (size_t)(line_end - p));
+    return found != NULL ? found : line_end;
+#endif
+}
+
+/* Skips bytes that are above all blanks, 8 per step. May stop before the last of them. */
+HOST_DEVICE static inline const char *line_skip_others(const char *p, const char *line_end)
+{
+#ifndef __CUDA_ARCH__
+    for (; line_end - p >= 8; p += 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        /* Finds a byte up to ' ': of the lowest one the top bit is set. Above it, a borrow may set
+         * others. */
+        if (((word - byte_in_all('!')) & ~word & byte_in_all((char)0x80)) != 0)
+            break;
+    }
+#else
+    (void)line_end;
+#endif
+    return p;
+}
+
+/* Returns the end of the field that starts at p: its separator, or the next field's blanks. */
+HOST_DEVICE static inline const char *line_field_end(int separator, const char *p,
+                                                     const char *line_end)
+{
+    if (separator != LINE_SEPARATOR_BLANKS)
+        return line_find_byte(separator, p, line_end);
+    p = line_skip_others(line_skip_blanks(p, line_end), line_end);
+    while (p < line_end && !line_is_blank(*p))
+        p++;
+    return p;
+}
+
+/* Returns the start of the field that is `count` fields after the one that starts at p. */
+HOST_DEVICE static inline const char *line_skip_fields(int separator, const char *p,
+                                                       const char *line_end, size_t count)
+{
+    for (; count > 0 && p < line_end; count--) {
+        p = line_field_end(separator, p, line_end);
+        if (separator != LINE_SEPARATOR_BLANKS && p < line_end)
+            p++;
+    }
+    return p;
+}
+
+/* Returns the position of the place in the field that starts at p. */
+HOST_DEVICE static inline const char *line_place_find(const struct line_place *place, const char *p,
+                                                      const char *line_end)
+{
+    if (place->skip_blanks)
+        p = line_skip_blanks(p, line_end);
+    return place->character < (size_t)(line_end - p) ? p + place->character : line_end;
+}
+
+/* Returns the key's bytes in line[0..length), which has no terminator. `separator` is the order's.
+ * An empty key is also within the line, or at its end. Reads no byte outside the line. */
+HOST_DEVICE static inline struct line_span line_key_find(int separator, const struct line_key *key,
+                                                         const char *line, size_t length)
+{
+    const char *const line_end = line + length;
+    const char *field = line_skip_fields(separator, line, line_end, key->begin.field);
+    const char *const begin = line_place_find(&key->begin, field, line_end);
+    const char *end = line_end;
+    if (key->end_kind != LINE_END_OF_LINE) {
+        if (key->end.field >= key->begin.field)
+            field = line_skip_fields(separator, field, line_end, key->end.field - key->begin.field);
+        else
+            field = line_skip_fields(separator, line, line_end, key->end.field);
+        end = key->end_kind == LINE_END_OF_FIELD ? line_field_end(separator, field, line_end)
+                                                 : line_place_find(&key->end, field, line_end);
+    }
+    const struct line_span span = {begin, end > begin ? (size_t)(end - begin) : 0};
+    return span;
+}
+
+#endif

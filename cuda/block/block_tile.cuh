@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* block_tile.cuh - moves a tile between global memory, registers and shared memory.
+ *
+ * Striped order: thread t holds keys t, t + threads, t + 2 threads ... so that accesses to global
+ * memory are coalesced. Blocked order: thread t holds keys 8 t .. 8 t + 7, as merges need it.
+ */
+#ifndef CUDA_BLOCK_TILE_CUH
+#define CUDA_BLOCK_TILE_CUH
+
+#include "cuda/block/thread_merge.cuh"
+
+template <unsigned TILE>
+__host__ __device__ constexpr unsigned block_threads()
+{
+    return TILE / KEYS_PER_THREAD;
+}
+
+/* Returns the index in the tile of the thread's key i in striped order. */
+template <unsigned TILE>
+__device__ __forceinline__ unsigned thread_striped_index(unsigned i)
+{
+    return i * block_threads<TILE>() + threadIdx.x;
+}
+
+/* Reads source[0..count), count <= TILE, in striped order, encoded. Keys past the end are infinity.
+ */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void block_load_striped(const K *source, unsigned count,
+                                                   const struct key_order &encoding,
+                                                   K (&keys)[KEYS_PER_THREAD])
+{
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
+        const unsigned index = thread_striped_index<TILE>(i);
+        keys[i] = index < count ? source[index] : K{0};
+    }
+    thread_encode_keys(encoding, keys);
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        if (thread_striped_index<TILE>(i) >= count)
+            keys[i] = key_infinity<K>();
+}
+
+/* Stores striped keys in the tile in shared memory. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void thread_store_striped(const K (&keys)[KEYS_PER_THREAD], K *tile)
+{
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        tile[tile_slot<K>(thread_striped_index<TILE>(i))] = keys[i];
+}
+
+/* Loads striped keys from the tile in shared memory. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void thread_load_striped(const K *tile, K (&keys)[KEYS_PER_THREAD])
+{
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        keys[i] = tile[tile_slot<K>(thread_striped_index<TILE>(i))];
+}
+
+/* Writes striped keys, decoded, to target[0..count), count <= TILE. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void block_store_striped(const K (&keys)[KEYS_PER_THREAD], K *target,
+                                                    unsigned count,
+                                                    const struct key_order &decoding)
+{
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++) {
+        const unsigned index = thread_striped_index<TILE>(i);
+        if (index < count)
+            target[index] = thread_decode_key(decoding, keys[i]);
+    }
+}
+
+/* Writes blocked keys, decoded, to target[0..count), by way of the tile. No thread may be reading
+ * the tile before, and none may write it before the next barrier. */
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void block_store_blocked(K (&keys)[KEYS_PER_THREAD], K *tile, K *target,
+                                                    unsigned count,
+                                                    const struct key_order &decoding)
+{
+    thread_store_blocked(keys, tile);
+    __syncthreads();
+    thread_load_striped<K, TILE>(tile, keys);
+    block_store_striped<K, TILE>(keys, target, count, decoding);
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* launch.cuh - starts a kernel, with 64-bit sizes and an error check. All kernels are started here.
+ */
+#ifndef CUDA_LAUNCH_CUH
+#define CUDA_LAUNCH_CUH
+
+#include "cuda/cuda_check.h"
+#include "cuda/block/grid_wait.cuh"
+
+#include <algorithm>
+#include <limits.h>
+#include <stddef.h>
+#include <utility>
+
+/* The size of a launch and its stream. */
+struct launch {
+    const char *name; /* the kernel's, for errors */
+    size_t blocks;    /* 0: starts nothing */
+    unsigned threads_per_block;
+    unsigned device;
+    cudaStream_t stream;
+    size_t shared_bytes = 0; /* of dynamic shared memory (dynamic_shared.cuh) */
+    bool is_early = false;   /* may start while the kernel before it ends: each of its threads
+                                begins with thread_wait_for_grid (grid_wait.cuh) */
+};
+
+/* Shared memory that a block may have without a kernel attribute. */
+constexpr size_t LAUNCH_SHARED_BYTES = 48 << 10;
+
+static inline size_t launch_blocks(size_t count, size_t per_block)
+{
+    return count / per_block + (count % per_block != 0);
+}
+
+/* The common part of the launches of one sort. */
+struct launch_site {
+    unsigned device;
+    cudaStream_t stream;
+    unsigned multiprocessors;
+    bool is_early; /* as in struct launch: all kernels begin with a wait */
+};
+
+/* Queries the number of multiprocessors. is_early becomes false. */
+static inline bool launch_site_find(unsigned device, cudaStream_t stream, struct launch_site *site,
+                                    struct error *error)
+{
+    int multiprocessors = 0;
+    if (!cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
+                                           static_cast<int>(device)),
+                    device, "cudaDeviceGetAttribute", error))
+        return false;
+    *site = {device, stream, static_cast<unsigned>(multiprocessors), false};
+    return true;
+}
+
+static inline struct launch launch_at(const struct launch_site &site, const char *name,
+                                      size_t blocks, unsigned threads_per_block,
+                                      size_t shared_bytes = 0)
+{
+    return {name, blocks, threads_per_block, site.device, site.stream, shared_bytes, site.is_early};
+}
+
+/* Returns the number of blocks that are resident at a time, or `work` if that is less. */
+static inline size_t launch_resident(const struct launch_site &site,
+                                     unsigned blocks_per_multiprocessor, size_t work)
+{
+    return std::min(static_cast<size_t>(site.multiprocessors) * blocks_per_multiprocessor, work);
+}
+
+/* Sets *can if a kernel that begins with a wait can start early. `kernel` is any kernel of the same
+ * build. */
+template <typename... Parameters>
+static bool launch_can_be_early(void (*kernel)(Parameters...), unsigned device, bool *can,
+                                struct error *error)
+{
+    cudaFuncAttributes attributes = {};
+    if (!cuda_check(cudaFuncGetAttributes(&attributes, kernel), device, "cudaFuncGetAttributes",
+                    error))
+        return false;
+    *can = attributes.ptxVersion >= GRID_WAIT_PTX_LEAST;
+    return true;
+}
+
+/* Raises the kernel's limit of dynamic shared memory to launch.shared_bytes. */
+template <typename... Parameters>
+static bool launch_ask_for_shared(const struct launch &launch, struct error *error,
+                                  void (*kernel)(Parameters...))
+{
+    const int device = static_cast<int>(launch.device);
+    int most = 0;
+    const cudaError_t status = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.shared_bytes));
+    if (status != cudaErrorInvalidValue ||
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+            cudaSuccess ||
+        launch.shared_bytes <= static_cast<size_t>(most))
+        return cuda_check(status, launch.device, launch.name, error);
+    (void)cudaGetLastError();
+    return error_set(error,
+                     "device %u: %s: a block needs %zu bytes of shared memory, and the device has "
+                     "%d; choose another path, or leave it to auto",
+                     launch.device, launch.name, launch.shared_bytes, most);
+}
+
+template <typename... Parameters, typename... Arguments>
+static bool launch_kernel(const struct launch &launch, struct error *error,
+                          void (*kernel)(Parameters...), Arguments &&...arguments)
+{
+    if (launch.blocks == 0)
+        return true;
+    if (launch.blocks > INT_MAX)
+        return error_set(error, "device %u: %s: %zu blocks are more than a grid holds",
+                         launch.device, launch.name, launch.blocks);
+    if (launch.shared_bytes > LAUNCH_SHARED_BYTES && !launch_ask_for_shared(launch, error, kernel))
+        return false;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
+    config.blockDim = dim3(launch.threads_per_block);
+    config.dynamicSmemBytes = launch.shared_bytes;
+    config.stream = launch.stream;
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &early;
+    config.numAttrs = launch.is_early ? 1 : 0;
+    return cuda_check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
+                      launch.device, launch.name, error);
+}
+
+#endif

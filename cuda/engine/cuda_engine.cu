@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_engine.cu - see cuda_engine.h.
+ *
+ *   lend: a pinned slot -> take: starts a copy to the device
+ *   sort: waits for the copies -> gathers the segments -> runs the path's kernels, timed by events
+ *   give: copies from the device start into all slots; waits for the oldest one
+ *   take_back: the next copy starts into the slot
+ *
+ * If only the first of many items are wanted, the array has room for one batch. Whenever it is
+ * full, a selection (cuda_top.h) keeps only the items that may be among the first, and the rest of
+ * the array takes the next items. So the memory depends on the number of items wanted, not on the
+ * number taken.
+ *
+ * All work is on one stream: uploads, sort and downloads follow each other. The events of a slot
+ * mark the end of its copy.
+ */
+#include "cuda/engine/cuda_engine.h"
+
+#include "core/clock.h"
+#include "cuda/cuda_check.h"
+#include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_memory.h"
+#include "cuda/engine/cuda_staging.h"
+#include "cuda/engine/cuda_store.h"
+#include "cuda/engine/cuda_top.h"
+#include "cuda/engine/cuda_worker.h"
+#include "cuda/engine/nvtx_range.h"
+
+#include <algorithm>
+#include <stdlib.h>
+
+struct engine {
+    struct sort_spec spec;
+    struct cuda_worker worker;
+    struct store store;
+    struct staging staging;
+    size_t batch;    /* capacity of the array in items, for a selection; 0: no selection */
+    size_t capacity; /* capacity of the array in items, after the first sort; 0 before */
+    size_t taken;    /* items taken so far */
+    struct engine_times times;
+};
+
+/* ---- open and close ---- */
+
+static void engine_close(struct engine *engine)
+{
+    if (!engine)
+        return;
+    (void)cudaSetDevice(static_cast<int>(engine->spec.device));
+    if (engine->worker.stream)
+        (void)cudaStreamSynchronize(engine->worker.stream);
+    staging_close(&engine->staging);
+    store_close(&engine->store);
+    worker_close(&engine->worker);
+    free(engine);
+}
+
+static bool engine_check_spec(const struct engine *engine, struct error *error)
+{
+    const size_t bytes = engine->spec.item_bytes, count = engine->spec.count;
+    if (count != COUNT_UNKNOWN && !worker_check_count(&engine->worker, count, error))
+        return false;
+    return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) ||
+           error_set(error, "device %u: no path sorts items of %zu bytes", engine->spec.device,
+                     bytes);
+}
+
+static bool engine_add_scratch(struct engine *engine, size_t count, struct error *error)
+{
+    return store_add_scratch(&engine->store, engine->spec.algorithm->buffers > 1 ? count : 0,
+                             engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
+                                                                  engine->spec.item_bytes),
+                             error);
+}
+
+/* Allocates all memory for a known count, or fails at once. */
+static bool engine_allocate_known(struct engine *engine, struct error *error)
+{
+    const size_t count = engine->spec.count;
+    const size_t workspace = engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
+                                                                  engine->spec.item_bytes);
+    size_t items = 0, bytes = 0;
+    if (!store_bytes(&engine->store, count, &items, error))
+        return false;
+    if (__builtin_mul_overflow(items, engine->spec.algorithm->buffers, &bytes) ||
+        __builtin_add_overflow(bytes, workspace, &bytes))
+        bytes = SIZE_MAX;
+    struct store_segment *segment = NULL;
+    return cuda_memory_check_room(engine->spec.device, bytes, error) &&
+           (count == 0 || store_reserve(&engine->store, &segment, error)) &&
+           engine_add_scratch(engine, count, error);
+}
+
+/* ---- selection of the first items ---- */
+
+/* Describes the engine's memory for a path. */
+static struct cuda_sort engine_make_sort(const struct engine *engine)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    const struct store *const store = &engine->store;
+    return {store->items,          store->scratch,     store->workspace, store->count,
+            spec->item_bytes,      spec->order,        spec->tile_size,  spec->device,
+            engine->worker.stream, engine->worker.note};
+}
+
+/* Returns the bytes of memory for batches of `batch` items, with everything that a selection needs;
+ * SIZE_MAX on overflow.
+ */
+static size_t engine_batch_bytes(const struct engine *engine, size_t batch)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    struct cuda_sort sort = engine_make_sort(engine);
+    size_t items = 0, bytes = 0;
+    sort.count = batch;
+    if (batch > SIZE_MAX / 64 ||
+        __builtin_add_overflow(batch, cuda_top_scratch_items(batch, spec->top), &items) ||
+        __builtin_mul_overflow(items, static_cast<size_t>(spec->item_bytes), &bytes) ||
+        __builtin_add_overflow(
+            bytes, cuda_top_workspace_bytes(engine->worker.path, &sort, spec->top), &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+/* Chooses the size of batches: as large as pays, and smaller if the device has less memory, but
+ * large enough that a selection drops most of a batch. If even the smallest batch does not fit, it
+ * chooses none (batch 0). The caller expects this (cli/plan/plan_memory.c) and gives the engine
+ * parts small enough to sort whole. */
+static bool engine_choose_batch(struct engine *engine, struct error *error)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    size_t free_bytes = 0;
+    if (!cuda_memory_free_bytes(spec->device, &free_bytes, error))
+        return false;
+    const size_t least = std::max(TOP_BATCH_LEAST, std::min(spec->top, SIZE_MAX / 4) * 2);
+    size_t batch = std::max(TOP_BATCH_BYTES / spec->item_bytes, least / 2 * 4);
+    while (engine_batch_bytes(engine, batch) > free_bytes && batch > least)
+        batch = std::max(batch / 2, least);
+    batch = std::min(batch, spec->count);
+    if (engine_batch_bytes(engine, batch) <= free_bytes)
+        engine->batch = batch;
+    return true;
+}
+
+/* Allocates one segment and the memory that the selection needs. */
+static bool engine_allocate_batch(struct engine *engine, struct error *error)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    struct cuda_sort sort = engine_make_sort(engine);
+    sort.count = engine->batch;
+    engine->store.limit = engine->batch;
+    engine->store.grows = false;
+    struct store_segment *segment = NULL;
+    return store_reserve(&engine->store, &segment, error) &&
+           store_add_scratch(&engine->store, cuda_top_scratch_items(engine->batch, spec->top),
+                             cuda_top_workspace_bytes(engine->worker.path, &sort, spec->top),
+                             error);
+}
+
+/* If the segment is full, drops all items that cannot be among the first. */
+static bool engine_thin_out(struct engine *engine, struct error *error)
+{
+    struct store *const store = &engine->store;
+    if (store->count < engine->batch)
+        return true;
+    if (!staging_finish_uploads(&engine->staging, error))
+        return false;
+    struct store_segment *const segment = &store->segments[0];
+    struct cuda_sort sort = engine_make_sort(engine);
+    sort.items = segment->items;
+    const uint64_t start_ns = clock_now_ns();
+    size_t found = 0;
+    if (!top_select(&sort, engine->spec.top, &found, error) ||
+        !cuda_check(cudaMemcpyAsync(segment->items, store->scratch, found * engine->spec.item_bytes,
+                                    cudaMemcpyDeviceToDevice, engine->worker.stream),
+                    engine->spec.device, "cudaMemcpyAsync", error))
+        return false;
+    engine->times.sort_ns += clock_now_ns() - start_ns;
+    segment->count = store->count = found;
+    return true;
+}
+
+/* Sorts the first items of the last batch. They become the items to give. */
+static bool engine_sort_top(struct engine *engine, struct error *error)
+{
+    const struct cuda_sort sort = engine_make_sort(engine);
+    struct store *const store = &engine->store;
+    size_t found = 0;
+    if (!cuda_top(&sort, engine->spec.top, engine->worker.path, &found, error))
+        return false;
+    void *const input = store->items;
+    store->items = static_cast<unsigned char *>(store->scratch);
+    store->scratch = input;
+    store->count = found;
+    return true;
+}
+
+/* ---- open ---- */
+
+/* Allocates all memory whose size is known before the first item. */
+static bool engine_allocate(struct engine *engine, struct error *error)
+{
+    if (sort_spec_selects(&engine->spec) && !engine_choose_batch(engine, error))
+        return false;
+    if (engine->batch > 0)
+        return engine_allocate_batch(engine, error);
+    return engine->spec.count == COUNT_UNKNOWN || engine_allocate_known(engine, error);
+}
+
+static bool engine_open(const struct sort_spec *spec, struct engine **result, struct error *error)
+{
+    const struct nvtx_range range("start");
+    const uint64_t start_ns = clock_now_ns();
+    struct engine *const engine = static_cast<struct engine *>(calloc(1, sizeof *engine));
+    if (!engine)
+        return error_set(error, "out of memory: the engine of device %u", spec->device);
+    engine->spec = *spec;
+    engine->store.device = engine->staging.device = spec->device;
+    engine->store.item_bytes = spec->item_bytes;
+    engine->store.grows = spec->count == COUNT_UNKNOWN;
+    engine->store.limit = engine->store.grows ? spec->most : spec->count;
+    engine->staging.times = &engine->times;
+    staging_set_slots(&engine->staging, spec->item_bytes, spec->count);
+    bool is_open = worker_open(&engine->worker, spec, error) && engine_check_spec(engine, error);
+    engine->staging.stream = engine->worker.stream;
+    engine->staging.clock = &engine->worker.clock;
+    is_open = is_open && engine_allocate(engine, error);
+    if (!is_open) {
+        engine_close(engine);
+        return false;
+    }
+    const uint64_t end_ns = clock_now_ns();
+    engine->times.start_ns = end_ns - start_ns;
+    trace_device_span(TRACE_START, spec->device, "start", start_ns, end_ns, 0);
+    *result = engine;
+    return true;
+}
+
+/* Reuses the array of items as the only segment for the next items. */
+static bool engine_restart(struct engine *engine, const struct sort_spec *spec)
+{
+    struct store *const store = &engine->store;
+    const struct cuda_path *const path = engine->worker.path;
+    const size_t most = spec->count != COUNT_UNKNOWN ? spec->count : spec->most;
+    if (engine->batch > 0 || engine->capacity == 0 || most > engine->capacity ||
+        path->workspace_bytes(most, spec->tile_size, spec->item_bytes) >
+            path->workspace_bytes(engine->capacity, spec->tile_size, spec->item_bytes))
+        return false;
+    store_restart(store, engine->capacity, most);
+    staging_restart(&engine->staging);
+    engine->spec = *spec;
+    engine->taken = 0;
+    return true;
+}
+
+/* ---- in ---- */
+
+/* Makes room in the batch, and limits *want to the number of items still to come. */
+static bool engine_lend_of_batch(struct engine *engine, size_t *want, struct error *error)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    if (engine->taken == spec->count)
+        return error_set(error, "device %u: more than the %zu items announced", spec->device,
+                         spec->count);
+    *want = std::min(*want, spec->count - engine->taken);
+    return engine_thin_out(engine, error);
+}
+
+static bool engine_lend(struct engine *engine, size_t want, struct chunk *chunk,
+                        struct error *error)
+{
+    struct store_segment *segment = NULL;
+    return cuda_device_use(engine->spec.device, error) &&
+           (engine->batch == 0 || engine_lend_of_batch(engine, &want, error)) &&
+           store_reserve(&engine->store, &segment, error) &&
+           staging_lend(&engine->staging, std::min(want, segment->capacity - segment->count), chunk,
+                        error);
+}
+
+static bool engine_take(struct engine *engine, struct chunk chunk, struct error *error)
+{
+    struct store_segment *segment = NULL;
+    if (chunk.count > 0 && !store_reserve(&engine->store, &segment, error))
+        return false;
+    if (!staging_take(&engine->staging, chunk,
+                      segment ? segment->items + segment->count * engine->spec.item_bytes : NULL,
+                      error))
+        return false;
+    if (segment)
+        segment->count += chunk.count;
+    engine->store.count += chunk.count;
+    engine->taken += chunk.count;
+    return true;
+}
+
+/* ---- sort ---- */
+
+/* Makes one array of the segments, and allocates the rest of the memory if the count was unknown.
+ */
+static bool engine_arrange_memory(struct engine *engine, struct error *error)
+{
+    const uint64_t start_ns = clock_now_ns();
+    const bool is_arranged =
+        store_gather(&engine->store, engine->worker.stream, error) &&
+        (engine->spec.count != COUNT_UNKNOWN || engine->batch > 0 || engine->capacity > 0 ||
+         engine_add_scratch(engine, engine->store.count, error));
+    engine->capacity = std::max(engine->capacity, engine->store.count);
+    engine->times.start_ns += clock_now_ns() - start_ns;
+    return is_arranged;
+}
+
+/* Sorts by the path, after a selection if one is used. */
+static bool engine_run_path(struct engine *engine, struct error *error)
+{
+    const struct cuda_sort sort = engine_make_sort(engine);
+    cuda_memory_note();
+    if (engine->batch == 0)
+        return worker_sort(&engine->worker, &sort, &engine->times.sort_ns, error);
+    return worker_start_clock(&engine->worker, error) && engine_sort_top(engine, error) &&
+           worker_stop_clock(&engine->worker, sort.count * sort.item_bytes, &engine->times.sort_ns,
+                             error);
+}
+
+/* Returns the maximum number of items that the path will sort. */
+static size_t engine_sorted_count(const struct engine *engine)
+{
+    const size_t count = engine->store.count;
+    return engine->batch > 0 ? top_room(count, engine->spec.top) : count;
+}
+
+static bool engine_sort(struct engine *engine, struct error *error)
+{
+    const struct nvtx_range range("sort");
+    return cuda_device_use(engine->spec.device, error) &&
+           staging_finish_uploads(&engine->staging, error) &&
+           worker_check_count(&engine->worker, engine_sorted_count(engine), error) &&
+           engine_arrange_memory(engine, error) && engine_run_path(engine, error);
+}
+
+/* ---- out ---- */
+
+/* Nothing to do: the items are contiguous already. */
+static const void *engine_place(struct engine *engine, size_t begin, size_t end,
+                                struct error *error)
+{
+    (void)end, (void)error;
+    return engine->store.items + begin * engine->spec.item_bytes;
+}
+
+static bool engine_give(struct engine *engine, struct chunk *chunk, struct error *error)
+{
+    const struct staging_output output = {sort_spec_given(&engine->spec, engine->store.count),
+                                          engine_place, engine};
+    return staging_give(&engine->staging, &output, chunk, error);
+}
+
+static bool engine_take_back(struct engine *engine, struct chunk chunk, struct error *error)
+{
+    return staging_take_back(&engine->staging, chunk, error);
+}
+
+static bool engine_rewind(struct engine *engine, struct error *error)
+{
+    (void)error;
+    staging_restart(&engine->staging);
+    return true;
+}
+
+static void engine_get_times(const struct engine *engine, struct engine_times *times)
+{
+    *times = engine->times;
+}
+
+struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **worker)
+{
+    *worker = &engine->worker;
+    return engine_make_sort(engine);
+}
+
+void cuda_engine_set_items(struct engine *engine, void *items, void *scratch)
+{
+    engine->store.items = static_cast<unsigned char *>(items);
+    engine->store.scratch = scratch;
+}
+
+const struct engine_functions cuda_keys = {
+    engine_open,      engine_lend,  engine_take,    engine_sort,   engine_give, engine_take_back,
+    engine_get_times, engine_close, engine_restart, engine_rewind, NULL,
+};

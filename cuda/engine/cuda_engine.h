@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_engine.h - the engine for items of the backend "gpu". core/backend.h has the contract. */
+#ifndef CUDA_CUDA_ENGINE_H
+#define CUDA_CUDA_ENGINE_H
+
+#include "core/backend.h"
+#include "cuda/engine/cuda_worker.h"
+
+extern const struct engine_functions cuda_keys;
+
+/* For an engine of several GPUs (cuda/group): returns the memory of an engine of cuda_keys that has
+ * sorted and given nothing yet, and its worker. The engine continues with what is in the items. */
+struct cuda_sort cuda_engine_memory(struct engine *engine, struct cuda_worker **worker);
+
+/* Sets which of the two arrays has the items. */
+void cuda_engine_set_items(struct engine *engine, void *items, void *scratch);
+
+#endif

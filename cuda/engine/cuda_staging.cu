@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_staging.cu - see cuda_staging.h. */
+#include "cuda/engine/cuda_staging.h"
+
+#include "core/clock.h"
+#include "cuda/cuda_check.h"
+#include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_node.h"
+#include "cuda/engine/nvtx_range.h"
+
+#include <algorithm>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+constexpr size_t HUGE_PAGE_BYTES = (size_t)2 << 20;
+
+/* ---- a slot ---- */
+
+/* Allocates the slot's memory in huge pages, if the system has them, and pins it. Returns false if
+ * there is no memory, or the system does not support pinning memory that is already allocated. */
+static bool slot_register(unsigned device, size_t bytes, struct staging_slot *slot)
+{
+    void *const memory = aligned_alloc(HUGE_PAGE_BYTES, bytes);
+    if (!memory)
+        return false;
+    (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a hint */
+    cuda_node_prefer(device, memory, bytes);
+    if (cudaHostRegister(memory, bytes, cudaHostRegisterDefault) != cudaSuccess) {
+        (void)cudaGetLastError();
+        free(memory);
+        return false;
+    }
+    slot->memory = memory;
+    return true;
+}
+
+/* Allocates the slot's pinned memory. Pinning 64 MiB takes 5 ms by slot_register(), and 30 to 45 ms
+ * by cudaMallocHost, whose pages are small (H100 host, driver 580, 2026-11). */
+static bool slot_pin(const struct staging *staging, struct staging_slot *slot, struct error *error)
+{
+    const size_t bytes = (staging->slot_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    slot->is_registered = slot_register(staging->device, bytes, slot);
+    return slot->is_registered || cuda_check(cudaMallocHost(&slot->memory, bytes), staging->device,
+                                             "cudaMallocHost", error);
+}
+
+static bool slot_prepare(const struct staging *staging, struct staging_slot *slot,
+                         struct error *error)
+{
+    const unsigned device = staging->device;
+    if (!slot->memory && !slot_pin(staging, slot, error))
+        return false;
+    if (!slot->copy_started &&
+        !cuda_check(cudaEventCreate(&slot->copy_started), device, "cudaEventCreate", error))
+        return false;
+    return slot->copy_finished ||
+           cuda_check(cudaEventCreate(&slot->copy_finished), device, "cudaEventCreate", error);
+}
+
+/* Pins the slot's memory and creates its events on the first call. Adds the time to start_ns. */
+static bool slot_start(const struct staging *staging, struct staging_slot *slot,
+                       struct error *error)
+{
+    const uint64_t start_ns = clock_now_ns();
+    const bool is_ready = slot_prepare(staging, slot, error);
+    staging->times->start_ns += clock_now_ns() - start_ns;
+    return is_ready;
+}
+
+/* Starts a copy between the slot and device memory. */
+static bool slot_copy(const struct staging *staging, struct staging_slot *slot, void *to,
+                      const void *from, size_t bytes, cudaMemcpyKind kind, struct error *error)
+{
+    const unsigned device = staging->device;
+    const cudaStream_t stream = staging->stream;
+    slot->in_flight = true;
+    slot->is_upload = kind == cudaMemcpyHostToDevice;
+    slot->bytes = bytes;
+    return cuda_check(cudaEventRecord(slot->copy_started, stream), device, "cudaEventRecord",
+                      error) &&
+           cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream), device, "cudaMemcpyAsync",
+                      error) &&
+           cuda_check(cudaEventRecord(slot->copy_finished, stream), device, "cudaEventRecord",
+                      error);
+}
+
+/* Waits for the slot's copy, if one is in flight, and adds its time to the engine's times. */
+static bool slot_wait(const struct staging *staging, struct staging_slot *slot, struct error *error)
+{
+    if (!slot->in_flight)
+        return true;
+    const struct nvtx_range range(slot->is_upload ? "wait for upload" : "wait for download");
+    slot->in_flight = false;
+    return cuda_check(cudaEventSynchronize(slot->copy_finished), staging->device,
+                      "cudaEventSynchronize", error) &&
+           cuda_add_span(
+               staging->clock, slot->is_upload ? TRACE_UPLOAD : TRACE_DOWNLOAD,
+               slot->is_upload ? "upload" : "download", slot->bytes, slot->copy_started,
+               slot->copy_finished, staging->device,
+               slot->is_upload ? &staging->times->upload_ns : &staging->times->download_ns, error);
+}
+
+/* ---- all slots ---- */
+
+void staging_set_slots(struct staging *staging, size_t item_bytes, size_t count)
+{
+    staging->item_bytes = item_bytes;
+    staging->slot_bytes =
+        std::min(STAGING_SLOT_BYTES / item_bytes, std::max<size_t>(count, 1)) * item_bytes;
+}
+
+bool staging_prepare(struct staging *staging, size_t count, struct error *error)
+{
+    const size_t slots = count / (staging->slot_bytes / staging->item_bytes) + 1;
+    for (size_t i = 0; i < std::min(slots, STAGING_SLOTS); i++)
+        if (!slot_prepare(staging, &staging->slots[i], error))
+            return false;
+    return true;
+}
+
+void staging_close(struct staging *staging)
+{
+    for (struct staging_slot &slot : staging->slots) {
+        if (slot.copy_finished)
+            (void)cudaEventDestroy(slot.copy_finished);
+        if (slot.copy_started)
+            (void)cudaEventDestroy(slot.copy_started);
+        if (slot.is_registered) {
+            (void)cudaHostUnregister(slot.memory);
+            free(slot.memory);
+        } else if (slot.memory) {
+            (void)cudaFreeHost(slot.memory);
+        }
+        slot = {};
+    }
+}
+
+/* ---- up ---- */
+
+bool staging_lend(struct staging *staging, size_t want, struct chunk *chunk, struct error *error)
+{
+    struct staging_slot *const slot = &staging->slots[staging->upload_slot];
+    if (!cuda_device_use(staging->device, error) || !slot_wait(staging, slot, error) ||
+        !slot_start(staging, slot, error))
+        return false;
+    staging->lent = std::min(want, staging->slot_bytes / staging->item_bytes);
+    *chunk = {slot->memory, staging->lent, 0, staging->upload_slot};
+    return true;
+}
+
+bool staging_take(struct staging *staging, struct chunk chunk, void *to, struct error *error)
+{
+    if (chunk.slot != staging->upload_slot || chunk.count > staging->lent)
+        return error_set(error, "device %u: the chunk taken is not the one lent", staging->device);
+    staging->lent = 0;
+    if (chunk.count == 0)
+        return true;
+    struct staging_slot *const slot = &staging->slots[chunk.slot];
+    if (!cuda_device_use(staging->device, error) ||
+        !slot_copy(staging, slot, to, slot->memory, chunk.count * staging->item_bytes,
+                   cudaMemcpyHostToDevice, error))
+        return false;
+    staging->upload_slot = (chunk.slot + 1) % STAGING_SLOTS;
+    return true;
+}
+
+bool staging_finish_uploads(struct staging *staging, struct error *error)
+{
+    for (struct staging_slot &slot : staging->slots)
+        if (!slot_wait(staging, &slot, error))
+            return false;
+    return true;
+}
+
+/* ---- down ---- */
+
+/* Cannot overflow: the queue has room for all slots. */
+static void queue_push(struct staging_queue *queue, size_t slot)
+{
+    queue->slots[(queue->first + queue->count++) % STAGING_SLOTS] = slot;
+}
+
+/* The queue must not be empty. */
+static size_t queue_pop(struct staging_queue *queue)
+{
+    const size_t slot = queue->slots[queue->first];
+    queue->first = (queue->first + 1) % STAGING_SLOTS;
+    queue->count--;
+    return slot;
+}
+
+/* Starts to copy the next items into an idle slot. Does nothing at the end of the output. */
+static bool start_copy(struct staging *staging, size_t i, struct error *error)
+{
+    const struct staging_output *const output = &staging->output;
+    struct staging_slot *const slot = &staging->slots[i];
+    const size_t begin = staging->next;
+    const size_t count = std::min(output->count - begin, staging->slot_bytes / staging->item_bytes);
+    if (count == 0)
+        return true;
+    if (!slot_start(staging, slot, error))
+        return false;
+    const void *const from = output->place(output->engine, begin, begin + count, error);
+    if (!from || !slot_copy(staging, slot, slot->memory, from, count * staging->item_bytes,
+                            cudaMemcpyDeviceToHost, error))
+        return false;
+    slot->count = count;
+    staging->next += count;
+    queue_push(&staging->copies, i);
+    return true;
+}
+
+static bool start_copies(struct staging *staging, const struct staging_output *output,
+                         struct error *error)
+{
+    staging->is_giving = true;
+    staging->output = *output;
+    for (size_t i = 0; i < STAGING_SLOTS; i++)
+        if (!start_copy(staging, i, error))
+            return false;
+    return true;
+}
+
+bool staging_give(struct staging *staging, const struct staging_output *output, struct chunk *chunk,
+                  struct error *error)
+{
+    *chunk = {};
+    if (!cuda_device_use(staging->device, error) ||
+        (!staging->is_giving && !start_copies(staging, output, error)))
+        return false;
+    if (staging->copies.count == 0)
+        return staging->next == staging->output.count ||
+               error_set(error, "device %u: all chunks are with the caller", staging->device);
+    const size_t i = queue_pop(&staging->copies);
+    struct staging_slot *const slot = &staging->slots[i];
+    if (!slot_wait(staging, slot, error))
+        return false;
+    *chunk = {slot->memory, slot->count, slot->count, i};
+    return true;
+}
+
+bool staging_take_back(struct staging *staging, struct chunk chunk, struct error *error)
+{
+    if (!chunk.items)
+        return true; /* the empty chunk at the end has no slot */
+    return cuda_device_use(staging->device, error) && start_copy(staging, chunk.slot, error);
+}
+
+void staging_restart(struct staging *staging)
+{
+    staging->is_giving = false;
+    staging->output = {};
+    staging->next = 0;
+    staging->copies = {};
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_text_engine.cu - see cuda_text_engine.h.
+ *
+ *   lend, take: pinned slots -> the text, contiguous on the device
+ *   sort: the text's lines -> items in input order, a few of them keyed by the helper
+ *         -> sorted by the path -> refined, some of them by the helper -> position of each line
+ *   give, take_back: lines gathered in the order of the items, a slot of text at a time
+ *         -> pinned slots, ahead of the caller
+ *
+ * The device holds the text, two arrays of items, and a workspace that each step has to itself:
+ *
+ *   array     key                          sort      refine    gather
+ *   items     filled                       sorted    refined   read
+ *   scratch   flagged lines                scratch   scratch   starts of lines in the output
+ *   workspace number of lines before each  the path  words     a piece of the output
+ *             tile
+ *
+ * All work is on one stream. Nothing is downloaded while a piece is gathered, which costs a third
+ * of the bus bandwidth; but the caller takes longer to write than both together.
+ */
+#include "cuda/engine/cuda_text_engine.h"
+
+#include "core/clock.h"
+#include "cuda/cuda_check.h"
+#include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_gather.h"
+#include "cuda/engine/cuda_lines.h"
+#include "cuda/engine/cuda_memory.h"
+#include "cuda/engine/cuda_refine.h"
+#include "cuda/engine/cuda_staging.h"
+#include "cuda/engine/cuda_worker.h"
+#include "cuda/engine/nvtx_range.h"
+
+#include <algorithm>
+#include <stdlib.h>
+
+/* Kernels count lines in 32 bits. */
+static constexpr size_t text_lines_max = UINT32_MAX;
+
+/* Maximum number of flagged lines that the host keys at a time. */
+static constexpr size_t flagged_room_max = (size_t)1 << 22;
+
+/* Minimum bytes of scratch: for a few lines, rounding up matters. */
+static constexpr size_t scratch_bytes_least = (size_t)64 << 10;
+
+struct text_engine {
+    struct sort_spec spec;
+    struct cuda_worker worker;
+    struct staging staging;
+    unsigned char *text; /* room for spec.count bytes, and slack */
+    size_t taken;        /* bytes of text taken so far */
+    struct cuda_text lines;
+    void *items; /* array of struct key_index */
+    void *scratch;
+    size_t scratch_bytes;
+    void *workspace;
+    size_t workspace_bytes;
+    struct cuda_gather gather;
+    struct engine_times times;
+};
+
+static struct text_engine *text_engine_of(struct engine *engine)
+{
+    return reinterpret_cast<struct text_engine *>(engine);
+}
+
+/* ---- open and close ---- */
+
+static void text_close(struct engine *opaque)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    if (!engine)
+        return;
+    (void)cudaSetDevice(static_cast<int>(engine->spec.device));
+    if (engine->worker.stream)
+        (void)cudaStreamSynchronize(engine->worker.stream);
+    staging_close(&engine->staging);
+    for (void *memory :
+         {static_cast<void *>(engine->text), engine->items, engine->scratch, engine->workspace})
+        if (memory)
+            (void)cudaFree(memory);
+    worker_close(&engine->worker);
+    free(engine);
+}
+
+static bool text_allocate(struct text_engine *engine, struct error *error)
+{
+    const unsigned device = engine->spec.device;
+    size_t bytes = 0;
+    if (__builtin_add_overflow(engine->spec.count, CUDA_TEXT_SLACK_BYTES, &bytes))
+        return error_set(error, "device %u: %zu bytes of text are more than memory can hold",
+                         device, engine->spec.count);
+    void *text = NULL;
+    if (!cuda_memory_check_room(device, bytes, error) ||
+        !cuda_memory_allocate(device, bytes, &text, error))
+        return false;
+    engine->text = static_cast<unsigned char *>(text);
+    return true;
+}
+
+static bool text_open(const struct sort_spec *spec, struct engine **result, struct error *error)
+{
+    const struct nvtx_range range("start");
+    const uint64_t start_ns = clock_now_ns();
+    struct text_engine *const engine = static_cast<struct text_engine *>(calloc(1, sizeof *engine));
+    if (!engine)
+        return error_set(error, "out of memory: the engine of device %u", spec->device);
+    engine->spec = *spec;
+    engine->staging.device = spec->device;
+    engine->staging.times = &engine->times;
+    staging_set_slots(&engine->staging, 1, spec->count);
+    /* The slots are pinned now, while the caller may be reading. */
+    const bool is_open = worker_open(&engine->worker, spec, error) &&
+                         text_allocate(engine, error) &&
+                         staging_prepare(&engine->staging, spec->count, error);
+    engine->staging.stream = engine->worker.stream;
+    engine->staging.clock = &engine->worker.clock;
+    if (!is_open) {
+        text_close(reinterpret_cast<struct engine *>(engine));
+        return false;
+    }
+    const uint64_t end_ns = clock_now_ns();
+    engine->times.start_ns = end_ns - start_ns;
+    trace_device_span(TRACE_START, spec->device, "start", start_ns, end_ns, 0);
+    *result = reinterpret_cast<struct engine *>(engine);
+    return true;
+}
+
+/* ---- in ---- */
+
+static bool text_lend(struct engine *opaque, size_t want, struct chunk *chunk, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    if (engine->taken == engine->spec.count)
+        return error_set(error, "device %u: more than the %zu bytes of text announced",
+                         engine->spec.device, engine->spec.count);
+    return staging_lend(&engine->staging, std::min(want, engine->spec.count - engine->taken), chunk,
+                        error);
+}
+
+static bool text_take(struct engine *opaque, struct chunk chunk, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    if (!staging_take(&engine->staging, chunk, engine->text + engine->taken, error))
+        return false;
+    engine->taken += chunk.count;
+    return true;
+}
+
+/* ---- memory, once the lines are counted ---- */
+
+/* Enlarges the workspace to at least `bytes` bytes; its content is lost. No started work may use
+ * it. */
+static bool text_make_workspace(struct text_engine *engine, size_t bytes, struct error *error)
+{
+    if (bytes <= engine->workspace_bytes)
+        return true;
+    const uint64_t start_ns = clock_now_ns();
+    const unsigned device = engine->spec.device;
+    void *const old = engine->workspace;
+    engine->workspace = NULL;
+    engine->workspace_bytes = 0;
+    if ((old && !cuda_check(cudaFree(old), device, "cudaFree", error)) ||
+        !cuda_memory_allocate(device, bytes, &engine->workspace, error))
+        return false;
+    engine->workspace_bytes = bytes;
+    engine->times.start_ns += clock_now_ns() - start_ns;
+    return true;
+}
+
+/* Returns the offset of the check's totals in the workspace: after a piece of the output. */
+static size_t text_totals_place(const struct text_engine *engine)
+{
+    return (engine->staging.slot_bytes + 15) / 16 * 16;
+}
+
+static size_t text_piece_bytes(const struct text_engine *engine)
+{
+    return text_totals_place(engine) + CUDA_GATHER_TOTALS * sizeof(uint64_t);
+}
+
+static size_t text_refine_bytes(const struct text_engine *engine, size_t room)
+{
+    return cuda_refine_workspace_bytes(engine->worker.path, engine->spec.tile_size,
+                                       engine->lines.count, room);
+}
+
+/* Allocates the arrays of items. Fails before it allocates any if the device has no room for the
+ * later steps. Keeps the workspace in which the lines were counted. */
+static bool text_allocate_items(struct text_engine *engine, struct error *error)
+{
+    const uint64_t start_ns = clock_now_ns();
+    const unsigned device = engine->spec.device;
+    const size_t count = engine->lines.count, items_bytes = count * sizeof(struct key_index);
+    const size_t sort_bytes = engine->worker.path->workspace_bytes(count, engine->spec.tile_size,
+                                                                   sizeof(struct key_index));
+    const size_t later_bytes =
+        std::max({sort_bytes, text_refine_bytes(engine, 0), text_piece_bytes(engine)});
+    engine->scratch_bytes = std::max(
+        {items_bytes, cuda_gather_workspace_bytes(engine->taken, count), scratch_bytes_least});
+    const size_t more = later_bytes - std::min(later_bytes, engine->workspace_bytes);
+    const bool is_had =
+        cuda_memory_check_room(device, items_bytes + engine->scratch_bytes + more, error) &&
+        cuda_memory_allocate(device, items_bytes, &engine->items, error) &&
+        cuda_memory_allocate(device, engine->scratch_bytes, &engine->scratch, error);
+    engine->times.start_ns += clock_now_ns() - start_ns;
+    return is_had;
+}
+
+/* ---- key ---- */
+
+/* Checks the offsets in the items, because the helper reads the text there. */
+static bool text_check_items(const struct text_engine *engine, const struct key_index *items,
+                             size_t count, struct error *error)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < count; i++)
+        last = std::max(last, line_offset(items[i]));
+    return count == 0 || cuda_check_figure(last, engine->taken - 1, engine->spec.device,
+                                           "beginning of a line", error);
+}
+
+/* As `refine` of struct line_helper, for struct cuda_refine. */
+static bool text_refine_items(void *context, struct key_index *items, size_t *count,
+                              struct error *error)
+{
+    const struct text_engine *const engine = static_cast<const struct text_engine *>(context);
+    const struct line_helper *const helper = &engine->spec.helper;
+    return text_check_items(engine, items, *count, error) &&
+           helper->refine(helper->context, items, count, error);
+}
+
+/* Lets the helper key the flagged items, taken.room at a time, by way of `scratch`. */
+static bool text_key_flagged(struct text_engine *engine, struct cuda_flagged taken, size_t flagged,
+                             struct key_index *host_items, struct error *error)
+{
+    const unsigned device = engine->spec.device;
+    const cudaStream_t stream = engine->worker.stream;
+    const struct line_helper *const helper = &engine->spec.helper;
+    struct key_index *const items = static_cast<struct key_index *>(engine->items);
+    for (size_t first = 0; first < flagged; first += taken.room) {
+        const size_t count = std::min(taken.room, flagged - first);
+        const size_t bytes = count * sizeof *host_items;
+        if (!cuda_lines_take_flagged(&engine->lines, engine->workspace, items, first, &taken,
+                                     error) ||
+            !cuda_check(
+                cudaMemcpyAsync(host_items, taken.items, bytes, cudaMemcpyDeviceToHost, stream),
+                device, "cudaMemcpyAsync", error) ||
+            !cuda_check(cudaStreamSynchronize(stream), device, "keys of lines", error) ||
+            !text_check_items(engine, host_items, count, error) ||
+            !helper->key(helper->context, host_items, count, error) ||
+            !cuda_check(
+                cudaMemcpyAsync(taken.items, host_items, bytes, cudaMemcpyHostToDevice, stream),
+                device, "cudaMemcpyAsync", error) ||
+            !cuda_lines_put_flagged(&engine->lines, &taken, count, items, error) ||
+            !cuda_check(cudaStreamSynchronize(stream), device, "keys of lines", error))
+            return false;
+    }
+    return true;
+}
+
+static bool text_key(struct text_engine *engine, struct error *error)
+{
+    struct key_index *const items = static_cast<struct key_index *>(engine->items);
+    size_t flagged = 0;
+    if (!cuda_lines_key(&engine->lines, engine->workspace, items, &flagged, error))
+        return false;
+    if (flagged == 0)
+        return true;
+    struct cuda_flagged taken = {};
+    taken.room = std::min({flagged, flagged_room_max,
+                           engine->scratch_bytes / (sizeof *taken.items + sizeof *taken.lines)});
+    taken.items = static_cast<struct key_index *>(engine->scratch);
+    taken.lines = reinterpret_cast<uint64_t *>(taken.items + taken.room);
+    struct key_index *const host_items =
+        static_cast<struct key_index *>(malloc(taken.room * sizeof *host_items));
+    const bool is_keyed =
+        host_items ? text_key_flagged(engine, taken, flagged, host_items, error)
+                   : error_set(error, "out of memory: no room for %zu lines", taken.room);
+    free(host_items);
+    return is_keyed;
+}
+
+/* Finds the lines and makes their items. */
+static bool text_parse(struct text_engine *engine, struct error *error)
+{
+    struct cuda_text *const lines = &engine->lines;
+    *lines = {
+        engine->text,        engine->taken,        0, cuda_line_order_make(engine->spec.line_order),
+        engine->spec.device, engine->worker.stream};
+    if (!text_make_workspace(engine, cuda_lines_workspace_bytes(engine->taken), error))
+        return false;
+    const struct nvtx_range range("parse");
+    const uint64_t start_ns = clock_now_ns(), allocating_ns = engine->times.start_ns;
+    if (!cuda_lines_count(lines, engine->workspace, error))
+        return false;
+    if (lines->count > text_lines_max)
+        return error_set(error, "device %u: %zu lines of text, where it sorts %zu at most",
+                         engine->spec.device, lines->count, text_lines_max);
+    engine->times.lines = lines->count;
+    if (!worker_check_count(&engine->worker, lines->count, error) ||
+        !text_allocate_items(engine, error) || !text_key(engine, error))
+        return false;
+    const uint64_t end_ns = clock_now_ns();
+    engine->times.parse_ns = end_ns - start_ns - (engine->times.start_ns - allocating_ns);
+    trace_device_span(TRACE_KERNEL, engine->spec.device, "parse", start_ns, end_ns, engine->taken);
+    return true;
+}
+
+/* ---- sort, refine, measure ---- */
+
+static bool text_sort_items(struct text_engine *engine, struct error *error)
+{
+    const struct sort_spec *const spec = &engine->spec;
+    const size_t count = engine->lines.count;
+    if (!text_make_workspace(
+            engine,
+            engine->worker.path->workspace_bytes(count, spec->tile_size, sizeof(struct key_index)),
+            error))
+        return false;
+    const struct cuda_sort sort = {engine->items,
+                                   engine->scratch,
+                                   engine->workspace,
+                                   count,
+                                   sizeof(struct key_index),
+                                   key_order_identity(),
+                                   spec->tile_size,
+                                   spec->device,
+                                   engine->worker.stream,
+                                   engine->worker.note};
+    return worker_sort(&engine->worker, &sort, &engine->times.sort_ns, error);
+}
+
+/* Sets *room to the number of lines that can be sorted on the device: all, or fewer if memory is
+ * short. */
+static bool text_choose_room(const struct text_engine *engine, size_t *room, struct error *error)
+{
+    size_t free_bytes = 0;
+    if (!cuda_memory_free_bytes(engine->spec.device, &free_bytes, error))
+        return false;
+    const size_t most = (free_bytes + engine->workspace_bytes) / 16 * 15;
+    *room = engine->lines.count;
+    while (*room > 0 && text_refine_bytes(engine, *room) > most)
+        *room /= 2;
+    return true;
+}
+
+/* Sets *count to the number of lines kept. */
+static bool text_refine(struct text_engine *engine, size_t *count, struct error *error)
+{
+    struct cuda_refine refine = {};
+    if (!text_choose_room(engine, &refine.room, error) ||
+        !text_make_workspace(engine, text_refine_bytes(engine, refine.room), error))
+        return false;
+    refine.text = &engine->lines;
+    refine.items = static_cast<struct key_index *>(engine->items);
+    refine.scratch = engine->scratch;
+    refine.workspace = engine->workspace;
+    refine.path = engine->worker.path;
+    refine.tile_size = engine->spec.tile_size;
+    refine.note = engine->worker.note;
+    refine.refine = text_refine_items;
+    refine.context = engine;
+    const struct nvtx_range range("refine");
+    const uint64_t start_ns = clock_now_ns();
+    if (!cuda_lines_refine(&refine, count, NULL, error))
+        return false;
+    const uint64_t end_ns = clock_now_ns();
+    engine->times.refine_ns = end_ns - start_ns;
+    trace_device_span(TRACE_KERNEL, engine->spec.device, "refine", start_ns, end_ns,
+                      *count * sizeof *refine.items);
+    return true;
+}
+
+/* Finds the position of each of the `count` lines in the output. The workspace will hold the
+ * pieces, one slot's worth at a time. */
+static bool text_measure(struct text_engine *engine, size_t count, struct error *error)
+{
+    const struct nvtx_range range("measure");
+    cuda_memory_note();
+    engine->gather = {&engine->lines,
+                      static_cast<const struct key_index *>(engine->items),
+                      count,
+                      engine->scratch,
+                      0,
+                      NULL};
+    if (!text_make_workspace(engine, text_piece_bytes(engine), error))
+        return false;
+    engine->gather.totals = reinterpret_cast<uint64_t *>(
+        static_cast<unsigned char *>(engine->workspace) + text_totals_place(engine));
+    return cuda_gather_measure(&engine->gather, error) &&
+           cuda_gather_start_check(&engine->gather, error);
+}
+
+static bool text_sort(struct engine *opaque, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    if (!cuda_device_use(engine->spec.device, error) ||
+        !staging_finish_uploads(&engine->staging, error))
+        return false;
+    if (engine->taken == 0)
+        return true;
+    size_t kept = 0;
+    return text_parse(engine, error) && text_sort_items(engine, error) &&
+           text_refine(engine, &kept, error) &&
+           text_measure(engine, sort_spec_given(&engine->spec, kept), error);
+}
+
+/* ---- out ---- */
+
+/* Gathers a piece into the workspace. By the order of the stream, the previous piece was copied out
+ * before.
+ */
+static const void *text_place(struct engine *opaque, size_t begin, size_t end, struct error *error)
+{
+    const struct text_engine *const engine = text_engine_of(opaque);
+    unsigned char *const piece = static_cast<unsigned char *>(engine->workspace);
+    return cuda_gather_copy(&engine->gather, begin, end, piece, error) ? piece : NULL;
+}
+
+static bool text_give(struct engine *opaque, struct chunk *chunk, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    const struct staging_output output = {engine->gather.bytes, text_place, opaque};
+    if (!staging_give(&engine->staging, &output, chunk, error))
+        return false;
+    return chunk->count > 0 || engine->gather.bytes == 0 ||
+           cuda_gather_finish_check(&engine->gather, &engine->times.proof, error);
+}
+
+static bool text_take_back(struct engine *opaque, struct chunk chunk, struct error *error)
+{
+    return staging_take_back(&text_engine_of(opaque)->staging, chunk, error);
+}
+
+static bool text_rewind(struct engine *opaque, struct error *error)
+{
+    struct text_engine *const engine = text_engine_of(opaque);
+    staging_restart(&engine->staging);
+    return engine->gather.bytes == 0 || cuda_gather_start_check(&engine->gather, error);
+}
+
+static void text_get_times(const struct engine *opaque, struct engine_times *times)
+{
+    *times = reinterpret_cast<const struct text_engine *>(opaque)->times;
+}
+
+const struct engine_functions cuda_lines = {
+    text_open,      text_lend,  text_take, text_sort,   text_give, text_take_back,
+    text_get_times, text_close, NULL,      text_rewind, NULL,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_top.h - finds the first items in order among many on a device, in about one read of them.
+ *
+ * top_select gathers a few items that include the wanted ones. cuda_top sorts these by a path.
+ * Unlike a path, both wait for the device, because the next step depends on the result of the last.
+ */
+#ifndef CUDA_CUDA_TOP_H
+#define CUDA_CUDA_TOP_H
+
+#include "cuda/engine/cuda_paths.h"
+
+/* Returns the maximum number of items that top_select gathers to find the first `top` of `count`.
+ * It is `count` if too many are wanted, or there are too few, for a selection to pay. */
+size_t top_room(size_t count, size_t top);
+
+/* Gathers *found of sort->items in sort->scratch, which has room for top_room items, as stored bits
+ * and in any order. They include the first min(top, count) of all items. sort->items, aligned to 16
+ * bytes, do not change. The workspace is as for cuda_top; tile_size and note are not used. Waits
+ * for the counts; its last copy or kernel may still be in flight on return. */
+bool top_select(const struct cuda_sort *sort, size_t top, size_t *found, struct error *error);
+
+/* Returns the number of items that cuda_top needs room for in sort->scratch, for up to `count`
+ * items: those that top_select gathers, and as many again for the path. */
+size_t cuda_top_scratch_items(size_t count, size_t top);
+
+/* Returns the bytes that cuda_top needs in sort->workspace, for up to sort->count items. */
+size_t cuda_top_workspace_bytes(const struct cuda_path *path, const struct cuda_sort *sort,
+                                size_t top);
+
+/* Writes the first *found = min(top, count) of sort->items, sorted, to the start of sort->scratch.
+ * Sorts by the path with sort->tile_size and sort->note. sort->items do not change. Waits for the
+ * stream. */
+bool cuda_top(const struct cuda_sort *sort, size_t top, const struct cuda_path *path, size_t *found,
+              struct error *error);
+
+#endif

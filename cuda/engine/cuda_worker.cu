@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_worker.cu - see cuda_worker.h. */
+#include "cuda/engine/cuda_worker.h"
+
+#include "cuda/cuda_check.h"
+#include "cuda/engine/cuda_device.h"
+#include "cuda/engine/nvtx_range.h"
+
+static bool worker_find_path(struct cuda_worker *worker, struct error *error)
+{
+    const struct algorithm *const algorithm = worker->algorithm;
+    worker->path = cuda_path_find(algorithm);
+    if (!worker->path)
+        return error_set(error, "device %u: not a path of the gpu: %s", worker->device,
+                         algorithm->name);
+    const size_t *tile_size = algorithm->tile_sizes;
+    while (*tile_size != 0 && *tile_size != worker->tile_size)
+        tile_size++;
+    return *tile_size != 0 || error_set(error, "device %u: %s has no tiles of %zu items",
+                                        worker->device, algorithm->name, worker->tile_size);
+}
+
+static bool worker_start_device(struct cuda_worker *worker, struct error *error)
+{
+    const unsigned device = worker->device;
+    return cuda_device_find(device, error) && cuda_device_use(device, error) &&
+           cuda_check(cudaStreamCreate(&worker->stream), device, "cudaStreamCreate", error) &&
+           cuda_check(cudaEventCreate(&worker->started), device, "cudaEventCreate", error) &&
+           cuda_check(cudaEventCreate(&worker->finished), device, "cudaEventCreate", error) &&
+           cuda_clock_open(&worker->clock, worker->stream, device, error);
+}
+
+static bool worker_make_note(struct cuda_worker *worker, struct error *error)
+{
+    if (!worker->path->finish)
+        return true;
+    return cuda_check(
+        cudaMallocHost(reinterpret_cast<void **>(&worker->note), sizeof *worker->note),
+        worker->device, "cudaMallocHost", error);
+}
+
+bool worker_open(struct cuda_worker *worker, const struct sort_spec *spec, struct error *error)
+{
+    worker->device = spec->device;
+    worker->algorithm = spec->algorithm;
+    worker->tile_size = spec->tile_size;
+    return worker_find_path(worker, error) && worker_start_device(worker, error) &&
+           worker_make_note(worker, error);
+}
+
+void worker_close(struct cuda_worker *worker)
+{
+    if (worker->note)
+        (void)cudaFreeHost(worker->note);
+    if (worker->finished)
+        (void)cudaEventDestroy(worker->finished);
+    if (worker->started)
+        (void)cudaEventDestroy(worker->started);
+    cuda_clock_close(&worker->clock);
+    if (worker->stream)
+        (void)cudaStreamDestroy(worker->stream);
+    *worker = {};
+}
+
+bool worker_check_count(const struct cuda_worker *worker, size_t count, struct error *error)
+{
+    const struct algorithm *const algorithm = worker->algorithm;
+    return count <= algorithm->count_max ||
+           error_set(error, "device %u: %s sorts at most %zu items, and there are %zu",
+                     worker->device, algorithm->name, algorithm->count_max, count);
+}
+
+bool worker_start_clock(struct cuda_worker *worker, struct error *error)
+{
+    return cuda_check(cudaEventRecord(worker->started, worker->stream), worker->device,
+                      "cudaEventRecord", error);
+}
+
+bool worker_stop_clock(struct cuda_worker *worker, uint64_t bytes, uint64_t *busy_ns,
+                       struct error *error)
+{
+    const unsigned device = worker->device;
+    return cuda_check(cudaEventRecord(worker->finished, worker->stream), device, "cudaEventRecord",
+                      error) &&
+           cuda_check(cudaEventSynchronize(worker->finished), device, worker->algorithm->name,
+                      error) &&
+           cuda_add_span(&worker->clock, TRACE_KERNEL, worker->algorithm->name, bytes,
+                         worker->started, worker->finished, device, busy_ns, error);
+}
+
+bool worker_sort(struct cuda_worker *worker, const struct cuda_sort *sort, uint64_t *busy_ns,
+                 struct error *error)
+{
+    const struct nvtx_range range(worker->algorithm->name);
+    return worker_start_clock(worker, error) && cuda_path_sort(worker->path, sort, error) &&
+           worker_stop_clock(worker, sort->count * sort->item_bytes, busy_ns, error);
+}

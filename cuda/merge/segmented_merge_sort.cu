@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* segmented_merge_sort.cu - merge sort that merges several runs at a time, cut into equal parts of
+ * the output.
+ *
+ * A round has two kernels. The first finds, for the start of each part of the output, the number of
+ * keys of each run before it. In the second, a block makes one part: it copies its piece of each
+ * run to shared memory, merges the pieces in pairs until one is left, and writes it. So every key
+ * is read once and written once per round, for any fan-in. Every block moves the same number of
+ * keys, for any distribution.
+ *
+ *     pieces in memory      0   1   2   3   4   5   6   7
+ *     pairs in the block    0> <1   2> <3   4> <5   6> <7     > ascending, < descending
+ *                           -----> <-----   -----> <-----
+ *                           -------------> <-------------
+ *                           ----------------------------->
+ *
+ * Pairs begin and end at a row of paired_runs.cuh. They are padded with infinity, which the merges
+ * move to the end of the part. So a part is slightly shorter than the memory of its block.
+ *
+ * Small arrays are merged by rank_merge.cuh. Runs of different lengths (struct run_bounds) are
+ * merged by the same kernels.
+ *
+ * Source: the cut by rank of Varman et al. (thread_select.cuh), instead of the two-way merge path
+ * of Odeh et al., "Merge Path", IPDPS Workshops 2012; several ways per pass as in N. Leischner, V.
+ * Osipov, P. Sanders, "GPU Sample Sort", IPDPS 2010, and in external sorting.
+ */
+#include "cuda/block/async_copy.cuh"
+#include "cuda/merge/block_pairs.cuh"
+#include "cuda/block/block_scan.cuh"
+#include "cuda/block/dispatch.cuh"
+#include "cuda/block/dynamic_shared.cuh"
+#include "cuda/merge/rank_merge.cuh"
+#include "cuda/merge/thread_select.cuh"
+
+constexpr unsigned MERGE_WAYS = 1u << MERGE_WAYS_BITS;
+static_assert(MERGE_WAYS == MERGE_FEW_MOST, "struct merge_few has room for these");
+constexpr unsigned MERGE_PAIRS = MERGE_WAYS / 2;
+
+template <typename K>
+constexpr unsigned MERGE_KEYS = merge_part_keys(sizeof(K));
+template <typename K>
+constexpr unsigned MERGE_THREADS = MERGE_KEYS<K> / ROW<K>;
+
+/* Runs of any lengths, which follow each other. They are one group. */
+struct run_bounds {
+    size_t first[MERGE_WAYS + 1]; /* index of the first key of each run; then the end of the last */
+    unsigned ways_bits;
+};
+
+/* Both kinds of runs have these functions. Returns the index of the first key of run `way`. */
+__device__ __forceinline__ size_t run_first(const struct run_list &list, size_t group, unsigned way)
+{
+    return group + way * list.run;
+}
+
+__device__ __forceinline__ size_t run_first(const struct run_bounds &bounds, size_t group,
+                                            unsigned way)
+{
+    (void)group;
+    return bounds.first[way];
+}
+
+__device__ __forceinline__ size_t run_list_count(const struct run_bounds &bounds, size_t group,
+                                                 unsigned way)
+{
+    (void)group;
+    return bounds.first[way + 1] - bounds.first[way];
+}
+
+/* The division of a round's groups into parts. */
+struct merge_cut {
+    unsigned part_keys;       /* the last part of a group has fewer */
+    unsigned parts_per_group; /* the last group may have fewer */
+    size_t parts;
+};
+
+/* Returns the keys of a part. The pairs of a part are padded to whole rows. All together need at
+ * most one row less than there are pairs, because the last one has the rest. */
+template <typename K>
+__host__ __device__ constexpr unsigned merge_part_length(unsigned ways_bits)
+{
+    return MERGE_KEYS<K> - ROW<K> * ((1u << ways_bits) / 2 - 1);
+}
+
+template <typename K>
+static struct merge_cut merge_cut_make(const struct run_list &list)
+{
+    const unsigned part_keys = merge_part_length<K>(list.ways_bits);
+    const size_t group = run_list_group(list);
+    const size_t in_group = launch_blocks(list.count < group ? list.count : group, part_keys);
+    const struct merge_cut cut = {part_keys, static_cast<unsigned>(in_group),
+                                  list.count / group * in_group +
+                                      launch_blocks(list.count % group, part_keys)};
+    return cut;
+}
+
+/* A part of the output. */
+struct merge_part {
+    size_t group; /* index of the group's first key */
+    size_t rank;
+    size_t left; /* number of keys of the group from the part on */
+};
+
+__device__ __forceinline__ struct merge_part
+merge_part_at(const struct run_list &list, const struct merge_cut &cut, unsigned index)
+{
+    const size_t group = index / cut.parts_per_group * run_list_group(list);
+    const size_t rank = static_cast<size_t>(index % cut.parts_per_group) * cut.part_keys;
+    const size_t keys = list.count - group;
+    const struct merge_part part = {
+        group, rank, (keys < run_list_group(list) ? keys : run_list_group(list)) - rank};
+    return part;
+}
+
+__device__ __forceinline__ struct merge_part
+merge_part_at(const struct run_bounds &bounds, const struct merge_cut &cut, unsigned index)
+{
+    const size_t rank = static_cast<size_t>(index) * cut.part_keys;
+    return {bounds.first[0], rank, bounds.first[1u << bounds.ways_bits] - bounds.first[0] - rank};
+}
+
+/* splits[p << ways_bits | k]: the number of keys of way k of its group that go before part p. One
+ * thread per part. */
+template <typename K, typename Runs>
+__global__ void __launch_bounds__(MERGE_SELECT_THREADS)
+    merge_select_kernel(const K *__restrict__ source, Runs list, struct merge_cut cut,
+                        size_t *splits)
+{
+    const unsigned index = blockIdx.x * MERGE_SELECT_THREADS + threadIdx.x;
+    if (index >= cut.parts)
+        return;
+    const struct merge_part part = merge_part_at(list, cut, index);
+    const unsigned ways = 1u << list.ways_bits;
+    struct sorted_ways<K, MERGE_WAYS> runs;
+#pragma unroll
+    for (unsigned k = 0; k < MERGE_WAYS; k++) {
+        runs.first[k] = source + run_first(list, part.group, k);
+        runs.count[k] = k < ways ? run_list_count(list, part.group, k) : 0;
+    }
+    struct ways_cut<K, MERGE_WAYS> found;
+    thread_select(runs, part.rank, &found);
+#pragma unroll
+    for (unsigned k = 0; k < MERGE_WAYS; k++)
+        if (k < ways)
+            splits[(static_cast<size_t>(index) << list.ways_bits) + k] = found.taken[k];
+}
+
+template <typename K>
+struct merge_shared {
+    K keys[MERGE_KEYS<K>];
+    size_t first[MERGE_WAYS];        /* index of each way's piece in the source */
+    unsigned count[MERGE_WAYS];      /* keys of each piece */
+    unsigned pairs[MERGE_PAIRS + 1]; /* start of each pair in `keys`, and the end of the last */
+    unsigned splits[MERGE_THREADS<K>];
+};
+
+/* Finds the pieces of the part, and lays out the pairs, with a lane of the first warp for each way.
+ * Ends with a barrier. */
+template <typename K, typename Runs>
+__device__ __forceinline__ void block_find_pieces(const Runs &list, const struct merge_part &part,
+                                                  unsigned part_keys, const size_t *splits,
+                                                  struct merge_shared<K> *shared)
+{
+    const unsigned ways = 1u << list.ways_bits, way = threadIdx.x;
+    if (way < THREADS_PER_WARP) {
+        unsigned count = 0;
+        if (way < ways) {
+            const size_t *const own = &splits[(static_cast<size_t>(blockIdx.x) << list.ways_bits)];
+            const size_t split = own[way];
+            const size_t next_split =
+                part.left <= part_keys ? run_list_count(list, part.group, way) : own[ways + way];
+            count = static_cast<unsigned>(next_split - split);
+            shared->first[way] = run_first(list, part.group, way) + split;
+            shared->count[way] = count;
+        }
+        const unsigned keys = count + __shfl_xor_sync(ALL_LANES, count, 1);
+        unsigned end = (keys + ROW<K> - 1) / ROW<K> * ROW<K>; /* end of the pair */
+#pragma unroll
+        for (unsigned distance = 2; distance < MERGE_WAYS; distance *= 2) {
+            const unsigned before = __shfl_up_sync(ALL_LANES, end, distance);
+            end += way >= distance ? before : 0;
+        }
+        /* The last pair gets the rest. */
+        if (way == 0)
+            shared->pairs[0] = 0;
+        if (way < ways && way % 2 == 0)
+            shared->pairs[way / 2 + 1] = way + 2 < ways ? end : MERGE_KEYS<K>;
+    }
+    __syncthreads();
+}
+
+/* Copies keys[lane], keys[lane + 32] ... of `count` keys, forwards or backwards, starting at `to`.
+ */
+template <bool IS_BACKWARDS, typename K>
+__device__ __forceinline__ void warp_copy_keys(K *to, const K *keys, unsigned count)
+{
+    constexpr int at_once = 8, step = IS_BACKWARDS ? -1 : 1;
+    constexpr int lanes = THREADS_PER_WARP;
+    const int lane = threadIdx.x % THREADS_PER_WARP;
+    to += step * lane;
+    keys += lane;
+#pragma unroll 1
+    for (int left = static_cast<int>(count) - lane; left > 0; left -= at_once * lanes) {
+#pragma unroll
+        for (int k = 0; k < at_once; k++)
+            if (k * lanes < left)
+                thread_copy_async(to + step * k * lanes, keys + k * lanes);
+        to += step * at_once * lanes;
+        keys += at_once * lanes;
+    }
+}
+
+/* Copies all pieces, each by its own warps, and pads between the pieces of a pair. A piece has 506
+ * keys in the mean. If one piece has all keys of the part, only its own warps copy. */
+template <typename K>
+__device__ __forceinline__ void block_copy_pieces(const K *source, unsigned ways_bits,
+                                                  struct merge_shared<K> *shared)
+{
+    static_assert(MERGE_THREADS<K> == THREADS_PER_WARP << MERGE_WAYS_BITS, "a warp for each way");
+    const unsigned warp = threadIdx.x / THREADS_PER_WARP;
+    const unsigned warps_bits = MERGE_WAYS_BITS - ways_bits; /* log2 of the warps per piece */
+    const unsigned way = warp >> warps_bits;
+    const unsigned count = shared->count[way];
+    const unsigned share = (count >> warps_bits) + 1;
+    const unsigned first = min((warp - (way << warps_bits)) * share, count);
+    const unsigned own = min(share, count - first);
+    const K *const piece = source + shared->first[way] + first;
+    K *const start = shared->keys + shared->pairs[way / 2];
+    K *const end = shared->keys + shared->pairs[way / 2 + 1];
+    if (way % 2 == 0)
+        warp_copy_keys<false>(start + first, piece, own);
+    else
+        warp_copy_keys<true>(end - 1 - first, piece, own);
+    const unsigned threads = 2 * THREADS_PER_WARP << warps_bits; /* threads per pair */
+    K *const fill_end = end - shared->count[way | 1];
+    K *fill = start + shared->count[way & ~1u] + (threadIdx.x & (threads - 1));
+#pragma unroll 1
+    for (; fill < fill_end; fill += threads)
+        *fill = key_infinity<K>();
+}
+
+/* Merges one level: each pair of the 2^(ways_bits - level) runs becomes one run. */
+template <typename K>
+__device__ __forceinline__ void block_merge_level(unsigned level, bool is_last,
+                                                  struct merge_shared<K> *shared)
+{
+    const unsigned row = threadIdx.x * ROW<K>;
+    unsigned index = 0;
+    while (shared->pairs[(index + 1) << level] <= row)
+        index++;
+    const unsigned first = shared->pairs[index << level];
+    const unsigned middle = level == 0 ? first + shared->count[2 * index]
+                                       : shared->pairs[(2 * index + 1) << (level - 1)];
+    const struct paired_runs pair = {first, shared->pairs[(index + 1) << level] - first,
+                                     middle - first};
+    K keys[ROW<K>];
+    block_merge_pairs(shared->keys, shared->splits, pair, row - first, index % 2 == 1 && !is_last,
+                      false, true, keys);
+    __syncthreads();
+}
+
+/* Merges parts from source to target, with the splits of merge_select_kernel. One block per part,
+ * with a struct merge_shared of dynamic shared memory. */
+template <typename K, typename Runs>
+__global__ void __launch_bounds__(MERGE_THREADS<K>, MERGE_BLOCKS)
+    merge_parts_kernel(const K *__restrict__ source, K *__restrict__ target, Runs list,
+                       struct merge_cut cut, const size_t *__restrict__ splits,
+                       struct key_order decoding)
+{
+    auto *const shared = reinterpret_cast<struct merge_shared<K> *>(block_dynamic_shared());
+    const struct merge_part part = merge_part_at(list, cut, blockIdx.x);
+    block_find_pieces(list, part, cut.part_keys, splits, shared);
+    block_copy_pieces(source, list.ways_bits, shared);
+    thread_wait_for_copies();
+    __syncthreads();
+    for (unsigned level = 0; level < list.ways_bits; level++)
+        block_merge_level(level, level + 1 == list.ways_bits, shared);
+    block_store_tile(shared->keys, MERGE_THREADS<K>, target + part.group + part.rank,
+                     part.left < cut.part_keys ? static_cast<unsigned>(part.left) : cut.part_keys,
+                     decoding);
+}
+
+/* Merges the parts that `cut` has of the runs from source to target. */
+template <typename K, typename Runs>
+static bool merge_parts(const struct cuda_sort *sort, const void *from, void *target,
+                        const Runs &runs, const struct merge_cut &cut, struct key_order decoding,
+                        struct error *error)
+{
+    size_t *const splits = static_cast<size_t *>(sort->workspace);
+    const K *const source = static_cast<const K *>(from);
+    const struct launch select = {"merge_select_kernel",
+                                  launch_blocks(cut.parts, MERGE_SELECT_THREADS),
+                                  MERGE_SELECT_THREADS, sort->device, sort->stream};
+    const struct launch merge = {"merge_parts_kernel", cut.parts,    MERGE_THREADS<K>,
+                                 sort->device,         sort->stream, sizeof(merge_shared<K>)};
+    return launch_kernel(select, error, merge_select_kernel<K, Runs>, source, runs, cut, splits) &&
+           launch_kernel(merge, error, merge_parts_kernel<K, Runs>, source,
+                         static_cast<K *>(target), runs, cut, splits, decoding);
+}
+
+template <typename K>
+struct merge_few_path {
+    static bool run(const struct cuda_sort *sort, struct error *error, const struct merge_few &few)
+    {
+        struct run_bounds bounds = {};
+        for (unsigned k = 0; k <= MERGE_WAYS; k++)
+            bounds.first[k] = few.bounds[std::min<size_t>(k, few.runs)];
+        bounds.ways_bits = 1;
+        while ((size_t)1 << bounds.ways_bits < few.runs)
+            bounds.ways_bits++;
+        const size_t count = few.bounds[few.runs] - few.bounds[0];
+        const unsigned part_keys = merge_part_length<K>(bounds.ways_bits);
+        const struct merge_cut cut = {part_keys, 0, launch_blocks(count, part_keys)};
+        return merge_parts<K>(sort, few.source, few.target, bounds, cut, few.decoding, error);
+    }
+};
+
+bool segmented_merge_few(const struct cuda_sort *sort, const struct merge_few *few,
+                         struct error *error)
+{
+    return dispatch_width<merge_few_path>(sort, error, *few);
+}
+
+template <typename K>
+struct segmented_merge_path {
+    static bool round(const struct cuda_sort *sort, struct error *error,
+                      const struct merge_round &round)
+    {
+        return merge_parts<K>(sort, round.source, round.target, round.list,
+                              merge_cut_make<K>(round.list), round.decoding, error);
+    }
+
+    static bool run(const struct cuda_sort *sort, struct error *error,
+                    tile_sort_function *sort_tiles)
+    {
+        if (sort->count <= RANK_MERGE_COUNT_MOST)
+            return merge_runs<rank_merge<K>>(sort, sort_tiles, RANK_MERGE_WAYS_BITS, error);
+        return merge_runs<segmented_merge_path>(sort, sort_tiles, MERGE_WAYS_BITS, error);
+    }
+};
+
+bool segmented_merge_runs(const struct cuda_sort *sort, tile_sort_function *sort_tiles,
+                          struct error *error)
+{
+    return dispatch_width<segmented_merge_path>(sort, error, sort_tiles);
+}
+
+bool segmented_merge_sort(const struct cuda_sort *sort, struct error *error)
+{
+    return segmented_merge_runs(sort, tile_sort, error);
+}
+
+/* The workspace holds the splits of a round of any fan-in, one per way and part: for whole parts,
+ * and one more part per group. It grows with the count, so it is enough for any part of the
+ * array. */
+size_t merge_workspace_bytes(size_t count, size_t tile_size, unsigned item_bytes)
+{
+    const size_t part_keys =
+        merge_part_keys(item_bytes) - merge_row_keys(item_bytes) * (MERGE_PAIRS - 1);
+    return ((count / part_keys + 2) * MERGE_WAYS + launch_blocks(count, tile_size)) *
+           sizeof(size_t);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tile_sort.cu - the first step of direct-merge and segmented-merge: one pass over memory that
+ * makes sorted tiles.
+ *
+ * A block takes one or several tiles. Each thread sorts a row of keys in registers. Then pairs of
+ * runs merge in shared memory until a run is a tile, first within warps and then across them.
+ *
+ * Data: items -> registers, encoded -> rows -> tiles in shared memory -> target, coalesced. A block
+ * reads all its keys before it writes, so target may be items.
+ */
+#include "cuda/merge/block_pairs.cuh"
+#include "cuda/block/dispatch.cuh"
+#include "cuda/block/dynamic_shared.cuh"
+#include "cuda/block/launch.cuh"
+
+template <typename K>
+constexpr unsigned TILE_SORT_THREADS = TILE_SORT_KEYS / ROW<K>;
+
+template <typename K>
+struct tile_sort_shared {
+    K keys[TILE_SORT_KEYS];
+    unsigned splits[TILE_SORT_THREADS<K>];
+};
+
+/* The arguments of the kernel. */
+template <typename K>
+struct tile_sort_job {
+    const K *source;
+    K *target;
+    size_t count;
+    unsigned tile_size; /* ROW<K> times a power of two, at most TILE_SORT_KEYS */
+    struct key_order encoding;
+    struct key_order decoding;
+};
+
+/* Reads keys of the thread's tile, in any order, but so that neighbouring threads of a tile read
+ * neighbouring keys. Keys past the end are infinity. */
+template <typename K>
+__device__ __forceinline__ void thread_load_tile_keys(const struct tile_sort_job<K> &job,
+                                                      size_t first, unsigned count,
+                                                      K (&keys)[ROW<K>])
+{
+    const unsigned threads = job.tile_size / ROW<K>; /* threads per tile, a power of two */
+    const unsigned in_tile = threadIdx.x & (threads - 1);
+    const unsigned start = (threadIdx.x - in_tile) * ROW<K> + in_tile;
+    const K *const source = job.source + first;
+#pragma unroll
+    for (unsigned i = 0; i < ROW<K>; i++) {
+        const unsigned index = start + i * threads;
+        keys[i] = index < count ? source[index] : K{0};
+    }
+    thread_encode_keys(job.encoding, keys);
+#pragma unroll
+    for (unsigned i = 0; i < ROW<K>; i++)
+        if (start + i * threads >= count)
+            keys[i] = key_infinity<K>();
+}
+
+/* Writes sorted tiles from source to target, which may be the same. A block takes one or several
+ * tiles, and a struct tile_sort_shared of dynamic shared memory. */
+template <typename K>
+__global__ void __launch_bounds__(TILE_SORT_THREADS<K>, tile_sort_blocks(sizeof(K)))
+    tile_sort_kernel(struct tile_sort_job<K> job)
+{
+    auto *const shared = reinterpret_cast<struct tile_sort_shared<K> *>(block_dynamic_shared());
+    const unsigned block_keys = blockDim.x * ROW<K>;
+    const size_t first = static_cast<size_t>(blockIdx.x) * block_keys;
+    const size_t left = job.count - first;
+    const unsigned count = left < block_keys ? static_cast<unsigned>(left) : block_keys;
+    K keys[ROW<K>];
+    thread_load_tile_keys(job, first, count, keys);
+    thread_sort_row(keys, shared->keys);
+    __syncwarp();
+    for (unsigned run = ROW<K>; run < job.tile_size; run *= 2) {
+        const unsigned row = threadIdx.x * ROW<K>;
+        const unsigned start = row & ~(2 * run - 1);
+        const struct paired_runs pair = {start, 2 * run, run};
+        /* Every other run descends, to face the one before it; finished tiles do not. */
+        const bool is_descending = (row & (2 * run)) != 0 && 2 * run < job.tile_size;
+        block_merge_pairs(shared->keys, shared->splits, pair, row - start, is_descending,
+                          2 * run <= KEYS_OF_WARP<K>, true, keys);
+        2 * run < KEYS_OF_WARP<K> ? __syncwarp() : __syncthreads();
+    }
+    __syncthreads();
+    block_store_tile(shared->keys, blockDim.x, job.target + first, count, job.decoding);
+}
+
+/* Returns the threads per block. A block takes as many tiles as fit. In a small array it takes as
+ * few as fill a warp, so that more multiprocessors take part. */
+template <typename K>
+static unsigned tile_sort_threads(const struct cuda_sort *sort)
+{
+    const unsigned threads = static_cast<unsigned>(sort->tile_size) / ROW<K>;
+    if (sort->count > RANK_MERGE_COUNT_MOST)
+        return TILE_SORT_THREADS<K>;
+    return threads > THREADS_PER_WARP ? threads : THREADS_PER_WARP;
+}
+
+template <typename K>
+struct tile_sort_path {
+    static bool run(const struct cuda_sort *sort, struct error *error, void *target,
+                    const struct key_order &decoding)
+    {
+        const unsigned threads = tile_sort_threads<K>(sort);
+        const struct launch launch = {
+            "tile_sort_kernel",
+            launch_blocks(sort->count, static_cast<size_t>(threads) * ROW<K>),
+            threads,
+            sort->device,
+            sort->stream,
+            sizeof(struct tile_sort_shared<K>)};
+        const struct tile_sort_job<K> job = {
+            static_cast<const K *>(sort->items), static_cast<K *>(target), sort->count,
+                static_cast<unsigned>(sort->tile_size), sort->order, decoding
+        };
+        return launch_kernel(launch, error, tile_sort_kernel<K>, job);
+    }
+};
+
+bool tile_sort(const struct cuda_sort *sort, void *target, struct key_order decoding,
+               struct error *error)
+{
+    return dispatch_width<tile_sort_path>(sort, error, target, decoding);
+}

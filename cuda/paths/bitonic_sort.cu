@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bitonic_sort.cu - sorts the whole array by Batcher's bitonic network, in place, for any count.
+ *
+ * The network has the normalised form. Stage k, for k = 2, 4, 8 ..., turns sorted blocks of k / 2
+ * keys into sorted blocks of k. Its first step compares key i with its mirror image k-1-i in the
+ * block. The next steps compare keys k/4, k/8 ... 1 apart. Every comparator puts the smaller key at
+ * the lower index. So keys past the end of the array, taken as infinity, never move. They are read
+ * as infinity and not written, and the array needs no room for them.
+ *
+ * The cost is the number of passes over memory:
+ *   1. bitonic_tile_sort_kernel: all stages up to k = TILE, in shared memory. Encodes.
+ *   2. for each k > TILE: bitonic_outer_kernel, for the steps with strides of TILE and more, 3 to 5
+ *      of them in one pass (2^steps keys in a thread's registers, the mirror step like the others);
+ *      then bitonic_tile_merge_kernel, for all shorter strides. The last one decodes.
+ * In shared memory, too, a thread takes 8 keys at a time through 3 steps.
+ *
+ * Source: K. E. Batcher, "Sorting networks and their applications", AFIPS 1968; fused steps as in
+ * H. Peters, O. Schulz-Hildebrandt, N. Luttenberger, "Fast in-place sorting with CUDA based on
+ * bitonic sort", PPAM 2009.
+ */
+#include "cuda/block/block_tile.cuh"
+#include "cuda/block/dispatch.cuh"
+#include "cuda/block/launch.cuh"
+
+/* Number of steps that a thread does on 8 keys in registers. */
+constexpr unsigned TILE_FUSED_STEPS = 3;
+static_assert(1u << TILE_FUSED_STEPS == KEYS_PER_THREAD, "the steps of a thread's keys");
+
+__host__ __device__ constexpr unsigned log2_of(size_t power)
+{
+    return power > 1 ? 1 + log2_of(power / 2) : 0;
+}
+
+/* Fused steps of a stage. A thread holds 2^fused keys, and could do the steps with strides of
+ * 2^(low + fused - 1) down to 2^low; it does the first `steps` of them. */
+struct bitonic_steps {
+    unsigned low;
+    unsigned steps;
+    bool mirror; /* the first step is the mirror step */
+};
+
+/* Positions of the keys of thread `item`. Key q is at lower + (q << low) in the lower half of q,
+ * and at upper + (q << low) in the upper half. `lower` and `upper` differ only for the mirror step,
+ * which runs the upper half backwards. Then the mirror image of register q is register N-1-q, and
+ * registers q and q+s in either half are s << low apart, as the next steps need it. */
+template <typename Index>
+struct bitonic_place {
+    Index lower;
+    Index upper;
+};
+
+template <typename Index>
+__device__ __forceinline__ struct bitonic_place<Index>
+bitonic_place_at(const struct bitonic_steps &steps, unsigned fused, Index item) {
+    const Index mask = (static_cast<Index>(1) << steps.low) - 1;
+    const Index offset = item & mask;
+    const Index first = (item >> steps.low) << (steps.low + fused);
+    const struct bitonic_place<Index> place = {
+        first + offset, first + (steps.mirror ? mask - offset : offset)
+    };
+    return place;
+}
+
+/* Returns the position of key i of the tile in shared memory. One position in nine is unused, so
+ * that threads with a stride of 1, 2, 4 or 8 keys access different banks. */
+__host__ __device__ __forceinline__ constexpr unsigned
+bitonic_slot(unsigned i)
+{
+    return i + i / KEYS_PER_THREAD;
+}
+
+template <typename K>
+__device__ __forceinline__ void
+thread_load_bitonic(const K *tile, const struct bitonic_steps &steps, K (&keys)[KEYS_PER_THREAD])
+{
+    const struct bitonic_place<unsigned> place =
+        bitonic_place_at<unsigned>(steps, TILE_FUSED_STEPS, threadIdx.x);
+#pragma unroll
+    for (unsigned q = 0; q < KEYS_PER_THREAD; q++)
+        keys[q] = tile[bitonic_slot((q < KEYS_PER_THREAD / 2 ? place.lower : place.upper) +
+                                    (q << steps.low))];
+}
+
+template <typename K>
+__device__ __forceinline__ void thread_store_bitonic(const K (&keys)[KEYS_PER_THREAD],
+                                                     const struct bitonic_steps &steps, K *tile)
+{
+    const struct bitonic_place<unsigned> place =
+        bitonic_place_at<unsigned>(steps, TILE_FUSED_STEPS, threadIdx.x);
+#pragma unroll
+    for (unsigned q = 0; q < KEYS_PER_THREAD; q++)
+        tile[bitonic_slot((q < KEYS_PER_THREAD / 2 ? place.lower : place.upper) +
+                          (q << steps.low))] = keys[q];
+}
+
+/* Returns the next fused steps of a stage with `left` steps to go. If `left` is no multiple of 3,
+ * the odd steps come first, so that the last steps always have strides 4, 2, 1. */
+__device__ __forceinline__ struct bitonic_steps bitonic_steps_in_tile(unsigned left, bool mirror)
+{
+    const unsigned over = left % TILE_FUSED_STEPS;
+    const struct bitonic_steps steps = {left - TILE_FUSED_STEPS, over ? over : TILE_FUSED_STEPS,
+                                        mirror};
+    return steps;
+}
+
+/* Does the last `left` steps of a stage on the keys in the tile. A barrier before and after. */
+template <typename K>
+__device__ __forceinline__ void block_bitonic_steps(K *tile, unsigned left, bool mirror)
+{
+    while (left > 0) {
+        const struct bitonic_steps steps = bitonic_steps_in_tile(left, mirror);
+        K keys[KEYS_PER_THREAD];
+        thread_load_bitonic(tile, steps, keys);
+        thread_bitonic_steps(keys, mirror, steps.steps);
+        thread_store_bitonic(keys, steps, tile);
+        __syncthreads();
+        left -= steps.steps;
+        mirror = false;
+    }
+}
+
+template <typename K, unsigned TILE>
+__device__ __forceinline__ void block_store_bitonic(const K *tile, K *target, unsigned count,
+                                                    const struct key_order &decoding)
+{
+    K keys[KEYS_PER_THREAD];
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+        keys[i] = tile[bitonic_slot(thread_striped_index<TILE>(i))];
+    block_store_striped<K, TILE>(keys, target, count, decoding);
+}
+
+/* Returns the number of the block's keys that are in the array. */
+template <unsigned TILE>
+__device__ __forceinline__ unsigned block_tile_count(size_t count)
+{
+    const size_t left = count - static_cast<size_t>(blockIdx.x) * TILE;
+    return left < TILE ? static_cast<unsigned>(left) : TILE;
+}
+
+/* Sorts tiles in place: all stages up to k = TILE. One block per tile. */
+template <typename K, unsigned TILE>
+__global__ void __launch_bounds__(block_threads<TILE>())
+    bitonic_tile_sort_kernel(K *items, size_t count, struct key_order encoding,
+                             struct key_order decoding)
+{
+    __shared__ K tile[bitonic_slot(TILE)];
+    K *const own = items + static_cast<size_t>(blockIdx.x) * TILE;
+    const unsigned in_tile = block_tile_count<TILE>(count);
+    K keys[KEYS_PER_THREAD];
+    block_load_striped<K, TILE>(own, in_tile, encoding, keys);
+    thread_sort<0, KEYS_PER_THREAD>(keys); /* stages 2, 4 and 8 may take any 8 keys */
+    thread_store_bitonic(keys, {0, TILE_FUSED_STEPS, false}, tile);
+    __syncthreads();
+    for (unsigned stage = TILE_FUSED_STEPS + 1; stage <= log2_of(TILE); stage++)
+        block_bitonic_steps(tile, stage, true);
+    block_store_bitonic<K, TILE>(tile, own, in_tile, decoding);
+}
+
+/* Does the last log2 TILE steps of a stage with k > TILE, in place. One block per tile. The first
+ * of them work on striped keys as read from memory. */
+template <typename K, unsigned TILE>
+__global__ void __launch_bounds__(block_threads<TILE>())
+    bitonic_tile_merge_kernel(K *items, size_t count, struct key_order decoding)
+{
+    __shared__ K tile[bitonic_slot(TILE)];
+    K *const own = items + static_cast<size_t>(blockIdx.x) * TILE;
+    const unsigned in_tile = block_tile_count<TILE>(count);
+    const struct bitonic_steps steps = bitonic_steps_in_tile(log2_of(TILE), false);
+    K keys[KEYS_PER_THREAD];
+    block_load_striped<K, TILE>(own, in_tile, key_order_identity(), keys);
+    thread_bitonic_steps(keys, false, steps.steps);
+    thread_store_bitonic(keys, steps, tile);
+    __syncthreads();
+    block_bitonic_steps(tile, log2_of(TILE) - steps.steps, false);
+    block_store_bitonic<K, TILE>(tile, own, in_tile, decoding);
+}
+
+/* Does fused steps with strides of at least a tile, in place. One thread for each set of connected
+ * keys.
+ */
+template <typename K>
+__global__ void __launch_bounds__(THREADS_PER_BLOCK)
+    bitonic_outer_kernel(K *items, size_t count, struct bitonic_steps steps)
+{
+    constexpr unsigned fused = bitonic_fused_steps(sizeof(K));
+    constexpr unsigned keys_per_thread = 1u << fused;
+    const size_t item = static_cast<size_t>(blockIdx.x) * THREADS_PER_BLOCK + threadIdx.x;
+    const struct bitonic_place<size_t> place = bitonic_place_at<size_t>(steps, fused, item);
+    if (place.lower >= count)
+        return; /* the lowest key is past the end: nothing to compare */
+    K keys[keys_per_thread];
+#pragma unroll
+    for (unsigned q = 0; q < keys_per_thread; q++) {
+        const size_t index = (q < keys_per_thread / 2 ? place.lower : place.upper) +
+                             (static_cast<size_t>(q) << steps.low);
+        keys[q] = index < count ? items[index] : key_infinity<K>();
+    }
+    thread_bitonic_steps(keys, steps.mirror, steps.steps);
+#pragma unroll
+    for (unsigned q = 0; q < keys_per_thread; q++) {
+        const size_t index = (q < keys_per_thread / 2 ? place.lower : place.upper) +
+                             (static_cast<size_t>(q) << steps.low);
+        if (index < count)
+            items[index] = keys[q];
+    }
+}
+
+/* Does the steps of stage `stage` (k = 2^stage) with strides of at least 2^tile_bits. */
+template <typename K>
+static bool bitonic_outer_steps(const struct cuda_sort *sort, struct error *error, unsigned stage,
+                                unsigned tile_bits)
+{
+    constexpr unsigned fused = bitonic_fused_steps(sizeof(K));
+    unsigned left = stage;
+    while (left > tile_bits) {
+        const unsigned over = (left - tile_bits) % fused;
+        const struct bitonic_steps steps = {left - fused, over ? over : fused, left == stage};
+        const size_t threads = launch_blocks(sort->count, static_cast<size_t>(1) << left)
+                               << steps.low;
+        const struct launch launch = {"bitonic_outer_kernel",
+                                      launch_blocks(threads, THREADS_PER_BLOCK), THREADS_PER_BLOCK,
+                                      sort->device, sort->stream};
+        if (!launch_kernel(launch, error, bitonic_outer_kernel<K>, static_cast<K *>(sort->items),
+                           sort->count, steps))
+            return false;
+        left -= steps.steps;
+    }
+    return true;
+}
+
+template <typename K, unsigned TILE>
+struct bitonic_path {
+    static bool run(const struct cuda_sort *sort, struct error *error)
+    {
+        constexpr unsigned tile_bits = log2_of(TILE);
+        const struct key_order identity = key_order_identity();
+        K *const items = static_cast<K *>(sort->items);
+        struct launch launch = {"bitonic_tile_sort_kernel", launch_blocks(sort->count, TILE),
+                                block_threads<TILE>(), sort->device, sort->stream};
+        if (!launch_kernel(launch, error, bitonic_tile_sort_kernel<K, TILE>, items, sort->count,
+                           sort->order, sort->count <= TILE ? sort->order : identity))
+            return false;
+        launch.name = "bitonic_tile_merge_kernel";
+        for (size_t sorted = TILE, stage = tile_bits + 1; sorted < sort->count;
+             sorted *= 2, stage++) {
+            const bool is_last = sort->count - sorted <= sorted;
+            if (!bitonic_outer_steps<K>(sort, error, static_cast<unsigned>(stage), tile_bits) ||
+                !launch_kernel(launch, error, bitonic_tile_merge_kernel<K, TILE>, items,
+                               sort->count, is_last ? sort->order : identity))
+                return false;
+        }
+        return true;
+    }
+};
+
+bool bitonic_sort(const struct cuda_sort *sort, struct error *error)
+{
+    return dispatch<bitonic_path>(sort, error);
+}
+
+size_t bitonic_workspace_bytes(size_t, size_t, unsigned)
+{
+    return 0;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* counting_keys.cu - keys of 1 and 2 bytes are sorted by counting how often each value occurs.
+ *
+ *   items --count--> counts of all values --scan--> runs: a key, and where it starts
+ *         --fill (counting_fill.cuh)--> items
+ *
+ * The counters of a block lie in shared memory. Of 2-byte keys two share a word, 128 KiB in all,
+ * and what a counter of 16 bits has no room for goes to the counts in steps; where a block has less
+ * memory it counts one half of the values, and the keys are read twice. Keys are counted as they
+ * are stored: it is the scan that goes by their order, and lists the values that do occur. So what
+ * follows has to do neither with order nor with gaps.
+ */
+#include "cuda/radix/counting_fill.cuh"
+#include "cuda/cuda_sort.h"
+#include "cuda/block/dynamic_shared.cuh"
+#include "cuda/block/launch.cuh"
+#include "cuda/block/thread_key.cuh"
+#include "cuda/block/warp_count.cuh"
+
+#include <algorithm>
+
+/* How often each value occurs, as it is stored. Of 2 bytes word i is for value i and in its upper
+ * half for i + 2^15, to be raised together: so much comes of each block in the end, less than 2^16.
+ * All else comes in steps. */
+template <typename K>
+constexpr unsigned COUNT_WORDS = VALUES<K> / sizeof(K);
+constexpr unsigned COUNT_STEP_BITS = 15;
+template <typename K>
+struct value_counts {
+    value_count words[COUNT_WORDS<K>];
+    unsigned steps[sizeof(K) == 1 ? 1 : VALUES<K>];
+};
+
+template <typename K>
+__device__ __forceinline__ value_count thread_count_of(const struct value_counts<K> &counts,
+                                                       unsigned value)
+{
+    if constexpr (sizeof(K) == 1)
+        return counts.words[value];
+    const value_count word = counts.words[value % COUNT_WORDS<K>];
+    return static_cast<unsigned>(value < COUNT_WORDS<K> ? word : word >> 32) +
+           (value_count{counts.steps[value]} << COUNT_STEP_BITS);
+}
+
+/* What the kernels leave to each other. */
+template <typename K>
+struct counting_workspace {
+    /* Cleared before the first one. */
+    struct value_counts<K> counts;
+    value_count states[COUNTING_SCANS]; /* of the scan's pieces: what they have, once it is known */
+    unsigned next_scan;                 /* numbers given to these */
+
+    struct counting_runs<K> runs;
+};
+template <typename K>
+constexpr size_t COUNTING_CLEARED_BYTES = offsetof(struct counting_workspace<K>, runs);
+
+/* ---- count ---- */
+
+/* Counters of a block, as those of the counts, with half of their bits. It has all of them, or one
+ * of PARTS equal parts. */
+template <typename K, unsigned PARTS>
+constexpr unsigned PART_WORDS = COUNT_WORDS<K> / PARTS;
+template <typename K, unsigned PARTS>
+struct block_counters {
+    unsigned *words;
+    unsigned first; /* of all words */
+};
+
+/* A counter of 16 bits that gets to a step gives it to the counts. A barrier comes before as much
+ * again is counted, so that none overflows, and none gets so far twice. */
+constexpr unsigned COUNT_STEP = 1u << COUNT_STEP_BITS;
+static_assert(COUNTING_THREADS * counting_words(2) * KEYS_OF_WORD<uint16_t> <= COUNT_STEP,
+              "a block counts so few keys between barriers");
+
+/* Adds n to the counter of the value, if it is one of the block's. What it returns is for
+ * thread_give_step, once that is not 0. Of 1 byte n is 0 or 1, which the lanes that share a counter
+ * add in one step. */
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ unsigned
+thread_count_value(const struct block_counters<K, PARTS> &counters, unsigned value, unsigned n)
+{
+    const unsigned index = value % COUNT_WORDS<K> - counters.first;
+    if constexpr (PARTS > 1)
+        if (index >= PART_WORDS<K, PARTS>)
+            return 0;
+    if constexpr (sizeof(K) == 1) {
+        if (n > 0)
+            atomicAdd(&counters.words[index], 1u);
+        return 0;
+    }
+    const unsigned added = value < COUNT_WORDS<K> ? n : n << 16;
+    const unsigned old = atomicAdd(&counters.words[index], added);
+    return ~old & (old + added) & (COUNT_STEP << 16 | COUNT_STEP);
+}
+
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ void thread_give_step(const struct block_counters<K, PARTS> &counters,
+                                                 unsigned value, unsigned reached,
+                                                 struct value_counts<K> *counts)
+{
+    if (reached == 0)
+        return;
+    atomicSub(&counters.words[value % COUNT_WORDS<K> - counters.first], reached);
+    atomicAdd(&counts->steps[value], 1u);
+}
+
+/* Counts the word's first `n` keys, few of which other lanes have too. */
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ void thread_count_word(const struct block_counters<K, PARTS> &counters,
+                                                  const union key_word<K> &word, unsigned n,
+                                                  struct value_counts<K> *counts)
+{
+    unsigned reached[KEYS_OF_WORD<K>], any = 0;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++) {
+        reached[i] = thread_count_value(counters, word.keys[i], i < n);
+        any |= reached[i];
+    }
+    if (any == 0)
+        return;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
+        thread_give_step(counters, word.keys[i], reached[i], counts);
+}
+
+/* The same where many lanes have the same keys: one of them counts for all. */
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ void warp_count_crowd(const struct block_counters<K, PARTS> &counters,
+                                                 const union key_word<K> &word, unsigned n,
+                                                 struct value_counts<K> *counts)
+{
+    const unsigned first = word.keys[0], leading = __shfl_sync(ALL_LANES, first, 0);
+    bool is_one_value = n == KEYS_OF_WORD<K> && first == leading;
+#pragma unroll
+    for (unsigned i = 1; i < KEYS_OF_WORD<K>; i++)
+        is_one_value = is_one_value && word.keys[i] == first;
+    if (__all_sync(ALL_LANES, is_one_value)) {
+        if (thread_lane() > 0)
+            return;
+        const unsigned reached =
+            thread_count_value(counters, first, THREADS_PER_WARP * KEYS_OF_WORD<K>);
+        thread_give_step(counters, first, reached, counts);
+        return;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++) {
+        const unsigned value = word.keys[i];
+        const unsigned peers = __match_any_sync(ALL_LANES, i < n ? value : VALUES<K>);
+        if (i >= n || (peers & ((1u << thread_lane()) - 1)) != 0)
+            continue;
+        const unsigned reached =
+            thread_count_value(counters, value, static_cast<unsigned>(__popc(peers)));
+        thread_give_step(counters, value, reached, counts);
+    }
+}
+
+/* Adds what the block has counted. */
+template <typename K, unsigned PARTS>
+__device__ __forceinline__ void block_give_counts(const struct block_counters<K, PARTS> &counters,
+                                                  struct value_counts<K> *counts)
+{
+    for (unsigned i = threadIdx.x; i < PART_WORDS<K, PARTS>; i += COUNTING_THREADS) {
+        const value_count word = counters.words[i];
+        if (word > 0)
+            atomicAdd(&counts->words[counters.first + i],
+                      sizeof(K) == 1 ? word : (word & UINT16_MAX) | word >> 16 << 32);
+    }
+}
+
+/* Adds the keys to the counts. PARTS blocks read the same keys; as many such groups as one likes.
+ * PART_WORDS words of dynamic shared memory. */
+template <typename K, unsigned PARTS>
+__global__ void __launch_bounds__(COUNTING_THREADS,
+                                  blocks_with_room(COUNTING_THREADS, counting_blocks(sizeof(K))))
+    counting_count_kernel(const K *__restrict__ source, size_t count,
+                          struct value_counts<K> *counts)
+{
+    constexpr unsigned piece = COUNTING_THREADS * KEYS_OF_WORD<K>;
+    const struct block_counters<K, PARTS> counters = {
+        reinterpret_cast<unsigned *>(block_dynamic_shared()), blockIdx.x
+                                                                  % PARTS *PART_WORDS<K, PARTS>
+    };
+    const size_t step = static_cast<size_t>(gridDim.x / PARTS) * piece;
+    size_t first = static_cast<size_t>(blockIdx.x / PARTS) * piece;
+    struct counting_load<K> next = thread_load_words(source, count, first, step);
+    for (unsigned i = threadIdx.x; i < PART_WORDS<K, PARTS>; i += COUNTING_THREADS)
+        counters.words[i] = 0;
+    for (; first < count; first += counting_words(sizeof(K)) * step) {
+        const struct counting_load<K> own = next;
+        next = thread_load_words(source, count, first + counting_words(sizeof(K)) * step, step);
+        __syncthreads();
+#pragma unroll
+        for (unsigned i = 0; i < counting_words(sizeof(K)); i++) {
+            if (!__any_sync(ALL_LANES, own.counts[i] > 0))
+                break;
+            if (sizeof(K) > 1 && warp_is_crowded(own.words[i].keys[0]))
+                warp_count_crowd(counters, own.words[i], own.counts[i], counts);
+            else
+                thread_count_word(counters, own.words[i], own.counts[i], counts);
+        }
+    }
+    __syncthreads();
+    block_give_counts(counters, counts);
+}
+
+/* ---- scan ---- */
+
+/* A piece has a value for each thread. What it has: its keys, and below these its runs. */
+template <typename K>
+constexpr unsigned SCAN_THREADS = VALUES<K> / (sizeof(K) == 1 ? 1 : COUNTING_SCANS);
+constexpr unsigned SCAN_RUN_BITS = 17;
+constexpr value_count SCAN_IS_KNOWN = value_count{1} << 63;
+
+/* What the pieces before this one have, which are done or on their way. Begins and ends with a
+ * barrier. */
+template <typename K>
+__device__ __forceinline__ value_count block_sum_pieces(const volatile value_count *states,
+                                                        unsigned piece, value_count *warp_sums)
+{
+    value_count state = 0, sum = 0;
+    __syncthreads();
+    if (threadIdx.x < piece)
+        while ((state = states[threadIdx.x]) == 0)
+            ;
+    (void)block_exclusive_scan<SCAN_THREADS<K>>(state & ~SCAN_IS_KNOWN, warp_sums, &sum);
+    return sum;
+}
+
+/* counts -> runs. A block a piece: it takes its number when it begins, so that those that it waits
+ * for have begun. */
+template <typename K>
+__global__ void __launch_bounds__(SCAN_THREADS<K>)
+    counting_scan_kernel(struct counting_workspace<K> *work, struct key_order order)
+{
+    __shared__ value_count warp_sums[THREADS_PER_WARP];
+    __shared__ unsigned piece;
+    if (threadIdx.x == 0)
+        piece = atomicAdd(&work->next_scan, 1u);
+    __syncthreads();
+    const unsigned value = piece * SCAN_THREADS<K> + threadIdx.x;
+    const K key = thread_decode_key(order, static_cast<K>(value));
+    const value_count count = thread_count_of(work->counts, key);
+    value_count total = 0;
+    value_count before = block_exclusive_scan<SCAN_THREADS<K>>(count << SCAN_RUN_BITS | (count > 0),
+                                                               warp_sums, &total);
+    if (threadIdx.x == 0)
+        *static_cast<volatile value_count *>(&work->states[piece]) = total | SCAN_IS_KNOWN;
+    const value_count pieces = block_sum_pieces<K>(work->states, piece, warp_sums);
+    before += pieces;
+    const unsigned run = static_cast<unsigned>(before & ((1u << SCAN_RUN_BITS) - 1));
+    if (count > 0) {
+        work->runs.starts[run] = before >> SCAN_RUN_BITS;
+        work->runs.keys[run] = key;
+    }
+    if (value == VALUES<K> - 1) {
+        work->runs.count = run + (count > 0);
+        work->runs.starts[run + (count > 0)] = ALL_KEYS;
+    }
+}
+
+/* ---- the path ---- */
+
+static bool counting_find_shared(unsigned device, size_t *bytes, struct error *error)
+{
+    int most = 0;
+    if (!cuda_check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                           static_cast<int>(device)),
+                    device, "cudaDeviceGetAttribute", error))
+        return false;
+    *bytes = static_cast<size_t>(most);
+    return true;
+}
+
+/* Counts with as many blocks as run at a time, or fewer if the work is less, of each part. */
+template <typename K, unsigned PARTS>
+static bool counting_start_count(const struct cuda_sort &sort, const struct launch_site &site,
+                                 struct value_counts<K> *counts, struct error *error)
+{
+    const size_t useful = launch_blocks(sort.count, COUNTING_THREADS * KEYS_OF_WORD<K>);
+    const size_t blocks = launch_resident(site, counting_blocks(sizeof(K)), useful);
+    const struct launch count =
+        launch_at(site, "counting_count_kernel", blocks * PARTS, COUNTING_THREADS,
+                  PART_WORDS<K, PARTS> * sizeof(unsigned));
+    return launch_kernel(count, error, counting_count_kernel<K, PARTS>,
+                         static_cast<const K *>(sort.items), sort.count, counts);
+}
+
+template <typename K>
+static bool counting_start(const struct cuda_sort &sort, size_t shared_most, struct error *error)
+{
+    struct counting_workspace<K> *const work =
+        static_cast<struct counting_workspace<K> *>(sort.workspace);
+    struct launch_site site;
+    size_t shared_bytes = 0;
+    if (!launch_site_find(sort.device, sort.stream, &site, error) ||
+        !counting_find_shared(sort.device, &shared_bytes, error) ||
+        !cuda_check(cudaMemsetAsync(work, 0, COUNTING_CLEARED_BYTES<K>, sort.stream), sort.device,
+                    "cudaMemsetAsync", error))
+        return false;
+    const struct launch scan =
+        launch_at(site, "counting_scan_kernel", VALUES<K> / SCAN_THREADS<K>, SCAN_THREADS<K>);
+    const bool fits = COUNT_WORDS<K> * sizeof(unsigned) <= std::min(shared_most, shared_bytes);
+    return (fits ? counting_start_count<K, 1>(sort, site, &work->counts, error)
+                 : counting_start_count<K, sizeof(K)>(sort, site, &work->counts, error)) &&
+           launch_kernel(scan, error, counting_scan_kernel<K>, work, sort.order) &&
+           counting_start_fill<K>(sort, site, &work->runs, error);
+}
+
+bool counting_sort(const struct cuda_sort *sort, size_t shared_most, struct error *error)
+{
+    if (sort->item_bytes == 1)
+        return counting_start<uint8_t>(*sort, shared_most, error);
+    if (sort->item_bytes == 2)
+        return counting_start<uint16_t>(*sort, shared_most, error);
+    return error_set(error, "device %u: items of %u bytes are not sorted by counting", sort->device,
+                     sort->item_bytes);
+}
+
+size_t counting_workspace_bytes(size_t, size_t, unsigned item_bytes)
+{
+    return item_bytes == 1 ? sizeof(struct counting_workspace<uint8_t>)
+                           : sizeof(struct counting_workspace<uint16_t>);
+}

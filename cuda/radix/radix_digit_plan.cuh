@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* radix_digit_plan.cuh - which digits a sort digit by digit has to do: all are counted in one read.
+ *
+ *   items --radix_digit_count_kernel--> how often each value of each digit comes
+ *         --radix_digit_plan_kernel--> where each value begins; the digits that are not all one
+ */
+#ifndef CUDA_RADIX_DIGIT_PLAN_CUH
+#define CUDA_RADIX_DIGIT_PLAN_CUH
+
+#include "cuda/cuda_sort.h"
+#include "cuda/radix/radix_digit_sort.h"
+#include "cuda/radix/radix_levels.cuh"
+
+constexpr unsigned RADIX_DIGIT_BITS = 8;
+constexpr unsigned RADIX_DIGIT_VALUES = 1u << RADIX_DIGIT_BITS;
+
+/* What digits are taken of: a key; of items (key above index) the key, whose place goes with it. */
+template <typename K>
+struct radix_digit_word {
+    typedef K type;
+};
+template <>
+struct radix_digit_word<key_u128> {
+    typedef uint64_t type;
+};
+
+template <typename K>
+constexpr bool RADIX_HAS_PLACES = sizeof(K) > sizeof(uint64_t);
+template <typename K>
+constexpr unsigned RADIX_DIGITS = sizeof(typename radix_digit_word<K>::type);
+constexpr unsigned RADIX_DIGITS_MOST = sizeof(uint64_t);
+
+/* What the passes do, and what is found on the way to them. */
+struct alignas(16) radix_digit_plan {
+    /* What is counted; cleared before that. */
+    radix_count counts[RADIX_DIGITS_MOST][RADIX_DIGIT_VALUES];
+    unsigned is_refused; /* not 0: indices are not what they are taken for */
+    /* From here on the plan's kernel makes it. */
+    /* Index of the first key of a value, for portions of even and of odd number. */
+    radix_count firsts[RADIX_DIGITS_MOST][2][RADIX_DIGIT_VALUES];
+    uint64_t first_index;               /* of items */
+    unsigned digits[RADIX_DIGITS_MOST]; /* of each pass */
+    unsigned passes;
+    unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
+};
+
+template <typename W>
+__device__ __forceinline__ unsigned thread_digit(W word, unsigned shift)
+{
+    return static_cast<unsigned>(word >> shift) & (RADIX_DIGIT_VALUES - 1);
+}
+
+/* Below a key of 8 bytes with an index are so many digits of the index. */
+template <typename K, bool HAS_INDICES>
+constexpr unsigned RADIX_FIRST_DIGIT =
+    HAS_INDICES && !RADIX_HAS_PLACES<K> ? RADIX_DIGITS<K> / 2 : 0;
+
+/* Counters of a block: of each value as many as there are columns, which the lanes of a warp take
+ * in turns. Adding 1 to them, and asking for nothing, is one step for all lanes that meet at one
+ * counter; but those that meet at a bank wait for each other. No counter overflows: a block counts
+ * far fewer than 2^32 keys. */
+template <typename K, bool HAS_INDICES>
+constexpr unsigned RADIX_COUNTED_DIGITS = RADIX_DIGITS<K> - RADIX_FIRST_DIGIT<K, HAS_INDICES>;
+template <typename K, bool HAS_INDICES>
+constexpr unsigned RADIX_DIGIT_COLUMNS = radix_digit_columns(RADIX_COUNTED_DIGITS<K, HAS_INDICES>);
+template <typename K, bool HAS_INDICES>
+constexpr unsigned RADIX_DIGIT_ROWS = RADIX_COUNTED_DIGITS<K, HAS_INDICES> *RADIX_DIGIT_VALUES;
+
+/* Counts DIGITS digits of a key, from the first one on, n times in the thread's column. */
+template <unsigned FIRST, unsigned DIGITS, unsigned COLUMNS, typename W>
+__device__ __forceinline__ void thread_count_digits(unsigned *columns, W word, unsigned n)
+{
+    unsigned *const own = columns + threadIdx.x % COLUMNS;
+#pragma unroll
+    for (unsigned i = 0; i < DIGITS; i++) {
+        const uint32_t half = static_cast<uint32_t>(word >> (FIRST + i) / 4 * 32 % (8 * sizeof(W)));
+        const unsigned value = __byte_perm(half, 0, 0x4440 | (FIRST + i) % 4);
+        atomicAdd(&own[(i * RADIX_DIGIT_VALUES + value) * COLUMNS], n);
+    }
+}
+
+/* Adds the columns to the plan, a thread a row; neighbours begin at different banks. */
+template <unsigned FIRST, unsigned ROWS, unsigned COLUMNS>
+__device__ __forceinline__ void block_give_digits(const unsigned *columns,
+                                                  struct radix_digit_plan *plan)
+{
+    for (unsigned row = threadIdx.x; row < ROWS; row += RADIX_DIGIT_COUNT_THREADS) {
+        unsigned sum = 0;
+#pragma unroll
+        for (unsigned i = 0; i < COLUMNS; i++)
+            sum += columns[row * COLUMNS + (i + threadIdx.x) % COLUMNS];
+        if (sum > 0)
+            atomicAdd(&plan->counts[FIRST][0] + row, static_cast<radix_count>(sum));
+    }
+}
+
+/* What a thread has on its way: words of 16 bytes, a warp's words one behind the other. */
+template <typename K>
+constexpr unsigned RADIX_WORD_KEYS = 16 / sizeof(K);
+template <typename K>
+struct alignas(16) radix_key_word {
+    K keys[RADIX_WORD_KEYS<K>];
+};
+template <typename K>
+constexpr unsigned RADIX_COUNT_WORDS = radix_digit_count_words(sizeof(K));
+template <typename K>
+constexpr unsigned RADIX_COUNT_KEYS = RADIX_COUNT_WORDS<K> *RADIX_WORD_KEYS<K>;
+template <typename K>
+constexpr unsigned RADIX_COUNT_PIECE = RADIX_DIGIT_COUNT_THREADS *RADIX_COUNT_KEYS<K>;
+
+/* The index in the piece of the first key of the thread's word of that row. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_word_index(unsigned row)
+{
+    const unsigned warp = threadIdx.x / THREADS_PER_WARP;
+    return ((warp * RADIX_COUNT_WORDS<K> + row) * THREADS_PER_WARP + thread_lane()) *
+           RADIX_WORD_KEYS<K>;
+}
+
+/* Reads the thread's keys of a piece, of which `left` are there; behind these is the last one,
+ * again and again. */
+template <typename K>
+__device__ __forceinline__ void thread_load_piece(const K *piece, unsigned left,
+                                                  K (&keys)[RADIX_COUNT_KEYS<K>])
+{
+#pragma unroll
+    for (unsigned row = 0; row < RADIX_COUNT_WORDS<K>; row++) {
+        const unsigned index = thread_word_index<K>(row);
+        struct radix_key_word<K> word;
+        if (left == RADIX_COUNT_PIECE<K>)
+            word = *reinterpret_cast<const struct radix_key_word<K> *>(piece + index);
+        else
+#pragma unroll
+            for (unsigned i = 0; i < RADIX_WORD_KEYS<K>; i++)
+                word.keys[i] = piece[min(index + i, left - 1)];
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_WORD_KEYS<K>; i++)
+            keys[row * RADIX_WORD_KEYS<K> + i] = word.keys[i];
+    }
+}
+
+/* True if the indices of the thread's items are what they are taken for: of 16 bytes their places
+ * among all, but for a constant. `first`: the items before the piece. */
+__device__ __forceinline__ bool warp_has_indices(const key_u128 *items, size_t first, unsigned left,
+                                                 const key_u128 (&keys)[RADIX_COUNT_KEYS<key_u128>])
+{
+    const uint64_t first_index = static_cast<uint64_t>(items[0]) + first;
+    bool is_place = true;
+#pragma unroll
+    for (unsigned row = 0; row < RADIX_COUNT_WORDS<key_u128>; row++) {
+        const unsigned index = min(thread_word_index<key_u128>(row), left - 1);
+        is_place = is_place && static_cast<uint64_t>(keys[row]) == first_index + index;
+    }
+    return is_place;
+}
+
+/* The same of 8 bytes: low halves that are not less than those of the items before. All lanes call
+ * it. */
+__device__ __forceinline__ bool warp_has_indices(const uint64_t *items, size_t first, unsigned left,
+                                                 const uint64_t (&keys)[RADIX_COUNT_KEYS<uint64_t>])
+{
+    const size_t begin = first + min(thread_word_index<uint64_t>(0), left - 1);
+    bool is_rising = true;
+    uint32_t before = 0; /* of the first lane: the index before the row */
+    if (thread_lane() == 0 && begin > 0)
+        before = static_cast<uint32_t>(items[begin - 1]);
+#pragma unroll
+    for (unsigned row = 0; row < RADIX_COUNT_WORDS<uint64_t>; row++) {
+        const uint32_t low = static_cast<uint32_t>(keys[2 * row]);
+        const uint32_t high = static_cast<uint32_t>(keys[2 * row + 1]);
+        const uint32_t behind = __shfl_sync(ALL_LANES, high,
+                                            static_cast<int>(thread_lane() + THREADS_PER_WARP - 1) %
+                                                static_cast<int>(THREADS_PER_WARP));
+        is_rising = is_rising && (thread_lane() == 0 ? before : behind) <= low && low <= high;
+        before = behind;
+    }
+    return is_rising;
+}
+
+template <typename K>
+__device__ __forceinline__ typename radix_digit_word<K>::type thread_item_word(K item)
+{
+    if constexpr (sizeof(K) > sizeof(uint64_t))
+        return static_cast<uint64_t>(item >> 64);
+    else
+        return item;
+}
+
+/* Counts n times all digits of the keys that may have to be done. */
+template <typename K, bool HAS_INDICES, unsigned N>
+__device__ __forceinline__ void thread_count_keys(unsigned *columns, const K (&keys)[N], unsigned n)
+{
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        thread_count_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, RADIX_COUNTED_DIGITS<K, HAS_INDICES>,
+                            RADIX_DIGIT_COLUMNS<K, HAS_INDICES>>(columns, thread_item_word(keys[i]),
+                                                                 n);
+}
+
+/* Counters of a block. */
+template <typename K, bool HAS_INDICES>
+struct radix_digit_counters {
+    unsigned of_rows[RADIX_DIGIT_ROWS<K, HAS_INDICES> * RADIX_DIGIT_COLUMNS<K, HAS_INDICES>];
+};
+
+/* Counts the digits of all keys to plan->counts, any number of blocks, the last keys first. Sets
+ * plan->is_refused if indices are not what
+ * they are taken for, which shows soon. A struct radix_digit_counters of dynamic shared memory; the
+ * items are aligned to 16 bytes. */
+template <typename K, bool HAS_INDICES>
+__global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
+                                  blocks_with_room(RADIX_DIGIT_COUNT_THREADS,
+                                                   RADIX_DIGIT_COUNT_BLOCKS))
+    radix_digit_count_kernel(const K *__restrict__ items, size_t count, struct key_order encoding,
+                             struct radix_digit_plan *plan)
+{
+    thread_wait_for_grid();
+    constexpr unsigned rows = RADIX_DIGIT_ROWS<K, HAS_INDICES>;
+    constexpr unsigned of_value = RADIX_DIGIT_COLUMNS<K, HAS_INDICES>;
+    constexpr unsigned piece = RADIX_COUNT_PIECE<K>;
+    using counters = struct radix_digit_counters<K, HAS_INDICES>;
+    unsigned *const columns = reinterpret_cast<counters *>(block_dynamic_shared())->of_rows;
+    for (unsigned i = threadIdx.x; i < rows * of_value; i += RADIX_DIGIT_COUNT_THREADS)
+        columns[i] = 0;
+    __syncthreads();
+    bool is_ordered = true;
+    const size_t pieces = (count + piece - 1) / piece;
+    for (size_t done = blockIdx.x; done < pieces; done += gridDim.x) {
+        const size_t first = (pieces - 1 - done) * piece; /* the first ones stay in the L2 cache */
+        const unsigned left = static_cast<unsigned>(min(count - first, size_t{piece}));
+        K keys[RADIX_COUNT_KEYS<K>];
+        thread_load_piece(items + first, left, keys);
+        if constexpr (HAS_INDICES)
+            is_ordered = warp_has_indices(items, first, left, keys) && is_ordered;
+        thread_encode_keys(encoding, keys);
+        thread_count_keys<K, HAS_INDICES>(columns, keys, 1);
+        if (left < piece && threadIdx.x == 0) { /* the last one, as often as it was too much */
+            K last[1] = {items[count - 1]};
+            thread_encode_keys(encoding, last);
+            thread_count_keys<K, HAS_INDICES>(columns, last, left - piece);
+        }
+    }
+    __syncthreads();
+    block_give_digits<RADIX_FIRST_DIGIT<K, HAS_INDICES>, rows, of_value>(columns, plan);
+    if (!is_ordered)
+        plan->is_refused = 1;
+}
+
+/* Finds where each value of a digit begins; true if all keys share one. A warp. */
+__device__ __forceinline__ bool warp_begin_digit(struct radix_digit_plan *plan, unsigned digit,
+                                                 radix_count count)
+{
+    constexpr unsigned values = RADIX_DIGIT_VALUES / THREADS_PER_WARP; /* of a lane */
+    const radix_count *const counts = plan->counts[digit] + thread_lane() * values;
+    radix_count *const firsts = plan->firsts[digit][0] + thread_lane() * values;
+    radix_count own[values], sum = 0;
+    bool is_shared = false;
+#pragma unroll
+    for (unsigned i = 0; i < values; i++) {
+        own[i] = counts[i];
+        sum += own[i];
+        is_shared = is_shared || own[i] == count;
+    }
+    radix_count before = warp_inclusive_scan(sum) - sum;
+#pragma unroll
+    for (unsigned i = 0; i < values; i++) {
+        firsts[i] = before;
+        before += own[i];
+    }
+    return __any_sync(ALL_LANES, is_shared);
+}
+
+constexpr unsigned RADIX_PLAN_THREADS = RADIX_DIGITS_MOST * THREADS_PER_WARP;
+
+/* Makes the plan. If it is refused there are no passes, and the note says so. One block, a warp for
+ * each digit. */
+template <typename K, bool HAS_INDICES>
+__global__ void __launch_bounds__(RADIX_PLAN_THREADS)
+    radix_digit_plan_kernel(const K *items, size_t count, struct radix_digit_plan *plan,
+                            struct sort_note *note)
+{
+    thread_wait_for_grid();
+    __shared__ bool is_live[RADIX_DIGITS_MOST];
+    if (threadIdx.x < RADIX_DIGITS_MOST)
+        plan->next_tiles[threadIdx.x] = 0;
+    const unsigned own = threadIdx.x / THREADS_PER_WARP;
+    const bool is_refused = plan->is_refused != 0;
+    const bool has_digit =
+        !is_refused && own + 1 > RADIX_FIRST_DIGIT<K, HAS_INDICES> && own < RADIX_DIGITS<K>;
+    const bool is_done = has_digit && !warp_begin_digit(plan, own, count);
+    if (thread_lane() == 0)
+        is_live[own] = is_done;
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    unsigned passes = 0;
+    for (unsigned digit = 0; digit < RADIX_DIGITS_MOST; digit++)
+        if (is_live[digit])
+            plan->digits[passes++] = digit;
+    plan->passes = passes;
+    if (RADIX_HAS_PLACES<K>)
+        plan->first_index = static_cast<uint64_t>(items[0]);
+    if (is_refused)
+        note->is_refused = true;
+}
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* radix_few.cuh - keys of 4 and 8 bytes that have few values are counted and written anew, as those
+ * of 1 and 2 bytes always are (counting_keys.cu).
+ *
+ *   items --radix_few_count_kernel, a table in each block--> table of all: a value, how often
+ *         --radix_few_runs_kernel--> runs: a key, and where it starts
+ *         --counting_fill.cuh--> items
+ *
+ * The tables are hash tables: a value is stored where its bits say, or in a slot close behind. They
+ * take values as these come. If a table has no room, there are more values than the sample showed;
+ * nothing has been moved by then, and the keys are sorted in another way.
+ */
+#ifndef CUDA_RADIX_FEW_CUH
+#define CUDA_RADIX_FEW_CUH
+
+#include "cuda/radix/counting_fill.cuh"
+#include "cuda/block/dynamic_shared.cuh"
+#include "cuda/block/grid_wait.cuh"
+#include "cuda/block/thread_key.cuh"
+
+/* ---- a table ---- */
+
+/* What atomic operations take. */
+template <typename K>
+using few_word = std::conditional_t<sizeof(K) == sizeof(unsigned), unsigned, unsigned long long>;
+
+/* What is in a slot without a value; no table has room for this key. All its bytes are the same,
+ * and it is no number that one would write. */
+constexpr int FEW_NONE_BYTE = 0x5b;
+template <typename K>
+constexpr K FEW_NONE = static_cast<K>(0x5b5b5b5b5b5b5b5bu);
+
+/* The slot where a key belongs, of a power of two. */
+template <unsigned SLOTS, typename K>
+__device__ __forceinline__ unsigned thread_few_slot(K key)
+{
+    uint32_t bits = static_cast<uint32_t>(key);
+    if constexpr (sizeof(K) == sizeof(uint64_t))
+        bits ^= static_cast<uint32_t>(key >> 32) * 0x85ebca6bu;
+    return bits * 0x9e3779b1u / (UINT32_MAX / SLOTS + 1);
+}
+
+/* The key's slot, which it gets now if it has none; SLOTS if there is no room for one more value
+ * than `most`, or not where it belongs. `values`: how many there are. Any threads at once. */
+template <unsigned SLOTS, typename K>
+__device__ __forceinline__ unsigned thread_claim_slot(K *keys, unsigned *values, unsigned most,
+                                                      K key)
+{
+    unsigned slot = thread_few_slot<SLOTS>(key);
+    for (unsigned probe = 0; probe < RADIX_FEW_PROBES && key != FEW_NONE<K>; probe++) {
+        K seen = *static_cast<const volatile K *>(keys + slot);
+        if (seen == FEW_NONE<K>) {
+            seen = static_cast<K>(atomicCAS(reinterpret_cast<few_word<K> *>(keys + slot),
+                                            few_word<K>{FEW_NONE<K>}, few_word<K>{key}));
+            if (seen == FEW_NONE<K>)
+                return atomicAdd(values, 1u) < most ? slot : SLOTS;
+        }
+        if (seen == key)
+            return slot;
+        slot = (slot + 1) % SLOTS;
+    }
+    return SLOTS;
+}
+
+/* A block's. */
+template <typename K, unsigned SLOTS>
+struct few_table {
+    K keys[SLOTS];
+    unsigned counts[SLOTS];
+    unsigned values;
+    unsigned is_full; /* not 0: there are more values */
+};
+
+/* Ends with a barrier. */
+template <unsigned THREADS, typename K, unsigned SLOTS>
+__device__ __forceinline__ void block_clear_table(struct few_table<K, SLOTS> &table)
+{
+    for (unsigned slot = threadIdx.x; slot < SLOTS; slot += THREADS) {
+        table.keys[slot] = FEW_NONE<K>;
+        table.counts[slot] = 0;
+    }
+    if (threadIdx.x == 0)
+        table.values = table.is_full = 0;
+    __syncthreads();
+}
+
+/* Counts a key whose slot is not known; false if the table is full. */
+template <typename K, unsigned SLOTS>
+__device__ __forceinline__ bool thread_count_new(struct few_table<K, SLOTS> &table, unsigned most,
+                                                 K key)
+{
+    const unsigned slot = thread_claim_slot<SLOTS>(table.keys, &table.values, most, key);
+    if (slot < SLOTS)
+        atomicAdd(&table.counts[slot], 1u);
+    return slot < SLOTS;
+}
+
+/* ---- count ---- */
+
+/* The values of all keys. */
+template <typename K>
+struct few_values {
+    K keys[RADIX_FEW_SLOTS]; /* FEW_NONE_BYTE in the beginning, all that follows cleared */
+    value_count counts[RADIX_FEW_SLOTS];
+    unsigned values;
+    unsigned is_full;
+    struct counting_runs<K> runs;
+};
+
+/* Counts the keys of a thread's word: most of them where they belong, before any other is looked
+ * for. */
+template <typename K>
+__device__ __forceinline__ void thread_count_few(struct few_table<K, RADIX_FEW_SLOTS> &table,
+                                                 const union key_word<K> &word, unsigned n,
+                                                 unsigned *is_full)
+{
+    unsigned missed = 0;
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++) {
+        const K key = word.keys[i];
+        const unsigned slot = thread_few_slot<RADIX_FEW_SLOTS>(key);
+        const K seen = *static_cast<const volatile K *>(table.keys + slot);
+        if (i < n && seen == key && key != FEW_NONE<K>)
+            atomicAdd(&table.counts[slot], 1u);
+        else
+            missed |= i < n ? 1u << i : 0;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < KEYS_OF_WORD<K>; i++)
+        if (missed >> i & 1 && !thread_count_new(table, RADIX_FEW_MOST, word.keys[i]))
+            *is_full = 1;
+}
+
+/* Adds what the block has counted. */
+template <typename K>
+__device__ __forceinline__ void block_give_few(const struct few_table<K, RADIX_FEW_SLOTS> &table,
+                                               struct few_values<K> *values)
+{
+    for (unsigned i = threadIdx.x; i < RADIX_FEW_SLOTS; i += RADIX_FEW_THREADS) {
+        if (table.counts[i] == 0)
+            continue;
+        const unsigned slot = thread_claim_slot<RADIX_FEW_SLOTS>(values->keys, &values->values,
+                                                                 RADIX_FEW_MOST, table.keys[i]);
+        if (slot < RADIX_FEW_SLOTS)
+            atomicAdd(&values->counts[slot], value_count{table.counts[i]});
+        else
+            values->is_full = 1;
+    }
+}
+
+/* Adds the keys to the values, until these have no room. Any number of blocks, each of which gets
+ * fewer than 2^32 keys; a struct few_table of dynamic shared memory. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_FEW_THREADS,
+                                  blocks_with_room(RADIX_FEW_THREADS, RADIX_FEW_BLOCKS))
+    radix_few_count_kernel(const K *__restrict__ source, size_t count, struct few_values<K> *values)
+{
+    thread_wait_for_grid();
+    typedef struct few_table<K, RADIX_FEW_SLOTS> table_type;
+    constexpr unsigned piece = RADIX_FEW_THREADS * KEYS_OF_WORD<K>,
+                       words = counting_words(sizeof(K));
+    table_type &table = *reinterpret_cast<table_type *>(block_dynamic_shared());
+    const size_t step = static_cast<size_t>(gridDim.x) * piece;
+    block_clear_table<RADIX_FEW_THREADS>(table);
+    for (size_t first = static_cast<size_t>(blockIdx.x) * piece; first < count;
+         first += words * step) {
+        const unsigned is_full = *static_cast<const volatile unsigned *>(&values->is_full);
+        const struct counting_load<K> own = thread_load_words(source, count, first, step);
+        if (is_full != 0)
+            break;
+#pragma unroll
+        for (unsigned i = 0; i < words; i++)
+            thread_count_few(table, own.words[i], own.counts[i], &values->is_full);
+    }
+    __syncthreads();
+    block_give_few(table, values);
+}
+
+/* ---- runs ---- */
+
+/* Values as ordered bits, with their counts. */
+template <typename K>
+struct few_list {
+    K keys[RADIX_FEW_MOST];
+    value_count counts[RADIX_FEW_MOST];
+    value_count warp_sums[THREADS_PER_WARP];
+    unsigned count;
+};
+
+/* Ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ void block_list_few(const struct few_values<K> *values,
+                                               const struct key_order &order,
+                                               struct few_list<K> &list)
+{
+    if (threadIdx.x == 0)
+        list.count = 0;
+    __syncthreads();
+    for (unsigned slot = threadIdx.x; slot < RADIX_FEW_SLOTS; slot += RADIX_FEW_RUN_THREADS) {
+        const value_count count = values->counts[slot];
+        if (count == 0)
+            continue;
+        K keys[1] = {values->keys[slot]};
+        thread_encode_keys(order, keys);
+        const unsigned place = atomicAdd(&list.count, 1u);
+        list.keys[place] = keys[0];
+        list.counts[place] = count;
+    }
+    __syncthreads();
+}
+
+/* A bitonic sort of any count: each stage begins with mirror images, so that what there would be
+ * behind the end never moves. Begins and ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ void block_sort_few(struct few_list<K> &list)
+{
+    const unsigned count = list.count;
+    for (unsigned run = 2; run < 2 * count; run *= 2)
+        for (unsigned distance = run - 1; distance > 0;
+             distance = distance == run - 1 ? run / 4 : distance / 2) {
+            for (unsigned i = threadIdx.x; i < count; i += RADIX_FEW_RUN_THREADS) {
+                const unsigned other = i ^ distance;
+                if (other <= i || other >= count || list.keys[i] <= list.keys[other])
+                    continue;
+                const K key = list.keys[i];
+                const value_count own = list.counts[i];
+                list.keys[i] = list.keys[other];
+                list.counts[i] = list.counts[other];
+                list.keys[other] = key;
+                list.counts[other] = own;
+            }
+            __syncthreads();
+        }
+}
+
+/* values -> their runs; with no room for all of them none, and *note says so. One block; a
+ * struct few_list of dynamic shared memory. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_FEW_RUN_THREADS)
+    radix_few_runs_kernel(struct few_values<K> *values, struct key_order order,
+                          struct sort_note *note)
+{
+    thread_wait_for_grid();
+    constexpr unsigned own_runs = RADIX_FEW_MOST / RADIX_FEW_RUN_THREADS;
+    struct few_list<K> &list = *reinterpret_cast<struct few_list<K> *>(block_dynamic_shared());
+    struct counting_runs<K> &runs = values->runs;
+    if (values->is_full != 0) { /* runs.count is 0 */
+        if (threadIdx.x == 0)
+            note->is_refused = true;
+        return;
+    }
+    block_list_few(values, order, list);
+    block_sort_few(list);
+    const unsigned first = threadIdx.x * own_runs, count = list.count;
+    value_count own = 0, all = 0;
+    for (unsigned i = first; i < first + own_runs && i < count; i++)
+        own += list.counts[i];
+    value_count start = block_exclusive_scan<RADIX_FEW_RUN_THREADS>(own, list.warp_sums, &all);
+    for (unsigned i = first; i < first + own_runs && i < count; i++) {
+        runs.starts[i] = start;
+        runs.keys[i] = thread_decode_key(order, list.keys[i]);
+        start += list.counts[i];
+    }
+    if (threadIdx.x == 0) {
+        runs.count = count;
+        runs.starts[count] = ALL_KEYS;
+    }
+}
+
+/* Starts to sort keys of up to RADIX_FEW_MOST values. If they have more, or many values share slots
+ * of a table, they stay as they are, and the kernels set sort.note->is_refused. */
+template <typename K>
+static bool radix_few_sort(const struct cuda_sort &sort, struct few_values<K> *values,
+                           struct error *error)
+{
+    constexpr size_t keys_bytes = sizeof values->keys;
+    struct launch_site site;
+    if (!launch_site_find(sort.device, sort.stream, &site, error) ||
+        !cuda_check(cudaMemsetAsync(values, FEW_NONE_BYTE, keys_bytes, sort.stream), sort.device,
+                    "cudaMemsetAsync", error) ||
+        !cuda_check(cudaMemsetAsync(values->counts, 0, sizeof *values - keys_bytes, sort.stream),
+                    sort.device, "cudaMemsetAsync", error))
+        return false;
+    const size_t pieces = launch_blocks(sort.count, RADIX_FEW_THREADS * KEYS_OF_WORD<K>);
+    return launch_kernel(launch_at(site, "radix_few_count_kernel",
+                                   launch_resident(site, RADIX_FEW_BLOCKS, pieces),
+                                   RADIX_FEW_THREADS, sizeof(struct few_table<K, RADIX_FEW_SLOTS>)),
+                         error, radix_few_count_kernel<K>, static_cast<const K *>(sort.items),
+                         sort.count, values) &&
+           launch_kernel(launch_at(site, "radix_few_runs_kernel", 1, RADIX_FEW_RUN_THREADS,
+                                   sizeof(struct few_list<K>)),
+                         error, radix_few_runs_kernel<K>, values, sort.order, sort.note) &&
+           counting_start_fill<K>(sort, site, &values->runs, error);
+}
+
+#endif

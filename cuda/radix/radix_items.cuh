@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* radix_items.cuh - the last pass for items (key above index): a pack is sorted by words that stand
+ * for its items, and the items are moved once.
+ *
+ *   pack --read--> position and rank of each item --scan of the bins-->
+ *   words (position above place in the pack) in order of bins --windows, until sorted-->
+ *   words --equal positions: by the items--> places of the items --read again--> items
+ *
+ * A word is a few bytes where an item has 16: so two blocks share a multiprocessor, and the windows
+ * take a fraction of the time. The model's positions are some hundred times finer than its keys as
+ * a rule, so that few items share one; these are compared in full. Few full bins are sorted by a
+ * warp each; a pack with many, or with many items of one position, is left for radix_tiles.cuh.
+ */
+#ifndef CUDA_RADIX_ITEMS_CUH
+#define CUDA_RADIX_ITEMS_CUH
+
+#include "cuda/block/async_copy.cuh"
+#include "cuda/radix/radix_tiles.cuh"
+
+/* The bits of a word below its position: the item's place in the pack. */
+constexpr unsigned RADIX_PLACE_BITS = 13;
+static_assert(RADIX_TILE_ROOM <= 1u << RADIX_PLACE_BITS, "a word has room for a place");
+
+/* The bits of a position that are kept, so that the rank in a bin that a warp sorts has room above
+ * it. */
+constexpr unsigned RADIX_POSITION_BITS = 24;
+static_assert(RADIX_SPAN_MOST <= 1u << (32 - RADIX_POSITION_BITS), "a rank has room");
+
+/* Of the items that a thread writes, so many wait in shared memory and the others in registers. */
+constexpr unsigned RADIX_STAGED_ITEMS = 8;
+
+struct radix_item_shared {
+    unsigned bins[RADIX_TILE_BINS]; /* items of a bin; then the index of its first word */
+    union {
+        uint64_t
+            words[tile_slot<uint64_t>(RADIX_TILE_ROOM + RADIX_WINDOW + RADIX_WINDOW_SHIFT) + 1];
+        key_u128 staged[RADIX_STAGED_ITEMS * RADIX_TILE_THREADS]; /* when the words are read */
+    };
+    union {
+        uint16_t places[RADIX_TILE_ROOM]; /* of the items in the pack, in their order */
+        uint4 windows_of_places[RADIX_TILE_ROOM / RADIX_WINDOW];
+    };
+    struct radix_model<key_u128> model;
+    unsigned warp_sums[THREADS_PER_WARP];
+};
+
+/* How many of the low bits of a position in the pack are left out. The bins have 2^32 positions in
+ * `scale` of them, so there are fewer positions than 2^(13 + leading zeros). */
+__device__ __forceinline__ unsigned thread_position_shift(const struct radix_bins &bins)
+{
+    static_assert(RADIX_TILE_BINS == 1u << 12, "bins for 2^32 positions");
+    const unsigned bits = 13 + static_cast<unsigned>(__clz(static_cast<int>(bins.scale)));
+    return bits > RADIX_POSITION_BITS ? bits - RADIX_POSITION_BITS : 0;
+}
+
+/* The bin of a position that has been shifted. */
+__device__ __forceinline__ unsigned thread_position_bin(const struct radix_bins &bins,
+                                                        unsigned position, unsigned shift)
+{
+    return __umulhi(position << shift, bins.scale);
+}
+
+/* Starts the way of the thread's first items to shared memory, index after index; the others are
+ * read when they are wanted. */
+__device__ __forceinline__ void block_fetch_items(struct radix_item_shared &shared,
+                                                  const key_u128 *source, unsigned count)
+{
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_STAGED_ITEMS; i++) {
+        const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
+        if (index < count)
+            thread_copy_async(&shared.staged[index], &source[index]);
+    }
+}
+
+/* found[i]: the rank of the thread's item i in its bin, above its position. True if the thread has
+ * met a full bin. One item after the other: more at a time would take more registers than there
+ * are, and those that wait in shared memory are soon there. */
+__device__ __forceinline__ bool block_find_items(struct radix_item_shared &shared,
+                                                 const key_u128 *source,
+                                                 const struct radix_pack &pack, unsigned shift,
+                                                 unsigned (&found)[RADIX_TILE_KEYS])
+{
+    bool is_full = false;
+    block_fetch_items(shared, source, pack.count);
+    thread_wait_for_copies();
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_TILE_KEYS; i++) {
+        const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
+        if (index >= pack.count)
+            break;
+        const key_u128 items[1] = {i < RADIX_STAGED_ITEMS ? shared.staged[index] : source[index]};
+        unsigned positions[1];
+        thread_radix_positions(thread_lookup(shared.model), items, positions);
+        const unsigned position = (positions[0] - pack.bins.first) >> shift;
+        const unsigned rank =
+            atomicAdd(&shared.bins[thread_position_bin(pack.bins, position, shift)], 1u);
+        found[i] = rank << RADIX_POSITION_BITS | position;
+        is_full |= rank >= radix_bin_limit(sizeof(key_u128));
+    }
+    return is_full;
+}
+
+/* Puts the words to their places, and infinity behind them. Ends with a barrier. */
+__device__ __forceinline__ void block_place_words(struct radix_item_shared &shared,
+                                                  const struct radix_pack &pack, unsigned shift,
+                                                  const unsigned (&found)[RADIX_TILE_KEYS])
+{
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_TILE_KEYS; i++) {
+        const unsigned place = i * RADIX_TILE_THREADS + threadIdx.x;
+        if (place >= pack.count)
+            break;
+        const unsigned position = found[i] & ((1u << RADIX_POSITION_BITS) - 1);
+        const unsigned slot = shared.bins[thread_position_bin(pack.bins, position, shift)] +
+                              (found[i] >> RADIX_POSITION_BITS);
+        shared.words[tile_slot<uint64_t>(slot)] =
+            static_cast<uint64_t>(position) << RADIX_PLACE_BITS | place;
+    }
+    if (threadIdx.x < RADIX_WINDOW + RADIX_WINDOW_SHIFT)
+        shared.words[tile_slot<uint64_t>(pack.count + threadIdx.x)] = key_infinity<uint64_t>();
+    __syncthreads();
+}
+
+__device__ __forceinline__ unsigned thread_word_place(uint64_t word)
+{
+    return static_cast<unsigned>(word) & ((1u << RADIX_PLACE_BITS) - 1);
+}
+
+__device__ __forceinline__ unsigned thread_word_position(uint64_t word)
+{
+    return static_cast<unsigned>(word >> RADIX_PLACE_BITS);
+}
+
+/* Sorts the words of full bins; false if more of them share a position than a bin has that is not
+ * full, as those are compared one by one. So many are of a full bin, and side by side once it is
+ * sorted. Begins after a barrier and ends with one. */
+__device__ __forceinline__ bool block_settle_words(struct radix_item_shared &shared, unsigned count)
+{
+    constexpr unsigned limit = radix_bin_limit(sizeof(key_u128));
+    block_sort_full_bins(shared.bins, count, sizeof(key_u128), shared.words);
+    bool is_crowded = false;
+    for (unsigned i = threadIdx.x + limit; i < count; i += RADIX_TILE_THREADS)
+        is_crowded |= thread_word_position(shared.words[tile_slot<uint64_t>(i)]) ==
+                      thread_word_position(shared.words[tile_slot<uint64_t>(i - limit)]);
+    return !__syncthreads_or(is_crowded);
+}
+
+/* Lists the places that the sorted words of a window have. Returns a bit for each word that has the
+ * position of one beside it. */
+__device__ __forceinline__ unsigned thread_list_places(struct radix_item_shared &shared,
+                                                       unsigned first, unsigned count)
+{
+    union {
+        uint16_t places[RADIX_WINDOW];
+        uint4 all;
+    } list;
+    static_assert(sizeof list.places == sizeof list.all, "stored at once");
+    uint64_t word = shared.words[tile_slot<uint64_t>(first)];
+    const uint64_t before = first > 0 ? shared.words[tile_slot<uint64_t>(first - 1)] : ~word;
+    bool is_equal = thread_word_position(before) == thread_word_position(word);
+    unsigned equals = 0;
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_WINDOW; i++) {
+        const uint64_t next = shared.words[tile_slot<uint64_t>(first + i + 1)];
+        const bool is_next_equal = thread_word_position(word) == thread_word_position(next);
+        list.places[i] = static_cast<uint16_t>(thread_word_place(word));
+        equals |= (is_equal || is_next_equal ? 1u : 0u) << i;
+        is_equal = is_next_equal;
+        word = next;
+    }
+    shared.windows_of_places[first / RADIX_WINDOW] = list.all;
+    const unsigned left = count - first;
+    return left < RADIX_WINDOW ? equals & ((1u << left) - 1) : equals;
+}
+
+/* Lists an item anew whose word is at `index` among the sorted ones and has the position of others:
+ * of one position there are no more than a bin has that is not full (block_settle_words). */
+__device__ __forceinline__ void thread_list_by_item(struct radix_item_shared &shared,
+                                                    unsigned index, unsigned count,
+                                                    const key_u128 *source)
+{
+    const uint64_t *const words = shared.words;
+    const uint64_t word = words[tile_slot<uint64_t>(index)];
+    const unsigned position = thread_word_position(word);
+    const key_u128 item = source[thread_word_place(word)];
+    unsigned target = index;
+    for (unsigned i = index; i-- > 0;) {
+        const uint64_t other = words[tile_slot<uint64_t>(i)];
+        if (thread_word_position(other) != position)
+            break;
+        target -= item < source[thread_word_place(other)] ? 1 : 0;
+    }
+    for (unsigned i = index + 1; i < count; i++) {
+        const uint64_t other = words[tile_slot<uint64_t>(i)];
+        if (thread_word_position(other) != position)
+            break;
+        target += source[thread_word_place(other)] < item ? 1 : 0;
+    }
+    shared.places[target] = static_cast<uint16_t>(thread_word_place(word));
+}
+
+/* Lists the places of the items in their order. Begins after a barrier and ends with one. */
+__device__ __forceinline__ void block_list_places(struct radix_item_shared &shared,
+                                                  const key_u128 *source, unsigned count)
+{
+    constexpr unsigned step = RADIX_TILE_THREADS * RADIX_WINDOW;
+    const unsigned begin = threadIdx.x * RADIX_WINDOW;
+    static_assert(RADIX_TILE_ROOM <= 32 / RADIX_WINDOW * step, "a bit for each word of a thread");
+    unsigned equals = 0;
+    for (unsigned first = begin, shift = 0; first < count; first += step, shift += RADIX_WINDOW)
+        equals |= thread_list_places(shared, first, count) << shift;
+    __syncthreads();
+    for (; equals != 0; equals &= equals - 1) {
+        const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(equals))) - 1;
+        thread_list_by_item(shared, begin + bit / RADIX_WINDOW * step + bit % RADIX_WINDOW, count,
+                            source);
+    }
+    __syncthreads();
+}
+
+/* Moves the items to the order of the places, all of them read before the first is written. */
+__device__ __forceinline__ void block_move_items(struct radix_item_shared &shared,
+                                                 const key_u128 *source, unsigned count,
+                                                 key_u128 *target)
+{
+    key_u128 items[RADIX_TILE_KEYS - RADIX_STAGED_ITEMS];
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_TILE_KEYS; i++) {
+        const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
+        if (index >= count)
+            break;
+        const key_u128 *const item = &source[shared.places[index]];
+        if (i < RADIX_STAGED_ITEMS)
+            thread_copy_async(&shared.staged[index], item);
+        else
+            items[i - RADIX_STAGED_ITEMS] = *item;
+    }
+    thread_wait_for_copies();
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_TILE_KEYS; i++) {
+        const unsigned index = i * RADIX_TILE_THREADS + threadIdx.x;
+        if (index >= count)
+            break;
+        target[index] =
+            i < RADIX_STAGED_ITEMS ? shared.staged[index] : items[i - RADIX_STAGED_ITEMS];
+    }
+}
+
+/* Sorts the pack to target, which may be the source; false, with nothing moved, if that takes
+ * another way. Begins and ends with bins that are clear. */
+__device__ __forceinline__ bool block_sort_items(struct radix_item_shared &shared,
+                                                 const key_u128 *source,
+                                                 const struct radix_pack &pack, key_u128 *target)
+{
+    unsigned found[RADIX_TILE_KEYS];
+    const unsigned shift = thread_position_shift(pack.bins);
+    const bool own_full = block_find_items(shared, source, pack, shift, found);
+    const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
+    bool is_left = is_full && !block_has_few_full(shared.bins, pack.count, sizeof(key_u128));
+    if (!is_left) {
+        block_place_words(shared, pack, shift, found);
+        is_left = is_full && !block_settle_words(shared, pack.count);
+    }
+    if (is_left) {
+        block_clear_bins(shared.bins);
+        __syncthreads();
+        return false;
+    }
+    if (!block_sort_bins(shared.bins, shared.words, pack.count, RADIX_TILE_ROUNDS))
+        return false;
+    block_list_places(shared, source, pack.count);
+    block_move_items(shared, source, pack.count, target);
+    return true;
+}
+
+/* Sorts the packs from move.source to move.target; those that it cannot sort go to left[]. Any
+ * number of blocks; a struct radix_item_shared of dynamic shared memory. */
+static __global__ void __launch_bounds__(RADIX_TILE_THREADS, RADIX_ITEM_BLOCKS)
+    radix_items_kernel(struct radix_move<key_u128> move, const struct radix_model<key_u128> *models,
+                       struct radix_totals *totals, const struct radix_pack *packs,
+                       struct radix_pack *left)
+{
+    thread_wait_for_grid();
+    struct radix_item_shared &shared =
+        *reinterpret_cast<struct radix_item_shared *>(block_dynamic_shared());
+    const struct radix_share share = block_share(totals->packs);
+    block_clear_bins(shared.bins);
+    unsigned segment = RADIX_SEGMENTS; /* whose model is there: none */
+    for (unsigned index = share.begin; index < share.end; index++) {
+        const struct radix_pack pack = packs[index];
+        if (pack.segment != segment) {
+            segment = pack.segment;
+            block_load_model<key_u128, RADIX_TILE_THREADS>(models + segment, shared.model);
+            __syncthreads();
+        }
+        if (!block_sort_items(shared, move.source + pack.first, pack, move.target + pack.first) &&
+            threadIdx.x == 0)
+            left[atomicAdd(&totals->left, 1u)] = pack;
+    }
+}
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* radix_levels.cuh - from counts to what the next kernels work on.
+ *
+ *   counts of the first --radix_crowd_kernel--> whether the model follows the keys
+ *                       --radix_scan_kernel--> cursors; its buckets as segments of the next one
+ *   counts of the last --radix_pack_kernel--> cursors; its buckets as packs and ranges
+ *   ranges left open --radix_reopen_kernel--> segments of one more partition
+ *
+ * A pack is a row of neighbouring buckets that together fit a tile, so that thin buckets do not
+ * cost a tile each. A range is a bucket that fits no tile: one value, or keys to part once more.
+ */
+#ifndef CUDA_RADIX_LEVELS_CUH
+#define CUDA_RADIX_LEVELS_CUH
+
+#include "cuda/radix/radix_partition.cuh"
+#include "cuda/block/thread_scramble.cuh"
+
+/* Keys that a tile has room for. */
+constexpr unsigned RADIX_TILE_ROOM = RADIX_TILE_THREADS * RADIX_TILE_KEYS;
+
+/* Keys of a range that a block copies at a time. */
+constexpr unsigned RADIX_PIECE = 16 * THREADS_PER_BLOCK;
+
+constexpr unsigned RADIX_TILE_BINS = RADIX_TILE_THREADS * RADIX_THREAD_BINS;
+
+/* From the positions of a pack to the bins of its tile. */
+struct radix_bins {
+    uint32_t first; /* position */
+    uint32_t scale; /* bins for 2^32 positions */
+};
+
+struct radix_pack {
+    size_t first; /* index of its first key */
+    unsigned count;
+    unsigned segment;
+    struct radix_bins bins;
+};
+
+template <typename K>
+struct radix_range {
+    size_t first;
+    size_t count;
+    K key;                /* one of them */
+    unsigned first_piece; /* pieces of the ranges before */
+    unsigned differs;     /* not 0 if another key of the range does */
+};
+
+/* A part of the array, or a range whose keys differ. */
+struct radix_open {
+    size_t first;
+    size_t count;
+};
+
+/* How much of all is there so far. */
+struct radix_totals {
+    unsigned packs;
+    unsigned left; /* packs of items that their words do not sort */
+    unsigned open;
+    unsigned blocks_done; /* of the kernel that goes through the ranges */
+    /* Ranges, and 2^32 times their pieces: raised together, so that pieces ascend with ranges. */
+    unsigned long long ranges;
+};
+
+__device__ __forceinline__ unsigned radix_total_ranges(const struct radix_totals *totals)
+{
+    return static_cast<unsigned>(totals->ranges);
+}
+
+__device__ __forceinline__ unsigned radix_total_pieces(const struct radix_totals *totals)
+{
+    return static_cast<unsigned>(totals->ranges >> 32);
+}
+
+/* The segments of one thread each: firsts, keys and tiles. All RADIX_SEGMENTS threads of the block
+ * call it. */
+template <typename K>
+__device__ __forceinline__ void block_set_segments(struct radix_segments *segments, size_t first,
+                                                   size_t keys, unsigned *warp_sums)
+{
+    unsigned tiles = 0;
+    const unsigned first_tile =
+        block_exclusive_scan<RADIX_SEGMENTS>(radix_tiles_of<K>(keys), warp_sums, &tiles);
+    segments->first[threadIdx.x] = first;
+    segments->keys[threadIdx.x] = keys;
+    segments->tiles[threadIdx.x] = first_tile;
+    if (threadIdx.x == 0)
+        segments->tiles[RADIX_SEGMENTS] = tiles;
+}
+
+/* The whole array as one segment, and totals of nothing. One block. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_SEGMENTS)
+    radix_whole_kernel(size_t count, struct radix_segments *whole, struct radix_totals *totals)
+{
+    thread_wait_for_grid();
+    __shared__ unsigned warp_sums[THREADS_PER_WARP];
+    block_set_segments<K>(whole, 0, threadIdx.x == 0 ? count : 0, warp_sums);
+    if (threadIdx.x == 0)
+        *totals = {};
+}
+
+/* counts of the only segment's buckets -> cursors, and the buckets as segments. An empty segment
+ * has no counts. One block. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_WAYS)
+    radix_scan_kernel(const struct radix_segments *only, radix_count *counts,
+                      struct radix_segments *segments)
+{
+    thread_wait_for_grid();
+    __shared__ radix_count key_sums[THREADS_PER_WARP];
+    __shared__ unsigned tile_sums[THREADS_PER_WARP];
+    const radix_count count = only->keys[0] > 0 ? counts[threadIdx.x] : 0;
+    radix_count keys = 0;
+    const radix_count first =
+        only->first[0] + block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
+    counts[threadIdx.x] = first;
+    block_set_segments<K>(segments, first, count, tile_sums);
+}
+
+/* Writes to *crowd the count of a bucket that has more than half of all items, if these are of
+ * several keys: the sample that the model was learned from has missed them. Else 0. A sample of
+ * other places shows whether the bucket's keys differ. One block. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_WAYS)
+    radix_crowd_kernel(const K *source, size_t count, const struct radix_model<K> *model,
+                       struct key_order encoding, const radix_count *counts, size_t *crowd)
+{
+    thread_wait_for_grid();
+    __shared__ struct radix_model<K> shared;
+    __shared__ unsigned bucket;
+    __shared__ unsigned long long least, most; /* of its sampled keys */
+    if (threadIdx.x == 0) {
+        bucket = RADIX_WAYS;
+        least = UINT64_MAX;
+        most = 0;
+        *crowd = 0;
+    }
+    __syncthreads();
+    if (counts[threadIdx.x] > count / 2)
+        bucket = threadIdx.x;
+    block_load_model<K, RADIX_WAYS>(model, shared);
+    __syncthreads();
+    if (bucket == RADIX_WAYS)
+        return;
+    K keys[1] = {source[thread_scramble_below(threadIdx.x, count)]};
+    uint32_t positions[1];
+    thread_encode_keys(encoding, keys);
+    thread_radix_positions(thread_lookup(shared), keys, positions);
+    if (positions[0] >> RADIX_FRACTION_BITS == bucket) {
+        const unsigned long long key = thread_upper_key(keys[0]);
+        atomicMin(&least, key);
+        atomicMax(&most, key);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && least < most)
+        *crowd = counts[bucket];
+}
+
+/* open[0..count) as segments; the packs so far are done with. One block. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_SEGMENTS)
+    radix_reopen_kernel(const struct radix_open *open, unsigned count, bool is_first,
+                        struct radix_segments *segments, struct radix_totals *totals)
+{
+    thread_wait_for_grid();
+    __shared__ unsigned warp_sums[THREADS_PER_WARP];
+    const struct radix_open range = threadIdx.x < count ? open[threadIdx.x] : radix_open{0, 0};
+    block_set_segments<K>(segments, range.first, range.count, warp_sums);
+    if (threadIdx.x == 0) {
+        if (is_first)
+            *totals = {};
+        totals->packs = 0;
+        totals->left = 0;
+    }
+}
+
+/* True if the bucket of this thread starts a pack: it or the one before could make a pack too large
+ * when shared, or a multiple of `aim` keys lies between their starts. So a pack of several buckets
+ * has less than aim keys and a last bucket of at most room - aim. */
+__device__ __forceinline__ bool thread_starts_pack(radix_count start, radix_count count,
+                                                   radix_count count_before, unsigned aim)
+{
+    if (threadIdx.x == 0 || count > RADIX_TILE_ROOM - aim || count_before > RADIX_TILE_ROOM - aim)
+        return true;
+    return start / aim != (start - count_before) / aim;
+}
+
+/* The most packs of so many keys in so many segments: the first of each segment, one for each
+ * multiple of `aim`, and one at and one behind each bucket that could make a pack too large. */
+static inline size_t radix_packs_at_most(size_t count, size_t aim, size_t segments)
+{
+    return segments + count / aim + 2 * (count / (RADIX_TILE_ROOM - aim + 1));
+}
+
+template <typename K>
+__device__ __forceinline__ void thread_add_range(struct radix_totals *totals,
+                                                 struct radix_range<K> *ranges, size_t first,
+                                                 size_t count)
+{
+    const unsigned long long pieces = (count + RADIX_PIECE - 1) / RADIX_PIECE;
+    const unsigned long long before = atomicAdd(&totals->ranges, pieces << 32 | 1);
+    ranges[static_cast<unsigned>(before)] = {first, count, K{0},
+                                             static_cast<unsigned>(before >> 32), 0};
+}
+
+/* The bins of buckets begin..end of a model whose keys have positions up to `last`: if there are
+ * keys in these buckets, some position is. */
+__device__ __forceinline__ struct radix_bins thread_make_bins(unsigned begin, unsigned end,
+                                                              uint32_t last)
+{
+    const uint32_t first = begin << RADIX_FRACTION_BITS, behind = end << RADIX_FRACTION_BITS;
+    const uint32_t span = first > last ? 1 : (behind <= last ? behind : last + 1) - first;
+    const uint64_t scale = (static_cast<uint64_t>(RADIX_TILE_BINS) << 32) / span;
+    const struct radix_bins bins = {first,
+                                    scale < UINT32_MAX ? static_cast<uint32_t>(scale) : UINT32_MAX};
+    return bins;
+}
+
+/* counts[segment] -> cursors, packs and ranges. A block for each segment, a thread for each
+ * bucket. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_WAYS)
+    radix_pack_kernel(radix_count *counts, const struct radix_segments *segments,
+                      const struct radix_model<K> *models, unsigned aim,
+                      struct radix_totals *totals, struct radix_pack *packs,
+                      struct radix_range<K> *ranges)
+{
+    thread_wait_for_grid();
+    __shared__ radix_count key_sums[THREADS_PER_WARP];
+    __shared__ unsigned pack_sums[THREADS_PER_WARP];
+    __shared__ radix_count own_counts[RADIX_WAYS];
+    __shared__ radix_count starts[RADIX_WAYS + 1];
+    __shared__ unsigned buckets[RADIX_WAYS + 1];
+    __shared__ unsigned first_pack;
+    const unsigned bucket = threadIdx.x;
+    const radix_count segment_first = segments->first[blockIdx.x];
+    if (segments->keys[blockIdx.x] == 0)
+        return;
+    radix_count *const cursor = &counts[static_cast<size_t>(blockIdx.x) * RADIX_WAYS + bucket];
+    const radix_count count = *cursor;
+    own_counts[bucket] = count;
+    radix_count keys = 0;
+    unsigned pack_count = 0;
+    const radix_count start = block_exclusive_scan<RADIX_WAYS>(count, key_sums, &keys);
+    *cursor = segment_first + start;
+    const radix_count before = bucket > 0 ? own_counts[bucket - 1] : 0;
+    const bool starts_pack = thread_starts_pack(start, count, before, aim);
+    const unsigned pack_before =
+        block_exclusive_scan<RADIX_WAYS>(starts_pack ? 1u : 0u, pack_sums, &pack_count);
+    if (starts_pack) {
+        starts[pack_before] = start;
+        buckets[pack_before] = bucket;
+    }
+    if (bucket == 0) {
+        starts[pack_count] = keys;
+        buckets[pack_count] = RADIX_WAYS;
+        first_pack = atomicAdd(&totals->packs, pack_count);
+    }
+    __syncthreads();
+    if (bucket >= pack_count)
+        return;
+    const radix_count in_pack = starts[bucket + 1] - starts[bucket];
+    const radix_count first = segment_first + starts[bucket];
+    const bool fits = in_pack <= RADIX_TILE_ROOM;
+    packs[first_pack + bucket] = {
+        first, fits ? static_cast<unsigned>(in_pack) : 0, blockIdx.x,
+        thread_make_bins(buckets[bucket], buckets[bucket + 1], models[blockIdx.x].end)};
+    if (!fits)
+        thread_add_range(totals, ranges, first, in_pack);
+}
+
+#endif

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* radix_tiles.cuh - the last pass: each pack is sorted in shared memory, and what fits no tile is
+ * decoded and left open.
+ *
+ * The model that made the buckets also foretells where in its pack a key will stand. So a tile is
+ * sorted by counting its keys into bins of positions, about one bin a key, and by a network over
+ * windows:
+ *
+ *   pack --read--> bin and rank of each key --scan of the bins--> --read again-->
+ *   keys in order of bins in shared memory --windows, until sorted--> decoded, to items
+ *
+ * A key stands no farther from its place than its bin is full. If that is less than W places, to
+ * sort windows of 2 W neighbours, and then those that lie between, sorts the tile: what is on the
+ * wrong side of a place is within W of it on either side, and one window holds it all. Equal keys
+ * need no moves, however many share a bin. Where a few bins are fuller, the windows are sorted
+ * a few times more; and of few full bins each is sorted by a warp before. Where the model is wrong
+ * at so small a scale (a value a thousand times among others, say), splitters from the tile make
+ * the bins anew, with a bin for each splitter's equals; and if that does not help either, a network
+ * sorts the tile.
+ */
+#ifndef CUDA_RADIX_TILES_CUH
+#define CUDA_RADIX_TILES_CUH
+
+#include "cuda/block/thread_merge.cuh"
+#include "cuda/cuda_sort.h"
+#include "cuda/radix/radix_levels.cuh"
+
+/* Where all ordered keys are and where they go, decoded. */
+template <typename K>
+struct radix_move {
+    const K *source;
+    K *target; /* may be source */
+    struct key_order decoding;
+};
+
+static_assert(RADIX_TILE_BINS <= 1u << RADIX_RANK_SHIFT, "a place has room for a bin");
+static_assert(RADIX_TILE_ROOM <= 1u << RADIX_RANK_SHIFT, "a place has room for a rank");
+static_assert(RADIX_THREAD_BINS % 4 == 0, "bins are scanned by fours");
+
+/* The items of a bin in the tile: begin..end. */
+struct radix_bin_span {
+    unsigned begin;
+    unsigned end;
+};
+
+__device__ __forceinline__ unsigned radix_span_count(const struct radix_bin_span &span)
+{
+    return span.end - span.begin;
+}
+
+/* The bin of a tile of `count` items, where starts[] has the start of each. */
+__device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned *starts,
+                                                                 unsigned bin, unsigned count)
+{
+    const struct radix_bin_span span = {starts[bin],
+                                        bin + 1 < RADIX_TILE_BINS ? starts[bin + 1] : count};
+    return span;
+}
+
+constexpr unsigned RADIX_TILE_WARPS = RADIX_TILE_THREADS / THREADS_PER_WARP;
+
+/* Windows of a tile begin at multiples of 8, then half a window further. */
+constexpr unsigned RADIX_WINDOW = KEYS_PER_THREAD;
+constexpr unsigned RADIX_WINDOW_SHIFT = RADIX_WINDOW / 2;
+
+static_assert(2 * RADIX_SPLITTERS < RADIX_TILE_BINS, "bins between splitters, and equal to one");
+
+template <typename K>
+struct radix_tile_shared {
+    unsigned bins[RADIX_TILE_BINS]; /* keys of a bin; then the index of its first key */
+    K keys[tile_slot<K>(RADIX_TILE_ROOM + RADIX_WINDOW + RADIX_WINDOW_SHIFT) + 1];
+    struct radix_model<K> model;
+    K splitters[tile_slot<K>(RADIX_SPLITTERS)];
+    unsigned warp_sums[THREADS_PER_WARP];
+};
+
+/* The bin of a key among ascending splitters: below the first, equal to it, between ... */
+template <typename K>
+__device__ __forceinline__ unsigned thread_split(const K *splitters, K key)
+{
+    unsigned from = 0, to = RADIX_SPLITTERS;
+    while (from < to) {
+        const unsigned middle = (from + to) / 2;
+        if (splitters[tile_slot<K>(middle)] < key)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    const bool is_equal = from < RADIX_SPLITTERS && splitters[tile_slot<K>(from)] == key;
+    return 2 * from + (is_equal ? 1 : 0);
+}
+
+/* found[i]: the bin of keys[i]. */
+template <typename K>
+__device__ __forceinline__ void
+thread_find_bins(const struct radix_tile_shared<K> &shared, const struct radix_bins &bins,
+                 const K (&keys)[RADIX_BATCH], bool is_split, unsigned (&found)[RADIX_BATCH])
+{
+    if (is_split) {
+        for (unsigned i = 0; i < RADIX_BATCH; i++)
+            found[i] = thread_split(shared.splitters, keys[i]);
+        return;
+    }
+    thread_radix_positions(thread_lookup(shared.model), keys, found);
+#pragma unroll
+    for (unsigned i = 0; i < RADIX_BATCH; i++)
+        found[i] = __umulhi(found[i] - bins.first, bins.scale);
+}
+
+/* places[i]: the bin of the thread's key i, and its rank in the bin. Behind the end the first key
+ * stands in, and adds nothing. True if the thread has met a full bin. */
+template <typename K>
+__device__ __forceinline__ bool block_bin_keys(struct radix_tile_shared<K> &shared, const K *source,
+                                               const struct radix_pack &pack, bool is_split,
+                                               unsigned (&places)[RADIX_TILE_KEYS])
+{
+    bool is_crowded = false, is_full = false;
+#pragma unroll
+    for (unsigned first = 0; first < RADIX_TILE_KEYS; first += RADIX_BATCH) {
+        if (first * RADIX_TILE_THREADS >= pack.count)
+            break;
+        K keys[RADIX_BATCH];
+        unsigned found[RADIX_BATCH];
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_BATCH; i++) {
+            const unsigned index = (first + i) * RADIX_TILE_THREADS + threadIdx.x;
+            keys[i] = source[index < pack.count ? index : 0];
+        }
+        thread_find_bins(shared, pack.bins, keys, is_split, found);
+        is_crowded = first == 0 ? warp_is_crowded(found[0]) : is_crowded;
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_BATCH; i++) {
+            const bool counted = (first + i) * RADIX_TILE_THREADS + threadIdx.x < pack.count;
+            const unsigned rank = is_crowded ? warp_count_together(shared.bins, found[i], counted)
+                                             : atomicAdd(&shared.bins[found[i]], counted ? 1u : 0u);
+            places[first + i] = rank << RADIX_RANK_SHIFT | found[i];
+            is_full |= rank >= radix_bin_limit(sizeof(K));
+        }
+    }
+    return is_full;
+}
+
+__device__ __forceinline__ void block_clear_bins(unsigned *bins)
+{
+    for (unsigned i = threadIdx.x; i < RADIX_TILE_BINS / 4; i += RADIX_TILE_THREADS)
+        reinterpret_cast<uint4 *>(bins)[i] = {0, 0, 0, 0};
+}
+
+/* Counts become first indices. Begins with a barrier, over which it hands on whether any thread has
+ * met a full bin, and ends with one. */
+__device__ __forceinline__ bool block_scan_bins(unsigned *bins, unsigned *warp_sums, bool is_full)
+{
+    constexpr unsigned own = RADIX_THREAD_BINS / 4;
+    uint4 *const fours = reinterpret_cast<uint4 *>(bins) + threadIdx.x * own;
+    uint4 counts[own];
+    unsigned sum = 0, total = 0;
+    const bool any_full = __syncthreads_or(is_full);
+#pragma unroll
+    for (unsigned i = 0; i < own; i++) {
+        counts[i] = fours[i];
+        sum += counts[i].x + counts[i].y + counts[i].z + counts[i].w;
+    }
+    unsigned first = block_exclusive_scan<RADIX_TILE_THREADS>(sum, warp_sums, &total);
+#pragma unroll
+    for (unsigned i = 0; i < own; i++) {
+        const uint4 firsts = {first, first + counts[i].x, first + counts[i].x + counts[i].y,
+                              first + counts[i].x + counts[i].y + counts[i].z};
+        first = firsts.w + counts[i].w;
+        fours[i] = firsts;
+    }
+    __syncthreads();
+    return any_full;
+}
+
+/* Puts the keys to their places in shared memory, and infinity behind them. Ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ void block_place_keys(const K *source, unsigned count,
+                                                 const unsigned *bins,
+                                                 const unsigned (&places)[RADIX_TILE_KEYS], K *tile)
+{
+#pragma unroll
+    for (unsigned first = 0; first < RADIX_TILE_KEYS; first += RADIX_BATCH) {
+        if (first * RADIX_TILE_THREADS >= count)
+            break;
+        K keys[RADIX_BATCH];
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_BATCH; i++) {
+            const unsigned index = (first + i) * RADIX_TILE_THREADS + threadIdx.x;
+            keys[i] = index < count ? source[index] : K{0};
+        }
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_BATCH; i++) {
+            const unsigned place = places[first + i];
+            const unsigned slot =
+                tile_slot<K>(bins[place & RADIX_PLACE_MASK] + (place >> RADIX_RANK_SHIFT));
+            if ((first + i) * RADIX_TILE_THREADS + threadIdx.x < count)
+                tile[slot] = keys[i];
+        }
+    }
+    if (threadIdx.x < RADIX_WINDOW + RADIX_WINDOW_SHIFT)
+        tile[tile_slot<K>(count + threadIdx.x)] = key_infinity<K>();
+    __syncthreads();
+}
+
+/* Sorts all windows that begin `shift` behind a multiple of 8. */
+template <typename K>
+__device__ __forceinline__ void block_sort_windows(K *tile, unsigned count, unsigned shift)
+{
+    for (unsigned first = threadIdx.x * RADIX_WINDOW + shift; first < count;
+         first += RADIX_TILE_THREADS * RADIX_WINDOW) {
+        K keys[KEYS_PER_THREAD];
+#pragma unroll
+        for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+            keys[i] = tile[tile_slot<K>(first + i)];
+        thread_sort<0, KEYS_PER_THREAD>(keys);
+#pragma unroll
+        for (unsigned i = 0; i < KEYS_PER_THREAD; i++)
+            tile[tile_slot<K>(first + i)] = keys[i];
+    }
+}
+
+/* True if the tile is sorted, after the windows that lie between have been. */
+template <typename K>
+__device__ __forceinline__ bool block_is_sorted(const K *tile, unsigned count)
+{
+    bool is_wrong = false;
+    for (unsigned first = threadIdx.x * RADIX_WINDOW + RADIX_WINDOW_SHIFT; first < count;
+         first += RADIX_TILE_THREADS * RADIX_WINDOW)
+        is_wrong |= tile[tile_slot<K>(first)] < tile[tile_slot<K>(first - 1)];
+    return !__syncthreads_or(is_wrong);
+}
+
+/* Batcher's bitonic sorter in the form whose comparators all point the same way: those that reach
+ * behind the end have nothing to do. Begins after a barrier and ends with one. */
+template <typename K>
+__device__ __attribute__((noinline)) void block_network_sort(K *tile, unsigned count)
+{
+    for (unsigned run = 1; run < count; run *= 2)
+        for (unsigned stride = run; stride > 0; stride /= 2) {
+            for (unsigned i = threadIdx.x; i < count; i += RADIX_TILE_THREADS) {
+                const unsigned partner = stride == run ? i ^ (2 * run - 1) : i ^ stride;
+                if (partner > i && partner < count)
+                    thread_compare_exchange(tile[tile_slot<K>(i)], tile[tile_slot<K>(partner)]);
+            }
+            __syncthreads();
+        }
+}
+
+/* True if few bins are full, and none has more keys than a warp sorts in a while. Few: no more
+ * threads look at a full one than there are warps; those side by side, which are full together as a
+ * rule, have a thread each. Begins after a barrier and ends with one. */
+__device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigned count,
+                                                   size_t item_bytes)
+{
+    bool has_full = false, has_more = false;
+    for (unsigned bin = threadIdx.x; bin < RADIX_TILE_BINS; bin += RADIX_TILE_THREADS) {
+        const unsigned own = radix_span_count(thread_bin_span(bins, bin, count));
+        has_full |= own > radix_bin_limit(item_bytes);
+        has_more |= own > RADIX_SPAN_MOST;
+    }
+    const int full = __syncthreads_count(has_full);
+    return !__syncthreads_or(has_more) && full <= static_cast<int>(RADIX_TILE_WARPS);
+}
+
+/* The network of block_network_sort over a span of the tile, by a warp, unless its keys are equal.
+ * In registers it takes as long, and the kernel has fewer left for all else. */
+template <typename K>
+__device__ __forceinline__ void warp_sort_span(K *tile, const struct radix_bin_span &span)
+{
+    const unsigned count = radix_span_count(span);
+    bool differs = false;
+    for (unsigned i = thread_lane(); i < count; i += THREADS_PER_WARP)
+        differs |= tile[tile_slot<K>(span.begin + i)] != tile[tile_slot<K>(span.begin)];
+    if (!__any_sync(ALL_LANES, differs))
+        return;
+    __syncwarp(); /* all have read: a vote orders no memory */
+    for (unsigned run = 1; run < count; run *= 2)
+        for (unsigned stride = run; stride > 0; stride /= 2) {
+            for (unsigned pair = thread_lane();; pair += THREADS_PER_WARP) {
+                const unsigned i = 2 * (pair & ~(stride - 1)) | (pair & (stride - 1));
+                const unsigned partner = stride == run ? i ^ (2 * run - 1) : i ^ stride;
+                if (i >= count)
+                    break;
+                if (partner < count)
+                    thread_compare_exchange(tile[tile_slot<K>(span.begin + i)],
+                                            tile[tile_slot<K>(span.begin + partner)]);
+            }
+            __syncwarp();
+        }
+}
+
+/* Sorts what each full bin of the tile holds, by a warp; bins side by side go to different warps.
+ * A lane looks at bins of its own stretch, in an order by which the lanes read from different
+ * banks. Begins after a barrier and ends with one. Not inlined, so that what few tiles need takes
+ * no registers from what all do. */
+template <typename K>
+__device__ __attribute__((noinline)) void block_sort_full_bins(const unsigned *bins, unsigned count,
+                                                               size_t item_bytes, K *tile)
+{
+    constexpr unsigned rows = RADIX_TILE_BINS / THREADS_PER_WARP;
+    static_assert(rows % THREADS_PER_WARP == 0, "each lane has each of its bins once");
+    for (unsigned row = threadIdx.x / THREADS_PER_WARP; row < rows; row += RADIX_TILE_WARPS) {
+        const unsigned bin = thread_lane() * rows + (row ^ thread_lane());
+        const struct radix_bin_span own = thread_bin_span(bins, bin, count);
+        unsigned full =
+            __ballot_sync(ALL_LANES, radix_span_count(own) > radix_bin_limit(item_bytes));
+        for (; full != 0; full &= full - 1) {
+            const int lane = __ffs(static_cast<int>(full)) - 1;
+            const struct radix_bin_span span = {__shfl_sync(ALL_LANES, own.begin, lane),
+                                                __shfl_sync(ALL_LANES, own.end, lane)};
+            warp_sort_span(tile, span);
+        }
+    }
+    __syncthreads();
+}
+
+/* Takes keys of the tile at even distances for splitters. Begins after a barrier and ends with one.
+ * Not inlined, so that what few tiles need takes no registers from what all do. */
+template <typename K>
+__device__ __attribute__((noinline)) void block_choose_splitters(const K *tile, unsigned count,
+                                                                 K *splitters)
+{
+    for (unsigned i = threadIdx.x; i < RADIX_SPLITTERS; i += RADIX_TILE_THREADS)
+        splitters[tile_slot<K>(i)] = tile[tile_slot<K>(i * count / RADIX_SPLITTERS)];
+    __syncthreads();
+    block_network_sort(splitters, RADIX_SPLITTERS);
+}
+
+/* Sorts keys that are in order of their bins, if it takes no more than so many rounds; clears the
+ * bins. Ends with a barrier. */
+template <typename K>
+__device__ __forceinline__ bool block_sort_bins(unsigned *bins, K *tile, unsigned count,
+                                                unsigned rounds)
+{
+    block_clear_bins(bins);
+    for (unsigned round = 0; round < rounds; round++) {
+        block_sort_windows(tile, count, 0);
+        __syncthreads();
+        block_sort_windows(tile, count, RADIX_WINDOW_SHIFT);
+        __syncthreads();
+        if (block_is_sorted(tile, count))
+            return true;
+    }
+    return false;
+}
+
+/* Sorts the pack into shared memory. Begins and ends with bins that are clear, and with a barrier
+ * between. Where more of the model's bins are full than warps sort in a while, they have equal
+ * keys, which one round shows, or are better split at once. */
+template <typename K>
+__device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &shared,
+                                                const K *source, const struct radix_pack &pack)
+{
+    for (bool is_split = false;; is_split = true) {
+        unsigned places[RADIX_TILE_KEYS];
+        const bool own_full = block_bin_keys(shared, source, pack, is_split, places);
+        const bool is_full = block_scan_bins(shared.bins, shared.warp_sums, own_full);
+        block_place_keys(source, pack.count, shared.bins, places, shared.keys);
+        bool has_many = is_full && !is_split;
+        if (has_many && block_has_few_full(shared.bins, pack.count, sizeof(K))) {
+            block_sort_full_bins(shared.bins, pack.count, sizeof(K), shared.keys);
+            has_many = false;
+        }
+        if (block_sort_bins(shared.bins, shared.keys, pack.count, has_many ? 1 : RADIX_TILE_ROUNDS))
+            return;
+        if (is_split)
+            break;
+        block_choose_splitters(shared.keys, pack.count, shared.splitters);
+    }
+    block_network_sort(shared.keys, pack.count);
+}
+
+/* Each range remembers a key before any is decoded. */
+template <typename K>
+__device__ __forceinline__ void thread_mark_ranges(const struct radix_totals *totals,
+                                                   struct radix_range<K> *ranges, const K *source)
+{
+    const unsigned count = radix_total_ranges(totals);
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+        ranges[i].key = source[ranges[i].first];
+}
+
+/* Sorts the packs from move.source to move.target, and marks the ranges. Any number of blocks; a
+ * struct radix_tile_shared of dynamic shared memory. */
+template <typename K>
+__global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K)))
+    radix_tiles_kernel(struct radix_move<K> move, const struct radix_model<K> *models,
+                       const struct radix_totals *totals, const unsigned *pack_count,
+                       const struct radix_pack *packs, struct radix_range<K> *ranges)
+{
+    thread_wait_for_grid();
+    struct radix_tile_shared<K> &shared =
+        *reinterpret_cast<struct radix_tile_shared<K> *>(block_dynamic_shared());
+    thread_mark_ranges(totals, ranges, move.source);
+    const struct radix_share share = block_share(*pack_count);
+    block_clear_bins(shared.bins);
+    unsigned segment = RADIX_SEGMENTS; /* whose model is there: none */
+    for (unsigned index = share.begin; index < share.end; index++) {
+        const struct radix_pack pack = packs[index];
+        if (pack.segment != segment) {
+            segment = pack.segment;
+            block_load_model<K, RADIX_TILE_THREADS>(models + segment, shared.model);
+            __syncthreads();
+        }
+        block_sort_pack(shared, move.source + pack.first, pack);
+        K *const target = move.target + pack.first;
+#pragma unroll
+        for (unsigned i = 0; i < RADIX_TILE_KEYS; i++) {
+            const unsigned place = i * RADIX_TILE_THREADS + threadIdx.x;
+            if (place >= pack.count)
+                break;
+            target[place] = thread_decode_key(move.decoding, shared.keys[tile_slot<K>(place)]);
+        }
+    }
+}
+
+/* Copies a piece of a range, decoded; true, for the whole block, if a key in it differs. */
+template <typename K>
+__device__ __forceinline__ bool block_copy_piece(const struct radix_move<K> &move,
+                                                 const struct radix_range<K> &range, size_t first)
+{
+    bool differs = false;
+    for (unsigned i = threadIdx.x; i < RADIX_PIECE; i += THREADS_PER_BLOCK) {
+        if (first + i >= range.count)
+            break;
+        const K key = move.source[range.first + first + i];
+        differs |= key != range.key;
+        move.target[range.first + first + i] = thread_decode_key(move.decoding, key);
+    }
+    return __syncthreads_or(differs);
+}
+
+/* The range that the piece belongs to, among `count`. */
+template <typename K>
+__device__ __forceinline__ unsigned thread_find_range(const struct radix_range<K> *ranges,
+                                                      unsigned count, unsigned piece)
+{
+    unsigned from = 0, to = count;
+    while (to - from > 1) {
+        const unsigned middle = (from + to) / 2;
+        if (ranges[middle].first_piece <= piece)
+            from = middle;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Copies the ranges, decoded, lists those that hold different keys, and notes their number. Any
+ * number of blocks. */
+template <typename K>
+__global__ void __launch_bounds__(THREADS_PER_BLOCK)
+    radix_ranges_kernel(struct radix_move<K> move, struct radix_totals *totals,
+                        struct radix_range<K> *ranges, struct radix_open *open,
+                        struct sort_note *note)
+{
+    thread_wait_for_grid();
+    const unsigned count = radix_total_ranges(totals);
+    const struct radix_share share = block_share(radix_total_pieces(totals));
+    for (unsigned piece = share.begin; piece < share.end; piece++) {
+        const unsigned index = thread_find_range(ranges, count, piece);
+        const struct radix_range<K> range = ranges[index];
+        const size_t first = static_cast<size_t>(piece - range.first_piece) * RADIX_PIECE;
+        if (block_copy_piece(move, range, first) && threadIdx.x == 0 &&
+            atomicExch(&ranges[index].differs, 1u) == 0)
+            open[atomicAdd(&totals->open, 1u)] = {range.first, range.count};
+    }
+    if (threadIdx.x > 0)
+        return;
+    __threadfence();
+    if (atomicAdd(&totals->blocks_done, 1u) == gridDim.x - 1)
+        note->open = atomicAdd(&totals->open, 0u);
+}
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lines_gather.cu - see cuda_gather.h.
+ *
+ *   items -> lines_measure.cuh: start of each line, and the lines in each tile of the output
+ *         -> one thread per line: the part of it in the tile; short parts go into the stage
+ *         -> one warp per piece: the long parts go into the stage
+ *         -> the stage: checksums (gather_check.cuh), then stored to the output by words of 16
+ * bytes
+ *
+ * A block makes GATHER_TILE_BYTES of the output in shared memory (the stage), whatever the number
+ * of lines in it. So lines of one byte and one line of the whole text are both distributed evenly.
+ * Lines may be anywhere in the text. Reads are of aligned words, and the bytes around the line are
+ * dropped.
+ */
+#include "cuda/text/gather_check.cuh"
+#include "cuda/text/lines_measure.cuh"
+
+/* Maximum number of pieces: the long spans of a tile, plus the cuts between their pieces. */
+constexpr unsigned GATHER_PIECES =
+    GATHER_TILE_BYTES / (GATHER_SHORT_BYTES + 1) + GATHER_TILE_BYTES / GATHER_PIECE_BYTES;
+
+/* Bytes of the text, and their position in the stage. */
+struct gather_span {
+    uint64_t source;
+    unsigned place;
+    unsigned bytes; /* 0: none */
+};
+
+/* A block's part of the output, and the lines that may be in it. */
+struct gather_tile {
+    uint64_t begin, end;
+    uint64_t line, line_end;
+    unsigned place; /* of its first byte in the stage */
+};
+
+/* In shared memory. A byte has the same position modulo a word as in the target. One word comes
+ * before the first byte, so that the position of a line's first word is never below 0. */
+struct gather_stage {
+    uint4 words[GATHER_TILE_BYTES / GATHER_WORD_BYTES + 3]; /* reads may pass the end by part of a
+                                                               word */
+    struct gather_span pieces[GATHER_PIECES];
+    unsigned piece_count;
+    struct gather_sums warp_sums[GATHER_THREADS / THREADS_PER_WARP];
+};
+
+__device__ __forceinline__ unsigned char *stage_bytes(struct gather_stage &stage)
+{
+    return reinterpret_cast<unsigned char *>(stage.words);
+}
+
+__device__ __forceinline__ unsigned *stage_parts(struct gather_stage &stage)
+{
+    return reinterpret_cast<unsigned *>(stage.words);
+}
+
+/* Returns the block's tile of the output [begin, end), which is stored to target. */
+__device__ __forceinline__ struct gather_tile block_gather_tile(const struct gather_view &view,
+                                                                uint64_t begin, uint64_t end,
+                                                                const unsigned char *target)
+{
+    const uint64_t number = begin / GATHER_TILE_BYTES + blockIdx.x;
+    struct gather_tile tile;
+    tile.begin = max(number * GATHER_TILE_BYTES, begin);
+    tile.end = min((number + 1) * GATHER_TILE_BYTES, end);
+    tile.line = view.first_lines[number];
+    tile.line_end = view.first_lines[number + 1] + 1;
+    const uintptr_t address = reinterpret_cast<uintptr_t>(target + (tile.begin - begin));
+    tile.place = GATHER_WORD_BYTES + static_cast<unsigned>(address % GATHER_WORD_BYTES);
+    return tile;
+}
+
+/* Returns the part of the line that is in the tile. */
+__device__ __forceinline__ struct gather_span
+thread_gather_span(const struct gather_view &view, const struct gather_tile &tile, uint64_t line)
+{
+    const uint64_t source = line_offset(view.items[line]);
+    const uint64_t start = thread_line_start(view, line);
+    const uint64_t from = max(start, tile.begin);
+    const uint64_t to = min(thread_line_start(view, line + 1), tile.end);
+    const struct gather_span span = {source + (from - start),
+                                     tile.place + static_cast<unsigned>(from - tile.begin),
+                                     from < to ? static_cast<unsigned>(to - from) : 0};
+    return span;
+}
+
+/* ---- short spans ---- */
+
+/* Stores the bytes of a word of the text that belong to the span in the stage, one by one. `at` is
+ * the position of the word's first byte. */
+__device__ __forceinline__ void thread_put_bytes(struct gather_stage &stage,
+                                                 const struct gather_span &span, unsigned at,
+                                                 const uint4 &word)
+{
+    const unsigned parts[4] = {word.x, word.y, word.z, word.w};
+#pragma unroll
+    for (unsigned i = 0; i < GATHER_WORD_BYTES; i++)
+        if (at + i - span.place < span.bytes)
+            stage_bytes(stage)[at + i] = static_cast<unsigned char>(parts[i / 4] >> 8 * (i % 4));
+}
+
+/* Copies the span. The next word is loaded while one is stored. */
+__device__ __forceinline__ void thread_copy_span(const struct gather_view &view,
+                                                 struct gather_stage &stage,
+                                                 const struct gather_span &span)
+{
+    const unsigned before = static_cast<unsigned>(span.source % GATHER_WORD_BYTES);
+    const unsigned end = span.place + span.bytes;
+    uint64_t source = span.source - before;
+    uint4 word = thread_load_text(view, source);
+    for (unsigned at = span.place - before; at < end; at += GATHER_WORD_BYTES) {
+        uint4 next = {};
+        source += GATHER_WORD_BYTES;
+        if (at + GATHER_WORD_BYTES < end)
+            next = thread_load_text(view, source);
+        thread_put_bytes(stage, span, at, word);
+        word = next;
+    }
+}
+
+/* ---- long spans ---- */
+
+__device__ __forceinline__ void thread_list_pieces(struct gather_stage &stage,
+                                                   const struct gather_span &span)
+{
+    const unsigned count = (span.bytes + GATHER_PIECE_BYTES - 1) / GATHER_PIECE_BYTES;
+    const unsigned slot = atomicAdd(&stage.piece_count, count);
+#pragma unroll 1
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned begin = i * GATHER_PIECE_BYTES;
+        const struct gather_span piece = {span.source + begin, span.place + begin,
+                                          min(GATHER_PIECE_BYTES, span.bytes - begin)};
+        stage.pieces[slot + i] = piece;
+    }
+}
+
+/* Returns four bytes of the text from any position. */
+__device__ __forceinline__ unsigned thread_load_part(const struct gather_view &view, uint64_t from)
+{
+    const unsigned *const parts = reinterpret_cast<const unsigned *>(view.text + from / 4 * 4);
+    const unsigned shift = 8 * static_cast<unsigned>(from % 4);
+    return shift == 0 ? __ldg(parts) : __funnelshift_r(__ldg(parts), __ldg(parts + 1), shift);
+}
+
+/* Each lane copies every 32nd part of 4 bytes of the stage. Only the first and the last part go
+ * byte by byte. */
+__device__ __forceinline__ void warp_copy_piece(const struct gather_view &view,
+                                                struct gather_stage &stage,
+                                                const struct gather_span &piece)
+{
+    const unsigned end = piece.place + piece.bytes;
+#pragma unroll 4
+    for (unsigned at = piece.place / 4 * 4 + 4 * thread_lane(); at < end;
+         at += 4 * THREADS_PER_WARP) {
+        const uint64_t from = piece.source + at - piece.place;
+        if (at >= piece.place && at + 4 <= end) {
+            stage_parts(stage)[at / 4] = thread_load_part(view, from);
+            continue;
+        }
+        for (unsigned i = 0; i < 4; i++)
+            if (at + i - piece.place < piece.bytes)
+                stage_bytes(stage)[at + i] = __ldg(view.text + (from + i));
+    }
+}
+
+/* ---- the block ---- */
+
+/* Copies short spans, and lists the pieces of the long ones. */
+__device__ __forceinline__ void block_copy_spans(const struct gather_view &view,
+                                                 struct gather_stage &stage,
+                                                 const struct gather_tile &tile)
+{
+    for (uint64_t line = tile.line + threadIdx.x; line < tile.line_end; line += GATHER_THREADS) {
+        const struct gather_span span = thread_gather_span(view, tile, line);
+        if (span.bytes > GATHER_SHORT_BYTES)
+            thread_list_pieces(stage, span);
+        else if (span.bytes > 0)
+            thread_copy_span(view, stage, span);
+    }
+}
+
+__device__ __forceinline__ void block_copy_pieces(const struct gather_view &view,
+                                                  struct gather_stage &stage)
+{
+    for (unsigned i = threadIdx.x / THREADS_PER_WARP; i < stage.piece_count;
+         i += GATHER_THREADS / THREADS_PER_WARP)
+        warp_copy_piece(view, stage, stage.pieces[i]);
+}
+
+/* Stores the tile to the output, by words except at its ends. */
+__device__ __forceinline__ void
+block_store_stage(struct gather_stage &stage, const struct gather_tile &tile, unsigned char *target)
+{
+    const unsigned bytes = static_cast<unsigned>(tile.end - tile.begin);
+    for (unsigned word = 1 + threadIdx.x; word * GATHER_WORD_BYTES < tile.place + bytes;
+         word += GATHER_THREADS) {
+        const unsigned at = word * GATHER_WORD_BYTES;
+        if (at >= tile.place && at + GATHER_WORD_BYTES <= tile.place + bytes) {
+            __stcs(reinterpret_cast<uint4 *>(target + (at - tile.place)), stage.words[word]);
+            continue;
+        }
+        for (unsigned i = 0; i < GATHER_WORD_BYTES; i++)
+            if (at + i - tile.place < bytes)
+                target[at + i - tile.place] = stage_bytes(stage)[at + i];
+    }
+}
+
+/* Adds up the checksums of the stage, by positions in the text and in the output. */
+__device__ __forceinline__ void block_check_stage(const struct gather_view &view,
+                                                  struct gather_stage &stage,
+                                                  const struct gather_tile &tile, uint64_t *totals)
+{
+    const unsigned *const parts = stage_parts(stage);
+    struct gather_sums sums = {0, 0};
+    for (uint64_t line = tile.line + threadIdx.x; line < tile.line_end; line += GATHER_THREADS) {
+        const struct gather_span span = thread_gather_span(view, tile, line);
+        if (span.bytes <= GATHER_SHORT_BYTES)
+            sums.source += thread_sum_words(parts, span.source, span.place, span.bytes, 0, 1);
+    }
+    for (unsigned i = threadIdx.x / THREADS_PER_WARP; i < stage.piece_count;
+         i += GATHER_THREADS / THREADS_PER_WARP) {
+        const struct gather_span &piece = stage.pieces[i];
+        sums.source += thread_sum_words(parts, piece.source, piece.place, piece.bytes,
+                                        thread_lane(), THREADS_PER_WARP);
+    }
+    sums.output =
+        thread_sum_words(parts, tile.begin, tile.place,
+                         static_cast<unsigned>(tile.end - tile.begin), threadIdx.x, GATHER_THREADS);
+    block_add_sums<GATHER_THREADS>(sums, stage.warp_sums, totals);
+}
+
+/* Copies the output [begin, end) to target. One block per tile of the output. */
+static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
+    gather_copy_kernel(struct gather_view view, uint64_t begin, uint64_t end, unsigned char *target,
+                       uint64_t *totals)
+{
+    __shared__ struct gather_stage stage;
+    const struct gather_tile tile = block_gather_tile(view, begin, end, target);
+    if (threadIdx.x == 0)
+        stage.piece_count = 0;
+    __syncthreads();
+    block_copy_spans(view, stage, tile);
+    __syncthreads();
+    block_copy_pieces(view, stage);
+    __syncthreads();
+    block_store_stage(stage, tile, target + (tile.begin - begin));
+    if (totals)
+        block_check_stage(view, stage, tile, totals);
+}
+
+/* ---- the interface ---- */
+
+size_t cuda_gather_workspace_bytes(size_t text_bytes, size_t count)
+{
+    return gather_layout_make(text_bytes, count).bytes;
+}
+
+/* Waits for the sum of all lengths. Each line has a terminator in the output. */
+static bool gather_fetch_bytes(struct cuda_gather *gather, struct error *error)
+{
+    const struct cuda_text *const text = gather->text;
+    uint64_t bytes = 0;
+    if (!cuda_check(cudaMemcpyAsync(&bytes, gather->workspace, sizeof bytes, cudaMemcpyDeviceToHost,
+                                    text->stream),
+                    text->device, "cudaMemcpyAsync", error) ||
+        !cuda_check(cudaStreamSynchronize(text->stream), text->device, "gather_measure_kernel",
+                    error))
+        return false;
+    gather->bytes = static_cast<size_t>(bytes);
+    return cuda_check_figure(gather->bytes, text->bytes + 1, text->device, "length of the lines",
+                             error);
+}
+
+bool cuda_gather_start_check(const struct cuda_gather *gather, struct error *error)
+{
+    const struct cuda_text *const text = gather->text;
+    const struct launch launch = {"gather_order_kernel",
+                                  launch_blocks(gather->count, THREADS_PER_BLOCK),
+                                  THREADS_PER_BLOCK, text->device, text->stream};
+    return cuda_check(cudaMemsetAsync(gather->totals, 0, 2 * sizeof *gather->totals, text->stream),
+                      text->device, "cudaMemsetAsync", error) &&
+           cuda_check(
+               cudaMemsetAsync(gather->totals + 2, 0xff, sizeof *gather->totals, text->stream),
+               text->device, "cudaMemsetAsync", error) &&
+           launch_kernel(launch, error, gather_order_kernel, gather->items, gather->count,
+                         gather->totals);
+}
+
+bool cuda_gather_finish_check(const struct cuda_gather *gather, struct text_proof *proof,
+                              struct error *error)
+{
+    const struct cuda_text *const text = gather->text;
+    uint64_t totals[CUDA_GATHER_TOTALS] = {};
+    if (!cuda_check(cudaMemcpyAsync(totals, gather->totals, sizeof totals, cudaMemcpyDeviceToHost,
+                                    text->stream),
+                    text->device, "cudaMemcpyAsync", error) ||
+        !cuda_check(cudaStreamSynchronize(text->stream), text->device, "gather_copy_kernel", error))
+        return false;
+    proof->gathered = {gather->bytes, totals[0]};
+    proof->given = {gather->bytes, totals[1]};
+    proof->disorder = totals[2] == UINT64_MAX ? 0 : totals[2];
+    return true;
+}
+
+bool cuda_gather_measure(struct cuda_gather *gather, struct error *error)
+{
+    gather->bytes = 0;
+    if (gather->count == 0)
+        return true;
+    return gather_start_mark(gather, error) && gather_start_measure(gather, error) &&
+           gather_start_scan(gather, error) && gather_fetch_bytes(gather, error) &&
+           gather_start_find(gather, error);
+}
+
+bool cuda_gather_copy(const struct cuda_gather *gather, size_t begin, size_t end,
+                      unsigned char *target, struct error *error)
+{
+    const size_t tiles =
+        begin < end ? (end - 1) / GATHER_TILE_BYTES - begin / GATHER_TILE_BYTES + 1 : 0;
+    const struct launch launch = {"gather_copy_kernel", tiles, GATHER_THREADS, gather->text->device,
+                                  gather->text->stream};
+    return launch_kernel(launch, error, gather_copy_kernel, gather_view_make(gather), begin, end,
+                         target, gather->totals);
+}

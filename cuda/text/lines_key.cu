@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lines_key.cu - makes the items of a text's lines on the device; see cuda_lines.h.
+ *
+ *   tiles of the text, a block each -> number of lines of each
+ *                                   -> scan: the number of each tile's first line
+ *   tile -> shared memory, with the positions at which lines start
+ *        -> a thread per line: its image -> items, and the number of flagged items of the tile
+ *   flagged items per tile -> scan -> flagged items, copied out in order
+ *
+ * A line belongs to the tile that contains the terminator before it, and the first line to the
+ * first tile. Only a tile's last line may extend past the tile, or start right after it. That line
+ * is read from the text itself, up to LINES_WALK_BYTES.
+ */
+#include "core/byte_mask.h"
+#include "cuda/block/block_scan.cuh"
+#include "cuda/engine/cuda_lines.h"
+#include "cuda/block/launch.cuh"
+#include "cuda/text/thread_line_image.cuh"
+#include "cuda/block/thread_match.cuh"
+
+#include <algorithm>
+
+/* Bytes of a tile per thread: a bit for each in a mask. */
+constexpr unsigned THREAD_BYTES = 32;
+constexpr unsigned LINES_TILE_BYTES = LINES_THREADS * THREAD_BYTES;
+static_assert(LINES_TILE_BYTES <= UINT16_MAX, "where a line starts in its tile is a uint16_t");
+
+/* In the workspace; each array has count + 1 entries. */
+struct lines_tiles {
+    size_t count;
+    uint64_t *lines_before; /* number of lines of all tiles before */
+    uint64_t *flagged_before;
+};
+
+/* ---- where lines start ---- */
+
+/* Returns a bit for each terminator among the 16 bytes at text + place. `place` is a multiple of
+ * 16. */
+__device__ __forceinline__ unsigned thread_find_terminators(const struct cuda_text &text,
+                                                            uint4 *bytes, size_t place)
+{
+    *bytes = *reinterpret_cast<const uint4 *>(text.text + place);
+    return thread_match_bytes(*bytes, static_cast<unsigned>(byte_in_all(text.order.terminator)));
+}
+
+/* Returns a bit for each of the thread's bytes after which a line starts. Copies the tile's bytes
+ * to `staged`, which may be NULL. */
+__device__ __forceinline__ unsigned thread_find_ends(const struct cuda_text &text, size_t tile,
+                                                     uint4 *staged)
+{
+    unsigned ends = 0;
+#pragma unroll
+    for (unsigned i = 0; i < THREAD_BYTES / 16; i++) {
+        const size_t in_tile = threadIdx.x * THREAD_BYTES + i * 16;
+        const size_t place = tile * LINES_TILE_BYTES + in_tile;
+        if (place >= text.bytes)
+            break;
+        uint4 bytes;
+        unsigned found = thread_find_terminators(text, &bytes, place);
+        if (staged != NULL)
+            staged[in_tile / 16] = bytes;
+        /* No line starts after the last byte of the text, or after the slack. */
+        if (text.bytes - place <= 16)
+            found &= (1u << (text.bytes - place - 1)) - 1;
+        ends |= found << (i * 16);
+    }
+    return ends;
+}
+
+/* Returns true if the first line of the text belongs to this thread. */
+__device__ __forceinline__ bool thread_has_first_line(size_t tile)
+{
+    return tile == 0 && threadIdx.x == 0;
+}
+
+/* lines[tile]: the number of lines of the tile. One block per tile. */
+__global__ void __launch_bounds__(LINES_THREADS)
+    lines_count_kernel(const struct cuda_text text, uint64_t *lines)
+{
+    __shared__ unsigned warp_sums[THREADS_PER_WARP];
+    const size_t tile = blockIdx.x;
+    const unsigned ends = thread_find_ends(text, tile, NULL);
+    const unsigned own = static_cast<unsigned>(__popc(ends)) + thread_has_first_line(tile);
+    unsigned total;
+    block_exclusive_scan<LINES_THREADS>(own, warp_sums, &total);
+    if (threadIdx.x == 0)
+        lines[tile] = total;
+}
+
+/* Sets sums[i] to the sum of the entries before it, for i <= count. One block, because there are
+ * few tiles. */
+__global__ void __launch_bounds__(LINES_SCAN_THREADS)
+    lines_scan_kernel(uint64_t *sums, size_t count)
+{
+    __shared__ uint64_t warp_sums[THREADS_PER_WARP];
+    constexpr size_t step = LINES_SCAN_THREADS * LINES_SCAN_WORDS;
+    uint64_t before = 0;
+    for (size_t first = 0; first < count; first += step) {
+        const size_t begin = first + threadIdx.x * LINES_SCAN_WORDS;
+        uint64_t own[LINES_SCAN_WORDS], sum = 0, total;
+#pragma unroll
+        for (unsigned i = 0; i < LINES_SCAN_WORDS; i++) {
+            own[i] = begin + i < count ? sums[begin + i] : 0;
+            sum += own[i];
+        }
+        uint64_t running =
+            before + block_exclusive_scan<LINES_SCAN_THREADS>(sum, warp_sums, &total);
+#pragma unroll
+        for (unsigned i = 0; i < LINES_SCAN_WORDS; i++) {
+            if (begin + i < count)
+                sums[begin + i] = running;
+            running += own[i];
+        }
+        before += total;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        sums[count] = before;
+}
+
+/* ---- items ---- */
+
+/* Copies the tile to `staged`, and the starts of its lines to `starts`, relative to the tile's
+ * first byte. One start may be right after the tile's last byte. Returns the number of lines. All
+ * threads call it. */
+__device__ __forceinline__ unsigned block_find_lines(const struct cuda_text &text, size_t tile,
+                                                     uint4 *staged, uint16_t *starts)
+{
+    __shared__ unsigned warp_sums[THREADS_PER_WARP];
+    const bool has_first = thread_has_first_line(tile);
+    unsigned ends = thread_find_ends(text, tile, staged), total;
+    const unsigned own = static_cast<unsigned>(__popc(ends)) + has_first;
+    unsigned place = block_exclusive_scan<LINES_THREADS>(own, warp_sums, &total);
+    if (has_first)
+        starts[place++] = 0;
+    for (; ends != 0; ends &= ends - 1) {
+        const unsigned end = static_cast<unsigned>(__ffs(static_cast<int>(ends)) - 1);
+        starts[place++] = static_cast<uint16_t>(threadIdx.x * THREAD_BYTES + end + 1);
+    }
+    __syncthreads();
+    return total;
+}
+
+/* Returns the position of the first terminator in [begin, limit), or `limit` if there is none. */
+__device__ __forceinline__ size_t thread_find_line_end(const struct cuda_text &text, size_t begin,
+                                                       size_t limit)
+{
+    unsigned before = (1u << begin % 16) - 1;
+    for (size_t place = begin - begin % 16; place < limit; place += 16, before = 0) {
+        uint4 bytes;
+        const unsigned found = thread_find_terminators(text, &bytes, place) & ~before;
+        if (found != 0)
+            return min(limit, place + static_cast<size_t>(__ffs(static_cast<int>(found)) - 1));
+    }
+    return limit;
+}
+
+template <enum line_kind KIND>
+__device__ __forceinline__ struct key_index thread_last_item(const struct cuda_text &text,
+                                                             size_t begin)
+{
+    const size_t limit = min(text.bytes, begin + LINES_WALK_BYTES);
+    const size_t end = thread_find_line_end(text, begin, limit);
+    return thread_make_item<KIND>(text.order, reinterpret_cast<const char *>(text.text + begin),
+                                  end - begin, end == limit, begin);
+}
+
+/* Makes the items of a tile's lines, and sets flagged_before[tile] to the number of them that are
+ * flagged. One block per tile. */
+template <enum line_kind KIND>
+__global__ void __launch_bounds__(LINES_THREADS, LINES_KEY_BLOCKS)
+    lines_key_kernel(const struct cuda_text text, const struct lines_tiles tiles,
+                     struct key_index *items)
+{
+    __shared__ __align__(16) unsigned char staged[LINES_TILE_BYTES];
+    __shared__ uint16_t starts[LINES_TILE_BYTES + 1];
+    __shared__ unsigned flagged;
+    const size_t tile = blockIdx.x, tile_begin = tile * LINES_TILE_BYTES;
+    if (threadIdx.x == 0)
+        flagged = 0;
+    const unsigned count = block_find_lines(text, tile, reinterpret_cast<uint4 *>(staged), starts);
+    /* Written by one store of 16 bytes each. */
+    ulonglong2 *const own_items = reinterpret_cast<ulonglong2 *>(items) + tiles.lines_before[tile];
+    for (unsigned line = threadIdx.x; line < count; line += LINES_THREADS) {
+        const unsigned start = starts[line];
+        const struct key_index item =
+            line + 1 < count
+                ? thread_make_item<KIND>(text.order, reinterpret_cast<const char *>(staged + start),
+                                         starts[line + 1] - start - 1u, false, tile_begin + start)
+                : thread_last_item<KIND>(text, tile_begin + start);
+        own_items[line] = make_ulonglong2(item.index, item.key);
+        if (line_item_is_flagged(item))
+            atomicAdd(&flagged, 1u);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        tiles.flagged_before[tile] = flagged;
+}
+
+/* ---- flagged items ---- */
+
+/* Copies the tile's flagged items among the requested ones. Items before number `first` are no
+ * longer flagged: they were put back. So the first flagged item of a tile is number max(first,
+ * flagged_before[tile]). One block per tile. */
+__global__ void __launch_bounds__(LINES_THREADS)
+    lines_take_kernel(const struct lines_tiles tiles, const struct key_index *items, uint64_t first,
+                      const struct cuda_flagged taken)
+{
+    __shared__ unsigned warp_sums[THREADS_PER_WARP];
+    const size_t tile = blockIdx.x;
+    const uint64_t end = first + taken.room, rank_end = tiles.flagged_before[tile + 1];
+    uint64_t rank = max(first, tiles.flagged_before[tile]);
+    if (rank >= rank_end || rank >= end)
+        return;
+    const uint64_t line_end = tiles.lines_before[tile + 1];
+    for (uint64_t line = tiles.lines_before[tile]; line < line_end; line += LINES_THREADS) {
+        const uint64_t own = line + threadIdx.x;
+        struct key_index item = {};
+        if (own < line_end)
+            item = items[own];
+        const bool is_flagged = line_item_is_flagged(item);
+        unsigned total;
+        const uint64_t place =
+            rank + block_exclusive_scan<LINES_THREADS>(is_flagged ? 1u : 0u, warp_sums, &total);
+        if (is_flagged && place < end) {
+            taken.items[place - first] = item;
+            taken.lines[place - first] = own;
+        }
+        rank += total;
+        __syncthreads();
+    }
+}
+
+/* Sets items[taken.lines[i]] = taken.items[i], i < count. One thread per item. */
+__global__ void __launch_bounds__(LINES_THREADS)
+    lines_put_kernel(const struct cuda_flagged taken, size_t count, struct key_index *items)
+{
+    const size_t i = static_cast<size_t>(blockIdx.x) * LINES_THREADS + threadIdx.x;
+    if (i < count)
+        items[taken.lines[i]] = taken.items[i];
+}
+
+/* ---- host ---- */
+
+struct cuda_line_order cuda_line_order_make(const struct line_order *order)
+{
+    return {order->keys[0], order->key_count, order->separator, order->terminator,
+            order->reverse, order->stable,    order->unique};
+}
+
+size_t cuda_lines_workspace_bytes(size_t bytes)
+{
+    return 2 * (launch_blocks(bytes, LINES_TILE_BYTES) + 1) * sizeof(uint64_t);
+}
+
+static struct lines_tiles lines_tiles_of(const struct cuda_text *text, void *workspace)
+{
+    const size_t count = launch_blocks(text->bytes, LINES_TILE_BYTES);
+    uint64_t *const lines_before = static_cast<uint64_t *>(workspace);
+    return {count, lines_before, lines_before + count + 1};
+}
+
+static struct launch lines_launch(const struct cuda_text *text, const char *name, size_t blocks,
+                                  unsigned threads)
+{
+    const struct launch launch = {name, blocks, threads, text->device, text->stream};
+    return launch;
+}
+
+/* Scans sums[0..count) and waits for the total, the number of `what`, which must be at most `most`.
+ */
+static bool lines_scan(const struct cuda_text *text, uint64_t *sums, size_t count, const char *what,
+                       size_t most, size_t *total, struct error *error)
+{
+    uint64_t sum = 0;
+    if (!launch_kernel(lines_launch(text, "lines_scan_kernel", 1, LINES_SCAN_THREADS), error,
+                       lines_scan_kernel, sums, count) ||
+        !cuda_check(
+            cudaMemcpyAsync(&sum, sums + count, sizeof sum, cudaMemcpyDeviceToHost, text->stream),
+            text->device, "cudaMemcpyAsync", error) ||
+        !cuda_check(cudaStreamSynchronize(text->stream), text->device, "lines_scan_kernel", error))
+        return false;
+    *total = sum;
+    return cuda_check_figure(sum, most, text->device, what, error);
+}
+
+bool cuda_lines_count(struct cuda_text *text, void *workspace, struct error *error)
+{
+    const struct lines_tiles tiles = lines_tiles_of(text, workspace);
+    return launch_kernel(lines_launch(text, "lines_count_kernel", tiles.count, LINES_THREADS),
+                         error, lines_count_kernel, *text, tiles.lines_before) &&
+           lines_scan(text, tiles.lines_before, tiles.count, "number of lines", text->bytes,
+                      &text->count, error);
+}
+
+template <enum line_kind KIND>
+static bool lines_key_launch(const struct cuda_text *text, const struct lines_tiles &tiles,
+                             struct key_index *items, struct error *error)
+{
+    return launch_kernel(lines_launch(text, "lines_key_kernel", tiles.count, LINES_THREADS), error,
+                         lines_key_kernel<KIND>, *text, tiles, items);
+}
+
+static bool lines_key_start(const struct cuda_text *text, const struct lines_tiles &tiles,
+                            struct key_index *items, struct error *error)
+{
+    switch (text->order.key.kind) {
+    case LINE_STRICT:
+        return lines_key_launch<LINE_STRICT>(text, tiles, items, error);
+    case LINE_GENERAL:
+        return lines_key_launch<LINE_GENERAL>(text, tiles, items, error);
+    case LINE_NUMERIC:
+        return lines_key_launch<LINE_NUMERIC>(text, tiles, items, error);
+    case LINE_HUMAN:
+        return lines_key_launch<LINE_HUMAN>(text, tiles, items, error);
+    case LINE_BYTES:
+        break;
+    }
+    return lines_key_launch<LINE_BYTES>(text, tiles, items, error);
+}
+
+bool cuda_lines_key(const struct cuda_text *text, void *workspace, struct key_index *items,
+                    size_t *flagged, struct error *error)
+{
+    const struct lines_tiles tiles = lines_tiles_of(text, workspace);
+    return lines_key_start(text, tiles, items, error) &&
+           lines_scan(text, tiles.flagged_before, tiles.count, "number of lines to key",
+                      text->count, flagged, error);
+}
+
+bool cuda_lines_take_flagged(const struct cuda_text *text, void *workspace,
+                             const struct key_index *items, size_t first,
+                             const struct cuda_flagged *taken, struct error *error)
+{
+    const struct lines_tiles tiles = lines_tiles_of(text, workspace);
+    return launch_kernel(lines_launch(text, "lines_take_kernel", tiles.count, LINES_THREADS), error,
+                         lines_take_kernel, tiles, items, static_cast<uint64_t>(first), *taken);
+}
+
+bool cuda_lines_put_flagged(const struct cuda_text *text, const struct cuda_flagged *taken,
+                            size_t count, struct key_index *items, struct error *error)
+{
+    const size_t blocks = launch_blocks(count, LINES_THREADS);
+    return launch_kernel(lines_launch(text, "lines_put_kernel", blocks, LINES_THREADS), error,
+                         lines_put_kernel, *taken, count, items);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lines_measure.cuh - finds the lengths of lines, in the order of their items, and the start of
+ * each in the output.
+ *
+ *   text  --gather_mark_kernel--> marks: the parts of the text in which a line ends
+ *   items --gather_measure_kernel--> starts of lines within their group, and bytes of the groups
+ *         --gather_scan_kernel--> starts of groups, and total bytes
+ *         --gather_find_kernel--> for each tile of the output, the line of its first byte
+ *
+ * Lines are at random positions, so each costs one or two sectors of memory, and its length is
+ * found only once. The copy takes it from the starts, which have 64 bits and so need no special
+ * case for long lines.
+ *
+ * No thread reads far. It reads a few words of a line, and its warp does the rest: it searches to
+ * the end of the part of the text, then for the next mark, 1 MiB of text at a time, then within
+ * that part. So a line of any length takes a few reads. All marks take one read of the text, or
+ * half of one if lines are short.
+ */
+#ifndef CUDA_LINES_MEASURE_CUH
+#define CUDA_LINES_MEASURE_CUH
+
+#include "core/byte_mask.h"
+#include "cuda/block/block_scan.cuh"
+#include "cuda/engine/cuda_gather.h"
+#include "cuda/block/launch.cuh"
+#include "cuda/block/thread_match.cuh"
+#include "cuda/block/thread_search.cuh"
+#include "cuda/tuning.h"
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+/* A struct cuda_gather and its workspace, for the kernels. */
+struct gather_view {
+    const unsigned char *text;
+    uint64_t text_bytes;
+    unsigned terminators; /* the terminator in all four bytes */
+    const struct key_index *items;
+    uint64_t count;        /* number of lines */
+    uint64_t *bytes;       /* total bytes of all lines */
+    uint64_t *starts;      /* count + 1: start of each line, from the start of its group */
+    uint64_t *groups;      /* group_count: starts of groups */
+    uint64_t group_count;  /* for the lines and the end after them */
+    uint64_t *first_lines; /* one for each tile of the output, and the last line */
+    uint32_t *marks;       /* mark_words: a bit for each part of the text */
+    uint64_t mark_words;
+};
+
+constexpr unsigned GATHER_WORD_BYTES = sizeof(uint4);
+constexpr unsigned GATHER_MARK_BITS = 32;
+
+/* A group: the lines that a block measures. Their starts are relative to that of the group. */
+constexpr unsigned GATHER_GROUP_LINES = GATHER_MEASURE_THREADS * GATHER_MEASURE_LINES;
+constexpr unsigned GATHER_MEASURE_WARPS = GATHER_MEASURE_THREADS / THREADS_PER_WARP;
+static_assert(GATHER_MEASURE_WARPS * GATHER_MEASURE_LINES == THREADS_PER_WARP,
+              "a warp scans the sums of all warps");
+
+/* Returns the start of the line in the output; line <= count. */
+__device__ __forceinline__ uint64_t thread_line_start(const struct gather_view &view, uint64_t line)
+{
+    return view.groups[line / GATHER_GROUP_LINES] + view.starts[line];
+}
+
+/* ---- the ends of lines ---- */
+
+/* Returns the word at `at`, a multiple of its size, within the text or its slack. */
+__device__ __forceinline__ uint4 thread_load_text(const struct gather_view &view, uint64_t at)
+{
+    return __ldg(reinterpret_cast<const uint4 *>(view.text + at));
+}
+
+/* Returns the position of the first terminator in the text in [from, to), or `to`. `from` is a
+ * multiple of a word. All lanes call it with the same arguments. */
+__device__ __forceinline__ uint64_t warp_find_terminator(const struct gather_view &view,
+                                                         uint64_t from, uint64_t to)
+{
+    for (; from < to; from += THREADS_PER_WARP * GATHER_WORD_BYTES) {
+        const uint64_t at = from + thread_lane() * GATHER_WORD_BYTES;
+        const unsigned matches =
+            at < to ? thread_match_bytes(thread_load_text(view, at), view.terminators) : 0;
+        const unsigned lanes = __ballot_sync(ALL_LANES, matches != 0);
+        if (lanes) {
+            const uint64_t found = at + static_cast<unsigned>(__ffs(static_cast<int>(matches))) - 1;
+            return __shfl_sync(ALL_LANES, found, __ffs(static_cast<int>(lanes)) - 1);
+        }
+    }
+    return to;
+}
+
+__device__ __forceinline__ uint64_t thread_part_end(const struct gather_view &view, uint64_t part)
+{
+    const uint64_t end = (part + 1) * GATHER_MARK_BYTES;
+    return end < view.text_bytes ? end : view.text_bytes;
+}
+
+/* Returns the first part of the text, from `part` on, in which a line ends. All lanes call it with
+ * the same arguments.
+ */
+__device__ __forceinline__ uint64_t warp_find_mark(const struct gather_view &view, uint64_t part)
+{
+    unsigned wanted = thread_lane() == 0 ? ~0u << part % GATHER_MARK_BITS : ~0u;
+    for (uint64_t word = part / GATHER_MARK_BITS; word < view.mark_words;
+         word += THREADS_PER_WARP) {
+        const uint64_t at = word + thread_lane();
+        const unsigned marks = at < view.mark_words ? view.marks[at] & wanted : 0;
+        const unsigned lanes = __ballot_sync(ALL_LANES, marks != 0);
+        if (lanes) {
+            const uint64_t found =
+                at * GATHER_MARK_BITS + static_cast<unsigned>(__ffs(static_cast<int>(marks))) - 1;
+            return __shfl_sync(ALL_LANES, found, __ffs(static_cast<int>(lanes)) - 1);
+        }
+        wanted = ~0u;
+    }
+    return view.mark_words * GATHER_MARK_BITS; /* never reached: the last line has a terminator */
+}
+
+/* Returns the position of the terminator of a line that continues at `from`, a multiple of a word.
+ * All lanes call it with the same argument. */
+__device__ __forceinline__ uint64_t warp_find_line_end(const struct gather_view &view,
+                                                       uint64_t from)
+{
+    const uint64_t part = from / GATHER_MARK_BYTES;
+    const uint64_t part_end = thread_part_end(view, part);
+    const uint64_t end = warp_find_terminator(view, from, part_end);
+    if (end < part_end)
+        return end;
+    const uint64_t marked = warp_find_mark(view, part + 1);
+    return warp_find_terminator(view, marked * GATHER_MARK_BYTES, thread_part_end(view, marked));
+}
+
+/* Makes the marks. One warp per word of marks. */
+static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
+    gather_mark_kernel(struct gather_view view)
+{
+    constexpr unsigned warps = THREADS_PER_BLOCK / THREADS_PER_WARP;
+    const uint64_t word =
+        static_cast<uint64_t>(blockIdx.x) * warps + threadIdx.x / THREADS_PER_WARP;
+    uint32_t marks = 0;
+    for (unsigned bit = 0; bit < GATHER_MARK_BITS; bit++) {
+        const uint64_t part = word * GATHER_MARK_BITS + bit, from = part * GATHER_MARK_BYTES;
+        const uint64_t to = thread_part_end(view, part);
+        if (from < to && warp_find_terminator(view, from, to) < to)
+            marks |= 1u << bit;
+    }
+    if (word < view.mark_words && thread_lane() == 0)
+        view.marks[word] = marks;
+}
+
+/* ---- lengths ---- */
+
+/* The lines of a thread: their positions in the text, and their lengths with terminator. */
+struct gather_lengths {
+    uint64_t begins[GATHER_MEASURE_LINES];
+    uint64_t bytes[GATHER_MEASURE_LINES]; /* 0: unknown */
+    unsigned left;                        /* a bit for each line still to be measured */
+};
+
+/* Reads the lines thread, thread + GATHER_MEASURE_THREADS, ... of the group. */
+__device__ __forceinline__ struct gather_lengths thread_read_lines(const struct gather_view &view)
+{
+    const uint64_t first = static_cast<uint64_t>(blockIdx.x) * GATHER_GROUP_LINES + threadIdx.x;
+    struct gather_lengths lines = {};
+#pragma unroll
+    for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++) {
+        const uint64_t line = first + i * GATHER_MEASURE_THREADS;
+        if (line < view.count) {
+            lines.begins[i] = line_offset(view.items[line]);
+            lines.left |= 1u << i;
+        }
+    }
+    return lines;
+}
+
+/* Searches the first words of all lines, one word of each line at a time. */
+__device__ __forceinline__ void thread_walk_lines(const struct gather_view &view,
+                                                  struct gather_lengths &lines)
+{
+    for (unsigned step = 0; step < GATHER_WALK_WORDS && lines.left; step++) {
+        uint4 words[GATHER_MEASURE_LINES] = {};
+#pragma unroll
+        for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++)
+            if (lines.left >> i & 1)
+                words[i] = thread_load_text(view, (lines.begins[i] / GATHER_WORD_BYTES + step) *
+                                                      GATHER_WORD_BYTES);
+#pragma unroll
+        for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++) {
+            const unsigned before =
+                static_cast<unsigned>(lines.begins[i]) % GATHER_WORD_BYTES; /* not in the line */
+            const unsigned matches =
+                thread_match_bytes(words[i], view.terminators) & (step == 0 ? ~0u << before : ~0u);
+            if (!(lines.left >> i & 1) || !matches)
+                continue;
+            lines.bytes[i] = step * GATHER_WORD_BYTES - before +
+                             static_cast<unsigned>(__ffs(static_cast<int>(matches)));
+            lines.left &= ~(1u << i);
+        }
+    }
+}
+
+/* Measures the remaining lines of the warp, one after the other. */
+__device__ __forceinline__ void warp_measure_rest(const struct gather_view &view,
+                                                  struct gather_lengths &lines)
+{
+#pragma unroll
+    for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++) {
+        const uint64_t walked =
+            (lines.begins[i] / GATHER_WORD_BYTES + GATHER_WALK_WORDS) * GATHER_WORD_BYTES;
+        unsigned lanes = __ballot_sync(ALL_LANES, lines.left >> i & 1);
+        for (; lanes; lanes &= lanes - 1) {
+            const int lane = __ffs(static_cast<int>(lanes)) - 1;
+            const uint64_t end = warp_find_line_end(view, __shfl_sync(ALL_LANES, walked, lane));
+            if (thread_lane() == static_cast<unsigned>(lane))
+                lines.bytes[i] = end + 1 - lines.begins[i];
+        }
+    }
+}
+
+/* Replaces the lengths of all threads' lines by their starts. Returns the sum of all lengths.
+ * `sums` is in shared memory, with room for a warp. */
+__device__ __forceinline__ uint64_t block_scan_lines(uint64_t (&bytes)[GATHER_MEASURE_LINES],
+                                                     uint64_t *sums)
+{
+    const unsigned warp = threadIdx.x / THREADS_PER_WARP;
+    uint64_t through[GATHER_MEASURE_LINES];
+#pragma unroll
+    for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++) {
+        through[i] = warp_inclusive_scan(bytes[i]);
+        if (thread_lane() == THREADS_PER_WARP - 1)
+            sums[i * GATHER_MEASURE_WARPS + warp] = through[i];
+    }
+    __syncthreads();
+    const uint64_t sum = sums[thread_lane()];
+    const uint64_t sum_through = warp_inclusive_scan(sum);
+#pragma unroll
+    for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++)
+        bytes[i] = through[i] - bytes[i] +
+                   __shfl_sync(ALL_LANES, sum_through - sum,
+                               static_cast<int>(i * GATHER_MEASURE_WARPS + warp));
+    return __shfl_sync(ALL_LANES, sum_through, static_cast<int>(THREADS_PER_WARP - 1));
+}
+
+/* Measures a group per block. The end after the last line counts as a line of 0 bytes. */
+static __global__ void __launch_bounds__(GATHER_MEASURE_THREADS)
+    gather_measure_kernel(struct gather_view view)
+{
+    __shared__ uint64_t sums[THREADS_PER_WARP];
+    struct gather_lengths lines = thread_read_lines(view);
+    thread_walk_lines(view, lines);
+    warp_measure_rest(view, lines);
+    const uint64_t bytes = block_scan_lines(lines.bytes, sums);
+    const uint64_t first = static_cast<uint64_t>(blockIdx.x) * GATHER_GROUP_LINES + threadIdx.x;
+#pragma unroll
+    for (unsigned i = 0; i < GATHER_MEASURE_LINES; i++)
+        if (first + i * GATHER_MEASURE_THREADS <= view.count)
+            view.starts[first + i * GATHER_MEASURE_THREADS] = lines.bytes[i];
+    if (threadIdx.x == 0)
+        view.groups[blockIdx.x] = bytes;
+}
+
+/* ---- starts ---- */
+
+/* Replaces the groups' bytes by their starts. One block. */
+static __global__ void __launch_bounds__(GATHER_SCAN_THREADS)
+    gather_scan_kernel(struct gather_view view)
+{
+    __shared__ uint64_t warp_sums[THREADS_PER_WARP];
+    uint64_t before = 0;
+    for (uint64_t first = 0; first < view.group_count;
+         first += GATHER_SCAN_THREADS * GATHER_SCAN_SUMS) {
+        const uint64_t own = first + threadIdx.x * GATHER_SCAN_SUMS;
+        uint64_t bytes[GATHER_SCAN_SUMS], sum = 0, all = 0;
+#pragma unroll
+        for (unsigned i = 0; i < GATHER_SCAN_SUMS; i++) {
+            bytes[i] = own + i < view.group_count ? view.groups[own + i] : 0;
+            sum += bytes[i];
+        }
+        uint64_t start = before + block_exclusive_scan<GATHER_SCAN_THREADS>(sum, warp_sums, &all);
+#pragma unroll
+        for (unsigned i = 0; i < GATHER_SCAN_SUMS; i++) {
+            if (own + i < view.group_count)
+                view.groups[own + i] = start;
+            start += bytes[i];
+        }
+        before += all;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        *view.bytes = before;
+}
+
+/* Returns the line that contains a byte of the output. */
+__device__ __forceinline__ uint64_t thread_find_line(const struct gather_view &view, uint64_t byte)
+{
+    const uint64_t none = 0;
+    const uint64_t group = thread_rank(view.groups, none, view.group_count, byte, true) - 1;
+    const uint64_t first = group * GATHER_GROUP_LINES;
+    const uint64_t left = view.count - first;
+    const uint64_t lines = left < GATHER_GROUP_LINES ? left : GATHER_GROUP_LINES;
+    return first - 1 +
+           thread_rank(view.starts + first, none, lines, byte - view.groups[group], true);
+}
+
+/* Finds the first line of each tile. One thread per tile of the output, and one for the last line.
+ */
+static __global__ void __launch_bounds__(THREADS_PER_BLOCK)
+    gather_find_kernel(struct gather_view view, uint64_t tiles)
+{
+    const uint64_t tile = static_cast<uint64_t>(blockIdx.x) * THREADS_PER_BLOCK + threadIdx.x;
+    if (tile <= tiles)
+        view.first_lines[tile] =
+            tile < tiles ? thread_find_line(view, tile * GATHER_TILE_BYTES) : view.count - 1;
+}
+
+/* ---- host ---- */
+
+/* Offsets of the parts of the workspace in bytes. The total over all groups comes first. */
+struct gather_layout {
+    size_t starts, groups, first_lines, marks, bytes;
+};
+
+static inline struct gather_layout gather_layout_make(size_t text_bytes, size_t count)
+{
+    struct gather_layout layout;
+    layout.starts = GATHER_WORD_BYTES;
+    layout.groups = layout.starts + (count + 1) * sizeof(uint64_t);
+    layout.first_lines =
+        layout.groups + launch_blocks(count + 1, GATHER_GROUP_LINES) * sizeof(uint64_t);
+    layout.marks =
+        layout.first_lines + (launch_blocks(text_bytes, GATHER_TILE_BYTES) + 1) * sizeof(uint64_t);
+    layout.bytes = layout.marks + launch_blocks(text_bytes, GATHER_MARK_BITS * GATHER_MARK_BYTES) *
+                                      sizeof(uint32_t);
+    return layout;
+}
+
+static inline struct gather_view gather_view_make(const struct cuda_gather *gather)
+{
+    const size_t text_bytes = gather->text->bytes;
+    const struct gather_layout layout = gather_layout_make(text_bytes, gather->count);
+    unsigned char *const work = static_cast<unsigned char *>(gather->workspace);
+    struct gather_view view;
+    view.text = gather->text->text;
+    view.text_bytes = text_bytes;
+    view.terminators = static_cast<unsigned>(byte_in_all(gather->text->order.terminator));
+    view.items = gather->items;
+    view.count = gather->count;
+    view.bytes = reinterpret_cast<uint64_t *>(work);
+    view.starts = reinterpret_cast<uint64_t *>(work + layout.starts);
+    view.groups = reinterpret_cast<uint64_t *>(work + layout.groups);
+    view.group_count = launch_blocks(gather->count + 1, GATHER_GROUP_LINES);
+    view.first_lines = reinterpret_cast<uint64_t *>(work + layout.first_lines);
+    view.marks = reinterpret_cast<uint32_t *>(work + layout.marks);
+    view.mark_words = launch_blocks(text_bytes, GATHER_MARK_BITS * GATHER_MARK_BYTES);
+    return view;
+}
+
+static inline bool gather_start_mark(const struct cuda_gather *gather, struct error *error)
+{
+    const struct gather_view view = gather_view_make(gather);
+    const struct launch launch = {
+        "gather_mark_kernel", launch_blocks(view.mark_words, THREADS_PER_BLOCK / THREADS_PER_WARP),
+        THREADS_PER_BLOCK, gather->text->device, gather->text->stream};
+    return launch_kernel(launch, error, gather_mark_kernel, view);
+}
+
+static inline bool gather_start_measure(const struct cuda_gather *gather, struct error *error)
+{
+    const struct gather_view view = gather_view_make(gather);
+    const struct launch launch = {"gather_measure_kernel", view.group_count, GATHER_MEASURE_THREADS,
+                                  gather->text->device, gather->text->stream};
+    return launch_kernel(launch, error, gather_measure_kernel, view);
+}
+
+static inline bool gather_start_scan(const struct cuda_gather *gather, struct error *error)
+{
+    const struct launch launch = {"gather_scan_kernel", 1, GATHER_SCAN_THREADS,
+                                  gather->text->device, gather->text->stream};
+    return launch_kernel(launch, error, gather_scan_kernel, gather_view_make(gather));
+}
+
+/* gather->bytes must be known. */
+static inline bool gather_start_find(const struct cuda_gather *gather, struct error *error)
+{
+    const size_t tiles = launch_blocks(gather->bytes, GATHER_TILE_BYTES);
+    const struct launch launch = {"gather_find_kernel", launch_blocks(tiles + 1, THREADS_PER_BLOCK),
+                                  THREADS_PER_BLOCK, gather->text->device, gather->text->stream};
+    return launch_kernel(launch, error, gather_find_kernel, gather_view_make(gather), tiles);
+}
+
+#endif

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lines_refine.cu - see cuda_refine.h.
+ *
+ *   items --mark--> tie groups that are not in order, as bits: for the device, for the host
+ *
+ *   for the device   load: (tie group, word 0 of the line, its offset), and the item's position
+ *                    rounds: sort; the offsets go back to the positions; tie groups that still hold
+ *                            different lines, now smaller, are loaded with the next word
+ *                    tie groups that remain after the last round are marked for the host
+ *   for the host     gathered, sorted by refine->refine, put back to the same positions
+ *   unique           the first item of each tie group, except those of the host, and the items that
+ *                    the host kept, are moved together
+ *
+ * A tie group is sorted here if its keys are exact, or are the bytes of whole lines, and if only
+ * the bytes of its lines decide. So the order after a round is final, except among lines that share
+ * all words so far. The items of a tie group have equal keys, so only their indices move.
+ *
+ * Source: rounds over the open tie groups are the radix form of J. L. Bentley, R. Sedgewick, "Fast
+ * algorithms for sorting and searching strings", SODA 1997, breadth first.
+ */
+#include "cuda/engine/cuda_refine.h"
+
+#include "core/byte_mask.h"
+#include "core/clock.h"
+#include "cuda/block/launch.cuh"
+#include "cuda/text/refine_steps.cuh"
+
+#include <algorithm>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* ---- sizes ---- */
+
+constexpr size_t REFINE_ALIGNMENT = 256;
+
+/* Assigns consecutive parts of the workspace. If base is NULL it only adds up their sizes. */
+struct refine_carver {
+    unsigned char *base;
+    size_t bytes;
+};
+
+template <typename T>
+static T *refine_carve(struct refine_carver *carver, size_t count)
+{
+    T *const part = reinterpret_cast<T *>(carver->base + carver->bytes);
+    carver->bytes += launch_blocks(count * sizeof(T), REFINE_ALIGNMENT) * REFINE_ALIGNMENT;
+    return part;
+}
+
+static struct refine_marks refine_carve_marks(struct refine_carver *carver, size_t count)
+{
+    const size_t tiles = launch_blocks(count, REFINE_TILE), words = tiles * REFINE_TILE_WORDS;
+    struct refine_marks marks;
+    marks.same = refine_carve<unsigned>(carver, words);
+    marks.device = refine_carve<unsigned>(carver, words);
+    marks.host = refine_carve<unsigned>(carver, words);
+    marks.tiles = refine_carve<struct refine_tile>(carver, tiles);
+    marks.crossing = refine_carve<unsigned>(carver, tiles);
+    marks.offsets = refine_carve<refine_pair>(carver, tiles);
+    marks.totals = refine_carve<struct refine_totals>(carver, 1);
+    return marks;
+}
+
+struct refine_workspace {
+    struct refine_marks marks;
+    struct refine_marks round_marks;
+    struct key_index *round_items;
+    unsigned *positions[2];
+    void *sort;
+};
+
+static struct refine_workspace refine_carve_all(struct refine_carver *carver,
+                                                const struct cuda_path *path, size_t tile_size,
+                                                size_t count, size_t room)
+{
+    struct refine_workspace work;
+    work.marks = refine_carve_marks(carver, count);
+    work.round_marks = refine_carve_marks(carver, room);
+    work.round_items = refine_carve<struct key_index>(carver, room);
+    work.positions[0] = refine_carve<unsigned>(carver, room);
+    work.positions[1] = refine_carve<unsigned>(carver, room);
+    const size_t bytes = path->workspace_bytes(room, tile_size, sizeof(struct key_index));
+    work.sort = refine_carve<unsigned char>(carver, bytes);
+    return work;
+}
+
+size_t cuda_refine_workspace_bytes(const struct cuda_path *path, size_t tile_size, size_t count,
+                                   size_t room)
+{
+    struct refine_carver carver = {NULL, 0};
+    (void)refine_carve_all(&carver, path, tile_size, count, room);
+    return carver.bytes;
+}
+
+/* ---- steps ---- */
+
+/* The state of a refinement. */
+struct refine_run {
+    const struct cuda_refine *refine;
+    struct refine_workspace work;
+    struct refine_view view; /* all items */
+    unsigned device;
+    cudaStream_t stream;
+    size_t hosts; /* number of items for the host */
+    struct cuda_refine_counts counts;
+};
+
+static struct launch refine_launch(const struct refine_run &run, const char *name, size_t blocks)
+{
+    const struct launch launch = {name, blocks, REFINE_THREADS, run.device, run.stream};
+    return launch;
+}
+
+static bool refine_check(const struct refine_run &run, cudaError_t status, const char *call,
+                         struct error *error)
+{
+    return cuda_check(status, run.device, call, error);
+}
+
+static bool refine_copy(const struct refine_run &run, void *to, const void *from, size_t bytes,
+                        cudaMemcpyKind kind, struct error *error)
+{
+    return refine_check(run, cudaMemcpyAsync(to, from, bytes, kind, run.stream), "cudaMemcpyAsync",
+                        error);
+}
+
+static bool refine_wait(const struct refine_run &run, struct error *error)
+{
+    return refine_check(run, cudaStreamSynchronize(run.stream), "cudaStreamSynchronize", error);
+}
+
+/* Fetches the totals of `count` items, for which it waits, and checks them. */
+static bool refine_fetch_totals(const struct refine_run &run, const struct refine_marks &marks,
+                                size_t count, struct refine_totals *totals, struct error *error)
+{
+    return refine_copy(run, totals, marks.totals, sizeof *totals, cudaMemcpyDeviceToHost, error) &&
+           refine_wait(run, error) &&
+           cuda_check_figure(totals->device, count, run.device, "number of lines to order",
+                             error) &&
+           cuda_check_figure(totals->host, count - totals->device, run.device,
+                             "number of lines for the host", error) &&
+           cuda_check_figure(totals->chosen, count, run.device, "number of lines to keep", error);
+}
+
+/* Marks the items of the view for the device or for the host. Waits. */
+static bool refine_mark(const struct refine_run &run, const struct refine_view &view,
+                        const struct refine_marks &marks, struct refine_totals *totals,
+                        struct error *error)
+{
+    const size_t tiles = launch_blocks(view.count, REFINE_TILE);
+    return refine_check(run, cudaMemsetAsync(marks.totals, 0, sizeof *marks.totals, run.stream),
+                        "cudaMemsetAsync", error) &&
+           launch_kernel(refine_launch(run, "refine_mark_kernel", tiles), error, refine_mark_kernel,
+                         view, marks) &&
+           launch_kernel(refine_launch(run, "refine_cross_kernel", 1), error, refine_cross_kernel,
+                         marks, tiles) &&
+           launch_kernel(
+               refine_launch(run, "refine_class_kernel", launch_blocks(tiles, REFINE_WARPS)), error,
+               refine_class_kernel, marks, tiles) &&
+           refine_fetch_totals(run, marks, view.count, totals, error);
+}
+
+/* Counts the chosen items among `count`, for a kernel that visits them. */
+static bool refine_choose(const struct refine_run &run, const struct refine_marks &marks,
+                          const unsigned *chosen, size_t count, struct error *error)
+{
+    const size_t tiles = launch_blocks(count, REFINE_TILE);
+    return launch_kernel(
+               refine_launch(run, "refine_count_kernel", launch_blocks(tiles, REFINE_WARPS)), error,
+               refine_count_kernel, marks, chosen, tiles) &&
+           launch_kernel(refine_launch(run, "refine_scan_kernel", 1), error, refine_scan_kernel,
+                         marks, tiles);
+}
+
+/* Returns the launch of a kernel that visits the chosen items among `count`. */
+static struct launch refine_visit(const struct refine_run &run, const char *name, size_t count)
+{
+    const size_t tiles = launch_blocks(count, REFINE_TILE);
+    return refine_launch(run, name, launch_blocks(tiles, REFINE_WARPS));
+}
+
+/* ---- rounds ---- */
+
+static struct refine_view refine_round_view(const struct refine_run &run,
+                                            const struct refine_round &round, size_t count,
+                                            unsigned rounds)
+{
+    struct refine_view view = run.view;
+    view.items = round.items;
+    view.count = count;
+    view.place_mask = REFINE_PLACE_MASK;
+    view.depth = static_cast<size_t>(rounds) * REFINE_WORD_BYTES;
+    view.is_round = true;
+    return view;
+}
+
+static bool refine_load(const struct refine_run &run, const struct refine_round &round,
+                        struct error *error)
+{
+    const size_t count = run.view.count;
+    return refine_choose(run, run.work.marks, run.work.marks.device, count, error) &&
+           launch_kernel(refine_visit(run, "refine_load_kernel", count), error, refine_load_kernel,
+                         run.view, run.work.marks, launch_blocks(count, REFINE_TILE), round.items,
+                         round.positions);
+}
+
+/* Sorts a round and writes its lines' offsets to their positions. */
+static bool refine_sort(const struct refine_run &run, const struct refine_round &round,
+                        void *scratch, size_t count, struct error *error)
+{
+    const struct cuda_refine *const refine = run.refine;
+    const struct cuda_sort sort = {round.items,
+                                   scratch,
+                                   run.work.sort,
+                                   count,
+                                   sizeof(struct key_index),
+                                   key_order_identity(),
+                                   refine->tile_size,
+                                   run.device,
+                                   run.stream,
+                                   refine->note};
+    const struct launch place =
+        refine_launch(run, "refine_place_kernel", launch_blocks(count, REFINE_THREADS));
+    return cuda_path_sort(refine->path, &sort, error) &&
+           launch_kernel(place, error, refine_place_kernel, round, count, refine->items);
+}
+
+/* Loads the chosen items of a round into the next one, with their next word. */
+static bool refine_reload(const struct refine_run &run, const struct refine_view &view,
+                          const struct refine_round &round, const struct refine_round &next,
+                          struct error *error)
+{
+    const struct refine_marks &marks = run.work.round_marks;
+    return refine_choose(run, marks, marks.device, view.count, error) &&
+           launch_kernel(refine_visit(run, "refine_reload_kernel", view.count), error,
+                         refine_reload_kernel, view, marks, launch_blocks(view.count, REFINE_TILE),
+                         static_cast<const unsigned *>(round.positions), next);
+}
+
+/* Marks the chosen items of a round, `left` of `count`, for the host. */
+static bool refine_leave(struct refine_run *run, const struct refine_round &round, size_t count,
+                         size_t left, struct error *error)
+{
+    run->hosts += left;
+    return launch_kernel(
+        refine_launch(*run, "refine_leave_kernel", launch_blocks(count, REFINE_THREADS)), error,
+        refine_leave_kernel, static_cast<const unsigned *>(run->work.round_marks.device),
+        static_cast<const unsigned *>(round.positions), count, run->work.marks.host);
+}
+
+/* Sorts `count` items of the device's tie groups by their lines. */
+static bool refine_rounds(struct refine_run *run, size_t count, struct error *error)
+{
+    struct refine_round round = {static_cast<struct key_index *>(run->refine->scratch),
+                                 run->work.positions[0]};
+    struct refine_round next = {run->work.round_items, run->work.positions[1]};
+    run->counts.device = count;
+    if (!refine_load(*run, round, error))
+        return false;
+    for (unsigned rounds = 1;; rounds++) {
+        const struct refine_view view = refine_round_view(*run, round, count, rounds);
+        struct refine_totals totals = {};
+        run->counts.rounds = rounds;
+        if (!refine_sort(*run, round, next.items, count, error) ||
+            !refine_mark(*run, view, run->work.round_marks, &totals, error))
+            return false;
+        const size_t left = static_cast<size_t>(totals.device);
+        if (left == 0)
+            return true;
+        if (rounds == REFINE_ROUNDS)
+            return refine_leave(run, round, count, left, error);
+        if (!refine_reload(*run, view, round, next, error))
+            return false;
+        std::swap(round, next);
+        count = left;
+    }
+}
+
+/* Sorts the device's tie groups if they fit; otherwise marks them for the host. */
+static bool refine_on_device(struct refine_run *run, size_t count, struct error *error)
+{
+    if (count == 0)
+        return true;
+    if (count <= run->refine->room)
+        return refine_rounds(run, count, error);
+    const size_t words = launch_blocks(run->view.count, REFINE_TILE) * REFINE_TILE_WORDS;
+    run->hosts += count;
+    return launch_kernel(
+        refine_launch(*run, "refine_leave_all_kernel", launch_blocks(words, REFINE_THREADS)), error,
+        refine_leave_all_kernel, run->work.marks, words);
+}
+
+/* ---- tie groups for the host ---- */
+
+/* Copies the host's items to host memory, in order. Waits. */
+static bool refine_take_hosts(const struct refine_run &run, struct key_index *items,
+                              struct error *error)
+{
+    const struct refine_marks &marks = run.work.marks;
+    const size_t count = run.view.count;
+    struct key_index *const scratch = static_cast<struct key_index *>(run.refine->scratch);
+    return refine_choose(run, marks, marks.host, count, error) &&
+           launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
+                         refine_gather_kernel, marks, static_cast<const unsigned *>(marks.host),
+                         launch_blocks(count, REFINE_TILE), run.view.items, scratch) &&
+           refine_copy(run, items, scratch, run.hosts * sizeof *items, cudaMemcpyDeviceToHost,
+                       error) &&
+           refine_wait(run, error);
+}
+
+/* Copies the items back to their positions, or, if the order is unique, to the front of their tie
+ * groups. Waits. */
+static bool refine_put_hosts(const struct refine_run &run, const struct key_index *items,
+                             size_t kept, struct error *error)
+{
+    const struct refine_marks &marks = run.work.marks;
+    const size_t count = run.view.count;
+    struct key_index *const scratch = static_cast<struct key_index *>(run.refine->scratch);
+    if (!refine_copy(run, scratch, items, kept * sizeof *items, cudaMemcpyHostToDevice, error))
+        return false;
+    const struct launch keep =
+        refine_launch(run, "refine_keep_hosts_kernel", launch_blocks(kept, REFINE_THREADS));
+    const bool is_put =
+        run.refine->text->order.unique
+            ? launch_kernel(keep, error, refine_keep_hosts_kernel,
+                            static_cast<const struct key_index *>(scratch), kept, run.refine->items,
+                            count, marks.device)
+            : launch_kernel(refine_visit(run, "refine_scatter_kernel", count), error,
+                            refine_scatter_kernel, marks, static_cast<const unsigned *>(marks.host),
+                            launch_blocks(count, REFINE_TILE),
+                            static_cast<const struct key_index *>(scratch), run.refine->items);
+    return is_put && refine_wait(run, error);
+}
+
+static bool refine_with_host(const struct refine_run &run, struct key_index *items,
+                             struct error *error)
+{
+    size_t kept = run.hosts;
+    if (!refine_take_hosts(run, items, error) ||
+        !run.refine->refine(run.refine->context, items, &kept, error))
+        return false;
+    if (kept > run.hosts || (kept < run.hosts && !run.refine->text->order.unique))
+        return error_set(error, "device %u: of %zu lines to be ordered, %zu came back", run.device,
+                         run.hosts, kept);
+    return refine_put_hosts(run, items, kept, error);
+}
+
+/* Sorts the host's tie groups by refine->refine. */
+static bool refine_on_host(struct refine_run *run, struct error *error)
+{
+    run->counts.host = run->hosts;
+    if (run->hosts == 0)
+        return true;
+    struct key_index *const items =
+        static_cast<struct key_index *>(malloc(run->hosts * sizeof *items));
+    if (!items)
+        return error_set(error, "no memory to order %zu equal lines", run->hosts);
+    const bool is_refined = refine_with_host(*run, items, error);
+    free(items);
+    return is_refined;
+}
+
+/* ---- unique ---- */
+
+static bool refine_mark_kept(const struct refine_run &run, struct error *error)
+{
+    const size_t words = launch_blocks(run.view.count, 32);
+    return launch_kernel(
+        refine_launch(run, "refine_keep_kernel", launch_blocks(words, REFINE_THREADS)), error,
+        refine_keep_kernel, run.work.marks, run.view.count);
+}
+
+/* Closes the gaps left by items that are not kept. Waits. */
+static bool refine_gather_kept(const struct refine_run &run, size_t *kept, struct error *error)
+{
+    const struct refine_marks &marks = run.work.marks;
+    const size_t count = run.view.count;
+    struct key_index *const scratch = static_cast<struct key_index *>(run.refine->scratch);
+    struct refine_totals totals = {};
+    if (!refine_choose(run, marks, marks.device, count, error) ||
+        !launch_kernel(refine_visit(run, "refine_gather_kernel", count), error,
+                       refine_gather_kernel, marks, static_cast<const unsigned *>(marks.device),
+                       launch_blocks(count, REFINE_TILE), run.view.items, scratch) ||
+        !refine_fetch_totals(run, marks, count, &totals, error))
+        return false;
+    *kept = static_cast<size_t>(totals.chosen);
+    return refine_copy(run, run.refine->items, scratch, *kept * sizeof(struct key_index),
+                       cudaMemcpyDeviceToDevice, error) &&
+           refine_wait(run, error);
+}
+
+/* ---- all ---- */
+
+/* Returns true if the only key is the bytes of the whole line. Then bytes decide between equal
+ * images too, exact or not, and equal lines have the same bytes and keep their input order. False
+ * if the order is unique: then the host drops lines. */
+static bool refine_is_by_bytes(const struct cuda_line_order &order)
+{
+    return order.key_count == 1 && order.key.kind == LINE_BYTES && line_key_is_whole(&order.key) &&
+           !order.unique;
+}
+
+static struct refine_run refine_open(const struct cuda_refine *refine)
+{
+    const struct cuda_text *const text = refine->text;
+    const struct cuda_line_order &order = text->order;
+    struct refine_run run = {};
+    struct refine_carver carver = {static_cast<unsigned char *>(refine->workspace), 0};
+    run.refine = refine;
+    run.work =
+        refine_carve_all(&carver, refine->path, refine->tile_size, text->count, refine->room);
+    run.device = text->device;
+    run.stream = text->stream;
+    run.view.items = refine->items;
+    run.view.count = text->count;
+    run.view.place_mask = UINT64_MAX;
+    run.view.text.text = text->text;
+    run.view.text.terminators = byte_in_all(order.terminator);
+    run.view.is_by_bytes = refine_is_by_bytes(order);
+    run.view.complement =
+        (run.view.is_by_bytes ? order.key.reverse : order.reverse) ? REFINE_WORD_MASK : 0;
+    run.view.is_hosts = order.key_count > 1;
+    run.view.keeps_exact = order.key_count == 1 && (order.stable || order.unique);
+    return run;
+}
+
+/* Adds the time since *start to *ns, and sets *start to now. */
+static void refine_add_time(uint64_t *start, uint64_t *ns)
+{
+    const uint64_t now = clock_now_ns();
+    *ns += now - *start;
+    *start = now;
+}
+
+/* Runs all steps and waits for the stream. */
+static bool refine_all(struct refine_run *run, size_t *count, struct error *error)
+{
+    const bool is_unique = run->refine->text->order.unique;
+    struct refine_totals totals = {};
+    uint64_t start = clock_now_ns();
+    if (!refine_mark(*run, run->view, run->work.marks, &totals, error))
+        return false;
+    refine_add_time(&start, &run->counts.mark_ns);
+    run->hosts = static_cast<size_t>(totals.host);
+    if (!refine_on_device(run, static_cast<size_t>(totals.device), error))
+        return false;
+    refine_add_time(&start, &run->counts.device_ns);
+    if ((is_unique && !refine_mark_kept(*run, error)) || !refine_on_host(run, error))
+        return false;
+    refine_add_time(&start, &run->counts.host_ns);
+    if (is_unique && !refine_gather_kept(*run, count, error))
+        return false;
+    refine_add_time(&start, &run->counts.unique_ns);
+    return refine_wait(*run, error);
+}
+
+bool cuda_lines_refine(const struct cuda_refine *refine, size_t *count,
+                       struct cuda_refine_counts *counts, struct error *error)
+{
+    struct refine_run run = refine_open(refine);
+    *count = run.view.count;
+    if (*count > UINT32_MAX)
+        return error_set(error, "device %u: %zu lines are more than are put in order here",
+                         run.device, *count);
+    if (*count > 0 && !refine_all(&run, count, error))
+        return false;
+    if (counts)
+        *counts = run.counts;
+    return true;
+}

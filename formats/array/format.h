@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format.h - the table of file formats, which encode numbers in a stream of bytes. */
+#ifndef FORMATS_FORMAT_H
+#define FORMATS_FORMAT_H
+
+#include "core/error.h"
+#include "core/key_types.h"
+#include "formats/io/sink.h"
+#include "formats/io/source.h"
+
+/* The longest dtype string that a header keeps, "<M8[2147483647as]", and its NUL. */
+#define LAYOUT_DESCR_BYTES 24
+
+/* The type, byte order, number and shape of the numbers of a file. */
+struct layout {
+    const struct key_type *type; /* NULL: neither the format nor the user specifies it */
+    enum key_endian endian;      /* of the stored numbers; little in text */
+    size_t count;                /* COUNT_UNKNOWN if the format does not know it before the end */
+
+    /* The rest of an .npy header, kept so that an .npy output can repeat it. */
+    char descr[LAYOUT_DESCR_BYTES];   /* the dtype with its unit, "<M8[ns]"; "" if there is none */
+    unsigned ones_before, ones_after; /* dimensions of 1 on either side of the count */
+    bool is_scalar;                   /* a single number without dimensions */
+};
+
+/* State of reading the numbers of one input. */
+struct reader {
+    struct source *source;
+    struct layout layout;
+    bool is_type_assumed; /* f64 is assumed: text or raw data of unspecified type */
+    size_t keys_read;
+    size_t keys_before; /* numbers or lines of the input before those that are read; 0 unless it is
+                           narrowed */
+    struct tap *tap;    /* observes the numbers that read_keys reads; or NULL */
+};
+
+struct format {
+    const char *name;              /* argument of --format */
+    const char *summary;           /* one line for --list */
+    const char *const *extensions; /* of file names, such as ".npy"; NULL-terminated */
+
+    /* Returns true if a stream that starts with head[0..bytes) has this format. `whole`: the stream
+     * has no more bytes. */
+    bool (*recognises)(const unsigned char *head, size_t bytes, bool whole);
+
+    /* Reads the header and completes reader->layout, including layout.count. On entry layout.type
+     * is the user's type or NULL; a header with another type is an error. */
+    bool (*read_header)(struct reader *reader, struct error *error);
+
+    /* Reads the next 1..capacity numbers into `items`, as layout.type in layout.endian. Sets *count
+     * to 0 at the end of the stream, after checking that the stream is complete. */
+    bool (*read_keys)(struct reader *reader, void *items, size_t capacity, size_t *count,
+                      struct error *error);
+
+    /* Returns the size in bytes of a file of layout->count numbers, or SIZE_UNKNOWN if it depends
+     * on their values. */
+    uint64_t (*file_bytes)(const struct layout *layout);
+
+    /* Writes the header; layout->count must be exact. */
+    bool (*write_header)(struct sink *sink, const struct layout *layout, struct error *error);
+
+    /* Writes `count` numbers. `tap` observes them as they are written; it may be NULL. */
+    bool (*write_keys)(struct sink *sink, const struct layout *layout, const void *items,
+                       size_t count, struct tap *tap, struct error *error);
+};
+
+/* Changes the layout to that of a one-dimensional array. */
+static inline void layout_flatten(struct layout *layout)
+{
+    layout->ones_before = layout->ones_after = 0;
+    layout->is_scalar = false;
+}
+
+/* Returns the bytes of layout->count binary numbers, or SIZE_UNKNOWN if that overflows. */
+static inline uint64_t layout_bytes(const struct layout *layout)
+{
+    uint64_t bytes;
+    return __builtin_mul_overflow(layout->count, layout->type->bytes, &bytes) ? SIZE_UNKNOWN
+                                                                              : bytes;
+}
+
+extern const struct format format_raw, format_npy, format_text;
+extern const struct format *const formats[];
+extern const size_t format_count;
+
+/* Returns the format of that name, or NULL if there is none. */
+const struct format *format_find(const char *name);
+
+/* Returns the format that a file name's extension implies, or NULL if it implies none. Codec
+ * extensions are skipped. *type is the key type that the name implies ("x.u32", "x.f64.zst"), or
+ * NULL. */
+const struct format *format_find_by_name(const char *name, const struct key_type **type);
+
+#endif

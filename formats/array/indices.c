@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* indices.c - see indices.h. */
+#include "formats/array/indices.h"
+
+#include "formats/number/number_text.h"
+#include "formats/io/piece_writer.h"
+
+#include <omp.h>
+
+/* Items that the tap observes before they are read. */
+#define STEP_COUNT ((size_t)1 << 10)
+
+/* Items whose indices are written. A piece has as many items as certainly fit a buffer. */
+struct indices {
+    const struct argsort *argsort;
+    const void *items;
+    size_t count;
+    size_t piece_items;
+    struct tap *tap; /* observes the items; may be NULL */
+};
+
+static size_t piece_end(const struct indices *indices, size_t first)
+{
+    const size_t left = indices->count - first;
+    return first + (left < indices->piece_items ? left : indices->piece_items);
+}
+
+/* Stores the indices of items [first, end) at `out`, and prefetches the items of the next step.
+ * Returns the end of the output. */
+typedef unsigned char *index_writer(const struct indices *indices, size_t first, size_t end,
+                                    unsigned char *out);
+
+static inline __attribute__((always_inline)) unsigned char *
+store_indices(const struct indices *indices, size_t first, size_t end, unsigned char *out,
+              unsigned width, unsigned item_bytes)
+{
+    struct argsort argsort = *indices->argsort;
+    argsort.item_bytes = item_bytes; /* constant for the compiler */
+    for (size_t i = first; i < end; i++, out += width) {
+        __builtin_prefetch((const char *)indices->items + (i + STEP_COUNT) * item_bytes);
+        uint64_t index = argsort_index(&argsort, indices->items, i);
+        if (argsort.index_endian == ENDIAN_BIG)
+            index = key_bits_swap_bytes(8 * width, index);
+        memcpy(out, &index, width);
+    }
+    return out;
+}
+
+static unsigned char *store_binary(const struct indices *indices, size_t first, size_t end,
+                                   unsigned char *out)
+{
+    const unsigned pair_bytes = sizeof(struct key_index), packed_bytes = sizeof(uint64_t);
+    const bool is_pair = indices->argsort->item_bytes == pair_bytes;
+    if (indices->argsort->index_type->bytes == 4)
+        return is_pair ? store_indices(indices, first, end, out, 4, pair_bytes)
+                       : store_indices(indices, first, end, out, 4, packed_bytes);
+    return is_pair ? store_indices(indices, first, end, out, 8, pair_bytes)
+                   : store_indices(indices, first, end, out, 8, packed_bytes);
+}
+
+static unsigned char *store_text(const struct indices *indices, size_t first, size_t end,
+                                 unsigned char *out)
+{
+    const struct argsort *const argsort = indices->argsort;
+    for (size_t i = first; i < end; i++) {
+        const uint64_t index = argsort_index(argsort, indices->items, i);
+        out += number_format(argsort->index_type, index, (char *)out);
+        *out++ = '\n';
+    }
+    return out;
+}
+
+/* Makes a piece in steps, so that items are still in the cache when they are read again. */
+static size_t make_piece(const struct indices *indices, size_t piece, unsigned char *buffer,
+                         size_t *bytes, index_writer *store)
+{
+    const unsigned item_bytes = indices->argsort->item_bytes;
+    const size_t begin = piece * indices->piece_items, end = piece_end(indices, begin);
+    unsigned char *out = buffer;
+    for (size_t first = begin, next; first < end; first = next) {
+        next = end - first < STEP_COUNT ? end : first + STEP_COUNT;
+        tap_see(indices->tap, (const unsigned char *)indices->items + first * item_bytes,
+                (next - first) * item_bytes);
+        out = store(indices, first, next, out);
+    }
+    *bytes = (size_t)(out - buffer);
+    return end;
+}
+
+static size_t make_binary_piece(const void *context, size_t piece, unsigned char *buffer,
+                                size_t *bytes)
+{
+    return make_piece(context, piece, buffer, bytes, store_binary);
+}
+
+static size_t make_text_piece(const void *context, size_t piece, unsigned char *buffer,
+                              size_t *bytes)
+{
+    return make_piece(context, piece, buffer, bytes, store_text);
+}
+
+bool indices_write(const struct argsort *argsort, const struct format *format,
+                   const struct chunk *chunk, struct sink *sink, struct tap *tap,
+                   struct error *error)
+{
+    const bool is_text = format == &format_text;
+    const size_t index_bytes = is_text ? NUMBER_TEXT_MAX + 1 : argsort->index_type->bytes;
+    struct indices indices = {argsort, chunk->items, chunk->count, SINK_BUFFER_BYTES / index_bytes,
+                              tap};
+    const struct piece_maker maker = {
+        .context = &indices,
+        .pieces = chunk->count / indices.piece_items + (chunk->count % indices.piece_items != 0),
+        .threads = (unsigned)omp_get_max_threads(),
+        .make = is_text ? make_text_piece : make_binary_piece,
+    };
+    if (maker.pieces < maker.threads) { /* only a few threads make pieces, so all feed the tap */
+        tap_see_all(tap, chunk->items, chunk->count * argsort->item_bytes, maker.threads);
+        indices.tap = NULL;
+    }
+    return piece_writer_run(&maker, sink, error);
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* frame_reader.c - see frame_reader.h.
+ *
+ *                   +-> several small frames, whole -> a worker decodes them --+
+ *   file -> cutter -|                                                         +-> slots, in order
+ *                   +-> a large frame, as it comes -> the cutter decodes a piece                |
+ *                                                            the caller's memory <- copied <----+
+ *
+ * The cutter, a thread, reads the file and fills one slot after another: with whole frames for a
+ * worker to decode, or with a piece that it decodes itself, of a frame that is too large to be
+ * kept, truncated or invalid. So a file of one large frame is decoded by one thread, in parallel
+ * with the caller, and a file of many frames by all. The slots are a ring: their number, and the
+ * limits of a slot (frame_stream.h, PIECE_BYTES), bound the memory for decoding ahead.
+ *
+ *   used, taken <= filled <= used + slot_count
+ *
+ * Slots before `used` have been read by the caller. Slots before `taken` have been taken by
+ * workers, which skip pieces. Slots before `filled` have been filled by the cutter.
+ */
+#include "formats/codec/frame_reader.h"
+
+#include "core/trace.h"
+#include "formats/codec/codec.h"
+#include "formats/descriptor.h"
+#include "formats/codec/frame_stream.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Maximum number of workers. A thread decodes about 1 GB/s, and the caller cannot consume more. */
+#define WORKERS_MAX 16
+
+/* Slots in addition to one for each worker: one that is being filled, and one that is being
+ * read. */
+#define SPARE_SLOTS 2
+
+/* Bytes of a piece of a large frame. */
+#define PIECE_BYTES ((size_t)4 << 20)
+
+struct frame_slot {
+    struct frame_batch batch;
+    unsigned char *content; /* `capacity` bytes, reused */
+    size_t capacity, bytes, consumed;
+    bool is_decoded; /* or has failed */
+    struct error error;
+};
+
+struct frame_reader {
+    struct frame_stream stream; /* of the caller; once it is started, of the cutter */
+    unsigned threads;
+    uint64_t delivered; /* bytes the caller got before that */
+    uint64_t skipped;   /* the part of them that is decoded again, to be skipped */
+    bool is_ahead;      /* the cutter was started */
+    pthread_t cutter, workers[WORKERS_MAX];
+    unsigned worker_count; /* workers started by the cutter */
+    struct frame_slot *slots;
+    size_t slot_count;
+    pthread_mutex_t lock;     /* protects the fields below, and is_decoded of the slots */
+    pthread_cond_t is_filled; /* or filling has ended */
+    pthread_cond_t is_decoded;
+    pthread_cond_t is_used;
+    uint64_t used, taken, filled;
+    bool has_ended;  /* the cutter fills no more slots */
+    bool is_stopped; /* the caller reads no more */
+};
+
+static struct frame_slot *slot_at(const struct frame_reader *reader, uint64_t number)
+{
+    return &reader->slots[number % reader->slot_count];
+}
+
+struct frame_reader *frame_reader_open(const struct frame_reader_spec *spec, unsigned char *head,
+                                       size_t head_bytes, size_t capacity, struct error *error)
+{
+    struct frame_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) {
+        free(head);
+        error_set(error, "%s: no memory to decompress it", spec->name);
+        return NULL;
+    }
+    reader->threads = spec->threads < WORKERS_MAX ? spec->threads : WORKERS_MAX;
+    reader->stream = (struct frame_stream){.name = spec->name,
+                                           .file = spec->file,
+                                           .codec = spec->codec,
+                                           .window_log = spec->window_log,
+                                           .waker = -1,
+                                           .keeps_head = spec->threads > 1};
+    pthread_mutex_init(&reader->lock, NULL); /* none of these can fail on Linux */
+    pthread_cond_init(&reader->is_filled, NULL);
+    pthread_cond_init(&reader->is_decoded, NULL);
+    pthread_cond_init(&reader->is_used, NULL);
+    if (!frame_stream_open(&reader->stream, head, head_bytes, capacity, error)) {
+        frame_reader_close(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+/* ---- the workers ----------------------------------------------------------------------------- */
+
+/* Makes the slot's memory at least `bytes` large. */
+static bool reserve_content(const struct frame_reader *reader, struct frame_slot *slot,
+                            size_t bytes)
+{
+    if (bytes <= slot->capacity)
+        return true;
+    free(slot->content);
+    slot->content = malloc(bytes);
+    slot->capacity = slot->content ? bytes : 0;
+    return slot->content ||
+           error_set(&slot->error, "%s: no memory to decompress it", reader->stream.name);
+}
+
+static void decode_batch(const struct frame_reader *reader, struct frame_slot *slot, void *decoder)
+{
+    const uint64_t begin_ns = trace_begin();
+    if (!decoder)
+        error_set(&slot->error, "%s: no memory to decompress it", reader->stream.name);
+    else if (reserve_content(reader, slot, slot->batch.content_max))
+        frame_batch_decode(&reader->stream, &slot->batch, decoder, slot->content, &slot->bytes,
+                           &slot->error);
+    trace_end(TRACE_DECODE, begin_ns, slot->bytes);
+}
+
+/* Returns the next slot with frames to decode; NULL at the end. */
+static struct frame_slot *take_batch(struct frame_reader *reader)
+{
+    struct frame_slot *slot = NULL;
+    pthread_mutex_lock(&reader->lock);
+    while (!slot && !reader->is_stopped) {
+        if (reader->taken < reader->used) /* these were pieces, and have been read */
+            reader->taken = reader->used;
+        if (reader->taken < reader->filled) {
+            struct frame_slot *const next = slot_at(reader, reader->taken++);
+            slot = next->is_decoded ? NULL : next;
+        } else if (reader->has_ended) {
+            break;
+        } else {
+            pthread_cond_wait(&reader->is_filled, &reader->lock);
+        }
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return slot;
+}
+
+static void *worker_main(void *opaque)
+{
+    struct frame_reader *reader = opaque;
+    const struct codec *const codec = reader->stream.codec;
+    void *decoder = codec->decoder_open(reader->stream.window_log);
+    struct frame_slot *slot;
+    bool is_well = true;
+    while (is_well && (slot = take_batch(reader))) {
+        decode_batch(reader, slot, decoder);
+        is_well = !slot->error.is_set; /* the slot may be filled again once it is decoded */
+        pthread_mutex_lock(&reader->lock);
+        slot->is_decoded = true;
+        pthread_cond_signal(&reader->is_decoded);
+        pthread_mutex_unlock(&reader->lock);
+    }
+    codec->decoder_close(decoder);
+    return NULL;
+}
+
+/* ---- the cutter ------------------------------------------------------------------------------ */
+
+/* Waits for a free slot. NULL: no more slots are filled. */
+static struct frame_slot *free_slot(struct frame_reader *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    while (reader->filled - reader->used == reader->slot_count && !reader->is_stopped)
+        pthread_cond_wait(&reader->is_used, &reader->lock);
+    struct frame_slot *slot = reader->is_stopped ? NULL : slot_at(reader, reader->filled);
+    pthread_mutex_unlock(&reader->lock);
+    return slot;
+}
+
+/* Starts another worker, if allowed and possible. Returns false if there is no worker. */
+static bool add_worker(struct frame_reader *reader)
+{
+    if (reader->worker_count < reader->threads &&
+        pthread_create(&reader->workers[reader->worker_count], NULL, worker_main, reader) == 0)
+        reader->worker_count++;
+    return reader->worker_count > 0;
+}
+
+/* Decodes up to PIECE_BYTES of the open frame, or of the next one. */
+static bool decode_piece(struct frame_reader *reader, struct frame_slot *slot)
+{
+    const uint64_t begin_ns = trace_begin();
+    size_t got = 1;
+    if (!reserve_content(reader, slot, PIECE_BYTES))
+        return false;
+    do {
+        if (!frame_stream_decode(&reader->stream, slot->content + slot->bytes,
+                                 PIECE_BYTES - slot->bytes, &got, &slot->error))
+            return false;
+        slot->bytes += got;
+    } while (got > 0 && slot->bytes < PIECE_BYTES && reader->stream.frame_open);
+    trace_end(TRACE_DECODE, begin_ns, slot->bytes);
+    return true;
+}
+
+/* Fills the slot with the next frames, piece or error. Returns false at the end. */
+static bool fill_slot(struct frame_reader *reader, struct frame_slot *slot)
+{
+    bool is_cut = false;
+    slot->bytes = slot->consumed = 0;
+    slot->is_decoded = true;
+    if (!reader->stream.frame_open &&
+        !frame_stream_cut(&reader->stream, &slot->batch, &is_cut, &slot->error))
+        return true;
+    if (!is_cut)
+        return !decode_piece(reader, slot) || slot->bytes > 0;
+    slot->is_decoded = !add_worker(reader);
+    if (slot->is_decoded)
+        decode_batch(reader, slot, reader->stream.decoder);
+    return true;
+}
+
+/* Publishes the slot if is_filled, otherwise the end. Returns false if no more slots will be
+ * filled. */
+static bool put_slot(struct frame_reader *reader, const struct frame_slot *slot, bool is_filled)
+{
+    const bool goes_on = is_filled && !slot->error.is_set;
+    pthread_mutex_lock(&reader->lock);
+    reader->filled += is_filled;
+    reader->has_ended = !goes_on;
+    if (reader->has_ended)
+        pthread_cond_broadcast(&reader->is_filled);
+    else
+        pthread_cond_signal(&reader->is_filled);
+    pthread_cond_signal(&reader->is_decoded);
+    pthread_mutex_unlock(&reader->lock);
+    return goes_on;
+}
+
+static void *cutter_main(void *opaque)
+{
+    struct frame_reader *reader = opaque;
+    struct frame_slot *slot;
+    if (frame_stream_rewind(&reader->stream))
+        reader->skipped = reader->delivered;
+    do
+        slot = free_slot(reader);
+    while (slot && put_slot(reader, slot, fill_slot(reader, slot)));
+    return NULL;
+}
+
+/* ---- the caller ------------------------------------------------------------------------------ */
+
+/* A file that is not regular may block the cutter indefinitely; the waker ends that. */
+static bool open_waker(struct frame_stream *stream)
+{
+    struct stat status;
+    if (fstat(stream->file, &status) == 0 && S_ISREG(status.st_mode))
+        return true;
+    stream->waker = descriptor_raise(eventfd(0, EFD_CLOEXEC));
+    return stream->waker >= 0;
+}
+
+bool frame_reader_start(struct frame_reader *reader, struct error *error)
+{
+    if (reader->is_ahead || reader->threads < 2 || reader->slots)
+        return true;
+    reader->slot_count = reader->threads + SPARE_SLOTS;
+    reader->slots = calloc(reader->slot_count, sizeof *reader->slots);
+    if (!reader->slots)
+        return error_set(error, "%s: no memory to decompress it", reader->stream.name);
+    reader->is_ahead = open_waker(&reader->stream) &&
+                       pthread_create(&reader->cutter, NULL, cutter_main, reader) == 0;
+    return true;
+}
+
+/* Waits for the next slot to read; NULL at the end. */
+static struct frame_slot *next_slot(struct frame_reader *reader)
+{
+    struct frame_slot *slot = NULL;
+    pthread_mutex_lock(&reader->lock);
+    for (;;) {
+        if (reader->used < reader->filled && slot_at(reader, reader->used)->is_decoded)
+            slot = slot_at(reader, reader->used);
+        if (slot || (reader->used == reader->filled && reader->has_ended))
+            break;
+        pthread_cond_wait(&reader->is_decoded, &reader->lock);
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return slot;
+}
+
+static void release_slot(struct frame_reader *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    reader->used++;
+    pthread_cond_signal(&reader->is_used);
+    pthread_mutex_unlock(&reader->lock);
+}
+
+static size_t smaller(uint64_t a, size_t b)
+{
+    return a < b ? (size_t)a : b;
+}
+
+static bool read_ahead(struct frame_reader *reader, void *data, size_t bytes, size_t *got,
+                       struct error *error)
+{
+    struct frame_slot *slot;
+    *got = 0;
+    while (*got == 0 && (slot = next_slot(reader))) {
+        if (slot->error.is_set) {
+            error_merge(error, &slot->error);
+            return false;
+        }
+        const size_t skipped = smaller(reader->skipped, slot->bytes - slot->consumed);
+        reader->skipped -= skipped;
+        slot->consumed += skipped;
+        *got = smaller(bytes, slot->bytes - slot->consumed);
+        if (*got > 0) /* otherwise `content` may be NULL */
+            memcpy(data, slot->content + slot->consumed, *got);
+        slot->consumed += *got;
+        if (slot->consumed == slot->bytes)
+            release_slot(reader);
+    }
+    return true;
+}
+
+bool frame_reader_read(struct frame_reader *reader, void *data, size_t bytes, size_t *got,
+                       struct error *error)
+{
+    if (reader->is_ahead)
+        return read_ahead(reader, data, bytes, got, error);
+    const uint64_t begin_ns = trace_begin();
+    if (!frame_stream_decode(&reader->stream, data, bytes, got, error))
+        return false;
+    trace_end(TRACE_DECODE, begin_ns, *got);
+    reader->delivered += *got;
+    return true;
+}
+
+static void stop(struct frame_reader *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    reader->is_stopped = true;
+    pthread_cond_broadcast(&reader->is_filled);
+    pthread_cond_broadcast(&reader->is_used);
+    pthread_mutex_unlock(&reader->lock);
+    if (reader->stream.waker >= 0)
+        (void)eventfd_write(reader->stream.waker, 1); /* cannot fail: the counter is 0 */
+    pthread_join(reader->cutter, NULL);
+    for (unsigned i = 0; i < reader->worker_count; i++)
+        pthread_join(reader->workers[i], NULL);
+}
+
+void frame_reader_close(struct frame_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->is_ahead)
+        stop(reader);
+    if (reader->stream.waker >= 0)
+        close(reader->stream.waker);
+    for (size_t i = 0; reader->slots && i < reader->slot_count; i++) {
+        free(reader->slots[i].batch.data);
+        free(reader->slots[i].content);
+    }
+    free(reader->slots);
+    frame_stream_close(&reader->stream);
+    pthread_cond_destroy(&reader->is_used);
+    pthread_cond_destroy(&reader->is_decoded);
+    pthread_cond_destroy(&reader->is_filled);
+    pthread_mutex_destroy(&reader->lock);
+    free(reader);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* input_file.c - see input_file.h. */
+#include "formats/io/input_file.h"
+
+#include "core/trace.h"
+#include "formats/descriptor.h"
+#include "formats/io/parallel_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Smaller reads of a pipe are made without a pipe of our own. */
+#define OWN_PIPE_BYTES_MIN ((size_t)128 << 10)
+
+static bool cut_off(const struct input_file *input, uint64_t end, struct error *error)
+{
+    return error_set(error, "%s: the file was cut off while it was read, at %" PRIu64 " bytes",
+                     input->name, end);
+}
+
+/* Files in /sys have less than their size, without having been truncated. */
+bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error)
+{
+    struct stat status;
+    if (!input->is_sized || input->is_run || end >= input->bytes ||
+        fstat(input->file, &status) != 0 || (uint64_t)status.st_size >= input->bytes)
+        return true;
+    return cut_off(input, end, error);
+}
+
+/* Opens our own pipe, if it is not open. If that fails, the input is read directly from now on. */
+static bool has_own_pipe(struct input_file *input)
+{
+    if (input->own_pipe[0] == 0) {
+        input->is_pipe = pipe2(input->own_pipe, O_CLOEXEC) == 0;
+        for (int i = 0; i < 2 && input->is_pipe; i++)
+            input->own_pipe[i] = descriptor_raise(input->own_pipe[i]);
+        input->is_pipe = input->is_pipe && input->own_pipe[0] > 0 && input->own_pipe[1] > 0;
+        if (input->is_pipe)
+            descriptor_widen_pipe(input->own_pipe[0]);
+    }
+    return input->is_pipe;
+}
+
+/* As read(2): moves up to `bytes` bytes from the pipe to our own pipe, and copies them from there.
+ * A copy locks the pipe it reads, so that our own pipe lets the writer continue meanwhile. */
+static ssize_t read_pipe(struct input_file *input, unsigned char *data, size_t bytes)
+{
+    if (bytes < OWN_PIPE_BYTES_MIN || !has_own_pipe(input))
+        return read(input->file, data, bytes);
+    const ssize_t moved = splice(input->file, NULL, input->own_pipe[1], NULL, bytes, 0);
+    if (moved < 0 && errno == EINVAL) { /* this pipe cannot be spliced */
+        input->is_pipe = false;
+        return read(input->file, data, bytes);
+    }
+    for (ssize_t done = 0; done < moved;) {
+        const ssize_t got = read(input->own_pipe[0], data + done, (size_t)(moved - done));
+        if (got < 0 && errno != EINTR)
+            return got;
+        done += got > 0 ? got : 0;
+    }
+    return moved;
+}
+
+static bool read_run(struct input_file *input, void *data, size_t bytes, size_t *got,
+                     struct error *error)
+{
+    const uint64_t left = input->bytes - input->offset;
+    *got = left < bytes ? (size_t)left : bytes;
+    const struct input_stream *const stream = &input->stream;
+    if (!(stream->read ? stream->read(stream->context, input->offset, data, *got, error)
+                       : spill_read(&input->run, input->offset, data, *got, error)))
+        return false;
+    input->offset += *got;
+    input->has_ended = *got == 0;
+    return true;
+}
+
+bool input_file_read_once(struct input_file *input, void *data, size_t bytes, size_t *got,
+                          struct error *error)
+{
+    ssize_t result;
+    if (input->is_run)
+        return read_run(input, data, bytes, got, error);
+    if (input->is_narrow && bytes > input->bytes - input->offset)
+        bytes = (size_t)(input->bytes - input->offset);
+    const uint64_t begin_ns = trace_begin();
+    do
+        result = input->is_pipe ? read_pipe(input, data, bytes) : read(input->file, data, bytes);
+    while (result < 0 && errno == EINTR);
+    if (result < 0)
+        return error_set_errno(error, "%s", input->name);
+    *got = (size_t)result;
+    trace_end(TRACE_READ, begin_ns, *got);
+    input->offset += *got;
+    input->has_ended = *got == 0;
+    return true;
+}
+
+/* Reads as many of `bytes` bytes as the file still has, with several threads, if that is faster;
+ * otherwise nothing, with *got 0. The tap observes the whole units. */
+static bool read_file_shared(struct input_file *input, void *data, size_t bytes, struct tap *tap,
+                             size_t *got, struct error *error)
+{
+    *got = 0;
+    if (!input->is_sized || input->offset >= input->bytes)
+        return true;
+    const uint64_t left = input->bytes - input->offset;
+    const size_t share = left < bytes ? (size_t)left : bytes;
+    if (input->is_run || !parallel_read_pays(input->threads, share, tap))
+        return true;
+    int cause;
+    *got =
+        parallel_read(input->file, data, share, (off_t)input->offset, input->threads, tap, &cause);
+    input->offset += *got;
+    errno = cause;
+    if (*got < share && cause != 0)
+        return error_set_errno(error, "%s", input->name);
+    if (*got < share && tap && tap->taker) /* it may have taken bytes after the gap */
+        return cut_off(input, input->offset, error);
+    if (lseek(input->file, (off_t)input->offset, SEEK_SET) < 0)
+        return error_set_errno(error, "%s", input->name);
+    return true;
+}
+
+/* Opens the file of a parked source at the position of the next read. */
+static bool open_again(struct input_file *input, struct error *error)
+{
+    struct stat status;
+    input->file = descriptor_raise(open(input->name, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (input->file < 0 || fstat(input->file, &status) < 0 ||
+        lseek(input->file, (off_t)input->offset, SEEK_SET) < 0)
+        return error_set_errno(error, "%s", input->name);
+    return (status.st_dev == input->device && status.st_ino == input->inode) ||
+           error_set(error, "%s: it was replaced by another file while it was read", input->name);
+}
+
+static void close_file(struct input_file *input)
+{
+    if (input->file >= 0)
+        close(input->file);
+    input->file = -1;
+}
+
+bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
+                     size_t *got, size_t *seen, struct error *error)
+{
+    bool ok = !input->is_parked || open_again(input, error);
+    ok = ok && read_file_shared(input, data, bytes, tap, got, error);
+    if (tap && ok)
+        *seen = *got - *got % tap->unit_bytes;
+    ok = ok && (*got > 0 || input_file_read_once(input, data, bytes, got, error)) &&
+         (*got > 0 || input_file_check_whole(input, input->offset, error));
+    if (input->is_parked)
+        close_file(input);
+    return ok;
+}
+
+bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
+                        size_t *got, struct error *error)
+{
+    int cause;
+    *got = parallel_read(input->file, data, bytes, (off_t)offset, 1, NULL, &cause);
+    errno = cause;
+    if (*got < bytes && cause != 0)
+        return error_set_errno(error, "%s", input->name);
+    return *got == bytes || input_file_check_whole(input, offset + *got, error);
+}
+
+bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes)
+{
+    const struct iovec part = {data, bytes};
+    return preadv2(input->file, &part, 1, (off_t)offset, RWF_NOWAIT) == (ssize_t)bytes;
+}
+
+bool input_file_begin(struct input_file *input, int file, struct error *error)
+{
+    struct stat status;
+    input->file = file;
+    if (input->file < 0 || fstat(input->file, &status) < 0)
+        return error_set_errno(error, "%s", input->name);
+    if (S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        return error_set_errno(error, "%s", input->name);
+    }
+    input->device = status.st_dev;
+    input->inode = status.st_ino;
+    input->modified = status.st_mtim;
+    input->is_pipe = S_ISFIFO(status.st_mode);
+    descriptor_widen_pipe(input->file);
+    if (!S_ISREG(status.st_mode))
+        return true;
+    (void)posix_fadvise(input->file, 0, 0, POSIX_FADV_SEQUENTIAL);
+    const off_t offset = lseek(input->file, 0, SEEK_CUR); /* standard input may be in use */
+    if (offset < 0)
+        return error_set_errno(error, "%s", input->name);
+    input->offset = (uint64_t)offset;
+    input->bytes = (uint64_t)status.st_size;
+    input->is_sized = status.st_size > 0; /* files in /proc have size 0, and contents */
+    return true;
+}
+
+bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error)
+{
+    if (end > input->bytes)
+        return cut_off(input, input->bytes, error);
+    input->is_narrow |= end < input->bytes;
+    input->offset = begin;
+    input->bytes = end;
+    input->has_ended = false;
+    return input->is_parked || lseek(input->file, (off_t)begin, SEEK_SET) >= 0 ||
+           error_set_errno(error, "%s", input->name);
+}
+
+void input_file_park(struct input_file *input)
+{
+    close_file(input);
+    input->is_parked = true;
+}
+
+void input_file_close(struct input_file *input)
+{
+    close_file(input);
+    for (int i = 0; i < 2; i++)
+        if (input->own_pipe[i] > 0)
+            close(input->own_pipe[i]);
+    input->own_pipe[0] = input->own_pipe[1] = 0;
+}

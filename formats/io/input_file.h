@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* input_file.h - the file that a source reads, without decoding: a regular file, with several
+ * threads if that is faster; a pipe, through a pipe of our own; a spilled run; or a stream.
+ */
+#ifndef FORMATS_INPUT_FILE_H
+#define FORMATS_INPUT_FILE_H
+
+#include "core/error.h"
+#include "core/check/tap.h"
+#include "formats/io/spill.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Bytes that a function provides. */
+struct input_stream {
+    /* Reads `bytes` bytes from `first` on. Each call continues where the last one ended. */
+    bool (*read)(void *context, uint64_t first, void *data, size_t bytes, struct error *error);
+    void *context;
+    uint64_t bytes; /* of all of it */
+};
+
+struct input_file {
+    const char *name; /* for messages; owned by the caller */
+    int file;         /* -1: none, not open now, or a run or stream */
+    unsigned threads; /* maximum number of threads for a large read */
+    bool is_run;      /* `stream`, or `run` if it has no function, is read instead of a file */
+    struct spill_run run;
+    struct input_stream stream;
+    bool is_pipe;    /* a pipe that may be read through own_pipe */
+    int own_pipe[2]; /* the ends to read from and to write to; 0: not opened */
+    bool is_sized;   /* a regular file whose size is known */
+    bool is_narrow;  /* only the first `bytes` bytes are read; the file may be longer */
+    bool is_parked;  /* `file` is open only while it is read */
+    dev_t device;    /* with the inode: the identity of the file */
+    ino_t inode;
+    struct timespec modified; /* when it was opened */
+    uint64_t bytes;           /* size of the file, run or stream */
+    uint64_t offset;          /* where the next read from it starts */
+    bool has_ended;
+};
+
+/* Takes the result of open(2), -1 with errno included, and finds the kind of file. Fails for
+ * directories. The caller calls input_file_close(), also after a failure. */
+bool input_file_begin(struct input_file *input, int file, struct error *error);
+
+/* Makes one read(2), or reads from the run. Sets *got to 0 at the end of the file. */
+bool input_file_read_once(struct input_file *input, void *data, size_t bytes, size_t *got,
+                          struct error *error);
+
+/* Reads 1..bytes bytes; sets *got to 0 at the end. If the tap is not NULL, sets *seen to the number
+ * of bytes that it has observed, from the first one on: the whole units of a read by several
+ * threads, otherwise 0. The caller passes the others to the tap. */
+bool input_file_read(struct input_file *input, void *data, size_t bytes, struct tap *tap,
+                     size_t *got, size_t *seen, struct error *error);
+
+/* Reads `bytes` bytes from `offset` on, fewer only at the end, of a regular file that is open. Any
+ * number of threads may call it at once. The position of the next read does not change. */
+bool input_file_read_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes,
+                        size_t *got, struct error *error);
+
+/* As input_file_read_at(), but only if all the bytes are in memory already and the file system can
+ * report that; else returns false. */
+bool input_file_look_at(const struct input_file *input, uint64_t offset, void *data, size_t bytes);
+
+/* Narrows a regular file whose size is known to its bytes [begin, end): only these are read from
+ * now on, and only these it is said to have. */
+bool input_file_narrow(struct input_file *input, uint64_t begin, uint64_t end, struct error *error);
+
+/* Call at the end of the file, `end`. It is an error if the file has become shorter since it was
+ * opened: the missing bytes would be lost unnoticed. */
+bool input_file_check_whole(const struct input_file *input, uint64_t end, struct error *error);
+
+/* Closes the file; from now on it is open only while it is read. For a plain regular file. */
+void input_file_park(struct input_file *input);
+
+void input_file_close(struct input_file *input);
+
+#endif

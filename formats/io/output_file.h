@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output_file.h - the descriptor that a sink writes to, and how it is committed.
+ *
+ *   regular file:     temporary in its directory -> close -> rename
+ *   standard output:  written directly from its offset on, and left at the end of the output
+ *   /dev/fd/N:        as standard output; a regular file is truncated at the end of the output
+ *   in place:         a regular file that is overwritten, after a trial
+ *   anything else:    opened and written directly
+ *
+ * Bytes are written in order by write(2). If their number is announced and the file system profits,
+ * several threads write them at once through a mapping (mapped_file.h): to the temporary, or to
+ * standard output if that is an empty file.
+ */
+#ifndef FORMATS_OUTPUT_FILE_H
+#define FORMATS_OUTPUT_FILE_H
+
+#include "core/error.h"
+#include "core/group.h"
+#include "core/check/tap.h"
+#include "formats/io/output_path.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Number of threads that write to a file at once. With fewer than OUTPUT_WRITERS_MIN threads, one
+ * writes. */
+#define OUTPUT_WRITERS_MIN 4
+#define OUTPUT_WRITERS_MAX 16
+
+/* Returns the maximum number of writers for `threads` threads. */
+static inline unsigned output_writers_most(unsigned threads)
+{
+    if (threads < OUTPUT_WRITERS_MIN)
+        return 1;
+    return threads < OUTPUT_WRITERS_MAX ? threads : OUTPUT_WRITERS_MAX;
+}
+
+struct file_space;
+struct mapped_file;
+
+struct output_file {
+    int file;            /* open for writing */
+    bool is_temporary;   /* to be renamed onto the target; otherwise written directly */
+    bool is_in_place;    /* the file itself is overwritten */
+    bool is_trial;       /* in place: nothing is written yet, only counted */
+    struct group *group; /* NULL, or the ranks that each write a part of the temporary */
+    struct output_path target;
+    bool is_given; /* standard output, or another descriptor that the process was given */
+    bool has_tail; /* a path named such a descriptor, within a file: commit truncates the rest of
+                      the file */
+    int shared;    /* the given descriptor, if `file` was opened from it; otherwise 0 */
+    struct file_space *space;   /* allocates space in advance; NULL: none */
+    struct mapped_file *mapped; /* NULL: write(2) is used */
+    unsigned writers;           /* maximum number of threads that write at once; 1: in order */
+    uint64_t expected;          /* announced bytes; 0: none were announced */
+    uint64_t claimed;           /* bytes claimed, which is the position of the next ones */
+    uint64_t lost;        /* 1 + the first position that was claimed but not written; 0: none */
+    bool is_preallocated; /* for write(2): the space for `expected` was requested */
+};
+
+/* Returns an output with nothing open. */
+struct output_file output_file_closed(void);
+
+/* Reports the errors of output_file_open() that depend on the path. Creates and opens nothing. */
+bool output_file_check(const char *path, const char *name, bool is_in_place, struct error *error);
+
+/* path: NULL is standard output. name: for messages. group: NULL, or the ranks that share the
+ * output, which is a regular file; then this is collective. Fills *output, which the caller ends
+ * with commit or discard. */
+bool output_file_open(const char *path, const char *name, struct group *group,
+                      struct output_file *output, struct error *error);
+
+/* Opens the regular file at the path to overwrite it with as many bytes as it has. Until
+ * output_file_end_trial(), writes are only counted and shown to the tap. threads: how many threads
+ * could write at once. */
+bool output_file_open_in_place(const char *path, const char *name, unsigned threads,
+                               struct output_file *output, struct error *error);
+
+/* For output_open.c: sets output->writers for a file written in place. */
+void output_file_choose_writers(struct output_file *output, unsigned threads);
+
+/* Ends the trial. Checks that the bytes counted are the size of the file and that the file is the
+ * one that was opened, unchanged, and allocates its missing space. From now on writes overwrite it,
+ * from its first byte, and signals that end the process wait until the output is committed or
+ * discarded. If this fails, the file is unchanged. */
+bool output_file_end_trial(struct output_file *output, const char *name, struct error *error);
+
+/* Announces, before the first write, that about `bytes` bytes will be written and that up to
+ * `threads` threads could write them. Chooses between write(2) and a mapping. Calls after the first
+ * write have no effect, nor do calls after an announcement that was accepted. */
+void output_file_expect(struct output_file *output, uint64_t bytes, unsigned threads);
+
+/* Announces that at least `bytes` bytes will be written, while the number still grows. Only
+ * allocates their space. */
+void output_file_expect_least(struct output_file *output, uint64_t bytes, unsigned threads);
+
+/* Returns the position of the next `bytes` bytes, which the caller must then write. One thread at a
+ * time. */
+uint64_t output_file_claim(struct output_file *output, size_t bytes);
+
+/* Writes to a claimed position with at most `threads` threads. output->writers threads may call it
+ * at once; if that is 1, positions must be written in order. The tap, which may be NULL, observes
+ * the data just before it is written, or meanwhile in the threads that do not write. */
+bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
+                       unsigned threads, struct tap *tap, const char *name, struct error *error);
+
+/* Records that the bytes claimed at `place` will not be written. On standard output, the bytes
+ * before it are kept, with no gap. Thread-safe. */
+void output_file_lose(struct output_file *output, uint64_t place);
+
+/* Syncs all that was written to the disk, so that it is read from there again. Nothing may be
+ * written afterwards. */
+bool output_file_store(struct output_file *output, const char *name, struct error *error);
+
+/* Of an output that ranks share: the next bytes go to `place`. The size of the file at commit must
+ * be the place after all bytes. */
+void output_file_move(struct output_file *output, uint64_t place);
+
+/* Closes the file with all checks. Then gives the temporary the name of the target, with the owner,
+ * mode, ACL and attributes of the file that has this name at that moment. If this fails, the
+ * temporary is removed, and the target is unchanged.
+ * Collective if ranks share the output. */
+bool output_file_commit(struct output_file *output, const char *name, struct error *error);
+
+/* Closes the output and removes the temporary. The complete prefix on standard output stays. */
+void output_file_discard(struct output_file *output);
+
+#endif

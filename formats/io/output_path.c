@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output_path.c - see output_path.h. */
+#include "formats/io/output_path.h"
+
+#include "formats/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define SYMBOLIC_LINKS_MAX 40 /* as in Linux */
+
+#ifndef STATX_ATTR_MOUNT_ROOT
+#    define STATX_ATTR_MOUNT_ROOT 0x2000 /* since Linux 5.8 */
+#endif
+
+int output_path_descriptor(const char *path)
+{
+    static const char *const directories[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        const size_t length = strlen(directories[i]);
+        const char *digits = path + length;
+        if (strncmp(path, directories[i], length) == 0 && *digits && strlen(digits) < 9 &&
+            digits[strspn(digits, "0123456789")] == '\0')
+            return atoi(digits);
+    }
+    return -1;
+}
+
+static void close_descriptor(int *file)
+{
+    const int cause = errno;
+    if (*file >= 0)
+        close(*file);
+    *file = -1;
+    errno = cause;
+}
+
+void output_path_close(struct output_path *found)
+{
+    close_descriptor(&found->directory);
+    close_descriptor(&found->file);
+}
+
+/* Opens the file with the name, without following a link. O_PATH has no effect on the file. Returns
+ * false with errno; ENOENT if the name is free. */
+static bool open_name(struct output_path *found)
+{
+    close_descriptor(&found->file);
+    found->file =
+        descriptor_raise(openat(found->directory, found->name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    return found->file >= 0 && fstat(found->file, &found->status) == 0;
+}
+
+/* Opens the directory of `path`, relative to the directory that is already open, and sets the name.
+ * Returns false with errno. */
+static bool open_directory(const char *path, struct output_path *found)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash ? slash + 1 : path;
+    char parent[PATH_MAX] = ".";
+    if (!*name || strlen(name) > NAME_MAX) {
+        errno = *name ? ENAMETOOLONG : slash ? EISDIR : ENOENT;
+        return false;
+    }
+    if (slash)
+        snprintf(parent, sizeof parent, "%.*s", (int)(slash - path) + 1, path);
+    const int from = found->directory >= 0 ? found->directory : AT_FDCWD;
+    const int directory = descriptor_raise(openat(from, parent, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    close_descriptor(&found->directory);
+    found->directory = directory;
+    strcpy(found->name, name);
+    return directory >= 0 && fstat(directory, &found->directory_status) == 0;
+}
+
+/* Returns true if the file may be a trap of another user in a sticky directory, such as /tmp. The
+ * rule is that of the kernel's protected_symlinks, protected_regular and protected_fifos, which
+ * need not be set. It includes root. */
+static bool is_strangers(const struct output_path *found)
+{
+    const mode_t mode = found->directory_status.st_mode;
+    return (mode & S_ISVTX) && (mode & (S_IWGRP | S_IWOTH)) && found->status.st_uid != geteuid() &&
+           found->status.st_uid != found->directory_status.st_uid;
+}
+
+/* Opens the file that a link in /proc leads to, unless that is a regular file, which has a path.
+ * Such a link, for example /proc/PID/fd/N, can lead to a pipe, which has none. Returns true if it
+ * is opened. */
+static bool follow_magic_link(struct output_path *found)
+{
+    struct statfs system;
+    struct stat status;
+    if (fstatfs(found->file, &system) != 0 || system.f_type != PROC_SUPER_MAGIC)
+        return false;
+    int file = descriptor_raise(openat(found->directory, found->name, O_PATH | O_CLOEXEC));
+    if (file < 0 || fstat(file, &status) != 0 || S_ISREG(status.st_mode)) {
+        close_descriptor(&file);
+        return false;
+    }
+    close(found->file);
+    found->file = file;
+    found->status = status;
+    return true;
+}
+
+/* Resolves the path. Returns false with errno, or with *error. */
+static bool resolve(const char *path, const char *name, struct output_path *found,
+                    struct error *error)
+{
+    char current[PATH_MAX];
+    if (strlen(path) >= sizeof current) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    strcpy(current, path);
+    for (int links = 0; links <= SYMBOLIC_LINKS_MAX; links++) {
+        found->descriptor = output_path_descriptor(current);
+        if (found->descriptor >= 0)
+            return true;
+        if (!open_directory(current, found))
+            return false;
+        if (!open_name(found))
+            return errno == ENOENT;
+        found->exists = true;
+        if (!S_ISLNK(found->status.st_mode) || follow_magic_link(found))
+            return true;
+        if (is_strangers(found))
+            return error_set(error,
+                             "%s: it leads to another user's symbolic link in a sticky directory, "
+                             "which is not followed: name another file",
+                             name);
+        const ssize_t length = readlinkat(found->file, "", current, sizeof current - 1);
+        if (length < 0)
+            return false;
+        current[length] = '\0';
+        close_descriptor(&found->file);
+        found->exists = false;
+    }
+    errno = ELOOP;
+    return false;
+}
+
+bool output_path_open(const char *path, const char *name, struct output_path *found,
+                      struct error *error)
+{
+    *found = (struct output_path){.descriptor = -1, .directory = -1, .file = -1};
+    if (!resolve(path, name, found, error))
+        return error_set_errno(error, "%s", name);
+    if (found->exists && S_ISDIR(found->status.st_mode)) {
+        errno = EISDIR;
+        return error_set_errno(error, "%s", name);
+    }
+    return true;
+}
+
+static uint64_t attributes_of(int file)
+{
+    struct statx facts;
+    return statx(file, "", AT_EMPTY_PATH, STATX_TYPE, &facts) == 0 ? facts.stx_attributes : 0;
+}
+
+/* Fails for a regular file that cannot be replaced, or whose replacement would surprise the
+ * user. */
+static bool check_replaceable(const struct output_path *found, const char *name,
+                              struct error *error)
+{
+    static const char advice[] = "write another file and copy it here with cp";
+    const uint64_t attributes = attributes_of(found->file);
+    if (attributes & STATX_ATTR_MOUNT_ROOT)
+        return error_set(error, "%s: it is a mount point, so that no file can take its place: %s",
+                         name, advice);
+    if (attributes & STATX_ATTR_APPEND)
+        return error_set(
+            error, "%s: it is append-only, so that no file can take its place: write another one",
+            name);
+    if (found->status.st_nlink > 1)
+        return error_set(error,
+                         "%s: it has %lu hard links, and the others would keep the old content: %s",
+                         name, (unsigned long)found->status.st_nlink, advice);
+    if (attributes_of(found->directory) & STATX_ATTR_APPEND)
+        return error_set(error,
+                         "%s: its directory is append-only, so that no file can take its place: %s",
+                         name, advice);
+    if (faccessat(found->directory, ".", W_OK | X_OK, AT_EACCESS) != 0)
+        return error_set(
+            error,
+            "%s: its directory may not be written (%s), so that no file can take its place: %s",
+            name, strerror(errno), advice);
+    return true;
+}
+
+/* Returns true if rename(2) refuses to replace the file, for an ordinary user. */
+static bool is_kept_by_sticky_directory(const struct output_path *found)
+{
+    return (found->directory_status.st_mode & S_ISVTX) && geteuid() != 0 &&
+           found->status.st_uid != geteuid() && found->directory_status.st_uid != geteuid();
+}
+
+static bool refuse_strangers(const char *name, struct error *error)
+{
+    return error_set(error,
+                     "%s: it is another user's, in a sticky directory, so that nothing is "
+                     "written to it: name another one",
+                     name);
+}
+
+bool output_path_check(const struct output_path *found, const char *name, struct error *error)
+{
+    const mode_t mode = found->status.st_mode;
+    if (!found->exists)
+        return faccessat(found->directory, ".", W_OK | X_OK, AT_EACCESS) == 0 ||
+               error_set_errno(error, "%s", name);
+    if (faccessat(found->directory, found->name, W_OK, AT_EACCESS) != 0)
+        return error_set_errno(error, "%s", name);
+    if ((S_ISREG(mode) && (is_strangers(found) || is_kept_by_sticky_directory(found))) ||
+        (S_ISFIFO(mode) && is_strangers(found)))
+        return refuse_strangers(name, error);
+    return !S_ISREG(mode) || check_replaceable(found, name, error);
+}
+
+bool output_path_check_in_place(const struct output_path *found, const char *name,
+                                struct error *error)
+{
+    struct rlimit limit;
+    if (found->descriptor >= 0)
+        return error_set(error, "%s: --in-place needs the name of a file, and this has none", name);
+    if (!found->exists || !S_ISREG(found->status.st_mode))
+        return error_set(error,
+                         "%s: --in-place overwrites a regular file, and this is none: leave "
+                         "--in-place out",
+                         name);
+    if (faccessat(found->directory, found->name, R_OK | W_OK, AT_EACCESS) != 0)
+        return error_set_errno(error, "%s", name);
+    if (is_strangers(found))
+        return refuse_strangers(name, error);
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)found->status.st_size)
+        return error_set(error,
+                         "%s: it is larger than this process may write (ulimit -f): raise the "
+                         "limit",
+                         name);
+    return !(attributes_of(found->file) & STATX_ATTR_APPEND) ||
+           error_set(error, "%s: it is append-only, so that it cannot be overwritten", name);
+}
+
+int output_path_open_to_overwrite(const struct output_path *found)
+{
+    struct stat status;
+    int file = descriptor_raise(
+        openat(found->directory, found->name, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+    if (file < 0)
+        return -1;
+    const bool is_known = fstat(file, &status) == 0;
+    if (is_known && descriptor_same_file(&status, &found->status))
+        return file;
+    close_descriptor(&file);
+    if (is_known)
+        errno = ESTALE; /* another file has this name now */
+    return -1;
+}
+
+bool output_path_still_leads(const struct output_path *found)
+{
+    struct stat status;
+    return fstatat(found->directory, found->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           descriptor_same_file(&status, &found->status);
+}
+
+bool output_path_look_again(struct output_path *found, const char *name, struct error *error)
+{
+    struct output_path now = *found;
+    now.file = -1;
+    now.exists = open_name(&now);
+    if (!now.exists && errno != ENOENT)
+        return error_set_errno(error, "%s", name);
+    if (!now.exists) { /* the last file with the name is kept for its owner and mode */
+        found->exists = false;
+        return true;
+    }
+    const bool is_known = found->file >= 0 && descriptor_same_file(&now.status, &found->status);
+    close_descriptor(&found->file);
+    *found = now;
+    if (!S_ISREG(now.status.st_mode))
+        return error_set(error,
+                         "%s: something that is no regular file took this name meanwhile; it is "
+                         "left as it is",
+                         name);
+    return is_known || output_path_check(found, name, error);
+}
+
+/* Opens by the descriptor, or by the name if /proc is not mounted. */
+int output_path_open_special(const struct output_path *found)
+{
+    const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+    char path[DESCRIPTOR_PATH_BYTES];
+    struct stat status;
+    int file = descriptor_raise(open(descriptor_path(found->file, path), flags));
+    if (file >= 0 || errno != ENOENT)
+        return file;
+    file = descriptor_raise(openat(found->directory, found->name, flags | O_NOFOLLOW));
+    if (file >= 0 &&
+        (fstat(file, &status) != 0 || !descriptor_same_file(&status, &found->status))) {
+        close_descriptor(&file);
+        errno = ELOOP; /* the name leads to another file now */
+    }
+    return file;
+}
+
+int output_path_open_in_place(const struct output_path *found, const char *name,
+                              struct error *error)
+{
+    const mode_t mode = found->status.st_mode;
+    if (found->exists && (S_ISREG(mode) || S_ISFIFO(mode)) && is_strangers(found)) {
+        refuse_strangers(name, error);
+        return -1;
+    }
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+    const int file = found->exists
+                         ? output_path_open_special(found)
+                         : descriptor_raise(openat(found->directory, found->name, flags, 0666));
+    if (file < 0)
+        error_set_errno(error, "%s", name);
+    return file;
+}

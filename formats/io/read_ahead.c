@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* read_ahead.c - see read_ahead.h. */
+#include "formats/io/read_ahead.h"
+
+#include "core/shared_copy.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Maximum bytes of a read: enough to divide among threads, and a few milliseconds. */
+#define PIECE_BYTES ((size_t)64 << 20)
+
+/* Memory is released in multiples of this, so that huge pages stay whole. */
+#define LARGE_PAGE_BYTES ((size_t)2 << 20)
+
+struct read_ahead {
+    struct read_ahead_spec spec;
+    unsigned char *data; /* room for spec.most bytes */
+    size_t taken, given_back;
+    int waker; /* an eventfd that is written to end the thread */
+    pthread_t thread;
+    bool is_running;      /* not joined yet */
+    struct error error;   /* of the thread until it is joined */
+    pthread_mutex_t lock; /* protects the fields below */
+    pthread_cond_t has_more;
+    size_t filled;
+    bool is_stopped; /* the thread must end */
+    bool is_done;    /* no more is read */
+    bool has_ended;  /* the input has ended or failed */
+};
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Waits until the input is readable. Returns false if the thread must end. Errors are found by the
+ * read. */
+static bool wait_for_input(const struct read_ahead *ahead)
+{
+    struct pollfd files[] = {{.fd = ahead->spec.file, .events = POLLIN},
+                             {.fd = ahead->waker, .events = POLLIN}};
+    if (ahead->spec.file >= 0)
+        while (poll(files, 2, -1) < 0 && errno == EINTR)
+            ;
+    return files[1].revents == 0;
+}
+
+/* Updates the counters after a read. Returns false if no more must be read. */
+static bool note_read(struct read_ahead *ahead, size_t got, bool has_ended)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->filled += got;
+    ahead->has_ended = has_ended;
+    ahead->is_done = has_ended || ahead->is_stopped || ahead->filled == ahead->spec.most;
+    const bool goes_on = !ahead->is_done;
+    pthread_cond_signal(&ahead->has_more);
+    pthread_mutex_unlock(&ahead->lock);
+    return goes_on;
+}
+
+static void *reader_main(void *opaque)
+{
+    struct read_ahead *const ahead = opaque;
+    const struct read_ahead_spec *const spec = &ahead->spec;
+    size_t at = 0, got = 0;
+    bool goes_on = wait_for_input(ahead);
+    while (goes_on) {
+        const bool is_read = spec->read(spec->context, ahead->data + at,
+                                        smaller(PIECE_BYTES, spec->most - at), &got, &ahead->error);
+        at += is_read ? got : 0;
+        goes_on =
+            note_read(ahead, is_read ? got : 0, !is_read || got == 0) && wait_for_input(ahead);
+    }
+    return NULL;
+}
+
+struct read_ahead *read_ahead_start(const struct read_ahead_spec *spec)
+{
+    struct read_ahead *const ahead = calloc(1, sizeof *ahead);
+    if (!ahead)
+        return NULL;
+    ahead->spec = *spec;
+    ahead->waker = eventfd(0, EFD_CLOEXEC);
+    void *const data = mmap(NULL, spec->most, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ahead->data = data == MAP_FAILED ? NULL : data;
+    pthread_mutex_init(&ahead->lock, NULL); /* neither can fail on Linux */
+    pthread_cond_init(&ahead->has_more, NULL);
+    if (ahead->data)
+        (void)madvise(ahead->data, spec->most, MADV_HUGEPAGE); /* a hint */
+    ahead->is_running = ahead->data && ahead->waker >= 0 &&
+                        pthread_create(&ahead->thread, NULL, reader_main, ahead) == 0;
+    if (ahead->is_running)
+        return ahead;
+    read_ahead_close(ahead);
+    return NULL;
+}
+
+size_t read_ahead_await(struct read_ahead *ahead, size_t want, bool *ended)
+{
+    pthread_mutex_lock(&ahead->lock);
+    while (!ahead->is_done && ahead->filled < want)
+        pthread_cond_wait(&ahead->has_more, &ahead->lock);
+    const size_t filled = ahead->filled;
+    *ended = ahead->has_ended;
+    pthread_mutex_unlock(&ahead->lock);
+    return filled;
+}
+
+size_t read_ahead_stop(struct read_ahead *ahead)
+{
+    if (ahead->is_running) {
+        pthread_mutex_lock(&ahead->lock);
+        ahead->is_stopped = true;
+        pthread_mutex_unlock(&ahead->lock);
+        (void)eventfd_write(ahead->waker, 1); /* cannot fail: the counter is 0 */
+        pthread_join(ahead->thread, NULL);
+    }
+    ahead->is_running = false;
+    return ahead->filled - ahead->taken;
+}
+
+bool read_ahead_take(struct read_ahead *ahead, void *data, size_t bytes, unsigned threads,
+                     size_t *got, struct error *error)
+{
+    *got = smaller(bytes, ahead->filled - ahead->taken);
+    if (*got == 0 && ahead->error.is_set) {
+        error_merge(error, &ahead->error);
+        return false;
+    }
+    shared_copy(data, ahead->data + ahead->taken, *got, threads);
+    ahead->taken += *got;
+    const size_t free_bytes = (ahead->taken - ahead->given_back) & ~(LARGE_PAGE_BYTES - 1);
+    if (free_bytes > 0) /* if this fails, the memory is released at the end */
+        (void)madvise(ahead->data + ahead->given_back, free_bytes, MADV_DONTNEED);
+    ahead->given_back += free_bytes;
+    return true;
+}
+
+void read_ahead_close(struct read_ahead *ahead)
+{
+    if (!ahead)
+        return;
+    (void)read_ahead_stop(ahead);
+    if (ahead->data)
+        munmap(ahead->data, ahead->spec.most);
+    if (ahead->waker >= 0)
+        close(ahead->waker);
+    pthread_cond_destroy(&ahead->has_more);
+    pthread_mutex_destroy(&ahead->lock);
+    free(ahead);
+}

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* source.c - see source.h.
+ *
+ *   plain:       file -> [read_ahead] -> [peeked] -> the caller's memory
+ *   compressed:  file -> frame_reader -> [read_ahead] -> [peeked] -> the caller's memory
+ *
+ * The first block of the file is read when it is opened, because its first bytes name the codec
+ * (codec_choice.c). It becomes the buffer `peeked` of a plain source, or goes to the frame reader.
+ * After that, bytes go directly to the caller's memory; `peeked` is filled again only by
+ * source_peek. While the source is read ahead, all of it except `peeked` belongs to that thread.
+ * Every other call on the source ends reading ahead first.
+ *
+ * All inputs are open before the first is read. So opening one and reading its header must take few
+ * resources. Threads that decode ahead are started only by later reads.
+ *
+ * A stream is decompressed once; plan_format.c refuses data that was compressed twice.
+ */
+#include "formats/io/source.h"
+
+#include "formats/codec/codec.h"
+#include "formats/io/codec_choice.h"
+#include "formats/descriptor.h"
+#include "formats/codec/frame_reader.h"
+#include "formats/io/input_file.h"
+#include "formats/io/parallel_read.h"
+#include "formats/io/read_ahead.h"
+#include "formats/io/spill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES SOURCE_PEEK_MAX
+
+/* Minimum unread bytes of a file for which threads are started, which takes about 1 ms. */
+#define AHEAD_BYTES_MIN ((uint64_t)1 << 20)
+
+/* Peeked bytes: data[begin..end) of BUFFER_BYTES. */
+struct buffer {
+    unsigned char *data;
+    size_t begin, end;
+};
+
+struct source {
+    struct input_file input;
+    char *name;
+    const struct codec *codec;
+    const struct codec *decoded_from; /* NULL, or what source_codec() returns */
+    struct frame_reader *frames;      /* reads the file; NULL for a plain source */
+    bool is_standard_input;
+    uint64_t content_left;    /* bytes not yet decoded; SIZE_UNKNOWN: not stated by the frames */
+    struct buffer peeked;     /* decoded */
+    struct read_ahead *ahead; /* bytes after `peeked`, read ahead; NULL: none */
+    bool is_unproven;         /* only skippable frames of it were found so far */
+    bool is_read;             /* more than peeked */
+    bool ended;               /* no more decoded bytes, except in `peeked` and `ahead` */
+};
+
+static size_t buffered(const struct buffer *buffer)
+{
+    return buffer->end - buffer->begin;
+}
+
+static bool buffer_allocate(struct source *source, struct buffer *buffer, struct error *error)
+{
+    if (!buffer->data)
+        buffer->data = malloc(BUFFER_BYTES);
+    return buffer->data || error_set(error, "%s: no memory to read it", source->name);
+}
+
+/* Returns true if neither the file nor the bytes read ahead have more. */
+static bool has_ended(const struct source *source)
+{
+    return source->ended && !source->ahead;
+}
+
+/* As frame_reader_read(). If the codec is a guess, skippable frames without others are an error. */
+static bool read_frames(struct source *source, void *data, size_t bytes, size_t *got,
+                        struct error *error)
+{
+    struct error cause = {0};
+    const bool is_read = frame_reader_read(source->frames, data, bytes, got, &cause);
+    if (is_read && *got == 0 && source->is_unproven)
+        error_set(&cause, "%s: skippable %s frames, and no others", source->name,
+                  source->codec->name);
+    if (cause.is_set && source->is_unproven)
+        return error_set(error, "%s; say --format=FORMAT:plain if it is not compressed",
+                         cause.message);
+    error_merge(error, &cause);
+    source->is_unproven = false;
+    return is_read;
+}
+
+/* Reads 1..bytes decoded bytes after all that were read before, and may block; sets *got to 0 at
+ * the end. The tap, which may be NULL, has observed the first *seen of them. */
+static bool read_further(struct source *source, void *data, size_t bytes, struct tap *tap,
+                         size_t *got, size_t *seen, struct error *error)
+{
+    *got = *seen = 0;
+    if (source->ended || bytes == 0)
+        return true;
+    if (source->frames) {
+        const bool is_worth_threads = source->is_read && source->content_left >= AHEAD_BYTES_MIN;
+        if (is_worth_threads && !frame_reader_start(source->frames, error))
+            return false;
+        if (!read_frames(source, data, bytes, got, error))
+            return false;
+        if (source->content_left != SIZE_UNKNOWN)
+            source->content_left -= *got < source->content_left ? *got : source->content_left;
+    } else if (!input_file_read(&source->input, data, bytes, tap, got, seen, error)) {
+        return false;
+    }
+    source->ended = *got == 0;
+    if (source->ended) { /* other inputs may need its threads and memory */
+        frame_reader_close(source->frames);
+        source->frames = NULL;
+    }
+    return true;
+}
+
+/* Reads 1..bytes decoded bytes after those in `peeked`, as read_further() does. */
+static bool read_some(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
+                      size_t *seen, struct error *error)
+{
+    *got = *seen = 0;
+    if (source->ahead && bytes > 0) {
+        (void)read_ahead_stop(source->ahead);
+        if (!read_ahead_take(source->ahead, data, bytes, source->input.threads, got, error))
+            return false;
+        if (*got > 0)
+            return true;
+        read_ahead_close(source->ahead);
+        source->ahead = NULL;
+    }
+    return read_further(source, data, bytes, tap, got, seen, error);
+}
+
+static bool read_for_thread(void *opaque, void *data, size_t bytes, size_t *got,
+                            struct error *error)
+{
+    size_t seen;
+    return read_further(opaque, data, bytes, NULL, got, &seen, error);
+}
+
+void source_read_ahead(struct source *source, size_t most)
+{
+    struct stat status;
+    if (source->ahead || source->ended || most == 0)
+        return;
+    const bool is_cached = source->input.is_sized && !source->frames;
+    if (is_cached || (source->frames && source->content_left < AHEAD_BYTES_MIN))
+        return;
+    const bool is_waited_for = !source->input.is_run && fstat(source->input.file, &status) == 0 &&
+                               !S_ISREG(status.st_mode);
+    const struct read_ahead_spec spec = {.read = read_for_thread,
+                                         .context = source,
+                                         .file = is_waited_for ? source->input.file : -1,
+                                         .most = most};
+    source->is_read = true;
+    source->ahead = read_ahead_start(&spec);
+}
+
+uint64_t source_await(struct source *source, uint64_t want, bool *ended)
+{
+    const uint64_t peeked = buffered(&source->peeked);
+    if (!source->ahead) {
+        *ended = source->ended;
+        return peeked;
+    }
+    const uint64_t missing = want > peeked ? want - peeked : 0;
+    return peeked +
+           read_ahead_await(source->ahead, missing < SIZE_MAX ? (size_t)missing : SIZE_MAX, ended);
+}
+
+/* Reads the first block, and finds the codec. */
+static bool find_codec(struct source *source, const struct source_spec *spec, struct error *error)
+{
+    struct buffer head = {0};
+    if (!buffer_allocate(source, &head, error))
+        return false;
+    source->peeked = head; /* from here on source_close frees it */
+    struct codec_choice choice;
+    if (!codec_choose(&source->input, spec, head.data, &head.end, &choice, error))
+        return false;
+    source->codec = choice.codec;
+    source->is_unproven = choice.is_unproven;
+    if (!source->codec->decode) {
+        source->peeked = head;
+        source->ended = source->input.has_ended;
+        return !source->ended ||
+               input_file_check_whole(&source->input, source->input.offset, error);
+    }
+    source->peeked = (struct buffer){0};
+    if (!source->input.is_sized ||
+        !source->codec->content_bytes(source->input.file, source->input.offset - head.end,
+                                      source->input.bytes, &source->content_left))
+        source->content_left = SIZE_UNKNOWN;
+    const struct frame_reader_spec reader = {source->name, source->input.file, source->codec,
+                                             spec->window_log, source->input.threads};
+    source->frames = frame_reader_open(&reader, head.data, head.end, BUFFER_BYTES, error);
+    return source->frames;
+}
+
+/* Creates a source without a file. Returns NULL if memory runs out. */
+static struct source *source_create(const char *name, unsigned threads, struct error *error)
+{
+    struct source *const source = calloc(1, sizeof *source);
+    if (!source || !(source->name = strdup(name))) {
+        free(source);
+        error_set(error, "%s: no memory to open it", name);
+        return NULL;
+    }
+    source->input = (struct input_file){.name = source->name, .file = -1, .threads = threads};
+    source->codec = &codecs[0];
+    return source;
+}
+
+/* Completes opening. file: the result of open(2), -1 with errno included. Closes the source on
+ * failure. */
+static bool begin(struct source *source, int file, const struct source_spec *spec,
+                  struct source **out, struct error *error)
+{
+    const bool has_begun =
+        input_file_begin(&source->input, file, error) && find_codec(source, spec, error);
+    *out = has_begun ? source : NULL;
+    if (!has_begun)
+        source_close(source);
+    return has_begun;
+}
+
+bool source_open(const char *path, unsigned threads, struct source **out, struct error *error)
+{
+    const struct source_spec spec = {.path = path, .threads = threads};
+    return source_open_as(&spec, out, error);
+}
+
+static bool is_standard_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+/* Returns the name for messages. */
+static const char *name_of_path(const char *path)
+{
+    return is_standard_input(path) ? "standard input" : *path ? path : "''";
+}
+
+bool source_check(const char *path, struct stat *status, struct error *error)
+{
+    const bool is_found =
+        is_standard_input(path)
+            ? fstat(STDIN_FILENO, status) == 0
+            : faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 && stat(path, status) == 0;
+    if (is_found && !S_ISDIR(status->st_mode))
+        return true;
+    errno = is_found ? EISDIR : errno;
+    return error_set_errno(error, "%s", name_of_path(path));
+}
+
+bool source_open_as(const struct source_spec *spec, struct source **out, struct error *error)
+{
+    const char *const path = spec->path;
+    *out = NULL;
+    struct source *const source = source_create(name_of_path(path), spec->threads, error);
+    if (!source)
+        return false;
+    source->is_standard_input = is_standard_input(path);
+    const int file = source->is_standard_input
+                         ? descriptor_copy(STDIN_FILENO)
+                         : descriptor_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    return begin(source, file, spec, out, error);
+}
+
+bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,
+                      struct source **out, struct error *error)
+{
+    *out = NULL;
+    struct source *const source = source_create(name, threads, error);
+    if (!source)
+        return false;
+    const int copy = lseek(file, 0, SEEK_SET) == 0 ? descriptor_copy(file) : -1;
+    const struct source_spec spec = {.path = name, .codec = codec, .threads = threads};
+    return begin(source, copy, &spec, out, error);
+}
+
+bool source_is_file(const struct source *source, int file)
+{
+    struct stat status;
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_dev == source->input.device && status.st_ino == source->input.inode;
+}
+
+bool source_is_unmodified(const struct source *source)
+{
+    const struct timespec *const before = &source->input.modified;
+    struct stat status;
+    return fstat(source->input.file, &status) == 0 && status.st_mtim.tv_sec == before->tv_sec &&
+           status.st_mtim.tv_nsec == before->tv_nsec;
+}
+
+bool source_is_all_of(const struct source *source, const char *path, const struct stat *status)
+{
+    const bool is_pipe = S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode);
+    const bool is_same_file =
+        status->st_dev == source->input.device && status->st_ino == source->input.inode;
+    return (source->is_standard_input && is_standard_input(path)) || (is_same_file && is_pipe);
+}
+
+void source_park(struct source *source)
+{
+    const bool can_be_opened_again =
+        source->input.is_sized && !source->frames && !source->is_standard_input;
+    if (!source->input.is_run && (can_be_opened_again || source->ended))
+        input_file_park(&source->input);
+}
+
+/* Creates a source of so many bytes that are not in a file. Returns NULL if memory runs out. */
+static struct source *create_run(const char *name, uint64_t bytes, struct error *error)
+{
+    struct source *const source = source_create(name, 1, error);
+    if (source) {
+        source->input.is_run = source->input.is_sized = true;
+        source->input.bytes = bytes;
+    }
+    return source;
+}
+
+bool source_open_run(const struct spill_run *run, struct source **out, struct error *error)
+{
+    *out = create_run(run->name, run->bytes, error);
+    if (*out)
+        (*out)->input.run = *run;
+    return *out;
+}
+
+bool source_open_stream(const struct input_stream *stream, const char *name, struct source **out,
+                        struct error *error)
+{
+    *out = create_run(name, stream->bytes, error);
+    if (*out)
+        (*out)->input.stream = *stream;
+    return *out;
+}
+
+const struct codec *source_codec(const struct source *source)
+{
+    return source->decoded_from ? source->decoded_from : source->codec;
+}
+
+void source_note_codec(struct source *source, const struct codec *codec)
+{
+    source->decoded_from = codec;
+}
+
+const char *source_name(const struct source *source)
+{
+    return source->name;
+}
+
+uint64_t source_bytes_left(const struct source *source)
+{
+    const uint64_t peeked =
+        buffered(&source->peeked) + (source->ahead ? read_ahead_stop(source->ahead) : 0);
+    if (source->ended)
+        return peeked;
+    if (source->frames)
+        return source->content_left == SIZE_UNKNOWN ? SIZE_UNKNOWN : peeked + source->content_left;
+    if (!source->input.is_sized)
+        return SIZE_UNKNOWN;
+    const bool past_end = source->input.offset >= source->input.bytes;
+    return peeked + (past_end ? 0 : source->input.bytes - source->input.offset);
+}
+
+bool source_last_byte(const struct source *source, char *byte)
+{
+    const struct input_file *const input = &source->input;
+    struct error ignored = {0};
+    if (!input->is_sized || source->codec != &codecs[0] || input->bytes == 0)
+        return false;
+    return input->is_run
+               ? spill_read(&input->run, input->bytes - 1, byte, 1, &ignored)
+               : input->file >= 0 && pread(input->file, byte, 1, (off_t)input->bytes - 1) == 1;
+}
+
+bool source_peek(struct source *source, size_t want, const unsigned char **data, size_t *bytes,
+                 struct error *error)
+{
+    struct buffer *peeked = &source->peeked;
+    if (want > SOURCE_PEEK_MAX)
+        want = SOURCE_PEEK_MAX;
+    if (!buffer_allocate(source, peeked, error))
+        return false;
+    if (peeked->begin + want > BUFFER_BYTES) {
+        memmove(peeked->data, peeked->data + peeked->begin, buffered(peeked));
+        peeked->end -= peeked->begin;
+        peeked->begin = 0;
+    }
+    while (buffered(peeked) < want && !has_ended(source)) {
+        size_t got, seen;
+        const size_t missing = want - buffered(peeked);
+        if (!read_some(source, peeked->data + peeked->end, missing, NULL, &got, &seen, error))
+            return false;
+        peeked->end += got;
+    }
+    *data = peeked->data + peeked->begin;
+    *bytes = buffered(peeked);
+    return true;
+}
+
+/* Frees everything except the name, as soon as the source has been read to its end. */
+static void release(struct source *source)
+{
+    read_ahead_close(source->ahead); /* before the objects that its thread reads from */
+    source->ahead = NULL;
+    frame_reader_close(source->frames);
+    source->frames = NULL;
+    input_file_close(&source->input);
+    free(source->peeked.data);
+    source->peeked = (struct buffer){0};
+}
+
+/* Returns the bytes of the next read. With a tap they are few enough to be observed in the cache,
+ * unless several threads read; and they end at a unit, so that the next read begins with one. */
+static size_t step_bytes(const struct source *source, const struct tap *tap, size_t done,
+                         size_t bytes)
+{
+    if (!tap || source->ahead)
+        return bytes;
+    if (done % tap->unit_bytes != 0)
+        return tap->unit_bytes - done % tap->unit_bytes;
+    if (source->input.is_parked) /* each read opens the file */
+        return bytes;
+    const bool is_shared = !source->frames && parallel_read_pays(source->input.threads, bytes, tap);
+    return is_shared || bytes < TAP_PIECE_BYTES ? bytes : TAP_PIECE_BYTES;
+}
+
+bool source_read_seen(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
+                      struct error *error)
+{
+    unsigned char *const target = data;
+    struct buffer *peeked = &source->peeked;
+    size_t done = buffered(peeked) < bytes ? buffered(peeked) : bytes;
+    source->is_read = true;
+    if (done > 0) {
+        memcpy(target, peeked->data + peeked->begin, done);
+        peeked->begin += done;
+    }
+    *got = done;
+    size_t seen = tap_see_units(tap, target, done), end = done; /* bytes in `data` */
+    while (done < bytes && !has_ended(source)) {
+        size_t more, more_seen;
+        size_t step = step_bytes(source, tap, done, bytes - done);
+        step = step < bytes - done ? step : bytes - done;
+        if (tap && tap->taker) { /* only a partial unit must stay */
+            memmove(target, target + end - (done - seen), done - seen);
+            end = done - seen;
+        }
+        if (!read_some(source, target + end, step, tap, &more, &more_seen, error))
+            return false;
+        seen += more_seen;
+        done += more;
+        end += more;
+        *got = done;
+        const size_t whole = tap ? (done - seen) - (done - seen) % tap->unit_bytes : 0;
+        tap_see_all(tap, target + end - (done - seen), whole, source->input.threads);
+        seen += whole;
+    }
+    if (has_ended(source) && buffered(peeked) == 0)
+        release(source);
+    return true;
+}
+
+bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error)
+{
+    return source_read_seen(source, data, bytes, NULL, got, error);
+}
+
+bool source_has_places(const struct source *source)
+{
+    const struct input_file *const input = &source->input;
+    return input->is_sized && !input->is_run && input->file >= 0 && !input->is_parked &&
+           !source->frames && !source->ahead && !source->ended;
+}
+
+bool source_can_narrow(const struct source *source)
+{
+    const struct input_file *const input = &source->input;
+    return input->is_sized && !input->is_run && (input->file >= 0 || input->is_parked) &&
+           source->codec == &codecs[0] && !source->ahead;
+}
+
+bool source_narrow(struct source *source, uint64_t place, uint64_t bytes, struct error *error)
+{
+    const uint64_t next = source->input.offset - buffered(&source->peeked);
+    source->peeked.begin = source->peeked.end = 0;
+    source->ended = false;
+    return input_file_narrow(&source->input, next + place, next + place + bytes, error);
+}
+
+bool source_read_at(const struct source *source, uint64_t place, void *data, size_t bytes,
+                    size_t *got, struct error *error)
+{
+    const struct buffer *const peeked = &source->peeked;
+    const size_t has = buffered(peeked);
+    size_t done = place < has ? has - (size_t)place : 0;
+    done = done < bytes ? done : bytes;
+    if (done > 0)
+        memcpy(data, peeked->data + peeked->begin + place, done);
+    const uint64_t offset = source->input.offset + (place + done - has);
+    const bool ok = input_file_read_at(&source->input, offset, (unsigned char *)data + done,
+                                       bytes - done, got, error);
+    *got += done;
+    return ok;
+}
+
+bool source_look_at(const struct source *source, uint64_t place, void *data, size_t bytes)
+{
+    const uint64_t next = source->input.offset - buffered(&source->peeked);
+    return input_file_look_at(&source->input, next + place, data, bytes);
+}
+
+void source_close(struct source *source)
+{
+    if (!source)
+        return;
+    release(source);
+    free(source->name);
+    free(source);
+}

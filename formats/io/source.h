@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* source.h - a source of bytes: a file, a pipe or a terminal, decompressed.
+ *
+ *   file or pipe -> [codec found by its magic] -> source_read / source_peek
+ *
+ * Read errors and truncated or corrupt compressed data are reported with the file and the
+ * compressed byte. A large read from a plain regular file is divided among threads.
+ */
+#ifndef FORMATS_SOURCE_H
+#define FORMATS_SOURCE_H
+
+#include "core/error.h"
+#include "core/check/tap.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct source;
+struct codec;
+struct stat;
+
+#define SIZE_UNKNOWN UINT64_MAX
+
+/* Checks a path without opening it, so that it does not wait for the writer of a named pipe. Fails
+ * as opening would if there is no file, if it is a directory, or if it may not be read. Fills
+ * *status. */
+bool source_check(const char *path, struct stat *status, struct error *error);
+
+struct source_spec {
+    const char *path;          /* "-" is standard input */
+    const struct codec *codec; /* how its bytes are compressed; NULL: it is found */
+    bool is_text;              /* the bytes are lines, unless they are certainly compressed */
+    unsigned window_log;       /* log2 of the largest window of compressed data; 0: the default */
+    unsigned threads;          /* maximum number of threads of a large read */
+};
+
+/* Opens a file for reading. Fails for directories. The caller closes the source.
+ *
+ * A file that begins with the magic of a codec is taken as compressed, unless spec->codec says
+ * otherwise. If its name does not have the codec's extension, there are two exceptions
+ * (codec_choice.c): a file of only skippable frames is plain, and so is one with is_text whose
+ * first other frame is not valid.
+ */
+bool source_open_as(const struct source_spec *spec, struct source **source, struct error *error);
+
+/* Opens the path by source_open_as(), with only the path and the number of threads specified. */
+bool source_open(const char *path, unsigned threads, struct source **source, struct error *error);
+
+/* Opens a source on the bytes of a spilled run, which must exist until the source is closed.
+ * Several such sources of a run may be read at once. */
+struct spill_run;
+bool source_open_run(const struct spill_run *run, struct source **source, struct error *error);
+
+/* Opens a source on bytes that a function provides, one call at a time (input_file.h). */
+struct input_stream;
+bool source_open_stream(const struct input_stream *stream, const char *name, struct source **source,
+                        struct error *error);
+
+/* Opens a source on a regular file that is open, from its beginning, with a known codec. The file's
+ * offset changes. The caller keeps and closes `file`. */
+bool source_open_file(int file, const char *name, const struct codec *codec, unsigned threads,
+                      struct source **source, struct error *error);
+
+/* Returns the name for messages: the path, or "standard input". */
+const char *source_name(const struct source *source);
+
+/* Returns the codec: the given one, or the one found by its magic. */
+const struct codec *source_codec(const struct source *source);
+
+/* States that the plain bytes of the source are those of an input with this codec, which
+ * source_codec() returns from now on. */
+void source_note_codec(struct source *source, const struct codec *codec);
+
+/* Returns true if the source is a regular file, and the same file as the descriptor `file`. */
+bool source_is_file(const struct source *source, int file);
+
+/* Returns true if the open file has not been modified since it was opened, by its times. Otherwise
+ * returns false, with errno if that could not be found out. */
+bool source_is_unmodified(const struct source *source);
+
+/* Returns true if no bytes are left at the path, a file with this status, once the source was read:
+ * both are standard input, or the same pipe or socket. */
+bool source_is_all_of(const struct source *source, const char *path, const struct stat *status);
+
+/* Closes the file except during reads, for more inputs than a process may have open. If another
+ * file has its name when it is opened again, reading fails. It has an effect only on plain regular
+ * files, and on sources that were read to their end. */
+void source_park(struct source *source);
+
+/* Starts reading ahead in the background, into memory for `most` bytes, until the next call that
+ * uses the source's bytes. It is a hint, and may have no effect. A plain regular file is not read
+ * ahead, because the page cache is as fast. */
+void source_read_ahead(struct source *source, size_t most);
+
+/* Waits until `want` bytes can be read at once, reading ahead has stopped, or the input has ended.
+ * Sets *ended at the end and after a read error, which the next read reports. Returns the number of
+ * bytes that can be read at once. Without reading ahead, returns at once. */
+uint64_t source_await(struct source *source, uint64_t want, bool *ended);
+
+/* Returns the number of decoded bytes not yet read, or SIZE_UNKNOWN. It is known for regular files,
+ * plain or of frames that all state their size, and for every source whose end a peek has reached.
+ * Ends reading ahead. */
+uint64_t source_bytes_left(const struct source *source);
+
+/* Sets *byte to the last byte of a plain regular file or run. Returns false if it is empty or
+ * parked, or for other sources. */
+bool source_last_byte(const struct source *source, char *byte);
+
+/* Returns the next decoded bytes without consuming them. *data is valid until the next call on the
+ * source. Sets *bytes to at least `want` (at most SOURCE_PEEK_MAX), or less at the end of the
+ * source. */
+#define SOURCE_PEEK_MAX ((size_t)1 << 20)
+bool source_peek(struct source *source, size_t want, const unsigned char **data, size_t *bytes,
+                 struct error *error);
+
+/* Reads `bytes` decoded bytes into `data`. Sets *got, which is less only at the end. */
+bool source_read(struct source *source, void *data, size_t bytes, size_t *got, struct error *error);
+
+/* As source_read(). The tap, which may be NULL, observes the whole units that are read. If the tap
+ * has a direct consumer and source_has_places() is true, the bytes pass through the beginning of
+ * `data`: SOURCE_PEEK_MAX bytes, and TAP_PIECE_BYTES for each thread of the source. */
+bool source_read_seen(struct source *source, void *data, size_t bytes, struct tap *tap, size_t *got,
+                      struct error *error);
+
+/* Returns true if source_read_at() may be called: for a plain regular file that is neither at its
+ * end nor parked. */
+bool source_has_places(const struct source *source);
+
+/* Returns true if source_narrow() may be called: for a plain regular file that is not empty. */
+bool source_can_narrow(const struct source *source);
+
+/* Narrows the source to `bytes` bytes, which the file must have, starting `place` bytes after the
+ * position of source_read(). */
+bool source_narrow(struct source *source, uint64_t place, uint64_t bytes, struct error *error);
+
+/* Reads up to `bytes` bytes, starting `place` bytes after the position of source_read(), which does
+ * not move. *got is less only at the end. Any number of threads may call this at once, while no
+ * other function of the source is called. */
+bool source_read_at(const struct source *source, uint64_t place, void *data, size_t bytes,
+                    size_t *got, struct error *error);
+
+/* As source_read_at(), but succeeds only if all `bytes` bytes are already in memory; otherwise
+ * returns false. */
+bool source_look_at(const struct source *source, uint64_t place, void *data, size_t bytes);
+
+/* Closes the source, which may be NULL. */
+void source_close(struct source *source);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spill.c - see spill.h. */
+#include "formats/io/spill.h"
+
+#include "core/trace.h"
+#include "formats/io/temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The part of a run that was written before its directory was full. */
+struct spill_part {
+    struct spill_part *next;
+    struct spill_run run;
+};
+
+struct spill_file {
+    const char *directory;
+    char *name;   /* for messages */
+    int file;     /* -1: not created yet */
+    bool is_full; /* no more space */
+};
+
+struct spill {
+    struct spill_part *parts;
+    char *names; /* of all files, for messages */
+    size_t next; /* index of the file for the next run */
+    size_t count;
+    struct spill_file files[];
+};
+
+/* Returns false with errno if no file can be created in the directory. Checks its entry ".",
+ * because only a directory has one. */
+static bool can_make_file(const char *directory)
+{
+    char *path;
+    if (asprintf(&path, "%s/.", directory) < 0)
+        return false;
+    const bool can = faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0;
+    const int cause = errno;
+    free(path);
+    errno = cause;
+    return can;
+}
+
+#define FILE_NAME "temporary file in '%s' (-T)"
+#define CANNOT_CREATE "cannot create "
+
+bool spill_check(const char *const *directories, size_t count, struct error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!can_make_file(directories[i]))
+            return error_set_errno(error, CANNOT_CREATE FILE_NAME, directories[i]);
+    return true;
+}
+
+/* Returns NULL if memory runs out. */
+static char *join_names(const char *const *directories, size_t count)
+{
+    char *names;
+    size_t bytes;
+    FILE *const stream = open_memstream(&names, &bytes);
+    if (!stream)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        fprintf(stream, "%s'%s'", i == 0 ? "temporary files in " : ", ", directories[i]);
+    fprintf(stream, " (-T)");
+    return fclose(stream) == 0 ? names : NULL;
+}
+
+struct spill *spill_create(const char *const *directories, size_t count)
+{
+    struct spill *const spill = calloc(1, sizeof *spill + count * sizeof spill->files[0]);
+    if (!spill)
+        return NULL;
+    spill->names = join_names(directories, count);
+    for (; spill->count < count; spill->count++) {
+        struct spill_file *const file = &spill->files[spill->count];
+        *file = (struct spill_file){.directory = directories[spill->count], .file = -1};
+        if (asprintf(&file->name, FILE_NAME, file->directory) < 0)
+            file->name = NULL;
+        if (!file->name || !spill->names) {
+            spill_free(spill);
+            return NULL;
+        }
+    }
+    return spill;
+}
+
+/* Returns true if the failure, in errno, means that another directory may have room. */
+static bool is_full(void)
+{
+    return errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+}
+
+/* Continues the run at the end of a file that is not full, and creates the file if necessary. If
+ * all files are full, errno is not changed. */
+static bool open_part(struct spill *spill, struct spill_run *run, struct error *error)
+{
+    for (size_t tries = 0; tries < spill->count; tries++) {
+        struct spill_file *const file = &spill->files[spill->next];
+        spill->next = (spill->next + 1) % spill->count;
+        if (file->is_full)
+            continue;
+        if (file->file < 0 && !temporary_create_nameless(file->directory, &file->file)) {
+            file->is_full = is_full();
+            if (file->is_full && spill->count > 1)
+                continue;
+            return error_set_errno(error, CANNOT_CREATE "%s", file->name);
+        }
+        const off_t end = lseek(file->file, 0, SEEK_END);
+        run->file = file->file;
+        run->name = file->name;
+        run->begin = (uint64_t)end;
+        return end >= 0 || error_set_errno(error, "%s", file->name);
+    }
+    return error_set_errno(error, "%s", spill->count > 1 ? spill->names : spill->files[0].name);
+}
+
+bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error)
+{
+    *run = (struct spill_run){.spill = spill};
+    errno = ENOSPC; /* the error of full files */
+    return open_part(spill, run, error);
+}
+
+/* Sets run->bytes, up to the end of the last part. */
+static bool find_end(struct spill_run *run, struct error *error)
+{
+    const off_t end = lseek(run->file, 0, SEEK_CUR);
+    if (end < 0)
+        return error_set_errno(error, "%s", run->name);
+    run->bytes = (run->before ? run->before->bytes : 0) + (uint64_t)end - run->begin;
+    return true;
+}
+
+/* Records whether the directory of the run's last part is full. */
+static void set_full(const struct spill_run *run, bool is_full)
+{
+    struct spill *const spill = run->spill;
+    for (size_t i = 0; i < spill->count; i++)
+        if (spill->files[i].file == run->file)
+            spill->files[i].is_full = is_full;
+}
+
+/* Continues the run in another directory, because its own is full. errno has the cause. */
+static bool go_on_elsewhere(struct spill_run *run, struct error *error)
+{
+    struct spill *const spill = run->spill;
+    const int cause = errno;
+    struct spill_part *const part = malloc(sizeof *part);
+    if (!part)
+        return error_set(error, "%s: out of memory", run->name);
+    *part = (struct spill_part){.next = spill->parts};
+    spill->parts = part;
+    set_full(run, true);
+    if (!find_end(run, error))
+        return false;
+    part->run = *run;
+    run->before = &part->run;
+    errno = cause;
+    return open_part(spill, run, error);
+}
+
+bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct error *error)
+{
+    const uint64_t begin_ns = trace_begin();
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t written = write(run->file, (const unsigned char *)data + done, bytes - done);
+        if (written >= 0)
+            done += (size_t)written;
+        else if (is_full() ? !go_on_elsewhere(run, error) : errno != EINTR)
+            return error_set_errno(error, "%s", run->name);
+    }
+    trace_end(TRACE_SPILL, begin_ns, bytes);
+    return true;
+}
+
+bool spill_end(struct spill_run *run, struct error *error)
+{
+    return find_end(run, error);
+}
+
+/* Reads from the last part. */
+static bool read_part(const struct spill_run *run, uint64_t place, void *data, size_t bytes,
+                      struct error *error)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t got = pread(run->file, (unsigned char *)data + done, bytes - done,
+                                  (off_t)(run->begin + place + done));
+        if (got == 0)
+            errno = EIO; /* less than was written */
+        if (got > 0)
+            done += (size_t)got;
+        else if (errno != EINTR)
+            return error_set_errno(error, "%s", run->name);
+    }
+    return true;
+}
+
+bool spill_read(const struct spill_run *run, uint64_t offset, void *data, size_t bytes,
+                struct error *error)
+{
+    const uint64_t begin_ns = trace_begin();
+    unsigned char *at = data;
+    for (size_t left = bytes; left > 0;) {
+        const struct spill_run *part = run;
+        uint64_t end = run->bytes;
+        for (; part->before && offset < part->before->bytes; part = part->before)
+            end = part->before->bytes;
+        const size_t count = end - offset < left ? (size_t)(end - offset) : left;
+        if (!read_part(part, offset - (part->before ? part->before->bytes : 0), at, count, error))
+            return false;
+        at += count;
+        offset += count;
+        left -= count;
+    }
+    trace_end(TRACE_SPILL, begin_ns, bytes);
+    return true;
+}
+
+void spill_prefetch(const struct spill_run *run, uint64_t offset, size_t bytes)
+{
+    const uint64_t begin = run->before ? run->before->bytes : 0;
+    if (offset >= begin)
+        (void)posix_fadvise(run->file, (off_t)(run->begin + offset - begin), (off_t)bytes,
+                            POSIX_FADV_WILLNEED); /* a hint */
+}
+
+void spill_drop(const struct spill_run *run)
+{
+    for (; run; run = run->before) {
+        const uint64_t bytes = run->bytes - (run->before ? run->before->bytes : 0);
+        if (bytes > 0 && fallocate(run->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                   (off_t)run->begin, (off_t)bytes) == 0)
+            set_full(run, false); /* otherwise its space is released with the file */
+    }
+}
+
+void spill_free(struct spill *spill)
+{
+    if (!spill)
+        return;
+    for (size_t i = 0; i < spill->count; i++) {
+        if (spill->files[i].file >= 0)
+            close(spill->files[i].file);
+        free(spill->files[i].name);
+    }
+    while (spill->parts) {
+        struct spill_part *const part = spill->parts;
+        spill->parts = part->next;
+        free(part);
+    }
+    free(spill->names);
+    free(spill);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spill.h - stores sorted runs on disk that do not fit in memory, until they are merged.
+ *
+ *   spill_begin -> spill_append, or a sink on the run
+ *     -> spill_end -> spill_read, or a source
+ *
+ * Each directory has one file, created when it is first needed, with runs one after another. The
+ * files have no names, so that they disappear however the process ends. Runs use the directories in
+ * turns, as the temporary files of sort(1) do. A run whose directory is full continues in the next
+ * one. A full directory is skipped until some of its space is released.
+ */
+#ifndef FORMATS_SPILL_H
+#define FORMATS_SPILL_H
+
+#include "core/check/check_sum.h"
+#include "core/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct spill;
+
+/* A run: the bytes of `before`, then a part of the file. */
+struct spill_run {
+    struct spill *spill;
+    int file;                       /* the file with the last part; owned by the spill */
+    const char *name;               /* for messages; owned by the spill */
+    const struct spill_run *before; /* the parts before its directory was full; NULL: none */
+    uint64_t begin;                 /* of the last part in the file */
+    uint64_t bytes;                 /* of all parts */
+    struct check_sum content;       /* checksum of text that a sink wrote (core/check/check.h) */
+};
+
+/* Fails if no file can be created in one of the directories, because it does not exist or may not
+ * be written to. */
+bool spill_check(const char *const *directories, size_t count, struct error *error);
+
+/* Creates an empty spill. directories: at least one; borrowed. Returns NULL if memory runs out. */
+struct spill *spill_create(const char *const *directories, size_t count);
+
+/* Begins a run at the end of the next directory's file. No other run of the spill may be begun
+ * until this one is ended. */
+bool spill_begin(struct spill *spill, struct spill_run *run, struct error *error);
+
+/* Appends data to the run. Fails with errno, for example if all directories are full. */
+bool spill_append(struct spill_run *run, const void *data, size_t bytes, struct error *error);
+
+/* Ends the run, and sets run->bytes. */
+bool spill_end(struct spill_run *run, struct error *error);
+
+/* Reads bytes [offset, offset + bytes) of the run. Thread-safe. */
+bool spill_read(const struct spill_run *run, uint64_t offset, void *data, size_t bytes,
+                struct error *error);
+
+/* Hints that these bytes will be read soon. */
+void spill_prefetch(const struct spill_run *run, uint64_t offset, size_t bytes);
+
+/* Releases the run's space, if the file system can do that before the file is closed. */
+void spill_drop(const struct spill_run *run);
+
+/* Closes the files, which releases their space. `spill` may be NULL. */
+void spill_free(struct spill *spill);
+
+#endif

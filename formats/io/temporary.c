@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* temporary.c - see temporary.h.
+ *
+ * A signal handler removes a hidden file, so it must know the name whenever the file exists: the
+ * file is created, renamed and removed within a change (core/ending.h). linkat(2) cannot replace a
+ * file. So a temporary without a name that replaces one is linked to a hidden name and renamed,
+ * within one change.
+ */
+#include "formats/io/temporary.h"
+
+#include "core/ending.h"
+#include "formats/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define PREFIX ".gpusort-"
+#define RANDOM_LETTERS 6
+#define ATTEMPTS 100
+
+/* Static, because a signal handler takes no arguments. While has_name is set, it is written within
+ * a change only. */
+static struct {
+    bool exists;
+    bool has_name;
+    int directory; /* the caller's */
+    char name[sizeof PREFIX + RANDOM_LETTERS];
+} temporary;
+
+static void remove_now(void)
+{
+    unlinkat(temporary.directory, temporary.name, 0);
+}
+
+/* Sets the task that removes the file. Call it within a change. */
+static void note_name(bool has_name)
+{
+    temporary.has_name = has_name;
+    ending_set_task(ENDING_TEMPORARY, has_name ? remove_now : NULL);
+}
+
+static bool fill_random_letters(char *letters)
+{
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    uint64_t bits;
+    while (getrandom(&bits, sizeof bits, 0) != sizeof bits) /* never partial for 8 bytes */
+        if (errno != EINTR)
+            return false;
+    for (size_t i = 0; i < RANDOM_LETTERS; i++, bits /= sizeof alphabet - 1)
+        letters[i] = alphabet[bits % (sizeof alphabet - 1)];
+    return true;
+}
+
+/* Calls `make` with random hidden names until it does not fail with EEXIST. Returns its result; -1
+ * with errno. */
+static int make_hidden(int (*make)(int argument), int argument)
+{
+    strcpy(temporary.name, PREFIX);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        if (!fill_random_letters(temporary.name + strlen(PREFIX)))
+            return -1;
+        const int result = make(argument);
+        if (result >= 0 || errno != EEXIST)
+            return result;
+    }
+    return -1;
+}
+
+static int create_hidden(int mode)
+{
+    return openat(temporary.directory, temporary.name,
+                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode);
+}
+
+/* Fails with errno in an append-only directory, where the file could not be removed. */
+static bool check_removable(void)
+{
+    struct statx facts;
+    const bool is_append_only =
+        statx(temporary.directory, "", AT_EMPTY_PATH, STATX_TYPE, &facts) == 0 &&
+        (facts.stx_attributes & STATX_ATTR_APPEND);
+    if (is_append_only)
+        errno = EPERM;
+    return !is_append_only;
+}
+
+/* -1 with errno. */
+static int create_named(mode_t mode)
+{
+    sigset_t old_mask;
+    if (!check_removable())
+        return -1;
+    ending_begin_change(&old_mask);
+    const int created = make_hidden(create_hidden, (int)mode);
+    const int file = descriptor_raise(created);
+    if (created >= 0 && file < 0)
+        remove_now();
+    note_name(file >= 0);
+    ending_end_change(&old_mask);
+    return file;
+}
+
+/* Links by the descriptor, which kernels before 6.10 allow only root, or by its path in /proc.
+ * False with errno. */
+static bool link_to(int file, const char *name)
+{
+    char path[DESCRIPTOR_PATH_BYTES];
+    return linkat(file, "", temporary.directory, name, AT_EMPTY_PATH) == 0 ||
+           (errno == ENOENT && linkat(AT_FDCWD, descriptor_path(file, path), temporary.directory,
+                                      name, AT_SYMLINK_FOLLOW) == 0);
+}
+
+/* Requests a link that cannot be made: EEXIST means that the call is allowed. */
+static bool can_be_linked(int file)
+{
+    return !link_to(file, ".") && errno == EEXIST;
+}
+
+/* Kernels before 5.19 do not apply the umask to a file without a name if the file system has no
+ * ACLs. A mode with bits of the umask is right only if the directory has a default ACL. */
+static bool ignores_umask(int file)
+{
+    char path[DESCRIPTOR_PATH_BYTES];
+    struct stat status;
+    const mode_t mask = umask(0);
+    umask(mask);
+    return fstat(file, &status) != 0 ||
+           ((status.st_mode & mask) && getxattr(descriptor_path(temporary.directory, path),
+                                                "system.posix_acl_default", NULL, 0) <= 0);
+}
+
+static int create_unnamed(mode_t mode)
+{
+    const int file =
+        descriptor_raise(openat(temporary.directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode));
+    if (file < 0 || (can_be_linked(file) && !ignores_umask(file)))
+        return file;
+    close(file);
+    return -1;
+}
+
+bool temporary_create(int directory, mode_t mode, int *file)
+{
+    *file = -1;
+    if (temporary.exists) {
+        errno = EBUSY;
+        return false;
+    }
+    temporary.directory = directory;
+    *file = create_unnamed(mode);
+    if (*file < 0)
+        *file = create_named(mode);
+    temporary.exists = *file >= 0;
+    return *file >= 0;
+}
+
+static void set_has_name(bool has_name)
+{
+    sigset_t old_mask;
+    ending_begin_change(&old_mask);
+    note_name(has_name);
+    ending_end_change(&old_mask);
+}
+
+/* The descriptor of rank 0, which ranks of the same host can open by its path in /proc. */
+struct first_descriptor {
+    int process, file; /* file -1: none */
+    struct stat status;
+};
+
+/* Opens what the descriptor is of; -1 if it cannot be. */
+static int open_of_first(const struct first_descriptor *first)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", first->process, first->file);
+    const int file = first->file < 0 ? -1 : descriptor_raise(open(path, O_RDWR | O_CLOEXEC));
+    if (file < 0 || (fstat(file, &status) == 0 && descriptor_same_file(&status, &first->status)))
+        return file;
+    close(file);
+    return -1;
+}
+
+/* Ranks of one host can share a file without a name, of which nothing is left however they end.
+ * Sets *file to -1 on all ranks if one of them cannot; false if the group fails. */
+static bool create_unnamed_shared(mode_t mode, struct group *group, int *file, struct error *error)
+{
+    struct first_descriptor first = {.process = (int)getpid(), .file = -1};
+    if (group->rank == 0)
+        first.file = *file = create_unnamed(mode);
+    if (*file >= 0 && fstat(*file, &first.status) != 0)
+        first.file = -1;
+    if (!group_broadcast(group, &first, sizeof first, error))
+        return false;
+    if (group->rank != 0)
+        *file = open_of_first(&first);
+    uint64_t opened = *file >= 0;
+    if (!group_sum(group, &opened, 1, error))
+        return false;
+    if (opened < group->size && *file >= 0) {
+        close(*file);
+        *file = -1;
+    }
+    return true;
+}
+
+/* Rank 0 creates the file. All ranks note its name before, so that each of them removes it if a
+ * signal ends it from then on. */
+static bool create_noted(mode_t mode, const char *output_name, struct group *group, int *file,
+                         struct error *error)
+{
+    char name[sizeof temporary.name] = PREFIX;
+    bool ok = group->rank != 0 || (check_removable() && fill_random_letters(name + strlen(PREFIX)));
+    if (!ok)
+        error_set_errno(error, "%s", output_name);
+    if (!group_broadcast(group, name, sizeof name, error) || !group_agree(group, ok, error))
+        return false;
+    memcpy(temporary.name, name, sizeof name);
+    set_has_name(true);
+    if (!group_agree(group, true, error)) /* all have noted it */
+        return false;
+    if (group->rank == 0)
+        *file = descriptor_raise(create_hidden((int)mode));
+    ok = group->rank != 0 || *file >= 0 ||
+         error_set_errno(error, "%s: cannot create a file beside it", output_name);
+    if (group_agree(group, ok, error))
+        return true;
+    set_has_name(false); /* there is no such file of ours */
+    return false;
+}
+
+static bool open_noted(const char *output_name, int *file, struct error *error)
+{
+    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    *file = descriptor_raise(openat(temporary.directory, temporary.name, flags));
+    return *file >= 0 ||
+           error_set_errno(error,
+                           "%s: the file that rank 0 created beside it cannot be opened, and all "
+                           "ranks must share its directory",
+                           output_name);
+}
+
+bool temporary_create_shared(int directory, mode_t mode, const char *output_name,
+                             struct group *group, int *file, struct error *error)
+{
+    *file = -1;
+    temporary.directory = directory;
+    temporary.exists = true;
+    if (group->host_size == group->size && !create_unnamed_shared(mode, group, file, error))
+        return false;
+    if (*file >= 0)
+        return true;
+    return create_noted(mode, output_name, group, file, error) &&
+           group_agree(group, group->rank == 0 || open_noted(output_name, file, error), error);
+}
+
+/* Creates the file if the file system has no files without a name. It has a name for a moment, in
+ * which signals wait. */
+static int create_and_unlink(const char *directory)
+{
+    char *path;
+    if (asprintf(&path, "%s/gpusort%.*s", directory, RANDOM_LETTERS, "XXXXXX") < 0)
+        return -1;
+    sigset_t old_mask;
+    ending_begin_change(&old_mask);
+    const int file = mkostemp(path, O_CLOEXEC);
+    if (file >= 0)
+        unlink(path);
+    ending_end_change(&old_mask);
+    free(path);
+    return file;
+}
+
+bool temporary_create_nameless(const char *directory, int *file)
+{
+    const int made = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    *file = descriptor_raise(made >= 0 ? made : create_and_unlink(directory));
+    return *file >= 0;
+}
+
+static int link_hidden(int file)
+{
+    return link_to(file, temporary.name) ? 0 : -1;
+}
+
+/* Some file systems cannot refuse to replace a file. There the caller has found the name free
+ * before. */
+static bool rename_to(const char *name, bool replaces)
+{
+    const int directory = temporary.directory;
+    if (!replaces) {
+        if (renameat2(directory, temporary.name, directory, name, RENAME_NOREPLACE) == 0)
+            return true;
+        if (errno != EINVAL && errno != ENOSYS)
+            return false;
+    }
+    return renameat(directory, temporary.name, directory, name) == 0;
+}
+
+/* Gives the temporary its name. Call it within a change. Returns false with errno. */
+static bool publish_hidden(int file, const char *name, bool replaces)
+{
+    if (!temporary.has_name && make_hidden(link_hidden, file) != 0)
+        return false;
+    const bool renamed = rename_to(name, replaces);
+    const int cause = errno;
+    if (renamed && temporary.has_name)
+        note_name(false);
+    if (!renamed && !temporary.has_name)
+        remove_now();
+    errno = cause;
+    return renamed;
+}
+
+bool temporary_publish(int file, const char *name, bool replaces)
+{
+    sigset_t old_mask;
+    bool published;
+    if (!temporary.has_name && !replaces) {
+        published = link_to(file, name);
+    } else {
+        ending_begin_change(&old_mask);
+        published = publish_hidden(file, name, replaces);
+        ending_end_change(&old_mask);
+    }
+    temporary.exists = !published;
+    return published;
+}
+
+void temporary_remove(void)
+{
+    const int cause = errno;
+    sigset_t old_mask;
+    if (temporary.has_name) {
+        ending_begin_change(&old_mask);
+        remove_now();
+        note_name(false);
+        ending_end_change(&old_mask);
+    }
+    temporary.exists = false;
+    errno = cause;
+}

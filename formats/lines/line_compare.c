@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* line_compare.c - see line_compare.h. */
+#include "formats/lines/line_compare.h"
+
+#include "formats/number/decimal_key.h"
+#include "core/line/line_field.h"
+#include "formats/number/number_key.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+static int compare_sizes(size_t a, size_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return order != 0 ? order : compare_sizes(a_length, b_length);
+}
+
+/* ---- -n and -h ---- */
+
+/* Compares word by word (decimal_key.h), up to the first difference. */
+static int compare_decimals(struct line_span a, struct line_span b, bool has_suffix)
+{
+    struct decimal_text x, y;
+    decimal_scan(a.text, a.length, has_suffix, &x);
+    decimal_scan(b.text, b.length, has_suffix, &y);
+    for (size_t index = 0;;) {
+        const uint64_t x_word = decimal_word(&x, index), y_word = decimal_word(&y, index);
+        if (x_word != y_word)
+            return x_word < y_word ? -1 : 1;
+        if (decimal_word_is_last(x_word, index))
+            return 0;
+        index = index == 0 ? decimal_common_words(&x, &y) : index + 1;
+    }
+}
+
+/* ---- -g ---- */
+
+/* The order of text that is not a number, NaNs and other numbers. */
+enum general_class { NO_NUMBER, NEGATIVE_NAN, POSITIVE_NAN, ORDERED_NUMBER };
+
+struct general_value {
+    enum general_class class;
+    long double value;
+};
+
+static struct general_value read_general(struct line_span key)
+{
+    long double value;
+    if (!number_prefix_value(key.text, key.length, &value))
+        return (struct general_value){NO_NUMBER, 0};
+    if (isnan(value))
+        return (struct general_value){signbit(value) ? NEGATIVE_NAN : POSITIVE_NAN, 0};
+    return (struct general_value){ORDERED_NUMBER, value};
+}
+
+static int compare_general(struct line_span a, struct line_span b)
+{
+    const struct general_value x = read_general(a), y = read_general(b);
+    if (x.class != y.class)
+        return (int)x.class - (int)y.class;
+    return (x.value > y.value) - (x.value < y.value);
+}
+
+/* ---- Lines ---- */
+
+static int compare_spans(enum line_kind kind, struct line_span a, struct line_span b)
+{
+    switch (kind) {
+    case LINE_NUMERIC:
+        return compare_decimals(a, b, false);
+    case LINE_HUMAN:
+        return compare_decimals(a, b, true);
+    case LINE_BYTES:
+        return compare_bytes(a.text, a.length, b.text, b.length);
+    case LINE_STRICT:
+    case LINE_GENERAL:
+        break;
+    }
+    return compare_general(a, b);
+}
+
+int line_compare_keys(const struct line_order *order, size_t first, const char *a, size_t a_length,
+                      const char *b, size_t b_length)
+{
+    for (size_t i = first; i < order->key_count; i++) {
+        const struct line_key *const key = &order->keys[i];
+        const int found =
+            compare_spans(key->kind, line_key_find(order->separator, key, a, a_length),
+                          line_key_find(order->separator, key, b, b_length));
+        if (found != 0)
+            return (found > 0) != key->reverse ? 1 : -1;
+    }
+    return 0;
+}
+
+int line_compare_last(const struct line_order *order, const char *a, size_t a_length, const char *b,
+                      size_t b_length)
+{
+    if (line_order_is_stable(order))
+        return 0;
+    const int found = compare_bytes(a, a_length, b, b_length);
+    return found == 0 ? 0 : (found > 0) != order->reverse ? 1 : -1;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* line_error.c - see line_error.h. */
+#include "formats/lines/line_error.h"
+
+#include <regex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Maximum bytes of a line in a message. A byte takes up to 4 characters, "\377". */
+#define SHOWN_BYTES ((size_t)40)
+#define QUOTE_BYTES (SHOWN_BYTES * 4 + sizeof "...")
+
+/* Quotes the first bytes of the line, so that they are safe on a terminal. */
+static void quote_line(const char *line, size_t bytes, char quote[QUOTE_BYTES])
+{
+    const size_t shown = bytes < SHOWN_BYTES ? bytes : SHOWN_BYTES;
+    char *out = quote;
+    for (size_t i = 0; i < shown; ++i) {
+        const unsigned char c = (unsigned char)line[i];
+        if (c >= ' ' && c <= '~' && c != '\\')
+            *out++ = (char)c;
+        else
+            out += sprintf(out, "\\%03o", c);
+    }
+    strcpy(out, shown < bytes ? "..." : "");
+}
+
+static bool is_blank_line(const char *line, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; ++i)
+        if (memchr(" \t\n\r\v\f", line[i], 6) == NULL)
+            return false;
+    return true;
+}
+
+/* Invisible bytes that some editors put before the first line, and how to remove them. */
+static const struct mark {
+    const char *bytes, *remedy;
+} marks[] = {
+    {"\xef\xbb\xbf", "a byte order mark (UTF-8) stands before the text: take it away (tail -c +4)"},
+    {"\xff\xfe", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
+    {"\xfe\xff", "this is UTF-16, to be converted first (iconv -f UTF-16 -t UTF-8)"},
+};
+
+/* Returns the mark that the line begins with; NULL: none. */
+static const struct mark *find_mark(const char *line, size_t bytes)
+{
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        const size_t length = strlen(marks[i].bytes);
+        if (bytes >= length && memcmp(line, marks[i].bytes, length) == 0)
+            return &marks[i];
+    }
+    return NULL;
+}
+
+bool line_error_finds_mark(const void *text, size_t bytes)
+{
+    return find_mark(text, bytes) != NULL;
+}
+
+/* A line that is not a number. */
+struct spelling {
+    char text[256];      /* as much as fits, without blanks around it */
+    size_t number_bytes; /* bytes of the text that strtold(3), and so -g, reads */
+};
+
+static void spell(const char *line, size_t bytes, struct spelling *spelling)
+{
+    static const char blanks[] = " \t\n\v\f\r";
+    char *end;
+    for (; bytes > 0 && strchr(blanks, *line); line++)
+        bytes--;
+    while (bytes > 0 && strchr(blanks, line[bytes - 1]))
+        bytes--;
+    snprintf(spelling->text, sizeof spelling->text, "%.*s", (int)(bytes < 256 ? bytes : 256), line);
+    strtold(spelling->text, &end);
+    spelling->number_bytes = (size_t)(end - spelling->text);
+}
+
+/* The probable meaning of a line, as an extended regular expression for its text, and advice: for
+ * lines, and for numbers that are read from text (NULL: none). The first match counts. */
+static const struct meaning {
+    const char *pattern, *lines, *numbers;
+} meanings[] = {
+#define SAME(advice) advice, advice
+    {"^[-+]?[0-9]{1,3}(,[0-9]{3})+([.][0-9]*)?$",
+     "commas that group digits have to be removed (tr -d ,); columns are for -t and -k",
+     "commas that group digits have to be removed (tr -d ,)"},
+    {"^[-+]?[0-9]{1,3}([.][0-9]{3})+(,[0-9]*|[.][0-9]{3})$",
+     SAME("points that group digits have to be removed, and a decimal comma to become a point "
+          "(tr -d . | tr , .)")},
+    {"^[-+]?[0-9]*,[0-9]+$",
+     "a decimal comma has to become a point (tr , .); columns are for -t and -k",
+     "a decimal comma has to become a point (tr , .)"},
+    {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)[dDqQ][-+]?[0-9]+$",
+     SAME("the exponent has to be written with E (tr DdQq E)")},
+    {"^[-+]?[0-9]+(_[0-9]+)+([.][0-9_]*)?$", SAME("underscores have to be removed (tr -d _)")},
+    {"^[\"'][-+]?[0-9.][^\"';\t]*[\"']$", SAME("quotes have to be removed (tr -d \\\"\\')")},
+    {"^[-+]?[$] ?[-+]?[0-9.]", SAME("the $ has to be removed (tr -d '$')")},
+    {"^[-+]?[0-9]*[.]?[0-9]+[kKMGTPEZYRQ](i?B)?$", "-h sorts by numbers with such suffixes", NULL},
+    {"^[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}([ T]|$)", "-k1 sorts such dates, by their bytes", NULL},
+    {"^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?$", "-k1 sorts such times, by their bytes", NULL},
+    {"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) ?([^ -~]|[A-Za-z%])+$", NULL,
+     "what follows the number has to be removed"},
+    {"\xe2\x88\x92", SAME("its minus sign is U+2212, not the - of ASCII")},
+    {"\xef\xbc[\x90-\x99]", SAME("its digits are full-width, not those of ASCII")},
+    {"\xc2\xa0|\xe2\x80\xaf", SAME("it has a no-break space in it, which is no blank here")},
+    {"[,;|\t ]", "columns are for -t and -k", NULL},
+    {"^[\"']?[[:alpha:]\x80-\xff]", "-k1 sorts lines by their bytes", NULL},
+#undef SAME
+};
+
+static bool matches(const char *text, const char *pattern)
+{
+    regex_t regex;
+    if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return false;
+    const bool is_match = regexec(&regex, text, 0, NULL, 0) == 0;
+    regfree(&regex);
+    return is_match;
+}
+
+static const struct meaning *find_meaning(const char *text)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
+        if (matches(text, meanings[i].pattern))
+            return &meanings[i];
+    return NULL;
+}
+
+/* Returns true for a first line that begins with a word, unless that is a name of a missing
+ * number. */
+static bool may_be_title(const char *text, size_t line_number)
+{
+    return line_number == 1 &&
+           matches(text, "^[\"']?([[:alpha:]_#]|[\xc3-\xe1\xe3-\xee\xf0-\xf4])") &&
+           !matches(text,
+                    "^[\"']?([Nn][Uu][Ll][Ll]|[Nn]/?[Aa]|[Nn]one|[Nn][Ii][Ll]|[Mm]issing)[\"']?$");
+}
+
+/* Advice about a line: ": " and some clauses, or nothing. */
+struct remedy {
+    char text[640];
+    size_t length;
+};
+
+static void add_clause(struct remedy *remedy, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_clause(struct remedy *remedy, const char *format, ...)
+{
+    const size_t room = sizeof remedy->text;
+    va_list arguments;
+    remedy->length += (size_t)snprintf(remedy->text + remedy->length, room - remedy->length, "%s ",
+                                       remedy->length == 0 ? ":" : ";");
+    va_start(arguments, format);
+    remedy->length +=
+        (size_t)vsnprintf(remedy->text + remedy->length, room - remedy->length, format, arguments);
+    va_end(arguments);
+}
+
+/* Collects the advice. For lines, which have no type, -g is an option, so the advice says what -g
+ * would read, which may not be what was meant. */
+static void find_remedy(const char *line, size_t bytes, size_t line_number, bool are_lines,
+                        struct remedy *remedy)
+{
+    struct spelling spelling;
+    char quote[QUOTE_BYTES];
+    spell(line, bytes, &spelling);
+    quote_line(spelling.text, spelling.number_bytes, quote);
+    const struct meaning *const meaning = find_meaning(spelling.text);
+    const char *const advice = !meaning ? NULL : are_lines ? meaning->lines : meaning->numbers;
+    if (may_be_title(spelling.text, line_number))
+        add_clause(remedy, are_lines ? "--header sets a title line apart"
+                                     : "a title line has to be removed (tail -n +2)");
+    if (are_lines && spelling.number_bytes > 0)
+        add_clause(remedy, "-g would read only '%s' of it", quote);
+    else if (are_lines)
+        add_clause(remedy, "-g would read no number in it, and sort it below all numbers");
+    if (advice)
+        add_clause(remedy, "%s", advice);
+}
+
+bool line_error_set(struct error *error, const char *file, size_t line_number, const char *line,
+                    size_t bytes, enum number_status status, const struct key_type *type)
+{
+    char quote[QUOTE_BYTES];
+    struct remedy remedy = {0};
+    const struct mark *const mark = line_number == 1 ? find_mark(line, bytes) : NULL;
+    if (mark)
+        return error_set(error, "%s:1: %s", file, mark->remedy);
+    quote_line(line, bytes, quote);
+    if (memchr(line, 0, bytes) != NULL)
+        return error_set(error, "%s:%zu: '%s' has a NUL byte in it and is not a number%s", file,
+                         line_number, quote, type ? "" : ": -z takes lines that end with NUL");
+    if (status == NUMBER_OUT_OF_RANGE && type != NULL)
+        return error_set(error, "%s:%zu: %s is out of the range of %s", file, line_number, quote,
+                         type->name);
+    if (status == NUMBER_FRACTION && type != NULL)
+        return error_set(error, "%s:%zu: %s is not a whole number, as %s needs", file, line_number,
+                         quote, type->name);
+    if (status == NUMBER_ROUNDED)
+        return error_set(error,
+                         "%s:%zu: %s is not exact as %s: say --type=i64 or u64, or %s to round it",
+                         file, line_number, quote, type->name, type->name);
+    if (status == NUMBER_MALFORMED)
+        find_remedy(line, bytes, line_number, type == NULL, &remedy);
+    if (is_blank_line(line, bytes))
+        return error_set(error, "%s:%zu: empty line, not a number%s", file, line_number,
+                         remedy.text);
+    return error_set(error, "%s:%zu: '%s' %s%s", file, line_number, quote,
+                     number_status_text(status), remedy.text);
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lines_refine.c - the exact order within tie groups; see lines.h.
+ *
+ * A tie group is sorted by multikey quicksort over the rows of lines_row.h (Bentley and Sedgewick,
+ * "Fast algorithms for sorting and searching strings", SODA 1997). One position of a row is loaded
+ * into the keys of the items. The items are cut three ways by a pivot. The equal ones continue
+ * after that position, in the same row or the next one, until no row is left. The lines have the
+ * same bytes then, and are done. If only one of lines with equal keys is kept, the others are
+ * marked, and removed at the end.
+ *
+ * The loaded values are in the key field, because a tie group has only one key, which is restored
+ * at the end. If pivots from samples cut badly, the pivot becomes the middle of the range of keys.
+ * That halves the range, so one load takes at most 64 more cuts. If a row was loaded more often
+ * than halving explains, whole rows are compared. So no input takes quadratic time. Large tie
+ * groups, and large parts of one, are divided into tasks. Few lines are sorted by lines_few.h.
+ */
+#include "formats/lines/lines.h"
+#include "formats/lines/lines_few.h"
+#include "formats/lines/lines_row.h"
+#include "formats/lines/lines_text.h"
+#include "formats/lines/lines_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Maximum number of items sorted by insertion. */
+#define SMALL_COUNT ((size_t)12)
+
+/* Items that a thread searches for tie groups in one step. */
+#define SEGMENT_COUNT ((size_t)65536)
+
+/* Number of words of a row that are loaded one by one. After that, every other load compares rows
+ * with a chosen one. */
+#define ROUNDS_BY_WORDS 4u
+
+/* Loads of a row above the number that halving the lines explains. After that, whole rows are
+ * compared: few lines may share a long prefix, and of many lines each choice may be bad. */
+#define ROUNDS_MORE 16u
+
+/* The index of a line that is dropped because an equal one comes before it. */
+#define INDEX_LEFT_OUT UINT64_MAX
+
+/* Items of a tie group that are equal in all rows up to the cursor. */
+struct slice {
+    struct key_index *items;
+    size_t count;
+    struct row_cursor cursor;
+    bool is_loaded;  /* the keys are loaded from the cursor */
+    bool is_beside;  /* `beside` of that load; see lines_load.h */
+    bool is_long;    /* lines_few.h cannot distinguish them */
+    unsigned cuts;   /* cuts by sampled pivots still allowed with these keys */
+    unsigned rounds; /* number of loads of this row */
+};
+
+static inline struct row_cursor next_cursor(const struct lines *lines, const struct slice *slice,
+                                            uint64_t key)
+{
+    return lines_load_next(lines, slice->cursor, key, slice->is_beside);
+}
+
+/* Compares two items of a loaded slice, without their positions in the text. Returns a value below
+ * 0, 0, or above 0. */
+static inline int compare_items(const struct lines *lines, const struct slice *slice,
+                                struct key_index a, struct key_index b)
+{
+    if (a.key != b.key)
+        return a.key < b.key ? -1 : 1;
+    return lines_row_compare(lines, a, b, next_cursor(lines, slice, a.key));
+}
+
+static inline bool is_before(const struct lines *lines, const struct slice *slice,
+                             struct key_index a, struct key_index b)
+{
+    const int order = compare_items(lines, slice, a, b);
+    return order < 0 || (order == 0 && a.index < b.index);
+}
+
+/* Sorts a few loaded items. */
+static void sort_by_insertion(const struct lines *lines, const struct slice *slice)
+{
+    struct key_index *const items = slice->items;
+    for (size_t i = 1; i < slice->count; ++i) {
+        const struct key_index item = items[i];
+        size_t place = i;
+        while (place > 0 && is_before(lines, slice, item, items[place - 1])) {
+            items[place] = items[place - 1];
+            --place;
+        }
+        items[place] = item;
+    }
+}
+
+struct comparison {
+    const struct lines *lines;
+    const struct slice *slice;
+};
+
+static int compare_in_slice(const void *a, const void *b, void *context)
+{
+    const struct comparison *const comparison = context;
+    const struct key_index *const x = a, *const y = b;
+    const int order = compare_items(comparison->lines, comparison->slice, *x, *y);
+    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Sorts any number of loaded items. */
+static void sort_by_comparison(const struct lines *lines, const struct slice *slice)
+{
+    struct comparison comparison = {lines, slice};
+    qsort_r(slice->items, slice->count, sizeof *slice->items, compare_in_slice, &comparison);
+}
+
+/* Marks the lines of the sorted slice whose keys equal the keys of the line before. */
+static void leave_out_repeated(const struct lines *lines, const struct slice *slice)
+{
+    struct key_index kept = slice->items[0];
+    for (size_t i = 1; i < slice->count; ++i) {
+        if (compare_items(lines, slice, kept, slice->items[i]) == 0)
+            slice->items[i].index = INDEX_LEFT_OUT;
+        else
+            kept = slice->items[i];
+    }
+}
+
+/* Keeps only the first line in the input. All have equal keys. */
+static void leave_out_all_but_first(struct key_index *items, size_t count)
+{
+    uint64_t first = INDEX_LEFT_OUT;
+    for (size_t i = 0; i < count; ++i) {
+        first = items[i].index < first ? items[i].index : first;
+        items[i].index = INDEX_LEFT_OUT;
+    }
+    items[0].index = first;
+}
+
+/* Loads the keys from the cursor. If words one by one have not helped, alternates both methods. */
+static void load_slice(const struct lines *lines, struct slice *slice)
+{
+    const size_t count = slice->count;
+    slice->is_beside = slice->rounds >= ROUNDS_BY_WORDS && !slice->is_beside;
+    lines_load(lines, slice->items, count, &slice->cursor, slice->is_beside);
+    slice->is_loaded = true;
+    slice->cuts = 2 * (64 - (unsigned)__builtin_clzll(count));
+    ++slice->rounds;
+}
+
+static uint64_t median_of_three(uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* Returns the median of three medians of three items at equal distances or, if no cuts are left,
+ * the middle of the range of keys. */
+static uint64_t choose_pivot(struct slice *slice)
+{
+    const struct key_index *const items = slice->items;
+    if (slice->cuts > 0) {
+        --slice->cuts;
+        const size_t step = (slice->count - 1) / 8;
+        uint64_t medians[3];
+        for (size_t i = 0; i < 3; ++i)
+            medians[i] = median_of_three(items[3 * i * step].key, items[(3 * i + 1) * step].key,
+                                         items[(3 * i + 2) * step].key);
+        return median_of_three(medians[0], medians[1], medians[2]);
+    }
+    uint64_t least = UINT64_MAX, greatest = 0;
+    for (size_t i = 0; i < slice->count; ++i) {
+        least = items[i].key < least ? items[i].key : least;
+        greatest = items[i].key > greatest ? items[i].key : greatest;
+    }
+    return least + (greatest - least) / 2;
+}
+
+/* Puts the items with keys below the pivot first and those above it last. The equal ones are
+ * items[*equal_begin..*equal_end). This is Dijkstra's partition, which does not move equal keys. */
+static void cut_three_ways(struct key_index *items, size_t count, uint64_t pivot,
+                           size_t *equal_begin, size_t *equal_end)
+{
+    size_t low = 0, high = count, i = 0;
+    while (i < high) {
+        const struct key_index item = items[i];
+        if (item.key < pivot) {
+            items[i++] = items[low];
+            items[low++] = item;
+        } else if (item.key > pivot) {
+            items[i] = items[--high];
+            items[high] = item;
+        } else {
+            ++i;
+        }
+    }
+    *equal_begin = low;
+    *equal_end = high;
+}
+
+static void refine_slice(const struct lines *lines, struct slice slice);
+
+static void refine_part(const struct lines *lines, struct slice part)
+{
+    if (part.count > TASK_COUNT) {
+#pragma omp task default(none) firstprivate(lines, part)
+        refine_slice(lines, part);
+    } else if (part.count > 1) {
+        refine_slice(lines, part);
+    }
+}
+
+/* Cuts the slice into three parts, the largest one last. */
+static void cut_slice(const struct lines *lines, struct slice *slice, struct slice parts[3])
+{
+    const uint64_t pivot = choose_pivot(slice);
+    size_t begin, end;
+    cut_three_ways(slice->items, slice->count, pivot, &begin, &end);
+    parts[0] = parts[1] = parts[2] = *slice;
+    parts[0].count = begin;
+    parts[1].items += begin;
+    parts[1].count = end - begin;
+    parts[1].cursor = next_cursor(lines, slice, pivot);
+    parts[1].is_loaded = false;
+    if (parts[1].cursor.column != slice->cursor.column) {
+        parts[1].rounds = 0;
+        parts[1].is_beside = false;
+    }
+    parts[2].items += end;
+    parts[2].count -= end;
+    for (int i = 0; i < 2; ++i) {
+        if (parts[i].count > parts[2].count) {
+            const struct slice larger = parts[i];
+            parts[i] = parts[2];
+            parts[2] = larger;
+        }
+    }
+}
+
+/* Returns true if items that are equal up to the cursor are done, after finishing them. */
+static bool finish_equal(const struct lines *lines, const struct slice *slice)
+{
+    if (slice->cursor.column < lines_columns(lines))
+        return false;
+    if (!lines->order->unique)
+        return !lines->order->stable; /* if stable, positions are still to be compared */
+    leave_out_all_but_first(slice->items, slice->count);
+    return true;
+}
+
+/* Returns true if lines_few.h can sort the slice, which is not loaded: only the bytes of whole
+ * lines remain to be compared. */
+static bool is_few(const struct lines *lines, const struct slice *slice)
+{
+    return slice->count <= LINES_FEW && !slice->is_long &&
+           slice->cursor.column == lines->order->key_count &&
+           lines->columns[slice->cursor.column].kind == ROW_LINE;
+}
+
+/* Sorts such a slice. Lines that are still equal continue after the compared bytes. */
+static void refine_few(const struct lines *lines, const struct slice *slice)
+{
+    const struct row_cursor cursor = slice->cursor;
+    bool equal_before[LINES_FEW + 1];
+    equal_before[slice->count] = false;
+    if (!lines_few_sort(lines, slice->items, slice->count, cursor.at,
+                        lines->columns[cursor.column].complement != 0, equal_before))
+        return;
+    for (size_t begin = 0, end; begin < slice->count; begin = end) {
+        for (end = begin + 1; equal_before[end]; ++end)
+            ;
+        struct slice part = *slice;
+        part.items += begin;
+        part.count = end - begin;
+        part.cursor.at += LINES_FEW_BYTES;
+        part.is_long = true;
+        refine_slice(lines, part);
+    }
+}
+
+static bool is_deep(const struct slice *slice)
+{
+    return slice->rounds > ROUNDS_MORE + 2 * (64 - (unsigned)__builtin_clzll(slice->count));
+}
+
+/* Iterates over the largest part and recurses into the others, so that the recursion is at most
+ * logarithmically deep. */
+static void refine_slice(const struct lines *lines, struct slice slice)
+{
+    while (slice.count > 1) {
+        struct slice parts[3];
+        if (!slice.is_loaded) {
+            if (finish_equal(lines, &slice))
+                return;
+            if (is_few(lines, &slice)) {
+                refine_few(lines, &slice);
+                return;
+            }
+            load_slice(lines, &slice);
+        }
+        if (slice.count <= SMALL_COUNT || is_deep(&slice)) {
+            if (slice.count <= SMALL_COUNT)
+                sort_by_insertion(lines, &slice);
+            else
+                sort_by_comparison(lines, &slice);
+            if (lines->order->unique)
+                leave_out_repeated(lines, &slice);
+            return;
+        }
+        cut_slice(lines, &slice, parts);
+        refine_part(lines, parts[0]);
+        refine_part(lines, parts[1]);
+        slice = parts[2];
+    }
+}
+
+static bool all_exact(const struct key_index *items, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (!line_is_exact(items[i]))
+            return false;
+    return true;
+}
+
+/* Bytes of a row that are in its image; see line_rank.h. */
+#define IMAGE_BYTES 7
+
+/* Returns the first position at which lines with equal keys can differ. */
+static struct row_cursor first_cursor(const struct lines *lines, bool is_exact)
+{
+    if (is_exact)
+        return (struct row_cursor){1, 0};
+    const enum row_kind kind = lines->columns[0].kind;
+    return (struct row_cursor){0, kind == ROW_VALUE ? 0 : row_is_bytes(kind) ? IMAGE_BYTES : 1};
+}
+
+/* Sorts a tie group and restores its key, after the tasks of a large one have ended. */
+static void refine_run(const struct lines *lines, struct key_index *items, size_t count)
+{
+    const uint64_t key = items[0].key;
+    const bool is_exact = all_exact(items, count);
+    if (is_exact && line_order_has_one_key(lines->order)) { /* equal, and in input order */
+        if (lines->order->unique)
+            leave_out_all_but_first(items, count);
+        return;
+    }
+    const struct slice run = {items, count, first_cursor(lines, is_exact), .cuts = 0};
+    if (count > TASK_COUNT) {
+#pragma omp taskgroup
+        refine_slice(lines, run);
+    } else {
+        refine_slice(lines, run);
+    }
+    for (size_t i = 0; i < count; ++i)
+        items[i].key = key;
+}
+
+/* Refines the tie groups of items[0..count), which begins and ends with whole ones. Their lines are
+ * prefetched. Keys are read ahead only from groups that are not being refined. */
+static void refine_segment(const struct lines *lines, struct key_index *items, size_t count)
+{
+    const bool skips_exact = line_order_has_one_key(lines->order);
+    size_t ahead = 1;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (; ahead < count && ahead < begin + LINES_AHEAD; ++ahead) {
+            if (items[ahead].key == items[ahead - 1].key &&
+                (!skips_exact || !line_is_exact(items[ahead]))) {
+                __builtin_prefetch(line_text(lines, items[ahead - 1]));
+                __builtin_prefetch(line_text(lines, items[ahead]));
+                __builtin_prefetch(line_text(lines, items[ahead]) + LINES_AHEAD_LAST);
+            }
+        }
+        end = begin + 1;
+        while (end < count && items[end].key == items[begin].key)
+            ++end;
+        ahead = ahead > end ? ahead : end + 1;
+        const size_t run = end - begin;
+        if (run > TASK_COUNT) {
+#pragma omp task default(none) firstprivate(lines, items, begin, run)
+            refine_run(lines, items + begin, run);
+        } else if (run > 1) {
+            refine_run(lines, items + begin, run);
+        }
+    }
+}
+
+/* Returns the first start of a tie group at or after `place`. */
+static size_t next_run(const struct key_index *items, size_t count, size_t place)
+{
+    if (place == 0 || place >= count || items[place].key != items[place - 1].key)
+        return place < count ? place : count;
+    const uint64_t key = items[place].key;
+    size_t low = place, high = count; /* items[low] is in the group; items[high] is not */
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (items[middle].key == key)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Removes dropped lines. Returns the number of lines kept. */
+static size_t close_gaps(struct key_index *items, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; ++i) {
+        items[kept] = items[i];
+        kept += items[i].index != INDEX_LEFT_OUT;
+    }
+    return kept;
+}
+
+/* As close_gaps(), over segments. starts[i] is the first item of segment i, starts[segments] the
+ * end. */
+static size_t close_all_gaps(const struct lines *lines, struct key_index *items,
+                             const size_t *starts, size_t *kept, size_t segments)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)lines->threads)
+    for (size_t i = 0; i < segments; ++i)
+        kept[i] = close_gaps(items + starts[i], starts[i + 1] - starts[i]);
+    size_t count = 0;
+    for (size_t i = 0; i < segments; ++i) {
+        if (count < starts[i])
+            memmove(items + count, items + starts[i], kept[i] * sizeof *items);
+        count += kept[i];
+    }
+    return count;
+}
+
+bool lines_refine(const struct lines *lines, struct key_index *items, size_t *count,
+                  struct error *error)
+{
+    if (*count == 0) /* `items` may be NULL */
+        return true;
+    const size_t segments = *count / SEGMENT_COUNT + 1;
+    size_t *const starts = malloc((2 * segments + 1) * sizeof *starts);
+    if (starts == NULL)
+        return error_set(error, "no memory to order equal lines");
+    /* All starts are found before any key is overwritten. */
+    for (size_t i = 0; i <= segments; ++i)
+        starts[i] = next_run(items, *count, i * SEGMENT_COUNT);
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)lines->threads)
+    for (size_t i = 0; i < segments; ++i)
+        refine_segment(lines, items + starts[i], starts[i + 1] - starts[i]);
+    if (lines->order->unique)
+        *count = close_all_gaps(lines, items, starts, starts + segments + 1, segments);
+    free(starts);
+    return true;
+}

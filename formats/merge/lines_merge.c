@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lines_merge.c - see lines_merge.h.
+ *
+ * A round: Inputs are read, and items are made of their lines. The bound is the least last line of
+ * the inputs that have unread lines, so that no unread line belongs before it. All lines up to the
+ * bound are merged. If an input is not in order, its last line is the last one with an item
+ * (merge_texts.h). The lines read next from it may belong before the bound, if that line is the
+ * bound. They then come before all remaining lines, as if the input began there.
+ */
+#include "formats/merge/lines_merge.h"
+
+#include "formats/merge/merge_bound.h"
+#include "formats/merge/merge_input.h"
+#include "formats/merge/merge_round.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Text and items that a thread merges at once. With a second array of items they fit its caches,
+ * and the text fits the sink's buffer even if parts are very uneven. Text that does not fit is
+ * written by one thread while the others wait. */
+#define PART_BYTES ((size_t)512 << 10)
+
+/* Minimum bytes of a part per input: with many inputs, cutting them must not take longer than
+ * merging. */
+#define PART_BYTES_PER_INPUT ((size_t)2 << 10)
+#define PART_BYTES_MAX (SINK_BUFFER_BYTES / 3 * 2)
+
+/* State across rounds. */
+struct merger {
+    struct lines_merge *merge;
+    struct merge_inputs inputs;
+    struct merge_bound bound;
+    struct merge_scratch *scratches; /* one per thread */
+    char *last_text;                 /* for a unique order: a copy of the last line written */
+    size_t last_length;
+    bool has_last;
+    uint64_t last_key;       /* key of the last line of rounds that were in order */
+    struct check_sum passed; /* checksum of the lines of all rounds, written or left out */
+};
+
+void lines_ends_free(struct lines_ends *ends)
+{
+    free(ends->texts[0]);
+    free(ends->texts[1]);
+}
+
+static bool copy_line(const struct merge_texts *texts, struct key_index item, char **text,
+                      size_t *length, struct error *error)
+{
+    *length = merge_item_length(texts, item);
+    char *const copy = realloc(*text, *length + 1);
+    if (!copy)
+        return error_set(error, "no memory for a line of %zu bytes", *length);
+    memcpy(copy, merge_item_line(texts, item), *length);
+    *text = copy;
+    return true;
+}
+
+/* Copies the last line of the round and, of the first one, the first line. */
+static bool keep_ends(struct lines_ends *ends, const struct merge_round *round, struct error *error)
+{
+    if (!round->has_items)
+        return true;
+    const bool is_first = !ends->has_lines;
+    ends->has_lines = true;
+    return (!is_first || copy_line(&round->texts, round->first_item, &ends->texts[0],
+                                   &ends->lengths[0], error)) &&
+           copy_line(&round->texts, round->last_item, &ends->texts[1], &ends->lengths[1], error);
+}
+
+static bool keep_last_line(struct merger *merger, const struct merge_round *round,
+                           struct error *error)
+{
+    if (!round->has_last || round->last.text == merger->last_text)
+        return true;
+    char *const text = realloc(merger->last_text, round->last.length + 1);
+    if (!text)
+        return error_set(error, "no memory for a line of %zu bytes", round->last.length);
+    memcpy(text, round->last.text, round->last.length);
+    merger->last_text = text;
+    merger->last_length = round->last.length;
+    merger->has_last = true;
+    return true;
+}
+
+static size_t choose_part_bytes(const struct merger *merger)
+{
+    if (merger->merge->part_bytes > 0)
+        return merger->merge->part_bytes;
+    size_t bytes = PART_BYTES_PER_INPUT * merger->inputs.texts.active_count;
+    bytes = bytes > PART_BYTES ? bytes : PART_BYTES;
+    return bytes < PART_BYTES_MAX ? bytes : PART_BYTES_MAX;
+}
+
+static bool run_round(struct merger *merger, struct sink *sink, struct error *error)
+{
+    const struct lines_merge *const merge = merger->merge;
+    struct merge_round round = {
+        .texts = merger->inputs.texts,
+        .threads = merge->threads,
+        .scratches = merger->scratches,
+        .part_bytes = choose_part_bytes(merger),
+        .has_last = merger->has_last,
+        /* The disorder of an input is not detected if all of the input was merged before it was
+         * read on. */
+        .last_key = merge->are_sorted ? merger->last_key : 0,
+    };
+    if (merger->has_last)
+        (void)line_rank(merge->order, merger->last_text, merger->last_length, &round.last);
+    const bool ok = merge_round_run(&round, sink, error);
+    merger->last_key = round.last_key;
+    check_sum_add(&merger->passed, round.passed);
+    if (ok && round.is_disordered)
+        return sink_fail_proof(sink, "the lines written are not in order", error);
+    return ok && (!merge->ends || keep_ends(merge->ends, &round, error)) &&
+           (!merge->order->unique || keep_last_line(merger, &round, error));
+}
+
+/* Reads from the inputs, and finds what can be merged. *found is false at the end. */
+static bool begin_round(struct merger *merger, bool *found, struct error *error)
+{
+    struct merge_texts *const texts = &merger->inputs.texts;
+    if (!merge_inputs_refill(&merger->inputs, error))
+        return false;
+    for (size_t k = 0; k < texts->active_count; k++) {
+        const size_t i = texts->active[k];
+        merge_bound_note(&merger->bound, texts, i, merge_input_goes_on(&merger->inputs.inputs[i]));
+    }
+    *found = merge_bound_find(&merger->bound, texts, merger->inputs.useful_threads);
+    return true;
+}
+
+static bool open_inputs(struct merger *merger, struct error *error)
+{
+    const struct lines_merge *const merge = merger->merge;
+    struct merge_inputs *const inputs = &merger->inputs;
+    inputs->inputs = calloc(merge->count, sizeof *inputs->inputs);
+    inputs->texts.texts = calloc(merge->count, sizeof *inputs->texts.texts);
+    inputs->texts.active = calloc(merge->count, sizeof *inputs->texts.active);
+    merger->scratches = calloc(merge->threads, sizeof *merger->scratches);
+    if (!inputs->inputs || !inputs->texts.texts || !inputs->texts.active || !merger->scratches)
+        return error_set(error, "no memory to merge %zu inputs", merge->count);
+    if (!merge_bound_open(&merger->bound, merge->count, error))
+        return false;
+    const size_t least = merge->memory_bytes > 0 ? 1 : LINES_MERGE_INPUT_BYTES;
+    size_t bytes =
+        (merge->memory_bytes > 0 ? merge->memory_bytes : LINES_MERGE_BYTES) / merge->count;
+    bytes = bytes > least ? bytes : least;
+    for (size_t i = 0; i < merge->count; i++) {
+        inputs->texts.active[i] = i;
+        if (!merge_input_open(&inputs->inputs[i], merge->sources[i], merge->order->terminator,
+                              bytes, error))
+            return false;
+        if (merge->source_places)
+            inputs->inputs[i].block.place = merge->source_places[i];
+    }
+    return true;
+}
+
+static void close_inputs(struct merger *merger)
+{
+    struct merge_inputs *const inputs = &merger->inputs;
+    for (size_t i = 0; inputs->inputs && i < merger->merge->count; i++)
+        merge_input_close(&inputs->inputs[i]);
+    for (size_t i = 0; merger->scratches && i < merger->merge->threads; i++)
+        merge_scratch_free(&merger->scratches[i]);
+    free(merger->scratches);
+    free(inputs->inputs);
+    free(inputs->texts.texts);
+    free(inputs->texts.active);
+    merge_bound_close(&merger->bound);
+    free(merger->last_text);
+}
+
+/* Checks that the lines passed on are the lines read. */
+static bool check_passed(const struct merger *merger, struct sink *sink, struct error *error)
+{
+    struct check_sum read = {0, 0};
+    for (size_t i = 0; i < merger->merge->count; i++)
+        check_sum_add(&read, merger->inputs.inputs[i].block.read.sum);
+    return check_sum_equal(read, merger->passed) ||
+           sink_fail_proof(sink, "the lines written are not those that were read", error);
+}
+
+bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error *error)
+{
+    bool ok = false, found;
+    struct merger merger = {
+        .merge = merge,
+        .inputs = {.texts = {.order = merge->order,
+                             .count = merge->count,
+                             .active_count = merge->count,
+                             .text_shift = merge_text_shift(merge->count)},
+                   .threads = merge->threads,
+                   .lines_before = merge->lines_before,
+                   .are_sorted = merge->are_sorted},
+    };
+    TRY(open_inputs(&merger, error));
+    TRY(begin_round(&merger, &found, error));
+    while (found) {
+        TRY(run_round(&merger, sink, error));
+        TRY(begin_round(&merger, &found, error));
+    }
+    merge->lines = merger.inputs.lines;
+    merge->bytes = merger.inputs.bytes;
+    for (size_t i = 0; merge->source_sums && i < merge->count; i++)
+        merge->source_sums[i] = merger.inputs.inputs[i].block.read.sum;
+    ok = check_passed(&merger, sink, error);
+done:
+    close_inputs(&merger);
+    return ok;
+}

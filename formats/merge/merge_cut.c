@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge_cut.c - see merge_cut.h. */
+#include "formats/merge/merge_cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Samples per part: sizes of parts mostly differ by less than a quarter. */
+#define SAMPLES_PER_PART ((size_t)16)
+
+/* Returns the end of the items of [begin, end) that sort before the splitter; with_equal: and of
+ * those equal to it. */
+static size_t count_before(const struct merge_texts *texts, size_t i, size_t begin, size_t end,
+                           struct key_index splitter, bool with_equal)
+{
+    const struct merge_text *const text = &texts->texts[i];
+    size_t step = 1;
+    /* Steps double until one is too far, because the cuts of a text follow each other; then
+     * bisection. */
+    while (begin < end) {
+        const size_t at = end - begin > step ? begin + step - 1 : begin + (end - begin) / 2;
+        const int found = merge_item_compare(texts, text->items[at], splitter);
+        if (found < 0 || (found == 0 && with_equal)) {
+            begin = at + 1;
+            step = step < SIZE_MAX / 2 ? step * 2 : step;
+        } else {
+            end = at;
+            step = SIZE_MAX;
+        }
+    }
+    return begin;
+}
+
+/* Returns the cut of text i in items [begin, end): lines before the splitter are before the cut.
+ * With a unique order these are lines with smaller keys, otherwise also equal lines of earlier
+ * texts. */
+static size_t find_before(const struct merge_texts *texts, size_t i, size_t begin, size_t end,
+                          const struct splitter *splitter)
+{
+    if (texts->order->unique)
+        return count_before(texts, i, begin, end, splitter->item, false);
+    return i == splitter->text
+               ? splitter->place
+               : count_before(texts, i, begin, end, splitter->item, i < splitter->text);
+}
+
+size_t merge_cut_find_behind(const struct merge_texts *texts, size_t i, size_t begin,
+                             const struct splitter *splitter)
+{
+    return i == splitter->text ? splitter->place + 1
+                               : count_before(texts, i, begin, texts->texts[i].end, splitter->item,
+                                              i < splitter->text);
+}
+
+/* A sampled line, and the number of its samples: a long line is compared once, not once for
+ * each. */
+struct sample {
+    struct splitter splitter;
+    size_t weight;
+    size_t active;             /* index of its text among the active ones */
+    const struct sample *next; /* next one of its text, once all are sorted; NULL: none */
+};
+
+static int compare_samples(const void *a, const void *b, void *texts)
+{
+    const struct splitter *const x = &((const struct sample *)a)->splitter;
+    const struct splitter *const y = &((const struct sample *)b)->splitter;
+    const int found = merge_item_compare(texts, x->item, y->item);
+    if (found != 0)
+        return found;
+    return x->item.index < y->item.index ? -1 : x->item.index > y->item.index;
+}
+
+/* Returns the item of text i whose line has the byte at `offset`. */
+static size_t find_item(const struct merge_texts *texts, size_t i, size_t offset)
+{
+    const struct merge_text *const text = &texts->texts[i];
+    size_t begin = text->begin, end = text->end; /* the result is in [begin, end) */
+    while (end - begin > 1) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (merge_item_offset(texts->text_shift, text->items[middle]) <= offset)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/* Takes `count` lines at equal distances in all active texts, as if these were concatenated.
+ * Returns the number of different lines in `samples`. */
+static size_t take_samples(const struct merge_texts *texts, size_t total_bytes,
+                           struct sample *samples, size_t count)
+{
+    size_t active = 0, before = 0; /* bytes of earlier active texts */
+    size_t taken = 0;
+    for (size_t k = 0; k < count; k++) {
+        const size_t at = total_bytes / count * k + total_bytes % count * k / count;
+        while (at - before >= merge_text_bytes(texts, texts->active[active]))
+            before += merge_text_bytes(texts, texts->active[active++]);
+        const size_t i = texts->active[active];
+        const size_t offset = merge_text_offset(texts, i, texts->texts[i].begin) + (at - before);
+        const size_t place = find_item(texts, i, offset);
+        if (taken > 0 && samples[taken - 1].splitter.text == i &&
+            samples[taken - 1].splitter.place == place) {
+            samples[taken - 1].weight++;
+            continue;
+        }
+        samples[taken++] =
+            (struct sample){{texts->texts[i].items[place], i, place}, 1, active, NULL};
+    }
+    return taken;
+}
+
+/* Chooses the splitters at weights [1, parts) of the sorted samples. With a unique order, the first
+ * one of several with equal keys, so that all samples before it sort before it. */
+static void choose_splitters(const struct merge_texts *texts, const struct sample *samples,
+                             size_t parts, const struct sample **splitters)
+{
+    size_t k = 0, behind = samples[0].weight; /* weight of the samples up to samples[k] */
+    splitters[0] = samples;
+    for (size_t part = 1; part < parts; part++) {
+        while (behind <= part * SAMPLES_PER_PART)
+            behind += samples[++k].weight;
+        const struct sample *first = &samples[k];
+        while (texts->order->unique && first > splitters[part - 1] &&
+               merge_item_compare(texts, first[-1].splitter.item, first->splitter.item) == 0)
+            first--;
+        splitters[part] = first;
+    }
+}
+
+/* Links the samples of each text. Returns the first ones; NULL if memory runs out. */
+static const struct sample **link_samples(const struct merge_texts *texts, struct sample *samples,
+                                          size_t count)
+{
+    const struct sample **const firsts = calloc(texts->active_count, sizeof *firsts);
+    while (firsts && count-- > 0) {
+        samples[count].next = firsts[samples[count].active];
+        firsts[samples[count].active] = &samples[count];
+    }
+    return firsts;
+}
+
+/* Computes the cuts at the splitters. Equal splitters have equal cuts. The order of a splitter and
+ * the samples of a text is known: all long lines are samples, and are not compared again. */
+static void cut_at_splitters(const struct merge_texts *texts, const struct sample *const *splitters,
+                             size_t parts, const struct sample *const *firsts, size_t *cuts,
+                             unsigned threads)
+{
+    const size_t count = texts->active_count;
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
+    for (size_t k = 0; k < count; k++) {
+        const size_t i = texts->active[k];
+        const struct sample *sample = firsts[k]; /* the first one not before the splitter */
+        size_t cut = cuts[k];
+        for (size_t part = 1; part < parts; part++) {
+            for (; sample && sample < splitters[part]; sample = sample->next)
+                cut = sample->splitter.place + 1;
+            if (part == 1 || splitters[part] != splitters[part - 1])
+                cut = find_before(texts, i, cut,
+                                  sample ? sample->splitter.place : texts->texts[i].end,
+                                  &splitters[part]->splitter);
+            cuts[part * count + k] = cut;
+        }
+    }
+}
+
+bool merge_cut_evenly(const struct merge_texts *texts, size_t parts, size_t *cuts, unsigned threads,
+                      struct error *error)
+{
+    const size_t count = texts->active_count;
+    size_t total_bytes = 0;
+    for (size_t k = 0; k < count; k++) {
+        const size_t i = texts->active[k];
+        cuts[k] = texts->texts[i].begin;
+        cuts[parts * count + k] = texts->texts[i].end;
+        total_bytes += merge_text_bytes(texts, i);
+    }
+    if (parts == 1 || total_bytes == 0)
+        return true;
+    const size_t sample_count = parts * SAMPLES_PER_PART;
+    struct sample *const samples = calloc(sample_count, sizeof *samples);
+    const struct sample **const splitters = calloc(parts, sizeof *splitters);
+    const struct sample **firsts = NULL;
+    if (samples && splitters) {
+        const size_t taken = take_samples(texts, total_bytes, samples, sample_count);
+        qsort_r(samples, taken, sizeof *samples, compare_samples, (void *)texts);
+        choose_splitters(texts, samples, parts, splitters);
+        firsts = link_samples(texts, samples, taken);
+    }
+    const bool has_memory = firsts != NULL;
+    if (has_memory)
+        cut_at_splitters(texts, splitters, parts, firsts, cuts, threads);
+    free(firsts);
+    free(splitters);
+    free(samples);
+    return has_memory || error_set(error, "no memory to cut the inputs into parts");
+}

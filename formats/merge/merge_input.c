@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge_input.c - see merge_input.h. */
+#include "formats/merge/merge_input.h"
+
+#include "formats/lines/line_error.h"
+#include "formats/check/line_run.h"
+#include "formats/lines/newlines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Text ---- */
+
+bool merge_input_open(struct merge_input *input, struct source *source, char terminator,
+                      size_t bytes, struct error *error)
+{
+    const size_t text_bytes = bytes / 3 > 0 ? bytes / 3 : 1;
+    input->item_room = text_bytes * 2 / sizeof *input->items + 1;
+    input->items = malloc(input->item_room * sizeof *input->items);
+    if (!input->items)
+        return error_set(error, "%s: no memory to merge it", source_name(source));
+    return line_block_open(&input->block, source, terminator, text_bytes, error);
+}
+
+void merge_input_close(struct merge_input *input)
+{
+    line_block_close(&input->block);
+    free(input->items);
+}
+
+/* Returns the offset of the first line that is not merged. */
+static size_t unmerged_offset(const struct merge_inputs *inputs, const struct merge_input *input)
+{
+    return input->begin < input->item_count
+               ? merge_item_offset(inputs->texts.text_shift, input->items[input->begin])
+               : input->seen;
+}
+
+static bool is_wanting_items(const struct merge_input *input)
+{
+    return merge_input_goes_on(input) && input->item_count - input->begin <= input->item_room / 2;
+}
+
+/* Moves the items to the front, and adjusts them to text that will be moved by `drop` bytes. */
+static void move_items(const struct merge_inputs *inputs, struct merge_input *input, size_t drop)
+{
+    const struct key_index by = merge_item(inputs->texts.text_shift, 0, drop, 0, true, 0);
+    const size_t count = input->item_count - input->begin;
+    for (size_t i = 0; i < count; i++) {
+        input->items[i] = input->items[input->begin + i];
+        input->items[i].index -= by.index;
+    }
+    input->begin = 0;
+    input->item_count = count;
+    input->seen -= drop;
+}
+
+/* Bytes of text whose items a thread makes in one step. Small, because an input that is merged
+ * alone has few megabytes in memory, which must keep all threads busy. */
+#define PIECE_BYTES ((size_t)128 << 10)
+
+/* Returns how many threads are useful: few active inputs have too little work to wake others. */
+static unsigned count_useful_threads(const struct merge_inputs *inputs)
+{
+    size_t bytes = 0;
+    for (size_t k = 0; k < inputs->texts.active_count; k++)
+        bytes += inputs->inputs[inputs->texts.active[k]].block.capacity;
+    const size_t pieces = bytes / PIECE_BYTES + 1;
+    return pieces < inputs->threads ? (unsigned)pieces : inputs->threads;
+}
+
+/* Reads text if half of its room is free, and makes room for items. */
+static bool refill_text(const struct merge_inputs *inputs, struct merge_input *input,
+                        struct error *error)
+{
+    const size_t merged = unmerged_offset(inputs, input);
+    const bool is_wanting =
+        !input->block.ended && input->block.bytes - merged <= input->block.capacity / 2;
+    move_items(inputs, input, is_wanting ? merged : 0);
+    return !is_wanting || line_block_refill(&input->block, merged, error);
+}
+
+static bool refill_texts(struct merge_inputs *inputs, struct error *error)
+{
+    bool ok = true;
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->useful_threads)
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        struct merge_input *const input = &inputs->inputs[inputs->texts.active[k]];
+        struct error cause = {0};
+        if (is_wanting_items(input) && !refill_text(inputs, input, &cause)) {
+#pragma omp critical(merge_inputs_refill_text)
+            {
+                error_merge(error, &cause);
+                ok = false;
+            }
+        }
+    }
+    return ok;
+}
+
+/* ---- Items ---- */
+
+/* The lines of an input that end in [begin, end) of its block. */
+struct piece {
+    size_t input;
+    size_t begin, end;
+    size_t count; /* number of these lines */
+    size_t first; /* item of the first of them, before lines that follow others are removed */
+    size_t text_begin, text_end; /* offsets of the lines; without lines, of the next one */
+    size_t bad_item;             /* the first line that is not a number; SIZE_MAX: none */
+    bool is_disordered;
+};
+
+static size_t count_pieces(const struct merge_inputs *inputs)
+{
+    size_t pieces = 0;
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const struct merge_input *const input = &inputs->inputs[inputs->texts.active[k]];
+        const size_t bytes = is_wanting_items(input) ? input->block.bytes - input->seen : 0;
+        pieces += bytes / PIECE_BYTES + (bytes % PIECE_BYTES != 0);
+    }
+    return pieces;
+}
+
+static void plan_pieces(const struct merge_inputs *inputs, struct piece *piece)
+{
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const size_t i = inputs->texts.active[k];
+        const struct merge_input *const input = &inputs->inputs[i];
+        const size_t end = is_wanting_items(input) ? input->block.bytes : 0;
+        for (size_t at = input->seen; at < end; at += PIECE_BYTES) {
+            const size_t left = end - at;
+            const size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
+            *piece++ =
+                (struct piece){.input = i, .begin = at, .end = at + bytes, .bad_item = SIZE_MAX};
+        }
+    }
+}
+
+static void count_lines(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->useful_threads)
+    for (size_t i = 0; i < count; i++) {
+        const struct line_block *const block = &inputs->inputs[pieces[i].input].block;
+        const char *const text = block->text + pieces[i].begin;
+        const size_t bytes = pieces[i].end - pieces[i].begin;
+        pieces[i].count = bytes_count(text, bytes, block->terminator);
+        if (pieces[i].count > 0)
+            pieces[i].text_end =
+                (size_t)((char *)memrchr(text, block->terminator, bytes) - block->text) + 1;
+    }
+}
+
+/* Assigns offsets to the lines, and items while there is room. */
+static void place_lines(const struct merge_inputs *inputs, struct piece *pieces, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct merge_input *const input = &inputs->inputs[pieces[i].input];
+        const bool is_first = i == 0 || pieces[i - 1].input != pieces[i].input;
+        const size_t first =
+            is_first ? input->item_count : pieces[i - 1].first + pieces[i - 1].count;
+        const size_t room = input->item_room - first;
+        pieces[i].first = first;
+        pieces[i].text_begin = is_first ? input->seen : pieces[i - 1].text_end;
+        if (pieces[i].count == 0)
+            pieces[i].text_end = pieces[i].text_begin;
+        pieces[i].count = pieces[i].count < room ? pieces[i].count : room;
+    }
+}
+
+/* The parameters for making items. */
+struct item_maker {
+    const struct merge_inputs *inputs;
+    line_ranker *ranker;
+    uint64_t complement;
+};
+
+/* Makes the items of the piece, up to a line that is not a number. */
+static void make_items(const struct item_maker *maker, struct piece *piece)
+{
+    const struct merge_inputs *const inputs = maker->inputs;
+    const struct merge_input *const input = &inputs->inputs[piece->input];
+    const char *const text = input->block.text;
+    struct key_index *const items = input->items + piece->first;
+    size_t offset = piece->text_begin, from = piece->begin; /* the first line ends after it */
+    for (size_t k = 0; k < piece->count; k++) {
+        const char *const line = text + offset;
+        const char *const end =
+            memchr(text + from, input->block.terminator, input->block.bytes - from);
+        const size_t length = (size_t)(end - line);
+        uint64_t rank = 0;
+        bool is_exact = false;
+        if (!maker->ranker(inputs->texts.order, line, length, &rank, &is_exact)) {
+            piece->bad_item = piece->first + k;
+            piece->text_end = offset;
+            return;
+        }
+        items[k] = merge_item(inputs->texts.text_shift, piece->input, offset, length, is_exact,
+                              rank ^ maker->complement);
+        offset += length + 1;
+        from = offset;
+    }
+    piece->text_end = offset;
+}
+
+/* Returns true if an item belongs before its predecessor. */
+static bool has_disorder(const struct merge_texts *texts, const struct key_index *items,
+                         size_t count)
+{
+    const bool is_enough = line_order_has_one_key(texts->order);
+    for (size_t i = 1; i < count; i++) {
+        const struct key_index a = items[i - 1], b = items[i];
+        if (a.key < b.key)
+            continue;
+        if (a.key > b.key)
+            return true;
+        if (is_enough && merge_item_is_exact(a) && merge_item_is_exact(b))
+            continue;
+        if (merge_item_compare(texts, a, b) > 0)
+            return true;
+    }
+    return false;
+}
+
+static void make_all_items(const struct item_maker *maker, struct piece *pieces, size_t count)
+{
+    const struct merge_inputs *const inputs = maker->inputs;
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)inputs->useful_threads)
+    for (size_t i = 0; i < count; i++) {
+        struct piece *const piece = &pieces[i];
+        make_items(maker, piece);
+        if (!inputs->are_sorted && piece->bad_item == SIZE_MAX)
+            piece->is_disordered = has_disorder(
+                &inputs->texts, inputs->inputs[piece->input].items + piece->first, piece->count);
+    }
+}
+
+static bool refuse_line(const struct merge_inputs *inputs, const struct piece *piece,
+                        struct error *error)
+{
+    const struct merge_input *const input = &inputs->inputs[piece->input];
+    const struct line_block *const block = &input->block;
+    const size_t offset = piece->text_end;
+    return line_error_set(error, source_name(block->source),
+                          inputs->lines_before + input->lines + piece->bad_item - piece->first + 1,
+                          block->text + offset,
+                          line_run_length(inputs->texts.order, block->text, block->bytes, offset),
+                          NUMBER_MALFORMED, NULL);
+}
+
+/* Appends the items of the piece to the items of the input, except lines that follow another one.
+ * If all items before are merged, the piece begins a new sequence. */
+static void append_items(const struct merge_inputs *inputs, struct merge_input *input,
+                         const struct piece *piece)
+{
+    const struct key_index *const items = input->items + piece->first;
+    struct key_index *const end = input->items + input->item_count; /* at most `items` */
+    const bool goes_on = piece->first == 0 || inputs->are_sorted ||
+                         merge_item_compare(&inputs->texts, end[-1], items[0]) <= 0;
+    if (goes_on && !piece->is_disordered) {
+        memmove(end, items, piece->count * sizeof *items);
+        input->item_count += piece->count;
+        return;
+    }
+    /* The line that others follow is measured once: it may be long, and they may be many. */
+    struct ranked_line last = {0};
+    if (input->item_count > 0)
+        last = merge_item_ranked(&inputs->texts, end[-1]);
+    for (size_t i = 0; i < piece->count; i++) {
+        const struct ranked_line line = merge_item_ranked(&inputs->texts, items[i]);
+        if (input->item_count > 0 && line_rank_compare(inputs->texts.order, &last, &line) > 0) {
+            input->items[input->item_count - 1].index |= MERGE_IS_FOLLOWED;
+            continue;
+        }
+        input->items[input->item_count++] = items[i];
+        last = line;
+    }
+}
+
+/* Appends the results of the pieces, in the order of the text. */
+static bool note_pieces(struct merge_inputs *inputs, const struct piece *pieces, size_t count,
+                        struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct piece *const piece = &pieces[i];
+        struct merge_input *const input = &inputs->inputs[piece->input];
+        if (piece->bad_item != SIZE_MAX)
+            return refuse_line(inputs, piece, error);
+        if (piece->count == 0)
+            continue;
+        append_items(inputs, input, piece);
+        input->lines += piece->count;
+        inputs->lines += piece->count;
+        inputs->bytes += piece->text_end - input->seen;
+        input->seen = piece->text_end;
+    }
+    return true;
+}
+
+static bool check_offsets(const struct merge_inputs *inputs, struct error *error)
+{
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const struct line_block *const block = &inputs->inputs[inputs->texts.active[k]].block;
+        if (block->bytes > merge_offset_max(inputs->texts.text_shift))
+            return error_set(error,
+                             "%s: lines of %zu bytes are too long to be merged with %zu inputs",
+                             source_name(block->source), block->bytes, inputs->texts.count);
+    }
+    return true;
+}
+
+static bool make_pieces(struct merge_inputs *inputs, struct error *error)
+{
+    const struct item_maker maker = {inputs, line_ranker_of(inputs->texts.order),
+                                     inputs->texts.order->keys[0].reverse ? UINT64_MAX : 0};
+    const size_t count = count_pieces(inputs);
+    struct piece *const pieces = calloc(count + 1, sizeof *pieces);
+    if (!pieces)
+        return error_set(error, "no memory to merge %zu inputs", inputs->texts.count);
+    plan_pieces(inputs, pieces);
+    count_lines(inputs, pieces, count);
+    place_lines(inputs, pieces, count);
+    make_all_items(&maker, pieces, count);
+    const bool ok = note_pieces(inputs, pieces, count, error);
+    free(pieces);
+    return ok;
+}
+
+/* ---- All of it ---- */
+
+static void take_what_is_merged(struct merge_inputs *inputs)
+{
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const size_t i = inputs->texts.active[k];
+        inputs->inputs[i].begin = inputs->texts.texts[i].begin;
+    }
+}
+
+static void show_texts(struct merge_inputs *inputs)
+{
+    for (size_t k = 0; k < inputs->texts.active_count; k++) {
+        const size_t i = inputs->texts.active[k];
+        const struct merge_input *const input = &inputs->inputs[i];
+        inputs->texts.texts[i] = (struct merge_text){
+            input->block.text, input->items, input->begin,      input->item_count,
+            input->item_count, input->seen,  input->block.place};
+    }
+}
+
+bool merge_inputs_refill(struct merge_inputs *inputs, struct error *error)
+{
+    take_what_is_merged(inputs);
+    inputs->useful_threads = count_useful_threads(inputs);
+    if (!refill_texts(inputs, error) || !check_offsets(inputs, error))
+        return false;
+    show_texts(inputs); /* lines are compared at their current positions */
+    if (!make_pieces(inputs, error))
+        return false;
+    show_texts(inputs);
+    return true;
+}

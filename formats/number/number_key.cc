@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* number_key.cc - the key by which a line is sorted, and the value from which it is made.
+ *
+ *   text -> value: the long double that strtold(3) returns -> the double nearest to it -> ordered
+ *   bits
+ *
+ * `sort -g` compares long doubles. The key is a monotone function of the long double alone. So
+ * equal values have equal keys, in all spellings, and the order of keys never contradicts the order
+ * of values. (The double nearest to the text itself would not do: two texts on either side of the
+ * middle between two doubles can have the same long double, and would get different keys.)
+ *
+ * Four methods find the value, from the fastest and most frequent to the slowest and rarest:
+ *
+ *   1. up to 19 digits, |exponent| <= 27: one multiplication or division of two exact long doubles,
+ *      which is correctly rounded (Clinger, "How to read floating point numbers accurately", 1990);
+ *   2. a decimal of a double's range: a product with a small bounded error; if both ends of the
+ *      error interval have the same nearest double, this is it;
+ *   3. a hexadecimal number of up to 16 digits: exact;
+ *   4. strtold(3) on a bounded spelling of the number.
+ *
+ * Exact keys. `exact` is set for decimals of at most 15 significant digits, not counting zeros at
+ * their end (and for hexadecimal integers that have such a decimal), well inside a double's range.
+ * It depends on the decimal and the key alone, not on the method. Two different such numbers, a <
+ * b, never share a key d. Both are multiples of the last of a's 15 places, so b - a > a * 10^-15.
+ * Numbers that share a key differ by at most (1 + 2^-10) units in the last place of d (the nearest
+ * double of the nearest long double is at most 1/2 + 2^-12 units away), and such a unit is at most
+ * d * 2^-52 < a * 2.3e-16. Zero and the infinities are exact too; numbers that get their keys by
+ * underflow or overflow are not. NaNs are equal except for their sign, as in the newest sort(1); a
+ * payload is compared only as text.
+ */
+#include "formats/number/number_key.h"
+
+#include "core/line/line_image.h"
+#include "formats/number/number_digits.h"
+#include "formats/number/number_scan.h"
+
+#include <cfloat>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+static_assert(LDBL_MANT_DIG >= 64 && LDBL_MAX_EXP >= 16384,
+              "long double must be wider than double: x87's, or IEEE 754's of 128 bits");
+
+namespace
+{
+
+constexpr int FINE_POWERS = 28;
+
+/* 10^0 to 10^27 are exact in 64 bits of significand: 5^27 < 2^63. */
+constexpr long double fine_powers[FINE_POWERS] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+                                                  1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+                                                  1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+                                                  1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+
+/* 10^(28 i), i from -11 to 11, rounded. */
+constexpr int COARSE_ZERO = 11;
+constexpr long double coarse_powers[] = {1e-308L, 1e-280L, 1e-252L, 1e-224L, 1e-196L, 1e-168L,
+                                         1e-140L, 1e-112L, 1e-84L,  1e-56L,  1e-28L,  1e0L,
+                                         1e28L,   1e56L,   1e84L,   1e112L,  1e140L,  1e168L,
+                                         1e196L,  1e224L,  1e252L,  1e280L,  1e308L};
+
+/* Far inside the normal doubles, so that rounding is relative. */
+constexpr long double SAFE_LEAST = 1e-290L, SAFE_GREATEST = 1e290L;
+
+/* A decimal of up to 19 digits: mantissa * 10^exponent. Further digits (is_cut) add less than one
+ * unit of the mantissa. */
+struct decimal {
+    uint64_t mantissa;
+    int exponent;
+    bool negative;
+    bool is_cut;
+};
+
+/* Reads [e [+-] digits] from p to the end, with an exponent of up to 4 digits. Returns false for
+ * any other text. */
+inline bool read_exponent(const char *begin, const char *p, const char *end, int *exponent)
+{
+    if (p == end)
+        return true;
+    if ((*p | 0x20) != 'e' || ++p == end)
+        return false;
+    const bool negative = *p == '-';
+    if (*p == '-' || *p == '+')
+        ++p;
+    uint64_t magnitude = 0;
+    const char *const digits = p;
+    p = digits_read(begin, p, end, &magnitude);
+    if (p != end || p == digits || p - digits > 4)
+        return false;
+    *exponent += negative ? -(int)magnitude : (int)magnitude;
+    return true;
+}
+
+/* Whether a text must be one number and nothing else, or only begin with one. */
+enum class reading { whole, prefix };
+
+/* Returns where reading of digits from p on stops at the latest: more than the 19 digits of a
+ * decimal have been read by then. */
+inline const char *digits_limit(const char *p, const char *end)
+{
+    return end - p > 24 ? p + 24 : end;
+}
+
+/* Reads the common spellings, of at most 19 digits. Returns false for all others, which may be
+ * numbers or not. */
+template <reading mode>
+inline bool read_decimal(const char *text, size_t length, struct decimal *decimal)
+{
+    const char *p = text, *end = text + length;
+    if (mode == reading::whole)
+        number_trim(&p, &end);
+    else
+        p = number_skip_blanks(p, end);
+    if (p == end)
+        return false;
+    const char *const begin = p;
+    decimal->negative = *p == '-';
+    p += (*p == '-') | (*p == '+');
+    uint64_t mantissa = 0;
+    const char *const whole = p;
+    p = digits_read(begin, p, digits_limit(p, end), &mantissa);
+    ptrdiff_t digits = p - whole, places = 0;
+    if (p < end && *p == '.') {
+        const char *const fraction = ++p;
+        p = digits_read(begin, p, digits_limit(p, end), &mantissa);
+        places = p - fraction;
+        digits += places;
+    }
+    if (digits == 0 || digits > 19)
+        return false;
+    decimal->mantissa = mantissa;
+    decimal->exponent = (int)-places;
+    decimal->is_cut = false;
+    /* Anything may follow a prefix, except characters that may make the number longer. */
+    if (mode == reading::prefix && p < end && (*p | 0x20) != 'e' && (*p | 0x20) != 'x')
+        return true;
+    return read_exponent(begin, p, end, &decimal->exponent);
+}
+
+/* Sets the first 19 digits of a decimal that has been scanned. Returns false if its exponent is far
+ * out of range. */
+bool cut_decimal(const struct number_scan *scan, struct decimal *decimal)
+{
+    if (scan->exponent < -1000000 || scan->exponent > 1000000 || scan->digits > 1000000)
+        return false;
+    const size_t kept = scan->digits < 19 ? scan->digits : 19;
+    decimal->mantissa = number_scan_integer(scan, kept);
+    decimal->exponent = (int)scan->exponent + (int)(scan->digits - kept);
+    decimal->negative = scan->negative;
+    decimal->is_cut = kept < scan->digits;
+    return true;
+}
+
+/* Method 1. */
+inline bool exact_decimal(const struct decimal *decimal, long double *magnitude)
+{
+    const int exponent = decimal->exponent;
+    if (decimal->is_cut || exponent <= -FINE_POWERS || exponent >= FINE_POWERS)
+        return false;
+    const long double mantissa = decimal->mantissa;
+    *magnitude =
+        exponent < 0 ? mantissa / fine_powers[-exponent] : mantissa * fine_powers[exponent];
+    return true;
+}
+
+/* Method 2. The rounded coarse power and two products have an error of less than 4 * 2^-64 in all,
+ * and strtold rounds once more. Digits cut off a mantissa of 19 digits add up to 10^-18 < 2^-59.
+ * The margins are several times as wide. */
+bool bounded_decimal(const struct decimal *decimal, double *magnitude)
+{
+    const int exponent = decimal->exponent;
+    if (decimal->mantissa == 0 || exponent < -308 || exponent > 308)
+        return false;
+    const int coarse = (exponent + COARSE_ZERO * FINE_POWERS) / FINE_POWERS;
+    const int fine = exponent + COARSE_ZERO * FINE_POWERS - coarse * FINE_POWERS;
+    const long double product =
+        (long double)decimal->mantissa * fine_powers[fine] * coarse_powers[coarse];
+    if (!(product > SAFE_LEAST && product < SAFE_GREATEST))
+        return false;
+    const long double margin = product * (decimal->is_cut ? 0x1p-57L : 0x1p-60L);
+    const double low = (double)(product - margin), high = (double)(product + margin);
+    *magnitude = low;
+    return low == high;
+}
+
+/* Method 3. */
+bool exact_hex(const struct number_scan *scan, long double *magnitude)
+{
+    if (scan->form != FORM_HEX || scan->digits > 16 || scan->exponent < -1000 ||
+        scan->exponent > 1000)
+        return false;
+    *magnitude = ldexpl((long double)number_scan_integer(scan, scan->digits), (int)scan->exponent);
+    return true;
+}
+
+/* Method 4. */
+long double spelled_value(const struct number_scan *scan)
+{
+    char spelling[NUMBER_SPELLING_MAX];
+    number_scan_spell(scan, spelling);
+    return strtold(spelling, nullptr);
+}
+
+inline uint64_t bits_of(double magnitude)
+{
+    uint64_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    return bits;
+}
+
+/* Makes the key of any number that fast_key() does not take: hexadecimal numbers, words, many
+ * digits, great exponents. */
+void careful_key(const struct number_scan *scan, uint64_t *key, bool *exact)
+{
+    *exact = true;
+    if (scan->form == FORM_NAN) {
+        *key = scan->negative ? NUMBER_IMAGE_NEGATIVE_NAN : NUMBER_IMAGE_POSITIVE_NAN;
+        return;
+    }
+    if (scan->form == FORM_INFINITY) {
+        *key = number_image(NUMBER_BITS_INFINITY, scan->negative);
+        return;
+    }
+    if (scan->first == nullptr) {
+        *key = number_image(0, false);
+        return;
+    }
+    struct decimal decimal;
+    long double wide;
+    double magnitude;
+    const bool is_short = scan->form == FORM_DECIMAL && cut_decimal(scan, &decimal);
+    *exact = false;
+    if (exact_hex(scan, &wide)) {
+        magnitude = (double)wide;
+        *exact = wide < NUMBER_EXACT_LIMIT && wide == floorl(wide);
+    } else if (!is_short || !bounded_decimal(&decimal, &magnitude)) {
+        magnitude = (double)fabsl(spelled_value(scan));
+    }
+    if (is_short)
+        *exact = !decimal.is_cut && number_image_is_exact(decimal.mantissa, bits_of(magnitude));
+    *key = number_image(bits_of(magnitude), scan->negative);
+}
+
+/* Makes the key of a common spelling; returns false for all others. */
+template <reading mode>
+inline bool fast_key(const char *text, size_t length, uint64_t *key, bool *exact)
+{
+    struct decimal decimal;
+    long double wide;
+    double magnitude;
+    if (!read_decimal<mode>(text, length, &decimal))
+        return false;
+    if (exact_decimal(&decimal, &wide))
+        magnitude = (double)wide;
+    else if (!bounded_decimal(&decimal, &magnitude))
+        return false;
+    const uint64_t bits = bits_of(magnitude);
+    *key = number_image(bits, decimal.negative);
+    *exact = number_image_is_exact(decimal.mantissa, bits);
+    return true;
+}
+
+} // namespace
+
+bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact)
+{
+    struct number_scan scan;
+    if (fast_key<reading::whole>(text, length, key, exact))
+        return true;
+    if (!number_scan_text(text, length, &scan))
+        return false;
+    careful_key(&scan, key, exact);
+    return true;
+}
+
+void number_prefix_key(const char *text, size_t length, uint64_t *key, bool *exact)
+{
+    struct number_scan scan;
+    if (fast_key<reading::prefix>(text, length, key, exact))
+        return;
+    if (number_scan_prefix(text, length, &scan)) {
+        careful_key(&scan, key, exact);
+    } else {
+        *key = NUMBER_IMAGE_NONE;
+        *exact = true;
+    }
+}
+
+bool number_prefix_value(const char *text, size_t length, long double *value)
+{
+    struct decimal decimal;
+    long double magnitude;
+    if (read_decimal<reading::prefix>(text, length, &decimal) &&
+        exact_decimal(&decimal, &magnitude)) {
+        *value = decimal.negative ? -magnitude : magnitude;
+        return true;
+    }
+    struct number_scan scan;
+    if (!number_scan_prefix(text, length, &scan))
+        return false;
+    if (scan.first != nullptr && exact_hex(&scan, &magnitude))
+        *value = scan.negative ? -magnitude : magnitude;
+    else
+        *value = spelled_value(&scan);
+    return true;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* external_exchange.c - see external_exchange.h. */
+#include "job/external_exchange.h"
+
+#include "core/trace.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Messages of a stream that are under way. */
+#define DEPTH 2
+
+/* A message is no larger: it is copied several times where ranks share a host. */
+#define MESSAGE_BYTES_MAX ((size_t)4 << 20)
+#define MESSAGE_BYTES_MIN ((size_t)4 << 10)
+
+/* How often the thread that moves messages looks for one before it sleeps, and how long. */
+#define LOOKS 64
+#define SLEEP_NS 50000L
+
+enum message_state { MESSAGE_FREE, MESSAGE_MOVING, MESSAGE_READY };
+
+struct message {
+    enum message_state state;
+    unsigned char *buffer;
+    size_t number; /* in its stream */
+    size_t bytes;  /* expected while it moves */
+    size_t used;   /* of a received one: bytes that the merge has taken */
+};
+
+/* A part of a run on its way to or from another rank. */
+struct stream {
+    const struct item_run *run; /* of one that is sent */
+    unsigned rank;              /* the other one */
+    unsigned tag;
+    uint64_t begin, end; /* items of the run */
+    size_t count;        /* messages; fewer after a failure */
+    size_t begun;        /* messages */
+    size_t taken;        /* messages that the merge has used up */
+    struct exchange *exchange;
+    struct message messages[DEPTH]; /* message n is in messages[n % DEPTH] */
+};
+
+struct exchange {
+    struct external_exchange *task;
+    struct stream *streams; /* those that are sent, then those that are received */
+    size_t sent_count, count;
+    unsigned char *buffers;
+    struct item_run *runs; /* the range of this rank in each run */
+    struct error *error;   /* of the messages */
+    pthread_mutex_t lock;  /* over the received streams' messages, and what follows */
+    pthread_cond_t has_come;
+    bool has_failed;  /* on this rank or another one */
+    bool is_given_up; /* the merge, after such a failure */
+    bool is_merged;   /* the merge has ended, well or not */
+    struct error merge_error;
+};
+
+size_t external_exchange_message_bytes(size_t memory_bytes, size_t streams, unsigned item_bytes)
+{
+    const size_t each = memory_bytes / DEPTH / (streams > 0 ? streams : 1);
+    const size_t bytes = each < MESSAGE_BYTES_MIN   ? MESSAGE_BYTES_MIN
+                         : each > MESSAGE_BYTES_MAX ? MESSAGE_BYTES_MAX
+                                                    : each;
+    return bytes / item_bytes * item_bytes;
+}
+
+/* ---- What the merge reads ---- */
+
+/* The next message of a stream; waits for it. NULL after a failure. */
+static struct message *await_message(struct stream *stream)
+{
+    struct exchange *const exchange = stream->exchange;
+    struct message *const message = &stream->messages[stream->taken % DEPTH];
+    pthread_mutex_lock(&exchange->lock);
+    while (message->state != MESSAGE_READY && !exchange->has_failed)
+        pthread_cond_wait(&exchange->has_come, &exchange->lock);
+    const bool has_failed = exchange->has_failed;
+    exchange->is_given_up |= has_failed;
+    pthread_mutex_unlock(&exchange->lock);
+    return has_failed ? NULL : message;
+}
+
+static bool read_received(void *context, uint64_t first, void *items, size_t count,
+                          struct error *error)
+{
+    struct stream *const stream = context;
+    struct exchange *const exchange = stream->exchange;
+    unsigned char *out = items;
+    (void)first;
+    for (size_t left = count * exchange->task->item_bytes; left > 0;) {
+        struct message *const message = await_message(stream);
+        if (!message)
+            return error_set(error, "given up, as a rank has failed");
+        const size_t has = message->bytes - message->used, some = has < left ? has : left;
+        memcpy(out, message->buffer + message->used, some);
+        message->used += some;
+        out += some;
+        left -= some;
+        if (message->used < message->bytes)
+            continue;
+        pthread_mutex_lock(&exchange->lock);
+        message->state = MESSAGE_FREE;
+        stream->taken++;
+        pthread_mutex_unlock(&exchange->lock);
+    }
+    return true;
+}
+
+/* A part of a run of this rank that is on disk, for this rank. */
+struct own_part {
+    const struct item_run *run;
+    uint64_t begin;
+    unsigned item_bytes;
+};
+
+static bool read_own(void *context, uint64_t first, void *items, size_t count, struct error *error)
+{
+    const struct own_part *const part = context;
+    return spill_read(&part->run->spilled, (part->begin + first) * part->item_bytes, items,
+                      count * part->item_bytes, error);
+}
+
+static void *merge_main(void *opaque)
+{
+    struct exchange *const exchange = opaque;
+    const struct external_exchange *const task = exchange->task;
+    struct error error = {0};
+    omp_set_num_threads((int)task->threads); /* of what `merge` starts: it is each thread's own */
+    const bool ok = task->merge(task->context, exchange->runs, task->all_runs, &error);
+    pthread_mutex_lock(&exchange->lock);
+    exchange->merge_error = error;
+    exchange->has_failed |= !ok;
+    exchange->is_merged = true;
+    pthread_mutex_unlock(&exchange->lock);
+    return NULL;
+}
+
+/* ---- Messages ---- */
+
+static bool check(struct exchange *exchange, const char *failure)
+{
+    return group_check(exchange->task->group, failure, exchange->error);
+}
+
+static size_t slot_of(const struct exchange *exchange, const struct stream *stream, size_t message)
+{
+    return (size_t)(stream - exchange->streams) * DEPTH + message;
+}
+
+/* Sets the bytes that the next message of the stream has; returns its first item. */
+static uint64_t begin_message(struct exchange *exchange, struct stream *stream,
+                              struct message *message)
+{
+    const unsigned width = exchange->task->item_bytes;
+    const size_t room = exchange->task->message_bytes / width;
+    const uint64_t first = stream->begin + (uint64_t)stream->begun * room;
+    const uint64_t left = stream->end - first;
+    message->bytes = (left < room ? (size_t)left : room) * width;
+    message->used = 0;
+    message->number = stream->begun++;
+    message->state = MESSAGE_MOVING;
+    return first;
+}
+
+/* The message had no bytes: as many messages follow as may be awaited. */
+static void cut_stream(struct stream *stream, size_t number)
+{
+    if (stream->count > number + DEPTH)
+        stream->count = number + DEPTH;
+}
+
+/* Tells the merge, if it waits, and the messages to come. */
+static void note_failure(struct exchange *exchange)
+{
+    pthread_mutex_lock(&exchange->lock);
+    exchange->has_failed = true;
+    pthread_cond_broadcast(&exchange->has_come);
+    pthread_mutex_unlock(&exchange->lock);
+}
+
+/* Finds the data of a message; NULL if it cannot be read. */
+static const unsigned char *find_data(struct exchange *exchange, const struct stream *stream,
+                                      const struct message *message, uint64_t first)
+{
+    const struct item_run *const run = stream->run;
+    const unsigned width = exchange->task->item_bytes;
+    struct error cause = {0};
+    if (run->items)
+        return run->items + first * width;
+    if (spill_read(&run->spilled, first * width, message->buffer, message->bytes, &cause))
+        return message->buffer;
+    error_merge(exchange->error, &cause);
+    note_failure(exchange);
+    return NULL;
+}
+
+/* Sends the next message, without bytes if this rank has failed. */
+static bool send_next(struct exchange *exchange, struct stream *stream, bool has_failed)
+{
+    const struct group *const group = exchange->task->group;
+    const size_t place = stream->begun % DEPTH;
+    struct message *const message = &stream->messages[place];
+    const uint64_t first = begin_message(exchange, stream, message);
+    const unsigned char *const data =
+        has_failed ? NULL : find_data(exchange, stream, message, first);
+    if (!data) {
+        message->bytes = 0;
+        cut_stream(stream, message->number);
+    }
+    exchange->task->sent_bytes += message->bytes;
+    return check(exchange, group->functions->send(group->context, slot_of(exchange, stream, place),
+                                                  data ? data : message->buffer, message->bytes,
+                                                  stream->rank, stream->tag));
+}
+
+static bool receive_next(struct exchange *exchange, struct stream *stream)
+{
+    const struct group *const group = exchange->task->group;
+    const size_t place = stream->begun % DEPTH;
+    struct message *const message = &stream->messages[place];
+    begin_message(exchange, stream, message);
+    return check(exchange, group->functions->receive(
+                               group->context, slot_of(exchange, stream, place), message->buffer,
+                               message->bytes, stream->rank, stream->tag));
+}
+
+/* True if the next message of the stream can be begun. */
+static bool has_room(const struct stream *stream)
+{
+    return stream->begun < stream->count &&
+           stream->messages[stream->begun % DEPTH].state == MESSAGE_FREE;
+}
+
+/* Begins the messages that there is room for. Once the merge has ended, what comes is dropped. */
+static bool begin_messages(struct exchange *exchange)
+{
+    bool ok = true;
+    pthread_mutex_lock(&exchange->lock);
+    const bool has_failed = exchange->has_failed, is_merged = exchange->is_merged;
+    for (size_t i = exchange->sent_count; ok && i < exchange->count; i++) {
+        struct stream *const stream = &exchange->streams[i];
+        for (size_t place = 0; is_merged && place < DEPTH; place++)
+            if (stream->messages[place].state == MESSAGE_READY)
+                stream->messages[place].state = MESSAGE_FREE;
+        while (ok && has_room(stream))
+            ok = receive_next(exchange, stream);
+    }
+    pthread_mutex_unlock(&exchange->lock);
+    for (size_t i = 0; ok && i < exchange->sent_count; i++) {
+        struct stream *const stream = &exchange->streams[i];
+        while (ok && has_room(stream))
+            ok = send_next(exchange, stream, has_failed);
+    }
+    return ok;
+}
+
+/* Takes note of a message that is complete. */
+static void end_message(struct exchange *exchange, size_t slot, size_t bytes)
+{
+    const size_t number = slot / DEPTH;
+    struct stream *const stream = &exchange->streams[number];
+    struct message *const message = &stream->messages[slot % DEPTH];
+    if (number < exchange->sent_count) {
+        message->state = MESSAGE_FREE;
+        return;
+    }
+    pthread_mutex_lock(&exchange->lock);
+    if (bytes < message->bytes) {
+        exchange->has_failed = true;
+        cut_stream(stream, message->number);
+    }
+    exchange->task->received_bytes += bytes;
+    message->state = MESSAGE_READY;
+    pthread_cond_broadcast(&exchange->has_come);
+    pthread_mutex_unlock(&exchange->lock);
+}
+
+/* True if no message is under way, or will be. */
+static bool is_done(struct exchange *exchange)
+{
+    bool done = true;
+    pthread_mutex_lock(&exchange->lock);
+    for (size_t i = 0; done && i < exchange->count; i++) {
+        const struct stream *const stream = &exchange->streams[i];
+        done = stream->begun == stream->count;
+        for (size_t place = 0; place < DEPTH; place++)
+            done &= stream->messages[place].state != MESSAGE_MOVING;
+    }
+    done &= exchange->is_merged;
+    pthread_mutex_unlock(&exchange->lock);
+    return done;
+}
+
+static bool move_messages(struct exchange *exchange)
+{
+    const struct group *const group = exchange->task->group;
+    const struct timespec pause = {.tv_nsec = SLEEP_NS};
+    for (unsigned looks = 0; !is_done(exchange);) {
+        size_t slot, bytes;
+        if (!begin_messages(exchange) ||
+            !check(exchange, group->functions->poll(group->context, &slot, &bytes)))
+            return false;
+        if (slot != GROUP_NO_SLOT) {
+            end_message(exchange, slot, bytes);
+            looks = 0;
+        } else if (++looks < LOOKS) {
+            sched_yield();
+        } else {
+            nanosleep(&pause, NULL);
+        }
+    }
+    return true;
+}
+
+/* ---- Life ---- */
+
+static uint64_t position(const struct external_exchange *task, unsigned rank, size_t run)
+{
+    return task->positions[rank * task->all_runs + run];
+}
+
+static void add_stream(struct exchange *exchange, const struct item_run *run, size_t number,
+                       unsigned rank, unsigned receiver)
+{
+    const struct external_exchange *const task = exchange->task;
+    struct stream *const stream = &exchange->streams[exchange->count];
+    *stream = (struct stream){
+        .run = run,
+        .rank = rank,
+        .tag = (unsigned)number,
+        .begin = position(task, receiver, number),
+        .end = position(task, receiver + 1, number),
+        .exchange = exchange,
+    };
+    const uint64_t bytes = (stream->end - stream->begin) * task->item_bytes;
+    stream->count = (size_t)((bytes + task->message_bytes - 1) / task->message_bytes);
+    for (size_t place = 0; place < DEPTH; place++)
+        stream->messages[place].buffer =
+            exchange->buffers + (exchange->count * DEPTH + place) * task->message_bytes;
+    exchange->count++;
+}
+
+static void add_streams(struct exchange *exchange)
+{
+    const struct external_exchange *const task = exchange->task;
+    const unsigned self = task->group->rank;
+    for (size_t i = 0; i < task->run_count; i++)
+        for (unsigned rank = 0; rank < task->group->size; rank++)
+            if (rank != self)
+                add_stream(exchange, &task->runs[i], task->first_run + i, rank, rank);
+    exchange->sent_count = exchange->count;
+    for (size_t number = 0; number < task->all_runs; number++)
+        if (task->owners[number] != self)
+            add_stream(exchange, NULL, number, task->owners[number], self);
+}
+
+/* Makes the runs of the merge. */
+static void make_runs(struct exchange *exchange, struct own_part *parts)
+{
+    const struct external_exchange *const task = exchange->task;
+    struct stream *received = exchange->streams + exchange->sent_count;
+    const unsigned self = task->group->rank, width = task->item_bytes;
+    for (size_t number = 0; number < task->all_runs; number++) {
+        const uint64_t begin = position(task, self, number);
+        struct item_run *const run = &exchange->runs[number];
+        *run = (struct item_run){.count = position(task, self + 1, number) - begin};
+        if (task->owners[number] != self) {
+            run->read = read_received;
+            run->context = received++;
+            continue;
+        }
+        const size_t i = number - task->first_run;
+        parts[i] = (struct own_part){&task->runs[i], begin, width};
+        if (task->runs[i].items)
+            run->items = task->runs[i].items + begin * width;
+        else
+            run->read = read_own;
+        run->context = &parts[i];
+    }
+}
+
+static bool run_exchange(struct exchange *exchange, struct error *error)
+{
+    pthread_t thread;
+    errno = pthread_create(&thread, NULL, merge_main, exchange);
+    const bool is_started = errno == 0 || error_set_errno(error, "cannot start a thread to merge");
+    if (!is_started) /* the other ranks must hear of it */
+        exchange->has_failed = exchange->is_merged = true;
+    const bool is_moved = move_messages(exchange);
+    if (!is_moved)
+        note_failure(exchange);
+    if (is_started)
+        pthread_join(thread, NULL);
+    if (!exchange->is_given_up)
+        error_merge(error, &exchange->merge_error);
+    return is_started && is_moved && !exchange->has_failed;
+}
+
+static bool allocate(struct exchange *exchange, struct own_part **parts, struct error *error)
+{
+    const struct external_exchange *const task = exchange->task;
+    const size_t most = task->run_count * (task->group->size - 1) + task->all_runs;
+    exchange->streams = calloc(most + 1, sizeof *exchange->streams);
+    exchange->runs = calloc(task->all_runs + 1, sizeof *exchange->runs);
+    exchange->buffers = malloc(most * DEPTH * task->message_bytes + 1);
+    *parts = calloc(task->run_count + 1, sizeof **parts);
+    return (exchange->streams && exchange->runs && exchange->buffers && *parts &&
+            !task->group->functions->reserve(task->group->context, most * DEPTH)) ||
+           error_set(error, "out of memory: no room for messages between the ranks");
+}
+
+bool external_exchange_run(struct external_exchange *task, struct error *error)
+{
+    struct own_part *parts = NULL;
+    struct exchange exchange = {.task = task, .error = error};
+    pthread_mutex_init(&exchange.lock, NULL);
+    pthread_cond_init(&exchange.has_come, NULL);
+    bool ok = group_agree(task->group, allocate(&exchange, &parts, error), error);
+    if (ok) {
+        add_streams(&exchange);
+        make_runs(&exchange, parts);
+        ok = run_exchange(&exchange, error);
+    }
+    free(parts);
+    free(exchange.buffers);
+    free(exchange.runs);
+    free(exchange.streams);
+    pthread_cond_destroy(&exchange.has_come);
+    pthread_mutex_destroy(&exchange.lock);
+    return ok;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* external_exchange.h - each rank sends parts of its sorted runs to the other ranks, receives its
+ * own range of all runs, and merges it.
+ *
+ *   run of this rank, in memory --------------------> message -> a rank
+ *                     on disk -> buffer ------------> message -> a rank
+ *   a rank -> message -> buffer -> `merge`, which reads the ranges of all runs
+ *
+ * An item is a number, or a byte of a run of lines. The part of one run for one rank is a stream of
+ * messages, all full except for the last one. Two messages of a stream are under way at most, on
+ * either side, and a receiver takes the next one when the merge has used a buffer: that bounds the
+ * memory, and is all the flow control that there is. The calling thread moves the messages; another
+ * one merges and writes meanwhile.
+ *
+ * A rank that fails ends each of its streams by messages without bytes, one for each that the
+ * receiver may wait for. So do those that receive one, and soon no message is under way on any
+ * rank.
+ */
+#ifndef JOB_EXTERNAL_EXCHANGE_H
+#define JOB_EXTERNAL_EXCHANGE_H
+
+#include "job/external_merge.h"
+#include "core/group.h"
+
+struct external_exchange {
+    struct group *group;
+    unsigned item_bytes;
+    unsigned threads; /* maximum number of threads of `merge` */
+    /* Merges the range of this rank in each run, in the order of all runs. Called once, in a thread
+     * of its own. Items of other ranks and on disk have `read`. */
+    bool (*merge)(void *context, struct item_run *runs, size_t run_count, struct error *error);
+    void *context;
+    const struct item_run *runs; /* of this rank */
+    size_t run_count;
+    size_t first_run;          /* the number of the first of them, of the runs of all ranks */
+    const unsigned *owners;    /* of all runs: the rank */
+    size_t all_runs;           /* at most GROUP_TAG_MAX */
+    const uint64_t *positions; /* rows of all_runs: where the range of rank r begins in each run; a
+                                  row more for the end of the last one */
+    size_t message_bytes;      /* at most; a multiple of the bytes of an item */
+    uint64_t sent_bytes, received_bytes; /* set here */
+};
+
+/* Returns the bytes of a message with so much memory for the buffers of `streams` streams. */
+size_t external_exchange_message_bytes(size_t memory_bytes, size_t streams, unsigned item_bytes);
+
+/* Collective: merges the range of this rank. Fails if a run cannot be read, `merge` fails, or
+ * memory runs out; after a failure of another rank, without an error. The caller agrees on the
+ * error afterwards. */
+bool external_exchange_run(struct external_exchange *exchange, struct error *error);
+
+#endif

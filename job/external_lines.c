@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* external_lines.c - see external_lines.h; sorts lines that do not fit in memory.
+ *
+ *   part: as many whole lines as fit, at least one -> sorted as lines in memory -> a run of text
+ *     -> the next part -> ... -> lines_merge.h, in the order of the parts -> sink
+ *
+ * So of lines with equal keys those in an earlier part come first, as -s and -u require.
+ */
+#include "job/external_lines.h"
+#include "formats/codec/codec.h"
+#include "formats/merge/lines_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Maximum memory per run while runs are merged, for text and items. More is better used as page
+ * cache for the spilled runs. */
+#define RUN_BYTES_MAX ((size_t)48 << 20)
+
+/* Minimum memory for merging, even if the limit is lower. */
+#define MERGE_BYTES_MIN ((size_t)8 << 20)
+
+/* Bytes copied by one read, if only the first lines of a run are written. */
+#define COPY_BYTES ((size_t)1 << 20)
+
+/* ---- Runs ---- */
+
+static struct spill_run *add_run(struct external_lines *external, struct error *error)
+{
+    if (external->run_count == external->run_room) {
+        const size_t room = 2 * external->run_room + 16;
+        struct spill_run *const runs = realloc(external->runs, room * sizeof *runs);
+        if (!runs) {
+            error_set(error, "out of memory: no room for %zu runs", room);
+            return NULL;
+        }
+        external->runs = runs;
+        external->run_room = room;
+    }
+    return &external->runs[external->run_count++];
+}
+
+bool external_lines_begin_run(struct external_lines *external, struct spill_run *run,
+                              struct sink **sink, struct error *error)
+{
+    const struct sink_spec spec = {.codec = &codecs[0],
+                                   .threads = external->run->job->output.threads};
+    return spill_begin(external->spill, run, error) && sink_open_run(run, &spec, sink, error);
+}
+
+bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
+                            struct sink *sink, struct error *error)
+{
+    if (!sink_commit_run(sink, &run->content, error) || !spill_end(run, error))
+        return false;
+    external->run->report->spilled_bytes += run->bytes;
+    return true;
+}
+
+/* Sorts the lines into a new run, as a job of their own with another output. If it fails with
+ * *is_short, memory was too short to sort them at once, and nothing was done. */
+static bool sort_part(struct external_lines *external, struct lines *lines, bool *is_short,
+                      struct error *error)
+{
+    struct run *const run = external->run;
+    struct job_report *const report = run->report;
+    struct run part = {
+        .job = run->job, .report = report, .backend = run->backend, .target = run->sink};
+    struct spill_run *const sorted = add_run(external, error);
+    const uint64_t write_ns = report->stage_ns[STAGE_WRITE];
+    bool ok = sorted && external_lines_begin_run(external, sorted, &part.sink, error);
+    ok = ok && run_sort_lines(&part, lines, error);
+    run_close_engine(&part);
+    *is_short = !ok && part.is_short;
+    external->run_count -= *is_short;
+    if (*is_short) {
+        sink_discard(part.sink);
+        return false;
+    }
+    if (ok)
+        ok = external_lines_end_run(external, sorted, part.sink, error);
+    else
+        sink_discard(part.sink);
+    report->stage_ns[STAGE_SPILL] += report->stage_ns[STAGE_WRITE] - write_ns;
+    report->stage_ns[STAGE_WRITE] = write_ns;
+    report->run_count++;
+    report->item_bytes += lines_bytes(lines);
+    run->count += part.count;
+    return ok;
+}
+
+static void limit_merge(struct external_lines *external, size_t bytes)
+{
+    const size_t least = bytes > MERGE_BYTES_MIN ? bytes : MERGE_BYTES_MIN;
+    if (least < external->merge_bytes)
+        external->merge_bytes = least;
+}
+
+/* As sort_part(), but sorts the lines by halves if memory is too short to sort them at once. */
+static bool sort_part_or_halves(struct external_lines *external, struct lines *lines,
+                                struct error *error)
+{
+    struct error cause = {0};
+    struct lines *rest = NULL;
+    bool is_short;
+    if (sort_part(external, lines, &is_short, &cause))
+        return true;
+    if (is_short) /* merging must not take more memory than the text did */
+        limit_merge(external, lines_bytes(lines));
+    bool ok = is_short && lines_halve(lines, &rest, error) && lines_bytes(rest) > 0;
+    if (!ok)
+        error_merge(error, &cause);
+    ok = ok && sort_part_or_halves(external, lines, error) &&
+         sort_part_or_halves(external, rest, error);
+    lines_free(rest);
+    return ok;
+}
+
+bool external_lines_sort(struct external_lines *external, struct lines **lines, struct error *error)
+{
+    struct run *const run = external->run;
+    while (!run->is_at_end || lines_bytes(*lines) > 0) {
+        struct lines *rest = NULL;
+        const bool ok = lines_split(*lines, run->job->part_bytes, &rest, error) &&
+                        sort_part_or_halves(external, *lines, error);
+        lines_free(*lines);
+        *lines = rest;
+        if (!ok || !run_read_lines(run, rest, error))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Merging ---- */
+
+/* Checks that the bytes read from the runs are those written to them. */
+static bool check_runs(const struct external_lines *external, size_t first, size_t count,
+                       const struct check_sum *read, struct error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!check_sum_equal(external->runs[first + i].content, read[i]))
+            return proof_fail(external->run, error, "%s does not hold what was put in it",
+                              external->runs[first + i].name);
+    return true;
+}
+
+static bool merge_runs(const struct external_lines *external, size_t first, size_t count,
+                       struct sink *sink, struct error *error)
+{
+    bool ok = false;
+    const struct job *const job = external->run->job;
+    struct source **const sources = calloc(count, sizeof(struct source *));
+    struct check_sum *const read = calloc(count, sizeof *read);
+    if (!sources || !read) {
+        free(sources);
+        free(read);
+        return error_set(error, "no memory to merge %zu inputs", count);
+    }
+    for (size_t i = 0; i < count; i++)
+        TRY(source_open_run(&external->runs[first + i], &sources[i], error));
+    struct lines_merge merge = {
+        .order = &job->line_order,
+        .sources = sources,
+        .count = count,
+        .are_sorted = true,
+        .threads = job->sort.threads,
+        .memory_bytes = external->merge_bytes,
+        .source_sums = read,
+    };
+    if (merge.memory_bytes / count > RUN_BYTES_MAX)
+        merge.memory_bytes = count * RUN_BYTES_MAX;
+    ok = lines_merge_run(&merge, sink, error) && check_runs(external, first, count, read, error);
+done:
+    for (size_t i = 0; i < count; i++)
+        source_close(sources[i]);
+    free(sources);
+    free(read);
+    return ok;
+}
+
+/* Merges `count` runs into one that replaces them. */
+static bool merge_into_run(struct external_lines *external, size_t first, size_t count,
+                           struct error *error)
+{
+    struct spill_run merged;
+    struct sink *sink = NULL;
+    if (!external_lines_begin_run(external, &merged, &sink, error))
+        return false;
+    if (!merge_runs(external, first, count, sink, error)) {
+        sink_discard(sink);
+        return false;
+    }
+    if (!external_lines_end_run(external, &merged, sink, error))
+        return false;
+    struct spill_run *const runs = external->runs + first;
+    for (size_t i = 0; i < count; i++)
+        spill_drop(&runs[i]);
+    runs[0] = merged;
+    external->run_count -= count - 1;
+    memmove(runs + 1, runs + count, (external->run_count - first - 1) * sizeof *runs);
+    return true;
+}
+
+bool external_lines_reduce(struct external_lines *external, size_t most, size_t fan_in,
+                           struct error *error)
+{
+    for (size_t first = 0; external->run_count > most; first++) {
+        if (first + 1 >= external->run_count)
+            first = 0;
+        const size_t excess = external->run_count - most + 1, left = external->run_count - first;
+        size_t count = excess < fan_in ? excess : fan_in;
+        count = count < left ? count : left;
+        if (!merge_into_run(external, first, count, error))
+            return false;
+    }
+    return true;
+}
+
+/* Returns the bytes of the first *wanted lines of the text, or all bytes if it has fewer. Subtracts
+ * the lines found from *wanted. */
+static size_t take_lines(const char *text, size_t bytes, char terminator, size_t *wanted)
+{
+    const char *at = text;
+    while (*wanted > 0) {
+        const char *const found = memchr(at, terminator, bytes - (size_t)(at - text));
+        if (!found)
+            return bytes;
+        at = found + 1;
+        --*wanted;
+    }
+    return (size_t)(at - text);
+}
+
+bool external_lines_copy(const struct external_lines *external, const struct spill_run *run,
+                         size_t wanted, size_t *copied, struct error *error)
+{
+    size_t left = wanted;
+    const char terminator = external->run->job->line_order.terminator;
+    char *const buffer = malloc(COPY_BYTES);
+    bool ok = buffer || error_set(error, "out of memory");
+    for (uint64_t done = 0; ok && left > 0 && done < run->bytes;) {
+        const uint64_t rest = run->bytes - done;
+        const size_t bytes = rest < COPY_BYTES ? (size_t)rest : COPY_BYTES;
+        ok = spill_read(run, done, buffer, bytes, error) &&
+             sink_write(external->run->sink, buffer, take_lines(buffer, bytes, terminator, &left),
+                        error);
+        done += bytes;
+    }
+    free(buffer);
+    *copied = wanted - left;
+    return ok;
+}
+
+static bool merge_to_output(void *context, struct error *error)
+{
+    struct external_lines *const external = context;
+    struct run *const run = external->run;
+    const struct sort_spec *const sort = &run->job->sort;
+    const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
+    size_t copied;
+    if (sort->is_top)
+        return external_lines_reduce(external, 1, most, error) && run_write_header(run, error) &&
+               external_lines_copy(external, &external->runs[0], sort->top, &copied, error);
+    if (!run->job->line_order.unique) /* the output has all lines */
+        sink_expect(run->sink, run->header.bytes + run->report->item_bytes);
+    return external_lines_reduce(external, most, most, error) && run_write_header(run, error) &&
+           merge_runs(external, 0, external->run_count, run->sink, error);
+}
+
+/* ---- All of it ---- */
+
+size_t run_merge_bytes(const struct job *job)
+{
+    const size_t threads_bytes = job->sort.threads * LINES_MERGE_THREAD_BYTES;
+    const size_t most = job->part_bytes / 2;
+    const size_t bytes = job->part_bytes - (threads_bytes < most ? threads_bytes : most);
+    return bytes > MERGE_BYTES_MIN ? bytes : MERGE_BYTES_MIN;
+}
+
+bool external_lines_open(struct run *run, struct external_lines *external, struct error *error)
+{
+    const struct memory_limits *const memory = &run->job->memory;
+    *external = (struct external_lines){.run = run, .merge_bytes = run_merge_bytes(run->job)};
+    external->spill = spill_create(memory->directories, memory->directory_count);
+    run->report->item_bytes = 0;
+    return external->spill || error_set(error, "out of memory: no room for runs");
+}
+
+void external_lines_close(struct external_lines *external)
+{
+    free(external->runs);
+    spill_free(external->spill);
+}
+
+bool external_lines_run(struct run *run, struct lines **lines, struct error *error)
+{
+    bool ok = false;
+    const struct job *const job = run->job;
+    struct external_lines external = {0};
+    if (job->argsort.index_type)
+        return job_refuse_line_indices(job, error);
+    TRY(external_lines_open(run, &external, error));
+    TRY(external_lines_sort(&external, lines, error));
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    TRY(run_write_proved(run, merge_to_output, &external, error));
+    run_stage_add(run, STAGE_WRITE, start);
+    run->report->proof.scope = job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
+    ok = true;
+done:
+    external_lines_close(&external);
+    return ok;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* external_lines.h - sorted runs of lines on disk: made of the parts of the input that are sorted
+ * in memory, and merged.
+ */
+#ifndef JOB_EXTERNAL_LINES_H
+#define JOB_EXTERNAL_LINES_H
+
+#include "job/pipeline_run.h"
+#include "formats/io/spill.h"
+
+struct external_lines {
+    struct run *run;
+    struct spill *spill;
+    struct spill_run *runs;
+    size_t run_count, run_room;
+    size_t merge_bytes; /* for text and items while runs are merged */
+};
+
+/* Fills *external. The caller calls external_lines_close(), also after a failure. */
+bool external_lines_open(struct run *run, struct external_lines *external, struct error *error);
+
+/* Makes runs of the lines and of those that the inputs still have. *lines is replaced for each
+ * part; the caller frees the last one. */
+bool external_lines_sort(struct external_lines *external, struct lines **lines,
+                         struct error *error);
+
+/* Merges adjacent runs, as few as necessary and at most `fan_in` at once, until there are at most
+ * `most`. */
+bool external_lines_reduce(struct external_lines *external, size_t most, size_t fan_in,
+                           struct error *error);
+
+/* Begins a run, and opens a sink on it, which the caller ends with external_lines_end_run() or
+ * sink_discard(). */
+bool external_lines_begin_run(struct external_lines *external, struct spill_run *run,
+                              struct sink **sink, struct error *error);
+bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
+                            struct sink *sink, struct error *error);
+
+/* Copies the first `wanted` lines of the run to the output. Sets *copied to their number. */
+bool external_lines_copy(const struct external_lines *external, const struct spill_run *run,
+                         size_t wanted, size_t *copied, struct error *error);
+
+void external_lines_close(struct external_lines *external);
+
+#endif

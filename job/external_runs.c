@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* external_runs.c - see external_runs.h.
+ *
+ * While a run is made, the input is read on into memory that nothing else needs then. A run stays
+ * in memory where that has room for it besides the engine, as it has when the limit is the GPU's.
+ */
+#include "job/external_runs.h"
+
+#include "core/shared_copy.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* Maximum host memory that an engine takes for each GPU: its pinned ring (STAGING_SLOTS and
+ * STAGING_SLOT_BYTES of cuda/tuning.h). */
+#define STAGING_BYTES ((size_t)256 << 20)
+
+/* Runs in memory begin at a multiple of it. */
+#define LARGE_PAGE_BYTES ((size_t)2 << 20)
+
+size_t external_runs_memory_left(const struct external_runs *external)
+{
+    return external->merge_bytes - external->kept_bytes;
+}
+
+/* ---- Runs ---- */
+
+static struct item_run *add_run(struct external_runs *external, struct error *error)
+{
+    if (external->run_count == external->run_room) {
+        const size_t room = 2 * external->run_room + 16;
+        struct item_run *const runs = realloc(external->runs, room * sizeof *runs);
+        if (!runs) {
+            error_set(error, "out of memory: no room for %zu runs", room);
+            return NULL;
+        }
+        external->runs = runs;
+        external->run_room = room;
+    }
+    struct item_run *const run = &external->runs[external->run_count++];
+    *run = (struct item_run){0};
+    return run;
+}
+
+/* Makes room for a run in memory, if there is any to spare: as much again is left for merging. */
+static void keep_in_memory(struct external_runs *external, struct item_run *run, size_t bytes)
+{
+    const size_t left = external_runs_memory_left(external);
+    const unsigned devices = external->run->sort->device_count;
+    const size_t staging = STAGING_BYTES * (devices > 1 ? devices : 1);
+    if (external->run->backend == backends[0] || left < staging || bytes > (left - staging) / 2)
+        return;
+    void *items;
+    if (posix_memalign(&items, LARGE_PAGE_BYTES, bytes) != 0)
+        return;
+    madvise(items, bytes, MADV_HUGEPAGE); /* only a wish: it is filled sooner */
+    run->items = items;
+    external->kept_bytes += bytes;
+}
+
+static bool append(struct external_runs *external, struct item_run *run, const struct chunk *chunk,
+                   struct error *error)
+{
+    const size_t width = external->run->job->sort.item_bytes;
+    if (external->counts)
+        key_counts_add(external->counts, chunk->items, chunk->count);
+    else if (run->items)
+        shared_copy(run->items + run->count * width, chunk->items, chunk->count * width,
+                    external->run->job->sort.threads);
+    else if (!spill_append(&run->spilled, chunk->items, chunk->count * width, error))
+        return false;
+    run->count += chunk->count;
+    return true;
+}
+
+/* Lets the input be read on while a part of so many bytes is put aside. The CPU's engine lets go of
+ * as much scratch with its last chunk; with a GPU's there is what is left, and half of it for the
+ * next run. */
+static void read_on(struct external_runs *external, size_t bytes)
+{
+    const struct run *const run = external->run;
+    const size_t left = external_runs_memory_left(external) / 2;
+    const size_t room = run->backend == backends[0] || bytes < left ? bytes : left;
+    if (!run->is_at_end && !run->job->sort.is_top)
+        source_read_ahead(run->job->readers[run->reader].source, room);
+}
+
+/* The CPU's engine gives its items piece by piece, and keeps them for a spec that is_given_twice.
+ * Pieces that follow each other in memory are one run. */
+static bool keep_in_engine(struct external_runs *external, size_t count, struct error *error)
+{
+    struct run *const run = external->run;
+    const size_t width = run->job->sort.item_bytes;
+    struct item_run *kept = add_run(external, error);
+    if (!kept)
+        return false;
+    external->is_in_engine = true;
+    for (size_t given = 0; given < count;) {
+        struct chunk chunk;
+        if (!run_give_next(run, count, &chunk, &given, error) ||
+            !run->functions->take_back(run->engine, chunk, error))
+            return false;
+        const unsigned char *const end = (const unsigned char *)kept->items + kept->count * width;
+        if (kept->count > 0 && chunk.items != end && !(kept = add_run(external, error)))
+            return false;
+        if (kept->count == 0)
+            kept->items = chunk.items;
+        kept->count += chunk.count;
+    }
+    external->kept_bytes += count * width;
+    return true;
+}
+
+static bool can_stay_in_engine(const struct external_runs *external)
+{
+    const struct run *const run = external->run;
+    return run->job->group && run->backend == backends[0] && run->is_at_end &&
+           external->run_count == 0 && !external->counts;
+}
+
+bool external_runs_keep(struct external_runs *external, struct error *error)
+{
+    struct run *const run = external->run;
+    const size_t count = sort_spec_given(&run->job->sort, run->count - run->part_begin);
+    if (can_stay_in_engine(external))
+        return keep_in_engine(external, count, error);
+    const uint64_t start = run_stage_begin(STAGE_SPILL);
+    struct item_run *const part = add_run(external, error);
+    if (!part)
+        return false;
+    if (!external->counts)
+        keep_in_memory(external, part, count * run->job->sort.item_bytes);
+    const bool is_spilled = !external->counts && !part->items;
+    if (is_spilled && !spill_begin(external->spill, &part->spilled, error))
+        return false;
+    for (size_t given = 0;;) {
+        struct chunk chunk;
+        if (!run_give_next(run, count, &chunk, &given, error))
+            return false;
+        if (chunk.count == 0)
+            break;
+        if (given == (run->backend == backends[0] ? count : chunk.count))
+            read_on(external, count * run->job->sort.item_bytes);
+        if (!append(external, part, &chunk, error) ||
+            !run->functions->take_back(run->engine, chunk, error))
+            return false;
+    }
+    if (is_spilled && !spill_end(&part->spilled, error))
+        return false;
+    run->report->run_count++;
+    run->report->spilled_bytes += part->spilled.bytes;
+    run_stage_add(run, STAGE_SPILL, start);
+    return true;
+}
+
+/* ---- Merging ---- */
+
+struct external_merge external_runs_merge(const struct external_runs *external, size_t first,
+                                          size_t count)
+{
+    const struct sort_spec *const sort = &external->run->job->sort;
+    return (struct external_merge){
+        .item_bytes = sort->item_bytes,
+        .order = sort->order,
+        .runs = external->runs + first,
+        .run_count = count,
+        .wanted = sort_spec_given(sort, external->run->count),
+        .threads = sort->threads,
+        .memory_bytes = external_runs_memory_left(external),
+    };
+}
+
+static void drop_runs(struct external_runs *external, struct item_run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (runs[i].items)
+            external->kept_bytes -= runs[i].count * external->run->job->sort.item_bytes;
+        else
+            spill_drop(&runs[i].spilled);
+        free(runs[i].items);
+    }
+}
+
+/* A run that others are merged into. */
+struct merged_run {
+    struct item_run run;
+    size_t item_bytes;
+};
+
+static bool append_merged(void *context, const void *items, size_t count, struct error *error)
+{
+    struct merged_run *const merged = context;
+    merged->run.count += count;
+    return spill_append(&merged->run.spilled, items, count * merged->item_bytes, error);
+}
+
+/* Merges `count` runs into one that takes their place. */
+static bool merge_into_run(struct external_runs *external, size_t first, size_t count,
+                           struct error *error)
+{
+    struct external_merge merge = external_runs_merge(external, first, count);
+    struct merged_run merged = {.item_bytes = merge.item_bytes};
+    merge.write = append_merged;
+    merge.context = &merged;
+    if (!spill_begin(external->spill, &merged.run.spilled, error) ||
+        !external_merge_run(&merge, error) || !spill_end(&merged.run.spilled, error))
+        return false;
+    external->run->report->spilled_bytes += merged.run.spilled.bytes;
+    struct item_run *const runs = external->runs + first;
+    drop_runs(external, runs, count);
+    external->run_count -= count - 1;
+    runs[0] = merged.run;
+    memmove(runs + 1, runs + count, (external->run_count - first - 1) * sizeof *runs);
+    return true;
+}
+
+/* Merges the runs that are too many, and no more than that, to fewer. */
+bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error)
+{
+    const size_t fan_in = external_merge_fan_in(external_runs_memory_left(external),
+                                                external->run->job->sort.threads);
+    for (size_t first = 0; external->run_count > most; first++) {
+        const size_t excess = external->run_count - most + 1;
+        if (first + 1 >= external->run_count)
+            first = 0;
+        size_t count = external->run_count - first;
+        count = count < excess ? count : excess;
+        if (!merge_into_run(external, first, count < fan_in ? count : fan_in, error))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Life ---- */
+
+bool external_runs_open(struct run *run, struct external_runs *external, struct error *error)
+{
+    const struct job *const job = run->job;
+    *external = (struct external_runs){.run = run};
+    /* Text is made in buffers of the sink. */
+    const bool makes_text = job->output_format == &format_text || job->argsort.index_type;
+    external->merge_bytes = memory_limits_left(
+        &job->memory, job->sort.threads, makes_text ? sink_buffers_bytes(job->output.threads) : 0);
+    external->spill = spill_create(job->memory.directories, job->memory.directory_count);
+    if (job->sort.item_bytes <= 2)
+        external->counts = key_counts_create(job->sort.item_bytes);
+    return (external->spill && (external->counts || job->sort.item_bytes > 2)) ||
+           error_set(error, "out of memory: no room for runs");
+}
+
+/* Merging takes no more memory than sorting a part did, if allocations failed and parts became
+ * smaller. */
+static void limit_merge(struct external_runs *external)
+{
+    const struct run *const run = external->run;
+    const size_t item_bytes = 2 * run->job->sort.item_bytes; /* with the scratch */
+    if (run->backend == backends[0] && run->part_count < external->merge_bytes / item_bytes)
+        external->merge_bytes = run->part_count * item_bytes;
+}
+
+bool external_runs_keep_rest(struct external_runs *external, struct error *error)
+{
+    while (!external->run->is_at_end)
+        if (!run_sort_part(external->run, error) || !external_runs_keep(external, error))
+            return false;
+    if (!external->is_in_engine)
+        run_close_engine(external->run);
+    limit_merge(external);
+    return true;
+}
+
+void external_runs_close(struct external_runs *external)
+{
+    for (size_t i = 0; i < external->run_count && !external->is_in_engine; i++)
+        free(external->runs[i].items);
+    free(external->runs);
+    key_counts_free(external->counts);
+    spill_free(external->spill);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* external_runs.h - sorted runs of numbers, or of items that carry their index: made of the parts
+ * of the input that an engine sorts, kept in memory or on disk, and merged.
+ *
+ * Keys of one and two bytes are counted instead (key_counts.h): no run is kept.
+ */
+#ifndef JOB_EXTERNAL_RUNS_H
+#define JOB_EXTERNAL_RUNS_H
+
+#include "job/external_merge.h"
+#include "job/key_counts.h"
+#include "job/pipeline_run.h"
+
+struct external_runs {
+    struct run *run;
+    struct key_counts *counts; /* of keys of one or two bytes; else NULL */
+    struct spill *spill;
+    struct item_run *runs;
+    size_t run_count, run_room;
+    size_t kept_bytes;  /* of runs in memory */
+    bool is_in_engine;  /* the one run is the array of the engine, which stays open */
+    size_t merge_bytes; /* memory for merging, and for the runs in memory */
+};
+
+/* Fills *external for the parts of the run. The caller calls external_runs_close(), also after a
+ * failure. */
+bool external_runs_open(struct run *run, struct external_runs *external, struct error *error);
+
+/* Makes a run of the part that was sorted. If a group shares the job, and all numbers of this rank
+ * are in the array of the CPU's engine, that is the run. */
+bool external_runs_keep(struct external_runs *external, struct error *error);
+
+/* Sorts and keeps the parts that follow the first one, then closes the engine if no run is in it.
+ */
+bool external_runs_keep_rest(struct external_runs *external, struct error *error);
+
+/* Returns the bytes of memory that the runs leave for merging. */
+size_t external_runs_memory_left(const struct external_runs *external);
+
+/* Merges some of the runs until there are at most `most`, which is at least 1. */
+bool external_runs_reduce(struct external_runs *external, size_t most, struct error *error);
+
+/* Returns a merge of `count` runs from `first` on; the caller sets `write` and `context`. */
+struct external_merge external_runs_merge(const struct external_runs *external, size_t first,
+                                          size_t count);
+
+void external_runs_close(struct external_runs *external);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_group.c - numbers, or their indices, of a job that several processes share.
+ *
+ *   part of the input of this rank -> engine -> sorted runs   (external_runs.h)
+ *     -> cuts of the runs of all ranks                        (external_cuts.h)
+ *     -> messages; the runs of this rank's range merged       (external_exchange.h)
+ *     -> this rank's part of the one output
+ *
+ * Keys of one and two bytes are counted. The counts are added up over all ranks, and each rank
+ * writes its range of the output from them: no key is sent.
+ *
+ * The proof is that of one process, of sums over all ranks; and the last key of a rank does not
+ * follow the first key of the next one.
+ */
+#include "core/clock.h"
+#include "job/external_cuts.h"
+#include "job/external_runs.h"
+#include "job/pipeline_ranks.h"
+#include "formats/codec/codec.h"
+#include "formats/codec/frame_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Ranges of ranks begin at a multiple of this in the output, if they have several times as much. */
+#define CUT_BYTES ((uint64_t)1 << 20)
+#define CUT_SHARE ((uint64_t)16)
+
+struct group_keys {
+    struct run *run;
+    struct group *group;
+    struct external_runs runs;
+    struct layout layout; /* of the whole output */
+    uint64_t *targets;    /* where the range of each rank begins in the sorted items; and an end */
+    struct rank_runs numbered;
+    uint64_t output_bytes; /* of all ranks */
+    uint64_t figures[RANK_FIGURES];
+    unsigned char first_key[sizeof(struct key_index)]; /* that this rank writes */
+};
+
+/* ---- Runs and ranges ---- */
+
+static bool sort_runs(struct group_keys *keys, struct error *error)
+{
+    struct run *const run = keys->run;
+    return run_sort_part(run, error) && external_runs_open(run, &keys->runs, error) &&
+           external_runs_keep(&keys->runs, error) && external_runs_keep_rest(&keys->runs, error);
+}
+
+static size_t output_item_bytes(const struct job *job)
+{
+    const struct key_type *const index_type = job->argsort.index_type;
+    return index_type ? index_type->bytes : job->readers[0].layout.type->bytes;
+}
+
+/* True if the ranks share the output, and cannot write to their places in it at once. */
+static bool is_put_aside(const struct job *job)
+{
+    return !job->has_rank_output &&
+           (job->output_format == &format_text || job->output.codec->encode || !job->output.group);
+}
+
+static uint64_t header_bytes(const struct group_keys *keys)
+{
+    if (keys->run->job->output_format == &format_text || keys->run->job->has_rank_output)
+        return 0;
+    return keys->run->job->output_format->file_bytes(&keys->layout) - layout_bytes(&keys->layout);
+}
+
+/* Divides the output among the ranks. Compressed, it is cut where one process begins a frame, so
+ * that the frames are the same. */
+static void choose_targets(struct group_keys *keys)
+{
+    const struct group *const group = keys->group;
+    const uint64_t count = keys->layout.count, header = header_bytes(keys);
+    const size_t width = output_item_bytes(keys->run->job);
+    const bool is_packed = keys->run->job->output.codec->encode;
+    const bool is_large = count * width / group->size >= CUT_SHARE * CUT_BYTES;
+    const uint64_t unit = keys->run->job->has_rank_output ? width
+                          : is_packed                     ? FRAME_CONTENT_BYTES
+                          : is_large                      ? CUT_BYTES
+                                                          : width;
+    for (unsigned rank = 0; rank <= group->size; rank++) {
+        const uint64_t bytes = header + group_share(group, count, rank) * width;
+        const uint64_t target = ((bytes + unit - 1) / unit * unit - header) / width;
+        keys->targets[rank] = rank == 0 ? 0 : target < count ? target : count;
+    }
+}
+
+/* Merges runs of this rank if those of all ranks are too many. */
+static bool reduce_runs(struct group_keys *keys, struct error *error)
+{
+    const size_t memory = ranks_memory(external_runs_memory_left(&keys->runs)) / 2;
+    size_t most;
+    return ranks_limit_runs(keys->group,
+                            external_merge_fan_in(memory, keys->run->job->sort.threads), &most,
+                            error) &&
+           external_runs_reduce(&keys->runs, most, error);
+}
+
+static bool find_cuts(struct group_keys *keys, struct error *error)
+{
+    const struct job *const job = keys->run->job;
+    const struct external_cuts cuts = {
+        .group = keys->group,
+        .item_bytes = job->sort.item_bytes,
+        .order = job->sort.order,
+        .runs = keys->runs.runs,
+        .run_count = keys->runs.run_count,
+        .first_run = keys->numbered.first,
+        .all_runs = keys->numbered.count,
+        .targets = keys->targets + 1, /* the first range begins at the first item of each run */
+        .cut_count = keys->group->size,
+    };
+    return external_cuts_find(&cuts, keys->numbered.positions + keys->numbered.count, error);
+}
+
+/* ---- Output ---- */
+
+static uint64_t range_count(const struct group_keys *keys)
+{
+    const unsigned rank = keys->group->rank;
+    return keys->targets[rank + 1] - keys->targets[rank];
+}
+
+static bool begin_output(struct group_keys *keys, struct error *error)
+{
+    struct run *const run = keys->run;
+    const struct job *const job = run->job;
+    const uint64_t place =
+        header_bytes(keys) + keys->targets[keys->group->rank] * output_item_bytes(job);
+    if (!job->argsort.index_type)
+        key_check_start_ordered(&run->proof.written, run->proof.written.key_bytes,
+                                run->proof.written.order);
+    struct layout layout = keys->layout;
+    if (job->has_rank_output) {
+        layout_flatten(&layout);
+        layout.count = range_count(keys);
+        return job->output_format->write_header(run->sink, &layout, error);
+    }
+    return (keys->group->rank != 0 ||
+            job->output_format->write_header(run->sink, &layout, error)) &&
+           (is_put_aside(job) || sink_move(run->sink, place, error));
+}
+
+static bool write_items(void *context, const void *items, size_t count, struct error *error)
+{
+    struct group_keys *const keys = context;
+    const struct chunk chunk = {.items = (void *)items, .capacity = count, .count = count};
+    if (keys->run->proof.written.sum.count == 0 && count > 0)
+        memcpy(keys->first_key, items, keys->run->job->sort.item_bytes);
+    return run_write_chunk(keys->run, &keys->layout, &chunk, error);
+}
+
+static bool write_counted(struct group_keys *keys, struct error *error)
+{
+    size_t count;
+    uint64_t *const table = key_counts_table(keys->runs.counts, &count);
+    return group_sum(keys->group, table, count, error) && begin_output(keys, error) &&
+           key_counts_write(keys->runs.counts, keys->run->job->sort.order,
+                            keys->targets[keys->group->rank], range_count(keys), write_items, keys,
+                            error);
+}
+
+static bool merge_range(void *context, struct item_run *runs, size_t run_count, struct error *error)
+{
+    struct group_keys *const keys = context;
+    const struct sort_spec *const sort = &keys->run->job->sort;
+    const struct external_merge merge = {
+        .item_bytes = sort->item_bytes,
+        .order = sort->order,
+        .runs = runs,
+        .run_count = run_count,
+        .wanted = range_count(keys),
+        .threads = sort->threads,
+        .memory_bytes = ranks_memory(external_runs_memory_left(&keys->runs)) / 2,
+        .write = write_items,
+        .context = keys,
+    };
+    return external_merge_run(&merge, error);
+}
+
+static bool exchange(struct group_keys *keys, struct error *error)
+{
+    struct external_exchange exchange = {
+        .item_bytes = keys->run->job->sort.item_bytes,
+        .merge = merge_range,
+        .context = keys,
+        .runs = keys->runs.runs,
+        .run_count = keys->runs.run_count,
+    };
+    return begin_output(keys, error) &&
+           ranks_exchange(keys->run, &keys->numbered,
+                          ranks_memory(external_runs_memory_left(&keys->runs)) / 2, &exchange,
+                          keys->figures, error);
+}
+
+/* Collective: the range of this rank goes to run->sink. */
+static bool write_range(void *context, struct error *error)
+{
+    struct group_keys *const keys = context;
+    const bool ok = keys->runs.counts ? write_counted(keys, error) : exchange(keys, error);
+    return group_agree(keys->group, ok || !error->is_set, error) &&
+           (ok || error_set(error, "the exchange with the other ranks failed"));
+}
+
+/* ---- Proof ---- */
+
+/* Writes the ordered bits of a key as two words, the more significant one first. */
+static void encode_key(const struct group_keys *keys, const unsigned char *key, uint64_t words[2])
+{
+    const unsigned width = keys->run->job->sort.item_bytes;
+    struct key_index pair = {0};
+    if (width == sizeof pair) {
+        memcpy(&pair, key, sizeof pair);
+    } else {
+        memcpy(&pair.key, key, width);
+        pair.key = key_order_encode(keys->run->job->sort.order, 8 * width, pair.key);
+    }
+    words[0] = pair.key;
+    words[1] = pair.index;
+}
+
+/* What a rank tells the others of what it wrote. */
+enum { RANK_COUNT, RANK_FIRST, RANK_LAST = RANK_FIRST + 2, RANK_WORDS = RANK_LAST + 2 };
+
+/* Finds the rank whose first key should be before the last key of a rank before it; `size` if there
+ * is none. */
+static unsigned find_disorder(const uint64_t *words, unsigned size)
+{
+    const uint64_t *last = NULL;
+    for (unsigned rank = 0; rank < size; rank++) {
+        const uint64_t *const row = words + rank * RANK_WORDS, *const first = row + RANK_FIRST;
+        if (row[RANK_COUNT] == 0)
+            continue;
+        if (last && (first[0] < last[0] || (first[0] == last[0] && first[1] < last[1])))
+            return rank;
+        last = row + RANK_LAST;
+    }
+    return size;
+}
+
+static bool check_ranks(struct group_keys *keys, uint64_t *words, struct error *error)
+{
+    struct group *const group = keys->group;
+    const struct key_check *const written = &keys->run->proof.written;
+    uint64_t *const own = words + group->rank * RANK_WORDS;
+    own[RANK_COUNT] = written->sum.count;
+    if (written->sum.count > 0) {
+        encode_key(keys, keys->first_key, own + RANK_FIRST);
+        encode_key(keys, written->last_key, own + RANK_LAST);
+    }
+    if (!group_sum(group, words, (size_t)group->size * RANK_WORDS, error))
+        return false;
+    const unsigned rank = find_disorder(words, group->size);
+    return rank == group->size ||
+           proof_fail(keys->run, error,
+                      "the first number of rank %u should be before the last one of the ranks "
+                      "before it",
+                      rank);
+}
+
+/* The sums of all ranks take the place of this rank's, so that each rank proves the same. */
+static bool prove(struct group_keys *keys, struct error *error)
+{
+    struct group *const group = keys->group;
+    struct proof *const proof = &keys->run->proof;
+    uint64_t *const words = calloc((size_t)group->size * RANK_WORDS, sizeof *words);
+    bool ok = group_agree(group, proof_check_order(keys->run, &proof->written, error), error) &&
+              group_agree(group, words || error_set(error, "out of memory"), error);
+    if (ok)
+        ok = group_agree(group, check_ranks(keys, words, error), error);
+    proof->file = proof->written.sum;
+    ok = ok && ranks_add_up(group, &proof->read.sum, error) &&
+         ranks_add_up(group, &proof->taken.sum, error) &&
+         ranks_add_up(group, &proof->made.sum, error) &&
+         ranks_add_up(group, &proof->written.sum, error) &&
+         group_agree(group, proof_finish_keys(keys->run, error), error);
+    free(words);
+    return ok;
+}
+
+/* ---- All of it ---- */
+
+/* Sorts this rank's part of the input. Sets the layout of the whole output. */
+static bool sort_part(struct group_keys *keys, struct error *error)
+{
+    struct run *const run = keys->run;
+    proof_start_keys(run);
+    if (!group_agree(keys->group, sort_runs(keys, error), error))
+        return false;
+    keys->layout = run_output_layout(run->job, run->job->group_count);
+    keys->targets = calloc(keys->group->size + 1, sizeof *keys->targets);
+    if (!group_agree(keys->group, keys->targets || error_set(error, "out of memory"), error))
+        return false;
+    choose_targets(keys);
+    return true;
+}
+
+static bool write_part(struct group_keys *keys, struct error *error)
+{
+    if (!keys->runs.counts &&
+        (!group_agree(keys->group, reduce_runs(keys, error), error) ||
+         !rank_runs_number(keys->group, keys->runs.run_count, &keys->numbered, error) ||
+         !find_cuts(keys, error)))
+        return false;
+    struct rank_part part = {
+        .is_empty = range_count(keys) == 0, .write = write_range, .context = keys};
+    if (is_put_aside(keys->run->job))
+        return ranks_write_aside(keys->run, &part, &keys->output_bytes, error);
+    keys->output_bytes = keys->run->job->output_format->file_bytes(&keys->layout);
+    return write_range(keys, error);
+}
+
+bool run_group_keys(struct run *run, struct error *error)
+{
+    struct group_keys keys = {.run = run, .group = run->job->group};
+    const uint64_t begin = clock_now_ns();
+    bool ok = sort_part(&keys, error);
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    ok = ok && write_part(&keys, error);
+    run_stage_add(run, STAGE_WRITE, start);
+    keys.figures[RANK_SORT_NS] = start - begin;
+    keys.figures[RANK_WRITE_NS] = clock_now_ns() - start;
+    keys.figures[RANK_WRITTEN_BYTES] = ok ? range_count(&keys) * output_item_bytes(run->job) : 0;
+    ok = ok && prove(&keys, error) && ranks_report(run, keys.figures, error) &&
+         (run->job->has_rank_output || sink_move(run->sink, keys.output_bytes, error));
+    if (ok) {
+        run->count = run->job->group_count;
+        run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;
+    }
+    external_runs_close(&keys.runs);
+    free(keys.targets);
+    rank_runs_free(&keys.numbered);
+    return ok;
+}

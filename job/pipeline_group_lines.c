@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_group_lines.c - lines of a job that several processes share.
+ *
+ *   part of the input of this rank -> sorted runs on disk   (external_lines.h)
+ *     -> cuts of the runs of all ranks                      (external_line_cuts.h)
+ *     -> messages; the runs of this rank's range merged     (external_exchange.h, lines_merge.h)
+ *     -> this rank's part of the one output
+ *
+ * The ranges have about equally many bytes. With --top, rank 0 merges the first lines of all ranks.
+ *
+ * The proof: of each part, that of lines in memory. Each byte of each run is in the range of one
+ * rank, by checksums. Each rank's lines are in order, and its last line is not after the first one
+ * of the next rank.
+ */
+#include "core/clock.h"
+#include "job/external_line_cuts.h"
+#include "job/external_lines.h"
+#include "job/pipeline_ranks.h"
+#include "formats/codec/codec.h"
+#include "formats/io/input_file.h"
+#include "formats/lines/line_compare.h"
+#include "formats/merge/lines_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct group_lines {
+    struct run *run;
+    struct group *group;
+    struct external_lines external;
+    struct rank_runs numbered;
+    uint64_t *targets; /* of each rank but the first one: the bytes before its range; and an end */
+    struct item_run *runs;  /* of this rank, as bytes */
+    struct check_sum *sums; /* of this rank's range of each run */
+    struct lines_ends ends; /* of the lines that this rank merged */
+    uint64_t all_bytes;     /* of all runs */
+    uint64_t range_bytes;   /* of this rank's range, with lines that are left out */
+    uint64_t place;         /* of the range in the sorted lines */
+    uint64_t output_bytes;  /* of all ranks */
+    uint64_t figures[RANK_FIGURES];
+};
+
+/* ---- Runs and ranges ---- */
+
+static bool sort_runs(struct group_lines *group, struct error *error)
+{
+    struct run *const run = group->run;
+    struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
+    const bool ok = (lines || error_set(error, "out of memory")) &&
+                    external_lines_open(run, &group->external, error) &&
+                    run_read_lines(run, lines, error) &&
+                    external_lines_sort(&group->external, &lines, error);
+    lines_free(lines);
+    return ok;
+}
+
+/* Returns the memory for the merge, and as much for messages. */
+static size_t choose_memory(const struct group_lines *group)
+{
+    return ranks_memory(group->external.merge_bytes) / 2;
+}
+
+/* Merges runs of this rank if those of all ranks are too many. */
+static bool reduce_runs(struct group_lines *group, struct error *error)
+{
+    struct external_lines *const external = &group->external;
+    size_t most;
+    return ranks_limit_runs(group->group, choose_memory(group) / LINES_MERGE_INPUT_BYTES, &most,
+                            error) &&
+           external_lines_reduce(external, most, external->merge_bytes / LINES_MERGE_INPUT_BYTES,
+                                 error);
+}
+
+static bool allocate(struct group_lines *group, struct error *error)
+{
+    const size_t count = group->external.run_count;
+    group->targets = calloc(group->group->size, sizeof *group->targets);
+    group->runs = calloc(count + 1, sizeof *group->runs);
+    group->sums = calloc(group->numbered.count + 1, sizeof *group->sums);
+    if (!group->targets || !group->runs || !group->sums)
+        return error_set(error, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        group->runs[i] = (struct item_run){.spilled = group->external.runs[i],
+                                           .count = group->external.runs[i].bytes};
+    return true;
+}
+
+/* Finds this rank's range from the positions. */
+static void find_range(struct group_lines *group)
+{
+    const size_t count = group->numbered.count;
+    const uint64_t *const begins = group->numbered.positions + group->group->rank * count;
+    for (size_t i = 0; i < count; i++) {
+        group->place += begins[i];
+        group->range_bytes += begins[count + i] - begins[i];
+    }
+}
+
+/* Collective: divides the lines among the ranks. */
+static bool find_cuts(struct group_lines *lines, struct error *error)
+{
+    struct group *const group = lines->group;
+    const struct job *const job = lines->run->job;
+    const struct external_line_cuts cuts = {
+        .group = group,
+        .order = &job->line_order,
+        .runs = lines->external.runs,
+        .run_count = lines->external.run_count,
+        .first_run = lines->numbered.first,
+        .owners = lines->numbered.owners,
+        .all_runs = lines->numbered.count,
+        .targets = lines->targets,
+        .cut_count = group->size,
+    };
+    for (size_t i = 0; i < lines->external.run_count; i++)
+        lines->all_bytes += lines->external.runs[i].bytes;
+    if (!group_sum(group, &lines->all_bytes, 1, error))
+        return false;
+    for (unsigned rank = 0; rank < group->size; rank++)
+        lines->targets[rank] =
+            job->sort.is_top ? lines->all_bytes : group_share(group, lines->all_bytes, rank + 1);
+    if (!external_line_cuts_find(&cuts, lines->numbered.positions + lines->numbered.count, error))
+        return false;
+    find_range(lines);
+    return true;
+}
+
+/* ---- Output ---- */
+
+static bool open_sources(const struct group_lines *lines, const struct item_run *runs, size_t count,
+                         struct source **sources, struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct input_stream stream = {runs[i].read, runs[i].context, runs[i].count};
+        const bool is_own = lines->numbered.owners[i] == lines->group->rank;
+        const char *const name =
+            is_own ? lines->runs[i - lines->numbered.first].spilled.name : "a run of another rank";
+        if (!source_open_stream(&stream, name, &sources[i], error))
+            return false;
+    }
+    return true;
+}
+
+/* Merges the ranges of all runs to the sink. */
+static bool merge_runs(struct group_lines *lines, const struct item_run *runs, size_t count,
+                       struct sink *sink, struct error *error)
+{
+    const struct job *const job = lines->run->job;
+    struct source **const sources = calloc(count, sizeof(struct source *));
+    struct lines_merge merge = {
+        .order = &job->line_order,
+        .sources = sources,
+        .count = count,
+        .are_sorted = true,
+        .threads = job->sort.threads,
+        .memory_bytes = choose_memory(lines),
+        .source_places = lines->numbered.positions + lines->group->rank * count,
+        .source_sums = lines->sums,
+        .ends = &lines->ends,
+    };
+    const bool ok = (sources || error_set(error, "no memory to merge %zu runs", count)) &&
+                    open_sources(lines, runs, count, sources, error) &&
+                    lines_merge_run(&merge, sink, error);
+    for (size_t i = 0; sources && i < count; i++)
+        source_close(sources[i]);
+    free(sources);
+    return ok;
+}
+
+/* Merges the ranges of all runs, and copies the first lines to the output. */
+static bool merge_first(struct group_lines *lines, const struct item_run *runs, size_t count,
+                        struct error *error)
+{
+    struct external_lines *const external = &lines->external;
+    struct spill_run merged = {0};
+    struct sink *sink = NULL;
+    size_t copied;
+    if (!external_lines_begin_run(external, &merged, &sink, error))
+        return false;
+    if (!merge_runs(lines, runs, count, sink, error)) {
+        sink_discard(sink);
+        return false;
+    }
+    return external_lines_end_run(external, &merged, sink, error) &&
+           external_lines_copy(external, &merged, lines->run->job->sort.top, &copied, error);
+}
+
+static bool merge_range(void *context, struct item_run *runs, size_t count, struct error *error)
+{
+    struct group_lines *const lines = context;
+    if (lines->range_bytes == 0)
+        return true;
+    return lines->run->job->sort.is_top ? merge_first(lines, runs, count, error)
+                                        : merge_runs(lines, runs, count, lines->run->sink, error);
+}
+
+/* True if the ranks share the output, and the size of a part is not known before it is made, or
+ * they cannot write to their places at once. */
+static bool is_put_aside(const struct job *job)
+{
+    return !job->has_rank_output && (job->line_order.unique || job->sort.is_top ||
+                                     job->output.codec->encode || !job->output.group);
+}
+
+/* Rank 0 writes the header before its lines, or each rank to its file. */
+static bool begin_output(struct group_lines *lines, struct error *error)
+{
+    struct run *const run = lines->run;
+    if (run->job->has_rank_output)
+        return run_write_header(run, error);
+    const uint64_t place = lines->group->rank == 0 ? 0 : run->header.bytes + lines->place;
+    return (is_put_aside(run->job) || sink_move(run->sink, place, error)) &&
+           (lines->group->rank > 0 || run_write_header(run, error));
+}
+
+/* Collective: the range of this rank goes to run->sink. */
+static bool write_range(void *context, struct error *error)
+{
+    struct group_lines *const lines = context;
+    struct external_exchange exchange = {
+        .item_bytes = 1,
+        .merge = merge_range,
+        .context = lines,
+        .runs = lines->runs,
+        .run_count = lines->external.run_count,
+    };
+    const bool has_begun = group_agree(lines->group, begin_output(lines, error), error);
+    const bool ok = has_begun && ranks_exchange(lines->run, &lines->numbered, choose_memory(lines),
+                                                &exchange, lines->figures, error);
+    return group_agree(lines->group, ok || !error->is_set, error) &&
+           (ok || error_set(error, "the exchange with the other ranks failed"));
+}
+
+static bool write_part(struct group_lines *lines, struct error *error)
+{
+    struct run *const run = lines->run;
+    struct rank_part part = {
+        .is_empty = lines->range_bytes == 0, .write = write_range, .context = lines};
+    bool ok;
+    if (is_put_aside(run->job)) {
+        ok = ranks_write_aside(run, &part, &lines->output_bytes, error);
+    } else {
+        ok = write_range(lines, error);
+        part.bytes = lines->range_bytes;
+        lines->output_bytes = run->header.bytes + lines->all_bytes;
+    }
+    lines->figures[RANK_WRITTEN_BYTES] = part.bytes;
+    return ok;
+}
+
+/* ---- Proof ---- */
+
+/* Collective: checks that the ranges of each run, over all ranks, are the run. */
+static bool check_runs(struct group_lines *lines, struct error *error)
+{
+    struct group *const group = lines->group;
+    const size_t count = lines->numbered.count;
+    struct check_sum *const sums = calloc(2 * count + 1, sizeof *sums), *const written =
+                                                                            sums + count;
+    bool ok = group_agree(group, sums || error_set(error, "out of memory"), error);
+    if (ok) {
+        memcpy(sums, lines->sums, count * sizeof *sums);
+        for (size_t i = 0; i < lines->external.run_count; i++)
+            written[lines->numbered.first + i] = lines->external.runs[i].content;
+        ok = group_sum(group, &sums->count, 2 * count * (sizeof *sums / sizeof(uint64_t)), error);
+    }
+    for (size_t i = 0; ok && i < count; i++)
+        ok = check_sum_equal(sums[i], written[i]) ||
+             proof_fail(lines->run, error, "a run of rank %u does not hold what was put in it",
+                        lines->numbered.owners[i]);
+    free(sums);
+    return ok;
+}
+
+/* What a rank tells the others of the lines that it merged. */
+enum { ENDS_HAS_LINES, ENDS_LENGTHS, ENDS_WORDS = ENDS_LENGTHS + 2 };
+
+static size_t words_of(uint64_t bytes)
+{
+    return (size_t)((bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+}
+
+/* Finds the rank whose first line should be before the last line of a rank before it; `size` if
+ * there is none. texts: the ends of all ranks, each in whole words. */
+static unsigned find_disorder(const struct line_order *order, const uint64_t *rows, unsigned size,
+                              const uint64_t *texts)
+{
+    const char *last = NULL;
+    size_t last_length = 0;
+    for (unsigned rank = 0; rank < size; rank++) {
+        const uint64_t *const row = rows + rank * ENDS_WORDS, *const lengths = row + ENDS_LENGTHS;
+        const char *const first = (const char *)texts;
+        if (!row[ENDS_HAS_LINES])
+            continue;
+        if (last) {
+            const size_t length = (size_t)lengths[0];
+            int found = line_compare_keys(order, 0, last, last_length, first, length);
+            found = found ? found : line_compare_last(order, last, last_length, first, length);
+            if (found > (order->unique ? -1 : 0))
+                return rank;
+        }
+        last = (const char *)(texts + words_of(lengths[0]));
+        last_length = (size_t)lengths[1];
+        texts += words_of(lengths[0]) + words_of(lengths[1]);
+    }
+    return size;
+}
+
+/* Collective: gives all ranks the ends of all. */
+static bool share_ends(const struct group_lines *lines, const uint64_t *rows, uint64_t **texts,
+                       struct error *error)
+{
+    struct group *const group = lines->group;
+    size_t words = 0, own = 0;
+    for (unsigned rank = 0; rank < group->size; rank++) {
+        own = rank == group->rank ? words : own;
+        for (size_t i = 0; i < 2; i++)
+            words += words_of(rows[rank * ENDS_WORDS + ENDS_LENGTHS + i]);
+    }
+    *texts = calloc(words + 1, sizeof **texts);
+    if (!group_agree(group, *texts || error_set(error, "out of memory"), error))
+        return false;
+    for (size_t i = 0; lines->ends.has_lines && i < 2; i++) {
+        memcpy(*texts + own, lines->ends.texts[i], lines->ends.lengths[i]);
+        own += words_of(lines->ends.lengths[i]);
+    }
+    return group_sum(group, *texts, words, error);
+}
+
+/* Collective: checks the order from each rank to the next. */
+static bool check_order(struct group_lines *lines, struct error *error)
+{
+    struct group *const group = lines->group;
+    uint64_t *const rows = calloc(group->size, ENDS_WORDS * sizeof *rows), *texts = NULL;
+    bool ok = group_agree(group, rows || error_set(error, "out of memory"), error);
+    if (ok) {
+        uint64_t *const own = rows + group->rank * ENDS_WORDS;
+        own[ENDS_HAS_LINES] = lines->ends.has_lines;
+        own[ENDS_LENGTHS] = lines->ends.lengths[0];
+        own[ENDS_LENGTHS + 1] = lines->ends.lengths[1];
+        ok = group_sum(group, rows, (size_t)group->size * ENDS_WORDS, error) &&
+             share_ends(lines, rows, &texts, error);
+    }
+    if (ok) {
+        const unsigned rank = find_disorder(&lines->run->job->line_order, rows, group->size, texts);
+        ok = rank == group->size ||
+             proof_fail(lines->run, error,
+                        "the first line of rank %u should be before the last one of the ranks "
+                        "before it",
+                        rank);
+    }
+    free(rows);
+    free(texts);
+    return ok;
+}
+
+static bool prove(struct group_lines *lines, struct error *error)
+{
+    const struct job *const job = lines->run->job;
+    const bool ok = check_runs(lines, error) && check_order(lines, error);
+    lines->run->report->proof.scope =
+        job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
+    return group_agree(lines->group, ok, error);
+}
+
+/* ---- All of it ---- */
+
+/* Collective: the count and the bytes of the report are those of all ranks. */
+static bool add_up_counts(struct run *run, struct error *error)
+{
+    uint64_t words[2] = {run->count, run->report->item_bytes};
+    const bool ok = group_sum(run->job->group, words, 2, error);
+    run->count = (size_t)words[0];
+    run->report->item_bytes = words[1];
+    return ok;
+}
+
+bool run_group_lines(struct run *run, struct error *error)
+{
+    struct group_lines lines = {.run = run, .group = run->job->group};
+    const uint64_t begin = clock_now_ns();
+    bool ok = group_agree(lines.group, sort_runs(&lines, error), error) &&
+              group_agree(lines.group, reduce_runs(&lines, error), error) &&
+              rank_runs_number(lines.group, lines.external.run_count, &lines.numbered, error) &&
+              group_agree(lines.group, allocate(&lines, error), error);
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    ok = ok && find_cuts(&lines, error) && write_part(&lines, error);
+    run_stage_add(run, STAGE_WRITE, start);
+    lines.figures[RANK_SORT_NS] = start - begin;
+    lines.figures[RANK_WRITE_NS] = clock_now_ns() - start;
+    ok = ok && prove(&lines, error) && add_up_counts(run, error) &&
+         ranks_report(run, lines.figures, error) &&
+         (run->job->has_rank_output || sink_move(run->sink, lines.output_bytes, error));
+    external_lines_close(&lines.external);
+    rank_runs_free(&lines.numbered);
+    lines_ends_free(&lines.ends);
+    free(lines.targets);
+    free(lines.runs);
+    free(lines.sums);
+    return ok;
+}

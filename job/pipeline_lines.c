@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_lines.c - JOB_SORT of lines.
+ *
+ *   source -> text, in memory
+ *
+ * With an engine of lines, if the backend has one and lines, not indices, are written:
+ *
+ *   the text, one piece while the next one is read
+ *     -> upload -> lines are found, keyed, sorted, refined and gathered there -> download -> sink
+ *
+ * The engine calls back for the keys of a few lines, and for the order of some with equal keys.
+ *
+ * Otherwise with an engine of items:
+ *
+ *   text -> one struct key_index per line
+ *        -> an engine of items sorts them -> tie groups are refined
+ *        -> the lines, or their numbers, are gathered -> sink
+ *
+ * If not all lines fit in memory, external_lines.c sorts each part in the same way.
+ */
+#include "job/pipeline_run.h"
+#include "core/shared_copy.h"
+#include "job/text_feed.h"
+#include "formats/array/indices.h"
+#include "formats/lines/lines.h"
+
+#include <stdlib.h>
+
+/* Bytes of text that are read before the engine gets them. Large enough to divide a read among
+ * threads. */
+#define TEXT_PIECE_BYTES ((size_t)64 << 20)
+
+/* Returns true if the output is the whole text in another order. */
+static bool writes_all_lines(const struct job *job)
+{
+    return !job->sort.is_top && !job->argsort.index_type && !job->line_order.unique;
+}
+
+bool job_refuse_line_indices(const struct job *job, struct error *error)
+{
+    return error_set(error,
+                     "--argsort needs all lines in memory, where text and 32 bytes for each line "
+                     "have %zu KiB (%s)",
+                     job->part_bytes >> 10,
+                     job->memory.host_said ? "as -S says" : "most of what is free");
+}
+
+/* ---- an engine of items ---- */
+
+static bool key_lines(struct run *run, const struct sort_spec *sort, struct lines *lines,
+                      struct error *error)
+{
+    struct sort_spec spec = *sort;
+    uint64_t start = run_stage_begin(STAGE_PARSE);
+    if (!lines_index(lines, error) ||
+        (run->job->argsort.index_type &&
+         !argsort_check_count(&run->job->argsort, lines_count(lines), error)))
+        return false;
+    run_stage_add(run, STAGE_PARSE, start);
+    spec.count = lines_count(lines);
+    spec.is_top = false; /* the order of equal keys is known only after the refinement */
+    if (!run->functions->open(&spec, &run->engine, error)) {
+        run->is_short = run->backend == backends[0];
+        return false;
+    }
+    start = run_stage_begin(STAGE_PARSE);
+    while (run->count < spec.count) {
+        struct chunk chunk;
+        if (!run->functions->lend(run->engine, spec.count - run->count, &chunk, error) ||
+            !lines_key(lines, chunk.items, chunk.capacity, &chunk.count, error) ||
+            !run->functions->take(run->engine, chunk, error))
+            return false;
+        run->count += chunk.count;
+    }
+    run_stage_add(run, STAGE_PARSE, start);
+    return true;
+}
+
+/* Sets *items to the sorted items in one piece. This is the engine's own memory if it gives all
+ * items at once, otherwise *buffer, which the caller frees, also after a failure. */
+static bool collect_items(struct run *run, struct key_index **items, void **buffer,
+                          struct error *error)
+{
+    struct chunk chunk;
+    *items = NULL;
+    *buffer = NULL;
+    for (size_t collected = 0, given = 0; collected < run->count; collected = given) {
+        if (!run_give_next(run, run->count, &chunk, &given, error))
+            return false;
+        if (chunk.count == run->count) {
+            *items = chunk.items;
+            return true;
+        }
+        if (!*buffer && !(*buffer = malloc(run->count * sizeof **items)))
+            return error_set(error, "out of memory: %zu lines need %zu bytes more", run->count,
+                             run->count * sizeof **items);
+        *items = *buffer;
+        shared_copy(*items + collected, chunk.items, chunk.count * sizeof **items,
+                    run->job->sort.threads);
+        if (!run->functions->take_back(run->engine, chunk, error))
+            return false;
+    }
+    return true;
+}
+
+/* Returns how many of the items, which are sorted by key, may be among the wanted first lines. The
+ * tie group of the last of them is kept whole. With -u that is all items, because only the
+ * refinement shows how many lines are dropped. */
+static size_t count_to_refine(const struct run *run, const struct key_index *items)
+{
+    const struct job *job = run->job;
+    size_t wanted = sort_spec_given(&job->sort, run->count);
+    if (job->line_order.unique)
+        return run->count;
+    while (wanted > 0 && wanted < run->count && items[wanted].key == items[wanted - 1].key)
+        wanted++;
+    return wanted;
+}
+
+static bool write_line_numbers(struct run *run, struct lines *lines, struct key_index *items,
+                               size_t count, struct error *error)
+{
+    const struct chunk chunk = {.items = items, .capacity = count, .count = count};
+    struct layout layout;
+    key_check_start_lines(&run->proof.written);
+    return lines_number(lines, items, count, error) && run_begin_output(run, &layout, error) &&
+           run_write_chunk(run, &layout, &chunk, error) &&
+           proof_finish_indices(run, count, count == lines_count(lines), error);
+}
+
+/* Sorted lines: in the engine, or by their items. */
+struct sorted_lines {
+    struct run *run;
+    struct lines *lines;
+    const struct key_index *items;
+    size_t count;
+};
+
+static bool write_lines(void *context, struct error *error)
+{
+    const struct sorted_lines *const sorted = context;
+    struct lines_written written;
+    return run_write_header(sorted->run, error) &&
+           lines_write(sorted->lines, sorted->items, sorted->count, sorted->run->sink, &written,
+                       error) &&
+           proof_finish_lines(sorted->run, sorted->lines, &written,
+                              sorted->count == lines_count(sorted->lines), error);
+}
+
+static bool refine_and_write_lines(struct run *run, struct lines *lines, struct error *error)
+{
+    bool ok = false;
+    struct key_index *items;
+    void *buffer;
+    uint64_t start = run_stage_begin(STAGE_REFINE);
+    TRY(collect_items(run, &items, &buffer, error));
+    size_t count = count_to_refine(run, items);
+    TRY(lines_refine(lines, items, &count, error));
+    const size_t wanted = sort_spec_given(&run->job->sort, count);
+    run_stage_add(run, STAGE_REFINE, start);
+    start = run_stage_begin(STAGE_WRITE);
+    if (writes_all_lines(run->job))
+        sink_expect(run->sink, run->header.bytes + lines_bytes(lines));
+    struct sorted_lines sorted = {run, lines, items, wanted};
+    TRY(run->job->argsort.index_type ? write_line_numbers(run, lines, items, wanted, error)
+                                     : run_write_proved(run, write_lines, &sorted, error));
+    run_stage_add(run, STAGE_WRITE, start);
+    ok = true;
+done:
+    free(buffer);
+    return ok;
+}
+
+/* Sorts lines in memory with an engine of items, and writes them. */
+static bool sort_items(struct run *run, const struct backend *backend, const struct sort_spec *sort,
+                       struct lines *lines, struct error *error)
+{
+    run->backend = backend;
+    run->functions = backend->keys;
+    return key_lines(run, sort, lines, error) && run_sort_engine(run, error) &&
+           refine_and_write_lines(run, lines, error);
+}
+
+/* ---- an engine of lines ---- */
+
+/* Context of the callbacks of an engine of lines. */
+struct helper {
+    const struct lines *lines;
+    bool has_failed; /* a callback failed, so that the engine's failure is not its own */
+};
+
+static bool help_key(void *context, struct key_index *items, size_t count, struct error *error)
+{
+    struct helper *helper = context;
+    const bool ok = lines_key_items(helper->lines, items, count, error);
+    helper->has_failed |= !ok;
+    return ok;
+}
+
+static bool help_refine(void *context, struct key_index *items, size_t *count, struct error *error)
+{
+    struct helper *helper = context;
+    const bool ok = lines_refine(helper->lines, items, count, error);
+    helper->has_failed |= !ok;
+    return ok;
+}
+
+/* Returns true if an engine of lines sorts. Indices need an engine of items. */
+static bool has_engine_of_lines(const struct job *job)
+{
+    return job->backend->lines && !job->argsort.index_type;
+}
+
+/* Returns the maximum bytes of text in the inputs, with a terminator after each last line, if the
+ * inputs do not grow; COUNT_UNKNOWN: not known. */
+static size_t coming_bytes(const struct job *job)
+{
+    size_t bytes = job->reader_count;
+    for (size_t i = 0; i < job->reader_count; i++) {
+        const uint64_t left = source_bytes_left(job->readers[i].source);
+        if (left == SIZE_UNKNOWN || __builtin_add_overflow(bytes, left, &bytes))
+            return COUNT_UNKNOWN;
+    }
+    return bytes;
+}
+
+/* Starts to open the engine for `bytes` bytes of text while they are read. COUNT_UNKNOWN: it is
+ * opened later. */
+static void start_feed(struct run *run, struct helper *helper, size_t bytes, struct text_feed *feed)
+{
+    const struct job *job = run->job;
+    struct sort_spec spec = job->sort;
+    spec.count = bytes;
+    spec.line_order = &job->line_order;
+    spec.helper = (struct line_helper){helper, help_key, help_refine};
+    run->functions = job->backend->lines;
+    text_feed_start(feed, run->functions, &spec);
+}
+
+static bool write_text(void *context, struct error *error)
+{
+    struct run *const run = ((const struct sorted_lines *)context)->run;
+    const struct lines *const lines = ((const struct sorted_lines *)context)->lines;
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    const size_t most = lines_bytes(lines);
+    const bool writes_all = writes_all_lines(run->job);
+    struct text_check written;
+    text_check_start(&written);
+    if (writes_all)
+        sink_expect(run->sink, run->header.bytes + most);
+    if (!run_write_header(run, error))
+        return false;
+    for (size_t given = 0;;) {
+        struct chunk chunk;
+        if (!run->functions->give(run->engine, &chunk, error))
+            return false;
+        given += chunk.count;
+        if (given > most || (chunk.count == 0 && writes_all && given < most))
+            return error_set(error, "%s: gave back %zu of %zu bytes: nothing is written",
+                             run->backend->name, given, most);
+        if (chunk.count == 0)
+            break;
+        text_check_begin_chunk(&written, chunk.items, given - chunk.count);
+        if (!sink_write_seen(run->sink, chunk.items, chunk.count, &written.tap, error) ||
+            !run->functions->take_back(run->engine, chunk, error))
+            return false;
+    }
+    run_stage_add(run, STAGE_WRITE, start);
+    return proof_finish_text(run, lines, written.sum, error);
+}
+
+/* Sorts the text that was fed. */
+static bool sort_text(struct run *run, struct text_feed *feed, struct lines *lines,
+                      struct error *error)
+{
+    const uint64_t start = run_stage_begin(STAGE_READ);
+    if (!text_feed_finish(feed, lines_whole_text(lines), lines_bytes(lines), &run->engine, error))
+        return false;
+    run_stage_add(run, STAGE_READ, start);
+    if (!run_sort_engine(run, error))
+        return false;
+    struct engine_times times;
+    run->functions->times(run->engine, &times);
+    run->count = times.lines;
+    return true;
+}
+
+static bool sort_items_by_spare(struct run *run, struct lines *lines, struct error *error)
+{
+    return sort_items(run, run->job->spare_backend, &run->job->spare_sort, lines, error);
+}
+
+/* Sorts the text that was fed and writes it. If the engine of lines fails before writing begins,
+ * the spare backend sorts, if the job has one: all lines are still in memory. */
+static bool sort_and_write_text(struct run *run, const struct helper *helper,
+                                struct text_feed *feed, struct lines *lines, struct error *error)
+{
+    struct error cause = {0};
+    struct sorted_lines sorted = {.run = run, .lines = lines};
+    if (sort_text(run, feed, lines, &cause))
+        return run_write_proved(run, write_text, &sorted, error);
+    if (!run->job->spare_backend || helper->has_failed) {
+        error_merge(error, &cause);
+        return false;
+    }
+    run->report->spare_reason = cause;
+    run_close_engine(run);
+    return sort_items_by_spare(run, lines, error);
+}
+
+/* ---- both ---- */
+
+/* Reads more of the current input, up to its end or until the part is full. feed: NULL, or gets
+ * each piece. */
+static bool read_input_lines(struct run *run, struct lines *lines, struct text_feed *feed,
+                             bool *ended, struct error *error)
+{
+    const size_t room = run->job->part_bytes, most = feed ? TEXT_PIECE_BYTES : SIZE_MAX;
+    struct source *const source = run->job->readers[run->reader].source;
+    const size_t lines_before = run->job->readers[run->reader].keys_before; /* of other ranks */
+    if (run->readers_begun == run->reader &&
+        !lines_begin_input(lines, source, run->job->header_lines + lines_before, error))
+        return false;
+    run->readers_begun = run->reader + 1;
+    for (*ended = false; !*ended && !lines_exceed(lines, room);) {
+        if (!lines_read_input(lines, source, room, most, ended, error))
+            return false;
+        if (feed)
+            text_feed_send(feed, lines_whole_text(lines), lines_bytes(lines));
+    }
+    return true;
+}
+
+static bool read_lines(struct run *run, struct lines *lines, struct text_feed *feed,
+                       struct error *error)
+{
+    const uint64_t start = run_stage_begin(STAGE_READ);
+    const struct job *job = run->job;
+    bool ended = true;
+    for (; ended && run->reader < job->reader_count && !lines_exceed(lines, job->part_bytes);
+         run->reader += ended)
+        if (!read_input_lines(run, lines, feed, &ended, error))
+            return false;
+    run->is_at_end = run->reader == job->reader_count && !lines_exceed(lines, job->part_bytes);
+    run_stage_add(run, STAGE_READ, start);
+    return true;
+}
+
+bool run_read_lines(struct run *run, struct lines *lines, struct error *error)
+{
+    return read_lines(run, lines, NULL, error);
+}
+
+bool run_sort_lines(struct run *run, struct lines *lines, struct error *error)
+{
+    const struct job *job = run->job;
+    struct helper helper = {lines, false};
+    struct text_feed feed;
+    if (run->report->spare_reason.is_set) /* a backend that failed on one part is not tried again */
+        return sort_items_by_spare(run, lines, error);
+    if (!has_engine_of_lines(job))
+        return sort_items(run, job->backend, &job->sort, lines, error);
+    start_feed(run, &helper, COUNT_UNKNOWN, &feed);
+    const bool ok = sort_and_write_text(run, &helper, &feed, lines, error);
+    text_feed_close(&feed);
+    return ok;
+}
+
+/* Reports the size of the text, all of which is in memory, and announces the output. */
+static void note_all_lines(struct run *run, const struct lines *lines)
+{
+    run->report->item_bytes = lines_bytes(lines);
+    if (writes_all_lines(run->job))
+        run_expect_ahead(run, run->header.bytes + lines_bytes(lines));
+}
+
+/* Sorts with an engine of lines, which is fed while the text is read, if that is all of the text.
+ * The engine is not opened early for a text that surely does not fit. */
+static bool run_text(struct run *run, struct lines *lines, struct error *error)
+{
+    const size_t coming = coming_bytes(run->job);
+    struct helper helper = {lines, false};
+    struct text_feed feed;
+    start_feed(run, &helper, coming <= run->job->part_bytes ? coming : COUNT_UNKNOWN, &feed);
+    bool ok = read_lines(run, lines, &feed, error);
+    if (ok && run->is_at_end) {
+        note_all_lines(run, lines);
+        ok = sort_and_write_text(run, &helper, &feed, lines, error);
+    }
+    text_feed_close(&feed);
+    return ok;
+}
+
+static bool run_items(struct run *run, struct lines *lines, struct error *error)
+{
+    if (!read_lines(run, lines, NULL, error))
+        return false;
+    if (!run->is_at_end)
+        return true;
+    note_all_lines(run, lines);
+    struct error cause = {0};
+    if (sort_items(run, run->job->backend, &run->job->sort, lines, &cause))
+        return true;
+    run->is_at_end = !run->is_short || run->job->argsort.index_type;
+    if (run->is_at_end)
+        error_merge(error, &cause);
+    return !run->is_at_end;
+}
+
+bool run_lines(struct run *run, struct error *error)
+{
+    if (run->job->group)
+        return run_group_lines(run, error);
+    struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
+    if (!lines)
+        return error_set(error, "out of memory");
+    bool ok =
+        has_engine_of_lines(run->job) ? run_text(run, lines, error) : run_items(run, lines, error);
+    if (ok && !run->is_at_end)
+        ok = external_lines_run(run, &lines, error);
+    lines_free(lines);
+    return ok;
+}

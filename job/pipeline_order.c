@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_order.c - checks and merges lines that are in order, and handles headers of lines. */
+#include "job/pipeline_run.h"
+#include "formats/check/lines_check.h"
+#include "formats/merge/lines_merge.h"
+#include "formats/io/spill.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns true if two headers are equal. An empty one has no text. */
+static bool is_same_header(const struct lines_header *a, const struct lines_header *b)
+{
+    return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->text, b->text, a->bytes) == 0);
+}
+
+bool job_take_headers(const struct job *job, struct lines_header *first, struct error *error)
+{
+    for (size_t i = 0; i < job->reader_count; i++) {
+        struct source *const source = job->readers[i].source;
+        struct lines_header header = {0};
+        bool ok = lines_header_read(source, job->line_order.terminator, job->header_lines, &header,
+                                    error);
+        if (i == 0) {
+            *first = header;
+        } else {
+            if (ok && !is_same_header(&header, first))
+                ok = error_set(error, "%s: its header is not that of %s", source_name(source),
+                               source_name(job->readers[0].source));
+            free(header.text);
+        }
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+bool run_write_header(struct run *run, struct error *error)
+{
+    return run->header.bytes == 0 ||
+           sink_write(run->sink, run->header.text, run->header.bytes, error);
+}
+
+bool run_check(struct run *run, struct error *error)
+{
+    const struct job *job = run->job;
+    const uint64_t start = run_stage_begin(STAGE_READ);
+    struct lines_check check;
+    const bool ok = lines_check(job->readers[0].source, &job->line_order, job->header_lines,
+                                job->sort.threads, &check, error);
+    run_stage_add(run, STAGE_READ, start);
+    run->count = check.lines;
+    run->report->item_bytes = check.bytes;
+    run->report->disorder = (struct disorder){
+        check.is_disordered, job->header_lines + check.lines + 1, check.text, check.length};
+    return ok;
+}
+
+/* Bytes copied by one read. */
+#define COPY_BYTES ((size_t)1 << 20)
+
+/* The inputs of a merge. */
+struct inputs {
+    struct source **sources; /* the job's sources; copies replace some */
+    bool *are_copies;
+    size_t count;
+    struct spill *spill; /* holds the copies; NULL: there are none */
+};
+
+/* Copies the unread rest of the source to the run. */
+static bool copy_to_run(struct source *source, struct spill_run *run, struct error *error)
+{
+    unsigned char *const buffer = malloc(COPY_BYTES);
+    bool ok = buffer != NULL || error_set(error, "%s: no memory to copy it", source_name(source));
+    for (size_t got = COPY_BYTES; ok && got == COPY_BYTES;)
+        ok = source_read(source, buffer, COPY_BYTES, &got, error) &&
+             spill_append(run, buffer, got, error);
+    free(buffer);
+    return ok;
+}
+
+/* Replaces source i by a copy. */
+static bool copy_input(struct inputs *inputs, size_t i, const struct job *job, struct error *error)
+{
+    struct spill_run run;
+    if (!inputs->spill)
+        inputs->spill = spill_create(job->memory.directories, job->memory.directory_count);
+    if (!inputs->spill)
+        return error_set(error, "no memory to copy %s", source_name(inputs->sources[i]));
+    if (!spill_begin(inputs->spill, &run, error) || !copy_to_run(inputs->sources[i], &run, error) ||
+        !spill_end(&run, error))
+        return false;
+    run.name = source_name(inputs->sources[i]); /* the copy has the input's name in messages */
+    inputs->are_copies[i] = source_open_run(&run, &inputs->sources[i], error);
+    return inputs->are_copies[i];
+}
+
+/* Opens the inputs. An input that is also written to, as in "-m a b >>a", is copied first, as
+ * sort(1) does. */
+static bool open_inputs(struct inputs *inputs, const struct run *run, struct error *error)
+{
+    const struct job *const job = run->job;
+    *inputs = (struct inputs){.sources = calloc(job->reader_count, sizeof *inputs->sources),
+                              .are_copies = calloc(job->reader_count, sizeof *inputs->are_copies),
+                              .count = job->reader_count};
+    if (!inputs->sources || !inputs->are_copies)
+        return error_set(error, "no memory to merge %zu inputs", inputs->count);
+    for (size_t i = 0; i < inputs->count; i++) {
+        inputs->sources[i] = job->readers[i].source;
+        if (sink_writes_to(run->sink, inputs->sources[i]) && !copy_input(inputs, i, job, error))
+            return false;
+    }
+    return true;
+}
+
+static void close_inputs(struct inputs *inputs)
+{
+    for (size_t i = 0; inputs->are_copies && i < inputs->count; i++)
+        if (inputs->are_copies[i])
+            source_close(inputs->sources[i]);
+    spill_free(inputs->spill);
+    free(inputs->are_copies);
+    free(inputs->sources);
+}
+
+/* Announces the size of the output if all lines are written, so that its space is allocated and
+ * several threads write. A terminator is added to an input without one, and counts. */
+static void expect_merged(struct run *run, const struct inputs *inputs)
+{
+    const struct job *const job = run->job;
+    uint64_t bytes = run->header.bytes;
+    bool is_exact = true;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct source *const source = inputs->sources[i];
+        const uint64_t left = source_bytes_left(source);
+        char last = job->line_order.terminator;
+        is_exact &= left == 0 || source_last_byte(source, &last);
+        if (__builtin_add_overflow(bytes, left, &bytes))
+            return;
+        bytes += left > 0 && last != job->line_order.terminator;
+    }
+    if (!job->line_order.unique && (is_exact || sink_replaces(run->sink)))
+        sink_expect(run->sink, bytes);
+}
+
+bool run_merge(struct run *run, struct error *error)
+{
+    const struct job *job = run->job;
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    struct inputs inputs;
+    bool ok = open_inputs(&inputs, run, error);
+    const size_t most = run_merge_bytes(job);
+    struct lines_merge merge = {
+        .order = &job->line_order,
+        .sources = inputs.sources,
+        .count = inputs.count,
+        .memory_bytes = most < LINES_MERGE_BYTES ? most : 0,
+        .lines_before = job->header_lines,
+        .threads = job->sort.threads,
+    };
+    if (ok) {
+        expect_merged(run, &inputs);
+        ok = run_write_header(run, error) && lines_merge_run(&merge, run->sink, error);
+    }
+    close_inputs(&inputs);
+    run_stage_add(run, STAGE_WRITE, start);
+    run->count = merge.lines;
+    run->report->item_bytes = merge.bytes;
+    run->report->proof.scope = PROOF_LINES;
+    return ok;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_ranks.c - see pipeline_ranks.h. */
+#include "job/pipeline_ranks.h"
+
+#include "core/host_files.h"
+#include "core/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory for merging and for messages, at most; and at least, however little -S leaves. */
+#define MEMORY_MOST ((size_t)192 << 20)
+#define MEMORY_LEAST ((size_t)1 << 20)
+
+/* ---- Runs ---- */
+
+bool rank_runs_number(struct group *group, size_t run_count, struct rank_runs *runs,
+                      struct error *error)
+{
+    uint64_t *const counts = calloc(group->size, sizeof *counts);
+    bool ok = group_agree(group, counts || error_set(error, "out of memory"), error);
+    if (ok) {
+        counts[group->rank] = run_count;
+        ok = group_sum(group, counts, group->size, error);
+    }
+    for (unsigned rank = 0; ok && rank < group->size; rank++) {
+        runs->first = rank == group->rank ? runs->count : runs->first;
+        runs->count += counts[rank];
+    }
+    runs->owners = calloc(runs->count + 1, sizeof *runs->owners);
+    runs->positions = calloc((group->size + 1) * runs->count + 1, sizeof *runs->positions);
+    const bool has_memory = (runs->owners && runs->positions) || error_set(error, "out of memory");
+    ok = ok && group_agree(group, has_memory, error);
+    for (unsigned rank = 0, number = 0; ok && rank < group->size; rank++)
+        for (size_t i = 0; i < counts[rank]; i++)
+            runs->owners[number++] = rank;
+    free(counts);
+    return ok;
+}
+
+void rank_runs_free(struct rank_runs *runs)
+{
+    free(runs->owners);
+    free(runs->positions);
+}
+
+size_t ranks_memory(size_t left)
+{
+    return left > MEMORY_MOST ? MEMORY_MOST : left < MEMORY_LEAST ? MEMORY_LEAST : left;
+}
+
+/* Replaces *value by the least of all ranks. Fails only if the group does. */
+static bool find_least(struct group *group, size_t *value, struct error *error)
+{
+    uint64_t *const values = calloc(group->size, sizeof *values);
+    bool ok = group_agree(group, values || error_set(error, "out of memory"), error);
+    if (ok) {
+        values[group->rank] = *value;
+        ok = group_sum(group, values, group->size, error);
+    }
+    for (unsigned rank = 0; ok && rank < group->size; rank++)
+        *value = values[rank] < *value ? (size_t)values[rank] : *value;
+    free(values);
+    return ok;
+}
+
+bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct error *error)
+{
+    if (!find_least(group, &fan_in, error))
+        return false;
+    *most = fan_in / group->size;
+    return *most > 0 ||
+           error_set(error,
+                     "%u ranks are more than can be merged in this memory, which is enough for "
+                     "%zu: allow more (-S), or start fewer ranks",
+                     group->size, fan_in);
+}
+
+/* ---- Exchange ---- */
+
+bool ranks_exchange(const struct run *run, const struct rank_runs *runs, size_t memory_bytes,
+                    struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
+                    struct error *error)
+{
+    struct group *const group = run->job->group;
+    const size_t streams = exchange->run_count * (group->size - 1) + runs->count;
+    exchange->message_bytes =
+        external_exchange_message_bytes(memory_bytes, streams, exchange->item_bytes);
+    if (!find_least(group, &exchange->message_bytes, error)) /* both sides have one size */
+        return false;
+    exchange->group = group;
+    exchange->threads = run->job->sort.threads;
+    exchange->first_run = runs->first;
+    exchange->owners = runs->owners;
+    exchange->all_runs = runs->count;
+    exchange->positions = runs->positions;
+    const bool ok = external_exchange_run(exchange, error);
+    figures[RANK_SENT_BYTES] = exchange->sent_bytes;
+    figures[RANK_RECEIVED_BYTES] = exchange->received_bytes;
+    return ok;
+}
+
+/* ---- Output that is put aside ---- */
+
+#define COPY_BYTES ((size_t)4 << 20)
+
+/* A part of the output in a run, while it is copied, and what was found of it. */
+struct copy {
+    const struct spill_run *run;
+    unsigned char *buffer;
+    uint64_t done;
+    struct check_sum found;
+};
+
+/* Reads the next bytes of the run into the buffer. */
+static bool read_aside(struct copy *copy, size_t *bytes, struct error *error)
+{
+    const uint64_t left = copy->run->bytes - copy->done;
+    *bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
+    if (!spill_read(copy->run, copy->done, copy->buffer, *bytes, error))
+        return false;
+    check_sum_add(&copy->found, text_check_sum(copy->done, copy->buffer, *bytes));
+    copy->done += *bytes;
+    return true;
+}
+
+static bool check_copy(const struct run *run, const struct copy *copy, struct error *error)
+{
+    return check_sum_equal(copy->found, copy->run->content) ||
+           proof_fail(run, error, "the output put aside changed before it was written");
+}
+
+static bool copy_aside(struct run *run, struct copy *copy, struct error *error)
+{
+    while (copy->done < copy->run->bytes) {
+        size_t bytes;
+        if (!read_aside(copy, &bytes, error) || !sink_write(run->sink, copy->buffer, bytes, error))
+            return false;
+    }
+    return check_copy(run, copy, error);
+}
+
+/* Sends the part to rank 0: all of it, even after a failure, as rank 0 waits for it. */
+static bool send_aside(struct group *group, const struct run *run, struct copy *copy,
+                       struct error *error)
+{
+    bool ok = true;
+    for (uint64_t sent = 0; sent < copy->run->bytes;) {
+        const uint64_t left = copy->run->bytes - sent;
+        size_t bytes = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
+        ok = ok && read_aside(copy, &bytes, error);
+        if (!group_send(group, copy->buffer, bytes, 0, error))
+            return false;
+        sent += bytes;
+    }
+    return ok && check_copy(run, copy, error);
+}
+
+/* Rank 0 writes the part of another rank, and takes all of it. */
+static bool write_received(struct group *group, struct run *run, unsigned rank, uint64_t bytes,
+                           unsigned char *buffer, struct error *error)
+{
+    bool ok = true;
+    while (bytes > 0) {
+        const size_t some = bytes < COPY_BYTES ? (size_t)bytes : COPY_BYTES;
+        if (!group_receive(group, buffer, some, rank, error))
+            return false;
+        ok = ok && sink_write(run->sink, buffer, some, error);
+        bytes -= some;
+    }
+    return ok;
+}
+
+/* Writes the parts of all ranks to standard output, which is rank 0's. */
+static bool stream_aside(struct run *run, struct copy *copy, const uint64_t *sizes,
+                         struct error *error)
+{
+    struct group *const group = run->job->group;
+    if (!group_reserve(group, 1, error))
+        return false;
+    if (group->rank > 0)
+        return send_aside(group, run, copy, error);
+    bool ok = copy_aside(run, copy, error);
+    for (unsigned rank = 1; !group->is_broken && rank < group->size; rank++)
+        ok = write_received(group, run, rank, sizes[rank], copy->buffer, error) && ok;
+    return ok;
+}
+
+/* Copies the part of this rank to its place in the file. */
+static bool place_aside(struct run *run, struct copy *copy, const uint64_t *sizes,
+                        struct error *error)
+{
+    uint64_t place = 0;
+    for (unsigned rank = 0; rank < run->job->group->rank; rank++)
+        place += sizes[rank];
+    return sink_move(run->sink, place, error) && copy_aside(run, copy, error);
+}
+
+/* Collective: brings the parts of all ranks together. */
+static bool join_parts(struct run *run, const struct spill_run *part, uint64_t *output_bytes,
+                       struct error *error)
+{
+    struct group *const group = run->job->group;
+    struct copy copy = {.run = part, .buffer = malloc(COPY_BYTES)};
+    uint64_t *const sizes = calloc(group->size, sizeof *sizes);
+    bool ok =
+        group_agree(group, (copy.buffer && sizes) || error_set(error, "out of memory"), error);
+    if (ok) {
+        sizes[group->rank] = part->bytes;
+        ok = group_sum(group, sizes, group->size, error);
+    }
+    *output_bytes = 0;
+    for (unsigned rank = 0; ok && rank < group->size; rank++)
+        *output_bytes += sizes[rank];
+    if (ok)
+        ok = group_agree(group,
+                         run->job->output.group ? place_aside(run, &copy, sizes, error)
+                                                : stream_aside(run, &copy, sizes, error),
+                         error);
+    free(copy.buffer);
+    free(sizes);
+    return ok;
+}
+
+/* Collective: writes the part of this rank to a run of the spill. */
+static bool write_part(struct run *run, const struct rank_part *part, struct spill *spill,
+                       struct spill_run *aside, struct error *error)
+{
+    struct group *const group = run->job->group;
+    struct sink *const target = run->sink;
+    struct sink *sink = NULL;
+    const bool is_open = (spill || error_set(error, "out of memory")) &&
+                         spill_begin(spill, aside, error) &&
+                         sink_open_run(aside, &run->job->output, &sink, error);
+    if (!group_agree(group, is_open, error)) {
+        sink_discard(sink);
+        return false;
+    }
+    run->sink = sink;
+    bool ok = part->write(part->context, error);
+    run->sink = target;
+    if (!ok) {
+        sink_discard(sink);
+        return false;
+    }
+    ok = sink_commit_run(sink, &aside->content, error) && spill_end(aside, error);
+    if (group->rank > 0 && part->is_empty) {
+        aside->bytes = 0;
+        aside->content = (struct check_sum){0};
+    }
+    run->report->spilled_bytes += aside->bytes;
+    return group_agree(group, ok, error);
+}
+
+bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output_bytes,
+                       struct error *error)
+{
+    const struct memory_limits *const memory = &run->job->memory;
+    struct spill *const spill = spill_create(memory->directories, memory->directory_count);
+    struct spill_run aside = {0};
+    const bool ok =
+        write_part(run, part, spill, &aside, error) && join_parts(run, &aside, output_bytes, error);
+    part->bytes = aside.bytes;
+    spill_free(spill);
+    return ok;
+}
+
+/* ---- Proof and report ---- */
+
+bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *error)
+{
+    uint64_t words[2] = {sum->count, sum->hash};
+    const bool ok = group_sum(group, words, 2, error);
+    *sum = (struct check_sum){words[0], words[1]};
+    return ok;
+}
+
+bool ranks_report(struct run *run, uint64_t figures[RANK_FIGURES], struct error *error)
+{
+    struct group *const group = run->job->group;
+    const size_t kib = host_file_number("/proc/self/status", "VmHWM:");
+    const size_t row_bytes = RANK_FIGURES * sizeof *figures;
+    uint64_t *const rows = calloc(group->size, row_bytes);
+    struct trace_view view;
+    run->report->ranks = rows;
+    if (!group_agree(group, rows || error_set(error, "out of memory"), error))
+        return false;
+    trace_look(&view);
+    figures[RANK_READ_BYTES] = view.bytes[TRACE_READ];
+    figures[RANK_MEMORY_BYTES] = kib == SIZE_MAX ? 0 : (uint64_t)kib << 10;
+    memcpy(rows + group->rank * RANK_FIGURES, figures, row_bytes);
+    return group_sum(group, rows, (size_t)group->size * RANK_FIGURES, error);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_ranks.h - steps of a job that a group shares, which are the same for numbers and lines:
+ * numbering the runs of all ranks, bringing the parts of the output together, and the report.
+ */
+#ifndef JOB_PIPELINE_RANKS_H
+#define JOB_PIPELINE_RANKS_H
+
+#include "job/external_exchange.h"
+#include "job/pipeline_run.h"
+
+/* The sorted runs of all ranks, in the order of the input. */
+struct rank_runs {
+    size_t count;        /* of all ranks */
+    size_t first;        /* the number of this rank's first one */
+    unsigned *owners;    /* owned: the rank of each run */
+    uint64_t *positions; /* owned; see external_exchange.h */
+};
+
+/* Collective: numbers the runs, of which this rank has `run_count`. The positions are zeros. The
+ * caller frees *runs, also after a failure. */
+bool rank_runs_number(struct group *group, size_t run_count, struct rank_runs *runs,
+                      struct error *error);
+void rank_runs_free(struct rank_runs *runs);
+
+/* Returns the bytes of memory for this rank's merge and messages, of which each gets a half, if so
+ * many are left. */
+size_t ranks_memory(size_t left);
+
+/* Collective: finds how many runs each rank may have, so that those of all ranks can be merged at
+ * once. `fan_in` is what this rank can merge; the ranks differ in memory, and the least of them
+ * counts. */
+bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct error *error);
+
+/* Collective: runs the exchange. The caller sets its `item_bytes`, `merge`, `context`, `runs` and
+ * `run_count`. memory_bytes: for messages. Adds to the figures of this rank. Fails without an error
+ * after a failure of another rank. */
+bool ranks_exchange(const struct run *run, const struct rank_runs *runs, size_t memory_bytes,
+                    struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
+                    struct error *error);
+
+/* A part of the output of this rank. */
+struct rank_part {
+    bool is_empty; /* nothing is written; a codec would write a frame */
+    /* Collective: writes the part to run->sink. */
+    bool (*write)(void *context, struct error *error);
+    void *context;
+    uint64_t bytes; /* out: of the part */
+};
+
+/* Collective, for output whose size is not known before it is made, or that is not a file: each
+ * rank puts its part aside on disk (-T). Then the parts are copied to their places in the
+ * file, or rank 0 writes all of them. Sets *output_bytes to the size of the whole output. */
+bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output_bytes,
+                       struct error *error);
+
+/* Collective: replaces a sum by that of all ranks. */
+bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *error);
+
+/* Collective: gathers the figures of all ranks for the report. The bytes read and the memory are
+ * filled in. */
+bool ranks_report(struct run *run, uint64_t figures[RANK_FIGURES], struct error *error);
+
+#endif

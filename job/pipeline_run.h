@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_run.h - a running job: the interface between the sources of pipeline.h only.
+ *
+ *   pipeline_sample.c             takes a sample of numbers before they are read
+ *   pipeline.c, pipeline_lines.c  the first part of the input, which is all of it if that fits in
+ *                                 memory -> output
+ *   pipeline_order.c              checks or merges lines that are in order
+ *   pipeline_group*.c             a job that a group of processes shares
+ *   external_*.c                  the first part and all others -> sorted runs -> merge -> output
+ */
+#ifndef JOB_PIPELINE_RUN_H
+#define JOB_PIPELINE_RUN_H
+
+#include "job/pipeline.h"
+#include "job/pipeline_proof.h"
+#include "formats/lines/lines.h"
+
+struct run {
+    const struct job *job;
+    struct job_report *report;
+    const struct backend *backend;            /* the backend of the engine */
+    const struct engine_functions *functions; /* of that backend, for the engine's kind of data */
+    const struct sort_spec *sort;             /* for that backend, if numbers are sorted */
+    size_t part_count;                        /* the job's, for that backend */
+    struct engine *engine;
+    struct sink *sink;
+    const struct sink *target;  /* the job's output; `sink` may be that of a spilled run */
+    size_t count;               /* items that the engine took, in all parts; for text, lines */
+    struct lines_header header; /* of the first input, if the job has header lines */
+
+    /* The part that is being read. */
+    size_t reader;        /* index of the input that is read next */
+    size_t readers_begun; /* for lines: number of inputs that reading has begun from */
+    size_t room;          /* numbers that still fit in the part */
+    size_t part_begin;    /* numbers taken before the part */
+    bool is_at_end;       /* all inputs have been read */
+    bool is_short;        /* for lines: the CPU's engine had no memory and took nothing */
+    uint64_t space_most; /* bytes that may be allocated in advance for the output; 0: not determined
+                            yet */
+
+    struct proof proof;
+};
+
+/* Sets the current stage of the job. Returns the time, for run_stage_add(). */
+uint64_t run_stage_begin(enum stage stage);
+
+/* Adds the time since start_ns to the stage, in the report and in the trace. */
+void run_stage_add(struct run *run, enum stage stage, uint64_t start_ns);
+
+/* Sorts the items that the engine has taken. run_close_engine() reports the time. */
+bool run_sort_engine(struct run *run, struct error *error);
+
+/* Closes the engine, if there is one, and adds its times to the report. */
+void run_close_engine(struct run *run);
+
+/* Announces the size of the output to the sink before the input is read, so that its space is
+ * allocated meanwhile. In a file system in memory, that space adds to the memory of the sort, which
+ * is twice the output or more. So an output above memory_ahead_most() is not announced here, but
+ * only when the sort has released its memory. */
+void run_expect_ahead(struct run *run, uint64_t bytes);
+
+/* Takes a sample of the next part of the numbers for the spec of an engine, if they are in plain
+ * files and in memory. Returns the memory of the sample, which the caller frees, or NULL. */
+void *run_take_sample(const struct run *run, struct sort_spec *spec);
+
+/* Returns the layout of the output for `count` items taken. */
+struct layout run_output_layout(const struct job *job, size_t count);
+
+/* Opens an engine for the next part of the numbers, reads them into it and sorts them. */
+bool run_sort_part(struct run *run, struct error *error);
+
+/* Gets the engine's next chunk; count 0 at the end. Fails if the engine gives more or fewer than
+ * `expected` items. The caller sets *given to 0 before the first call. */
+bool run_give_next(struct run *run, size_t expected, struct chunk *chunk, size_t *given,
+                   struct error *error);
+
+/* Calls `write`, which must write all of the output and check it. In place, it is called twice:
+ * first with a sink that writes nothing, so that all is checked before the first byte is
+ * overwritten. */
+bool run_write_proved(struct run *run, bool (*write)(void *context, struct error *error),
+                      void *context, struct error *error);
+
+/* Announces the size of the output and writes the format's header. Fills *layout for the numbers or
+ * indices. */
+bool run_begin_output(struct run *run, struct layout *layout, struct error *error);
+
+/* Writes the chunk's numbers, or the indices of its items. */
+bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
+                     struct error *error);
+
+/* Run a JOB_CHECK and a JOB_MERGE. */
+bool run_check(struct run *run, struct error *error);
+bool run_merge(struct run *run, struct error *error);
+
+/* Writes the header lines, if there are any. */
+bool run_write_header(struct run *run, struct error *error);
+
+/* Runs a JOB_SORT of lines. */
+bool run_lines(struct run *run, struct error *error);
+
+/* Reads lines up to the end of the inputs, or until the part is full. */
+bool run_read_lines(struct run *run, struct lines *lines, struct error *error);
+
+/* Sorts lines in memory, and writes them to the sink. */
+bool run_sort_lines(struct run *run, struct lines *lines, struct error *error);
+
+/* external_keys.c: called when the first part is sorted and more input remains. Sorts the remaining
+ * parts, merges and writes. */
+bool external_keys_run(struct run *run, struct error *error);
+
+/* pipeline_group.c: numbers, or their indices, of a job that a group shares. */
+bool run_group_keys(struct run *run, struct error *error);
+
+/* Returns the memory for merging lines: that of a part, without the memory that merging threads
+ * need. */
+size_t run_merge_bytes(const struct job *job);
+
+/* pipeline_group_lines.c: lines of a job that a group shares. */
+bool run_group_lines(struct run *run, struct error *error);
+
+/* external_lines.c: called when the first part of the lines, or more, is read, or all lines if
+ * there is no memory to sort them at once. Sorts in parts, merges and writes. *lines is replaced
+ * for each part; the caller frees the last one. */
+bool external_lines_run(struct run *run, struct lines **lines, struct error *error);
+
+#endif

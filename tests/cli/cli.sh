@@ -1,0 +1,245 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The command line does what --help says. Anything else is refused with status 2 and a reason.
+. "$(dirname "$0")/../lib.sh"
+printf '2\n1\n' >two
+
+# ---- information ---------------------------------------------------------------------------------
+
+ok_says '--help has the options in groups' '^ *Order:' -- gpusort --help
+for option in input output force files0-from format output-format type endian zstd no-zstd reverse nan \
+    argsort top general-numeric-sort numeric-sort human-numeric-sort sort key field-separator \
+    ignore-leading-blanks stable unique zero-terminated header check merge \
+    algorithm device parallel buffer-size device-memory temporary-directory batch-size \
+    compress-program explain list verbose quiet progress no-progress stats trace version; do
+    ok_says "--help has --$option" "--$option\b" -- gpusort --help
+done
+ok_says '--help tells the exit status' 'Exit status: 0 done, 1 -c or -C found a line out of order, 2 any' -- gpusort --help
+ok_says '--usage' '^Usage: ' -- gpusort --usage
+ok_says '--version' '^gpusort [0-9]+\.[0-9]+\.[0-9]+$' -- gpusort --version
+case $(gpusort --list) in
+*'  gpu '*) build='CPU and CUDA [0-9]+\.[0-9],( sm_[0-9]+)+' ;;
+*) build='CPU only, without CUDA' ;;
+esac
+ok_says '--version has the build and the commit' \
+    "^built for $build; commit ([0-9a-f]{12}(-dirty)?|unknown)\$" -- gpusort --version
+if [ "$test_size" = full ]; then
+    ok_says '--version in little memory' '^gpusort ' -- \
+        bash -c 'ulimit -v 60000 && exec "$0" --version' "$GPUSORT"
+else
+    skip '--version in little memory' 'sanitizers take memory of their own'
+fi
+for what in 'f64 .*float64, <f8' 'i8 .*int8, \|i1' 'bf16 +2 bytes' 'raw ' 'npy ' 'text ' 'zstd ' 'cpu '; do
+    ok_says "--list has $what" "^  $what" -- gpusort --list
+done
+if gpusort --list | grep -q '^  gpu '; then
+    for path in bitonic direct-merge segmented-merge rank heap column column-single column-min \
+        column-pairs; do
+        ok_says "--list has the GPU's path $path" "^    $path .*tiles of 256, 512, 1024, 2048" -- \
+            gpusort --list
+    done
+    ok_says "--list has a path's limit" '^    rank .*at most 131072 numbers' -- gpusort --list
+else
+    skip "--list has the GPU's paths" 'this build has no GPU backend'
+    ok_fails_with '--device=gpu of a build without it' 2 'built without nvcc, or with CUDA=0$' -- \
+        gpusort --device=gpu missing
+fi
+for option in --help --usage --version --list; do
+    ok_fails_with "$option to a full device fails" 2 '^gpusort: standard output: No space left on device$' -- \
+        bash -c 'exec "$0" "$1" >/dev/full' "$GPUSORT" $option
+    ok "$option does not write to standard error" \
+        bash -c '[ -z "$("$0" "$1" 2>&1 >/dev/null)" ]' "$GPUSORT" $option
+done
+
+for line in 'input +two: text' 'output +out: text' 'device +cpu' 'algorithm '; do
+    ok_says "--explain tells: $line" "^$line" -- gpusort --explain two -o out
+done
+ok_says '--explain has seconds for lines' '^model +cpu [0-9.]+ s, gpu [0-9.]+ s' -- gpusort --explain two
+ok_says '--explain has no seconds for indices of lines' '^model +none' -- \
+    gpusort --explain --argsort two
+ok_says "--explain has the row of the table" \
+    '^table +cpu \([0-9]+ threads\), any width, 0 items or more: radix$' -- \
+    gpusort --explain --device=cpu two
+head -c 800 /dev/zero >few.f64
+truncate -s 40G many.f64 # without any data block
+ok_says '--explain has the seconds of both devices' '^model +cpu 0\.[0-9]+ s, gpu 0\.[0-9]+ s' -- \
+    gpusort --explain few.f64
+ok_says 'a few numbers stay on the CPU' '^device +cpu: .*\(sooner done than a GPU' -- \
+    gpusort --explain few.f64
+ok_says 'many are for the GPU, if there is one' '^device .*large enough to pay for starting the GPU' -- \
+    gpusort --explain many.f64
+if [ -n "$(gpu_problem)" ]; then
+    ok_says '--explain says why there is no GPU' '^gpu +none: .*(GPU|CUDA|driver|device)' -- gpusort --explain two
+    ok_says '--explain with a device says so too' '^gpu +none: ' -- gpusort --explain --device=cpu many.f64
+else
+    ok_says '--explain has the GPU that is left out' '^gpu .*: not used$' -- gpusort --explain two
+    ok_prints '--explain has it once if it is used' '1\n' -- \
+        bash -c '"$0" --explain --device=gpu few.f64 | grep -cE "^(device +)?gpu"' "$GPUSORT"
+fi
+ok '--explain writes nothing' test ! -e out
+ok_fails_with '--explain of a missing file' 2 'missing: No such file' -- gpusort --explain missing
+ok_says '--explain gives the reason for the device' 'device +cpu: .*\(as --device says\)' -- \
+    gpusort --explain --device=cpu two
+
+gpusort -v two -o out >stdout 2>stderr || true
+ok_prints '-v prints nothing on standard output' '' -- cat stdout
+for line in 'input +two' 'device +' 'algorithm +' 'stage +seconds .*2 lines' 'read +[0-9.]+' 'parse +[0-9.]+' \
+    'sort +[0-9.]+' 'write +[0-9.]+' 'total +[0-9.]+'; do
+    ok "-v tells: $line" grep -Eq "^gpusort: $line" stderr
+done
+ok_prints '-v sorts' '1\n2\n' -- cat out
+ok_prints 'without -v it is quiet' '1\n2\n' -- gpusort two
+
+# ---- accepted options ----------------------------------------------------------------------------
+
+head -c 64 /dev/zero >zeros
+for type in $(list_types); do
+    ok_writes "--type=$type" zeros -- --format=raw --type="$type" zeros
+done
+for type in float64 '<f8' '>f8' '=f8' float32 '|u1' uint8 int16 '>i2' float16 '<f2'; do
+    ok_writes "--type=$type" zeros -- --format=raw --type="$type" zeros
+done
+ok_prints 'options may stand behind the files' '2\n1\n' -- gpusort two -r
+ok_prints '--reverse' '2\n1\n' -- gpusort --reverse two
+ok_prints 'long options may be cut' '2\n1\n' -- gpusort --rev two
+cp two ./-two
+ok_prints '-- ends the options' '1\n2\n' -- gpusort -- -two
+for threads in 1 2 3 64 4096 99999999999999999999; do
+    ok_prints "--parallel=$threads" '1\n2\n' -- gpusort --parallel=$threads two
+done
+seq 300000 >ascending
+tac ascending >descending
+ok_writes 'more threads than are of use' ascending -- --parallel=4096 descending
+ok_prints '--device=cpu' '1\n2\n' -- gpusort --device=cpu two
+ok_prints '--device=auto' '1\n2\n' -- gpusort --device=auto two
+ok_prints '--algorithm=auto' '1\n2\n' -- gpusort --algorithm=auto two
+for path in $(list_paths cpu); do
+    ok_prints "--device=cpu --algorithm=$path" '1\n2\n' -- \
+        gpusort --device=cpu --algorithm="$path" two
+done
+
+# ---- refused options -----------------------------------------------------------------------------
+
+unknown() { refused "$1 is refused" "$2" -- gpusort "$1" two -o "$target"; }
+unknown --type=f128 "unknown type 'f128'"
+unknown --type= "unknown type ''"
+unknown --type='<f3' "unknown type '<f3'"
+unknown --type='|f3' "unknown type '\|f3'"
+unknown --type=F64 "unknown type 'F64'"
+unknown --format=csv "unknown format 'csv'"
+unknown --output-format=csv "unknown format 'csv'"
+unknown --endian=middle "unknown byte order 'middle'"
+unknown --argsort=i16 "unknown type of indices 'i16'"
+unknown --argsort=datetime64 "unknown type of indices 'datetime64'"
+unknown --nan=middle "unknown NaN rule 'middle'"
+unknown --algorithm=bogosort "unknown algorithm 'bogosort'"
+unknown --algorithm=:256 "unknown algorithm ''"
+unknown --algorithm=auto:256 'needs a path'
+unknown --device=tpu "unknown device 'tpu'"
+unknown --device=cpu:1 "unknown device 'cpu:1'"
+unknown --device=gpu:x "invalid device number 'x'"
+unknown --device=gpu:-1 "invalid device number '-1'"
+for path in $(list_paths cpu | grep -v :); do
+    unknown --algorithm="$path:3" 'tile'
+    unknown --algorithm="$path:1.5" "invalid tile size '1.5': it is a whole number"
+done
+
+ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option .*--bogus" -- gpusort --bogus
+ok_fails_with 'an unknown letter' 2 "^gpusort: invalid option -- 'Q'" -- gpusort -Q
+ok_fails_with 'an option without its argument' 2 '^gpusort: option requires an argument' -- gpusort -o
+ok_fails_with 'an argument to an option that has none' 2 "^gpusort: option .*doesn't allow an argument" -- \
+    gpusort --reverse=yes
+ok_fails_with 'a usage error has a hint' 2 '^Try .*--help' -- gpusort --bogus
+refused '-o twice' 'multiple output files' -- gpusort two -o "$target" -o other
+ok_prints '-o twice, the same' '1\n2\n' -- bash -c '"$0" two -o out -o out && cat out' "$GPUSORT"
+
+# ---- lines that are not numbers ------------------------------------------------------------------
+
+# hints TEXT REGEX: the error for a first line TEXT (printf %b escapes) matches REGEX. The message
+# names the part of the line that -g would read. sort(1) and gpusort with -g must read the same: of
+# the line and that part, -u keeps one.
+hints() {
+    local name=$1 regex=$2 said as
+    printf %b "$1" >hinted
+    said=$(gpusort hinted 2>&1 >/dev/null) || true
+    {
+        [[ $said =~ $regex ]] || echo "$regex does not match: $said"
+        case $said in
+        *"-g would read only '"*)
+            as=${said#*-g would read only \'}
+            as=${as%%\' of it*} ;;
+        *'-g would read no number in it'*) as=x ;;
+        *) echo "it does not say what -g reads: $said" ;;
+        esac
+        [ "$({ cat hinted; printf '\n%s\n' "$as"; } | sort -g -u | wc -l)" -eq 1 ] || echo "-g does not read: $as"
+        [ "$({ cat hinted; printf '\n%s\n' "$as"; } | "$GPUSORT" -g -u | wc -l)" -eq 1 ] ||
+            echo "gpusort -g does not read: $as"
+    } >"$work/log/problems" 2>&1
+    pass_unless_said "'$name' is not a number: $regex" "$work/log/problems"
+}
+
+for title in price '"price"' 'id,price' '# prices' 'Gr\xc3\xb6\xc3\x9fe' _x "'a b'" 'GPU time' infant index 'x1 2'; do
+    hints "$title" '--header sets a title line apart'
+done
+for number in 1,234 -1,234,567 1,234.5; do hints $number "read only '-?1' of it; .*commas .*tr -d ,"; done
+for number in 1,5 -0,5 1234,5; do hints $number "read only '-?[0-9]+' of it; a decimal comma .*tr , \."; done
+for number in 1.234,56 1.234.567; do hints $number "read only '1.234' of it; points .*tr -d \. "; done
+for number in 1.5D+03 2d5 -1.D0 .5Q1; do hints "$number" 'exponent has to be written with E'; done
+for number in '"5"' "'-5.5'" '"1,234"' '"5 "'; do hints "$number" 'no number in it, .*quotes have to be removed'; done
+for number in 5% '5 %' 5kg '5 kg' '5\xe2\x82\xac' 5- 1/3 1+2j 0x 1e 192.168.0.1; do hints "$number" "read only '[0-9.]+' of it$"; done
+for number in 1_000 1_000_000.5; do hints $number "read only '1' of it; underscores"; done
+for number in '$5' '-$5' '$1,234'; do hints "$number" 'no number in it, .*tr -d .\$'; done
+for number in 5K 1.5GiB 2M; do hints $number "read only '[0-9.]+' of it; -h sorts"; done
+for number in 2024-01-31 2024/01/31 '2024-01-31 12:30' 12:30 12:30:15.5; do
+    hints "$number" "read only '[0-9]+' of it; -k1 sorts such (dates|times)"
+done
+for line in '1 2' 1,2,3 '1;2' '1\t2' '1|2' '1, 2'; do hints "$line" "read only '1' of it; columns are for -t and -k$"; done
+hints '\xe2\x88\x925' 'no number in it, .*U\+2212'
+hints '\xef\xbc\x95' 'no number in it, .*full-width'
+hints '5\xc2\xa0000' "read only '5' of it; it has a no-break space"
+for line in NA null None nil n/a '"NA"' - . '(5)' '?'; do hints "$line" ': -g would read no number in it, and sort it below all'; done
+for line in '' '  '; do
+    ok_fails_with "'$line' is an empty line" 2 ':2: empty line, not a number: -g would read no number in it, and sort' -- \
+        bash -c 'printf "1\n%s\n2\n" "$1" | "$0"' "$GPUSORT" "$line"
+done
+ok_prints 'a second line is no title' '' -- \
+    bash -c 'printf "1\nprice\n" | "$0" 2>&1 | grep -e --header; exit 0' "$GPUSORT"
+printf 'price\n3\n1\n' >titled
+ok_prints 'what the hint says is done' 'price\n1\n3\n' -- gpusort --header titled
+printf '%s\n' 1534 1.5D+03 '"7"' >spelled
+ok_prints 'so is what it says of numbers' '7\n1.5E+03\n1534\n' -- \
+    bash -c "tr DdQq E <spelled | tr -d \\\"\\' | \"\$0\"" "$GPUSORT"
+for line in 'price:a title line has to be removed .tail -n .2.$' '1_0:underscores' '1.5D3:the exponent has to be written with E' \
+    '5kg:what follows the number has to be removed$' '1,234:commas that group digits have to be removed .tr -d ,.$'; do
+    printf '%s\n' "${line%%:*}" >hinted
+    refused "read as numbers: ${line%%:*}" "is not a number: ${line#*:}" -- \
+        gpusort --format=text --type=f64 hinted -o "$target"
+done
+
+problem=$(gpu_problem) || true
+if [ -n "$problem" ]; then
+    refused '--device=gpu without one is refused with the reason' 'GPU|CUDA|driver|device' -- \
+        gpusort --device=gpu two -o "$target"
+    if gpusort --list | grep -q '^    bitonic'; then
+        refused "a GPU's path without one is refused with the reason" 'algorithm=bitonic: ' -- \
+            gpusort -a bitonic two -o "$target"
+    else
+        unknown --algorithm=bitonic "unknown algorithm 'bitonic'"
+    fi
+else
+    for path in $(list_paths gpu | grep -v : | grep -vxF -f <(list_paths cpu)); do
+        refused "--device=cpu --algorithm=$path, which is the GPU's" "cpu has no path '$path'" -- \
+            gpusort --device=cpu --algorithm="$path" two -o "$target"
+    done
+    ok_says '--device=cpu --algorithm=radix, which both have' 'device +cpu: .*as --device says' -- \
+        gpusort --explain --device=cpu --algorithm=radix two
+    ok_says "--explain with a GPU's path" 'device +gpu: .*as --algorithm says' -- \
+        gpusort --explain -a bitonic two
+    ok_says "--explain has the GPU's class and its row" \
+        '^table +gpu[-a-z]* \([0-9]+ multiprocessors, L2 of [0-9]+ MiB, [0-9]+ KiB shared in a block\), .*: [-a-z]+, tiles of [0-9]+$' -- \
+        gpusort --explain --device=gpu few.f64
+    ok_says 'a path named without a tile has its largest up to the rule' '2048' -- \
+        gpusort --explain --device=gpu -a bitonic --type=u8 --format=raw /dev/null
+fi
+
+done_testing

@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# make builds without CUDA from the sources alone, installs, uninstalls, and makes an archive and a
+# Debian package. Its messages about compilers and C libraries are tested, and the compiler that
+# install_cuda.sh installs.
+. "$(dirname "$0")/../lib.sh"
+[ "$test_size" = full ] || skip_all 'tested with the full build'
+unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE # set by the make that runs the tests
+
+# A copy of the tree without the files that were built in it.
+root=$(cd "$tests_dir/.." && pwd)
+mkdir tree
+tar -C "$root" -c --exclude=./build --exclude=./.git --exclude=./gpusort . | tar -C tree -x
+cd tree
+
+ok_says 'make CUDA=0 says that the GPU paths are left out' 'without the GPU paths' -- \
+    make -j2 CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0
+ok 'it prints a short line for each command' \
+    bash -c '! grep -vE "^  (CC|CXX|LD) +[^ ]+$|without the GPU paths" "$0"' "$work/log/said"
+ok 'make leaves ./gpusort' test -x gpusort
+ok 'make starts nothing that it has built, which may be for another machine' \
+    bash -c 'make -nB CUDA=0 >made && ! grep "build/gpusort " made | grep -v -e " -o build/gpusort " -e "^test "'
+ok_prints 'it sorts' '1\n2\n' -- ./gpusort <<<$'2\n1'
+ok_fails_with 'a test that there is not' 2 "^tests/run.sh: there is no test 'nosuch'" -- \
+    env BUILD=build tests/run.sh style nosuch
+ok 'the second make has nothing to build' \
+    bash -c 'make V=1 CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 >made && ! grep -- "-c -o" made'
+# glibc before 2.33 has no sys/platform/x86.h.
+if [ -f /usr/include/x86_64-linux-gnu/sys/platform/x86.h ]; then
+    cp -rs /usr/include/x86_64-linux-gnu older
+    rm -r older/sys/platform
+    ok 'with the headers of an older glibc core/vector_units.c compiles' \
+        gcc -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -nostdinc -isystem older \
+        -isystem "$(gcc -print-file-name=include)" -isystem /usr/include \
+        -c -o build/core/vector_units.c.o core/vector_units.c
+    ok 'and links' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0
+    seq 100000 | shuf >numbers
+    ok_output 'and sorts' <(seq 100000) -- ./gpusort -n numbers
+    rm -r older numbers
+else
+    skip 'with the headers of an older glibc it builds' 'no sys/platform/x86.h to hide'
+fi
+for object in core/ring.c.o tests/faults/flips.c.o core/backends.cpu.o; do
+    ok "flags that change build $object anew" bash -c 'make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 "$1" &&
+        make V=1 CUDA=0 CFLAGS=-O2 CXXFLAGS=-O0 "$1" | grep -- "-O2 -c -o"' bash "build/$object"
+done
+
+ok_fails_with 'a compiler that is not for glibc' 2 \
+    '^gcc -nostdinc does not compile for the GNU C library \(2\.28 or newer\), which gpusort needs$' -- \
+    make CUDA=0 CC='gcc -nostdinc' BUILD=other
+rm -r other
+
+ok 'make install' make CUDA=0 CFLAGS=-O0 CXXFLAGS=-O0 install DESTDIR="$work/root" prefix=/usr
+ok_prints 'what make install installs' \
+    './usr/bin/gpusort
+./usr/share/bash-completion/completions/gpusort
+./usr/share/doc/gpusort/LICENSE
+./usr/share/doc/gpusort/NOTICE
+./usr/share/fish/vendor_completions.d/gpusort.fish
+./usr/share/man/man1/gpusort.1
+./usr/share/zsh/site-functions/_gpusort
+' -- bash -c 'cd "$0" && find . -type f ! -name mpi.so | sort' "$work/root"
+if [ -f build/mpi.so ]; then
+    ok 'the plugin is installed where the program looks for it' \
+        test -f "$work/root/usr/bin/../libexec/gpusort/mpi.so"
+else
+    skip 'the plugin is installed where the program looks for it' 'no mpicc'
+fi
+ok_prints 'make MPI=0 leaves the plugin out' '' -- \
+    bash -c 'make -nB CUDA=0 MPI=0 | grep "mpi\.so" || true'
+ok_prints 'modes of what make install installs' '644\n755\n' -- \
+    bash -c 'find "$0" -type f -printf "%m\n" | sort -u' "$work/root"
+ok_output 'completions are installed as they are stored' \
+    <(cat completions/{gpusort.bash,gpusort.fish,_gpusort}) -- \
+    cat "$work/root/usr/share/"{bash-completion/completions/gpusort,fish/*/*,zsh/*/*}
+ok_says 'the program installed' '^gpusort [0-9]' -- "$work/root/usr/bin/gpusort" --version
+ok 'make uninstall' make CUDA=0 uninstall DESTDIR="$work/root" prefix=/usr
+ok_prints 'make uninstall leaves no file' '' -- find "$work/root" -type f
+ok 'make uninstall leaves no folder of documents' test ! -e "$work/root/usr/share/doc/gpusort"
+ok 'make install-strip' make CUDA=0 install-strip DESTDIR="$work/stripped" prefix=/usr
+ok_says 'what it installs has no symbols' 'no symbols$' -- nm "$work/stripped/usr/bin/gpusort"
+
+if command -v dpkg-deb >/dev/null; then
+    ok 'make deb' make CUDA=0 deb
+    if command -v lintian >/dev/null; then
+        ok_prints 'lintian finds nothing in the package' '' -- \
+            bash -c 'lintian --allow-root gpusort_*.deb 2>/dev/null'
+    else
+        skip 'lintian finds nothing in the package' 'no lintian'
+    fi
+    if [ "$(id -u)" -eq 0 ]; then
+        mkdir -p "$work"/dpkg/{info,updates} "$work/packaged"
+        touch "$work"/dpkg/{status,available}
+        database=(--admindir="$work/dpkg" --instdir="$work/packaged" --log=/dev/null)
+        ok 'the package installs' dpkg "${database[@]}" --force-depends -i gpusort_*.deb
+        ok_prints 'what it installs' \
+            './usr/bin/gpusort
+./usr/share/bash-completion/completions/gpusort
+./usr/share/doc/gpusort/NOTICE
+./usr/share/doc/gpusort/changelog.gz
+./usr/share/doc/gpusort/copyright
+./usr/share/fish/vendor_completions.d/gpusort.fish
+./usr/share/man/man1/gpusort.1.gz
+./usr/share/zsh/vendor-completions/_gpusort
+' -- bash -c 'cd "$0" && find . -type f | sort' "$work/packaged"
+        ok_prints 'the packaged program sorts' '1\n2\n' -- "$work/packaged/usr/bin/gpusort" <<<$'2\n1'
+        ok 'the package is removed' dpkg "${database[@]}" -r gpusort
+        ok_prints 'and leaves no file' '' -- find "$work/packaged" ! -type d
+    else
+        skip 'the package installs' 'only root has dpkg install'
+    fi
+else
+    skip 'make deb' 'no dpkg-deb'
+fi
+
+# A machine with a GPU, and a pip that records its arguments.
+mkdir bin
+printf '#!/bin/sh\necho "| CUDA Version: $CUDA_VERSION |"\n' >bin/nvidia-smi
+printf '#!/bin/sh\ncase "$*" in *--version*) exit 0 ;; esac\necho "$*" >pip-words\nexit $PIP_STATUS\n' \
+    >bin/python3
+chmod +x bin/*
+install_cuda() { NVCC=$1 CUDA_VERSION=$2 PIP_STATUS=$3 PATH=$PWD/bin:$PATH scripts/install_cuda.sh; }
+ok_prints 'where there is nvcc, none is installed' '' -- install_cuda /some/nvcc 13.0 0
+ok_says 'for the driver of an older CUDA none is installed' 'driver is for CUDA 12' -- install_cuda '' 12.4 0
+ok 'pip was not called' test ! -e pip-words
+ok_says 'a GPU and no nvcc: its compiler is installed' 'from PyPI into build/cuda-toolkit$' -- \
+    install_cuda '' 13.0 0
+ok_says 'by pip, in a folder of its own' '--target build/cuda-toolkit nvidia-cuda-nvcc==13' -- cat pip-words
+ok_says 'where that fails the build goes on' 'cannot be installed: .* for the CPU alone$' -- \
+    install_cuda '' 13.0 1
+rm pip-words
+printf '#!/bin/sh\nexit 9\n' >bin/nvidia-smi
+ok_prints 'where there is no GPU no compiler is installed' '' -- install_cuda '' '' 0
+printf '#!/bin/sh\n' | tee bin/dpkg-query >bin/apt-get
+chmod +x bin/*
+ok_fails_with 'check.sh without --install names the packages that are missing, in one line' 1 \
+    '^missing packages: gcc .* attr; --install installs them$' -- \
+    env -u CI PATH="$PWD/bin:$PATH" scripts/check.sh
+
+ok 'make clean' make CUDA=0 clean
+ok 'make clean leaves no build' test ! -e build
+ok_fails_with 'make dist of neither a checkout nor an archive' 2 'neither a git checkout nor' -- make dist
+ok 'make distclean' make CUDA=0 distclean
+ok_prints 'make distclean leaves no program, and no package' '' -- find . -maxdepth 1 -name 'gpusort*'
+cd ..
+
+if git -C "$root" rev-parse -q --verify HEAD >/dev/null 2>&1; then
+    git clone -q "$root" clone
+    ok 'make dist' make -C clone dist
+    tar -xzf clone/gpusort-*.tar.gz
+    unpacked=(gpusort-*)
+    ok_output 'the archive has the files of the commit, its name, and a list of its files' \
+        <({ git -C clone ls-files; printf 'COMMIT\nMANIFEST\n'; } | sort) -- \
+        bash -c 'cd "$0" && find . -type f -printf "%P\n" | sort' "${unpacked[0]}"
+    ok_output 'the name of the commit' <(git -C clone rev-parse HEAD) -- cat "${unpacked[0]}/COMMIT"
+    touch "${unpacked[0]}/a file of a user"
+    ok 'make dist in the unpacked archive' make -C "${unpacked[0]}" dist
+    ok_same_bytes 'it makes the same archive' "${unpacked[0]}"/gpusort-*.tar.gz \
+        clone/gpusort-*.tar.gz
+else
+    skip 'make dist' 'not a git checkout with a commit'
+fi
+
+done_testing

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A job that an MPI launcher starts several times is refused if gpusort's mpi.so is not there: each
+# process would do all of it. tests/job/mpi.sh has it there.
+. "$(dirname "$0")/../lib.sh"
+
+mkdir "$work/bin"
+cp "$GPUSORT" "$work/bin/gpusort"
+GPUSORT=$work/bin/gpusort
+
+printf '2\n1\n' >two
+printf '1\n2\n' >sorted
+
+# launched VARIABLE=VALUE... -- ARGUMENT...: runs gpusort with environment variables of a launcher.
+launched() {
+    local variables=()
+    while [ "$1" != -- ]; do
+        variables+=("$1")
+        shift
+    done
+    env "${variables[@]}" "$GPUSORT" "${@:2}"
+}
+
+several='started as one of .*several MPI ranks.*without mpirun'
+refused 'rank 0 of several of mpirun is refused' "$several" -- \
+    launched OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 -- two -o "$target"
+refused 'rank 0 of several of mpiexec is refused' "$several" -- \
+    launched PMI_SIZE=2 PMI_RANK=0 -- two -o "$target"
+refused 'rank 0 of several of srun --mpi=pmix is refused' "$several" -- \
+    launched PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2 -- two -o "$target"
+
+refused 'another rank of mpirun is refused' "$several.*unset OMPI_COMM_WORLD_SIZE$" -- \
+    launched OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 -- two -o "$target"
+refused 'another rank of mpiexec is refused' "$several.*unset PMI_SIZE$" -- \
+    launched PMI_SIZE=2 PMI_RANK=1 -- two -o "$target"
+refused 'another rank of srun --mpi=pmix is refused' "$several.*unset PMIX_RANK$" -- \
+    launched PMIX_RANK=1 -- two -o "$target"
+
+refused 'rank 0 of PMIx is refused if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
+    launched PMIX_RANK=0 -- two -o "$target"
+
+for rank in 'OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=1 PMI_RANK=0' \
+    'PMIX_RANK=0 SLURM_STEP_NUM_TASKS=1' 'SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1'; do
+    # shellcheck disable=SC2086
+    ok_output "one rank sorts: $rank" sorted -- launched $rank -- two
+done
+
+# The variables that real launchers set.
+if command -v mpirun >/dev/null && mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    echo old >out
+    status=0
+    mpirun --oversubscribe -n 3 "$GPUSORT" two -o out >said 2>&1 || status=$?
+    {
+        [ "$status" -eq 2 ] || echo "status $status"
+        [ "$(grep '^gpusort: ' said | sort -u | wc -l)" -eq 1 ] || cat said
+        grep -vx old out || true
+    } >problems
+    pass_unless_said 'mpirun -n 3: one message, status 2, the old output stays' problems
+else
+    skip 'mpirun -n 3: one message, status 2, the old output stays' 'no mpirun of Open MPI'
+fi
+
+done_testing

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Characters that are not shown as themselves, above all control characters, appear in no message:
+# they may be in names, lines, options, the environment or a header.
+. "$(dirname "$0")/../lib.sh"
+
+# Escape sequences, DEL, C1 controls as a byte and as UTF-8, marks that change the direction of
+# text, line ends, the byte order mark, a tag, overlong sequences and other bytes that are not
+# UTF-8.
+hidden=($'\033]0;x' $'\a' $'\b' $'\r' $'\v' $'\177' $'\x9b' $'\x80' $'\xc2\x9b' $'\xc2\x85' $'\xd8\x9c'
+    $'\xe2\x80\xae' $'\xe2\x80\x8f' $'\xe2\x81\xa6' $'\xe2\x80\xa8' $'\xef\xbb\xbf'
+    $'\xf3\xa0\x81\x81' $'\xc0\x9b' $'\xed\xa0\x80' $'\xff' $'\xe2\x80')
+shown=(é ε 日 𝄞)
+if [ "$test_size" = small ]; then
+    hidden=($'\033]0;x' $'\x9b' $'\xc2\x9b' $'\xe2\x80\xae' $'\xff') shown=(é 𝄞)
+fi
+
+# Prints the messages of commands with the characters in one of their arguments or files. A
+# subshell, where lib.sh uses no server: all messages go to one file, which a server would empty.
+messages() (
+    c=$1 name=a$1.txt
+    printf '2\n1\n' >"$name"
+    mkdir -p "d$c"
+    echo "x$c" >"line$c"
+    printf '2\n1%s\n' "$c" >"open$c"
+    printf '\x93NUMPY\1\0\x46\0%-69s\n' "{'descr': '<f$c', 'fortran_order': False, 'shape': (1,), }" >"h$c.npy"
+    printf 'missing%s\0' "$c" >"list$c"
+    while read -r -a words; do
+        words=("${words[@]//@/$c}")
+        gpusort "${words[@]}" </dev/null || true
+    done <<'WORDS'
+missing@
+-n missing@
+a@.txt -o missing@/out
+a@.txt -o d@
+--explain a@.txt
+--explain -n a@.txt -o out@
+-v -n a@.txt -o out@
+--stats -n a@.txt -o out@
+--stats=json -n a@.txt -o out@
+--trace=d@ -n a@.txt
+--explain -S 1M -T d@ -n missing/../a@.txt
+--explain -S 48M -T d@ -n -
+-T missing@ -S 1M -n a@.txt
+line@
+--type=f64 line@
+-c -k1 open@
+-c -n open@
+-C a@.txt b@
+h@.npy
+--files0-from=missing@
+--files0-from=list@
+--files0-from=list@ b@
+--format=@ a@.txt
+--format=text:@ a@.txt
+--output-format=@ a@.txt
+--type=@ a@.txt
+--endian=@ a@.txt
+--nan=@ a@.txt
+--argsort=@ a@.txt
+--top=@ a@.txt
+--header=@ a@.txt
+--zstd=@ a@.txt
+--long=@ a@.txt
+--stats=@ a@.txt
+--sort=@ a@.txt
+--check=@ a@.txt
+-k @ a@.txt
+-k 1@ a@.txt
+-t x@ a@.txt
+-a @ a@.txt
+--device=@ a@.txt
+--device=gpu:@ a@.txt
+--parallel=@ a@.txt
+--batch-size=@ a@.txt
+-S @ a@.txt
+-S 1@ a@.txt
+--device-memory=@ a@.txt
+--@
+--@=1
+--top@
+-@
+-n@
+WORDS
+    TMPDIR=missing$c gpusort -S 1M -n "$name" || true
+    TMPDIR=d$c gpusort --explain -S 48M -n - </dev/null || true
+    rm -rf "$name" "d$c" "line$c" "open$c" "h$c.npy" "list$c" "out$c"
+)
+
+for c in "${hidden[@]}"; do
+    messages "$c" >said 2>&1
+    if grep -aF -e "$c" said; then
+        echo "have $(printf %q "$c")"
+    fi
+done >problems
+pass_unless_said 'no message has a character in it that is not shown' problems
+for c in "${shown[@]}"; do
+    messages "$c" >said 2>&1
+    [ "$(grep -acF -e "a$c.txt" said)" -ge 5 ] || echo "$c"
+done >problems
+pass_unless_said 'names in other letters are shown' problems
+
+printf 'b\t1\na\t2\xc3\xa9 \033[2J\xc2\x9b\x9b\n' >open
+ok_fails_with '-c shows tabs and letters of the line that is out of order' 1 \
+    $'^gpusort: open:2: disorder: a\t2\xc3\xa9 \\?\\[2J\\?\\?$' -- gpusort -c -k1 open
+ok_fails_with 'an unknown option' 2 "^gpusort: unrecognized option '--\?\]0;x'$" -- \
+    gpusort $'--\033]0;x'
+
+# --stats=json prints valid JSON for any name.
+python3 - "$GPUSORT" >problems 2>&1 <<'EOF_PYTHON' || echo "the reader failed" >>problems
+import json, os, subprocess, sys
+names = [b"\x1b]0;x", b"\xc2\x9b", b"\x9b", b"\xff", b"\"\\", b"\xe2\x80\xae", b"\xf3\xa0\x81\x81",
+         b"\xed\xa0\x80", b"\xc0\x80", b"\n\t", b"\xe2\x80", b"\xf0\x9d\x84\x9e", b"\xf4\x90\x80\x80"]
+for name in names:
+    with open(name, "wb") as file:
+        file.write(b"2\n1\n")
+    said = subprocess.run([sys.argv[1], "-n", "--device=cpu", "--stats=json", name, "-o", "out"],
+                          stderr=subprocess.PIPE, check=True).stderr
+    shown = json.loads(said.decode("utf-8"))["input"]["file"]
+    if len(shown.encode("utf-8", "surrogatepass")) < len(name) - 1 or not said.decode().strip().isprintable():
+        print(name, said)
+    try:
+        if shown != name.decode("utf-8"):
+            print("%r is shown as %r" % (name, shown))
+    except UnicodeDecodeError:
+        if "\ufffd" not in shown:
+            print("%r is shown as %r" % (name, shown))
+    os.remove(name)
+EOF_PYTHON
+pass_unless_said '--stats=json is JSON that shows itself, whatever the name of the input' problems
+
+done_testing

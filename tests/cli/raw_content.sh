@@ -1,0 +1,228 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Raw data that is hardly of the assumed type is refused: text, other programs' files, integers as
+# doubles, NumPy's i8 as bytes. Numbers of the assumed type are sorted, whatever their values.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+"$numpy" "$tests_dir/cli/raw_content.py" .
+
+# ---- doubles, and others -------------------------------------------------------------------------
+
+# refused_of FILE...: prints the error messages of the files that are refused.
+refused_of() {
+    local file
+    for file; do
+        gpusort -q "$file" -o got.bin 2>"$work/log/said" || sed "s|^|$file: |" "$work/log/said"
+    done
+}
+refused_of doubles-*.bin >refused
+pass_unless_said 'doubles of any distribution are sorted without a word on their type' refused
+ok 'and as NumPy sorts them' "$numpy" -c 'import glob, numpy, subprocess, sys
+for name in glob.glob("doubles-*-5000.bin"):
+    out = subprocess.run([sys.argv[1], name], stdout=subprocess.PIPE, check=True).stdout
+    want = numpy.sort(numpy.fromfile(name))
+    assert numpy.array_equal(numpy.frombuffer(out), want, equal_nan=True), name' "$GPUSORT"
+
+{
+    for file in others/*.bin; do
+        hint=${file#others/}
+        hint=${hint%%.*}
+        words=${hint%+big}
+        case $words in
+        i64) words='i64 or u64' ;;
+        TYPE) words='TYPE (gpusort --list has the types)' ;;
+        esac
+        [ "$hint" = "${hint%+big}" ] || words="$words with --endian=big"
+        cp "$file" kept
+        status=0
+        gpusort "$file" -o "$file" 2>"$work/log/said" || status=$?
+        [ $status -eq 2 ] || echo "$file: status $status"
+        echo "gpusort: $file: no type is said, and these are hardly f64: say --type=$words, or --type=f64 if they are" |
+            diff - "$work/log/said" || :
+        cmp "$file" kept || :
+        status=0
+        gpusort --format=raw <"$file" >got 2>"$work/log/said" || status=$?
+        [ $status -eq 2 ] || echo "$file on standard input: status $status"
+    done
+} >problems 2>&1
+pass_unless_said 'numbers of other types are refused without --type, and a type is named only if it is sure' problems
+
+numbers() { "$numpy" -c 'import numpy, sys
+numpy.array(sys.argv[2:], dtype=float).astype(sys.argv[1]).tofile(sys.stdout.buffer)' "$@"; }
+numbers i8 30 -10 20 >data.bin
+numbers f8 2 1 >good.bin
+hardly='^gpusort: [^:]*: no type is said, and these are hardly f64: say --type=i64 or u64, or --type=f64 if they are$'
+refused 'a few i64 in .bin' "$hardly" -- gpusort data.bin -o "$target"
+refused 'i64 in a second input' "$hardly" -- gpusort good.bin data.bin -o "$target"
+refused 'i64 on a pipe' "$hardly" -- gpusort --format=raw -o "$target" < <(cat data.bin)
+refused 'i64, compressed' "$hardly" -- gpusort <(zstd -qc data.bin) --format=raw -o "$target"
+refused 'i64 with --top' "$hardly" -- gpusort --top=1 data.bin -o "$target"
+refused 'i64 with --argsort' "$hardly" -- gpusort --argsort data.bin -o "$target"
+ok_fails_with 'i64 with --explain' 2 "$hardly" -- gpusort --explain data.bin
+ok_writes 'with --type they are sorted' <(numbers i8 -10 20 30) -- --type=i64 data.bin
+cp data.bin data.f64
+for words in '--type=f64 data.bin' data.f64; do
+    # shellcheck disable=SC2086 # words
+    ok "a type that is said is believed: $words" gpusort $words -o got
+done
+"$numpy" -c 'import numpy
+numpy.concatenate([numpy.random.default_rng(1).random(100000), numpy.arange(900000).view(float)]).tofile("late.bin")'
+refused 'integers behind the first MiB' 'hardly f64' -- gpusort late.bin -o "$target"
+numbers '>f8' 3 1 2 2.5 >big.bin
+refused 'little-endian integers with --endian=big' \
+    'hardly f64: say --type=i64 or u64 with --endian=little, or --type=f64 if they are$' -- \
+    gpusort --endian=big others/i64.0.5000.bin -o "$target"
+"$numpy" -c 'import numpy
+numpy.sort(numpy.fromfile("others/i64+big.29.5000.bin", ">i8")).tofile("sorted.big")
+numpy.sort(numpy.fromfile("others/f32+big.39.5000.bin", ">f4")).tofile("single.big")'
+ok_writes 'the hint for big-endian integers sorts them' sorted.big -- \
+    --type=i64 --endian=big others/i64+big.29.5000.bin
+ok_writes 'the hint for big-endian f32 sorts them' single.big -- \
+    --type=f32 --endian=big others/f32+big.39.5000.bin
+ok_writes 'big-endian doubles with --endian=big' <(numbers '>f8' 1 2 2.5 3) -- --endian=big big.bin
+
+ok_says '--explain says that f64 is assumed' '^input .*\(by its name; f64, as no type is said\)$' -- \
+    gpusort --explain good.bin
+on_terminal() { "$numpy" "$tests_dir/on_terminal.py" --stderr "$GPUSORT" "$@"; }
+note='^gpusort: good.bin: read as f64 \(--type names another\)'
+ok_says 'a terminal shows that f64 is assumed' "$note" -- on_terminal good.bin -o got
+for words in '-q good.bin' '--type=f64 good.bin' 'doubles-zeros-1.bin --type=f64'; do
+    # shellcheck disable=SC2086 # words
+    ok_prints "no note: $words" '' -- on_terminal $words -o got
+done
+ok_prints 'no note but on a terminal' '' -- gpusort good.bin -o got
+
+# ---- NumPy's i8, u8 and f16 ----------------------------------------------------------------------
+
+"$numpy" -c 'import numpy
+numpy.array([3, 1, 2]).tofile("few.i8")
+numpy.array([3, -1, 2]).tofile("signed.i8")
+numpy.arange(10**12, 10**12 + 500).tofile("large.u8")
+numpy.full(8, 7).tofile("constant.u8")
+numpy.full(500, 1700000000).tofile("constant.i8")
+(17 * 10**17 + numpy.arange(500) * 10**9).tofile("time.i8")
+numpy.arange(1.0, 9.0).astype(numpy.longdouble).tofile("long.f16")
+random = numpy.random.default_rng(1)
+random.integers(-128, 128, 4096, dtype="i1").tofile("true.i8")
+random.integers(0, 3, 4096, dtype="i1").tofile("flags.u8")
+(random.random(4096) < .001).astype("i1").tofile("sparse.i8")
+random.normal(size=4096).astype("f2").tofile("true.f16")
+random.uniform(-4, -1, 4096).astype("f2").tofile("negative.f16")
+numpy.zeros(4096, "i1").tofile("zeros.u8")
+numpy.full(4096, 7, "i1").tofile("sevens.u8")
+numpy.full(4096, -1, "i1").tofile("ones.i8")'
+for file in few.i8 signed.i8 large.u8 time.i8 constant.u8 constant.i8; do
+    name=${file#*.}
+    letter=${name%8}
+    said="^gpusort: .*: $name is one byte here, and these look like NumPy's $name of 8 bytes: say --type=${letter}64, "
+    cp "$file" nameless
+    refused "64-bit integers named $file" "$said" -- gpusort "$file" -o "$target"
+    refused "64-bit integers with --type=$name, as $file" "$said" -- \
+        gpusort --format=raw --type="$name" nameless -o "$target"
+    refused "the same on a pipe, $file" "$said" -- \
+        gpusort --format=raw --type="$name" -o "$target" < <(cat "$file")
+    for word in int8 uint8 '|i1' '|u1'; do
+        ok "--type=$word is taken for $file" gpusort --format=raw --type="$word" "$file" -o got
+    done
+done
+long='^gpusort: .*: f16 is 2 bytes here, and these look like .* of 16 bytes'
+refused 'long doubles named .f16' "$long" -- gpusort long.f16 -o "$target"
+refused 'long doubles with --type=f16' "$long" -- gpusort --format=raw --type=f16 long.f16 -o "$target"
+ok '--type=float16 is taken' gpusort --format=raw --type=float16 long.f16 -o got
+for file in true.i8 flags.u8 sparse.i8 zeros.u8 sevens.u8 ones.i8 true.f16 negative.f16; do
+    cp "$file" nameless
+    ok "what is of the type is sorted, $file" gpusort "$file" -o got
+    ok "and with --type, $file" gpusort --format=raw --type="${file#*.}" nameless -o got
+done
+
+cat >names.py <<'END'
+import subprocess, sys, numpy
+def of(*words):
+    return subprocess.run([sys.argv[1], *words], stdout=subprocess.PIPE, text=True).stdout
+def read_as(name):
+    shown = of("--explain", "--format=raw", "--type=" + name, "/dev/null")
+    return shown.split("raw, ")[1].split(",")[0].split()[0] if "raw, " in shown else None
+ours = {}
+for line in of("--list").split("formats (")[0].splitlines()[1:]:
+    name, row = line.split(None, 1)
+    names = row.split("NumPy's ")[1].split(", ")
+    ours[names[0]] = name
+    assert all(read_as(other) == name for other in names), line
+checked = 0
+names = "byte ubyte short ushort intc uintc int uint int_ intp uintp long ulong longlong ulonglong half single float double bool".split()
+letters = [kind + str(size) for kind in "iuf" for size in (1, 2, 4, 8)] + list("bBhHiIlLqQefd")
+for name in names + letters + [order + letter for order in "<>=|" for letter in letters]:
+    try:
+        dtype = numpy.dtype(name)
+    except TypeError:
+        dtype = None
+    if name in ("i8", "u8"):
+        assert read_as(name) == name
+    elif dtype is not None:
+        assert read_as(name) == ours[dtype.name], (name, read_as(name), dtype)
+        checked += 1
+assert checked > 80, checked
+END
+ok 'other names of types are those of numpy.dtype, and --list names them' "$numpy" names.py "$GPUSORT"
+for name in c8 '<c16' complex128 U5 S3 str longdouble '<f16' V4 O; do
+    refused "--type=$name is named" "unknown type '$name', NumPy's name of [a-z ]+: --list" -- \
+        gpusort --type="$name" data.bin -o "$target"
+done
+
+# ---- text, and files of other programs, with names of raw data -----------------------------------
+
+printf '30\n10\n20\n7\n11\n5\n' >text
+printf 'some words, and\nmore of them, \303\244\n' >words
+for name in x.bin x.raw x.f64 x.u32 x.i16 x.BIN; do
+    for content in text words; do
+        cp $content $name
+        zstd -qf $name
+        for file in $name $name.zst; do
+            refused "$content named $file" "^gpusort: $file: named as raw data, and this is text: say --format=text$" -- \
+                gpusort "$file" -o "$target"
+        done
+    done
+done
+cp text x.bin
+refused 'text named .bin, with --type' 'this is text: say --format=text$' -- gpusort --type=u16 x.bin -o "$target"
+refused 'text in a second input' 'x.bin: named as raw data, and this is text' -- gpusort good.bin x.bin -o "$target"
+cp text x.u8
+printf -- '-1-1G\n' >few.i16
+refused 'a few numbers that look like a word may be either' \
+    '^gpusort: few.i16: this may be text or raw i16: say --format=text or --format=raw$' -- \
+    gpusort few.i16 -o few.i16
+refused 'text named .u8 may be either' 'x.u8: this may be text or raw u8: say --format' -- gpusort x.u8 -o x.u8
+ok 'text named .bin is sorted in place when told so' gpusort --format=text x.bin -o x.bin
+ok_prints 'text named .bin is sorted in place when told so' '5\n7\n10\n11\n20\n30\n' -- cat x.bin
+
+"$numpy" -c 'import bz2, gzip, lzma, sqlite3
+import io, numpy, tarfile, zlib
+payload = numpy.random.default_rng(1).random(1000).tobytes()
+files = {"gzip": gzip.compress(payload), "bzip2": bz2.compress(payload), "xz": lzma.compress(payload),
+         "LZ4": b"\x04\x22\x4d\x18" + payload, "Parquet": b"PAR1" + payload + b"PAR1",
+         "HDF5": b"\x89HDF\r\n\x1a\n" + payload, "Arrow": b"ARROW1\0\0" + payload,
+         "PNG": b"\x89PNG\r\n\x1a\n" + payload, "ELF": open("/proc/self/exe", "rb").read(80000)}
+archive = io.BytesIO()
+numpy.savez(archive, payload)
+files["zip"] = archive.getvalue()
+archive = io.BytesIO()
+with tarfile.open(fileobj=archive, mode="w") as tar:
+    tar.addfile(tarfile.TarInfo("x"))
+files["tar"] = archive.getvalue()
+sqlite3.connect("db").execute("create table t(x)").connection.commit()
+files["SQLite"] = open("db", "rb").read()
+for name, data in files.items():
+    open("w." + name + ".bin", "wb").write(data[:len(data) // 8 * 8])'
+for file in w.*.bin; do
+    name=${file#w.}
+    name=${name%.bin}
+    cp "$file" copy.f64
+    refused "$name named .bin" "^gpusort: $file: this is $name data, to be (unpacked|converted to .npy or text) first[^:]*$" -- \
+        gpusort "$file" -o "$target"
+    refused "$name named .f64" "this is $name data" -- gpusort copy.f64 -o "$target"
+    refused "$name with --type" "this is $name data, .*: or else say --format=raw$" -- \
+        gpusort --type=u32 "$file" -o "$target"
+    ok "$name when told that it is raw" gpusort --format=raw --type=u8 "$file" -o got
+done
+
+done_testing

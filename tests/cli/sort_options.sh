@@ -1,0 +1,407 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The options of sort(1): wrong ones are refused in the words of sort(1); right ones make the order
+# that --explain prints.
+. "$(dirname "$0")/../lib.sh"
+printf '2\n1\n' >two
+printf '1\n2\n' >ascending
+
+# ---- refused options -----------------------------------------------------------------------------
+
+# refused_as_sort MESSAGE ARGUMENT...: gpusort ends with status 2 and one line, which is MESSAGE or
+# begins with "MESSAGE: ". Skipped if the sort(1) of this machine has another message.
+refused_as_sort() {
+    local message=$1 status=0 sort_said
+    shift
+    sort_said=$(sort "$@" 2>&1 >/dev/null </dev/null | head -n 1) || true
+    if [ "$sort_said" != "sort: $message" ]; then
+        skip "refused: $*" "this sort(1) says it so: $sort_said"
+        return 0
+    fi
+    gpusort "$@" >"$work/log/stdout" 2>"$work/log/stderr" </dev/null || status=$?
+    {
+        [ "$status" -eq 2 ] || echo "exit status $status, not 2"
+        [ ! -s "$work/log/stdout" ] || echo "it wrote to standard output"
+        case $(cat "$work/log/stderr") in
+        "gpusort: $message" | "gpusort: $message: "*) ;;
+        *)
+            echo "it said: $(cat "$work/log/stderr")"
+            echo "and not: gpusort: $message"
+            ;;
+        esac
+    } >"$work/log/problems"
+    pass_unless_said "refused: $*" "$work/log/problems"
+}
+
+while IFS='|' read -r key message; do
+    refused_as_sort "$message" -k "$key" two
+done <<'END'
+0|field number is zero: invalid field specification '0'
+0.1|field number is zero: invalid field specification '0.1'
+1,0|field number is zero: invalid field specification '1,0'
+1n,0|field number is zero: invalid field specification '1n,0'
+1.0|character offset is zero: invalid field specification '1.0'
+1.0b|character offset is zero: invalid field specification '1.0b'
+|invalid number at field start: invalid count at start of ''
+x|invalid number at field start: invalid count at start of 'x'
+-1|invalid number at field start: invalid count at start of '-1'
+ -1|invalid number at field start: invalid count at start of ' -1'
++|invalid number at field start: invalid count at start of '+'
+1.|invalid number after '.': invalid count at start of ''
+1.x|invalid number after '.': invalid count at start of 'x'
+1n,1.x|invalid number after '.': invalid count at start of 'x'
+1,2.|invalid number after '.': invalid count at start of ''
+1,|invalid number after ',': invalid count at start of ''
+1,x|invalid number after ',': invalid count at start of 'x'
+1,-1|invalid number after ',': invalid count at start of '-1'
+1,,2|invalid number after ',': invalid count at start of ',2'
+1x|stray character in field spec: invalid field specification '1x'
+1bq|stray character in field spec: invalid field specification '1bq'
+1.1.1|stray character in field spec: invalid field specification '1.1.1'
+1,1x|stray character in field spec: invalid field specification '1,1x'
+1,2n3|stray character in field spec: invalid field specification '1,2n3'
+1,2,3|stray character in field spec: invalid field specification '1,2,3'
+1'\|stray character in field spec: invalid field specification '1\'\\'
+1ng|options '-gn' are incompatible
+1nh|options '-hn' are incompatible
+1gh|options '-gh' are incompatible
+1n,1g|options '-gn' are incompatible
+1hngrb|options '-ghn' are incompatible
+END
+refused_as_sort "stray character in field spec: invalid field specification '1\\001'" -k $'1\001' two
+refused_as_sort "stray character in field spec: invalid field specification '1\\377x'" -k $'1\377x' two
+refused_as_sort "options '-gn' are incompatible" -k 2 -k 1ng two
+
+refused_as_sort 'empty tab' -t '' two
+refused_as_sort "multi-character tab 'ab'" -t ab two
+refused_as_sort "multi-character tab 'ab'" --field-separator=ab two
+refused_as_sort "multi-character tab '\\\\n'" -t '\n' two
+refused_as_sort "multi-character tab 'a\\tb'" -t $'a\tb' two
+refused_as_sort 'incompatible tabs' -t a -t b two
+refused_as_sort "multi-character tab 'ab'" -t ab -k 0 two
+refused_as_sort "field number is zero: invalid field specification '0'" -k 0 -t ab two
+
+refused_as_sort "options '-gn' are incompatible" -gn two
+refused_as_sort "options '-gn' are incompatible" -n -g two
+refused_as_sort "options '-hn' are incompatible" -nh two
+refused_as_sort "options '-gh' are incompatible" -hg two
+refused_as_sort "options '-ghn' are incompatible" -hngrb two
+refused_as_sort "options '-gn' are incompatible" -gn -k 1 two
+refused_as_sort "options '-gn' are incompatible" --sort=numeric -g two
+refused_as_sort "options '-hn' are incompatible" --sort=numeric --sort=human-numeric two
+refused_as_sort "options '-cC' are incompatible" -cC two
+refused_as_sort "options '-cC' are incompatible" --check=quiet --check two
+refused_as_sort "options '-cC' are incompatible" -gn -Cc two
+refused_as_sort "options '-co' are incompatible" -c -o out two
+refused_as_sort "options '-Co' are incompatible" -C -o out two
+refused_as_sort "extra operand 'ascending' not allowed with -c" -c two ascending
+refused_as_sort "extra operand 'ascending' not allowed with -C" -C - ascending missing
+refused_as_sort "extra operand 'ascending' not allowed with -c" -c -o out two ascending
+refused_as_sort "options '-gn' are incompatible" -gn -c two ascending
+refused_as_sort 'multiple output files specified' -o out -o other two
+refused_as_sort 'multiple compress programs specified' --compress-program=a --compress-program=b two
+refused_as_sort 'multiple random sources specified' --random-source=a --random-source=b two
+for option in --parallel --batch-size; do
+    for word in '' x -1 ' -1'; do
+        refused_as_sort "invalid $option argument '$word'" "$option=$word" two
+    done
+    for word in 2x 0x10 '2 '; do
+        refused_as_sort "invalid suffix in $option argument '$word'" "$option=$word" two
+    done
+done
+refused_as_sort 'number in parallel must be nonzero' --parallel=0 two
+for word in 0 1; do
+    refused_as_sort "invalid --batch-size argument '$word'" --batch-size=$word two
+done
+ok 'nothing was written' test ! -e out
+
+# Errors in --sort and --check end sort(1) with status 1, which gpusort uses only for disorder.
+refused_as_sort "invalid argument 'x' for '--sort'" --sort=x two
+refused_as_sort "invalid argument 'numericx' for '--sort'" --sort=numericx two
+refused_as_sort "ambiguous argument '' for '--sort'" --sort= two
+ok_fails_with 'of the words of --sort those are proposed that are here' 2 \
+    ": it is general-numeric, human-numeric or numeric$" -- gpusort --sort=x two
+refused_as_sort "invalid argument 'x' for '--check'" --check=x two
+refused_as_sort "ambiguous argument '' for '--check'" --check= two
+
+for option in -k -t; do
+    ok_fails_with "$option without its argument" 2 "^gpusort: option requires an argument -- '${option#-}'" -- \
+        gpusort $option
+done
+
+# ---- options without effect ----------------------------------------------------------------------
+
+for words in '--batch-size=2' '--batch-size=+16' '--compress-program=missing' '--random-source=missing' \
+    '--compress-program=gzip --compress-program=gzip' '--parallel=+2'; do
+    for program in sort gpusort; do
+        # shellcheck disable=SC2086 # several words
+        ok_prints "$program $words" '1\n2\n' -- $program $words -n two
+    done
+done
+refused '--debug is refused' '^gpusort: --debug: gpusort does not mark keys ' -- \
+    gpusort --debug -n two -o "$target"
+
+# ---- names from a file ---------------------------------------------------------------------------
+
+printf 'two\0ascending\0' >names
+printf 'two' >name
+printf 'two\0\0two\0' >hole
+printf 'two\0-\0' >dash
+: >none
+ok_prints '--files0-from' '1\n1\n2\n2\n' -- gpusort --files0-from=names
+ok_prints '--files0-from, the last name without its NUL' '1\n2\n' -- gpusort --files0-from=name
+ok_prints '--files0-from=-' '1\n1\n2\n2\n' -- \
+    bash -c '"$0" --files0-from=- <names' "$GPUSORT"
+ok_prints '--files0-from twice: the last one counts' '1\n2\n' -- \
+    gpusort --files0-from=names --files0-from=name
+ok_prints 'a list names standard input' '1\n1\n2\n2\n' -- \
+    bash -c '"$0" --files0-from=dash <two' "$GPUSORT"
+refused_as_sort "no input from 'none'" --files0-from=none
+refused_as_sort "no input from '/dev/null'" --files0-from=/dev/null
+refused_as_sort "no input from '-'" --files0-from=-
+refused_as_sort 'hole:2: invalid zero-length file name' --files0-from=hole
+refused_as_sort "cannot read file names from '$PWD'" --files0-from="$PWD"
+refused_as_sort 'open failed: missing: No such file or directory' --files0-from=missing
+refused_as_sort "open failed: '': No such file or directory" --files0-from=
+refused_as_sort 'open failed: missing: No such file or directory' -gn --files0-from=missing
+refused_as_sort "extra operand 'two'" --files0-from=names two ascending
+refused_as_sort "extra operand '-'" - --files0-from=names
+refused_as_sort "extra operand 'ascending' not allowed with -c" -c --files0-from=names
+ok_fails_with '-i with --files0-from' 2 "^gpusort: extra operand 'two': file operands cannot" -- \
+    gpusort -i two --files0-from=names
+ok_fails_with 'a list from standard input does not name it' 2 \
+    "^gpusort: when reading file names from stdin, no file name of '-' allowed$" -- \
+    bash -c '"$0" --files0-from=- <dash' "$GPUSORT"
+ok_fails_with 'a list from standard input with a hole' 2 \
+    '^gpusort: -:2: invalid zero-length file name$' -- \
+    bash -c '"$0" --files0-from=- <hole' "$GPUSORT"
+
+# ---- orders that gpusort lacks -------------------------------------------------------------------
+
+for option in -d:dictionary-order -f:ignore-case -M:month-sort -R:random-sort -V:version-sort; do
+    for word in "${option%%:*}" "--${option#*:}"; do
+        refused "$word is refused" \
+            "^gpusort: ${option%%:*}: gpusort has no order '${option:1:1}' \(--${option#*:} of sort\(1\)\)$" -- \
+            gpusort "$word" two -o "$target"
+    done
+done
+refused '--ignore-nonprinting is refused' 'has no order .i. \(--ignore-nonprinting' -- \
+    gpusort --ignore-nonprinting two -o "$target"
+for letter in d f i M R V; do
+    refused "-k 1$letter is refused" "^gpusort: -k '2n,3$letter': gpusort has no order '$letter' " -- \
+        gpusort -k "2n,3$letter" two -o "$target"
+done
+for word in month random version; do
+    refused "--sort=$word is refused" "^gpusort: --sort: gpusort has no order .*--$word-sort" -- \
+        gpusort --sort=$word two -o "$target"
+done
+
+# ---- resulting orders ----------------------------------------------------------------------------
+
+# orders ORDER ARGUMENT...: --explain prints ORDER, and sort(1) accepts the arguments too.
+orders() {
+    local order=$1 status=0
+    shift
+    gpusort --explain "$@" two >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    {
+        [ "$status" -eq 0 ] || echo "exit status $status: $(cat "$work/log/stderr")"
+        sort "$@" two >/dev/null 2>"$work/log/stderr" || [ $? -eq 1 ] ||
+            echo "sort(1) does not take it: $(cat "$work/log/stderr")"
+        grep -Fqx "order      $order" "$work/log/stdout" || {
+            echo "it said: $(grep '^order' "$work/log/stdout")"
+            echo "and not: order      $order"
+        }
+    } >"$work/log/problems"
+    pass_unless_said "order of: $*" "$work/log/problems"
+}
+
+strict='the line as one number (as -g, but all else is an error)'
+by_bytes='equal lines by their bytes'
+orders "$strict; $by_bytes"
+orders "$strict; $by_bytes" -b
+orders "$strict, descending; $by_bytes, descending" -r
+orders "$strict; equal lines as in the input" -s
+orders "$strict; of equal lines only the first is kept" -u
+orders "$strict; of equal lines only the first is kept" -su
+orders "the line as number (-n); $by_bytes" -n
+for word in --numeric-sort --sort=numeric --sort=num --sort=n '-n --sort=numeric' '-t x -n' -bn -k1n \
+    -k01n '-k 1nb' '-k 1.1n' -nz; do
+    # shellcheck disable=SC2086 # several words
+    orders "the line as number (-n); $by_bytes" $word
+done
+for word in -g --general-numeric-sort --sort=general-numeric --sort=g; do
+    orders "the line as general number (-g); $by_bytes" $word
+done
+for word in -h --human-numeric-sort --sort=human-numeric --sort=h; do
+    orders "the line as number with suffix (-h); $by_bytes" $word
+done
+orders "the line as number (-n), descending; $by_bytes, descending" -nr
+orders "the line as number (-n), descending; equal lines as in the input" -nrs
+orders "the line as number (-n), descending; $by_bytes" -k1nr
+orders "the line as number (-n); $by_bytes, descending" -r -k1n
+orders "the line as bytes; $by_bytes" -k1
+orders "the line as bytes, descending; $by_bytes, descending" -k1 -r
+orders "field 2 to the end of the line as bytes; $by_bytes" -k2
+orders "field 2 as bytes; $by_bytes" -k2,2
+orders "field 2 as bytes; $by_bytes" -k2,2.0
+orders "field 2 to field 3 as bytes; $by_bytes" --key=2,3
+orders "field 2 to field 1 as bytes; $by_bytes" -k2,1
+orders "character 3 of field 2 to its end as bytes; $by_bytes" -k2.3,2
+orders "character 3 of field 2 to the end of the line as bytes; $by_bytes" -k2.3
+orders "field 2 to character 4 of field 3 as bytes; $by_bytes" -k2,3.4
+orders "field 2 behind its blanks to character 4 of field 3 as bytes; $by_bytes" -k2b,3.4
+orders "field 2 to character 4 of field 3 behind its blanks as bytes; $by_bytes" -k2,3.4b
+orders "field 2 behind its blanks to character 4 of field 3 behind its blanks as bytes; $by_bytes" \
+    -b -k2,3.4
+orders "character 2 of field 1 behind its blanks to the end of the line as number (-n); $by_bytes" \
+    -k1.2bn
+orders "field 1 behind its blanks to the end of the line as bytes; $by_bytes" -k1b
+orders "field 18446744073709551615 to the end of the line as bytes; $by_bytes" -k99999999999999999999999
+orders "field 1 to character 18446744073709551615 of field 1 as bytes; $by_bytes" \
+    -k1,1.99999999999999999999999
+orders "field 2 as number (-n); field 1 as bytes, descending; field 3 to the end of the line as bytes; $by_bytes" \
+    -k2,2n -k1,1r -k3
+
+# A key without letters takes all letters of the options; a key with any letter takes none.
+orders "field 2 as number (-n), descending; field 1 as bytes, descending; $by_bytes, descending" \
+    -nr -k2,2 -k1,1r
+orders "field 2 as number (-n), descending; field 1 behind its blanks to character 2 of field 1 as bytes; $by_bytes, descending" \
+    -nr -k2,2 -k1b,1.2
+orders "field 2 as general number (-g); field 1 as number (-n); $by_bytes, descending" \
+    -hr -k2,2g -k1,1n
+orders "field 1 as number (-n); $by_bytes" -gh -k1,1n
+orders "field 2 as number (-n); $by_bytes" -k2,2 --sort=numeric
+
+for words in '-t x -k2' '-k2 --field-separator=x' '-tx -t x -k2'; do
+    # shellcheck disable=SC2086 # several words
+    ok_says "fields of: $words" "^fields     end at 'x'$" -- gpusort --explain $words two
+done
+ok_says '-t with a NUL' '^fields     end at byte 0$' -- gpusort --explain -k2 -t '\0' two
+ok_says '-t with a byte that is no character' '^fields     end at byte 255$' -- \
+    gpusort --explain -k2 -t $'\377' two
+for word in -z --zero-terminated; do
+    ok_says "$word" '^lines      end with NUL$' -- gpusort --explain $word two
+done
+for word in --unique --stable --ignore-leading-blanks --merge; do
+    ok "$word" gpusort --explain $word two
+done
+ok_says '--argsort is stable' '^order      .*; equal lines as in the input$' -- \
+    gpusort --explain --argsort -n two
+ok_says '-m sorts nothing' '^algorithm  none: nothing is sorted$' -- gpusort --explain -m two
+for word in -c -C --check --check=quiet --check=silent --check=s --check=diagnose-first --check=d -cm; do
+    ok_says "$word writes nothing" '^output     none: the order is checked$' -- \
+        gpusort --explain $word two
+done
+
+# ---- lines are text ------------------------------------------------------------------------------
+
+printf '2\n1\n' >two.u32
+gzip <two >two.gz
+cp two.gz two.log
+cp two words.gz
+ok_fails_with 'lines that are gzip data by name and bytes' 2 \
+    '^gpusort: two.gz: this is gzip data, to be unpacked first \(gzip -dc\)$' -- \
+    gpusort -n two.gz
+cp two.gz two.tgz
+ok_fails_with 'the same with another ending' 2 \
+    '^gpusort: two.tgz: this is gzip data, to be unpacked first' -- gpusort -n two.tgz
+ok_output '--format=text sorts its bytes' <(sort -n two.gz) -- gpusort --format=text -n two.gz
+ok_output 'gzip data that is not named so is lines' <(sort -n two.gz) -- gpusort -n two.log
+ok_prints 'lines that are named as gzip data' '1\n2\n' -- gpusort -n words.gz
+printf '\377\0\1b\n' >bytes
+printf 'b\0a\0' >names.bin
+ok_prints '-z makes it text, whatever its name and bytes' 'a\0b\0' -- gpusort -zk1 names.bin
+gpusort --type=f64 --output-format=raw two -o numbers.f64
+gpusort numbers.f64 -o numbers.f64.zst
+gpusort --output-format=npy two -o numbers.npy
+for word in -g -n -h -k1 -tx -b -z -c -C -m --header; do
+    ok_says "$word makes it text, whatever its name" '^input .*: text, .*\(as -' -- \
+        gpusort --explain $word two.u32
+    for name in numbers.npy numbers.f64 numbers.f64.zst; do
+        [ $word != -z ] || [ $name = numbers.npy ] || continue
+        ok_fails_with "$word does not make text of what is numbers by name and bytes: $name" 2 \
+            "^gpusort: $name: -.* is for lines of text, and this is named as .* and is no text: " -- \
+            gpusort $word $name
+        [ $name != numbers.npy ] || continue
+        ok_says "$word --format=text does: $name" '^input .*: text, ' -- \
+            gpusort --explain $word --format=text $name
+    done
+    ok_says "$word makes it text, whatever its bytes" '^input .*: text, .*\(as -' -- \
+        gpusort --explain $word bytes
+    for format in raw npy; do
+        ok_fails_with "$word --format=$format" 2 \
+            "^gpusort: -.* is for lines of text, and --format=$format is not$" -- \
+            gpusort $word --format=$format two
+    done
+    ok_fails_with "$word --type=f64" 2 \
+        '^gpusort: -.* is for lines of text, and --type makes numbers of them$' -- \
+        gpusort $word --type=f64 two
+    ok_says "$word --format=text" '^input .*: text, ' -- gpusort --explain $word --format=text bytes
+done
+gpusort --zstd two >compressed
+ok_prints 'zstd is recognised before' '1\n2\n' -- gpusort -n compressed
+for word in -n -k -u; do
+    refused "$word with binary output" "^gpusort: $word is for lines of text, and npy output" -- \
+        gpusort ${word/k/k1} --output-format=npy two -o "$target"
+done
+refused '-u with binary numbers' '^gpusort: -u is for lines of text, and the input is raw' -- \
+    gpusort -u --format=raw --type=u8 two -o "$target"
+refused '-u with numbers read from text' '^gpusort: -u is for lines of text, and --type' -- \
+    gpusort -u --type=f64 two -o "$target"
+ok_prints '-s with binary numbers is as without' '\n\n12' -- gpusort -s --format=raw --type=u8 two
+refused '--nan with lines' '^gpusort: --nan is for numbers' -- \
+    gpusort -n --nan=first two -o "$target"
+for action in -c -C -m; do
+    for word in --top=1 --argsort --algorithm=radix; do
+        ok_fails_with "$action $word" 2 \
+            "^gpusort: ${word%=*} is for sorting, and $action sorts nothing$" -- \
+            gpusort $action $word two
+    done
+done
+
+# ---- --header ------------------------------------------------------------------------------------
+
+printf 'name\nunit\n2\n1' >table
+printf 'name\nunit\n0' >second
+printf 'name\n-\n0' >other
+ok_prints '--header=2' 'name\nunit\n1\n2\n' -- gpusort --header=2 table
+ok_prints '--header' 'name\n1\n2\n' -- bash -c 'sed 2d table | "$0" --header' "$GPUSORT"
+ok_prints '--header: the same in two files is written once' 'name\nunit\n0\n1\n2\n' -- \
+    gpusort --header=2 table second
+refused '--header: not the same in two files' '^gpusort: other: its header is not that of table$' -- \
+    gpusort --header=2 table other
+ok_prints '--header with as many lines' 'name\nunit\n2\n1\n' -- gpusort --header=4 table
+ok_prints '--header with more lines' 'name\nunit\n2\n1\n' -- gpusort --header=5 table
+ok_prints '--header=0' '1\n2\n' -- gpusort --header=0 two
+ok_prints '--header of nothing' '' -- gpusort --header none
+seq 40000 -1 1 >descending
+{ sed 30000q descending && sed 1,30000d descending | sort -n; } >expected
+ok_output '--header of more than is read ahead' expected -- gpusort --header=30000 -n descending
+ok_output '--header of more than is read ahead, from a pipe' expected -- \
+    gpusort --header=30000 -n <(cat descending)
+ok_prints '--header and --top' 'name\nunit\n1\n' -- gpusort --header=2 --top=1 table
+ok_prints '--header and --argsort: only what is sorted is counted' '1\n0\n' -- \
+    gpusort --header=2 --argsort table
+ok_fails_with '--header: lines are counted from the top of the file' 2 \
+    "^gpusort: table:2: 'unit' is not a number: -g would read no number in it, " -- gpusort --header table
+ok_fails_with '--header and -c: so are lines out of order' 1 '^gpusort: table:4: disorder: 1$' -- \
+    gpusort --header=2 -c -n table
+ok_prints '--header and -m' 'name\n1\n2\n' -- gpusort --header -m -n <(printf 'name\n2\n') \
+    <(printf 'name\n1\n')
+ok_says '--explain tells of the header' "^header     1 line of each input, written once" -- \
+    gpusort --explain --header two
+seq -f 'this is line %.0f' 300000 >long
+{ cat long; echo 1; } >long_header
+ok_prints 'a header of megabytes' '' -- \
+    bash -c '"$0" --header=300000 long_header | head -n 300000 | cmp - long' "$GPUSORT"
+{ seq -f 'title %.0f' 1024; seq 9 -1 1; } >long_header
+{ seq -f 'title %.0f' 1024; seq 9; } >expected
+for lines in 1K 1KiB 1.024e3; do
+    ok_output "--header=$lines" expected -- gpusort --header=$lines long_header
+done
+for lines in -1 x '' 1.5 1e-1; do
+    refused "--header=$lines" "^gpusort: invalid number of lines '$lines'" -- \
+        gpusort --header=$lines two -o "$target"
+done
+
+done_testing

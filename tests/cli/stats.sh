@@ -1,0 +1,331 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Reports on a job, while it runs and at its end: progress, --stats and --trace. Python's json reads
+# the JSON.
+. "$(dirname "$0")/../lib.sh"
+
+python3 -c 'import json' 2>/dev/null || skip_all 'no Python'
+is_gpu=
+[ -n "$(gpu_problem)" ] || is_gpu=yes
+
+numbers=$(full_or_small 2200000 300000) # 17 MB, which several threads read
+head -c $((numbers * 8)) /dev/urandom >data.f64
+gpusort data.f64 -o data.sorted
+seq "$((numbers / 10))" | shuf >data.txt
+sort -n data.txt >lines.sorted
+
+# ---- --stats -------------------------------------------------------------------------------------
+
+# The members of the object that the manual page lists.
+sed -n 's/^\.It Li \([a-zA-Z_.]*\)$/\1/p' "$tests_dir/../man/gpusort.1" >documented
+
+# ok_stats NAME CONDITION WALL_SECONDS FILE: FILE is one line of JSON, and CONDITION, a Python
+# expression with the object as `s`, is true.
+ok_stats() {
+    python3 - "$2" "$3" "$4" >"$work/log/problems" 2>&1 <<'PYTHON' || true
+import json, os, sys
+condition, wall, path = sys.argv[1:]
+data = open(path, "rb").read()
+s = json.loads(data.decode("utf-8"))
+if data.count(b"\n") != 1 or not data.endswith(b"\n"):
+    print("not one line")
+if not eval(f"({condition})"):
+    print(f"not so: {condition}\nin {s}")
+def names(s):
+    for group, value in s.items():
+        if group == "stages":
+            yield from (f"stages.STAGE.{name}" for stage in value.values() for name in stage)
+        else:
+            yield from (f"{group}.{name}" for name in value) if isinstance(value, dict) else [group]
+documented = open("documented").read().split()
+print(*names(s), sep="\n", file=open("seen", "a"))
+for name in names(s):
+    if name not in documented:
+        print(f"the manual page does not have {name}")
+if s["schema"] != 1:
+    print("another schema, but the names are checked as ever")
+if "error" in s:
+    sys.exit()
+stages = s["stages"]
+if not 0 < stages["total"]["seconds"] <= float(wall):
+    print(f"it took {wall} s, and not {stages['total']['seconds']}")
+if "model" in s and s["model"]["measured_seconds"] != stages["total"]["seconds"]:
+    print("the model speaks of the whole run, and is not held against it")
+if not 0 < s["memory"]["host_bytes"] < 2**40:
+    print("no peak of memory")
+PYTHON
+    pass_unless_said "$1" "$work/log/problems"
+}
+
+# stats NAME CONDITION -- ARGUMENT...: `gpusort --stats=json ARGUMENT...` prints nothing except its
+# statistics, which contain its exit status.
+stats() {
+    local name=$1 condition=$2 start status=0
+    shift 3
+    start=$(date +%s%N)
+    gpusort --stats=json "$@" >"$work/log/stdout" 2>"$work/log/stats" || status=$?
+    ok_stats "$name" "$condition and s['status'] == $status" "$((($(date +%s%N) - start) / 1000000 + 1))e-3" \
+        "$work/log/stats"
+}
+
+bytes=$((numbers * 8))
+stats '--stats=json: numbers' "s['data'] == {'numbers': $numbers, 'bytes': $bytes} and
+    s['stages']['read']['bytes'] == s['stages']['write']['bytes'] == $bytes and
+    s['input'] == {'file': 'data.f64', 'files': 1, 'format': 'raw', 'type': 'f64'} and
+    s['path']['name'] and s['path']['reason'] and s['device']['reason'] and
+    s['device']['threads'] >= 1 and s['model']['cpu_seconds'] > 0 and s['model']['measured_seconds'] > 0" \
+    -- data.f64 -o out
+ok_same_bytes 'with --stats it sorts' out data.sorted
+stats '--stats=json: lines' "s['data']['lines'] == $((numbers / 10)) and
+    s['stages']['read']['bytes'] == s['stages']['write']['bytes'] == os.path.getsize('data.txt')" \
+    -- -n data.txt -o out
+ok_same_bytes 'with --stats it sorts lines' out lines.sorted
+stats '--stats=json: what is read to verify is no input' "s['stages']['verify']['seconds'] > 0 and
+    s['stages']['read']['bytes'] == os.path.getsize('data.txt')" -- --verify -n data.txt -o out
+stats '--stats=json: what is compressed is counted as the file holds it' \
+    "s['stages']['write']['bytes'] == os.path.getsize('out.f64.zst') and s['data']['bytes'] == $bytes" -- \
+    --zstd data.f64 -o out.f64.zst
+stats '--stats=json: and when it is read' \
+    "s['stages']['read']['bytes'] == os.path.getsize('out.f64.zst')" -- out.f64.zst -o out
+stats '--stats=json: parts that are put aside' \
+    "s['runs']['count'] > 2 and s['runs']['spilled_bytes'] == $bytes and
+     s['stages']['spill']['bytes'] == $bytes" -- --device=cpu -S 1M data.f64 -o out
+ok_same_bytes 'with --stats it sorts in parts' out data.sorted
+stats '--stats=json: a merge' "'path' not in s and s['data']['lines'] == $((numbers / 5))" -- \
+    -nm lines.sorted lines.sorted -o out
+stats '--stats=json: nothing at all' "s['data']['numbers'] == 0" -- --format=raw --type=u8 /dev/null
+stats '--stats=json with -q' "s['data']['numbers'] == 0" -- -q --format=raw --type=u8 /dev/null
+
+# Names of arbitrary bytes: JSON escapes or replaces characters that cannot be shown; text replaces
+# them.
+odd=$'a "b"\\ \t\n\001\177 \xc3\xa9 \xff \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\xaf \xe2\x82'
+cp data.f64 "$odd.f64"
+stats '--stats=json: a name of odd bytes' \
+    "s['input']['file'] == 'a \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd \\ufffd\\ufffd\\ufffd \\U0001f600 \\ufffd\\ufffd \\ufffd\\ufffd.f64'" \
+    -- "$odd.f64" -o out
+ok_says '--stats: a name of odd bytes is on one line' '^gpusort: input +file a "b"\\ [?]{4} ' -- \
+    gpusort --stats "$odd.f64" -o out
+
+gpusort --stats data.f64 -o out 2>text
+gpusort --stats=json data.f64 -o out 2>json
+python3 -c 'import json
+s = json.load(open("json"))
+print("\n".join([*(g for g in s if isinstance(s[g], dict) and g != "stages"), *s["stages"]]))' >groups
+ok_prints 'text has a line for each object of JSON' "$(sed 's/$/\\n/' groups | tr -d '\n')" -- \
+    bash -c "sed -E 's/^gpusort: ([a-z]+) .*/\1/' text"
+ok_fails_with 'a form that is none' 2 "invalid argument 'xml' for '--stats': it is text or json" -- \
+    gpusort --stats=xml data.f64
+ok_prints 'a run that fails prints its error alone' \
+    "gpusort: standard input:2: 'x' is not a number: -g would read no number in it, and sort it below all numbers; -k1 sorts lines by their bytes\n" -- \
+    bash -c 'printf "1\nx\n" | "$0" --stats 2>&1 || true' "$GPUSORT"
+ok_fails_with '-c: the figures of what is out of order' 1 '^gpusort: data +lines 1, 4 bytes' -- \
+    bash -c 'printf "2\n1\n" | "$0" -c --stats' "$GPUSORT"
+
+stats '--stats=json: -c of what is out of order, and nothing besides' \
+    "s['disorder'] == {'line': 2} and s['status'] == 1 and s['data']['lines'] == 1" -- -c <(printf '2\n1\n')
+stats '--stats=json: -c of what is in order' "'disorder' not in s and s['status'] == 0" -- -nc lines.sorted
+stats '--stats=json: indices of the first numbers' "s['output']['indices'] == 'u64'" -- --argsort --top=9 data.f64
+
+# A job that fails prints the object too, and nothing else. The message is that of the same job
+# without --stats.
+fails() {
+    local name=$1 condition=$2 message
+    shift 3
+    message=$(gpusort "$@" 2>&1 >/dev/null) || true
+    message=${message#gpusort: } stats "$name" "s['status'] == 2 and
+        s['error'] == os.environ['message'] and ($condition)" -- "$@"
+}
+export message=
+fails '--stats=json: no such file' "'stages' not in s" -- missing
+fails '--stats=json: no such directory' 'True' -- data.f64 -o missing/out
+cp data.f64 place.f64
+gpusort --stats=json --in-place place.f64 2>said
+ok_stats '--stats=json: in place' "s['output']['method'] == 'in place'" 60 said
+printf '1\nx"\\\t\303\251y\n' >words
+fails '--stats=json: a word' "s['input']['file'] == 'words' and 'data' not in s and
+    s['stages']['plan']['seconds'] > 0 and 'total' not in s['stages']" -- words
+fails '--stats=json: words of the merged' "True" -- -m words words
+fails '--stats=json: numbers that are cut off' 'True' -- --format=raw words
+fails '--stats=json: no header' 'True' -- --format=npy data.f64
+fails '--stats=json: an option that is wrong' "len(s) == 4" -- --top=x data.f64
+fails '--stats=json: a list of no files' "len(s) == 4" -- --files0-from=/dev/null
+for words in '-k 0' '-nh' '-S x' '--parallel=0' '-t ab' '--type=f128' '-c a b' '-u --format=raw'; do
+    # shellcheck disable=SC2086 # several words
+    fails "--stats=json: $words" 'True' -- $words data.f64
+done
+if gpusort --top=x data.f64 --stats=json 2>said; then echo 'no error' >>said; fi
+ok_stats '--stats=json after what is wrong' "s['error'].startswith('invalid number of items')" 0 said
+if gpusort --stats=json data.f64 2>said >/dev/full; then echo 'no error' >>said; fi
+ok_stats '--stats=json: a full disk' "'No space left' in s['error'] and s['path']['name']" 0 said
+if gpusort --stats=json --trace=/dev/full data.f64 -o out 2>said; then echo 'no error' >>said; fi
+ok_stats '--stats=json: a trace that cannot be written' "s['data']['numbers'] == $numbers and s['error']" 0 said
+if gpusort --stats=json "missing
+$odd" 2>said; then echo 'no error' >>said; fi
+ok_stats '--stats=json: a missing file of odd bytes' \
+    "s['error'].startswith('missing\\na \"b\"\\\\ \\t\\n\\x01\\x7f \\u00e9 \\ufffd')" 0 said
+ok_prints '--stats=json with what sorts nothing prints no object' '' -- \
+    bash -c '"$0" --stats=json --list 2>&1 >/dev/null && "$0" --stats=json --explain data.f64 2>&1 >/dev/null' "$GPUSORT"
+ok_prints 'all that the manual page lists is there' '' -- \
+    bash -c "sort -u seen | comm -13 - <(sort documented) | grep -vx -e path.tile -e memory.device_bytes; exit 0"
+
+# ---- --trace -------------------------------------------------------------------------------------
+
+# traced NAME CHECK... -- ARGUMENT...: `gpusort --trace=trace ARGUMENT...` prints no message, and
+# the trace passes the checks of check_trace.py.
+traced() {
+    local name=$1 start status=0 checks=()
+    shift
+    while [ "$1" != -- ]; do
+        checks+=("$1")
+        shift
+    done
+    shift
+    rm -f trace
+    start=$(date +%s%N)
+    gpusort --trace=trace "$@" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    {
+        [ "$status" -eq 0 ] || echo "exit status $status"
+        cat "$work/log/stderr"
+        python3 "$tests_dir/cli/check_trace.py" trace \
+            "wall=$((($(date +%s%N) - start) / 1000000 + 1))e-3" "${checks[@]}"
+    } >"$work/log/problems" 2>&1
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+text_bytes=$(stat -c %s data.txt)
+traced 'numbers' "read=$bytes" "write=$bytes" lanes=read,stage,write -- --device=cpu data.f64 -o out
+ok_same_bytes 'with --trace it sorts' out data.sorted
+traced 'lines' "read=$text_bytes" "parse=$text_bytes" "make=$text_bytes" "write=$text_bytes" lanes=make,parse,read,stage,write -- \
+    --device=cpu -n data.txt -o out
+traced 'standard input and output' "read=$text_bytes" "write=$text_bytes" -- -n <data.txt
+traced 'what is compressed' "read=$bytes" "encode=$bytes" "write=$(stat -c %s out.f64.zst)" \
+    lanes=encode,read,stage,write -- --device=cpu --zstd data.f64 -o again.f64.zst
+traced 'what is decompressed' "read=$(stat -c %s out.f64.zst)" "write=$bytes" lanes=decode,read,stage,write \
+    -- --device=cpu out.f64.zst -o out
+traced 'numbers in parts' "read=$bytes" "write=$bytes" "spill=$((2 * bytes))" "merge=$bytes" \
+    lanes=merge,read,spill,stage,write -- --device=cpu -S 1M data.f64 -o out
+traced 'lines in parts' "read=$text_bytes" "write=$text_bytes" "spill=$((2 * text_bytes))" -- \
+    --device=cpu -S 1M -n data.txt -o out
+traced 'a merge' "read=$((2 * text_bytes))" "write=$((2 * text_bytes))" -- \
+    -nm lines.sorted lines.sorted -o out
+traced 'a check' "read=$text_bytes" lanes=read,stage -- -nc lines.sorted
+traced 'text made of numbers, by many threads' "read=$bytes" -- \
+    --device=cpu --parallel=16 --output-format=text data.f64 -o out
+traced 'numbers made of text' "read=$text_bytes" "parse=$text_bytes" -- \
+    --device=cpu --type=f64 data.txt -o out
+if [ -n "$is_gpu" ]; then
+    traced 'numbers on the GPU' "read=$bytes" "write=$bytes" "upload=$bytes" "kernel=$bytes" \
+        "download=$bytes" -- --device=gpu data.f64 -o out
+    ok_same_bytes 'with --trace the GPU sorts' out data.sorted
+    traced 'lines on the GPU' "upload=$text_bytes" "download=$text_bytes" "write=$text_bytes" -- \
+        --device=gpu -n data.txt -o out
+    traced 'the first numbers on the GPU' "upload=$bytes" "download=80" -- --device=gpu --top=10 data.f64
+    traced 'parts on the GPU' "upload=$bytes" "download=$bytes" "merge=$bytes" -- \
+        --device=gpu --device-memory=$((bytes / 2))b data.f64 -o out
+    ok_prints 'are the work of one engine' '1\n' -- grep -c '"cat":"start"' trace
+    stats 'the memory of the GPU' "s['memory']['device_bytes'] >= 2 * $bytes" -- \
+        --device=gpu -a radix data.f64 -o out
+else
+    skip 'the GPU in a trace' 'no GPU'
+fi
+
+rm -f trace
+ok_fails_with 'a run that fails' 2 'standard input:3: .x. is not a number' -- \
+    bash -c 'printf "2\n1\nx\n" | "$0" --trace=trace' "$GPUSORT"
+ok 'leaves its trace' python3 "$tests_dir/cli/check_trace.py" trace read=6
+rm -f trace
+ok_fails_with 'one that never begins' 2 'missing: No such file' -- gpusort --trace=trace missing
+ok 'leaves none' test ! -e trace
+echo 'an old trace, and a long one' >trace
+traced 'an old one is replaced' -- data.txt -n -o out
+ok 'what --explain prints is no run' bash -c '"$0" --explain --trace=none data.txt >/dev/null && [ ! -e none ]' "$GPUSORT"
+
+refused 'no such directory' '^gpusort: --trace=missing/trace: No such file or directory$' -- \
+    gpusort --trace=missing/trace data.f64 -o "$target"
+refused 'a directory' '^gpusort: --trace=\.: Is a directory$' -- gpusort --trace=. data.f64 -o "$target"
+refused 'an input' '^gpusort: --trace=\./data\.f64: this is an input$' -- \
+    gpusort --trace=./data.f64 data.sorted data.f64 --type=f64 -o "$target"
+refused 'standard input' 'this is an input$' -- \
+    bash -c '"$0" --trace=data.txt -o "$1" <data.txt' "$GPUSORT" "$target"
+refused 'the output' 'this is the output$' -- gpusort --trace="$target" data.f64 -o "$target"
+ln -sf "$target" link
+refused 'the output by another name' 'this is the output$' -- gpusort --trace=link data.f64 -o "$target"
+rm -f new
+ok_fails_with 'an output that is not there yet' 2 'this is the output$' -- \
+    gpusort --trace=./new data.f64 -o new
+ok 'is not there then either' test ! -e new
+ln -s new leads_to_new
+ok_fails_with 'one that a link leads to' 2 'this is the output$' -- \
+    gpusort --trace=leads_to_new data.f64 -o new
+ok 'is not there either, but the link is' test ! -e new -a -L leads_to_new
+printf 'data.txt\0' >list
+refused 'the list of inputs' 'this is the list of inputs$' -- \
+    gpusort --trace=list --files0-from=list -o "$target"
+ok 'nothing of these was changed' bash -c 'cmp <(printf "data.txt\0") list &&
+    [ "$(stat -c %s data.f64)" -eq "$1" ] && [ "$(wc -l <data.txt)" -eq "$2" ]' - "$bytes" $((numbers / 10))
+ok_fails_with 'a full disk' 2 '^gpusort: --trace=/dev/full: No space left on device$' -- \
+    gpusort --trace=/dev/full data.f64 -o out
+ok_same_bytes 'does not harm the output' out data.sorted
+
+# ---- progress ------------------------------------------------------------------------------------
+
+# slow LAST ARGUMENT...: runs gpusort on standard input whose last line, LAST, comes late.
+slow() {
+    local last=$1
+    shift
+    { printf '2\n' && sleep 1.6 && printf '%s\n' "$last"; } | "$GPUSORT" "$@"
+}
+export -f slow
+export GPUSORT
+on_terminal=(python3 "$tests_dir/on_terminal.py" --stderr)
+
+# These jobs run at the same time, as they only wait.
+"${on_terminal[@]}" bash -c 'slow 1 -o shown.out' >shown &
+"${on_terminal[@]}" bash -c 'slow 1 -q -o quiet.out' >quiet &
+"${on_terminal[@]}" bash -c 'slow 1 --no-progress -o no_progress.out' >no_progress &
+"${on_terminal[@]}" bash -c 'slow x -o failed.out' >failed || true &
+"${on_terminal[@]}" bash -c 'slow 1 -v -o verbose.out' >verbose &
+"${on_terminal[@]}" bash -c '"$GPUSORT" -o killed.out < <(printf "2\n" && exec sleep 3) &
+    sleep 1.8 && kill $! && wait $! 2>/dev/null
+    echo $? >killed.status' >killed &
+"${on_terminal[@]}" bash -c 'sleep 1.6 | "$GPUSORT" -o /dev/null' >asks &
+"${on_terminal[@]}" bash -c 'stty cols 80 <&2
+    { printf "2\n" && sleep 1.6 && stty cols 9 <&2 && sleep 0.6; } | "$GPUSORT" -o /dev/null' >narrowed &
+"${on_terminal[@]}" bash -c '"$GPUSORT" data.f64 | { sleep 1.6 && cat >/dev/null; }' >pages &
+"${on_terminal[@]}" --stdin "$GPUSORT" -o /dev/null >typed &
+slow 1 >not_asked 2>&1 &
+slow 1 --progress >asked 2>&1 &
+slow 1 --progress -q >asked_quiet 2>&1 &
+{ head -c 8000000 /dev/zero; sleep 1.6; } |
+    "$GPUSORT" --progress --format=raw --type=f64 --device=cpu -o /dev/null >piped 2>&1 &
+wait
+head -c 9000000 data.f64 >few.f64
+"${on_terminal[@]}" "$GPUSORT" few.f64 -o out >fast
+"${on_terminal[@]}" "$GPUSORT" --progress data.txt -n -o out >fast_asked
+
+# The line on a terminal begins with a carriage return, and is erased with one.
+cr=$'\r'
+shows() { grep -Eq "^${cr}gpusort: [^$cr]*(${cr}gpusort: [^$cr]*|$cr *)*$cr +$cr$1\$" "$2"; }
+ok 'a slow run shows on a terminal how far it is, and takes the line away' shows '' shown
+ok_prints 'and sorts' '1\n2\n' -- cat shown.out
+ok 'an error stands on a line of its own' \
+    shows "gpusort: standard input:2: 'x' is not a number: -g would read no number in it, and sort it below all numbers; -k1 sorts lines by their bytes$cr" failed
+ok 'a signal that ends the run takes the line away too' shows '' killed
+ok_prints 'and ends it as it should' '143\n' -- cat killed.status
+ok 'what -v prints does so too' shows "gpusort: input .*" <(head -n 1 verbose)
+ok 'in a terminal made narrower it is shorter' grep -Fq "${cr}gpusort:$cr" narrowed
+ok 'and is not wiped beyond the last column' bash -c '! grep -q "gpusort:  " narrowed'
+# While a password is read, or a pager runs, the terminal belongs to another program.
+for file in quiet no_progress fast fast_asked asks pages; do
+    ok "on a terminal nothing is shown: $file" test ! -s "$file"
+done
+ok_prints 'while somebody types only that is shown' '1\r\n' -- cat typed
+ok_prints 'elsewhere nothing is shown' '1\n2\n' -- cat not_asked
+# There are more lines if the machine is busy.
+ok_prints 'but if it is asked for: lines' 'gpusort: start, 1 s\n1\n2\n' -- \
+    grep -vE '^gpusort: [a-z]+, ([2-9]|[0-9]{2,}) s$' asked
+ok 'of a pipe: how much of it' grep -Eq '^gpusort: read 0\.01 GB, 0\.[0-9]{2} GB/s$' piped
+ok_prints '-q is stronger' '1\n2\n' -- cat asked_quiet
+ok_prints '-q silences -v' '1\n2\n' -- bash -c 'printf "2\n1\n" | "$0" -qv 2>&1' "$GPUSORT"
+
+done_testing

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit_check.c - the sums and the order checks of the proof of output, against loops over single
+ * keys and bytes.
+ */
+#include "core/argsort.h"
+#include "core/check/check.h"
+#include "core/check/check_hash.h"
+#include "core/check/check_kernels.h"
+#include "core/check/check_line.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* BLOCK_BYTES: keys that are checked together. KEYS_BYTES: some blocks and a part of one. */
+#define BLOCK_BYTES ((size_t)4096)
+#define KEYS_BYTES (3 * BLOCK_BYTES + 1000)
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t draw(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    return random_state ^= random_state << 17;
+}
+
+static uint64_t load(const unsigned char *keys, size_t i, unsigned width)
+{
+    uint64_t key = 0;
+    memcpy(&key, keys + i * width, width);
+    return key;
+}
+
+/* The sum of the kernels' hashes, key by key. */
+static uint64_t sum_of(const unsigned char *keys, size_t count, unsigned width)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += width == 1   ? check_mix_byte(keys[i])
+               : width == 2 ? check_mix_word((uint16_t)load(keys, i, width))
+                            : check_mix(load(keys, i, width));
+    return sum;
+}
+
+/* Also checks that the sum covers all keys, wherever disorder is found. */
+static size_t find_disorder(unsigned width, struct key_order order, const void *previous,
+                            const void *keys, size_t count)
+{
+    uint64_t hash = 1;
+    const size_t found = check_find_disorder(width, order, previous, keys, count, &hash);
+    assert_int_equal(hash - 1, check_hash_keys(width, keys, count));
+    return found;
+}
+
+static void test_hash(void **state)
+{
+    (void)state;
+    unsigned char *const keys = malloc(KEYS_BYTES);
+    for (size_t i = 0; i < KEYS_BYTES; i++)
+        keys[i] = (unsigned char)draw();
+    for (unsigned width = 1; width <= 8; width *= 2) {
+        for (size_t count = 0; count <= KEYS_BYTES / width; count += 1 + count / 3)
+            assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
+        const size_t count = KEYS_BYTES / width;
+        const uint64_t before = check_hash_keys(width, keys, count);
+        for (size_t bit = 0; bit < 8 * width; bit++) { /* of the last key */
+            keys[(count - 1) * width + bit / 8] ^= (unsigned char)(1u << bit % 8);
+            assert_int_not_equal(check_hash_keys(width, keys, count), before);
+            keys[(count - 1) * width + bit / 8] ^= (unsigned char)(1u << bit % 8);
+        }
+    }
+    free(keys);
+}
+
+static int compare_sums(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Changing one or two bytes changes any sum: no two pairs of bytes have the same sum. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    enum { COUNT = 256 * 257 / 2 };
+    uint32_t *const sums = malloc(COUNT * sizeof *sums);
+    size_t count = 0;
+    for (unsigned a = 0; a < 256; a++)
+        for (unsigned b = a; b < 256; b++)
+            sums[count++] =
+                (uint32_t)((check_mix_byte((uint8_t)a) + check_mix_byte((uint8_t)b)) >> 32);
+    qsort(sums, COUNT, sizeof *sums, compare_sums);
+    for (size_t i = 1; i < COUNT; i++)
+        assert_int_not_equal(sums[i - 1], sums[i]);
+    free(sums);
+}
+
+static uint64_t mix(uint64_t key, unsigned width)
+{
+    return width == 2 ? check_mix_word((uint16_t)key) : check_mix(key);
+}
+
+/* Two keys exchange one bit or several, which does not change the sum of the keys. One or two bits
+ * of a key are flipped. */
+static void test_exchanged_bits(void **state)
+{
+    (void)state;
+    for (unsigned width = 2; width <= 8; width *= 2) {
+        const uint64_t all = UINT64_MAX >> (64 - 8 * width);
+        for (size_t round = 0; round < 100000; round++) {
+            const uint64_t a = draw() & all, b = draw() & all, some = draw() & draw() & all;
+            const uint64_t high = 1ull << (8 * width - 1 - round % (8 * width));
+            const uint64_t masks[] = {high, some, all >> 4 * width};
+            for (size_t i = 0; i < 3; i++) {
+                const uint64_t moved = (a ^ b) & masks[i];
+                if (moved != 0 && moved != (a ^ b))
+                    assert_int_not_equal(mix(a, width) + mix(b, width),
+                                         mix(a ^ moved, width) + mix(b ^ moved, width));
+            }
+            assert_int_not_equal(mix(a, width), mix(a ^ high, width));
+            if ((high >> 7) != 0)
+                assert_int_not_equal(mix(a, width), mix(a ^ high ^ high >> 7, width));
+        }
+    }
+}
+
+/* Changing a key of two bytes always changes the sum: no two keys have the same hash. */
+static void test_words(void **state)
+{
+    (void)state;
+    enum { COUNT = 1 << 16 };
+    uint32_t *const hashes = malloc(COUNT * sizeof *hashes);
+    for (unsigned a = 0; a < COUNT; a++)
+        hashes[a] = (uint32_t)(check_mix_word((uint16_t)a) >> 32);
+    qsort(hashes, COUNT, sizeof *hashes, compare_sums);
+    for (size_t i = 1; i < COUNT; i++)
+        assert_int_not_equal(hashes[i - 1], hashes[i]);
+    free(hashes);
+}
+
+/* Pairs: their sum, and their order by key, then by index. */
+static void test_pairs(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    struct key_index pairs[COUNT];
+    const struct key_order order = key_order_identity();
+    uint64_t sum = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        pairs[i] =
+            (struct key_index){.index = i * 3 + 1, .key = i / 7 + 1 + (i > 600 ? 1ull << 63 : 0)};
+        sum += check_mix_pair(pairs[i].key, pairs[i].index);
+        assert_int_equal(check_hash_keys(sizeof pairs[0], pairs, i + 1), sum);
+    }
+    assert_int_equal(find_disorder(sizeof pairs[0], order, NULL, pairs, COUNT), COUNT);
+    for (size_t i = 1; i < COUNT; i++) {
+        const struct key_index kept = pairs[i], before = pairs[i - 1];
+        const struct key_index *const here = &pairs[i];
+        pairs[i].index = before.index - 1; /* out of order, unless the keys differ */
+        assert_int_equal(find_disorder(sizeof kept, order, NULL, pairs, COUNT),
+                         before.key < kept.key ? COUNT : i);
+        assert_int_not_equal(check_hash_keys(sizeof kept, pairs, COUNT), sum);
+        pairs[i] = (struct key_index){kept.index, before.key - 1};
+        assert_int_equal(find_disorder(sizeof kept, order, NULL, pairs, COUNT), i);
+        pairs[i] = kept;
+        assert_int_equal(find_disorder(sizeof kept, order, here - 1, here, COUNT - i), COUNT - i);
+        assert_int_equal(find_disorder(sizeof kept, order, here, here - 1, COUNT - i), 0);
+    }
+}
+
+/* An exclusive or would not detect these changes. */
+static void test_pairs_of_equal_keys(void **state)
+{
+    (void)state;
+    const uint64_t before[] = {7, 7, 9}, lost[] = {8, 8, 9}, twice[] = {9, 9, 9};
+    assert_int_not_equal(check_hash_keys(8, before, 3), check_hash_keys(8, lost, 3));
+    assert_int_not_equal(check_hash_keys(8, before, 3), check_hash_keys(8, twice, 3));
+}
+
+/* Blocks of equal keys, which are not checked key by key, and blocks in which one key differs. */
+static void test_equal_keys(void **state)
+{
+    (void)state;
+    const struct key_order order = key_order_identity();
+    unsigned char *const keys = malloc(KEYS_BYTES);
+    for (unsigned width = 1; width <= 8; width *= 2) {
+        const size_t count = KEYS_BYTES / width;
+        const uint64_t greater = UINT64_MAX, less = 0;
+        memset(keys, 5, KEYS_BYTES);
+        assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
+        assert_int_equal(find_disorder(width, order, &less, keys, count), count);
+        assert_int_equal(find_disorder(width, order, &greater, keys, count), 0);
+        for (size_t i = 0; i < count; i += 1 + i / 3) {
+            memset(keys + i * width, 4, width);
+            assert_int_equal(check_hash_keys(width, keys, count), sum_of(keys, count, width));
+            assert_int_equal(find_disorder(width, order, NULL, keys, count), i > 0 ? i : count);
+            memset(keys + i * width, 6, width);
+            assert_int_equal(find_disorder(width, order, NULL, keys, count),
+                             i + 1 < count ? i + 1 : count);
+            memset(keys + i * width, 5, width);
+        }
+    }
+    free(keys);
+}
+
+static void fill_sorted(unsigned char *keys, size_t count, unsigned width, struct key_order order)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t step = (key_bits_mask(8 * width) / count + 1) * i;
+        const uint64_t ordered = step < key_bits_mask(8 * width) ? step : key_bits_mask(8 * width);
+        const uint64_t stored = key_order_decode(order, 8 * width, ordered);
+        memcpy(keys + i * width, &stored, width);
+    }
+}
+
+/* Sorted keys have no disorder. If one is replaced by the least key, or exchanged with the key
+ * before it, disorder is found at its position. */
+static void check_order(unsigned width, struct key_order order, size_t count)
+{
+    unsigned char *const keys = calloc(count, width);
+    fill_sorted(keys, count, width, order);
+    assert_int_equal(find_disorder(width, order, NULL, keys, count), count);
+    for (size_t i = 1; i < count; i += 1 + i / 5) {
+        const uint64_t kept = load(keys, i, width), least = key_order_decode(order, 8 * width, 0);
+        const uint64_t before = key_order_encode(order, 8 * width, load(keys, i - 1, width));
+        memcpy(keys + i * width, &least, width);
+        assert_int_equal(find_disorder(width, order, NULL, keys, count), before > 0 ? i : count);
+        assert_int_equal(
+            find_disorder(width, order, keys + (i - 1) * width, keys + i * width, count - i),
+            before > 0 ? 0 : count - i);
+        const uint64_t previous = load(keys, i - 1, width);
+        memcpy(keys + i * width, &previous, width);
+        memcpy(keys + (i - 1) * width, &kept, width);
+        assert_int_equal(find_disorder(width, order, NULL, keys, count),
+                         previous == kept ? count : i);
+        memcpy(keys + (i - 1) * width, &previous, width);
+        memcpy(keys + i * width, &kept, width);
+    }
+    free(keys);
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < KEY_TYPE_COUNT; i++)
+        for (unsigned way = 0; way < 8; way++) {
+            const struct key_type *const type = &key_types[i];
+            const enum nan_rule nan = way & 1 ? NAN_FIRST : NAN_GREATEST;
+            const enum key_endian endian = way & 2 ? ENDIAN_BIG : ENDIAN_LITTLE;
+            const struct key_order order = key_order_make(type, endian, nan, way & 4);
+            check_order(type->bytes, order, KEYS_BYTES / type->bytes);
+            check_order(type->bytes, order, (BLOCK_BYTES + 64) / type->bytes); /* and a part */
+        }
+}
+
+/* A check of ordered keys observes the pieces in reverse order. */
+static void test_pieces(void **state)
+{
+    (void)state;
+    enum { COUNT = 10000, PIECE = 1024 };
+    uint64_t keys[COUNT];
+    const struct key_order order = key_order_identity();
+    for (size_t misplaced = 0; misplaced < COUNT; misplaced += 512) {
+        struct key_check check;
+        key_check_start_ordered(&check, 8, order);
+        for (size_t i = 0; i < COUNT; i++)
+            keys[i] = i == misplaced && i > 0 ? 0 : i + 1;
+        for (size_t chunk = 0; chunk < 2; chunk++) {
+            const uint64_t *const first = keys + chunk * COUNT / 2;
+            key_check_begin_chunk(&check, first, COUNT / 2);
+            for (size_t piece = (COUNT / 2 - 1) / PIECE + 1; piece-- > 0;) {
+                const size_t begin = piece * PIECE, left = COUNT / 2 - begin;
+                tap_see(&check.tap, first + begin, (left < PIECE ? left : PIECE) * 8);
+            }
+        }
+        assert_int_equal(check.sum.count, COUNT);
+        assert_int_equal(check.sum.hash, check_hash_keys(8, keys, COUNT));
+        assert_int_equal(check.disorder, misplaced > 0 ? misplaced + 1 : 0);
+    }
+}
+
+/* Sums the text byte by byte. */
+static uint64_t sum_of_text(uint64_t place, const unsigned char *text, size_t bytes)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < bytes; i++)
+        sum += ((uint64_t)text[i] << 8 * ((place + i) % 8)) * check_text_factor((place + i) / 8);
+    return sum;
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    unsigned char *const text = malloc(KEYS_BYTES);
+    for (size_t i = 0; i < KEYS_BYTES; i++)
+        text[i] = (unsigned char)draw();
+    for (unsigned round = 0; round < 500; round++) {
+        const size_t begin = draw() % 40, bytes = draw() % (KEYS_BYTES - begin);
+        const size_t cut = bytes > 0 ? draw() % bytes : 0;
+        const uint64_t place = draw() % 3 == 0 ? draw() % 9 : draw() >> 20;
+        const uint64_t sum = sum_of_text(place, text + begin, bytes);
+        assert_int_equal(check_sum_text(place, text + begin, bytes), sum);
+        assert_int_equal(check_sum_text(place, text + begin, cut) +
+                             check_sum_text(place + cut, text + begin + cut, bytes - cut),
+                         sum);
+    }
+    for (size_t bytes = 1; bytes <= CHECK_LINE_BYTES; bytes++)
+        for (uint64_t place = 0; place < 24; place++)
+            assert_int_equal(check_sum_short_line(place, text + 3, bytes),
+                             sum_of_text(place, text + 3, bytes));
+    free(text);
+}
+
+static void test_gathered_lines(void **state)
+{
+    (void)state;
+    const size_t bytes_most = 100 + CHECK_LINES_MAX * 300;
+    unsigned char *const text = malloc(bytes_most);
+    for (size_t i = 0; i < bytes_most; i++)
+        text[i] = (unsigned char)draw();
+    for (unsigned round = 0; round < 500; round++) {
+        struct check_lines lines;
+        const size_t count = draw() % (CHECK_LINES_MAX + 1), begin_of_all = draw() % 100;
+        const size_t most = round % 5 == 0 ? 300 : round % 5 == 1 ? 30 : 25;
+        uint64_t sum = 0;
+        size_t end = begin_of_all;
+        check_lines_start(&lines, begin_of_all);
+        for (size_t k = 0; k < count; k++) {
+            const size_t begin = end;
+            const uint64_t place = draw() >> (draw() % 2 ? 1 : 40);
+            end += draw() % most + 1;
+            check_lines_add(&lines, end, place);
+            sum += sum_of_text(place, text + begin, end - begin);
+        }
+        /* After the last lines, few bytes or none can be read. */
+        const size_t room = end + (round % 2 == 0 ? draw() % 40 : 0);
+        unsigned char *const exact = malloc(room);
+        memset(exact, 0xa5, room);
+        memcpy(exact, text, end);
+        const struct check_sum found = check_sum_lines(&lines, exact, room);
+        assert_int_equal(found.count, end - begin_of_all);
+        assert_int_equal(found.hash, sum);
+        free(exact);
+    }
+    free(text);
+}
+
+/* Keys that rise, stay the same and fall, for any number of lines. */
+static void test_line_items(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 500; round++) {
+        struct key_index items[CHECK_LINES_MAX];
+        struct check_lines lines;
+        uint64_t hash = 0, not_above = 0, tied = 0, key = draw() >> round % 64;
+        const uint64_t first_key = key;
+        lines.count = draw() % (CHECK_LINES_MAX + 1);
+        for (size_t k = 0; k < lines.count; k++) {
+            const uint64_t before = key;
+            key += draw() % 3 - (draw() % 8 == 0 ? 2 : 0) + (draw() % 50 == 0 ? 1ull << 63 : 0);
+            items[k] = (struct key_index){draw() >> 1, key};
+            const bool are_exact = k > 0 && ((items[k].index | items[k - 1].index) & 1) == 0;
+            not_above |= (uint64_t)(key <= before) << k;
+            tied |= (uint64_t)(key == before && are_exact) << k;
+            hash += check_bind_pair(key, items[k].index);
+        }
+        const struct check_items found = check_line_items(&lines, items, first_key);
+        assert_int_equal(found.hash, hash);
+        assert_int_equal(found.not_above, not_above);
+        assert_int_equal(found.tied, tied);
+        for (size_t k = 0; k < lines.count; k++)
+            assert_int_equal(lines.places[k], items[k].index >> 1);
+    }
+}
+
+/* Rising keys. Then one of them is less than the key before it, by one. */
+static void test_keys_that_rise(void **state)
+{
+    (void)state;
+    for (size_t count = 0; count < 40; count++) {
+        struct key_index *const items = calloc(count + 1, sizeof *items); /* and one after it */
+        for (size_t i = 0; i < count; i++)
+            items[i] = (struct key_index){draw(), (1ull << 63) - 10 + i / 2};
+        assert_true(check_keys_rise(items, count));
+        for (size_t i = 1; i < count; i++) {
+            const uint64_t key = items[i].key;
+            items[i].key = items[i - 1].key - 1;
+            assert_false(check_keys_rise(items, count));
+            items[i].key = key;
+        }
+        free(items);
+    }
+}
+
+/* Returns whether line k may follow the line before it: below 0 if that is less, as memcmp(3) has
+ * it; 0 if they are the same. */
+static int compare_with_previous(const struct check_lines *lines, size_t k,
+                                 const unsigned char *text)
+{
+    const size_t begin = lines->bounds[k - 1], middle = lines->bounds[k];
+    const size_t a = middle - begin - 1, b = lines->bounds[k + 1] - middle - 1;
+    const int found = memcmp(text + begin, text + middle, a < b ? a : b);
+    return found != 0 ? found : a < b ? -1 : a > b;
+}
+
+/* Lines like the line before them, except for their length or one byte, which may be 0. No line out
+ * of order may be skipped. Short lines that are the same must be skipped, unless no byte after them
+ * could be read. */
+static void test_open_lines(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 1000; round++) {
+        enum { MOST = 80 };
+        const bool reversed = round % 2 == 1;
+        const size_t slack = round % 7 == 0 ? 0 : CHECK_LINE_SLACK;
+        const size_t count = slack > 0 ? CHECK_LINES_MAX : draw() % CHECK_LINES_MAX + 1;
+        struct check_lines lines;
+        unsigned char text[CHECK_LINES_MAX * MOST];
+        const uint64_t all = UINT64_MAX >> (CHECK_LINES_MAX - count);
+        const uint64_t which = all & (round % 3 ? UINT64_MAX : draw());
+        const uint64_t tied = round % 5 ? draw() : 0;
+        uint64_t disordered = 1, same_and_short = 0;
+        size_t end = 0, length = draw() % MOST + 1;
+        memset(text, round % 4 == 0 ? 0 : 200, sizeof text);
+        check_lines_start(&lines, 0);
+        for (size_t k = 0; k < count; k++) {
+            const size_t begin = end;
+            if (draw() % 4 == 0)
+                length = draw() % (draw() % 2 ? MOST : CHECK_LINE_BYTES) + 1;
+            end = begin + length;
+            if (draw() % 3 == 0)
+                text[begin + draw() % length] = (unsigned char)(draw() % 3 * 100);
+            text[end - 1] = '\n';
+            check_lines_add(&lines, end, 0);
+            const int found = k > 0 ? compare_with_previous(&lines, k, text) : 1;
+            const bool rises = found != 0 && (found < 0) != reversed && (tied >> k & 1) != 0;
+            disordered |= (uint64_t)(found != 0 && !rises) << k;
+            same_and_short |= (uint64_t)(found == 0 && length <= CHECK_LINE_BYTES) << k;
+        }
+        unsigned char *const exact = calloc(end + slack, 1);
+        memcpy(exact, text, end);
+        const uint64_t open = check_lines_open(&lines, which, tied, reversed, exact, end + slack);
+        assert_int_equal(open & ~which, 0);
+        assert_int_equal(open & disordered, which & disordered);
+        if (slack > 0)
+            assert_int_equal(open & same_and_short & ~(uint64_t)1, 0);
+        free(exact);
+    }
+}
+
+static void test_indices(void **state)
+{
+    (void)state;
+    struct key_index items[100];
+    struct key_check check;
+    for (size_t i = 0; i < 100; i++)
+        items[i] = (struct key_index){.index = (i * 37) % 100, .key = i / 3};
+    key_check_start_lines(&check);
+    key_check_begin_chunk(&check, items, 100);
+    tap_see(&check.tap, items, sizeof items);
+    assert_true(check_sum_equal(check.sum, key_check_indices(100, 2)));
+    assert_int_equal(check.disorder, 0);
+    items[50].index++;
+    items[70].key = 1;
+    key_check_start_lines(&check);
+    key_check_begin_chunk(&check, items, 100);
+    tap_see(&check.tap, items, sizeof items);
+    assert_false(check_sum_equal(check.sum, key_check_indices(100, 2)));
+    assert_int_equal(check.disorder, 71);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_exchanged_bits),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_equal_keys),
+        cmocka_unit_test(test_pairs_of_equal_keys),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_gathered_lines),
+        cmocka_unit_test(test_line_items),
+        cmocka_unit_test(test_keys_that_rise),
+        cmocka_unit_test(test_open_lines),
+        cmocka_unit_test(test_indices),
+    };
+    return cmocka_run_group_tests_name("check", tests, NULL, NULL);
+}

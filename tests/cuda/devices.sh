@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Several GPUs sort together (cuda/group) and write what NumPy and sort(1) write: each width, both
+# directions, shapes and sizes, with 2 devices and more. The stand-in has 5; of real GPUs all are
+# used. Skipped with fewer than two.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+export SIMT_DEVICES=5
+problem=$(gpu_problem) || true
+[ -z "$problem" ] || skip_all "$problem"
+gpusort_server=${GPUSORT_SERVER:-}
+GPUSORT_SERVER= # in one process only the devices of its first job are shown to CUDA
+devices=$(gpusort --list | grep -c '^  gpu') || true
+[ "$devices" -ge 2 ] || skip_all 'one GPU'
+is_simt=$(grep -q SIMT_FAIL "$GPUSORT" && echo yes) || true
+make_data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
+# The numbers of the first N devices, as --device takes them.
+first() { seq -s , 0 $(($1 - 1)); }
+
+# ---- what is sorted ------------------------------------------------------------------------------
+
+GPUSORT_SERVER=$gpusort_server
+large=$(full_or_small 300007 20011)
+for type in u8 i16 f32 f64; do
+    make_data keys . "$type" 0 1 3 1000 "$large"
+    ok_writes "$type, $large numbers, all devices" "$type.$large.little.up.raw" -- \
+        --device=gpu:all --format=raw --type="$type" "$type.$large.little.in.raw"
+    for ((count = 2; count <= devices; count++)); do
+        ok_writes "$type, $large numbers downwards, $count devices" \
+            "$type.$large.little.down.raw" -- --device="gpu:$(first "$count")" -r --format=raw \
+            --type="$type" "$type.$large.little.in.raw"
+    done
+    for size in 0 1 3 1000; do
+        ok_writes "$type, $size numbers, all devices" "$type.$size.little.up.raw" -- \
+            --device=gpu:all --format=raw --type="$type" "$type.$size.little.in.raw"
+    done
+done
+make_data shapes . "$(full_or_small 100003 9001)"
+for shape in random equal two sorted reversed zipf; do
+    for type in u64 f32; do
+        ok_writes "$shape $type" "$shape.up.$type" -- --device=gpu:all --format=raw --type="$type" \
+            "$shape.in.$type"
+    done
+    ok_writes "$shape u64, indices of 16-byte items" "$shape.up.indices.u64" -- --device=gpu:1,0 \
+        --argsort --output-format=raw --type=u64 --format=raw "$shape.in.u64"
+    ok_writes "$shape f32, indices of 8-byte items" "$shape.down.indices.f32" -- --device=gpu:all \
+        -r --argsort --output-format=raw --type=f32 --format=raw "$shape.in.f32"
+done
+ok_writes 'an array in big-endian order' "f64.1000.big.up.npy" -- --device=gpu:1,0 f64.1000.big.in.npy
+for path in direct-merge segmented-merge heap column column-single column-min column-pairs; do
+    ok_writes "by $path" "f64.1000.little.up.raw" -- --device=gpu:0,1 -a $path --format=raw \
+        --type=f64 f64.1000.little.in.raw
+done
+
+# ---- parts, pipes, the first ones, in place ------------------------------------------------------
+
+sorts=(--device="gpu:$(first "$devices")" --format=raw --type=f64)
+in=f64.$large.little.in.raw up=f64.$large.little.up.raw
+ok_output 'numbers from a pipe' "$up" -- gpusort "${sorts[@]}" < <(cat "$in")
+some=$((large * 8 / devices))b # memory for about half of all at once
+ok_writes 'more than all devices hold' "$up" -- "${sorts[@]}" --device-memory="$some" "$in"
+ok_says 'is sorted in parts' 'sorted parts put aside' -- \
+    gpusort "${sorts[@]}" --device-memory="$some" -v -o got "$in"
+ok_output 'more than all devices hold, from a pipe' "$up" -- \
+    gpusort "${sorts[@]}" --device-memory="$some" < <(cat "$in")
+ok_writes 'with little memory of the host' "$up" -- "${sorts[@]}" --device-memory="$some" -S 1M "$in"
+cp "$in" place
+ok 'in place' gpusort "${sorts[@]}" --in-place place
+ok_same_bytes 'in place they are in order' place "$up"
+for top in 10 $((large - 5)); do
+    head -c $((8 * top)) "$up" >top
+    ok_writes "the first $top" top -- "${sorts[@]}" --top="$top" "$in"
+done
+ok_says 'few are found by one device' 'one GPU finds the few that are kept' -- \
+    gpusort "${sorts[@]}" --top=10 -v -o got "$in"
+
+make_data lines "$(full_or_small 20000 3000)" >lines
+sort -g lines >lines.up
+ok_writes 'lines as sort -g' lines.up -- --device=gpu:0,1 -g lines
+ok_says 'lines are sorted by one device' 'gpu: .*text is sorted on one GPU' -- \
+    gpusort --device=gpu:0,1 -g -v -o got lines
+gpusort --device=cpu -g --argsort lines -o lines.indices
+ok_writes 'indices of lines' lines.indices -- --device=gpu:0,1 -g --argsort lines
+
+# ---- what is said, and refused -------------------------------------------------------------------
+
+refused 'a device given twice' 'device number 1 is given twice' -- \
+    gpusort --device=gpu:1,0,1 -o "$target" "$in"
+refused 'a device that there is not' "no device 900: $devices found" -- \
+    "$GPUSORT" --device=gpu:0,900 --format=raw --type=f64 -o "$target" "$in"
+refused 'a device without a number' "invalid device number ''" -- \
+    gpusort --device=gpu:0, -o "$target" "$in"
+for path in bitonic rank; do
+    refused "several devices by $path" "path '$path' sorts on one GPU" -- \
+        gpusort --device=gpu:0,1 -a $path --format=raw --type=f64 -o "$target" \
+        f64.1000.little.in.raw
+done
+ok_says '--explain names the devices' '^device     gpu:1,0: ' -- \
+    gpusort --device=gpu:1,0 --explain --format=raw --type=f64 "$in"
+ok_says '--explain estimates one and several' ' gpu [0-9.]+ s, 2 gpus [0-9.]+ s' -- \
+    gpusort --device=gpu:1,0 --explain --format=raw --type=f64 "$in"
+gpusort "${sorts[@]}" --stats=json --trace=trace -o got "$in" 2>stats
+ok '--stats has the exchange and the devices' python3 -c '
+import json, sys
+s = json.load(open("stats"))
+assert s["device"]["count"] == int(sys.argv[1]), s["device"]
+assert s["stages"]["exchange"]["seconds"] > 0 and s["model"]["gpus_seconds"] > 0, s
+' "$devices"
+python3 "$tests_dir/cli/check_trace.py" trace "upload=$((8 * large))" "download=$((8 * large))" \
+    >problems 2>&1 || echo "check_trace.py failed" >>problems
+for lane in start upload kernel peer download; do
+    for ((i = 0; i < devices; i++)); do
+        grep -q "\"name\":\"$lane gpu $i\"" trace || echo "no row for $lane of gpu $i" >>problems
+    done
+done
+pass_unless_said 'a trace has rows for each device, and for the copies between them' problems
+
+# ---- other machines, by the stand-in -------------------------------------------------------------
+
+if [ -n "$is_simt" ]; then
+    GPUSORT_SERVER= # does not get these environment variables
+    for order in SIMT_STREAMS=eager SIMT_ORDER=reverse SIMT_PEERS=0; do
+        ok_output "with $order" "$up" -- env $order "$GPUSORT" "${sorts[@]}" "$in"
+    done
+    # The second device has a third of the first one's memory, and neither has room for all.
+    bytes=$((8 * large))
+    unequal=SIMT_MEMORY_BYTES=$((bytes * 9 / 4)),$((bytes * 3 / 4))
+    ok_output 'devices of unequal memory' "$up" -- \
+        env $unequal "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 "$in"
+    ok_says 'sort without parts' '"runs":{"count":0' -- \
+        env $unequal "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 --stats=json -o got "$in"
+    # Twice the part of a device, and 5 % of it.
+    most=$((2 * bytes * 105 / devices / 100 + 100000))
+    gpusort "${sorts[@]}" --stats=json -o got "$in" 2>stats
+    ok 'a device needs memory for its part twice' python3 -c '
+import json, sys
+bytes = json.load(open("stats"))["memory"]["device_bytes"]
+assert bytes <= int(sys.argv[1]), bytes
+' "$most"
+    SIMT_CALLS=calls "$GPUSORT" --device=gpu:0,2 --format=raw --type=f64 -o got "$in"
+    ok 'the devices after the last one given are hidden from CUDA' grep -q '^shown:3 ' calls
+    refused 'a bit that changes between two devices' 'the proof failed' -- \
+        env SIMT_FLIP=peer "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 -o "$target" "$in"
+
+    # auto takes as few devices as have room for the data twice, and the CPU if all have not.
+    truncate -s 24G sparse.f64
+    for case in 80:gpu: 30:gpu:0,1: 6:cpu:; do
+        gib=${case%%:*} wanted=${case#*:}
+        ok_says "24 GiB of numbers, 5 devices of $gib GiB" "^device     $wanted " -- \
+            env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain sparse.f64
+    done
+fi
+done_testing

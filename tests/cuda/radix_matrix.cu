@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* radix_matrix.cu - radix with small arrays and constants that make it use each of its strategies:
+ * width x order x shape x count x tile; arrays that a strategy refuses; one key out of order at
+ * each place; and which strategy it chooses for which keys.
+ *
+ *   radix_matrix [EVERY]
+ *     prints TAP, a line for each width and claim; exits 1 on a mismatch. Each EVERY-th array is
+ *     sorted: for tools under which kernels take a hundred times as long.
+ *
+ * What is expected is what std::sort makes of the items on the host. The strategy is the one that
+ * `gpusort -v` prints.
+ */
+#include "core/trace.h"
+#include "tests/cuda/device_shapes.h"
+#include "tests/cuda/radix_cases.h"
+
+#include <string>
+
+/* ---- constants ---- */
+
+/* All strategies, for as few items as they can have; portions of two large tiles. */
+static struct radix_tuning small_tuning()
+{
+    struct radix_tuning tuning = radix_tuning_default;
+    tuning.merge_most = 4096;
+    tuning.values_least = tuning.models_least = 5000;
+    tuning.small_tiles_most = 0;
+    tuning.portion = 20480;
+    return tuning;
+}
+
+/* Digits for all keys. */
+static struct radix_tuning digits_tuning()
+{
+    struct radix_tuning tuning = small_tuning();
+    tuning.values_least = tuning.models_least = SIZE_MAX;
+    return tuning;
+}
+
+/* Models for all keys of 8 bytes and more. */
+static struct radix_tuning models_tuning()
+{
+    struct radix_tuning tuning = small_tuning();
+    tuning.values_least = SIZE_MAX;
+    tuning.models_least = tuning.digits_most = 0;
+    tuning.roughness_most = tuning.repeats_most = tuning.heavy_most = UINT32_MAX;
+    return tuning;
+}
+
+/* The same in parts. */
+static struct radix_tuning parts_tuning()
+{
+    struct radix_tuning tuning = models_tuning();
+    tuning.part_most = 20000;
+    return tuning;
+}
+
+/* ---- a sort ---- */
+
+/* Sorts; *strategy is the last one. */
+static bool sort_all(const struct cuda_sort &sort, const struct radix_tuning &tuning,
+                     std::string *strategy, struct error *error)
+{
+    bool is_done = false,
+         passed = trace_start(false, error) && radix_sort_tuned(&sort, &tuning, error);
+    for (unsigned round = 1; passed && !is_done; round++)
+        passed = check(cudaStreamSynchronize(sort.stream), error) &&
+                 radix_finish_tuned(&sort, &tuning, round, &is_done, error);
+    struct trace_view view;
+    trace_look(&view);
+    trace_stop();
+    *strategy = view.strategy ? view.strategy : "none";
+    return passed;
+}
+
+template <typename K>
+static bool check_sort(const std::vector<K> &items, struct key_order order, size_t tile_size,
+                       const struct radix_tuning &tuning, std::string *strategy,
+                       struct error *error)
+{
+    struct cuda_sort sort;
+    bool passed = sort_open(&sort, items.size(), sizeof(K), tile_size, 0x5c, error) &&
+                  send(sort, items, error);
+    sort.order = order;
+    passed = passed && sort_all(sort, tuning, strategy, error) &&
+             holds(sort, sorted_copy(order, items), error);
+    sort_close(&sort);
+    return passed;
+}
+
+/* The same, by the strategy that is named. */
+template <typename K>
+static bool check_sort_by(const char *name, const std::vector<K> &items, struct key_order order,
+                          const struct radix_tuning &tuning, struct error *error)
+{
+    std::string strategy;
+    if (!check_sort(items, order, 256, tuning, &strategy, error))
+        return false;
+    return strategy == name || error_set(error, "%zu items are sorted by '%s', not by '%s'",
+                                         items.size(), strategy.c_str(), name);
+}
+
+/* Items of 16 bytes have their positions for indices, or scattered numbers. */
+template <typename K>
+static std::vector<K> make_items(uint64_t (*key)(size_t, size_t), struct key_order order,
+                                 size_t count, bool is_scattered = false)
+{
+    std::vector<K> items(count);
+    for (size_t i = 0; i < count; i++)
+        items[i] = item_of<K>(order, key(i, count), is_scattered ? scattered_index(i) : 7 + i);
+    return items;
+}
+
+/* ---- all shapes ---- */
+
+template <typename K>
+static bool check_shapes(const struct radix_tuning &tuning, size_t every, struct error *error)
+{
+    const std::vector<struct key_order> orders = orders_of<K>();
+    size_t number = 0;
+    for (const size_t count : {(size_t)4097, (size_t)6144, (size_t)30011, (size_t)70001})
+        for (const struct shape &shape : shapes) {
+            const size_t tile_size = number % 3 == 0 ? 4096 : 256;
+            const struct key_order order = orders[number / 2 % orders.size()];
+            const bool is_scattered = number / 5 % 4 == 0;
+            std::string strategy;
+            if (number++ % every == 0 &&
+                !check_sort(make_items<K>(shape.key, order, count, is_scattered), order, tile_size,
+                            tuning, &strategy, error))
+                return error_set(error, "%s, %zu items, tiles of %zu, by %s: wrong", shape.name,
+                                 count, tile_size, strategy.c_str());
+        }
+    return true;
+}
+
+/* Keys that many items share, with each kind of index. */
+static bool check_payloads(size_t every, struct error *error)
+{
+    size_t number = 0;
+    for (const auto key : {shape_all_equal, shape_two_values, shape_few_distinct, shape_zipf})
+        for (const struct payload &payload : payloads) {
+            std::vector<key_u128> items(30011);
+            for (size_t i = 0; i < items.size(); i++)
+                items[i] = (key_u128)key(i, items.size()) << 64 | payload.index(i, items.size());
+            std::string strategy;
+            if (number++ % every == 0 &&
+                !check_sort(items, key_order_identity(), 256, models_tuning(), &strategy, error))
+                return error_set(error, "%s: wrong", payload.name);
+        }
+    return true;
+}
+
+/* ---- order ---- */
+
+/* An array in order with the least and with the greatest key at some places: where pieces meet, and
+ * the first and the last ones. */
+template <typename K>
+static bool check_places(size_t every, struct error *error)
+{
+    struct radix_tuning tuning = digits_tuning();
+    const struct key_order order = orders_of<K>().back();
+    tuning.merge_most = 0;
+    size_t number = 0;
+    for (const size_t count : {(size_t)2, (size_t)3, (size_t)129, (size_t)2049, (size_t)9001})
+        for (const bool is_reversed : {false, true})
+            for (size_t place = 0; place < count; place += count < 10 ? 1 : count / 9)
+                for (const uint64_t key : {(uint64_t)0, UINT64_MAX}) {
+                    std::vector<K> items = make_items<K>(
+                        is_reversed ? shape_reversed : shape_sorted, order, count, true);
+                    if (number++ % every != 0)
+                        continue;
+                    items[place] = item_of<K>(order, key, 3);
+                    std::string strategy;
+                    if (!check_sort(items, order, 4096, tuning, &strategy, error))
+                        return error_set(error, "%zu items, a key out of order at %zu: wrong",
+                                         count, place);
+                }
+    return true;
+}
+
+static uint64_t shape_sorted_runs(size_t i, size_t n)
+{
+    return shape_sorted(i / 37, n);
+}
+
+static uint64_t shape_reversed_runs(size_t i, size_t n)
+{
+    return shape_sorted((n - 1 - i) / 37, n);
+}
+
+template <typename K>
+static bool check_order(struct error *error)
+{
+    for (const struct key_order &order : orders_of<K>()) {
+        std::vector<K> last = make_items<K>(shape_sorted, order, 9001);
+        last.back() = item_of<K>(order, 0, 7 + 9000);
+        std::vector<K> runs = make_items<K>(shape_reversed_runs, order, 9001);
+        if (sizeof(K) == 16) /* indices order equal keys */
+            runs = make_items<K>(shape_reversed, order, 9001);
+        if (!check_sort_by("in order", make_items<K>(shape_sorted_runs, order, 9001), order,
+                           digits_tuning(), error) ||
+            !check_sort_by("reverse", runs, order, digits_tuning(), error) ||
+            !check_sort_by("digits", last, order, digits_tuning(), error))
+            return false;
+    }
+    return true;
+}
+
+/* ---- refusals ---- */
+
+/* The lower half is in order, as that of a key above its place is. */
+static uint64_t shape_low_order(size_t i, size_t)
+{
+    return (random_bits(i) % 100 << 32) + i;
+}
+
+/* One of few values, but for a key that no table has room for. */
+template <typename K>
+static std::vector<K> make_few(size_t count)
+{
+    std::vector<K> items(count);
+    for (size_t i = 0; i < count; i++)
+        items[i] = static_cast<K>(random_bits(random_bits(i) % 100));
+    return items;
+}
+
+template <typename K>
+static bool check_refusals(struct error *error)
+{
+    const struct key_order order = key_order_identity();
+    const struct radix_tuning tuning = small_tuning();
+    if constexpr (sizeof(K) == 16) {
+        std::vector<K> items = make_items<K>(shape_hot_digits, order, 30011);
+        if (!check_sort_by("digits", items, order, tuning, error))
+            return false;
+        std::swap(items[15001], items[15002]);
+        return check_sort_by("models", items, order, tuning, error);
+    } else {
+        std::vector<K> few = make_few<K>(30011);
+        if (!check_sort_by("count", few, order, tuning, error))
+            return false;
+        few[15001] = static_cast<K>(0x5b5b5b5b5b5b5b5bu);
+        if (!check_sort_by(sizeof(K) == 4 ? "digits" : "models", few, order, tuning, error))
+            return false;
+    }
+    if constexpr (sizeof(K) == 8) {
+        std::vector<K> items = make_items<K>(shape_low_order, order, 30011);
+        if (!check_sort_by("upper digits", items, order, tuning, error))
+            return false;
+        items[15001] &= ~(uint64_t)UINT32_MAX;
+        return check_sort_by("digits", items, order, tuning, error);
+    }
+    return true;
+}
+
+/* ---- the choice ---- */
+
+static uint64_t shape_narrow(size_t i, size_t)
+{
+    return ((uint64_t)5 << 60) + (random_bits(i) & 0xffffff0f);
+}
+
+/* 1/k for rank k of 2^20, whose values lie anywhere. */
+static uint64_t shape_zipf_anywhere(size_t i, size_t)
+{
+    const uint64_t bits = random_bits(i);
+    return random_bits(
+        ~((uint64_t)1 << bits % 20 | (bits >> 30 & (((uint64_t)1 << bits % 20) - 1))));
+}
+
+template <typename K>
+static bool check_choice(struct error *error)
+{
+    static const struct {
+        uint64_t (*key)(size_t, size_t);
+        const char *of_4, *of_8, *of_16; /* bytes */
+    } choices[] = {
+        {shape_random, "digits", "models", "models"},
+        {shape_clusters, "count", "models", "models"}, /* twelve values of 4 bytes */
+        {shape_hot_bytes<3>, "digits", "models", "models"},
+        {shape_hot_digits, "digits", "digits", "digits"},
+        {shape_narrow, "in order", "digits", "digits"},
+        {shape_zipf_anywhere, "digits", "digits", "digits"},
+        {shape_hidden, "digits", "digits", "digits"},
+        {shape_two_values, "count", "count", "digits"},
+    };
+    const struct key_order order = orders_of<K>().back();
+    for (const auto &choice : choices)
+        if (!check_sort_by(sizeof(K) == 4   ? choice.of_4
+                           : sizeof(K) == 8 ? choice.of_8
+                                            : choice.of_16,
+                           make_items<K>(choice.key, order, 50021), order, small_tuning(), error))
+            return false;
+    return true;
+}
+
+/* ---- claims ---- */
+
+template <typename K>
+static void check_width(size_t every, struct tap_output *tap)
+{
+    const auto print = [&](const char *claim, const auto &check_claim) {
+        struct error error = {};
+        const bool passed = check_claim(&error);
+        tap_print(tap, passed, claim, sizeof(K), error);
+    };
+    print("sorted by what radix chooses",
+          [&](struct error *e) { return check_shapes<K>(small_tuning(), every, e); });
+    print("sorted by digits",
+          [&](struct error *e) { return check_shapes<K>(digits_tuning(), every, e); });
+    print("in order and reversed", check_order<K>);
+    print("one key out of order", [&](struct error *e) { return check_places<K>(every, e); });
+    print("refused, and sorted all the same", check_refusals<K>);
+    print("each kind of keys has its strategy", check_choice<K>);
+    if constexpr (sizeof(K) >= 8) {
+        print("sorted by models",
+              [&](struct error *e) { return check_shapes<K>(models_tuning(), every, e); });
+        print("sorted by models in parts",
+              [&](struct error *e) { return check_shapes<K>(parts_tuning(), every, e); });
+    }
+    if constexpr (sizeof(K) == 16)
+        print("shared keys with any index",
+              [&](struct error *e) { return check_payloads(every, e); });
+}
+
+int main(int argc, char **argv)
+{
+    size_t every = 1;
+    int status = 0;
+    if (!tap_start(argc, argv, &every, &status))
+        return status;
+    printf("1..23\n");
+    struct tap_output tap = {};
+    check_width<uint32_t>(every, &tap);
+    check_width<uint64_t>(every, &tap);
+    check_width<key_u128>(every, &tap);
+    return tap.failed ? 1 : 0;
+}

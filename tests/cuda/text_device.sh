@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A GPU finds the lines of a text, makes keys of them, sorts, refines and gathers them. The output
+# is that of sort(1), for all kinds of lines and inputs. Skipped without a GPU.
+. "$(dirname "$0")/../lib.sh"
+problem=$(gpu_problem) || true
+[ -z "$problem" ] || skip_all "$problem"
+on_gpu() { gpusort --device=gpu "$@"; }
+
+# sorts NAME OPTION... FILE...: the output is that of sort(1).
+sorts() {
+    local name=$1
+    shift
+    sort "$@" >expected
+    ok_output "$name" expected -- on_gpu "$@"
+}
+
+# ---- kinds of lines ------------------------------------------------------------------------------
+
+: >none
+printf '\n' >empty_line
+printf '7' >unended
+printf '7\n' >one
+yes '' | head -n 100000 >empty_lines || true
+{ seq 3; head -c 10000000 /dev/zero | tr '\0' 9; echo; seq 2; } >long_line
+head -c 10000000 /dev/zero | tr '\0' 9 >nothing_but_long
+seq "$(full_or_small 200000 20000)" | awk '{ print $1 * 7919 % 100003 }' >many
+yes 1.50 | head -n 30000 >equal || true
+awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%s%d\n", i % 3 ? "" : "0", i % 50 }' >respelt
+for file in none empty_line unended one empty_lines long_line nothing_but_long many equal respelt; do
+    sorts "-g: $file" -g "$file"
+    sorts "-n -r: $file" -n -r "$file"
+    sorts "-k1: $file" -k1 "$file"
+done
+for file in empty_lines many equal respelt; do
+    sorts "-g -u: $file" -g -u "$file"
+    sorts "-n -s: $file" -n -s "$file"
+    sorts "-h -u -r: $file" -h -u -r "$file"
+done
+sorts 'two keys' -k1.1,1.2n -k1.3,1nr many
+awk '{ printf "%s\tx%d y\n", $1, NR % 5 }' many >fields
+sorts 'a field by its bytes, then a number' -t "$(printf '\t')" -k2,2 -k1,1g fields
+tr '\n' '\0' <many >zeros
+sorts '-z' -z -n zeros
+
+# More than a slot of the pinned ring, so that lines are cut at the borders of slots, in both
+# directions.
+awk -v lines="$(full_or_small 60000 1000)" \
+    'BEGIN { for (i = 0; i < lines; i++) printf "%d %0*d\n", i * 7919 % 50021, i % 601, i }' >slots
+sorts 'more than a slot' -n slots
+sorts 'more than a slot, of equal keys' -k2.1,2.1 slots
+
+# ---- kinds of input ------------------------------------------------------------------------------
+
+sorts 'several inputs, some without a last newline' -g unended many none one unended
+sort -g many >expected
+ok_output 'a pipe, which does not say how much will come' expected -- on_gpu -g < <(cat many)
+sort -g many one >expected
+ok_output 'a file and a pipe' expected -- on_gpu -g many - < <(cat one)
+{ echo name; sort -n many; } >expected
+{ echo name; cat many; } >headed
+ok_output '--header' expected -- on_gpu -n --header=1 headed
+{ echo name; sort -n many many; } >expected
+ok_output '--header: of two files, once' expected -- on_gpu -n --header=1 headed headed
+sort -n many >sorted
+head -n 100 sorted >expected
+ok_output '--top' expected -- on_gpu -n --top=100 many
+sort -n -u respelt >sorted
+head -n 20 sorted >expected
+ok_output '--top -u' expected -- on_gpu -n -u --top=20 respelt
+ok_output '--top: more than there are' equal -- on_gpu -n --top=99999999 equal
+ok_output '--top=0' none -- on_gpu -n --top=0 many
+cp many in_place
+sort -g many >expected
+ok 'sorts a file in place' on_gpu -g in_place -o in_place
+ok_same_bytes 'in place: the lines are sorted' in_place expected
+ok_says '-v says what the GPU did' '^gpusort: stage .*\(30000 lines\)' -- on_gpu -v -g equal -o got
+ok_says '-v: the text is uploaded' '^gpusort: upload ' -- on_gpu -v -g equal -o got
+
+# ---- refused inputs ------------------------------------------------------------------------------
+
+printf '1\n2\n' >good
+printf '3\nthree\n4\nfour\n' >bad
+{ cat many; echo x; cat many; echo y; } >bad_late
+refused 'a line that is no number, of the second file' "^gpusort: bad:2: 'three' is not a number" -- \
+    gpusort --device=gpu good bad -o "$target"
+refused 'the first of two lines that are no numbers' \
+    "^gpusort: bad_late:$(($(wc -l <many) + 1)): 'x' is not a number" -- \
+    gpusort --device=gpu bad_late -o "$target"
+refused 'an empty line is no number' '^gpusort: empty_lines:1: empty line, not a number' -- \
+    gpusort --device=gpu empty_lines -o "$target"
+refused 'lines behind a header count it' "^gpusort: bad:2: 'three' is not a number" -- \
+    gpusort --device=gpu --header=1 bad -o "$target"
+
+# ---- a device with little memory, and one that fails (only the stand-in can imitate them) --------
+
+on_stand_in() { "$GPUSORT" --list | grep -q 'SIMT stand-in'; }
+if ! on_stand_in; then
+    done_testing
+    exit
+fi
+sort -g many >expected
+ok_output 'more text than the device holds, in parts' expected -- \
+    env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g many
+ok_says 'more text than the device holds: -v says how many parts' \
+    '^gpusort: [0-9]+ sorted parts put aside' -- \
+    env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -v -g many -o got
+sort -g empty_lines >expected
+ok_output 'more lines than the device holds, in parts' expected -- \
+    env SIMT_MEMORY_BYTES=400000 "$GPUSORT" --device=gpu -g empty_lines
+refused 'a line that the device does not hold: what is needed, and what is free' \
+    'device 0: out of memory: [0-9.]+ MiB needed, 0.1 MiB free' -- \
+    env SIMT_MEMORY_BYTES=100000 "$GPUSORT" --device=gpu -g nothing_but_long -o "$target"
+sort -g many >expected
+ok_output 'less memory than would be best' expected -- \
+    env SIMT_MEMORY_BYTES="$(full_or_small 9000000 2000000)" "$GPUSORT" --device=gpu -g many
+registrations=$(printf 'cudaHostRegister:%d,' {1..8})
+for call in cudaMalloc:1 cudaMalloc:2 cudaMalloc:3 "${registrations}cudaMallocHost:1" \
+    "${registrations}cudaMallocHost:2" cudaMemcpyAsync:1 \
+    cudaMemcpyAsync:2 cudaLaunchKernelEx:1 cudaLaunchKernelEx:2 cudaEventSynchronize:1; do
+    refused "a failure of $call" '^gpusort: device 0: ' -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt -o "$target"
+done
+
+# Where memory cannot be pinned once it is allocated, the ring is allocated as pinned memory.
+sort -g respelt >expected
+head -c 4000000 /dev/urandom >bytes
+gpusort --device=cpu --format=raw --type=u32 bytes -o numbers
+for call in cudaHostRegister:1 cudaHostRegister:2 "${registrations%,}"; do
+    ok_output "lines though $call failed" expected -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --device=gpu -g respelt
+    ok_output "numbers though $call failed" numbers -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --device=gpu --format=raw --type=u32 bytes
+done
+
+# auto chooses the GPU for large texts, and the CPU if the GPU fails.
+seq 8000000 | tac >large
+seq 8000000 >expected
+on_cpu_after_all='^gpusort: device     cpu after all, by radix \(device 0: '
+for call in cudaMalloc:1 "${registrations}cudaMallocHost:2"; do
+    ok_output "auto: the CPU does it after $call failed" expected -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -n large
+    ok_says "auto: -v says so after $call failed" "$on_cpu_after_all" -- \
+        env SIMT_FAIL="$call" "$GPUSORT" --parallel=1 -v -n large -o got
+done
+# With parts, the first call to fail belongs to an engine for the whole input.
+ok_output 'auto: the CPU does all parts after cudaMalloc:2 failed' expected -- \
+    env SIMT_FAIL=cudaMalloc:2 "$GPUSORT" --parallel=1 -S 200M -n large
+ok_says 'auto: -v says so of parts' "$on_cpu_after_all" -- \
+    env SIMT_FAIL=cudaMalloc:2 "$GPUSORT" --parallel=1 -S 200M -v -n large -o got
+
+done_testing

@@ -1,0 +1,238 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# --in-place overwrites a file with its sorted content, once a check has passed. The file keeps its
+# inode, links and mode. If that is not possible, the command is refused and the file does not
+# change.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+
+"$numpy" - <<'END'
+import numpy as np
+np.random.seed(11)
+for count in (0, 1, 5000, 3000000):
+    doubles = np.random.standard_normal(count)
+    doubles.tofile("f8.%d.f64" % count)
+    np.sort(doubles).tofile("f8.%d.sorted" % count)
+large = np.random.standard_normal(6000000)  # partitioned while it is read
+large[::5] = 0.5  # a bucket that is sorted in an array of its own
+large.tofile("large.f64")
+np.sort(large).tofile("large.sorted")
+for name in ("u1", "i2", "u4", "f4"):
+    numbers = (np.random.standard_normal(400000) * 60).astype("i8").astype(name)
+    np.save(name + ".npy", numbers)
+    np.save(name + ".sorted.npy", np.sort(numbers))
+END
+
+# identity FILE: prints what sorting in place must not change.
+identity() { stat -c '%i %h %a %u %g %s' "$1"; }
+
+# sorted_in_place NAME INPUT EXPECTED ARGUMENT...: a copy of INPUT is sorted in place, and is still
+# the same file.
+sorted_in_place() {
+    local name=$1 expected=$3 status=0 before copy=copy.${2##*.}
+    rm -f "$copy" link
+    cp "$2" "$copy"
+    chmod 640 "$copy"
+    ln "$copy" link
+    before=$(identity "$copy")
+    shift 3
+    gpusort "$@" --in-place "$copy" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    finish_comparison "$name" "$status" link "$expected" gpusort "$@" --in-place "$copy"
+    ok "$name: it is the same file" [ "$before" = "$(identity "$copy")" ]
+}
+
+# ---- all kinds of data ---------------------------------------------------------------------------
+
+for count in 0 1 5000 3000000; do
+    sorted_in_place "$count doubles" f8.$count.f64 f8.$count.sorted
+done
+sorted_in_place 'doubles, --verify' f8.3000000.f64 f8.3000000.sorted --verify
+sorted_in_place 'doubles, four threads' f8.3000000.f64 f8.3000000.sorted --parallel=4
+sorted_in_place 'doubles, one thread' f8.3000000.f64 f8.3000000.sorted --parallel=1
+for threads in 1 2 3; do
+    sorted_in_place "doubles, a fifth of them equal, $threads threads" large.f64 large.sorted \
+        --parallel=$threads
+done
+sorted_in_place 'doubles, in parts' f8.3000000.f64 f8.3000000.sorted -S 8M
+for name in u1 i2 u4 f4; do
+    sorted_in_place "$name in .npy" $name.npy $name.sorted.npy
+    sorted_in_place "$name in .npy, in parts" $name.npy $name.sorted.npy -S 1M
+done
+shuf -i 100000-400000 --random-source=<(yes) >numbers.txt
+sort -n numbers.txt >numbers.sorted
+sorted_in_place 'lines' numbers.txt numbers.sorted
+sorted_in_place 'lines, -n, --verify' numbers.txt numbers.sorted -n --verify
+sorted_in_place 'lines, in parts' numbers.txt numbers.sorted -n -S 1M
+sorted_in_place 'numbers in text that is made again' numbers.txt numbers.sorted --type=u32
+{ echo title && cat numbers.txt; } >titled.txt
+{ echo title && cat numbers.sorted; } >titled.sorted
+sorted_in_place 'lines with a header' titled.txt titled.sorted -n --header
+
+cp numbers.txt named
+ok 'the input may be named as the output too' gpusort -n -i named -o named --in-place
+ok_same_bytes 'and is sorted' named numbers.sorted
+cp numbers.txt named && ln -sf named leads
+ok 'a symbolic link is followed' gpusort -n --in-place leads
+ok_same_bytes 'and its file is sorted' named numbers.sorted
+ok 'the link stays' [ -L leads ]
+
+cp f8.3000000.f64 holes.f64 && truncate -s 40M holes.f64
+"$numpy" -c 'import numpy as np; a = np.fromfile("holes.f64"); a.sort(); a.tofile("holes.sorted")'
+sorted_in_place 'a file with a hole' holes.f64 holes.sorted
+
+# Not every file system, or machine, has ACLs and attributes.
+facts() { stat -c '%i %a' named && getfacl -cn named && getfattr -d named; }
+cp numbers.txt named
+if setfacl -m u:65534:rw named 2>/dev/null && setfattr -n user.origin -v somewhere named 2>/dev/null; then
+    facts >before
+    ok 'a file with an ACL and attributes' gpusort -n --in-place named
+    ok_output 'they stay' before -- facts
+    ok_same_bytes 'and it is sorted' named numbers.sorted
+else
+    skip 'a file with an ACL and attributes' 'none here'
+fi
+
+# ---- refused inputs ------------------------------------------------------------------------------
+
+# kept NAME REGEX FILE -- COMMAND...: COMMAND is refused, and FILE keeps its content, times and
+# inode.
+kept() {
+    local name=$1 regex=$2 file=$3 status=0 before after
+    shift 4
+    before=$(stat -c '%i %y %z' "$file" && cksum "$file")
+    "$@" >"$work/log/stdout" 2>"$work/log/stderr" </dev/null || status=$?
+    after=$(stat -c '%i %y %z' "$file" && cksum "$file")
+    {
+        [ "$status" -eq 2 ] || echo "status $status"
+        [ "$before" = "$after" ] || echo "the file was $before, and is $after"
+        [ "$(wc -l <"$work/log/stderr")" -eq 1 ] || echo 'not one line on standard error'
+        grep -Eq -e "$regex" "$work/log/stderr" || cat "$work/log/stderr"
+    } >"$work/log/problems"
+    pass_unless_said "$name is refused" "$work/log/problems"
+}
+cp numbers.txt in.txt
+printf '%s\n' 3 2 2 1 >twice.txt
+printf '3\n2\n1' >open.txt
+printf '3.0\n2\n1\n' >spelled.txt
+cp numbers.txt other.txt
+for option in -u --top=3 --argsort --zstd -m -c; do
+    kept "$option" "^gpusort: ${option%%=*} cannot be done with --in-place" in.txt -- \
+        "$GPUSORT" --in-place "$option" in.txt
+done
+kept 'another output' '^gpusort: other.txt: --in-place writes to the input alone' in.txt -- \
+    gpusort --in-place in.txt -o other.txt
+kept 'a second input' '^gpusort: --in-place sorts one file, and here are 2' in.txt -- \
+    gpusort --in-place in.txt other.txt
+kept 'standard input' '^gpusort: --in-place needs the name of a file' in.txt -- \
+    gpusort --in-place -
+kept 'another format' '--in-place keeps the format, and text would become raw' in.txt -- \
+    gpusort --in-place --type=u32 --output-format=raw in.txt
+kept 'a last line without its end' 'open.txt: sorted it has 6 bytes, not 5' open.txt -- \
+    gpusort --in-place open.txt
+kept 'a number that becomes shorter' 'spelled.txt: sorted it has 6 bytes, not 8' spelled.txt -- \
+    gpusort --in-place --type=f64 spelled.txt
+mkfifo fifo
+kept 'a FIFO' 'fifo: --in-place overwrites a regular file' in.txt -- gpusort --in-place fifo
+kept 'an open file' '^gpusort: /dev/fd/3: --in-place needs the name of a file, and this has none' in.txt -- \
+    bash -c 'exec "$0" --in-place /dev/fd/3 3<>in.txt' "$GPUSORT"
+kept 'a device' '/dev/null: --in-place overwrites a regular file' in.txt -- \
+    gpusort --in-place --type=u32 --format=raw /dev/null
+if command -v zstd >/dev/null; then
+    zstd -q numbers.txt -o packed.zst
+    kept 'compressed data' 'packed.zst: it is compressed' packed.zst -- gpusort --in-place packed.zst
+fi
+printf '2\nx\n1\n' >wrong.txt
+kept 'what is not a number' 'wrong.txt:2: ' wrong.txt -- gpusort --in-place wrong.txt
+
+cp numbers.txt linked.txt && ln linked.txt linked2.txt
+kept 'a file with two links' 'write another file and copy it here with cp, or sort it with --in-place$' \
+    linked.txt -- gpusort -n linked.txt -o linked.txt
+kept 'a file with two links that is not the input' 'copy it here with cp$' linked.txt -- \
+    gpusort -n numbers.txt -o linked.txt
+kept 'a file with two links, -u' 'copy it here with cp$' linked.txt -- \
+    gpusort -n -u linked.txt -o linked.txt
+# shellcheck disable=SC2016 # variables of the other shell
+kept 'a file above the limit of sizes' 'f8.3000000.f64: it is larger than this process may write \(ulimit' \
+    f8.3000000.f64 -- bash -c 'ulimit -f 1000; exec "$0" --in-place f8.3000000.f64' "$GPUSORT"
+ok_says '--explain says what is given up' 'a crash or SIGKILL leaves a mixed file' -- \
+    gpusort --explain --in-place numbers.txt
+
+# ---- flipped bits, signals -----------------------------------------------------------------------
+
+flips=$(dirname "$GPUSORT")/tests/gpusort_flips
+if [ -x "$flips" ]; then
+    caught() {
+        local name=$1 stage=$2 file=$3
+        shift 3
+        kept "$name: a bit that is turned over" 'the proof failed: .* is left as it was' "$file" -- \
+            env FLIP="$stage" "$flips" --in-place "$@" "$file"
+    }
+    cp f8.3000000.f64 flip.f64
+    cp f8.5000.f64 small.f64
+    for stage in read sort write; do
+        caught "doubles, $stage" $stage flip.f64
+    done
+    caught 'doubles, in a part on disk' spill flip.f64 -S 8M
+    for stage in text gather read buffer; do
+        caught "lines, $stage" $stage in.txt -n
+    done
+    caught 'lines, in a part on disk' spill in.txt -n -S 1M
+    # The second pass over the data overwrites the file.
+    ok_fails_with 'a bit that is turned over later is told' 2 'is of no use$' -- \
+        env FLIP=write:2 "$flips" --in-place small.f64
+else
+    skip 'bits turned over' "no $flips (make check builds it)"
+fi
+
+library=$(dirname "$GPUSORT")/tests/fault_library.so
+if [ -e "$library" ] && ! grep -q __asan_init "$GPUSORT"; then
+    cp f8.3000000.f64 ended.f64
+    status=0
+    { env --default-signal=INT,TERM LD_PRELOAD="$library" FAULT=pwrite:1:signal "$GPUSORT" \
+        --device=cpu --in-place --parallel=2 ended.f64 || status=$?; } 2>/dev/null
+    ok 'SIGTERM waits until the file is whole, and then ends the run' [ "$status" -eq 143 ]
+    ok_same_bytes 'the file is whole then' ended.f64 f8.3000000.sorted
+else
+    skip 'signals while it is overwritten' "no $library for this build"
+fi
+# ---- other processes -----------------------------------------------------------------------------
+
+if [ -e "$library" ] && ! grep -q __asan_init "$GPUSORT"; then
+    # meanwhile NAME CALL COMMAND REGEX: COMMAND changes the file shared.f64 just before the call,
+    # and the job then fails with one line that matches REGEX.
+    meanwhile() {
+        local status=0
+        rm -f moved.f64 && cp f8.3000000.f64 shared.f64
+        touch -d '1 minute ago' shared.f64 # a file's times have a resolution of some milliseconds
+        FAULT_RUN=$3 LD_PRELOAD=$library FAULT=$2:run "$GPUSORT" --device=cpu --in-place \
+            --parallel=2 shared.f64 2>"$work/log/stderr" || status=$?
+        {
+            [ "$status" -eq 2 ] || echo "status $status"
+            [ "$(wc -l <"$work/log/stderr")" -eq 1 ] || echo 'not one line on standard error'
+            grep -Eq -e "$4" "$work/log/stderr" || cat "$work/log/stderr"
+        } >"$work/log/problems"
+        pass_unless_said "$1: it is reported" "$work/log/problems"
+    }
+    changed='shared.f64: it was changed while it was sorted; nothing is written$'
+    # The first bytes are read to see what they are, before the file is opened as the output.
+    for call in read:1 read:2 pread:1; do
+        cp f8.3000000.f64 ours.f64
+        meanwhile "written to at $call" $call \
+            'printf 12345678 | tee ours.f64 | dd of=shared.f64 conv=notrunc status=none' "$changed"
+        ok "written to at $call: what was written stays" cmp -n 8 shared.f64 ours.f64
+        meanwhile "truncated at $call" $call 'truncate -s 800 shared.f64' \
+            'shared.f64: (the file was cut off while it was read|it was changed while)'
+        ok_same_bytes "truncated at $call: it is left as it is" shared.f64 <(head -c 800 f8.3000000.f64)
+        meanwhile "appended to at $call" $call 'printf 12345678 >>shared.f64' \
+            'shared.f64: (the file grew while it was read|it was changed while)'
+        ok_same_bytes "appended to at $call: it is left as it is" shared.f64 \
+            <(cat f8.3000000.f64 - <<<12345678 | head -c 24000008)
+        meanwhile "replaced at $call" $call 'mv shared.f64 moved.f64; echo 1 >shared.f64' \
+            'shared.f64: another file took its name meanwhile; nothing is written$'
+        ok_same_bytes "replaced at $call: the old file is left" moved.f64 f8.3000000.f64
+        ok_same_bytes "replaced at $call: and the new one" shared.f64 <(echo 1)
+    done
+else
+    skip 'other processes' "no $library for this build"
+fi
+done_testing

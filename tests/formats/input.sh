@@ -1,0 +1,317 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The format of an input is detected as documented. Invalid inputs are refused with one clear line.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+"$numpy" "$tests_dir/make_data.py" npy .
+
+# ---- files that cannot be read -------------------------------------------------------------------
+
+refused 'a missing file' 'missing: No such file or directory' -- gpusort missing -o "$target"
+mkdir directory
+refused 'a directory' 'directory: Is a directory' -- gpusort directory -o "$target"
+refused 'an input without a name' "^gpusort: '': No such file or directory$" -- gpusort '' -o "$target"
+refused 'a missing second file' 'missing: No such file or directory' -- \
+    gpusort sorted.npy missing -o "$target"
+refused 'a closed standard input' 'standard input: ' -- \
+    bash -c 'exec "$0" -o "$1" <&-' "$GPUSORT" "$target"
+refused 'a name with a newline is still one line' 'No such file' -- \
+    gpusort $'missing\nfile' -o "$target"
+
+# ---- raw -----------------------------------------------------------------------------------------
+
+# numbers TYPE NUMBER...: prints raw numbers of a type, little-endian.
+numbers() { "$numpy" -c 'import numpy, sys
+numpy.array([float(x) for x in sys.argv[2:]]).astype(sys.argv[1]).tofile(sys.stdout.buffer)' "$@"; }
+
+numbers f8 2 1 >n.bin
+numbers f8 1 2 >n.sorted
+ok_writes '.bin is f64' n.sorted -- n.bin
+ok_writes '.bin takes --type' <(numbers u4 0 0 1072693248 1073741824) -- --type=u32 n.bin
+for type in i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; do
+    numbers "${type//[0-9]/}$(bytes_of_type $type)" 9 100 1 >n.$type
+    ok_prints "the name .$type says the type" '1\n9\n100\n' -- gpusort --output-format=text n.$type
+    zstd -q n.$type
+    ok_prints "the name .$type.zst says the type" '1\n9\n100\n' -- \
+        gpusort --output-format=text n.$type.zst
+done
+cp n.u32 nameless
+printf '\xff\xff\xff\xff' >>nameless
+refused 'nothing says what it is' 'nameless: .*--type' -- gpusort nameless -o "$target"
+ok_prints '--type says that it is raw' '1\n9\n100\n4294967295\n' -- \
+    gpusort --type=u32 --output-format=text nameless
+head -c 10 n.u32 >five.u32
+ok_prints '--type overrides the name' '0\n0\n1\n9\n100\n' -- \
+    gpusort --type=u16 --output-format=text five.u32
+for type in i16 u32 f64; do
+    head -c 11 n.f64 >odd.bin
+    refused "11 bytes are no numbers of type $type" 'odd.bin: .*11 bytes' -- \
+        gpusort --type=$type odd.bin -o "$target"
+done
+refused '11 bytes on a pipe are no u32' 'standard input: .*' -- \
+    gpusort --format=raw --type=u32 -o "$target" < <(cat odd.bin)
+ok_prints '--endian=big' '1\n256\n' -- \
+    gpusort --format=raw --type=u16 --endian=big --output-format=text < <(printf '\1\0\0\1')
+ok_prints 'a big-endian spelling of the type' '1\n256\n' -- \
+    gpusort --format=raw --type='>u2' --output-format=text < <(printf '\1\0\0\1')
+ok_prints 'bytes as numbers' 'cba' -- gpusort --format=raw --type=u8 -r < <(printf 'bca')
+printf '2\n1\n' >plain
+
+printf 'one\ntwo\n' >sentence
+for type in u8 i8; do
+    cp plain digits
+    refused "text or $type? is asked" "digits: .*text or raw $type.*--format" -- \
+        gpusort --type=$type digits -o digits
+    ok_same_bytes "text or $type? is asked, the file stays" digits plain
+    refused "text or $type? is asked on a pipe" "standard input: .*text or raw $type.*--format" -- \
+        gpusort --type=$type -o "$target" < <(cat plain)
+    ok_prints "--format=text says that it is text, $type" '1\n2\n' -- \
+        gpusort --format=text --type=$type plain
+    ok_prints "--format=raw says that it is $type" '\n\n12' -- \
+        gpusort --format=raw --type=$type plain
+done
+refused 'a word where text is looked for' '^gpusort: sentence:1: ' -- \
+    gpusort sentence -o "$target"
+printf 'h\xc3\xb6he\n1.5\n1200\n' >titled # of 16 bytes, so that they could be raw numbers
+for type in u8 i16 f32 f64; do
+    for file in sentence titled; do
+        cat $file $file $file $file >copy
+        cp copy kept
+        refused "words or $type? is asked: $file" "^gpusort: copy: this may be text or raw $type: say --format" -- \
+            gpusort --type=$type copy -o copy
+        ok_same_bytes "words or $type? is asked, the file stays: $file" copy kept
+    done
+done
+ok_prints 'numbers that are printable by chance' 'xsat' -- gpusort --type=u16 < <(printf 'atxs')
+refused 'a word of UTF-8 where text is looked for' '^gpusort: titled:1: ' -- \
+    gpusort titled -o "$target"
+refused 'words with --format=text and --type' '^gpusort: titled:1: ' -- \
+    gpusort --format=text --type=f64 titled -o "$target"
+ok_prints 'words with --format=raw' '\n\nenootw' -- gpusort --format=raw --type=u8 sentence
+
+"$numpy" -c 'import bz2, gzip, lzma, numpy
+numbers = numpy.random.default_rng(1).random(1000)
+open("n.gzip", "wb").write(gzip.compress(numbers.tobytes()))
+open("n.bzip2", "wb").write(bz2.compress(numbers.tobytes()))
+open("n.xz", "wb").write(lzma.compress(numbers.tobytes()))
+open("n.LZ4", "wb").write(b"\x04\x22\x4d\x18" + numbers.tobytes())
+numpy.savez("n.zip", numbers)'
+mv n.zip.npz n.zip
+for name in gzip bzip2 xz LZ4 zip; do
+    truncate -s %8 n.$name # so that it could be raw numbers
+    cp n.$name kept
+    refused "$name is named" "^gpusort: n.$name: this is $name data, to be unpacked first \(" -- \
+        gpusort n.$name -o n.$name
+    refused "$name with --type" "^gpusort: n.$name: this is $name data, .*--format=raw$" -- \
+        gpusort --type=f64 n.$name -o n.$name
+    ok_same_bytes "$name stays" n.$name kept
+    ok "$name with --format=raw" gpusort --type=u8 --format=raw n.$name -o got
+done
+
+# ---- npy -----------------------------------------------------------------------------------------
+
+for version in 1 2 3; do
+    ok_prints "npy version $version" '1\n2\n3\n4\n5\n6\n7\n8\n' -- \
+        gpusort --output-format=text version$version.npy
+done
+"$numpy" -c 'import numpy
+numbers = numpy.load("sorted.npy")
+numpy.save("up.npy", numbers)
+numpy.save("twice.npy", numpy.repeat(numbers, 2))'
+cp version1.npy misnamed.bin
+ok_writes 'npy is recognised whatever its name' up.npy -- misnamed.bin
+ok_output 'npy on a pipe' up.npy -- gpusort < <(cat version1.npy)
+zstd -qf version1.npy
+cp version1.npy array.txt
+for file in version1.npy misnamed.bin array.txt version1.npy.zst; do
+    cp $file kept
+    for words in --format=raw --format=text '--format=raw --type=u8' '--format=text --type=u8' \
+        '-z --format=text' -z -n -k1 -m; do
+        # shellcheck disable=SC2086 # words
+        refused "npy is not taken for anything else: $words $file" \
+            "^gpusort: $file: [^:]*(NumPy array|named as npy)[^:]*: leave (--format|-[znkm]) out$" -- \
+            gpusort $words $file -o "$target"
+    done
+    ok_fails_with "npy is not taken for anything else: -c $file" 2 'leave -c out$' -- gpusort -c $file
+    refused "-u with npy: $file" ': leave -u out, or convert it first \(--output-format=text\)$' -- \
+        gpusort -u $file -o $file
+    ok_same_bytes "npy stays: $file" $file kept
+done
+for words in --format=raw '--format=text -n'; do
+    # shellcheck disable=SC2086 # words
+    refused "npy on a pipe: $words" 'standard input: .*NumPy array' -- \
+        gpusort $words -o "$target" < <(cat version1.npy)
+done
+refused 'npy in a second input: --format=raw' 'version1.npy: this is a NumPy array' -- \
+    gpusort --format=raw n.bin version1.npy -o "$target"
+refused 'npy in a second input: -n' 'array.txt: .*NumPy array' -- gpusort -n plain array.txt -o "$target"
+ok_writes 'several npy files' twice.npy -- version1.npy sorted.npy
+
+liar() {
+    refused "npy: $2" "^gpusort: $1.npy: ${3-}" -- gpusort --format=npy "$1.npy" -o "$target"
+}
+liar bad_magic 'a bad magic'
+liar bad_version 'a version that there is not'
+liar huge_header 'a header of 4 GiB'
+liar long_header 'a header longer than the file'
+liar fewer_bytes 'fewer bytes than the header says'
+liar cut_number 'the last number cut'
+liar more_bytes 'more bytes than the header says'
+liar huge_count '2^63 numbers'
+liar overflowing_count 'a count whose size in bytes overflows'
+liar endless_count 'a count of forty digits'
+liar negative_count 'a negative count'
+liar no_shape 'no shape'
+liar no_descr 'no dtype'
+liar twice_descr 'two dtypes'
+liar other_key 'a key that there is not'
+liar no_brace 'no braces'
+liar behind_brace 'something behind the brace'
+liar nul_in_header 'a NUL in the header'
+liar only_magic 'the magic alone'
+liar cut_header 'the header cut off'
+liar no_type 'a dtype that there is not'
+liar no_order 'a dtype without sense'
+liar two_dimensions 'two dimensions'
+liar objects 'objects'
+liar strings 'strings'
+liar complex 'complex numbers'
+liar records 'records'
+refused 'npy: fewer bytes, on a pipe' 'standard input: ' -- \
+    gpusort -o "$target" < <(cat fewer_bytes.npy)
+refused 'npy: more bytes, on a pipe' 'standard input: ' -- \
+    gpusort -o "$target" < <(cat more_bytes.npy)
+zstd -q fewer_bytes.npy
+refused 'npy: fewer bytes, compressed' 'fewer_bytes.npy.zst: ' -- \
+    gpusort -o "$target" fewer_bytes.npy.zst
+refused 'npy: --endian that the header contradicts' 'big_endian.npy: .*endian' -- \
+    gpusort --endian=little big_endian.npy -o "$target"
+refused 'npy: --type that the header contradicts' 'version1.npy: .*f64' -- \
+    gpusort --type=f32 version1.npy -o "$target"
+
+# ---- text ----------------------------------------------------------------------------------------
+
+ok_prints 'text is found by its content' '1\n2\n' -- gpusort plain
+cp plain named.txt
+ok_prints 'text is found by its name' '1\n2\n' -- gpusort named.txt
+printf '3\n1\n' | iconv -f UTF-8 -t UTF-16 >wide
+refused 'UTF-16 is named, whatever the file is called' '^gpusort: wide:1: this is UTF-16' -- \
+    gpusort wide -o "$target"
+cp plain plain.npy
+refused 'text that is named as npy' '^gpusort: plain.npy: not a NumPy file: .*--format' -- \
+    gpusort plain.npy -o "$target"
+printf 'abc\n' >words.txt
+refused 'words' 'words.txt:1: ' -- gpusort words.txt -o "$target"
+for name in UTF-8 UTF-16LE UTF-16BE; do
+    printf '\xef\xbb\xbf3\n1\n' | iconv -f UTF-8 -t $name >marked.txt
+    for word in --format=text --type=f64; do
+        refused "the byte order mark of $name is named, $word" "^gpusort: marked.txt:1: .*${name:0:6}" -- \
+            gpusort $word marked.txt -o "$target"
+    done
+done
+refused '--endian with text' 'plain: .*--endian' -- gpusort --endian=big plain -o "$target"
+cp plain plain.bin
+ok_prints '--format=text overrides the name' '1\n2\n' -- gpusort --format=text plain.bin
+
+# ---- standard input and several inputs -----------------------------------------------------------
+
+ok_prints 'no FILE is standard input' '1\n2\n' -- gpusort <plain
+ok_prints '- is standard input' '1\n2\n' -- gpusort - <plain
+ok_prints '--input=FILE is FILE' '1\n1\n2\n2\n' -- gpusort --input=plain plain
+ok_prints 'standard input beside a file' '1\n1\n2\n2\n' -- gpusort plain - <plain
+seq 20000 | shuf --random-source=<(yes) >long # more than is read ahead
+sort -n long >long.sorted
+ok_output 'standard input named twice is read once, a file' long.sorted -- gpusort -n - - <long
+ok_output 'standard input named twice is read once, a pipe' long.sorted -- \
+    gpusort -n - /dev/null - < <(cat long)
+ok_output 'a pipe that is open and named twice is read once' long.sorted -- \
+    gpusort -n /dev/fd/9 /dev/fd/9 9< <(cat long)
+mkfifo pipe
+ln -s pipe link
+for second in pipe link; do # a second writer would not be read
+    timeout 60 cat long >pipe 2>/dev/null &
+    refused "a named pipe that is named twice is refused, $second" \
+        "$second: a named pipe can be read once only, and is named twice" -- \
+        timeout 60 "$GPUSORT" -n pipe "$second" -o "$target"
+    wait $! || :
+done
+ok_output 'a file as standard input and by name is read twice' <(sort -n long long) -- \
+    gpusort -n long - <long
+ok_prints 'standard input is read from where it stands' '1\n2\n' -- \
+    bash -c '{ read -r; exec "$0"; } < <(printf "skipped\n2\n1\n")' "$GPUSORT"
+printf 'skipped\n2\n1\n' >offset
+ok_prints 'a file as standard input is read from where it stands' '1\n2\n' -- \
+    bash -c '{ read -r; exec "$0"; } <offset' "$GPUSORT"
+{ printf 'skip'; numbers u4 3 2 1; } >offset
+ok_prints 'raw standard input is read from where it stands' '1\n2\n3\n' -- \
+    bash -c '{ dd bs=4 count=1 of=/dev/null status=none
+        exec "$0" --format=raw --type=u32 --output-format=text; } <offset' "$GPUSORT"
+ok_writes 'several raw files' <(numbers f8 1 1 2 2) -- n.bin n.bin
+refused 'text beside raw numbers' 'n.bin: raw f64.* plain is text' -- \
+    gpusort plain n.bin -o "$target"
+refused 'two types' 'n.u32: raw u32.* n.f64 is raw f64' -- gpusort n.f64 n.u32 -o "$target"
+refused 'two npy types' 'u32.npy: npy u32.* version1.npy is npy f64' -- \
+    gpusort version1.npy u32.npy -o "$target"
+refused 'two byte orders' 'big_endian.npy: npy big-endian f64.* version1.npy is npy f64' -- gpusort version1.npy big_endian.npy -o "$target"
+
+# within_memory BYTES COMMAND...: COMMAND succeeds and takes at most BYTES bytes of memory.
+within_memory() { "$numpy" -c 'import resource, subprocess, sys
+status = subprocess.run(sys.argv[2:]).returncode
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+print("peak:", peak, "bytes; allowed:", sys.argv[1])
+sys.exit(status or peak > int(sys.argv[1]))' "$@"; }
+
+mkdir parts
+if [ "$test_size" = full ]; then
+    "$numpy" -c 'import numpy
+for i in range(200):
+    numpy.random.default_rng(i).random(131072).tofile("parts/%d.f64" % i)'
+    ok '200 files of 1 MiB take 2.3 times their size of memory' \
+        within_memory $((200 * 1048576 * 23 / 10)) "$GPUSORT" --device=cpu parts/* -o got
+    ok '200 files of 1 MiB come out in order' "$numpy" -c 'import glob, numpy
+parts = [numpy.fromfile(name) for name in glob.glob("parts/*")]
+assert numpy.array_equal(numpy.fromfile("got"), numpy.sort(numpy.concatenate(parts)))'
+    rm parts/*
+else
+    skip 'the memory that 200 files take' 'sanitizers take more'
+fi
+open_files=$(ulimit -Hn)
+if [ "$open_files" = unlimited ] || [ "$open_files" -ge 1200 ]; then
+    for i in {1100..1}; do echo "$i" >"parts/$i"; done
+    ok_output '1,100 files where 200 may be open until more are asked for' <(seq 1100) -- \
+        bash -c 'ulimit -Sn 200; exec "$0" parts/*' "$GPUSORT"
+else
+    skip '1,100 files' 'so many may not be open here'
+fi
+
+# ---- empty inputs --------------------------------------------------------------------------------
+
+: >nothing
+cp nothing nothing.bin
+cp nothing nothing.f32
+ok_writes 'an empty file' nothing -- nothing
+ok_writes 'an empty .bin' nothing -- nothing.bin
+ok_writes 'an empty .f32' nothing -- nothing.f32
+ok_writes 'an empty file as text' nothing -- --format=text nothing
+ok_writes 'an empty file as raw u8' nothing -- --format=raw --type=u8 nothing
+ok_writes 'an empty npy stays npy' empty.npy -- empty.npy
+ok_output 'empty standard input' nothing -- gpusort </dev/null
+ok_output 'an empty pipe' nothing -- gpusort < <(:)
+ok_writes 'empty raw to npy' empty.npy -- --output-format=npy nothing.bin
+ok_writes 'empty npy to text' nothing -- --output-format=text empty.npy
+ok_writes 'empty text to npy' empty.npy -- --format=text --type=f64 --output-format=npy nothing
+refused 'an empty file as npy' 'nothing: ' -- gpusort --format=npy nothing -o "$target"
+ok_prints 'an empty file beside a full one' '1\n2\n' -- gpusort --format=text nothing plain
+for files in 'nothing nameless' 'nameless nothing'; do
+    # shellcheck disable=SC2086 # two files
+    ok_prints "an empty raw file beside a full one: $files" '1\n9\n100\n4294967295\n' -- \
+        gpusort --type=u32 --output-format=text $files
+done
+ok_prints 'an empty file beside text that is read as numbers' '1\n2\n' -- gpusort --type=u32 nothing plain
+cp nameless nameless.u32
+ok_prints 'an empty file before a named one' '1\n9\n100\n4294967295\n' -- \
+    gpusort --output-format=text nothing nameless.u32
+ok_prints 'empty standard input beside a full raw file' '1\n9\n100\n4294967295\n' -- \
+    gpusort --type=u32 --output-format=text - nameless </dev/null
+
+done_testing

@@ -1,0 +1,299 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The limits of a process: the processors of its affinity and of the quota of its container, the
+# size of its memory, and full directories.
+. "$(dirname "$0")/../lib.sh"
+
+# ---- processors ----------------------------------------------------------------------------------
+
+seq 400000 -1 1 >downwards
+seq 400000 >upwards
+processors=$(nproc)
+
+# threads_of [VARIABLE=VALUE...] [COMMAND...] GPUSORT [ARGUMENT...]: prints the number of threads
+# that it sorts with.
+threads_of() {
+    env "$@" -n --device=cpu --stats=json downwards -o got 2>&1 | grep -o '"threads":[0-9]*' |
+        grep -o '[0-9]*$'
+}
+# in_groups FILES COMMAND...: runs COMMAND where /sys/fs/cgroup has only the files FILES, which is
+# "NAME=CONTENT;NAME=CONTENT".
+in_groups() {
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    unshare --map-root-user --mount bash -c '
+        mount -t tmpfs none /sys/fs/cgroup
+        IFS=";" read -ra files <<<"$1"
+        for file in "${files[@]}"; do
+            path=/sys/fs/cgroup/${file%%=*}
+            mkdir -p "${path%/*}"
+            echo "${file#*=}" >"$path"
+        done
+        "${@:2}"' - "$@"
+}
+# ok_threads NAME THREADS FILES [WORD...]: there are THREADS threads, or one for each processor if
+# there are fewer processors.
+ok_threads() {
+    local name=$1 threads=$(($2 < processors ? $2 : processors))
+    ok_prints "$name" "$threads\n" -- \
+        in_groups "$3" bash -c "$(declare -f threads_of); threads_of \"\$@\"" - "${@:4}" "$GPUSORT"
+}
+
+ok_prints 'a thread for each processor' "$processors\n" -- threads_of "$GPUSORT"
+ok_prints 'a thread for each processor of the affinity' '1\n' -- threads_of taskset -c 0 "$GPUSORT"
+if [ "$processors" = 1 ] ||
+    ! unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
+    skip 'quotas of processors' 'one processor, or no name space to mount control groups in'
+else
+    ok_threads 'no quota' 999 'cpu.max=max 100000'
+    ok_threads 'a quota' 1 'cpu.max=100000 100000'
+    ok_threads 'a quota of a part of a processor' 1 'cpu.max=1000 100000'
+    ok_threads 'a quota of a processor and a half' 2 'cpu.max=150000 100000'
+    ok_threads 'a quota of another period' 1 'cpu.max=20000 20000'
+    ok_threads 'a quota of more than there are' 999 'cpu.max=100000000 100000'
+    ok_threads 'a file of groups that makes no sense' 999 'cpu.max=-x 0'
+    ok_threads 'OMP_NUM_THREADS is obeyed' 2 'cpu.max=100000 100000' OMP_NUM_THREADS=2
+    ok_prints '--parallel is obeyed' '7\n' -- in_groups 'cpu.max=100000 100000' bash -c \
+        "$(declare -f threads_of); threads_of \"\$0\" --parallel=7" "$GPUSORT"
+    if grep -qE '[:,]cpu[:,]' /proc/self/cgroup; then
+        ok_threads 'a quota of version 1' 1 'cpu/cpu.cfs_quota_us=50000;cpu/cpu.cfs_period_us=50000'
+        ok_threads 'no quota of version 1' 999 'cpu/cpu.cfs_quota_us=-1;cpu/cpu.cfs_period_us=100000'
+    else
+        skip 'quotas of version 1' 'no such groups'
+    fi
+fi
+
+# Real control groups, one in the other. The outer one has a quota of one processor.
+quota_groups() {
+    local root
+    for root in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
+        outer=$root/gpusort-test.$$
+        mkdir "$outer" 2>/dev/null || continue
+        { [ -f "$outer/cpu.max" ] && echo '100000 100000' >"$outer/cpu.max"; } 2>/dev/null ||
+            { [ -f "$outer/cpu.cfs_quota_us" ] && echo 100000 >"$outer/cpu.cfs_quota_us"; } 2>/dev/null &&
+            mkdir "$outer/inner" && return
+        rmdir "$outer"
+    done
+    return 1
+}
+if quota_groups; then
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    ok_prints 'the quota of a group around the group' '1\n' -- bash -c "$(declare -f threads_of)"'
+        echo $$ >"$1/inner/cgroup.procs"
+        threads_of "$0"' "$GPUSORT" "$outer"
+    rmdir "$outer/inner" "$outer"
+else
+    skip 'the quota of a group around the group' 'no control group may be made'
+fi
+
+# ---- errors that are reported before waiting for input -------------------------------------------
+
+mkfifo silent # has no writer
+mkdir closed
+chmod 500 closed
+printf 'silent\0missing\0' >list
+# at_once NAME REGEX -- ARGUMENT...: refused before waiting for a pipe that has no writer.
+at_once() {
+    local name=$1 regex=$2
+    shift 3
+    refused "before a pipe is awaited: $name" "$regex" -- timeout 10 "$GPUSORT" "$@" -o "$target"
+}
+nowhere="^gpusort: cannot create temporary file in './missing' \(-T\): No such file or directory$"
+at_once 'no second input' '^gpusort: missing: No such file or directory$' -- -n silent missing
+at_once 'an input of no name' "^gpusort: '': No such file or directory$" -- -n silent ''
+at_once 'an input that is a directory' '^gpusort: \.: Is a directory$' -- -n silent .
+at_once 'an input below a file' '^gpusort: list/x: Not a directory$' -- -n silent list/x
+at_once 'no input to merge' '^gpusort: missing: No such file or directory$' -- -m silent missing
+at_once 'no second input, the first ones' '^gpusort: missing: No such file' -- --top=3 silent missing
+at_once 'no second input of numbers' '^gpusort: missing: No such file' -- --type=f64 silent missing
+at_once 'no input of a list' '^gpusort: missing: No such file' -- --files0-from=list
+at_once 'no -T' "$nowhere" -- -n -T ./missing silent
+at_once 'no second -T' "$nowhere" -- -n -T . -T ./missing silent
+at_once 'a -T that is a file' "temporary file in 'list' \(-T\): Not a directory$" -- -T list silent
+at_once 'no -T, and a list' "$nowhere" -- -T ./missing --files0-from=silent
+at_once 'no directory of the trace' '^gpusort: --trace=missing/x: No such file or directory$' -- \
+    --trace=missing/x silent
+at_once 'a trace that is an input' '^gpusort: --trace=downwards: this is an input$' -- \
+    --trace=downwards silent downwards
+at_once 'no second input, with a trace' '^gpusort: missing: No such file' -- --trace=trace silent missing
+ok 'a trace of nothing is not left' test ! -e trace
+ok_fails_with 'no -T, to check' 2 "$nowhere" -- timeout 10 "$GPUSORT" -c -T ./missing silent
+ok_fails_with 'no second input, explained' 2 '^gpusort: missing: No such file' -- \
+    timeout 10 "$GPUSORT" --explain silent missing
+ok_writes 'a -T that is not needed need not be there' upwards -- -n -T ./missing downwards
+as_user=()
+if [ "$(id -u)" = 0 ]; then
+    as_user=(setpriv --reuid=65534 --clear-groups)
+    chmod 755 "$work"
+fi
+if "${as_user[@]}" test -x "$GPUSORT" 2>/dev/null; then
+    touch unreadable
+    chmod 000 unreadable
+    ok_fails_with 'an input that may not be read' 2 '^gpusort: unreadable: Permission denied$' -- \
+        "${as_user[@]}" timeout 10 "$GPUSORT" -n silent unreadable
+    ok_fails_with 'a -T that may not be written' 2 \
+        "^gpusort: cannot create temporary file in 'closed' \(-T\): Permission denied$" -- \
+        "${as_user[@]}" timeout 10 "$GPUSORT" -n -T closed silent
+else
+    skip 'what another user may not do' 'no other user may run the program'
+fi
+{ sleep 0.2; cat downwards; } >silent 2>/dev/null &
+ok_writes 'a pipe whose writer comes later' upwards -- -n silent
+
+# ---- full directories ----------------------------------------------------------------------------
+
+mkdir one two three
+# with_directories COMMAND...: runs COMMAND where the directories one, two and three have room for
+# 64 KiB, 256 KiB and much more. Fails if COMMAND fails or leaves a file there.
+with_directories() {
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    unshare --map-root-user --mount bash -c '
+        mount -t tmpfs -o size=64k none one
+        mount -t tmpfs -o size=256k none two
+        "$@" || exit
+        [ -z "$(find one two three -mindepth 1)" ]' - "$@"
+}
+if with_directories true 2>/dev/null; then
+    parts=(with_directories "$GPUSORT" --device=cpu)
+    for directories in 'one three' 'two one three' 'one one three'; do
+        words=()
+        for directory in $directories; do words+=(-T "$directory"); done
+        for size in 100K 1M; do
+            ok_output "-S $size, lines, in directories $directories" upwards -- \
+                "${parts[@]}" -n -S $size "${words[@]}" downwards
+            ok_output "-S $size, numbers, in directories $directories" upwards -- \
+                "${parts[@]}" --type=u32 -S $size "${words[@]}" downwards
+        done
+    done
+    head -n 200000 upwards >half
+    ok_output 'the first ones of parts, where a directory is full' half -- \
+        "${parts[@]}" -n -S 1M -T one -T three --top=200000 downwards
+    ok_output 'parts of a pipe, where a directory is full' upwards -- \
+        "${parts[@]}" -n -S 1M -T one -T three < <(cat downwards)
+    cp upwards merged
+    "${parts[@]}" -m -n -T one -T three upwards merged >>merged
+    sort -m -n upwards upwards | cat upwards - >expected
+    ok_same_bytes 'a copy of an input that is written to, where a directory is full' merged expected
+    rm merged
+    refused 'all directories are full' \
+        "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device$" -- \
+        "${parts[@]}" -n -S 1M -T one -T two downwards -o "$target"
+    refused 'all directories are full, of numbers' \
+        "^gpusort: temporary files in 'one', 'two' \(-T\): No space left on device$" -- \
+        "${parts[@]}" --type=u64 -S 1M -T one -T two downwards -o "$target"
+else
+    skip 'directories that are full' 'no name space to mount file systems in'
+fi
+
+# ---- addresses and data --------------------------------------------------------------------------
+
+# The data of lines takes 24 MB, and sorting them 40 MB more. Numbers take twice 12 MB, and twice 24
+# MB as items.
+if [ "$test_size" = small ]; then
+    skip 'limits of addresses and data' 'a sanitizer takes all addresses itself'
+else
+    seq 1500000 -1 1 >many
+    seq 1500000 >many.up
+    head -n 1000000 many.up >many.first
+    gpusort -r --type=f64 --output-format=raw many -o many.f64
+    seq 1499999 -1 0 >indices
+    zstd -q many -o many.zst
+    # within FLAG KIB COMMAND...: runs COMMAND with `ulimit FLAG KIB`.
+    within() { bash -c 'ulimit "$1" "$2" && exec "${@:3}"' - "$@"; }
+    for limit in '-v 50000' '-d 50000'; do
+        for threads in 1 16; do
+            read -ra limited <<<"within $limit $GPUSORT --device=cpu --parallel=$threads"
+            while IFS='|' read -r name expected words; do
+                read -ra words <<<"$words"
+                ok_output "$name by $threads threads, ulimit $limit" "$expected" -- \
+                    "${limited[@]}" "${words[@]}"
+            done <<'END'
+lines|many.up|-n many
+numbers|many.up|--output-format=text many.f64
+numbers made of text|many.up|--type=u32 many
+indices|indices|--argsort --output-format=text many.f64
+all of the first ones|many.up|--top=2000000 --output-format=text many.f64
+a -S that is more|many.up|-n -S 1G many
+END
+            # Each thread that decompresses takes 12 MiB.
+            [ "$threads" = 1 ] || limited[2]=100000
+            ok_output "what is decompressed by $threads threads, ulimit ${limited[*]:1:2}" many.up -- \
+                "${limited[@]}" -n many.zst
+            limited[2]=${limit#* }
+            ok_output "lines of a pipe by $threads threads, ulimit $limit" many.up -- \
+                "${limited[@]}" -n < <(cat many)
+            ok_output "the first numbers of a pipe by $threads threads, ulimit $limit" many.first -- \
+                "${limited[@]}" --type=f64 --format=raw --top=1000000 --output-format=text < <(cat many.f64)
+        done
+    done
+    sort -m -n many.up many.up >expected
+    for limit in 100000 60000; do
+        ok_output "a merge, ulimit -v $limit" expected -- within -v $limit "$GPUSORT" -m -n many.up many.up
+    done
+    no_room='^gpusort: --argsort needs all lines in memory, where text and 32 bytes for each line have '
+    refused 'indices of lines that have no room' "$no_room" -- \
+        within -v 50000 "$GPUSORT" -n --argsort many -o "$target"
+    refused 'indices of lines of a pipe that have no room' "$no_room" -- \
+        within -v 50000 "$GPUSORT" -n --argsort -o "$target" < <(cat many)
+    ok_output 'indices of lines that have room' indices -- \
+        within -v 500000 "$GPUSORT" -n --argsort --output-format=text many
+    if unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
+        for file in memory.max memory.high; do
+            refused "indices of lines that have no room: $file" "$no_room" -- \
+                in_groups "$file=40000000;memory.current=10000000" \
+                "$GPUSORT" -n --argsort many -o "$target"
+        done
+    else
+        skip 'indices of lines that have no room in a container' 'no name space to mount groups in'
+    fi
+fi
+
+# ---- allocations that fail -----------------------------------------------------------------------
+
+# No allocation larger than a given number of bytes succeeds, which no plan can foresee.
+built=$(dirname "$GPUSORT")/tests
+if [ ! -x "$built/gpusort_apart" ] || [ ! -f "$built/fault_library.so" ] || [ "$test_size" = small ]; then
+    skip 'memory that is refused' 'no program whose calls can be made to fail'
+else
+    # Text of 21 MB, whose lines take twice 24 MB more; numbers of 12 MB, or 24 MB with indices.
+    seq 1500000 | awk '{ print $1 * 7919 % 1000003, NR }' >mixed
+    sort -s -k1,1n mixed >mixed.stable
+    sort -u -k1,1n mixed >mixed.unique
+    head -n 1000000 mixed.stable >mixed.first
+    while IFS='|' read -r name bytes expected input words; do
+        read -ra words <<<"$words"
+        given=(env LD_PRELOAD="$built/fault_library.so" FAULT_MEMORY="$bytes" "$built/gpusort_apart"
+            --device=cpu --parallel=2 "${words[@]}")
+        ok_output "$name, no more than $bytes bytes at a time" "$expected" -- "${given[@]}" "$input"
+        ok_output "$name, no more than $bytes bytes at a time, of a pipe" "$expected" -- \
+            "${given[@]}" < <(cat "$input")
+    done <<'END'
+lines|30000000|mixed.stable|mixed|-s -k1,1n
+lines without equal ones|30000000|mixed.unique|mixed|-u -k1,1n
+the first lines|30000000|mixed.first|mixed|-s -k1,1n --top=1000000
+numbers|8000000|many.up|many.f64|--type=f64 --format=raw --output-format=text
+numbers made of text|8000000|many.up|many|--type=f64
+indices|12000000|indices|many.f64|--type=f64 --format=raw --argsort --output-format=text
+the first numbers|20000000|many.first|many.f64|--type=f64 --format=raw --top=1000000 --output-format=text
+END
+fi
+
+# An output of 20 MB is allocated before the sort only where an eighth of the free memory holds it.
+# space_before_sort USED: prints whether it is, in a container of 1 GB of which USED bytes are used.
+space_before_sort() {
+    in_groups "memory.max=1000000000;memory.current=$1" \
+        env LD_PRELOAD="$built/fault_library.so" "$built/gpusort_apart" --device=cpu --parallel=4 \
+        --type=u32 --format=raw --trace="$work/log/trace" zeros -o got &&
+        tr '{' '\n' <"$work/log/trace" | sed -n 's/.*"name":"\(space\|sort\)".*"ts":\([0-9]*\).*/\2 \1/p' |
+        sort -n | head -n 1 | cut -d ' ' -f 2
+}
+if [ ! -x "$built/gpusort_apart" ] || [ ! -f "$built/fault_library.so" ] || [ "$test_size" = small ]; then
+    skip 'space for the output, by the free memory' 'no program whose processors can be set'
+elif ! unshare --map-root-user --mount mount -t tmpfs none /sys/fs/cgroup 2>/dev/null; then
+    skip 'space for the output, by the free memory' 'no name space to mount groups in'
+else
+    head -c 20000000 /dev/zero >zeros
+    ok_prints 'the output gets its space at once if memory is plentiful' 'space\n' -- space_before_sort 10000000
+    ok_prints 'the output gets its space after the sort if memory is not' 'sort\n' -- space_before_sort 900000000
+fi
+
+done_testing

@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# .npy files as programs write them: every spelling of a dtype, times, booleans and bfloat16, and
+# shapes with one dimension in effect. The output has the bytes that numpy.save writes for np.sort
+# of the array from np.load. Files that NumPy does not load, or that hold no numbers, are refused.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+"$numpy" "$tests_dir/make_data.py" arrays .
+
+# ---- dtypes --------------------------------------------------------------------------------------
+
+for file in *.spelling; do
+    base=${file%.spelling}
+    if [ -e "$base.out.npy" ]; then
+        ok_writes "dtype $(cat "$file")" "$base.out.npy" -- "$base.in.npy"
+    else
+        refused "dtype $(cat "$file")" "^gpusort: $base.in.npy: dtype '.*' is not a number type" -- \
+            gpusort "$base.in.npy" -o "$target"
+    fi
+done
+ok 'some spellings are taken, and some are not' \
+    bash -c 'set -- *.spelling; taken=$(ls [0-9]*.out.npy | wc -l); [ "$taken" -gt 80 ] && [ "$taken" -lt $# ]'
+
+"$numpy" - <<'PYTHON'
+import numpy as np
+
+times = np.array(["NaT", "2020-02-29", "1969-12-31", "NaT", "1970-01-01", "2262-04-11"], "M8[ns]")
+up = np.sort(times)
+for name, dtype in (("little", "<M8[ns]"), ("big", ">M8[ns]"), ("seconds", "<M8[s]"), ("span", "<m8[ns]")):
+    np.save("times.%s.npy" % name, times.astype("i8").view("M8[ns]").astype(dtype) if dtype[1] == "M"
+            else times.view("i8").astype(dtype))
+    array = np.load("times.%s.npy" % name)
+    ordered = np.sort(array)
+    nat = np.isnat(ordered)
+    np.save("times.%s.up.npy" % name, ordered)
+    np.save("times.%s.down.npy" % name, ordered[::-1])
+    np.save("times.%s.first.npy" % name, np.concatenate((ordered[nat], ordered[~nat])).astype(array.dtype))
+    np.save("times.%s.down.last.npy" % name, np.concatenate((ordered[~nat][::-1], ordered[nat])).astype(array.dtype))
+    np.save("times.%s.two.npy" % name, ordered[:2])
+    np.save("times.%s.twice.npy" % name, np.sort(np.concatenate((array, array))).astype(array.dtype))
+    np.save("times.%s.indices.npy" % name, np.argsort(array, kind="stable").astype("<u8"))
+    with open("times.%s.text" % name, "w") as file:
+        file.writelines("NaT\n" if np.isnat(x) else "%d\n" % x.astype("i8") for x in ordered)
+    ordered.astype(ordered.dtype.newbyteorder("<")).view("<i8").tofile("times.%s.raw" % name)
+np.save("whole.npy", times.view("i8"))
+np.save("no_unit.npy", times.view("i8").view("<M8"))
+np.save("sure.npy", times[~np.isnat(times)])
+np.save("sure.up.npy", np.sort(times[~np.isnat(times)]))
+truth = np.array([True, False, True, True, False])
+np.save("truth.npy", truth)
+np.save("truth.up.npy", np.sort(truth))
+np.save("truth.indices.npy", np.argsort(truth, kind="stable").astype("<u8"))
+numbers = np.array([1.5, -2, np.nan, 3e38, 0, np.inf, 1e-40], "<f4")
+bits = numbers.view("<u4") >> 16
+ordered = np.sort((bits << 16).view("<f4")).view("<u4") >> 16
+for name, descr in (("native", "<V2"), ("void", "|V2"), ("big", ">V2")):
+    stored = [x.astype(">u2" if name == "big" else "<u2") for x in (bits, ordered)]
+    for suffix, array in zip(("", ".up"), stored):
+        np.save("bf16.%s%s.npy" % (name, suffix), array.view("V2"))
+        with open("bf16.%s%s.npy" % (name, suffix), "r+b") as file:
+            file.seek(21)
+            file.write(descr.encode())
+np.array(ordered, "<u2").tofile("bf16.raw")
+PYTHON
+
+for name in little big seconds span; do
+    in=times.$name.npy
+    ok_writes "NaT goes last: $name" times.$name.up.npy -- "$in"
+    ok_writes "and first with -r: $name" times.$name.down.npy -- -r "$in"
+    ok_writes "and first with --nan=first: $name" times.$name.first.npy -- --nan=first "$in"
+    ok_writes "and last with --nan=last -r: $name" times.$name.down.last.npy -- --nan=last -r "$in"
+    ok_writes "--top=2 of times: $name" times.$name.two.npy -- --top=2 "$in"
+    ok_writes "times of two files: $name" times.$name.twice.npy -- "$in" "$in"
+    ok_writes "indices of times: $name" times.$name.indices.npy -- --argsort "$in"
+    ok_output "times on a pipe: $name" times.$name.up.npy -- gpusort < <(cat "$in")
+    ok_writes "times as text: $name" times.$name.text -- --output-format=text "$in"
+    refused "--nan=error refuses a NaT: $name" "$in: number 1 is a NaT" -- \
+        gpusort --nan=error "$in" -o "$target"
+done
+ok_writes '--nan=error sorts times without a NaT' sure.up.npy -- --nan=error sure.npy
+ok_writes 'times as raw numbers' times.little.raw -- --output-format=raw times.little.npy
+ok_writes 'raw times with --type' times.little.raw -- --format=raw --type=datetime64 times.little.raw
+ok_writes 'text of times with --type' times.span.raw -- \
+    --format=text --type=timedelta64 --output-format=raw times.span.text
+refused 'raw times to .npy, whose unit is not known' 'the unit of its datetime64 is not known' -- \
+    gpusort --format=raw --type=datetime64 times.little.raw --output-format=npy -o "$target"
+refused 'times of two units' 'times.seconds.npy: npy <M8\[s\], where times.little.npy is npy <M8\[ns\]' -- \
+    gpusort times.little.npy times.seconds.npy -o "$target"
+refused 'times with a unit and without one' 'no_unit.npy: npy <M8, where' -- \
+    gpusort times.little.npy no_unit.npy -o "$target"
+refused 'times and spans of time' 'times.span.npy: npy <m8\[ns\], where' -- \
+    gpusort times.little.npy times.span.npy -o "$target"
+refused 'times and whole numbers' 'whole.npy: npy i64, where' -- \
+    gpusort times.little.npy whole.npy -o "$target"
+refused 'times with another --type' 'the header says datetime64, the type given is i64' -- \
+    gpusort --type=i64 times.little.npy -o "$target"
+
+ok_writes 'truth values' truth.up.npy -- truth.npy
+ok_writes 'truth values with --type=bool' truth.up.npy -- --type=bool truth.npy
+ok_writes 'indices of truth values' truth.indices.npy -- --argsort truth.npy
+ok_prints 'truth values as text' '0\n0\n1\n1\n1\n' -- gpusort --output-format=text truth.npy
+printf '1\n0\n1\n1\n0\n' >truth.txt
+ok_writes 'truth values of text' truth.up.npy -- --type=bool --output-format=npy truth.txt
+
+for name in native void big; do
+    ok_writes "bf16 keeps its header: $name" bf16.$name.up.npy -- --type=bf16 bf16.$name.npy
+    refused "2 bytes of no type: $name" "dtype '[<|>]V2' says 2 bytes of no type; .* --type=bf16$" -- \
+        gpusort bf16.$name.npy -o "$target"
+done
+refused '2 bytes of no type with another --type' 'say --type=bf16$' -- \
+    gpusort --type=f16 bf16.native.npy -o "$target"
+ok_writes 'bf16 to .npy has the header of ml_dtypes' bf16.native.up.npy -- \
+    --format=raw --type=bf16 --output-format=npy bf16.raw
+gpusort --format=raw --type=bf16 --output-format=text bf16.raw -o bf16.txt
+ok_writes 'bf16 of text' bf16.raw -- --format=text --type=bf16 --output-format=raw bf16.txt
+
+# ---- shapes and headers --------------------------------------------------------------------------
+
+for in in [a-z]*.in.npy; do
+    base=${in%.in.npy}
+    ok_writes "$base" "$base.out.npy" -- "$in"
+    ok_output "$base on a pipe" "$base.out.npy" -- gpusort < <(cat "$in")
+done
+"$numpy" - <<'PYTHON'
+import numpy as np
+
+column = np.load("column.True.in.npy")
+np.save("top", np.sort(column, axis=None)[:3].reshape(3, 1))
+np.save("none", column[:0])
+np.save("both", np.sort(np.concatenate((column, column), axis=None)))
+np.save("indices", np.argsort(column, axis=None, kind="stable").astype("<u8"))
+np.save("cube", np.zeros((2, 1, 2)))
+with open("two.npy", "wb") as file:
+    np.save(file, column)
+    np.save(file, np.arange(3))
+with open("longer.npy", "wb") as file:
+    np.save(file, column)
+    file.write(b"more")
+PYTHON
+ok_writes '--top keeps the column' top.npy -- --top=3 column.True.in.npy
+ok_writes '--top=0 keeps the column' none.npy -- --top=0 column.True.in.npy
+ok_writes 'two columns become one array of one dimension' both.npy -- column.True.in.npy column.False.in.npy
+ok_writes 'indices of a column have one dimension' indices.npy -- --argsort column.True.in.npy
+ok_writes '--top=0 of no dimension has one' nothing.True.out.npy -- --top=0 no_dimension.True.in.npy
+refused 'two dimensions that are not 1' 'the array has 3 dimensions, shape \(2, 1, 2\); .*numpy.ravel' -- \
+    gpusort cube.npy -o "$target"
+for file in two longer; do
+    what='more than 64 bytes|holds 68 bytes'
+    [ $file = longer ] || what="another array follows the first one, of 8 items"
+    refused "what follows an array: $file" "^gpusort: $file.npy: .*($what)" -- gpusort $file.npy -o "$target"
+    refused "what follows an array, on a pipe: $file" "^gpusort: standard input: .*($what)" -- \
+        gpusort -o "$target" < <(cat $file.npy)
+    zstd -q $file.npy
+    refused "what follows an array, compressed: $file" "^gpusort: $file.npy.zst: .*($what)" -- \
+        gpusort $file.npy.zst -o "$target"
+done
+gpusort two.npy -o two.npy 2>"$work/log/two" || true
+ok 'a file of two arrays stays as it is' test "$(stat -c %s two.npy)" = 344
+done_testing

@@ -1,0 +1,411 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A file that is replaced keeps its properties, and no other user gains access to it at any moment.
+# Another user cannot redirect the output. An output that cannot be replaced is refused before any
+# input is read.
+. "$(dirname "$0")/../lib.sh"
+
+seq 1000 | shuf --random-source=/dev/zero >input
+sort -n input >sorted
+chmod a+rx "$work" "$work/files"
+
+is_root=no
+[ "$(id -u)" -ne 0 ] || is_root=yes
+as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+if [ $is_root = yes ] && ! "${as_nobody[@]}" "$GPUSORT" --version >/dev/null 2>&1; then
+    is_root=no
+fi
+has_acls=no
+: >probe
+! setfacl -m u:65534:r probe 2>/dev/null || has_acls=yes
+has_attributes=no
+! setfattr -n user.probe -v 1 probe 2>/dev/null || has_attributes=yes
+
+# A directory that only its owner may write to, and one that all users may write to, sticky like
+# /tmp.
+fresh_place() { rm -rf place && mkdir -m 755 place; }
+fresh_sticky() { rm -rf sticky && mkdir -m 1777 sticky; }
+
+# The program whose calls can fail can also refuse files without a name.
+built=$(dirname "$GPUSORT")/tests
+has_faults=no
+is_sanitized=no
+! grep -q __asan_init "$GPUSORT" || is_sanitized=yes # needs /proc, and a large stack
+if [ -x "$built/gpusort_apart" ] && [ -f "$built/fault_library.so" ] && [ $is_sanitized = no ]; then
+    has_faults=yes
+fi
+by_name() { env LD_PRELOAD="$built/fault_library.so" FAULT_NAMED=yes "$built/gpusort_apart" "$@"; }
+
+# ---- a link that another user flips --------------------------------------------------------------
+
+# Root sorts to att/out. The owner of att keeps changing it: to a link to root's file, to a link to
+# his own, and to a file.
+if [ $is_root = yes ] && "${as_nobody[@]}" perl -e 1 2>/dev/null; then
+    mkdir -m 755 att roots
+    chown 65534:65534 att
+    install -m 600 input roots/file
+    # shellcheck disable=SC2016 # Perl's variables
+    "${as_nobody[@]}" perl -e '
+        alarm 60;
+        chdir $ARGV[0] or die;
+        umask 0;
+        sub make { open my $file, ">", $_[0] or die }
+        while (1) {
+            for my $target ("mine", $ARGV[1], "") {
+                make("mine") if $target eq "mine" && ! -e "mine";
+                $target ? symlink $target, "new" : make("new");
+                rename "new", "out";
+            }
+        }' "$PWD/att" "$PWD/roots/file" &
+    attacker=$!
+    for _ in {1..500}; do [ ! -L att/out ] || break; sleep 0.01; done
+    for ((i = 0; i < $(full_or_small 200 20); i++)); do
+        "$GPUSORT" -n input -o att/out 2>>"$work/log/race" || true
+        [ "$(stat -c '%u %g %a' roots/file)" = '0 0 600' ] ||
+            stat -c "after $i sorts root's file is of %u:%g, mode %a" roots/file
+    done >"$work/log/problems"
+    kill $attacker 2>/dev/null || echo 'the attacker did not run to the end' >>"$work/log/problems"
+    wait $attacker 2>/dev/null || true
+    pass_unless_said "root's file stays root's while a link to it flips" "$work/log/problems"
+    ok "root's file is whole: as it was, or sorted" bash -c 'cmp -s roots/file input || cmp -s roots/file sorted'
+    ok_prints 'and no temporary is left there' '' -- find att roots -name '.gpusort-*'
+else
+    skip 'a link that flips' 'not root, or no Perl'
+fi
+
+# ---- ACLs, attributes, owner and mode ------------------------------------------------------------
+
+# ok_kept NAME FILE COMMAND...: COMMAND sorts input to FILE, which keeps its owner, mode, ACL and
+# attributes.
+ok_kept() {
+    local name=$1 file=$2
+    shift 2
+    facts "$file" >"$work/log/facts_before"
+    ok "$name: it is sorted" "$@" -n input -o "$file"
+    ok_same_bytes "$name: its bytes" "$file" sorted
+    ok_output "$name: all else is as before" "$work/log/facts_before" -- facts "$file"
+}
+facts() {
+    stat -c '%u %g %a' "$1"
+    [ $has_acls = no ] || getfacl -cn "$1"
+    [ $has_attributes = no ] || getfattr -d "$1"
+}
+# Both kinds of temporary: without a name, and with one.
+ways=(gpusort)
+[ $has_faults = no ] || ways+=(by_name)
+for way in "${ways[@]}"; do
+    fresh_place
+    modes=(600 640 664 755)
+    [ $is_root = no ] || modes+=(444 400)
+    for mode in "${modes[@]}"; do
+        install -m "$mode" /dev/null place/out
+        ok_kept "$way: mode $mode" place/out "$way"
+    done
+    if [ $is_root = yes ]; then
+        install -m 640 -o 65534 -g 7 /dev/null place/of_another
+        ok_kept "$way: another user's file" place/of_another "$way"
+        install -m 4755 -o 65534 -g 7 /dev/null place/set_uid
+        ok_kept "$way: a file with setuid" place/set_uid "$way"
+    fi
+    if [ $has_acls = yes ]; then
+        install -m 600 /dev/null place/acl
+        setfacl -m u:65534:rw,g:7:r place/acl
+        ok_kept "$way: an ACL" place/acl "$way"
+        setfacl -m m::r place/acl
+        ok_kept "$way: an ACL with a smaller mask" place/acl "$way"
+        install -m 640 /dev/null place/plain
+        mkdir place/inner
+        install -m 600 /dev/null place/inner/plain
+        setfacl -m u:65534:rw place/plain
+        cp -p place/plain place/inner/acl
+        setfacl -d -m u:65534:rwx,g:7:rwx,o::rwx place/inner
+        ok_kept "$way: no ACL in a directory with a default ACL" place/inner/plain "$way"
+        ok_kept "$way: an ACL in a directory with another default ACL" place/inner/acl "$way"
+        touch place/inner/touched
+        ok "$way: a new file there" "$way" -n input -o place/inner/new
+        ok_output "$way: a new file has the default ACL" <(facts place/inner/touched) -- facts place/inner/new
+    else
+        skip "$way: ACLs" 'no setfacl, or the file system has none'
+    fi
+    if [ $has_attributes = yes ]; then
+        : >place/attributes
+        setfattr -n user.origin -v somewhere place/attributes
+        setfattr -n user.empty place/attributes
+        setfattr -n user.large -v "$(printf 'x%.0s' {1..2000})" place/attributes
+        [ $is_root = no ] || chmod 440 place/attributes
+        ok_kept "$way: user.* attributes" place/attributes "$way"
+    else
+        skip "$way: attributes" 'no setfattr, or the file system has none'
+    fi
+    for mask in 000 027 077 137; do
+        rm -f place/new place/touched
+        (umask $mask && touch place/touched && "$way" -n input -o place/new)
+        ok_output "$way: a new file under umask $mask" <(facts place/touched) -- facts place/new
+    done
+    ok_prints "$way: nothing is left" '' -- find place -name '.gpusort-*'
+done
+
+# A group that the user is not in cannot be kept. Its members are others now, and the members of the
+# new group were others. So both get only the permissions that group and others had in common.
+if [ $is_root = yes ]; then
+    rm -rf open && mkdir -m 777 open
+    # old mode, new mode
+    while read -r old new; do
+        install -m "$old" -o 65534 -g 0 /dev/null open/out
+        ok "the group of a file of mode $old is lost" "${as_nobody[@]}" "$GPUSORT" -n input -o open/out
+        ok_prints "the group of a file of mode $old is lost: who may what" "65534 65534 $new\n" -- \
+            stat -c '%u %g %a' open/out
+    done <<'END'
+664 644
+640 600
+604 600
+646 644
+666 666
+770 700
+2775 755
+END
+    if [ $has_acls = yes ]; then
+        install -m 640 -o 65534 -g 0 /dev/null open/out
+        setfacl -m u:7:r open/out
+        ok 'the group of a file with an ACL is lost' "${as_nobody[@]}" "$GPUSORT" -n input -o open/out
+        ok_prints 'the group of a file with an ACL is lost: its owner alone has access' '600\n' -- stat -c %a open/out
+        ok_prints 'the group of a file with an ACL is lost: no ACL' 'user::rw-\ngroup::---\nother::---\n\n' -- \
+            getfacl -cn open/out
+    fi
+else
+    skip 'a group that cannot be kept' 'not root'
+fi
+
+# ---- while it is sorted --------------------------------------------------------------------------
+
+temporary_of() { find "/proc/$1/fd" -lname "$PWD/*(deleted)" -printf '%p\n' 2>/dev/null | head -n 1; }
+
+# meanwhile COMMAND...: sorts zeros from a pipe to place/out. COMMAND runs after the output is
+# opened and before the input ends, with the process number in $sorter. Prints the status and
+# standard error.
+meanwhile() {
+    local sorter status=0
+    rm -f pipe && mkfifo pipe
+    "$GPUSORT" --format=raw --type=u64 --device=cpu pipe -o place/out 2>"$work/log/meanwhile" &
+    sorter=$!
+    {
+        head -c 4000000 /dev/zero
+        for _ in {1..400}; do
+            [ -z "$(temporary_of $sorter)" ] || break
+            sleep 0.01
+        done
+        "$@" >&2
+    } >pipe || true
+    wait $sorter 2>/dev/null || status=$?
+    echo "status $status"
+    cat "$work/log/meanwhile"
+}
+
+fresh_place
+install -m 644 /dev/null place/out
+ok_prints 'a chmod meanwhile' 'status 0\n' -- meanwhile chmod 600 place/out
+ok_prints 'a chmod meanwhile is honoured' '600 4000000\n' -- stat -c '%a %s' place/out
+ok_prints 'another file meanwhile' 'status 0\n' -- meanwhile install -m 604 /dev/null place/out
+ok_prints 'another file meanwhile: its mode counts' '604 4000000\n' -- stat -c '%a %s' place/out
+rm place/out
+ok_prints 'a new file meanwhile' 'status 0\n' -- meanwhile install -m 620 /dev/null place/out
+ok_prints 'a new file meanwhile: its mode counts' '620 4000000\n' -- stat -c '%a %s' place/out
+ok_prints 'a file that is removed meanwhile' 'status 0\n' -- meanwhile rm place/out
+ok_prints 'a file that is removed meanwhile: its mode still counts' '620 4000000\n' -- stat -c '%a %s' place/out
+if [ $is_root = yes ]; then
+    ok_prints 'a chown meanwhile' 'status 0\n' -- meanwhile chown 65534:7 place/out
+    ok_prints 'a chown meanwhile is honoured' '65534 7 620\n' -- stat -c '%u %g %a' place/out
+fi
+taken='status 2\ngpusort: place/out: something that is no regular file took this name meanwhile; it is left as it is\n'
+echo old >place/old
+ok_prints 'a link that comes meanwhile is refused' "$taken" -- meanwhile ln -sfn old place/out
+ok_prints 'a link that comes meanwhile stays, and what it names' 'old\nold\n' -- cat place/out <(readlink place/out)
+rm place/out
+ok_prints 'a directory that comes meanwhile is refused' "$taken" -- meanwhile mkdir place/out
+ok_prints 'nothing else is left' 'old\nout\n' -- ls -A place
+rmdir place/out
+# A file of that name with a second name, which appears during the sort, is refused as at the start.
+ok_prints 'a file with two names meanwhile is refused' \
+    'status 2\ngpusort: place/out: it has 2 hard links, and the others would keep the old content: write another file and copy it here with cp\n' -- \
+    meanwhile ln place/old place/out
+ok_prints 'a file with two names meanwhile stays' 'old\nold\n' -- cat place/old place/out
+
+# ---- signals -------------------------------------------------------------------------------------
+
+ulimit -c 0
+end_sorter() { kill -s "$1" "$sorter"; }
+for signal in KILL ABRT SEGV IO PWR STKFLT SYS RTMIN RTMIN+7 RTMAX TERM; do
+    # A sanitizer handles SIGSEGV itself.
+    [ "$signal $is_sanitized" != 'SEGV yes' ] || continue
+    fresh_place
+    echo old >place/out
+    ok_says "SIG$signal ends the run" '^status (1[2-9][0-9]|2[0-9][0-9])$' -- meanwhile end_sorter $signal
+    ok_prints "SIG$signal leaves nothing" 'out\nold\n' -- bash -c 'ls -A place; cat place/out'
+done
+fresh_place
+[ $is_sanitized = yes ] || ok 'a small stack' bash -c 'ulimit -s 64; exec "$0" -n input -o place/out' "$GPUSORT"
+
+# ---- outputs that cannot be replaced, and files of other users -----------------------------------
+
+# refused_early NAME REGEX PATH COMMAND...: COMMAND -o PATH is refused before its input, a pipe
+# without a writer, is opened. So is COMMAND --explain.
+mkfifo silent
+refused_early() {
+    local name=$1 regex=$2 path=$3
+    shift 3
+    refused "$name" "$regex" -- timeout 10 "$@" silent -o "$path"
+    refused "$name, --explain" "$regex" -- timeout 10 "$@" --explain silent -o "$path"
+}
+
+fresh_place
+echo old >place/out
+ln place/out place/second
+ln -s out place/link
+copy_it='write another file and copy it here with cp$'
+for path in place/out place/second place/link; do
+    refused_early "$path, a file with two names" \
+        "^gpusort: $path: it has 2 hard links, and the others would keep the old content: $copy_it" $path "$GPUSORT"
+done
+refused 'a file with two names that is the input' 'it has 2 hard links' -- "$GPUSORT" -n place/out -o place/out
+refused 'a file with two names, --zstd' 'it has 2 hard links' -- "$GPUSORT" --zstd input -o place/out
+refused 'a file with two names, -m' 'it has 2 hard links' -- "$GPUSORT" -m -n sorted sorted -o place/out
+ok_prints 'it stays' 'old\nold\n' -- cat place/out place/second
+refused_early 'a missing directory' '^gpusort: missing/out: No such file or directory$' missing/out "$GPUSORT"
+refused_early 'a missing directory, -m' '^gpusort: missing/out: No such' missing/out "$GPUSORT" -m -n sorted
+refused_early 'a missing directory, --top' '^gpusort: missing/out: No such' missing/out "$GPUSORT" --top=3
+refused_early 'a missing directory, numbers' '^gpusort: missing/out: No such' missing/out "$GPUSORT" --type=u64 --format=raw
+refused_early 'a missing directory, --argsort' '^gpusort: missing/out: No such' missing/out "$GPUSORT" --argsort
+ln -s ../missing/out place/astray
+refused_early 'a link into a missing directory' '^gpusort: place/astray: No such file' place/astray "$GPUSORT"
+refused_early 'a directory' '^gpusort: place: Is a directory$' place "$GPUSORT"
+refused_early 'a file as a directory' '^gpusort: input/out: Not a directory$' input/out "$GPUSORT"
+refused_early 'a descriptor that is not open' '^gpusort: /dev/fd/9: Bad file descriptor$' /dev/fd/9 "$GPUSORT"
+refused 'an input that is missing is reported as before' '^gpusort: nowhere: No such file' -- \
+    "$GPUSORT" nowhere -o missing/out
+
+# Within 10 ms of the start, unless starting a program already takes that long.
+fastest=1000000
+for _ in {1..20}; do
+    begin=${EPOCHREALTIME/./}
+    "$GPUSORT" silent -o missing/out 2>/dev/null || true
+    took=$((${EPOCHREALTIME/./} - begin))
+    fastest=$((took < fastest ? took : fastest))
+done
+if [ "$test_size" = full ]; then
+    ok "a missing directory is reported within 10 ms: $fastest us" test $fastest -lt 10000
+else
+    skip 'a missing directory is reported within 10 ms' 'this build starts slowly'
+fi
+
+# Files that are open already, and links to them.
+: >got
+ok 'a link to /dev/stdout' bash -c 'ln -s /dev/stdout place/stdout && exec "$0" -n input -o place/stdout >got' "$GPUSORT"
+ok_same_bytes 'a link to /dev/stdout' got sorted
+ok_output "another process's pipe" sorted -- bash -c 'exec "$0" -n input -o /proc/$$/fd/1 | cat' "$GPUSORT"
+ok '/dev/null' "$GPUSORT" -n input -o /dev/null
+ok 'a link to /dev/null' bash -c 'ln -s /dev/null place/null && exec "$0" -n input -o place/null' "$GPUSORT"
+ok '/dev/null is still a device' test -c /dev/null
+mkfifo place/fifo
+"$GPUSORT" -n input -o place/fifo &
+ok_output 'a named pipe' sorted -- timeout 10 cat place/fifo
+wait $!
+
+if [ $is_root = yes ]; then
+    rm -rf closed && mkdir closed
+    install -m 666 /dev/null closed/out
+    refused_early 'a directory that may not be written' \
+        "^gpusort: closed/out: its directory may not be written \(Permission denied\), so that no file can take its place: $copy_it" \
+        closed/out "${as_nobody[@]}" "$GPUSORT"
+    refused_early 'a new file there' '^gpusort: closed/new: Permission denied$' closed/new "${as_nobody[@]}" "$GPUSORT"
+    install -m 644 /dev/null closed/roots
+    refused_early "root's file" '^gpusort: closed/roots: Permission denied$' closed/roots "${as_nobody[@]}" "$GPUSORT"
+    chown 65534 closed
+    ok 'a directory that may be written but not listed' bash -c 'chmod 300 closed'
+    ok 'a directory that may be written but not listed' "${as_nobody[@]}" "$GPUSORT" -n input -o closed/new
+    ok_same_bytes 'a file there' closed/new sorted
+
+    # Root is protected from links of others like any user.
+    stranger="it is another user's, in a sticky directory, so that nothing is written to it: name another one$"
+    for directory_mode in 1777 1770 1757; do
+        fresh_sticky && chmod $directory_mode sticky
+        install -m 666 -o 65534 /dev/null sticky/out
+        refused_early "a stranger's file in a directory of mode $directory_mode" "^gpusort: sticky/out: $stranger" \
+            sticky/out "$GPUSORT"
+        mkfifo sticky/pipe && chown 65534 sticky/pipe
+        refused_early "a stranger's pipe in a directory of mode $directory_mode" "^gpusort: sticky/pipe: $stranger" \
+            sticky/pipe "$GPUSORT"
+        ln -s "$PWD/place/fifo" sticky/link && chown -h 65534 sticky/link
+        refused_early "a stranger's link in a directory of mode $directory_mode" \
+            "^gpusort: sticky/link: it leads to another user's symbolic link in a sticky directory" sticky/link "$GPUSORT"
+        ln -s ../sticky/link place/to_link_$directory_mode
+        refused_early "a link to a stranger's link in a directory of mode $directory_mode" \
+            "another user's symbolic link in a sticky directory" place/to_link_$directory_mode "$GPUSORT"
+        ln -s "$PWD/roots_new" sticky/dangling && chown -h 65534 sticky/dangling
+        for path in out pipe link dangling; do
+            refused "a trace to a stranger's $path in a directory of mode $directory_mode" \
+                "^gpusort: --trace=sticky/$path: .*another user's.* in a sticky directory" -- \
+                timeout 10 "$GPUSORT" -n --trace=sticky/$path input -o "$target"
+        done
+        ok "a trace to a stranger's link in a directory of mode $directory_mode makes no file" test ! -e roots_new
+        ln -s ../input sticky/own
+        cp input sticky/of_root
+        ok "one's own link in a directory of mode $directory_mode" "$GPUSORT" --explain input -o sticky/own
+        ok "one's own file in a directory of mode $directory_mode" "$GPUSORT" -n input -o sticky/of_root
+    done
+    fresh_sticky && chown 65534 sticky
+    install -m 666 -o 65534 /dev/null sticky/out
+    ok "a file of the directory's owner" "$GPUSORT" -n input -o sticky/out
+    fresh_sticky && chmod 1755 sticky
+    install -m 666 -o 65534 /dev/null sticky/out
+    ok 'a file in a directory that nobody else may write to' "$GPUSORT" -n input -o sticky/out
+    ok_prints 'it is still the same user'"'"'s' '65534 666\n' -- stat -c '%u %a' sticky/out
+    fresh_sticky
+    fresh_place && ln -s ../sticky/out place/out
+    ok_says "a stranger's file that comes meanwhile" "^gpusort: place/out: $stranger" -- \
+        meanwhile install -m 666 -o 65534 /dev/null sticky/out
+    ok_prints "a stranger's file that comes meanwhile stays empty" '0\n' -- stat -c %s sticky/out
+else
+    skip "what another user's is" 'not root'
+fi
+
+# chattr(1) and mounts are not possible everywhere.
+mkdir grows
+if chattr +a grows 2>/dev/null; then
+    : >grows/out
+    refused_early 'a file in a directory that only grows' \
+        "^gpusort: grows/out: its directory is append-only, so that no file can take its place: $copy_it" grows/out "$GPUSORT"
+    ok 'a new file in a directory that only grows' "$GPUSORT" -n input -o grows/new
+    ok_prints 'nothing else is left there' 'new\nout\n' -- ls -A grows
+    if [ $has_faults = yes ]; then
+        refused 'a new file there, where each file has a name' 'grows/newer: Operation not permitted' -- \
+            by_name -n input -o grows/newer
+        ok_prints 'nothing is left of that' 'new\nout\n' -- ls -A grows
+    fi
+    chattr -a grows
+    chattr +a grows/out
+    refused_early 'a file that only grows' '^gpusort: grows/out: (it is append-only|Operation not permitted)' grows/out "$GPUSORT"
+    chattr -a grows/out && chattr +i grows/out
+    refused_early 'a file that never changes' '^gpusort: grows/out: Operation not permitted$' grows/out "$GPUSORT"
+    chattr -i grows/out && chattr +i grows
+    refused_early 'a directory that never changes' \
+        '^gpusort: grows/out: its directory may not be written \(Operation not permitted\)' grows/out "$GPUSORT"
+    chattr -i grows
+else
+    skip 'append-only and immutable files' 'no chattr, or not on this file system'
+fi
+cp input mounted
+if unshare --map-root-user --mount mount --bind input mounted 2>/dev/null; then
+    refused_early 'a mount point' "^gpusort: mounted: it is a mount point, so that no file can take its place: $copy_it" \
+        mounted unshare --map-root-user --mount bash -c 'mount --bind input mounted && exec "$0" "$@"' "$GPUSORT"
+    # Without /proc, descriptors have no paths: no function that is needed is lost.
+    [ $is_sanitized = yes ] || ok 'without /proc' unshare --map-root-user --mount bash -c '
+        mount -t tmpfs none /proc
+        echo old >no_proc && chmod 604 no_proc
+        "$0" --device=cpu -n input -o no_proc && "$0" --device=cpu -n input -o no_proc_new &&
+            cmp no_proc sorted && cmp no_proc_new sorted && [ "$(stat -c %a no_proc)" = 604 ] &&
+            "$0" --device=cpu -n input -o /dev/null && [ -z "$(ls -A | grep gpusort-)" ]' "$GPUSORT"
+else
+    skip 'a mount point, and no /proc' 'no name space to mount in'
+fi
+
+done_testing

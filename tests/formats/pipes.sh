@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Input from a pipe, or of unknown size, is sorted like a file: in all formats, however slowly it
+# comes, and on every device. auto chooses the device that it chooses for a file of that size.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+
+has_gpu=yes
+[ -z "$(gpu_problem)" ] || has_gpu=no
+mapfile -t devices < <(list_devices)
+
+# slowly FILE: prints a third of FILE, waits, and prints the rest.
+slowly() {
+    local third=$(($(stat -c %s "$1") / 3))
+    head -c $third "$1"
+    sleep 0.2
+    tail -c +$((third + 1)) "$1"
+}
+
+# ---- every format and codec, of unknown size -----------------------------------------------------
+
+"$numpy" -c 'import numpy as np
+data = np.random.default_rng(7).normal(size=30001)
+data.tofile("n.f64"); np.save("n.npy", data)
+np.sort(data).tofile("n.sorted"); np.save("sorted.npy", np.sort(data))
+np.argsort(data, kind="stable").astype("<u8").tofile("n.order")
+whole = np.random.default_rng(8).integers(0, 1000, 30001)
+np.savetxt("n.txt", whole, "%d"); np.savetxt("n.lines", np.sort(whole), "%d")
+np.sort(whole).astype("<f8").tofile("n.numbers")'
+head -c 8000 n.sorted >n.first
+: >nothing
+for name in n.f64 n.npy n.txt; do zstd -q <$name >$name.zst; done # from a pipe: the frame has no size
+
+for device in "${devices[@]}"; do
+    # comes NAME EXPECTED INPUT OPTION...: checks INPUT from a pipe, and from a slow one.
+    comes() {
+        local name="$device: $1" expected=$2 input=$3
+        shift 3
+        ok_output "$name, from a pipe" "$expected" -- \
+            gpusort --device="$device" "$@" < <(cat "$input")
+        ok_output "$name, slowly" "$expected" -- gpusort --device="$device" "$@" < <(slowly "$input")
+    }
+    raw=(--format=raw --type=f64)
+    for codec in '' .zst; do
+        comes "raw numbers$codec" n.sorted n.f64$codec "${raw[@]}"
+        comes "npy$codec" sorted.npy n.npy$codec
+        comes "lines$codec" n.lines n.txt$codec -n
+        comes "text as numbers$codec" n.numbers n.txt$codec --format=text --type=f64 \
+            --output-format=raw
+    done
+    comes 'indices' n.order n.f64 "${raw[@]}" --argsort=u64
+    comes 'the first' n.first n.f64 "${raw[@]}" --top=1000
+    comes 'nothing' nothing nothing "${raw[@]}"
+    refused "$device: a number that is cut off" 'standard input: 1003 bytes is not a multiple' -- \
+        gpusort --device="$device" "${raw[@]}" -o "$target" < <(head -c 1003 n.f64)
+    refused "$device: frames that are cut off" 'standard input: ' -- \
+        gpusort --device="$device" "${raw[@]}" -o "$target" < <(head -c 100000 n.f64.zst)
+    ok "$device: a closed output ends it quietly" bash -c 'set -o pipefail
+        "$0" --device='"$device"' --format=raw --type=f64 <(cat n.f64) 2>err | head -c 10 >first
+        [ ! -s err ] && [ "$(stat -c %s first)" -eq 10 ]' "$GPUSORT"
+done
+
+# ---- the choice of a device ----------------------------------------------------------------------
+
+if [ "$("$GPUSORT" --list | grep -c '^  gpu ')" -eq 0 ]; then
+    done_testing
+    exit
+fi
+
+# device_of ARGUMENT...: prints the device that auto chooses, and its reason.
+device_of() { gpusort --parallel=1 --explain --type=f64 --format=raw "$@" | sed -n 's/^device *//p'; }
+
+# Prints the smallest count for which auto chooses the GPU, rounded up to a tenth more. With one
+# thread that count is small.
+gpu_count() {
+    local count=2000000
+    while truncate -s $((count * 8)) sparse && ! device_of sparse | grep -q '^gpu'; do
+        count=$((count * 11 / 10))
+        [ $count -lt 200000000 ] || return 1
+    done
+    echo $count
+}
+
+if [ $has_gpu = no ] || [ "$test_size" != full ]; then
+    skip 'the device for a pipe' 'no GPU, or sanitizers'
+    done_testing
+    exit
+fi
+pays=$(gpu_count)
+for way in 'cat sparse' 'zstd -q -1 <sparse'; do
+    truncate -s $((8 * (pays * 4 / 5))) sparse
+    ok_says "a small one ($way) is the CPU's" '^device +cpu.*sooner done' -- \
+        gpusort --parallel=1 --explain --type=f64 --format=raw < <(eval "$way")
+    truncate -s $((8 * (pays * 5 / 4))) sparse
+    ok_says "a large one ($way) is the GPU's" '^device +gpu.*enough has come' -- \
+        gpusort --parallel=1 --explain --type=f64 --format=raw < <(eval "$way")
+done
+ok_says 'a limit on memory leaves no room to wait' '^device +cpu.*no room to wait' -- \
+    gpusort --parallel=1 -S 100M --explain --type=f64 --format=raw < <(cat sparse)
+ok_says 'several pipes are one input' '^device +gpu.*enough has come' -- \
+    gpusort --parallel=1 --explain --type=f64 --format=raw <(head -c $((pays * 4)) sparse) \
+    <(head -c $((pays * 6)) sparse)
+
+# Counts around the size of one read. The numbers are descending, which the GPU detects soon.
+"$numpy" -c 'import numpy as np, sys
+np.arange(int(sys.argv[1]), 0, -1).astype("<f8").tofile("down")
+np.arange(1, int(sys.argv[1]) + 1).astype("<f8").tofile("up")' $((pays + 3000001))
+for count in $((pays * 9 / 10)) $((pays + 1)) $((pays + 3000001)); do
+    tail -c $((count * 8)) down >some
+    head -c $((count * 8)) up >some.up
+    ok_output "$count numbers from a pipe" some.up -- \
+        gpusort --parallel=1 --type=f64 --format=raw < <(cat some)
+done
+ok_output 'numbers that come slowly' some.up -- \
+    gpusort --parallel=1 --type=f64 --format=raw < <(slowly some)
+rm -f some some.up sparse
+
+# A GPU that cannot be used is replaced by the CPU, as long as no result was read from it.
+if grep -q SIMT_FAIL "$GPUSORT"; then
+    for call in cudaGetDeviceCount cudaStreamCreate cudaMalloc; do
+        ok_output "the CPU sorts where $call fails" up -- \
+            env SIMT_FAIL=$call:1:cudaErrorMemoryAllocation "$GPUSORT" --parallel=1 --type=f64 \
+            --format=raw down
+    done
+    ok_says 'and -v says why' 'cpu after all, by radix \(.*out of memory' -- \
+        env SIMT_FAIL=cudaMalloc:1:cudaErrorMemoryAllocation "$GPUSORT" -v --parallel=1 \
+        --type=f64 --format=raw down -o got
+    mkfifo silent
+    # shellcheck disable=SC2016 # expanded there
+    ok 'a GPU that fails is told at once, though nothing more comes' timeout 20 bash -c '
+        exec 3<>silent
+        head -c 60000 n.txt >&3
+        SIMT_FAIL=cudaMemGetInfo:1 "$0" --device=gpu -n <silent
+        [ $? -eq 2 ]' "$GPUSORT"
+fi
+
+done_testing

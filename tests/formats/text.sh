@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Lines of text are sorted byte for byte as by `LC_ALL=C sort -g`, from any kind of input. A line
+# that is not one number is refused with its position.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+
+count=$(full_or_small 300000 20000)
+"$numpy" "$tests_dir/make_data.py" lines "$count" >lines
+sort -g lines >up
+sort -g -r lines >down
+
+ok_writes "$count lines from a file" up -- lines
+ok_writes "$count lines from a file, -r" down -- -r lines
+ok_writes "$count lines with one thread" up -- --parallel=1 lines
+ok_output "$count lines from a pipe" up -- gpusort < <(cat lines)
+ok_output "$count lines from a pipe, -r" down -- gpusort -r - < <(cat lines)
+ok_output "$count lines from standard input" up -- gpusort <lines
+zstd -q lines
+ok_writes "$count lines from zstd" up -- lines.zst
+ok_output "$count lines from zstd on standard input, -r" down -- gpusort -r <lines.zst
+ok_output "$count lines from zstd on a pipe" up -- gpusort < <(cat lines.zst)
+split -n l/3 lines part.
+ok_writes "$count lines from three files" up -- part.aa part.ab -i part.ac
+ok_writes "$count lines from standard input and two files" up -- - part.ab part.ac <part.aa
+cp lines both
+ok "sorts $count lines onto their own file" gpusort both -o both
+ok_same_bytes "$count lines onto their own file" both up
+
+# Lines of equal value are ordered by their bytes; -r reverses that too.
+tie='1\n1.0\n01\n+1\n1e0\n0x1\n1.\n 1\n10e-1\n0.1e1\n'
+printf "$tie$tie" >ties
+sort -g ties >up
+sort -g -r ties >down
+ok_writes 'spellings of one value go by their bytes' up -- ties
+ok_writes 'spellings of one value go by their bytes, -r' down -- -r ties
+
+seq 100000 | sed 's/.*/7/' >sevens
+ok_writes 'lines that are all the same' sevens -- sevens
+seq 1 100000 >sorted
+seq 100000 -1 1 >reversed
+ok_writes 'reversed lines' sorted -- reversed
+ok_writes 'sorted lines' sorted -- sorted
+
+ok_prints 'a missing last newline is added' '1\n2\n' -- gpusort <<<$'2\n1'
+printf '2\n1' >no_newline
+ok_prints 'a missing last newline is added, from a file' '1\n2\n' -- gpusort no_newline
+printf '3\n1' >first
+printf '2\n0' >second
+ok_prints 'a missing last newline is added between files' '0\n1\n2\n3\n' -- gpusort first second
+ok_prints 'one line' '42\n' -- gpusort <<<42
+ok_prints 'blanks around a number stay' '  1\n\t2 \n 3\t\n' -- gpusort <<<$' 3\t\n  1\n\t2 '
+ok_prints 'NaN first, then the infinities around the rest' \
+    '-nan\nnan\n-inf\n-1\n-0\n0\n1\ninf\n' -- gpusort <<<$'inf\n1\n0\n-0\nnan\n-1\n-nan\n-inf'
+ok_prints 'NaNs of one sign go by their bytes' \
+    ' -nan\n-NaN\n-nan\n-nan(1)\nNAN\nnan\nnan(1)\nnan(2)\n0\n' -- \
+    gpusort <<<$'nan(2)\nnan\n-nan(1)\nNAN\n0\n-nan\nnan(1)\n-NaN\n -nan'
+ok_prints 'NaNs of one sign go by their bytes, -r' '0\nnan(2)\nnan\nNAN\n-nan(1)\n-nan\n' -- \
+    gpusort -r <<<$'nan\n-nan\nnan(2)\n0\nNAN\n-nan(1)'
+ok_prints 'exponents beyond a double stay apart' '-1e4000\n0\n1e-4000\n1e400\n1e4000\n' -- \
+    gpusort <<<$'1e4000\n1e400\n1e-4000\n0\n-1e4000'
+ok_prints 'integers beyond a double stay apart' \
+    '18446744073709551613\n18446744073709551614\n18446744073709551615\n' -- \
+    gpusort <<<$'18446744073709551615\n18446744073709551613\n18446744073709551614'
+
+printf '3\r\n1\r\n2\r\n' >crlf
+sort -g crlf >up
+ok_writes 'lines that end in CR LF' up -- crlf
+
+# strict NAME CONTENT LINE: CONTENT is refused with a message that names LINE.
+strict() {
+    printf -- "$2" >bad
+    refused "$1" "^gpusort: bad:$3: " -- gpusort --format=text -o "$target" bad
+}
+strict 'a word' '1\nabc\n2\n' 2
+strict 'an empty line' '1\n\n2\n' 2
+strict 'a line of blanks' '1\n2\n  \n' 3
+strict 'an empty first line' '\n1\n' 1
+strict 'an empty last line' '1\n2\n\n' 3
+strict 'two numbers on a line' '1 2\n' 1
+strict 'letters behind a number' '1\n2\n3x\n' 3
+strict 'a sign alone' '-\n' 1
+strict 'a point alone' '.\n' 1
+strict 'two signs' '+-1\n' 1
+strict 'an exponent without digits' '1e\n' 1
+strict 'a comma' '1,5\n' 1
+strict 'a NUL' '1\n2\0\n' 2
+strict 'a NUL alone' '1\n\0\n' 2
+strict 'a bad last line without a newline' '1\n2\nx' 3
+strict 'a blank inside a number' '1\n- 1\n' 2
+strict 'hex without digits' '0x\n' 1
+strict 'something that begins as infinity' 'infinite\n' 1
+{ seq 1 99999; echo abc; seq 1 1000; } >bad
+refused 'a word far down' '^gpusort: bad:100000: ' -- gpusort -o "$target" bad
+refused 'a word far down on a pipe' '^gpusort: standard input:100000: ' -- \
+    gpusort -o "$target" < <(cat bad)
+refused 'a word far down on a pipe, as numbers' '^gpusort: standard input:100000: ' -- \
+    gpusort --type=f64 -o "$target" < <(cat bad)
+{ seq 1 499999; echo oops; seq 1 1000; } >bad
+refused 'a word further down' '^gpusort: bad:500000: ' -- gpusort -o "$target" bad
+refused 'a word in the second file' '^gpusort: second_bad:2: ' -- \
+    bash -c 'printf "1\nx\n" >second_bad; exec "$@"' - "$GPUSORT" -o "$target" first second_bad
+refused 'a word on standard input' '^gpusort: standard input:2: ' -- \
+    gpusort --format=text -o "$target" <<<$'1\nx'
+refused 'the first of several words is named' '^gpusort: bad:2: ' -- \
+    bash -c '{ echo 1; echo x; seq 500000; echo y; } >bad; exec "$@"' - "$GPUSORT" -o "$target" bad
+if grep -Eq '__(asan|tsan|ubsan)' "$GPUSORT"; then
+    skip 'many equal lines, with little stack' 'sanitizers take more'
+else
+    head -c 8000000 /dev/zero | tr '\0' '\n' >empty_lines
+    ok_output 'many equal lines, with little stack' empty_lines -- \
+        bash -c 'ulimit -s 128; exec "$0" --device=cpu -n empty_lines' "$GPUSORT"
+fi
+refused '--nan with lines of text' 'nan' -- gpusort --nan=last -o "$target" first
+
+done_testing

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit_mapped_file.c - output through a mapping has the bytes that write(2) would give it, on ext4
+ * and on tmpfs, and its errors leave the same state.
+ *
+ * The sinks here get more threads than the machine may have. So they map their files wherever the
+ * file system is one on which files are mapped.
+ */
+#include "formats/io/mapped_file.h"
+#include "formats/codec/codec.h"
+#include "formats/io/output_file.h"
+#include "formats/io/sink.h"
+#include "tests/formats/unit_temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+
+#define MIB ((size_t)1 << 20)
+#define THREADS 8
+
+static struct sink *open_sink(const char *path)
+{
+    struct error error = {0};
+    struct sink *sink;
+    const bool opened =
+        sink_open(&(struct sink_spec){path, &codecs[0], 0, THREADS, false, NULL}, &sink, &error);
+    assert_string_equal(error.message, "");
+    assert_true(opened);
+    return sink;
+}
+
+static void assert_no_temporary(void)
+{
+    assert_int_equal(count_temporaries(), 0);
+}
+
+static bool is_mapped_here(void)
+{
+    struct statfs status;
+    assert_int_equal(statfs(".", &status), 0);
+    return status.f_type == TMPFS_MAGIC || status.f_type == EXT4_SUPER_MAGIC ||
+           status.f_type == XFS_SUPER_MAGIC;
+}
+
+/* Repeats the test in a directory in memory. Returns false if there is none. */
+static bool repeat_in_memory(void (*test)(void **))
+{
+    static bool is_repeated;
+    char directory[] = "/dev/shm/gpusort-unit-XXXXXX", back[4096];
+    if (is_repeated || !mkdtemp(directory))
+        return false;
+    assert_non_null(getcwd(back, sizeof back));
+    assert_int_equal(chdir(directory), 0);
+    is_repeated = true;
+    test(NULL);
+    is_repeated = false;
+    assert_int_equal(chdir(back), 0);
+    assert_int_equal(rmdir(directory), 0);
+    return true;
+}
+
+/* Whether the output is mapped depends on its size, on the threads and on the kind of file. */
+static void test_way(void **state)
+{
+    static const struct {
+        const char *path;
+        uint64_t bytes;
+        unsigned threads;
+        bool is_mapped;
+    } cases[] = {
+        {"out", MAPPED_FILE_MIN, 4, true},
+        {"out", MAPPED_FILE_MIN, 3, false},
+        {"out", MAPPED_FILE_MIN - 1, 4, false},
+        {"out", UINT64_MAX, 4, false},
+        {"out", 0, 4, false},
+        {"/dev/null", MAPPED_FILE_MIN, 4, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error error = {0};
+        struct output_file output;
+        assert_true(output_file_open(cases[i].path, "out", NULL, &output, &error));
+        output_file_expect(&output, cases[i].bytes, cases[i].threads);
+        assert_int_equal(output.mapped != NULL, cases[i].is_mapped && is_mapped_here());
+        assert_int_equal(output.writers, output.mapped ? 4 : 1);
+        output_file_discard(&output);
+    }
+    assert_no_temporary();
+    (void)(state && repeat_in_memory(test_way));
+}
+
+/* Writes the first `put` bytes by sink_write() and the rest through lent buffers, and commits. */
+static void write_out(const unsigned char *data, size_t bytes, uint64_t expected, size_t put)
+{
+    struct error error = {0};
+    struct sink *sink = open_sink("out");
+    const size_t header = put < 130 ? put : 130;
+    if (put % 2 == 0 && expected > 20 * MIB)
+        sink_expect_least(sink, expected - 3 * MIB);
+    sink_expect(sink, expected);
+    assert_true(sink_write(sink, data, header, &error));
+    assert_true(sink_write(sink, data + header, put - header, &error));
+    for (size_t begin = put, length; begin < bytes; begin += length) {
+        unsigned char *buffer;
+        length = SINK_BUFFER_BYTES - begin / 7 % 100000;
+        if (length > bytes - begin)
+            length = bytes - begin;
+        assert_true(sink_lend(sink, &buffer, &error));
+        memcpy(buffer, data + begin, length);
+        assert_true(sink_put(sink, buffer, length, &error));
+    }
+    assert_true(sink_commit(sink, &error));
+}
+
+/* The announced size may be too large or too small. */
+static void test_bytes(void **state)
+{
+    const size_t most = 37 * MIB + 4321;
+    unsigned char *const data = make_bytes(most);
+    const struct {
+        size_t bytes;
+        uint64_t expected;
+        size_t put;
+    } cases[] = {
+        {most, most, most},
+        {most, most, 0},
+        {most, most, 19 * MIB + 1},
+        {most, most - 5 * MIB - 7, most},
+        {most, most - 5 * MIB, 0},
+        {most - 9 * MIB, most, most - 9 * MIB},
+        {most - 1, most, 5},
+        {most, MAPPED_FILE_MIN, MIB},
+        {0, most, 0},
+        {1, most, 1},
+        {16 * MIB, 16 * MIB, 4095},
+        {most, most + (200 << 20), 12 * MIB},
+        {24 * MIB, 24 * MIB, 24 * MIB},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct stat status;
+        write_out(data, cases[i].bytes, cases[i].expected, cases[i].put);
+        assert_file_holds("out", data, cases[i].bytes);
+        assert_int_equal(stat("out", &status), 0);
+        assert_true((size_t)status.st_blocks * 512 < cases[i].bytes + MIB); /* no unused space */
+        assert_no_temporary();
+        unlink("out");
+    }
+    free(data);
+    (void)(state && repeat_in_memory(test_bytes));
+}
+
+/* Expects 64 MiB, writes them by sink_write() or through buffers, and checks the message of the
+ * failure. */
+static void assert_write_fails(bool lend, const char *message)
+{
+    struct error error = {0};
+    unsigned char *const data = make_bytes(64 * MIB);
+    put_file("out", "old", 3);
+    struct sink *sink = open_sink("out");
+    sink_expect(sink, 64 * MIB);
+    bool ok = lend || sink_write(sink, data, 64 * MIB, &error);
+    for (size_t begin = 0; lend && ok && begin < 64 * MIB; begin += SINK_BUFFER_BYTES) {
+        unsigned char *buffer;
+        ok = sink_lend(sink, &buffer, &error);
+        if (ok) {
+            memcpy(buffer, data + begin, SINK_BUFFER_BYTES);
+            ok = sink_put(sink, buffer, SINK_BUFFER_BYTES, &error);
+        }
+    }
+    if (ok)
+        ok = sink_commit(sink, &error);
+    else
+        sink_discard(sink);
+    assert_false(ok);
+    assert_string_equal(error.message, message);
+    assert_file_holds("out", "old", 3);
+    assert_no_temporary();
+    unlink("out");
+    free(data);
+}
+
+static void test_file_size_limit(void **state)
+{
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    const struct rlimit small = {20 * MIB, old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_write_fails(false, "out: File too large");
+    assert_write_fails(true, "out: File too large");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    (void)(state && repeat_in_memory(test_file_size_limit));
+}
+
+/* Runs `body` in a child, which exits with 0, or with 77 if the test is not possible here. Returns
+ * false for 77. */
+static bool run_child(void (*body)(void))
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        body();
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void write_map(const char *path, const char *format, unsigned id)
+{
+    char text[32];
+    const int bytes = snprintf(text, sizeof text, format, id);
+    const int file = open(path, O_WRONLY);
+    if (file < 0 || write(file, text, (size_t)bytes) != bytes || close(file) != 0)
+        _exit(77);
+}
+
+/* Fills a file system of 24 MiB, in a mount namespace that ends with the process. */
+static void fill_file_system(void)
+{
+    const unsigned user = geteuid(), group = getegid();
+    if (unshare(CLONE_NEWNS | (user == 0 ? 0 : CLONE_NEWUSER)) != 0)
+        _exit(77);
+    if (user != 0) {
+        write_map("/proc/self/setgroups", "deny", 0);
+        write_map("/proc/self/uid_map", "0 %u 1", user);
+        write_map("/proc/self/gid_map", "0 %u 1", group);
+    }
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mkdir("small", 0700) != 0)
+        _exit(77);
+    const bool is_mounted = mount("none", "small", "tmpfs", 0, "size=24m") == 0;
+    if (is_mounted && chdir("small") == 0) {
+        assert_write_fails(false, "out: No space left on device");
+        assert_write_fails(true, "out: No space left on device");
+    }
+    if (!is_mounted)
+        _exit(77);
+}
+
+static void test_full_file_system(void **state)
+{
+    (void)state;
+    const bool is_run = run_child(fill_file_system);
+    rmdir("small");
+    if (!is_run)
+        skip();
+}
+
+static void write_without_fallocate(void)
+{
+    const size_t bytes = 20 * MIB + 5;
+    unsigned char *const data = make_bytes(bytes);
+    struct error error = {0};
+    struct output_file output;
+    refuse_call(SYS_fallocate, 3, UINT32_MAX); /* the length has such bits */
+    assert_true(output_file_open("out", "out", NULL, &output, &error));
+    output_file_expect(&output, bytes, THREADS);
+    assert_null(output.mapped);
+    output_file_discard(&output);
+    write_out(data, bytes, bytes, 7 * MIB);
+    assert_file_holds("out", data, bytes);
+    unlink("out");
+    free(data);
+}
+
+static void test_no_fallocate(void **state)
+{
+    (void)state;
+    if (!run_child(write_without_fallocate))
+        skip();
+}
+
+static void *map_page(void)
+{
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(page != MAP_FAILED);
+    return page;
+}
+
+/* Another process truncates the temporary. That is an error if the kernel can report it before the
+ * access. */
+static void test_temporary_cut_off(void **state)
+{
+    struct error error = {0};
+    struct stat status = {0};
+    void *const page = map_page();
+    const bool can_ask = madvise(page, 4096, MADV_POPULATE_WRITE) == 0;
+    munmap(page, 4096);
+    if (!can_ask || !is_mapped_here())
+        skip();
+    unsigned char *const data = make_bytes(20 * MIB);
+    struct sink *sink = open_sink("out");
+    char *const temporary = find_unnamed_temporary();
+    assert_non_null(temporary);
+    sink_expect(sink, 20 * MIB);
+    while (status.st_size < (off_t)(20 * MIB))
+        assert_int_equal(stat(temporary, &status), 0);
+    assert_int_equal(truncate(temporary, 3 * MIB), 0);
+    assert_false(sink_write(sink, data, 20 * MIB, &error));
+    assert_string_equal(error.message, "out: another process truncated it while it was written");
+    sink_discard(sink);
+    assert_no_temporary();
+    free(temporary);
+    free(data);
+    (void)(state && repeat_in_memory(test_temporary_cut_off));
+}
+
+/* Truncates the file "cut" just before the last of its pages are stored to. */
+static void truncate_file(struct tap *tap, const void *data, size_t bytes)
+{
+    (void)data;
+    (void)bytes;
+    if (tap->unit_bytes++ > 1)
+        assert_int_equal(truncate("cut", 5), 0);
+}
+
+/* A file is truncated between the check of its pages and the copy, which no call can report. */
+static void test_truncated_at_the_last_moment(void **state)
+{
+    const size_t bytes = 3 * TAP_PIECE_BYTES;
+    unsigned char *const data = make_bytes(bytes);
+    struct tap tap = {truncate_file, 1, NULL};
+    size_t done;
+    put_file("cut", data, bytes);
+    const int file = open("cut", O_RDWR);
+    struct mapped_file *const mapped = mapped_file_open(file, bytes, false, NULL);
+    assert_non_null(mapped);
+    assert_false(mapped_file_is_truncated(mapped));
+    errno = 0;
+    assert_false(mapped_file_write(mapped, 0, data, bytes, 1, &tap, 1, &done));
+    assert_int_equal(errno, EIO);
+    assert_true(mapped_file_is_truncated(mapped));
+    mapped_file_close(mapped);
+    close(file);
+    unlink("cut");
+    free(data);
+    (void)(state && repeat_in_memory(test_truncated_at_the_last_moment));
+}
+
+/* The sink is discarded while space is allocated, before anything is written. */
+static void test_discard_at_once(void **state)
+{
+    struct stat status;
+    struct sink *sink = open_sink("out");
+    sink_expect(sink, 400 * MIB);
+    sink_discard(sink);
+    sink = open_sink("out");
+    sink_expect_least(sink, 100 * MIB);
+    sink_discard(sink);
+    assert_no_temporary();
+    assert_int_equal(access("out", F_OK), -1);
+
+    const int seen = open("seen", O_WRONLY | O_CREAT, 0600), old = dup(STDOUT_FILENO);
+    assert_true(dup2(seen, STDOUT_FILENO) >= 0);
+    sink = open_sink(NULL);
+    sink_expect_least(sink, 100 * MIB);
+    sink_discard(sink);
+    assert_true(dup2(old, STDOUT_FILENO) >= 0);
+    assert_int_equal(fstat(seen, &status), 0);
+    assert_int_equal(status.st_size, 0);
+    assert_int_equal(status.st_blocks, 0);
+    close(seen);
+    close(old);
+    unlink("seen");
+    (void)(state && repeat_in_memory(test_discard_at_once));
+}
+
+static void replace_forever(void)
+{
+    const size_t bytes = 18 * MIB;
+    unsigned char *const data = make_bytes(bytes);
+    for (;;)
+        write_out(data, bytes, bytes, 9 * MIB);
+}
+
+static void test_kill_at_any_moment(void **state)
+{
+    put_file("out", "old", 3);
+    for (int i = 0; i < 40; i++) {
+        struct stat before;
+        fflush(stdout);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            replace_forever();
+        int status;
+        usleep((useconds_t)(20000 + 1370 * i));
+        kill(child, SIGTERM);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+        assert_no_temporary();
+        assert_int_equal(stat("out", &before), 0);
+        assert_true(before.st_size == 3 || before.st_size == (off_t)(18 * MIB));
+    }
+    unlink("out");
+    (void)(state && repeat_in_memory(test_kill_at_any_moment));
+}
+
+/* Writes the expected content of `seen` to standard output, and waits for a signal. */
+static void write_seen(int seen, const unsigned char *data, size_t bytes)
+{
+    struct error error = {0};
+    struct sink *sink;
+    if (dup2(seen, STDOUT_FILENO) < 0 ||
+        !sink_open(&(struct sink_spec){NULL, &codecs[0], 0, THREADS, false, NULL}, &sink, &error))
+        _exit(1);
+    for (size_t taken = 0; taken < bytes; taken += 10 * MIB) { /* as while input is read */
+        sink_expect_least(sink, taken);
+        usleep(1000);
+    }
+    sink_expect(sink, bytes);
+    for (size_t begin = 0, length; begin < bytes; begin += length) {
+        length = bytes - begin < 3 * MIB + 777 ? bytes - begin : 3 * MIB + 777;
+        if (!sink_write(sink, data + begin, length, &error))
+            _exit(1);
+    }
+    if (!sink_commit(sink, &error))
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+/* On standard output, the written data stays up to where it is complete, and nothing else: neither
+ * zeros nor space. The next writer continues there. */
+static void test_signal_while_seen(void **state)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
+    const size_t bytes = 90 * MIB + 99;
+    unsigned char *const data = make_bytes(bytes);
+    for (int i = 0; i < 24; i++) {
+        struct stat status;
+        int how;
+        const int seen = open("seen", O_RDWR | O_CREAT | O_TRUNC, 0600);
+        fflush(stdout);
+        const pid_t child = fork();
+        assert_true(seen >= 0 && child >= 0);
+        if (child == 0)
+            write_seen(seen, data, bytes);
+        usleep((useconds_t)(1000 + 2370 * i));
+        kill(child, signals[i % 4]);
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == signals[i % 4]);
+        assert_int_equal(fstat(seen, &status), 0);
+        assert_true((size_t)status.st_size <= bytes);
+        assert_file_holds("seen", data, (size_t)status.st_size);
+        assert_int_equal(lseek(seen, 0, SEEK_CUR), status.st_size);
+        assert_true((size_t)status.st_blocks * 512 < (size_t)status.st_size + MIB);
+        close(seen);
+    }
+    unlink("seen");
+    free(data);
+    (void)(state && repeat_in_memory(test_signal_while_seen));
+}
+
+int main(void)
+{
+    /* A child has no OpenMP threads if its parent had some, so the tests that fork run first. */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_full_file_system),
+        cmocka_unit_test(test_no_fallocate),
+        cmocka_unit_test(test_kill_at_any_moment),
+        cmocka_unit_test(test_signal_while_seen),
+        cmocka_unit_test(test_way),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_file_size_limit),
+        cmocka_unit_test(test_temporary_cut_off),
+        cmocka_unit_test(test_truncated_at_the_last_moment),
+        cmocka_unit_test(test_discard_at_once),
+    };
+    return cmocka_run_group_tests_name("mapped_file", tests, enter_scratch, leave_scratch);
+}

@@ -1,0 +1,374 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# zstd(1) reads the compressed output of gpusort, gpusort reads that of zstd(1), and broken data is
+# refused.
+. "$(dirname "$0")/../lib.sh"
+command -v zstd >/dev/null || skip_all 'no zstd(1)'
+
+count=$(full_or_small 200000 20000)
+seq 1 "$count" | shuf --random-source=/dev/zero >lines
+sort -g lines >up
+zstd -q lines
+
+ok_writes 'a compressed file' up -- lines.zst
+cp lines.zst misnamed
+ok_writes 'compressed data is recognised whatever its name' up -- misnamed
+ok_output 'compressed data on a pipe' up -- gpusort < <(zstd -qc lines)
+for level in 1 19; do
+    zstd -q "-$level" -f lines -o level.zst
+    ok_writes "compressed by zstd -$level" up -- level.zst
+done
+zstd -q --no-check -f lines -o no_check.zst
+ok_writes 'compressed without checksums' up -- no_check.zst
+
+split -n l/5 lines part.
+zstd -q part.a?
+cat part.a?.zst >frames.zst
+ok_writes 'several frames' up -- frames.zst
+ok_writes 'several compressed files' up -- part.a?.zst
+printf '\x50\x2a\x4d\x18\x04\0\0\0skip' | cat - lines.zst >skippable.zst
+ok_writes 'a skippable frame before the data' up -- skippable.zst
+printf '\x50\x2a\x4d\x18\x04\0\0\0skip' | cat lines.zst - >skippable.zst
+ok_writes 'a skippable frame behind the data' up -- skippable.zst
+: | zstd -q | cat - lines.zst >empty_frame.zst
+ok_writes 'an empty frame before the data' up -- empty_frame.zst
+
+for magic in '\x28\xb5\x2f\xfd' '\x50\x2a\x4d\x18'; do
+    printf "$magic"'\0\0\0\0' >number.u32
+    printf '\0\0\0\0'"$magic" >number.up
+    for format in raw auto; do
+        ok_writes "a number that is a magic of zstd, by --format=$format:plain" number.up -- \
+            --format=$format:plain number.u32
+    done
+done
+printf '\x28\xb5\x2f\xfd\1\2\3\4' >number.u32
+refused 'a number that is a magic of zstd: the message says what to do' \
+    '^gpusort: number.u32: .*; if it is not compressed, say --format=FORMAT:plain$' -- \
+    gpusort --format=raw number.u32 -o "$target"
+ok_writes '--format=text:zstd' up -- --format=text:zstd misnamed
+refused '--format=auto:zstd of what is not' 'lines: this is no zstd data$' -- \
+    gpusort --format=auto:zstd lines -o "$target"
+refused '--format=auto:gzip' "unknown codec 'gzip': it is plain or zstd$" -- \
+    gpusort --format=auto:gzip lines -o "$target"
+
+# With damaged first bytes, compressed data could be read as numbers. Text is recognized as text.
+printf '2\n1\n' >plain.txt.zst
+ok_prints 'text that is named as compressed and is not' '1\n2\n' -- gpusort plain.txt.zst
+printf 'numbers!' >numbers.f64.zst
+for words in --type=f64 --format=raw; do
+    refused "numbers that are named as compressed and are not: $words" \
+        '^gpusort: numbers.f64.zst: named as zstd data, and is none: say --format=raw:plain to read it so$' -- \
+        gpusort $words numbers.f64.zst -o "$target"
+done
+zstd -qc plain.txt.zst | tr '\050' '\051' >damaged.txt.zst
+refused 'lines whose first byte is damaged' \
+    '^gpusort: damaged.txt.zst: named as zstd data, and is none: say --format=text:plain to read it so$' -- \
+    gpusort -n damaged.txt.zst -o "$target"
+ok_output 'lines whose first byte is damaged: --format=text:plain' <(sort -n damaged.txt.zst) -- \
+    gpusort -n --format=text:plain damaged.txt.zst
+ok_prints 'numbers that are named as compressed and are not: --format=raw:plain' 'numbers!' -- \
+    gpusort --no-zstd --format=raw:plain numbers.f64.zst
+
+# A dictionary is made from files that are alike.
+mkdir samples
+for i in {1..300}; do printf '%s\n' "$i common words of sample $i" "$((i * 7)) common words" >"samples/$i"; done
+if zstd -q --train samples/* -o dictionary --maxdict=2048 2>/dev/null; then
+    zstd -q -D dictionary lines -o of_dictionary.zst
+    refused 'data that needs a dictionary' 'needs a dictionary, which is not read here; decompress it first' -- \
+        gpusort of_dictionary.zst -o "$target"
+else
+    skip 'data that needs a dictionary' 'no dictionary of these samples'
+fi
+
+if command -v pzstd >/dev/null; then
+    pzstd -q -p 4 lines -o parallel.zst
+    ok_writes 'compressed by pzstd' up -- parallel.zst
+else
+    skip 'compressed by pzstd' 'no pzstd(1)'
+fi
+
+ok 'an output called .zst is written' gpusort lines -o out.zst
+ok 'zstd -t finds an output called .zst sound' zstd -tq out.zst
+ok_output 'an output called .zst' up -- zstd -dc out.zst
+ok_says 'compressed output has a checksum' 'Check: XXH64' -- zstd -lv out.zst
+ok_output 'compressed on request, to standard output' up -- \
+    bash -c '"$0" --zstd lines | zstd -dc' "$GPUSORT"
+ok 'level 1 is taken' gpusort --zstd=1 lines -o fast.zst
+ok 'level 19 is taken' gpusort --zstd=19 lines -o small.zst
+ok_output 'level 19' up -- zstd -dc small.zst
+ok 'level 19 is smaller than level 1' test "$(stat -c %s small.zst)" -lt "$(stat -c %s fast.zst)"
+ok '--no-zstd is obeyed' gpusort --no-zstd lines -o plain.zst
+ok_same_bytes '--no-zstd writes plain text to a name in .zst' plain.zst up
+ok 'one thread compresses' gpusort --parallel=1 lines -o one.zst
+ok_output 'compressed by one thread' up -- zstd -dc one.zst
+cp lines.zst both.zst
+ok 'a compressed file is sorted onto itself' gpusort both.zst -o both.zst
+ok_output 'a compressed file sorted onto itself' up -- zstd -dc both.zst
+
+# ---- frames: 16 MiB each, by all threads ---------------------------------------------------------
+
+head -c "$(full_or_small 50000000 17000000)" /dev/urandom >big.u32
+frames=$(full_or_small 3 2)
+gpusort big.u32 >big.up
+for threads in 1 2 7; do
+    ok "$threads threads compress" gpusort --parallel=$threads big.u32 -o big.$threads.zst
+done
+ok_says 'frames of 16 MiB' "^ *$frames +0 .* XXH64 +big.1.zst" -- zstd -l big.1.zst
+ok_output 'zstd(1) reads frames' big.up -- zstd -dc big.1.zst
+ok_same_bytes 'two threads write what one does' big.2.zst big.1.zst
+ok_same_bytes 'seven threads write what one does' big.7.zst big.1.zst
+ok_output 'the input on a pipe, the output on one' big.1.zst -- \
+    bash -c 'cat big.u32 | "$0" --type=u32 --format=raw --zstd | cat' "$GPUSORT"
+
+split -b 7M --filter='zstd -qc' big.u32 >unsized.zst
+split -b 7M big.u32 piece.
+zstd -q piece.*
+cat piece.*.zst >sized.zst
+zstd -q big.u32 -o single.zst
+kinds='sized unsized single'
+if command -v pzstd >/dev/null; then
+    pzstd -q -1 -p 4 big.u32 -o by_pzstd.zst
+    kinds="$kinds by_pzstd"
+    ok_output 'pzstd(1) reads frames' big.up -- pzstd -qdc big.1.zst
+fi
+for kind in $kinds; do
+    for threads in 1 2 7; do
+        ok_output "$kind frames, $threads threads" big.up -- \
+            gpusort --type=u32 --no-zstd --parallel=$threads "$kind.zst"
+    done
+    ok_output "$kind frames on a pipe" big.up -- \
+        bash -c 'cat "$1" | "$0" --type=u32 --no-zstd' "$GPUSORT" "$kind.zst"
+done
+# The headers are read only where they are in the page cache, and a busy machine may have dropped them.
+ok_says 'the count is known where all frames state their size' \
+    "$(($(stat -c %s big.u32) / 4)) numbers" -- \
+    bash -c 'cat sized.zst >/dev/null && "$0" --explain --type=u32 sized.zst' "$GPUSORT"
+ok_output 'many compressed inputs' big.up -- gpusort --type=u32 --no-zstd piece.*.zst
+
+size=$(stat -c %s sized.zst)
+printf 'XXXX' | dd of=sized.zst bs=1 seek=$((size - 3000)) conv=notrunc status=none
+head -c -5 unsized.zst >cut.zst
+for threads in 1 2 7; do
+    refused "corrupted in the last frame, $threads threads" \
+        'sized.zst: compressed byte [0-9]{7,}: corrupt zstd data' -- \
+        gpusort --type=u32 --parallel=$threads -o "$target" sized.zst
+    refused "cut off in the last frame, $threads threads" \
+        'cut.zst: compressed byte [0-9]{7,}: truncated zstd data' -- \
+        gpusort --type=u32 --parallel=$threads -o "$target" cut.zst
+    refused "a full disk, $threads threads" '/dev/full: No space left' -- \
+        gpusort --zstd --parallel=$threads big.u32 -o /dev/full
+done
+
+# By two threads, so that it takes seconds on any machine. The temporary may have no name, depending
+# on the file system, so the descriptors show that it exists.
+old_output
+"$GPUSORT" --zstd=22 --parallel=2 big.u32 -o "$target" &
+for _ in {1..100}; do
+    ! find /proc/$!/fd -lname "$target_dir/*" 2>/dev/null | grep -q . || break
+    sleep 0.1
+done
+sleep 0.7
+kill -TERM $! || true
+status=0
+wait $! || status=$?
+{
+    [ "$status" -eq 143 ] || echo "exit status $status, not that of the signal"
+    old_output_problems
+} >killed
+pass_unless_said 'killed while it compresses, it leaves nothing' killed
+
+# ---- text that looks compressed ------------------------------------------------------------------
+
+# Each file begins with a magic of zstd, and is text. It is sorted as by sort(1), whatever its name.
+header='\050\265\057\375'
+printf 'P*M\030\020\0\0\0attack\nvictim 1\n' >skipped_whole.text
+printf 'P*M\030\031\0\0\0attack\nvictim 1\n' >skipped_beyond.text
+printf 'P*M\030\0\0\0\0_*M\030\001\0\0\0\n' >skipped_twice.text
+printf 'P*M\030\0\0\0\0P*M\030\0\n' >skipped_cut.text
+printf 'P*M\030abcd\nb\na\n' >skipped_long.text
+printf 'P*M\030\0\0\0\0c\nb\na\n' >skipped_then_text.text
+printf 'P*M\030' >skipped_magic.text
+{ printf 'P*M\030abcd\n'; seq 150000; } >skipped_large.text
+printf "$header" >magic.text
+printf "$header"'\nb\na\n' >reserved.text
+printf "$header"' b\nz\na\n' >header.text
+printf "$header"'@Ayzab\nz\na\n' >block_cut.text
+{ printf "$header"'@Ayzab\n'; seq 20000; } >block_unsound.text
+{ printf "$header"'A1Ayzab\n'; seq 20000; } >dictionary.text
+{ printf "$header"'\200\320'; seq 20000; } >window.text
+for file in *.text; do
+    for words in -k1 -n '-z -k1' '-m -k1'; do
+        # shellcheck disable=SC2086 # words
+        {
+            sort $words $file >lines.up 2>/dev/null
+            { gpusort $words $file; } >from_file 2>&1 || true
+            { gpusort $words <$file; } >from_input 2>&1 || true
+            { cat $file | gpusort $words; } >from_pipe 2>&1 || true
+            for got in from_file from_input from_pipe; do
+                cmp -s $got lines.up || echo "$words $file: $got: $(head -c 200 $got | tr -d '\0')"
+            done
+        }
+    done
+done >looks 2>&1
+pass_unless_said 'lines that begin with a magic of zstd are lines' looks
+cp skipped_whole.text in_place.text
+ok 'they are sorted in place' gpusort -k1 in_place.text -o in_place.text
+ok_output 'none of them is lost' <(sort -k1 skipped_whole.text) -- cat in_place.text
+rm in_place.text
+ok_output 'one beside others' <(sort -k1 reserved.text skipped_whole.text header.text) -- \
+    gpusort -k1 reserved.text skipped_whole.text header.text
+ok_output 'one in a list' <(sort -k1 header.text) -- \
+    gpusort -k1 --files0-from=<(printf 'header.text\0')
+for file in reserved.text header.text skipped_long.text; do
+    sort $file >ordered
+    ok "-C of sorted lines that begin with a magic: $file" gpusort -k1 -C ordered
+done
+for how in skippable skippable.zst; do cp skipped_whole.text $how; done
+ok_prints 'skippable frames alone, named as zstd' '' -- gpusort -k1 skippable.zst
+ok_prints 'skippable frames alone, said to be zstd' '' -- gpusort -k1 --format=text:zstd skippable
+printf 'P*M\030\004\0\0\0\001\0\0\0' >skipped.u32
+ok_output 'numbers that are a skippable frame' \
+    <(printf '\001\0\0\0\004\0\0\0P*M\030') -- gpusort skipped.u32
+for bytes in '\0\0\0\0numbers!' '\377\377\377\0numbers!' '\0\0\0'; do
+    printf 'P*M\030'"$bytes" >skipped.u8
+    refused "numbers that begin as a skippable frame: $bytes" \
+        '; say --format=FORMAT:plain if it is not compressed$' -- gpusort skipped.u8 -o "$target"
+    refused "through a pipe: $bytes" '; say --format=FORMAT:plain if it is not compressed$' -- \
+        gpusort --type=u8 -o "$target" < <(cat skipped.u8)
+done
+refused 'numbers, all of them a skippable frame that is too long to be looked through' \
+    ': skippable zstd frames, and no others; say --format=FORMAT:plain' -- gpusort --type=u8 -o "$target" \
+    < <(printf 'P*M\030\0\0\100\0' && head -c 4194304 /dev/zero)
+
+# These are compressed.
+{ printf 'P*M\030\0\0\040\0' && head -c 2097152 /dev/zero && cat lines.zst; } >far
+{ printf 'P*M\030\004\0\0\0skip_*M\030\0\0\0\0' && cat lines.zst; } >near
+{ cat lines.zst && printf 'P*M\030\004\0\0\0skip'; } >behind
+for words in '' -g; do
+    # shellcheck disable=SC2086 # words
+    for file in near far behind; do
+        ok_output "skippable frames and compressed lines: $file, $words" up -- gpusort $words $file
+    done
+    for file in near behind; do
+        ok_output "the same through a pipe: $file, $words" up -- gpusort $words < <(cat $file)
+    done
+done
+: | zstd -q >no_content
+ok_prints 'a frame of nothing is no text' '' -- gpusort -k1 no_content
+head -c 400000 /dev/urandom | od -A n -v -t x1 -w8 | zstd -qc >hexadecimal
+for kept in 300000 200000; do
+    head -c $kept hexadecimal >cut_off
+    refused "compressed lines, cut off after $kept bytes" 'cut_off: .*truncated zstd data' -- \
+        gpusort -k1 cut_off -o "$target"
+done
+
+# ---- windows -------------------------------------------------------------------------------------
+
+if zstd -q --long=28 -k lines -o long.zst 2>/dev/null && zstd -q --long=28 -c <lines >long_piped.zst; then
+    ok_output '--long=28 reads a window of 256 MiB' up -- gpusort --no-zstd --long=28 long_piped.zst
+    ok_output '--long=31 does' up -- gpusort --no-zstd --long=31 long_piped.zst
+    ok_output '--long=31 does with all options of sort(1), and no name' up -- \
+        gpusort -g --long=31 < <(cat long_piped.zst)
+    for words in '' --long --long=27; do
+        # shellcheck disable=SC2086 # words
+        refused "a window of 256 MiB: '$words'" \
+            'the zstd window is larger than 128 MiB; --long=28 reads it' -- \
+            gpusort $words long_piped.zst -o "$target"
+    done
+    refused 'a window of 256 MiB, as lines, not named as compressed' '; --long=28 reads it' -- \
+        gpusort -g -o "$target" < <(cat long_piped.zst)
+    refused '--long=10 takes less' 'larger than 1 KiB; --long=' -- \
+        gpusort --long=10 level.zst -o "$target"
+else
+    skip 'large windows' 'zstd(1) makes none here'
+fi
+for log in 9 32 x ''; do
+    refused "--long=$log" '^gpusort: .*zstd window .*10 to 31$' -- gpusort "--long=$log" lines.zst -o "$target"
+done
+
+# ---- data that is compressed twice ---------------------------------------------------------------
+
+zstd -qc lines.zst >twice.zst
+gzip -c lines | zstd -qc >of_gzip.zst
+gzip -c lines >gzip.zst
+head -c 8000 /dev/urandom | gzip -c >gzip.f64.zst
+zstd -qc big.1.zst >twice.u32.zst
+for words in '' -n -k1 -z; do
+    # shellcheck disable=SC2086 # words
+    {
+        refused "zstd data in zstd data, '$words'" 'this is zstd data inside zstd data' -- \
+            gpusort $words twice.zst -o "$target"
+        refused "gzip data in zstd data, '$words'" 'this is gzip data inside zstd data' -- \
+            gpusort $words of_gzip.zst -o "$target"
+        refused "gzip data named .zst, '$words'" 'gzip.zst: this is gzip data, ' -- \
+            gpusort $words gzip.zst -o "$target"
+    }
+done
+refused 'numbers compressed twice' 'this is zstd data inside zstd data' -- \
+    gpusort twice.u32.zst -o "$target"
+refused 'gzip data named .f64.zst' 'this is gzip data' -- gpusort gzip.f64.zst -o "$target"
+ok_output 'compressed twice, and said to be lines' <(sort lines.zst) -- \
+    gpusort -k1 --format=text:zstd --no-zstd twice.zst
+printf "$header"'x\nP*M\030\n' | zstd -qc >magic_inside
+ok_output 'compressed lines that begin with a magic' <(zstd -dc magic_inside | sort) -- \
+    gpusort -k1 magic_inside
+
+# ---- data that gpusort compresses ----------------------------------------------------------------
+
+head -c $(($(stat -c %s lines) / 4 * 4)) lines >numbers.u32
+ok 'raw data is compressed' gpusort --format=raw numbers.u32 -o sorted.u32.zst
+ok_output 'the type stands before .zst in a name' <(zstd -dc sorted.u32.zst) -- \
+    gpusort --format=raw sorted.u32.zst --no-zstd
+ok_output 'raw, compressed and not, have the same bytes' <(gpusort --format=raw numbers.u32) -- \
+    zstd -dc sorted.u32.zst
+: >nothing
+ok 'an empty output is compressed' gpusort --format=text nothing -o nothing.zst
+ok_output 'an empty output, compressed, is a frame of nothing' nothing -- zstd -dc nothing.zst
+for stem in none none.f64; do
+    : >$stem.zst
+    for words in '' -n --type=f64; do
+        # shellcheck disable=SC2086 # words
+        refused "an empty file that is named as zstd data, $words" \
+            "^gpusort: $stem.zst: named as zstd data, and is none: " -- gpusort $words $stem.zst -o "$target"
+    done
+done
+refused 'one beside another input' '^gpusort: none.zst: named as zstd data' -- \
+    gpusort plain.txt.zst none.zst -o "$target"
+ok_prints 'one that is said to be plain' '' -- gpusort --format=text:plain none.zst
+ok_writes 'a frame of nothing is an empty input' nothing -- --format=text --no-zstd nothing.zst
+
+size=$(stat -c %s lines.zst)
+for kept in 5 9 100 $((size / 2)) $((size - 4)) $((size - 1)); do
+    head -c "$kept" lines.zst >cut.zst
+    refused "cut off after $kept of $size bytes" 'cut.zst: .*truncated' -- \
+        gpusort --format=text -o "$target" cut.zst
+done
+head -c $((size - 1)) lines.zst >cut.zst
+refused 'cut off on a pipe' 'standard input: .*truncated' -- \
+    gpusort --format=text -o "$target" < <(cat cut.zst)
+refused 'cut off, as raw data' 'truncated' -- gpusort --format=raw --type=u8 -o "$target" cut.zst
+cat lines.zst cut.zst >frames.zst
+refused 'the second frame cut off' 'truncated' -- gpusort --format=text -o "$target" frames.zst
+
+for at in 8 $((size / 2)) $((size - 2)); do
+    cp lines.zst corrupt.zst
+    byte=$(od -A n -t u1 -j "$at" -N 1 corrupt.zst)
+    printf "\\x$(printf %x $((byte ^ 255)))" | dd of=corrupt.zst bs=1 seek="$at" conv=notrunc status=none
+    refused "byte $at of $size corrupted" 'corrupt.zst: .*(corrupt|truncated|window)' -- \
+        gpusort --format=text -o "$target" corrupt.zst
+done
+{ cat lines.zst; echo garbage; } >garbage.zst
+refused 'garbage behind the last frame' 'garbage.zst: .*garbage' -- \
+    gpusort --format=text -o "$target" garbage.zst
+# A broken header, and after it the magic of a frame of version 0.7, which libzstd would decode.
+printf '\x28\xb5\x2f\xfd\x5d\x27\xb5\x2f\xfd\x17\0\0\0\0\0\0\0\0' >header.zst
+refused 'a broken header before an old frame' 'header.zst: .*corrupt zstd data: ' -- \
+    gpusort --format=text -o "$target" header.zst
+{ cat lines.zst; printf 'x'; } >garbage.zst
+refused 'one byte behind the last frame' 'garbage.zst: ' -- \
+    gpusort --format=text -o "$target" garbage.zst
+refused 'a level that there is not' 'zstd level' -- gpusort --zstd=99 -o "$target" lines
+refused 'level 0' 'zstd level' -- gpusort --zstd=0 -o "$target" lines
+refused 'a level that is no number' 'zstd level' -- gpusort --zstd=fast -o "$target" lines
+
+done_testing

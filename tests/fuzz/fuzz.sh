@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Random options on random lines: the output of gpusort is that of sort(1). The seed is fixed, so
+# that the test is the same every time; FUZZ_SEED and FUZZ_ROUNDS change it. Most rounds are run by
+# many_runs, if it is built. Some are processes of their own, to show that this makes no difference.
+. "$(dirname "$0")/../lib.sh"
+command -v python3 >/dev/null || skip_all 'no Python'
+
+device=${GPUSORT_DEVICE:-}
+processes=$(full_or_small 150 60)
+rounds=${FUZZ_ROUNDS:-$(full_or_small 3000 1000)}
+seed=${FUZZ_SEED:-1}
+fuzz() {
+    GPUSORT=$GPUSORT python3 "$tests_dir/fuzz/fuzz_sort.py" ${device:+"--device=$device"} "$@"
+}
+ok "$processes rounds of seed $seed" fuzz --rounds "$processes" --seed "$seed"
+for server in "${GPUSORT%/*}"/{,tests/}many_runs; do
+    if [ -x "$server" ]; then
+        ok "$rounds rounds of seed $seed in few processes" \
+            fuzz --rounds "$rounds" --seed "$seed" --first "$processes" --server "$server"
+    fi
+done
+
+done_testing

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rounds of fuzz_sort.py --numbers: small arrays in every format, and the options that are for numbers.
+What gpusort writes must be, byte for byte, what NumPy makes of them (make_data.py). An input that was
+damaged is sorted, as what it is now, or refused; it is refused if libzstd refuses it."""
+
+import dataclasses
+import io
+import os
+import random
+import sys
+
+import numpy as np
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # make_data.py
+import make_data
+import zstd_frames
+
+TYPES = ["i8", "u8", "i16", "u16", "f16", "bf16", "i32", "u32", "f32", "i64", "u64", "f64", *make_data.DTYPES]
+TEXT = [name for name in TYPES if name != "bf16"]
+NPY = TEXT
+
+
+@dataclasses.dataclass
+class Round:
+    type_name: str
+    endian: str  # of the numbers that are read and written
+    format: str  # "raw", "npy" or "text"
+    arrays: list  # of bits, one for each input
+    output_format: str
+    words: list  # of the command line, but for the inputs
+    descending: bool = False
+    nan: str = None  # "first", "last" or "error"
+    top: int = None
+    indices: str = None  # "u32" or "u64" with --argsort
+    target: str = "stdout"
+    packs: bool = False  # the output is zstd
+
+
+def draw_arrays(rng, type_name, settings):
+    """One to four arrays, some of them empty, that share their few values."""
+    most = 5000 if not settings.paths and rng.random() < 0.05 else 300
+    count = rng.choice([0, 1, 2, 3, 5, 17, 64, 65, rng.randrange(most), rng.randrange(most)])
+    keys = make_data.make_keys(type_name, count, rng.getrandbits(32))
+    shape = rng.random()
+    if shape < 0.15:
+        keys = make_data.sort_keys(type_name, keys, shape < 0.05)
+    elif shape < 0.3 and count:
+        keys = keys[np.array([rng.randrange(min(count, 3)) for _ in range(count)])]
+    cuts = sorted(rng.randrange(count + 1) for _ in range(rng.choice([0, 0, 0, 1, 2, 3])))
+    return np.split(keys, cuts)
+
+
+def plain_nans(type_name, keys):
+    """NaNs as text tells them: with a sign and no payload."""
+    if type_name not in make_data.EXPONENT_BITS:
+        return keys
+    bits = make_data.width(type_name)
+    inf = make_data.infinity(type_name)
+    sign = keys & keys.dtype.type(1 << (bits - 1))
+    plain = keys.dtype.type(inf | (inf & -inf) >> 1)
+    is_nan = (keys & keys.dtype.type((1 << (bits - 1)) - 1)) > inf
+    return np.where(is_nan, plain | sign, keys).astype(keys.dtype)
+
+
+def in_text(type_name, keys):
+    numbers = keys.view(make_data.numpy_dtype(type_name))
+    return "".join(make_data.number_text(type_name, x) + "\n" for x in numbers).encode()
+
+
+def spelled(rng, text):
+    """Blanks around some numbers, and perhaps no newline behind the last one."""
+    before, behind = [b"", b"", b" ", b"\t "], [b"\n", b"\n", b" \n", b"\r\n"]
+    text = b"".join(rng.choice(before) + line + rng.choice(behind) for line in text.split(b"\n")[:-1])
+    return text[:-1] if rng.random() < 0.2 else text
+
+
+def in_npy(array, version):
+    out = io.BytesIO()
+    np.lib.format.write_array(out, array, version=version)
+    return out.getvalue()
+
+
+def input_bytes(rng, this, keys):
+    if this.format == "text":
+        return spelled(rng, in_text(this.type_name, keys))
+    stored = keys if this.endian == "little" else keys.byteswap()
+    if this.format == "raw":
+        return stored.tobytes()
+    dtype = make_data.numpy_dtype(this.type_name, this.endian)
+    return in_npy(stored.view(dtype), rng.choice([(1, 0), (1, 0), (2, 0), (3, 0)]))
+
+
+def expected_bytes(this):
+    """What is to be written; None: it is to be refused."""
+    keys = np.concatenate(this.arrays)
+    if this.nan == "error":
+        if make_data.is_nan(make_data.comparable(this.type_name, keys)).any():
+            return None
+    nan = this.nan if this.nan != "error" else None
+    if this.indices:
+        order = make_data.argsort_keys(this.type_name, keys, this.descending, nan)
+        type_name, keys = this.indices, order.astype(make_data.bits_dtype(this.indices))
+    else:
+        type_name, keys = this.type_name, make_data.sort_keys(this.type_name, keys, this.descending, nan)
+    keys = np.ascontiguousarray(keys[: this.top])
+    if this.output_format == "text":
+        return in_text(type_name, keys)
+    by_words = this.output_format == "raw" and says_order(this)
+    endian = this.endian if not this.indices or by_words else "little"
+    stored = keys if endian == "little" else keys.byteswap()
+    if this.output_format == "raw":
+        return stored.tobytes()
+    return in_npy(stored.view(make_data.numpy_dtype(type_name, endian)), (1, 0))
+
+
+def draw_round(rng, settings):
+    form = rng.choice(["raw", "raw", "npy", "npy", "text"])
+    type_name = rng.choice({"raw": TYPES, "npy": NPY, "text": TEXT}[form])
+    endian = rng.choice(["little", "big"]) if form != "text" and make_data.width(type_name) > 8 else "little"
+    arrays = draw_arrays(rng, type_name, settings)
+    if form == "text":
+        arrays = [plain_nans(type_name, keys) for keys in arrays]
+    this = Round(type_name, endian, form, arrays, form, [])
+    has_nan = type_name in make_data.HAS_NAN
+    if rng.random() < 0.3:
+        this.descending = True
+        this.words.append(rng.choice(["-r", "--reverse"]))
+    if has_nan and rng.random() < 0.3:
+        this.nan = rng.choice(["first", "last", "error"])
+        this.words.append("--nan=" + this.nan)
+    if rng.random() < 0.25:
+        this.indices = rng.choice(["u32", "u64"])
+        is_default = this.indices == "u64" and rng.random() < 0.5
+        this.words.append("--argsort" if is_default else "--argsort=" + this.indices)
+    if rng.random() < 0.3:
+        count = sum(map(len, arrays))
+        this.top = rng.choice([0, 1, 2, 10, count // 2, max(count - 1, 0), count, count + 1, 10**6])
+        this.words.append("--top=%d" % this.top)
+    draw_output(rng, this)
+    draw_limits(rng, this, settings)
+    return this
+
+
+def draw_output(rng, this):
+    """Where to, in which format, and who says so: the option, the name or the input."""
+    written = this.indices or this.type_name
+    has_unit = this.format == "npy" or written not in make_data.TIMES
+    choices = ["raw"] + ["npy"] * (written in NPY and has_unit) + ["text"] * (written in TEXT)
+    if rng.random() < 0.4:
+        this.output_format = rng.choice(choices)
+        this.words.append("--output-format=" + this.output_format)
+    elif rng.random() < 0.4:
+        name = rng.choice(choices)
+        if name != "raw":
+            this.output_format, this.target = name, "out." + {"npy": "npy", "text": "txt"}[name]
+        elif this.output_format == "raw":
+            this.target = "out." + written
+    elif rng.random() < 0.3:
+        this.target = "out"
+    if this.target != "stdout":
+        this.words += ["-o", this.target]
+        if rng.random() < 0.1:
+            this.words.append("--verify")
+    if rng.random() < 0.15:
+        this.packs = True
+        this.words.append(rng.choice(["--zstd", "--zstd=1", "--zstd=19"]))
+
+
+def draw_limits(rng, this, settings):
+    if rng.random() < 0.2:
+        this.words += ["-S", rng.choice(["1b", "1K", "20K", "1M"])]
+    if rng.random() < 0.2:
+        this.words.append("--parallel=%d" % rng.choice([1, 2, 3, 8]))
+    if settings.paths and rng.random() < 0.5:
+        path, tiles = rng.choice(settings.paths)
+        tile = rng.choice(tiles + [b""])
+        this.words.append("--algorithm=" + (path + (b":" + tile if tile else b"")).decode())
+    if settings.paths and rng.random() < 0.1:
+        this.words.append("--device-memory=%dK" % rng.choice([1, 40, 300]))
+
+
+def draw_inputs(rng, this):
+    """Their names and contents; adds the words that tell what they are, if their names do not."""
+    type_word = "--type=" + rng.choice(type_spellings(this))
+    tells = rng.random() < 0.5
+    name = {"raw": this.type_name, "npy": "npy", "text": "txt"}[this.format] if not tells else "in"
+    contents = [input_bytes(rng, this, keys) for keys in this.arrays]
+    looks_like_text = this.format == "raw" and any(c.isascii() and b"\n" in c for c in contents)
+    if tells or looks_like_text:
+        this.words.append("--format=" + this.format)
+    if this.format == "text" or (tells and this.format == "raw") or rng.random() < 0.2:
+        this.words.append(type_word)
+    if this.format == "raw" and this.endian == "big" and not says_order(this):
+        this.words.append("--endian=big")
+    if rng.random() < 0.15:
+        contents = [zstd_frames.compress_oddly(rng, data) for data in contents]
+    return ["%d.%s" % (i, name) for i in range(len(contents))], contents
+
+
+def damaged(rng, data):
+    """Some bytes are others, gone, more, or the end is, mostly near the begin, where headers are."""
+    data = bytearray(data)
+    for _ in range(rng.choice([1, 1, 1, 2, 5])):
+        at = rng.randrange(min(len(data), rng.choice([16, 100, len(data)])) + 1)
+        kind = rng.random()
+        if kind < 0.5 and at < len(data):
+            data[at] = rng.choice([0, 1, 127, 128, 255, rng.randrange(256), data[at] ^ 1 << rng.randrange(8)])
+        elif kind < 0.65:
+            del data[at : at + rng.choice([1, 2, 4, 100])]
+        elif kind < 0.9:
+            data[at:at] = rng.randbytes(rng.choice([1, 2, 4, 40]))
+        else:
+            del data[at:]
+    return bytes(data)
+
+
+def type_spellings(this):
+    """As gpusort names it, and as NumPy does, with the byte order."""
+    dtype = make_data.numpy_dtype(this.type_name, this.endian)
+    if dtype is None or this.format == "text":
+        return [this.type_name]
+    return [this.type_name, dtype.name.split("[")[0], dtype.str.replace("|", "<").split("[")[0]]
+
+
+def try_round(settings, runner, number):
+    """None, or what there is to say of what is wrong."""
+    rng = random.Random("numbers %d %d" % (settings.seed, number))
+    this = draw_round(rng, settings)
+    names, contents = draw_inputs(rng, this)
+    is_damaged = rng.random() < 0.1
+    if is_damaged:
+        at = rng.randrange(len(contents))
+        contents[at] = damaged(rng, contents[at])
+    for name, data in zip(names, contents):
+        write(name, data)
+    words = list(settings.gpusort_options) + this.words
+    stdin = "/dev/null"
+    how = rng.random()
+    if how < 0.1:
+        write("names", b"".join(name.encode() + b"\0" for name in names))
+        words.append("--files0-from=names")
+    elif how < 0.3 and words_tell(this):
+        stdin = contents[0] if how < 0.2 and len(contents[0]) < 60000 else names[0]
+        words += ["-"] * (len(names) > 1 or how < 0.25) + names[1:]
+    else:
+        words += [word for name in names for word in (["-i", name] if how < 0.4 else [name])]
+    if this.target != "stdout":
+        write(this.target, b"the old output")
+    run = runner.serve if runner.server else lambda *arguments: runner.spawn(runner.gpusort, *arguments)
+    got = run([word.encode() for word in words], stdin)
+    problem = find_problem_of_damage(this, contents, got) if is_damaged else find_problem(this, got)
+    return problem and report(settings, number, words, stdin, names, contents, problem)
+
+
+def says_order(this):
+    """Whether the words name the byte order."""
+    return any(word.startswith(("--endian=", "--type=<", "--type=>")) for word in this.words)
+
+
+def words_tell(this):
+    """What is in the inputs, without their names."""
+    return this.format == "npy" or any(word.startswith("--format=") for word in this.words)
+
+
+def output_of(this):
+    with open(this.target, "rb") as file:
+        return file.read()
+
+
+def find_problem_of_refusal(this, got):
+    """Of what is to be refused."""
+    is_refused = got.status == 2 and got.said.startswith(b"gpusort: ") and got.said.count(b"\n") == 1
+    is_untouched = this.target == "stdout" or output_of(this) == b"the old output"
+    return None if is_refused and is_untouched else "not refused: status %s, %r" % (got.status, got.said)
+
+
+def find_problem_of_damage(this, contents, got):
+    is_sound = [not data.startswith(zstd_frames.MAGIC) or zstd_frames.decompress(data, 10**6) is not None
+                for data in contents]  # fmt: skip
+    if got.status == 0 and not got.said and all(is_sound):
+        return None
+    return find_problem_of_refusal(this, got)
+
+
+def find_problem(this, got):
+    expected = expected_bytes(this)
+    if expected is None:
+        return find_problem_of_refusal(this, got)
+    output = output_of(this)
+    if got.status != 0 or got.said:
+        return "status %s, %r" % (got.status, got.said)
+    output = zstd_frames.decompress(output, len(expected)) if this.packs else output
+    if output == expected:
+        return None
+    return "got %r\n  and not %r" % ((output or b"")[:1000], expected[:1000])
+
+
+def report(settings, number, words, stdin, names, contents, problem):
+    lines = ["mismatch in round %d of seed %d; again with" % (number, settings.seed)]
+    lines.append("  tests/fuzz/fuzz_sort.py --numbers --seed %d --first %d --rounds 1" % (settings.seed, number))
+    lines += ["%s: %r" % (name, data[:1000]) for name, data in zip(names, contents)]
+    lines.append("gpusort %s%s" % (" ".join(words), "" if stdin == "/dev/null" else " <" + names[0]))
+    return "\n".join(lines + ["  " + problem]) + "\n"
+
+
+def write(name, data):
+    with open(name, "wb") as file:
+        file.write(data)

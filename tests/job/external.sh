@@ -1,0 +1,445 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Input that is larger than the memory limit, or than the GPU's memory, is sorted in parts. The
+# output is that of NumPy and of sort(1) for any number of parts, memory stays within -S, and no
+# temporary file is left, even after an error.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
+spill=$work/spill
+mkdir "$spill"
+export TMPDIR=$spill
+
+# ok_parts NAME LEAST EXPECTED -- ARGUMENT...: like ok_writes, with at least LEAST sorted parts.
+ok_parts() {
+    local name=$1 least=$2 expected=$3 status=0 parts
+    shift 4
+    rm -f got
+    gpusort -v "$@" -o got 2>"$work/log/stderr" || status=$?
+    parts=$(sed -n 's/^gpusort: \([0-9]*\) sorted parts put aside.*/\1/p' "$work/log/stderr")
+    {
+        [ "$status" -eq 0 ] || echo "exit status $status of: $*"
+        [ "${parts:-1}" -ge "$least" ] || echo "${parts:-1} parts, not $least"
+        cmp -s got "$expected" || describe_difference got "$expected" 2>&1
+        [ -z "$(ls -A "$spill")" ] || echo "left behind: $(ls -A "$spill")"
+    } >"$work/log/problems"
+    [ ! -s "$work/log/problems" ] || cat "$work/log/stderr" >>"$work/log/problems"
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+# The smallest part has 16 KiB, and half of it is scratch.
+count=$(full_or_small 100003 20011)
+few=2
+for type in $(list_types); do
+    data keys . "$type" "$count"
+    base=$type.$count.little
+    on=(--format=raw --type="$type" -S 1b "$base.in.raw")
+    ok_parts "$type, many parts" "$few" "$base.up.raw" -- "${on[@]}"
+    ok_parts "$type downwards" "$few" "$base.down.raw" -- -r "${on[@]}"
+    for rule in first last; do
+        [ ! -e "$base.up.$rule.raw" ] || ok_parts "$type, NaN $rule" "$few" "$base.up.$rule.raw" \
+            -- "${on[@]}" --nan=$rule
+    done
+    [ ! -e "$base.in.npy" ] || ok_parts "$type, .npy" "$few" "$base.up.npy" -- -S 1b "$base.in.npy"
+    [ "$(bytes_of_type "$type")" = 1 ] || [ ! -e "$type.$count.big.in.raw" ] ||
+        ok_parts "$type, big-endian" "$few" "$type.$count.big.up.raw" \
+            -- --format=raw --type="$type" --endian=big -S 1b "$type.$count.big.in.raw"
+done
+
+data shapes . "$count"
+for shape in random equal two sorted reversed zipf; do
+    for type in u64 f32; do
+        ok_parts "$shape $type" "$few" $shape.up.$type -- -S 1b $shape.in.$type
+        ok_parts "$shape $type downwards" "$few" $shape.down.$type -- -r -S 1b $shape.in.$type
+    done
+    ok_parts "indices of $shape" "$few" $shape.up.indices.u64 -- -S 1b --argsort --output-format=raw \
+        $shape.in.u64
+    ok_parts "indices of $shape downwards" "$few" $shape.down.indices.f32 -- -r -S 1b --argsort \
+        --output-format=raw $shape.in.f32
+done
+for type in $(those_of f64 u32 i8); do
+    data argsort . "$type" "$count"
+    for form in u32 text; do
+        on=(--argsort=u32)
+        [ $form = u32 ] || on+=(--output-format=text)
+        ok_parts "indices of $type as $form" "$few" "$type.$count.up.$form" -- \
+            -S 1b --format=raw --output-format=raw --type="$type" "${on[@]}" \
+            "$type.$count.little.in.raw"
+    done
+done
+
+for type in $(those_of f64 i32); do
+    data text . "$type" "$count"
+    on=(-S 1b --type="$type")
+    ok_parts "$type from text to text" "$few" "$type.sorted.text" -- "${on[@]}" "$type.in.text"
+    ok_parts "$type from text to raw" "$few" "$type.sorted.raw" -- "${on[@]}" --output-format=raw \
+        "$type.in.text"
+    ok_parts "$type from raw to text" "$few" "$type.sorted.text" -- "${on[@]}" --format=raw \
+        --output-format=text "$type.in.raw"
+done
+
+sorted=f64.$count.little.up.raw
+unsorted=f64.$count.little.in.raw
+zstd -q "$unsorted" -o in.f64.zst
+on=(--format=raw --type=f64 -S 1b)
+ok_parts 'zstd' "$few" "$sorted" -- "${on[@]}" in.f64.zst
+gpusort "${on[@]}" --zstd "$unsorted" -o got.zst
+zstd -qdc got.zst >got
+ok_same_bytes 'zstd output' got "$sorted"
+ok_output 'a pipe' "$sorted" -- gpusort "${on[@]}" < <(cat "$unsorted")
+ok_output 'a pipe that is slow' "$sorted" -- gpusort "${on[@]}" \
+    < <(head -c 100000 "$unsorted"; sleep 0.1; tail -c +100001 "$unsorted")
+ok_output 'a pipe that memory has room for' "$sorted" -- gpusort --format=raw --type=f64 \
+    < <(cat "$unsorted")
+half=$((8 * (count / 2)))
+head -c $half "$unsorted" >first.f64
+tail -c +$((half + 1)) "$unsorted" >second.f64
+ok_parts 'several inputs' "$few" "$sorted" -- -S 1b first.f64 second.f64 /dev/null
+cp "$unsorted" both
+ok 'in place' gpusort "${on[@]}" both -o both
+ok_same_bytes 'in place' both "$sorted"
+for top in 1 3000 5000 $((count - 1)) $((count + 1)); do
+    head -c $((top * 8)) "$sorted" >first
+    ok_writes "the first $top" first -- "${on[@]}" --top="$top" "$unsorted"
+    ok_output "the first $top of a pipe" first -- gpusort "${on[@]}" --top="$top" \
+        < <(cat "$unsorted")
+done
+
+# Runs that are merged in one pass, and more of them: the fan-in is about 400 with little memory.
+if [ "$test_size" = small ]; then
+    skip '20 parts' 'a slow build'
+    skip '300 parts' 'a slow build'
+    skip '800 parts, in passes' 'a slow build'
+else
+    "$numpy" - <<'END'
+import numpy as np
+numbers = np.random.default_rng(8).integers(-2**62, 2**62, 1_700_000)
+numbers.tofile("many.i64")
+np.sort(numbers).tofile("many.up")
+END
+    ok_parts '20 parts' 20 many.up -- -S 2600K many.i64
+    ok_parts '300 parts' 300 many.up -- -S 170K many.i64
+    ok_parts '800 parts, in passes' 800 many.up -- -S 64K many.i64
+    ok_parts '300 parts, by one thread' 300 many.up -- --parallel=1 -S 170K many.i64
+    ok_parts '20 parts, by 7 threads' 20 many.up -- --parallel=7 -S 2600K many.i64
+fi
+
+# ---- the GPU's memory ----------------------------------------------------------------------------
+
+no_gpu=$(gpu_problem) || true
+if [ -n "$no_gpu" ]; then
+    skip "parts for the GPU's memory" 'no GPU'
+else
+    for type in $(those_of f64 i32 u16 u8); do
+        base=$type.$count.little
+        on=(--device=gpu --device-memory=24K --format=raw --type="$type" "$base.in.raw")
+        ok_parts "$type on the GPU, in parts" 2 "$base.up.raw" -- "${on[@]}"
+        ok_parts "$type on the GPU, to disk" 2 "$base.down.raw" -- -r -S 1M \
+            "${on[@]}"
+    done
+    ok_parts 'indices on the GPU, in parts' 2 random.up.indices.u64 -- --device=gpu \
+        --device-memory=64K --argsort --output-format=raw random.in.u64
+    head -c 80 "$sorted" >first
+    ok_parts 'the first 10 on the GPU, in parts' 2 first -- --device=gpu --device-memory=24K \
+        --top=10 --format=raw --type=f64 "$unsorted"
+    seq 9000 -1 1000 >downwards
+    seq 1000 9000 >expected
+    ok_parts 'lines on the GPU, in parts' 2 expected -- --device=gpu --device-memory=128K -n \
+        downwards
+    ok_output 'a pipe for the GPU, in parts' "$sorted" -- gpusort --device=gpu \
+        --device-memory=64K --format=raw --type=f64 < <(cat "$unsorted")
+fi
+
+# ---- lines ---------------------------------------------------------------------------------------
+
+lines=$(full_or_small 60000 3000)
+data lines "$lines" >lines
+awk -v count="$lines" 'BEGIN {
+    srand(5)
+    for (i = 0; i < count; i++)
+        printf "%s%d %.3g %s\n", rand() < 0.2 ? " " : "", rand() * 300, rand() * 1000,
+            rand() < 0.1 ? "" : substr("abcdefghij", 1 + rand() * 9, 1 + rand() * 9)
+}' >fields
+tr '\n' '\0' <fields >zero
+
+while IFS='|' read -r file options; do
+    read -ra words <<<"$options"
+    sort "${words[@]}" "$file" >expected
+    ok_parts "$file: $options, few parts" "$(full_or_small 3 1)" expected -- -S 1M "${words[@]}" \
+        "$file"
+    ok_parts "$file: $options, many parts" "$(full_or_small 30 2)" expected -- -S 100K \
+        "${words[@]}" "$file"
+    [ -n "$no_gpu" ] || ok_parts "$file: $options, on the GPU" "$(full_or_small 2 1)" expected -- \
+        --device=gpu --device-memory=2M "${words[@]}" "$file"
+done <<'END'
+lines|-g
+lines|-n
+lines|-h
+lines|-g -r
+lines|-g -s
+fields|-g -u
+lines|-n -u -r
+fields|-k1
+fields|-k1 -u
+fields|-n
+fields|-n -s
+fields|-n -u
+fields|-k2,2g -s
+fields|-k2g -k1,1nr
+fields|-k3,3 -k2,2nr -s -r
+fields|-t a -k2 -u
+zero|-z -n
+zero|-z -k2,2g -s
+END
+
+sort -n lines fields lines >expected
+ok_parts 'several inputs of lines' 3 expected -- -S 100K -n lines fields lines
+sort -n -u lines fields lines >expected
+ok_parts 'several inputs of lines, each key once' 3 expected -- -S 100K -n -u lines fields lines
+sort -k1 fields >expected
+ok_output 'a pipe of lines' expected -- gpusort -S 100K -k1 < <(cat fields)
+zstd -q fields -o fields.zst
+ok_parts 'lines of zstd' 2 expected -- -S 100K -k1 fields.zst
+head -c -1 fields >open
+ok_parts 'no last newline' 2 expected -- -S 100K -k1 open
+(echo head; cat lines) >headed
+(echo head; sort -g lines) >expected
+ok_parts 'a header' 2 expected -- -S 100K -g --header headed
+for options in '-g' '-g -r' '-n -u'; do
+    read -ra words <<<"$options"
+    for top in 0 1 500 $((lines - 1)) $((lines + 1)); do
+        (sort "${words[@]}" lines || true) | head -n "$top" >expected
+        ok_writes "the first $top lines, $options" expected -- -S 100K "${words[@]}" --top="$top" lines
+    done
+done
+{ seq 500; head -c 3000000 /dev/zero | tr '\0' 1; echo; seq 300; head -c 2000000 /dev/zero | tr '\0' 2; } >long
+sort -n -s long >expected
+ok_parts 'a line that is longer than the limit' 2 expected -- -S 100K -n -s long
+head -c 50000 /dev/zero | tr '\0' '\n' >blank
+seq 5 >>blank
+sort -k1 blank >expected
+ok_parts 'lines of which there is nothing' 2 expected -- -S 100K -k1 blank
+if [ "$test_size" = small ]; then
+    skip '600 parts of lines, in passes' 'a slow build'
+else
+    seq -f %.0f 2100000 -1 1000000 >many
+    seq -f %.0f 1000000 2100000 >expected
+    ok_parts '600 parts of lines, in passes' 600 expected -- -S 130K -n many
+fi
+
+# ---- refused inputs ------------------------------------------------------------------------------
+
+{ cat fields; seq 3000; echo x; seq 3000; } | sed 's/ .*//' >words
+sed -i '/[^0-9x]/d; s/^$/1/' words
+bad=$(grep -n x words | head -n 1 | cut -d: -f1)
+refused 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number: -g would " \
+    -- gpusort -S 1b words -o "$target"
+refused 'the numbers of lines' '^gpusort: --argsort needs all lines in memory' \
+    -- gpusort -S 100K -n --argsort lines -o "$target"
+refused '-T that is not there' \
+    "^gpusort: cannot create temporary file in './missing' \(-T\): No such file" \
+    -- gpusort -S 1b -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"
+refused '-T that is not there, for lines' "^gpusort: cannot create temporary file in '/dev/null'" \
+    -- gpusort -S 1b -T /dev/null -n lines -o "$target"
+ok_writes '-T that is not needed need not be there' "$sorted" -- -T ./missing --format=raw --type=f64 \
+    "$unsorted"
+mkdir closed
+chmod 500 closed
+if [ -w closed ]; then
+    skip '-T that may not be written' 'root may'
+else
+    refused '-T that may not be written' "temporary file in 'closed' .*Permission denied" \
+        -- gpusort -S 1b -T closed -n lines -o "$target"
+fi
+mkdir one two
+ok_parts 'two directories' "$few" "$sorted" -- -T one -T two --format=raw --type=f64 -S 1b "$unsorted"
+refused 'one of two directories is not there' "temporary file in 'three'" \
+    -- gpusort -S 1b -T one -T three --format=raw --type=f64 "$unsorted" -o "$target"
+refused 'a limit of size' "^gpusort: temporary file in '.*' \(-T\): File too large$" -- \
+    bash -c 'ulimit -f 64; exec "$0" -S 1b --format=raw --type=f64 "$1" -o "$2"' \
+    "$GPUSORT" "$unsorted" "$target"
+refused 'a limit of size, for lines' "^gpusort: temporary file in '.*' \(-T\): File too large$" -- \
+    bash -c 'ulimit -f 8; exec "$0" -S 100K -g "$1" -o "$2"' "$GPUSORT" lines "$target"
+if ! unshare --map-root-user --mount mount -t tmpfs none /tmp 2>/dev/null; then
+    skip 'a /tmp in memory' 'no name space to mount one in'
+elif [ "$(stat -f -c %T /var/tmp)" = tmpfs ] || [ ! -w /var/tmp ]; then
+    skip 'a /tmp in memory' '/var/tmp is no better here'
+else
+    cp "$GPUSORT" program # the original may be in /tmp
+    cp "$unsorted" unsorted
+    # in_memory ARGUMENT...: runs the program with a /tmp of 16 KiB that is in memory.
+    in_memory() {
+        env -u TMPDIR unshare --map-root-user --mount bash -c '
+            mount -t tmpfs -o size=16k none /tmp
+            exec env ./program -S 1b --format=raw --type=f64 unsorted "$@"' - "$@"
+    }
+    ok_says 'a /tmp in memory' 'put aside in /var/tmp$' -- in_memory --explain
+    ok_output 'a /tmp in memory is not used' "$sorted" -- in_memory
+    ok_says 'a /tmp in memory is used if it is named' 'put aside in /tmp$' -- in_memory -T /tmp --explain
+    rm program
+fi
+if unshare --map-root-user --mount mount -t tmpfs -o size=16k none one 2>/dev/null; then
+    for input in "--format=raw --type=f64 $unsorted" '-g lines'; do
+        # shellcheck disable=SC2016 # expanded by the shell that it starts
+        refused "a full disk: $input" "^gpusort: temporary file in 'one' \(-T\): No space left" -- \
+            unshare --map-root-user --mount bash -c '
+                mount -t tmpfs -o size=16k none one
+                "$0" -S 1b -T one $1 -o "$2"
+                status=$?
+                [ -z "$(ls -A one)" ] || echo "left behind: $(ls -A one)"
+                exit $status' "$GPUSORT" "$input" "$target"
+    done
+else
+    skip 'a full disk' 'no file system may be mounted'
+fi
+while IFS='|' read -r word message; do
+    refused "-S $word" "^gpusort: $message$" -- gpusort -S "$word" lines -o "$target"
+    sort -S "$word" lines 2>&1 | sed 's/^sort/gpusort/' >"$work/log/expected" || true
+    gpusort -S "$word" lines >"$work/log/got" 2>&1 || true
+    ok_same_bytes "-S $word, in the words of sort(1)" "$work/log/got" "$work/log/expected"
+done <<'END'
+x|invalid -S argument 'x'
+-1|invalid -S argument '-1'
+1x|invalid suffix in -S argument '1x'
+1MB|invalid suffix in -S argument '1MB'
+1K1|invalid suffix in -S argument '1K1'
+99999999999999999999|-S argument '99999999999999999999' too large
+999999999E|-S argument '999999999E' too large
+END
+refused '--device-memory=x' "^gpusort: invalid --device-memory argument 'x'$" \
+    -- gpusort --device-memory=x lines -o "$target"
+while read -r word shown; do
+    ok_says "-S $word" "^memory +$shown \(as -S says\)" -- gpusort --explain -S "$word" lines
+done <<'END'
+1 1.0 KiB
+1b 1 bytes
+3k 3.0 KiB
+3K 3.0 KiB
+2m 2.0 MiB
+1536M 1.5 GiB
+2G 2.0 GiB
+3T 3.0 TiB
+G 1.0 GiB
+END
+ok_says 'of several sizes, the greatest' '^memory +2.0 GiB' -- \
+    gpusort --explain -S 1M -S 2G -S 1G lines
+ok_says 'a part of all memory' '^memory +[0-9.]+ [KMGT]iB \(as -S says\)' -- \
+    gpusort --explain -S 50% lines
+ok_says 'most of what is free' '^memory .*most of what is free' -- gpusort --explain lines
+# A control group with 300 MB, of which a shell holds 100.
+memory_group() {
+    local root
+    for root in /sys/fs/cgroup /sys/fs/cgroup/memory; do
+        group=$root/gpusort-test.$$
+        mkdir "$group" 2>/dev/null || continue
+        for limit in memory.max memory.limit_in_bytes; do
+            [ ! -f "$group/$limit" ] || { echo 300M >"$group/$limit" && return; } 2>/dev/null
+        done
+        rmdir "$group"
+    done
+    return 1
+}
+if memory_group; then
+    # shellcheck disable=SC2016 # expanded by the shell that it starts
+    ok_says 'what a container has left' '^memory +1[0-7][0-9]\.[0-9] MiB' -- bash -c '
+        echo $$ >"$1/cgroup.procs"
+        held=$(head -c 100M /dev/zero | tr "\0" x)
+        "$0" --explain lines; echo "${#held}" >/dev/null' "$GPUSORT" "$group"
+    rmdir "$group"
+else
+    skip 'what a container has left' 'no control group may be made'
+fi
+ok_says 'how much is sorted at a time, of lines' \
+    '^memory +20.0 KiB \(as -S says\): [0-9.]+ KiB of lines and their items at a time, .* in one$' -- \
+    gpusort --explain -S 20K -T one lines
+ok_says 'how much is sorted at a time, of numbers' \
+    '^memory +20.0 KiB \(as -S says\): [0-9]+ numbers at a time, .* in one$' -- \
+    gpusort --explain -S 20K -T one --format=raw --type=f64 "$unsorted"
+[ -n "$no_gpu" ] || ok_says "how much of the GPU's memory" \
+    "^memory .*, 2.0 MiB of the GPU's \(as --device-memory says\)" -- \
+    gpusort --explain --device=gpu --device-memory=2M lines
+
+# ---- signals -------------------------------------------------------------------------------------
+
+# The input is a pipe that stays open. The signal comes after a part has been stored.
+interrupted() {
+    local name=$1 status=0
+    shift
+    old_output
+    mkfifo slow
+    exec 9<>slow
+    # Writes more than is read ahead to detect the format. Descriptor 9 is closed for the writer and
+    # the sorter, or each would hold the other end of its own pipe open forever.
+    for _ in 1 2 3 4 5 6 7 8; do cat "$1"; done >slow 2>/dev/null 9>&- &
+    local writer=$!
+    env --default-signal=TERM "$GPUSORT" -S 1b "${@:2}" slow -o "$target" 2>"$work/log/stderr" 9>&- &
+    local sorter=$!
+    for _ in $(seq 100); do
+        [ -z "$(find /proc/$sorter/fd -lname "$spill/*" 2>/dev/null)" ] || break
+        sleep 0.05
+    done
+    {
+        [ -n "$(find /proc/$sorter/fd -lname "$spill/*" 2>/dev/null)" ] || echo 'nothing was put aside'
+        kill -TERM $sorter
+        wait $sorter || status=$?
+        [ "$status" -eq 143 ] || echo "exit status $status, not that of the signal"
+        old_output_problems
+        [ -z "$(ls -A "$spill")" ] || echo "left behind: $(ls -A "$spill")"
+    } >"$work/log/problems" 2>&1
+    exec 9>&-
+    kill $writer 2>/dev/null || true
+    wait $writer 2>/dev/null || true
+    rm slow
+    pass_unless_said "$name" "$work/log/problems"
+}
+interrupted 'SIGTERM while numbers are read' "$unsorted" --format=raw --type=f64
+interrupted 'SIGTERM while lines are read' fields -n
+
+# ---- memory --------------------------------------------------------------------------------------
+
+# ok_peak NAME SIZE_KIB EXPECTED ARGUMENT...: sorts with -S SIZE_KIB to EXPECTED, and takes at most
+# 5 % more memory than that.
+ok_peak() {
+    local name=$1 limit=$2 expected=$3
+    shift 3
+    "$numpy" - "$GPUSORT" -o got -S "$limit" --parallel=2 "$@" <<'END' >peak
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+END
+    ok_same_bytes "$name" got "$expected"
+    ok "$name: memory ($(cat peak) KiB)" test "$(cat peak)" -le $((limit * 105 / 100))
+}
+if [ "$test_size" = small ]; then
+    skip 'memory stays within -S' 'a slow build'
+else
+    ok_peak '14 MB of numbers in 20 MiB' 20480 many.up many.i64
+    for _ in 1 2 3 4 5 6 7 8; do cat many.i64; done >large.i64
+    "$numpy" -c 'import numpy as np; np.repeat(np.fromfile("many.up", "i8"), 8).tofile("large.up")'
+    ok_peak '109 MB of numbers in 40 MiB' 40960 large.up large.i64
+    mkfifo pipe.i64
+    cat large.i64 >pipe.i64 &
+    ok_peak '109 MB of numbers from a pipe in 40 MiB' 40960 large.up pipe.i64
+    rm large.*
+    # A quarter of the keys are equal. Their bucket needs an array, and there is room for only one
+    # array of all keys.
+    "$numpy" -c 'import numpy as np
+rng = np.random.default_rng(1)
+keys = rng.integers(0, 1 << 62, 1 << 24, dtype="u8")
+keys[rng.random(1 << 24) < 0.24] = 1 << 61
+keys.tofile("crowded.u64")
+np.sort(keys).tofile("crowded.up")'
+    for kilobytes in 440000 470000 500000; do
+        ok "a crowded bucket in $kilobytes KiB of addresses" bash -c 'ulimit -v "$1"
+            exec "$0" --device=cpu --parallel=2 crowded.u64 -o got' "$GPUSORT" "$kilobytes"
+        ok_same_bytes "a crowded bucket in $kilobytes KiB of addresses: sorted" got crowded.up
+    done
+    rm crowded.*
+    for i in 0 1 2 3 4; do seq -f "%.0f$i" 1000000 -1 300000; done >large
+    seq 3000000 10000004 | grep '[0-4]$' >expected
+    ok_peak '31 MB of lines in 64 MiB' 65536 expected -n large
+fi
+
+done_testing

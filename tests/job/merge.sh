@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# -m merges sorted inputs into one sorted output, as sort(1) does, in memory that does not grow with
+# the inputs.
+. "$(dirname "$0")/../lib.sh"
+
+# ok_merges NAME ARGUMENT...: the output is that of `sort -m ARGUMENT...`.
+ok_merges() {
+    local name=$1
+    shift
+    sort -m "$@" >expected
+    ok_writes "$name" expected -- -m "$@"
+}
+
+# numbers COUNT SEED: prints integers and fractions, some of them equal and spelled differently.
+numbers() {
+    awk -v count="$1" -v seed="$2" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < count; i++) {
+            value = int((rand() - 0.5) * 4 * count)
+            print value (rand() < 0.3 ? ".0" : rand() < 0.3 ? ".25" : "")
+        }
+    }'
+}
+
+lines=$(full_or_small 30000 1000)
+for i in 1 2 3 4 5; do
+    numbers "$lines" "$i" >plain.$i
+    paste -d: plain.$i <(tac plain.$i) >pairs.$i
+done
+
+# ---- every order ---------------------------------------------------------------------------------
+
+while IFS='|' read -r options; do
+    read -ra words <<<"$options"
+    for i in 1 2 3 4 5; do
+        sort "${words[@]}" pairs.$i >in.$i
+    done
+    ok_merges "-m $options" "${words[@]}" in.?
+    ok_merges "-m $options, of files that are not sorted so" "${words[@]}" plain.? in.2
+done <<'END'
+-n
+-g
+-h
+-n -r
+-n -s
+-n -u
+-k1
+-k1 -r -u
+-t : -k2,2n
+-t : -k2,2nr -k1,1h
+-t : -k2,2g -s
+-t : -k2,2n -u
+END
+
+for i in 1 2 3 4 5; do
+    sort -g plain.$i >in.$i
+    tr '\n' '\0' <in.$i >zero.$i
+done
+sort -g -m in.? >expected
+ok_writes 'without -n, -g, -h and -k lines are numbers' expected -- -m in.?
+sort -z -g -m zero.? >expected
+ok_writes '-z' expected -- -m -z -g zero.?
+for threads in 1 3; do
+    sort -g -m in.? >expected
+    ok_writes "--parallel=$threads" expected -- -m -g --parallel=$threads in.?
+done
+
+# ---- kinds of input ------------------------------------------------------------------------------
+
+: >empty
+ok_merges 'nothing' -n empty
+ok_merges 'empty inputs among others' -n empty in.1 empty in.2 empty
+ok_merges 'one input' -n in.1
+ok_merges 'the same input twice' -n in.1 in.1
+printf '1\n3' >open
+printf '2\n4' >open.2
+ok_merges 'inputs without a last newline' -n open open.2
+sort -n -m in.1 in.2 >expected
+ok_output 'standard input' expected -- gpusort -n -m - in.2 <in.1
+ok_output 'pipes' expected -- gpusort -n -m <(cat in.1) <(cat in.2)
+zstd -q in.1 -o in.1.zst
+ok_writes 'a zstd input' expected -- -n -m in.1.zst in.2
+cp in.1 target
+sort -n -m in.1 in.2 >expected
+gpusort -n -m target in.2 -o target
+ok_same_bytes '-o onto an input' target expected
+for _ in 1 2 3; do head -c 3000000 /dev/zero | tr '\0' 7; echo; done >long
+ok_merges 'long lines' -n -s long open.2 long open
+# A line that is in many of the pieces of the threads is not read again for each piece: that took 18
+# seconds instead of 0.4.
+if [ "$test_size" = small ]; then
+    skip 'a line of 134 MB' 'a slow build'
+else
+    { head -c 134000000 /dev/zero | tr '\0' 1; echo; } >giant
+    sort -m -s giant open >expected
+    ok_output 'a line of 134 MB' expected -- timeout 10 "$GPUSORT" -m -s -k1 giant open
+    # Nor is it read for each later line that is out of order: that took 12 seconds.
+    seq -f 111111110%.0f 400000 >>giant
+    sort -m -k1 giant open >expected
+    ok_output 'lines behind a longer one' expected -- \
+        bash -c 'ulimit -t 4; "$0" -m -k1 giant open' "$GPUSORT"
+    rm giant
+fi
+# Long lines with equal keys are read no more often than necessary: that took 6 seconds of processor
+# time instead of less than one.
+for i in 1 2 3 4 5 6; do
+    { head -c "$(full_or_small 20000000 200000)" /dev/zero | tr '\0' 7; echo $i; } >digits.$i
+done
+sort -g -m digits.? >expected
+ok_output 'long numbers' expected -- bash -c 'ulimit -t 3; "$0" -g -m digits.?' "$GPUSORT"
+rm digits.?
+mkdir many
+seq 1200 | awk '{ name = "many/" NR; print $1 % 7 "\n" $1 >name; close(name) }'
+ok_merges '1200 inputs' -n many/*
+
+# Inputs that follow one another, each larger than the part of it that is kept in memory. Looking at
+# all inputs whenever one is read on took 15 seconds of processor time.
+mkdir row
+seq -f %010.0f "$(full_or_small 8000000 100000)" >expected
+split -l 1000 -d -a 4 expected row/
+ok_output 'inputs in a row' expected -- bash -c 'ulimit -t 7; "$0" -n -m row/*' "$GPUSORT"
+rm -r row
+
+# sort(1) merges 16 inputs at once. As these are not sorted, the lines of an input may be far
+# apart in the output.
+mkdir apart
+cat plain.? >all
+split -n l/40 all apart/
+for options in -n '-n -u' '-k1 -r'; do
+    read -ra words <<<"$options"
+    ok_merges "40 inputs that are not sorted, $options" "${words[@]}" apart/*
+done
+
+sort -n -m many/* >expected
+ok_output 'more inputs than files that may be open' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n -m "$@"' "$GPUSORT" many/*
+cat many/* | sort -n >expected
+ok_output 'more inputs than files that may be open, to be sorted' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n "$@"' "$GPUSORT" many/*
+
+for i in {1..100}; do : >many/empty."$i"; done
+ok_output 'more inputs with nothing in them than files that may be open' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n -m --format=text "$@"' "$GPUSORT" many/*
+ok_output 'the same, to be sorted' expected -- \
+    bash -c 'ulimit -n 64; "$0" -n --format=text "$@"' "$GPUSORT" many/*
+
+# ---- inputs that are written while they are read -------------------------------------------------
+
+# More than the part of an input that is in memory. A limit on the file's size ends a job that reads
+# its own output.
+count=$(full_or_small 3000000 1500000)
+seq 0 2 "$count" >even
+seq 1 2 "$count" >odd
+ok_writes_to_input() {
+    local name=$1 expected=$2
+    shift 2
+    ok "$name" bash -c 'ulimit -f 100000; '"$*" "$GPUSORT"
+    ok_same_bytes "$name" self "$expected"
+}
+sort -n -m even odd >expected
+cp even self
+ok_writes_to_input 'an input that is appended to' <(cat even expected) '"$0" -n -m self odd >>self'
+cp even self
+ok_writes_to_input 'an input that is written over' expected '"$0" -n -m self odd 1<>self'
+cp even self
+ok_writes_to_input 'the same as standard input' <(cat even expected) '"$0" -n -m - odd <self >>self'
+rm even odd self
+
+# ---- refused inputs ------------------------------------------------------------------------------
+
+printf '1\n2\nx\n' >words
+refused 'a line that is no number, by name' "^gpusort: words:3: 'x' is not a number: -g would " \
+    -- gpusort -m in.1 words -o target
+refused 'a missing input' 'gpusort: .*missing.*No such file' -- gpusort -m -n in.1 missing -o target
+
+# ---- memory --------------------------------------------------------------------------------------
+
+# 10 files of 20 MB each. The limit is less than their size: the documented 64 MiB, the memory of
+# threads and OpenMP, and a reserve.
+if [ "$test_size" = small ]; then
+    skip 'memory is independent of the size of the inputs' 'a slow build'
+else
+    for i in 0 1 2 3 4 5 6 7 8 9; do seq -f %0100.0f "$i" 10 1999999 >big.$i; done
+    python3 - "$GPUSORT" <<'END' >peak
+import resource, subprocess, sys
+names = ["big.%d" % i for i in range(10)]
+subprocess.run([sys.argv[1], "-m", "-n", "--parallel=2", "-o", "merged", *names], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+END
+    seq -f %0100.0f 0 1999999 >expected
+    ok_same_bytes '10 files of 20 MB' merged expected
+    ok "memory is independent of the size of the inputs ($(cat peak) KiB)" \
+        test "$(cat peak)" -lt 140000
+fi
+
+done_testing

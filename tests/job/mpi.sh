@@ -1,0 +1,312 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Several MPI ranks sort one file: the output is that of one process; what ranks cannot share is
+# refused; when a rank fails or is killed, the old output stays and nothing is left behind.
+. "$(dirname "$0")/../lib.sh"
+
+command -v mpirun >/dev/null || skip_all 'no mpirun'
+mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip_all 'no mpirun of Open MPI'
+plugin=$(dirname "$GPUSORT")/mpi.so
+[ -f "$plugin" ] || skip_all "$plugin is not built (no mpicc, or MPI=0)"
+need_numpy
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export ASAN_OPTIONS=detect_leaks=0 # MPI leaves memory behind
+if grep -q __asan_init "$GPUSORT"; then is_sanitized=yes; else is_sanitized=; fi
+
+# ranks N ARGUMENT...: gpusort in N ranks; mpirun's own messages are dropped.
+ranks() {
+    local status=0
+    timeout 60 mpirun --oversubscribe --mca btl_base_warn_component_unused 0 \
+        ${preload:+-x "LD_PRELOAD=$preload" -x "MPI_FAULT=$fault"} -n "$1" \
+        "${program:-$GPUSORT}" "${@:2}" 2>"$work/log/mpirun" || status=$?
+    grep -e '^gpusort: ' -e '^{' "$work/log/mpirun" >&2 || true
+    return "$status"
+}
+
+# ok_shared NAME N ARGUMENT...: N ranks write what one process writes.
+ok_shared() {
+    local name=$1 count=$2 status=0
+    shift 2
+    rm -f one.* shared.*
+    gpusort "$@" -o "one.$suffix"
+    ranks "$count" "$@" -o "shared.$suffix" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    [ "$status" -eq 0 ] || cat "$work/log/mpirun" >>"$work/log/stderr"
+    finish_comparison "$name" "$status" "shared.$suffix" "one.$suffix" mpirun -n "$count" gpusort "$@"
+}
+
+"$numpy" - <<'END'
+import numpy as np
+random = np.random.default_rng(30)
+doubles = random.standard_normal(300_001)
+doubles[::1000], doubles[1::1000], doubles[2::1000] = np.nan, -0.0, -np.inf
+doubles[3::1000] = -np.frombuffer(b"\1\0\0\0\0\0\xf8\x7f", "f8")[0]
+doubles.tofile("doubles.f64")
+np.sort(doubles[np.isfinite(doubles)]).tofile("finite-sorted.f64")
+random.permutation(doubles[np.isfinite(doubles)]).tofile("finite.f64")
+for i, count in enumerate([0, 70_001, 5, 50_000]):
+    np.save(f"part{i}.npy", random.integers(-1000, 1000, count).astype("i4"))
+random.integers(0, 256, 200_000).astype("u1").tofile("bytes.u8")
+random.standard_normal(100_000).astype("f2").tofile("halves.f16")
+times = random.integers(-2**60, 2**60, 60_000)
+times[::100] = -2**63
+np.save("times.npy", times.astype("M8[ns]"))
+hot = np.full(200_000, 7, "u8")
+hot[::100] = random.integers(0, 2**64, 2000, dtype="u8")
+hot.tofile("hot.u64")
+np.full(100_000, 1.5, "f4").tofile("equal.f32")
+np.array([3, 1, 2, 0], "u4").tofile("four.u32")
+doubles = np.arange(300_001.0)
+doubles[-1] = np.nan
+doubles.tofile("late.f64")
+random.standard_normal(5_000_000).tofile("large.f64")
+np.savetxt("numbers.txt", random.standard_normal(40_000), "%.17g")
+np.savetxt("few.txt", random.integers(-50, 50, 1000), "%d")
+open("cut.txt", "w").write("5\n7\n3.5")
+open("late.txt", "w").write("1\n" * 300_000 + "one\n" + "2\n" * 1000)
+open("none.f64", "wb").close()
+random.integers(0, 2**64, 300_001, dtype="u8").tofile("odd.u64")
+crowded = random.integers(0, 2**64, 10_000_000, dtype="u8")
+crowded[::5] = 2**62
+crowded.tofile("crowded.u64")
+open("lines", "w").write("2\n1\n")
+open("uneven.txt", "w").write("7\n" * 600_000 + "1234567890123456789\n" * 100_000)
+
+def lines(name, texts, end="\n", last="\n"):
+    open(name, "w", newline="").write(end.join(texts) + last)
+tags, ages = random.choice(["b", "a", "c c", "", "zz"], 30_000), random.integers(0, 50, 30_000)
+sizes = random.choice(["1K", "2M", "x", "10", "-3G"], 30_000)
+lines("rows", [f"{t}\t{a}\t{s}" for t, a, s in zip(tags, ages, sizes)])
+lines("more-rows", [f"{t}\t{a}\t{s}" for t, a, s in zip(tags, ages, sizes)][:777], last="")
+lines("decimals", [f"{x:.3f}" for x in random.standard_normal(40_000)], last="")
+lines("long", ["b", "x" * 3_000_000, "", "a", "x" * 2_000_000 + "y", ""], last="")
+lines("nul", [f"line {n}\nrest" for n in random.integers(0, 99, 5000)], end="\0", last="\0")
+lines("crlf", [str(n) for n in random.integers(0, 99, 9000)], end="\r\n", last="")
+lines("named", ["name,value"] + [f"n{n % 97},{n}" for n in random.integers(0, 9999, 20_000)])
+lines("named-too", ["name,value"] + [f"n{n},{n % 7}" for n in range(300)], last="")
+lines("no-number", ["1"] * 60_000 + ["one"] + ["2"] * 1000)
+random.standard_normal(1_500_000).tofile("many.f64")
+np.arange(200_000, 0, -1).astype("f4").tofile("reversed.f32")
+np.argsort(np.fromfile("reversed.f32", "f4"), kind="stable").astype("u4").tofile("reversed.order")
+END
+
+suffix=npy
+ok_shared 'two ranks: doubles with NaNs, written as .npy' 2 doubles.f64
+ok_shared 'three ranks: several .npy inputs, an empty one among them, descending' 3 -r part{0,1,2,3}.npy
+suffix=u8
+ok_shared 'four ranks: bytes' 4 bytes.u8
+if [ -z "$is_sanitized" ]; then
+    ok_says 'two ranks: what NumPy sorts' '^same$' -- eval \
+        'ranks 2 finite.f64 -o sorted.f64 && cmp sorted.f64 finite-sorted.f64 && echo same'
+    suffix=f16
+    ok_shared 'five ranks: halves, NaNs first' 5 --nan=first halves.f16
+    suffix=npy
+    ok_shared 'six ranks: times with NaTs' 6 times.npy
+    suffix=u64
+    ok_shared 'seven ranks: 99 % of one value' 7 hot.u64
+    for size in 12M 15M; do
+        ok_shared "two ranks: parts of unlike sizes, -S $size" 2 -S $size odd.u64
+    done
+    ok_shared 'two ranks: a fifth of the keys equal, in a bucket of their own' 2 crowded.u64
+    ok_shared 'two ranks: many lines for one, few for the other' 2 -S 16M --type=u64 \
+        --output-format=raw uneven.txt
+    suffix=f32
+    ok_shared 'four ranks: all equal' 4 equal.f32
+    suffix=f64
+    ok_shared 'two ranks: each sorts in parts, which are on disk' 2 -S 4M many.f64
+    ok_shared 'three ranks: the first of all' 3 --top=100000 doubles.f64
+    suffix=npy
+    ok_shared 'four ranks: indices of equal and of different numbers' 4 --argsort doubles.f64
+    suffix=txt
+    ok_shared 'three ranks: text of numbers in several files, the last line cut off' 3 --type=f64 \
+        numbers.txt few.txt cut.txt
+    ok_shared 'two ranks: indices of lines of text, as text' 2 --type=f64 --argsort few.txt numbers.txt
+    ok_shared 'five ranks: bytes to text' 5 bytes.u8
+    suffix=npy
+    ok_shared 'seven ranks: text of fewer numbers than ranks' 7 --type=f32 cut.txt
+    suffix=f64.zst
+    ok_shared 'three ranks: frames as one process makes them' 3 large.f64
+    ok_shared 'three ranks: no numbers, compressed' 3 none.f64
+    ok_output 'three ranks: standard output, and it is binary' finite-sorted.f64 -- ranks 3 finite.f64
+    gpusort --output-format=text finite.f64 -o finite.txt
+    ok_output 'two ranks: text on standard output' finite.txt -- ranks 2 --output-format=text finite.f64
+    ok_says 'two ranks: the indices that NumPy finds' '^same$' -- eval \
+        'ranks 2 --argsort=u32 reversed.f32 -o order.u32 && cmp order.u32 reversed.order && echo same'
+fi
+suffix=npy
+zstd -q finite.f64 part1.npy numbers.txt rows
+ok_shared 'three ranks: compressed numbers and plain ones' 3 part1.npy.zst part2.npy part1.npy
+if [ -z "$is_sanitized" ]; then
+    ok_says 'two ranks: compressed numbers larger than what all ranks have of them' '^same$' -- eval \
+        'ranks 2 finite.f64.zst -o sorted.f64 && cmp sorted.f64 finite-sorted.f64 && echo same'
+    ok_output 'three ranks: numbers from a pipe' finite-sorted.f64 -- eval \
+        'cat finite.f64 | ranks 3 --type=f64'
+    gpusort --type=f64 few.txt numbers.txt -o sorted.txt
+    ok_output 'four ranks: text of numbers, compressed and plain' sorted.txt -- \
+        ranks 4 --type=f64 few.txt numbers.txt.zst
+    LC_ALL=C sort -s -k2,2n rows more-rows >sorted.txt
+    ok_output 'three ranks: lines, of standard input and a file' sorted.txt -- eval \
+        'ranks 3 -s -k2,2n - more-rows <rows'
+    ok_output 'five ranks: lines, compressed' sorted.txt -- ranks 5 -s -k2,2n rows.zst more-rows
+    ok_says 'two ranks: no bytes from a pipe' '^0$' -- eval ': | ranks 2 -n | wc -c'
+fi
+tab=$(printf '\t')
+suffix=txt
+ok_shared 'three ranks: lines by two columns of two files, descending' 3 -t "$tab" -k1,1 -k2,2nr \
+    rows more-rows
+ok_shared 'seven ranks: lines longer than the part of a rank, empty ones, no newline at the end' 7 \
+    -k1 long
+if [ -z "$is_sanitized" ]; then
+    ok_shared 'four ranks: lines in order of input, and the files end within a line' 4 -s -t "$tab" \
+        -k3,3h more-rows rows more-rows
+    ok_shared 'five ranks: one of equal lines, the first of the input' 5 -u -t "$tab" -k2,2n rows
+    ok_shared 'two ranks: lines that end with NUL' 2 -z -k1 nul
+    ok_shared 'three ranks: lines that end with CRLF, reversed' 3 -n -r crlf
+    ok_shared 'six ranks: lines with a header' 6 --header=1 -t, -k2,2n named named-too
+    ok_shared 'three ranks: the first lines' 3 -g --top=1000 decimals
+    ok_shared 'two ranks: lines in parts, which are on disk' 2 -S 1M -k1 decimals rows
+    ok_shared 'six ranks: two lines' 6 lines
+    gpusort -k1 rows -o sorted.txt
+    ok_says 'three ranks: lines, compressed' '^same$' -- eval \
+        'ranks 3 -k1 rows -o rows.zst && zstd -dc rows.zst | cmp - sorted.txt && echo same'
+    LC_ALL=C sort -u -g decimals >sorted.txt
+    ok_output 'two ranks: lines on standard output, as sort(1) has them' sorted.txt -- \
+        ranks 2 -u -g decimals
+fi
+for words in 'doubles.f64 -o out.f64' '--argsort doubles.f64 -o out.npy' '-k1 rows -o out.zst'; do
+    # shellcheck disable=SC2086
+    ok_says "three ranks: --verify reads back what all have written: $words" '^1$' -- eval \
+        'ranks 3 --verify -v $words 2>&1 | grep -c "verified in the file"'
+done
+for rank in 0 1 2; do
+    "$numpy" -c "import numpy as np
+array = np.load('part1.npy')[$rank * 20_000:][:20_000 + $rank]
+np.save('own-$rank.npy', array)"
+    { echo title; sed -n "$((rank * 9000 + 1)),$((rank * 9000 + 9000))p" rows; } >"own-$rank.txt"
+done
+ok 'three ranks: a file of each rank is read, and one is written, with a header' eval '
+    ranks 3 --verify "own-{rank}.npy" -o "sorted-{rank}.npy" &&
+        "$numpy" -c "import numpy as np
+parts = [np.load(f\"sorted-{i}.npy\") for i in range(3)]
+all = np.concatenate([np.load(f\"own-{i}.npy\") for i in range(3)])
+assert (np.concatenate(parts) == np.sort(all)).all() and len(parts[0]) == len(all) // 3"'
+gpusort --header=1 -s -k2,2n own-{0,1,2}.txt -o sorted.txt
+ok 'three ranks: lines of files of each rank' eval '
+    ranks 3 --header=1 -s -k2,2n "own-{rank}.txt" -o "lines-{rank}.txt" &&
+        { cat lines-0.txt && tail -q -n +2 lines-1.txt lines-2.txt; } | cmp - sorted.txt'
+refused 'files of ranks beside one of all' '\{rank\} is in the name of every input or of none' -- \
+    ranks 2 'own-{rank}.npy' part1.npy -o "$target"
+suffix=f64
+ok_shared 'three ranks: an empty file' 3 none.f64
+suffix=u32
+ok_shared 'seven ranks: four numbers' 7 four.u32
+
+chmod 640 one.u32
+cp -p one.u32 kept.u32
+ok_says 'the mode of the file that is replaced stays' '^640$' -- eval \
+    'ranks 2 four.u32 -o kept.u32 && stat -c %a kept.u32'
+ok_says '--explain is of all ranks, printed by one' '^1$' -- eval \
+    'ranks 2 --explain four.u32 -o out | grep -c "^ranks  *2, of which 2 on this host"'
+
+ranks 3 --stats=json doubles.f64 -o out.f64 2>stats || true
+ok '--stats=json has what each rank did' "$numpy" -c 'import json
+ranks = json.loads(open("stats").readline())["ranks"]
+total = 8 * 300_001
+assert len(ranks) == 3 and sum(r["written_bytes"] for r in ranks) == total, ranks
+assert all(r["sort_seconds"] > 0 and r["memory_bytes"] > 2**20 for r in ranks), ranks
+assert sum(r["sent_bytes"] for r in ranks) == sum(r["received_bytes"] for r in ranks) > total / 2'
+
+ranks 3 --trace=trace.json doubles.f64 -o out.f64 || true
+ok '--trace has a process for each rank, and each has written' "$numpy" -c 'import json
+events = json.load(open("trace.json"))["traceEvents"]
+names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+assert sorted(names) == [0, 1, 2] and names[2].startswith("rank 2 on "), names
+assert {e["pid"] for e in events if e.get("cat") == "write"} == {0, 1, 2}'
+if [ -z "$is_sanitized" ]; then
+    ranks 2 --stats=json large.f64 -o out.f64 2>stats || true
+    ok 'a rank has 2.2 times its part in memory, and little more' "$numpy" -c 'import json
+ranks = json.loads(open("stats").readline())["ranks"]
+assert all(r["memory_bytes"] <= 2.2 * 40_000_000 / 2 + 2**26 for r in ranks), ranks'
+fi
+
+# ---- errors --------------------------------------------------------------------------------------
+
+refused 'an option that is not known: one message' "unrecognized option '--nonsense'" -- \
+    ranks 3 --nonsense four.u32 -o "$target"
+refused 'a size that is none: one message' 'invalid suffix in -S argument' -- \
+    ranks 3 -S 1x four.u32 -o "$target"
+refused 'an input that is missing: one message' 'nothing\.f64: No such file' -- \
+    ranks 3 nothing.f64 -o "$target"
+refused 'a number that is refused is counted in the whole input' \
+    'late\.f64: number 300001 is a NaN.*\(rank 2 on ' -- \
+    ranks 3 --nan=error late.f64 -o "$target"
+refused 'indices of lines are refused' 'do not share --argsort of lines: run gpusort without mpirun' -- \
+    ranks 2 --argsort -n lines -o "$target"
+refused 'a line that is no number is counted in all lines' "no-number:60001: .*\(rank 2 on " -- \
+    ranks 3 no-number -o "$target"
+refused 'a line that is no number is counted in the whole text' \
+    "late\.txt:300001: .*\(rank 1 on " -- ranks 2 --type=f64 late.txt -o "$target"
+cp four.u32 four.0.u32
+cp four.u32 four.1.u32
+refused 'each rank has a file of its own' 'all ranks must name the same files .* unset OMPI_COMM_WORLD_SIZE' -- \
+    eval '(program=sh; ranks 2 -c "exec $GPUSORT four.\$OMPI_COMM_WORLD_RANK.u32 -o $target")'
+head -c 100000 finite.f64.zst >cut.f64.zst
+refused 'compressed data that is cut off' 'cut\.f64\.zst: .*truncated zstd data' -- \
+    ranks 3 cut.f64.zst -o "$target"
+refused 'a header that is too long for the ranks to share' 'its header has 2000001 bytes' -- \
+    eval '{ head -c 2000000 /dev/zero | tr "\0" x; echo; echo 1; } | ranks 2 --header=1 -n -o "$target"'
+printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || ulimit -f 100\nexec %s "$@"\n' "$GPUSORT" >limited
+chmod +x limited
+program=./limited
+refused 'no space for the part of one rank' 'target/out: File too large \(rank 1 on ' -- \
+    ranks 3 finite.f64 -o "$target"
+program=
+
+refused 'rank 0 of PMIx, if nothing says how many ranks there are' 'unset PMIX_RANK$' -- \
+    env PMIX_RANK=0 "$GPUSORT" four.u32 -o "$target"
+refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which the MPI of .*mpi.so finds 1' -- \
+    env PMI_SIZE=2 PMI_RANK=0 "$GPUSORT" four.u32 -o "$target"
+
+# ---- faults --------------------------------------------------------------------------------------
+
+# ok_undone NAME FAULT ARGUMENT...: the job fails soon, and the output is as it was.
+ok_undone() {
+    local name=$1 fault=$2 status=0
+    shift 2
+    old_output
+    ranks 2 "$@" -o "$target" >"$work/log/stdout" 2>"$work/log/stderr" || status=$?
+    {
+        case $status in 0 | 124) echo "status $status" ;; esac
+        old_output_problems
+    } >"$work/log/problems"
+    [ ! -s "$work/log/problems" ] || cat "$work/log/mpirun" >>"$work/log/problems"
+    pass_unless_said "$name" "$work/log/problems"
+}
+
+preload=$(dirname "$GPUSORT")/tests/mpi_faults.so
+if [ -n "$is_sanitized" ] || [ ! -f "$preload" ]; then
+    skip 'MPI calls fail, ranks are killed' 'not with sanitizers, or the faults are not built'
+    done_testing
+    exit
+fi
+preload=$(realpath "$preload")
+for call in Init_thread:1 Comm_rank:2 Comm_size:1 Comm_split_type:1; do
+    ok_undone "MPI_${call/:/ fails in call }" "0:MPI_$call:fail" finite.f64
+done
+for call in Bcast:1 Allreduce:2 Allreduce:60 \
+    Isend:1 Irecv:1 Testany:3; do
+    ok_undone "MPI_${call/:/ fails in call }" "1:MPI_$call:fail" finite.f64
+done
+for call in Bcast:1 Allreduce:4 Bcast:2 Allreduce:70 Isend:1 Testany:3; do
+    ok_undone "a rank is killed in MPI_${call/:/ call }" "1:MPI_$call:kill" finite.f64
+done
+export MPI_FAULT_NAMED=yes # mpirun hands it on to ranks of its own host
+for call in 0:MPI_Irecv:1 1:MPI_Irecv:1 1:MPI_Allreduce:12; do
+    ok_undone "a rank is killed while the temporary has a name: $call" "$call:kill" finite.f64
+done
+fault=0:none:1:fail
+ok 'with a temporary that has a name the ranks sort' \
+    eval 'ranks 3 finite.f64 -o got.f64 && cmp got.f64 finite-sorted.f64 && [ -z "$(ls -A | grep gpusort-)" ]'
+unset MPI_FAULT_NAMED
+fault=0:none:1:fail
+ok 'without a fault the same ranks sort' eval 'ranks 2 four.u32 -o got.u32 && cmp got.u32 one.u32'
+done_testing

@@ -1,0 +1,247 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The proof of output shows that it has the numbers or lines of the input, in order. --verify shows
+# it in the file. A bit that is flipped anywhere (by tests/faults/flips.c, or by SIMT_FLIP on the
+# bus of the stand-in) is found: status 2, one line with the reason, and the old output is kept.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+stand_in=no has_large=yes count=300007 memory=8M
+if [ "$(basename "$(dirname "$GPUSORT")")" = simt ]; then
+    stand_in=yes GPUSORT_DEVICE=gpu
+fi
+if [ $stand_in = yes ] || [ "$test_size" = small ]; then
+    has_large=no count=12007 memory=256K
+fi
+
+# ---- correct outputs -----------------------------------------------------------------------------
+
+"$numpy" - $count <<'END'
+import sys
+import numpy as np
+random = np.random.default_rng(5)
+count = int(sys.argv[1])
+for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"):
+    if name[0] == "f":
+        keys = random.standard_normal(count).astype("<" + name)
+        keys[::1000], keys[1::1000], keys[2::1000] = np.nan, -np.nan, -0.0
+    else:
+        limits = np.iinfo(name)
+        keys = random.integers(limits.min, limits.max, count, dtype=name, endpoint=True)
+    np.save(name + ".npy", keys)
+    keys.astype(">" + name).tofile(name + ".big")
+    np.sort(keys).astype(">" + name).tofile(name + ".big.sorted")
+END
+[ $has_large = no ] || "$numpy" - <<'END'
+# More files than may be open at once. The numbers of the last one begin at an offset that is no
+# multiple of their size.
+import struct
+import numpy as np
+random = np.random.default_rng(6)
+def write_oddly(name, array):
+    header = "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }" % (array.dtype.str, len(array))
+    header += " " * (-len(header) % 8 + 2) + "\n"
+    with open(name, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        array.tofile(file)
+arrays = [random.random(10) for _ in range(19)] + [random.random(2300000)]
+for i, array in enumerate(arrays):
+    write_oddly("many%02d.npy" % i, array)
+np.sort(np.concatenate(arrays)).tofile("many.sorted")
+# Enough keys to be partitioned while they are read.
+keys = random.integers(0, 2**32, 9 << 20, dtype="<u4")
+keys.tofile("large.u32")
+np.sort(keys).tofile("large.sorted")
+# Enough keys to be counted and written in pieces.
+for name in "u1", "i2":
+    keys = random.integers(0, 100, 9 << 20).astype(name) - np.array(50, name)
+    np.save("counted." + name + ".npy", keys)
+    np.sort(keys).tofile("counted." + name + ".sorted")
+# The same, with halves of different ranges: the first keys are not like the rest.
+halves = [random.integers(low, low + 2**20, 5 << 20, dtype="<u4") for low in (0, 3 * 2**30)]
+for i, half in enumerate(halves):
+    write_oddly("half%d.npy" % i, half)
+np.sort(np.concatenate(halves)).tofile("halves.sorted")
+END
+declare -A types=([f8]=f64 [f4]=f32 [i8]=i64 [i4]=i32 [i2]=i16 [i1]=i8 [u8]=u64 [u4]=u32 [u2]=u16
+    [u1]=u8)
+scale=$(full_or_small 30000 3000)
+seq "$scale" | shuf --random-source=<(yes) | sed 's/\(.\)$/\1 \1/' >lines.txt
+for i in 1 2 3 4; do seq "$((30000 * i))" -1 "$((30000 * i - 29999))"; done >parts.txt
+head -n 2000 lines.txt lines.txt | grep -v '^==\|^$' >twice.txt
+printf %s "$(cat lines.txt)" >open.txt
+seq "$scale" | sed 'p;s/^/0/p;s/$/.0/' | shuf --random-source=<(yes) >spelled.txt
+seq 1 2 300000 >odd.txt
+seq 2 2 300000 >even.txt
+seq 600000 | shuf --random-source=<(yes) >shuffled.txt
+
+all='proof +what was written is what was read, in order; verified in the file'
+some='proof +what was written is in order; verified in the file'
+for name in "${!types[@]}"; do
+    ok_says "${types[$name]}: an array" "$all" -- gpusort -v --verify "$name.npy" -o got
+    ok_says "${types[$name]}: an array, descending, compressed" "$all" -- \
+        gpusort -v -r --verify --zstd "$name.npy" -o got
+    # NumPy takes -0 and 0 for equal, and NaNs of both signs.
+    case $name in f*) continue ;; esac
+    ok_writes "${types[$name]}: big endian, verified" "$name.big.sorted" -- \
+        --verify --type="${types[$name]}" --endian=big --format=raw "$name.big"
+done
+for arguments in --argsort '--argsort --output-format=text' --output-format=text \
+    '--zstd --output-format=text' "-S $memory" "--argsort -S $memory" --parallel=1; do
+    # shellcheck disable=SC2086 # several words
+    ok_says "f64: $arguments" "$all" -- gpusort -v --verify $arguments f8.npy -o got
+done
+# Enough keys for the CPU to partition and count them while they are read.
+if [ $has_large = yes ]; then
+    ok 'more files than are open at once, with odd headers' bash -c \
+        'ulimit -n 64; "$0" --parallel=2 --verify --output-format=raw many*.npy -o got && cmp got many.sorted' \
+        "$GPUSORT"
+    ok_writes 'u32: parted as they come' large.sorted -- --verify large.u32
+    for name in u1 i2; do
+        ok_writes "${types[$name]}: counted, more than a piece" "counted.$name.sorted" -- \
+            --verify --parallel=2 --output-format=raw "counted.$name.npy"
+    done
+    ok_writes 'u32: the same, nobody knows how many' large.sorted -- \
+        --verify --type=u32 --format=raw - < <(cat large.u32)
+    for arguments in --verify --parallel=1 --nan=error; do
+        ok_writes "u32: two files in two ranges, $arguments" halves.sorted -- \
+            "$arguments" --output-format=raw half0.npy half1.npy
+    done
+fi
+ok_says '--top: what was left out is not looked at' "$some" -- \
+    gpusort -v --verify --top=1000 f8.npy -o got
+printf '\377\377\377\377\050\265\057\375' >magic.u32
+ok_says 'numbers that begin as zstd does' "$all" -- gpusort -v --verify magic.u32 -o got
+ok_says 'no number' "$all" -- gpusort -v --verify --type=f64 --format=raw /dev/null -o got
+for arguments in -n -g '-n -r' '-n -s' '-n --parallel=1' '-n --zstd' '-n --header=3' '-k 2n -k 1'; do
+    for file in lines.txt open.txt twice.txt spelled.txt; do
+        # shellcheck disable=SC2086 # several words
+        ok_says "lines: $arguments $file" "$all" -- gpusort -v --verify $arguments "$file" -o got
+    done
+done
+ok_says 'lines: in parts' "$all" -- gpusort -v --verify -n -S 1M parts.txt -o got
+ok_says 'lines: -u' "$some" -- gpusort -v --verify -n -u twice.txt -o got
+ok_says 'lines: --argsort' "$all" -- gpusort -v --verify -n --argsort twice.txt -o got
+sort -n lines.txt >sorted.txt
+ok_says 'lines: -m' 'proof +no line was lost or changed; verified in the file' -- \
+    env GPUSORT_DEVICE= "$GPUSORT" -v --verify -m -n sorted.txt sorted.txt -o got
+ok_says 'no line' "$all" -- gpusort -v --verify -n /dev/null -o got
+
+# ---- outputs that cannot be verified -------------------------------------------------------------
+
+needs='standard output: --verify reads back what was written: it needs a regular file, named by -o'
+ok_fails_with '--verify: a pipe' 2 "$needs" -- gpusort --verify lines.txt
+ok_fails_with '--verify: a device' 2 '/dev/null: --verify reads back' -- \
+    gpusort --verify lines.txt -o /dev/null
+if grep -q SIMT_FAIL "$GPUSORT"; then device=gpu; else device=cpu; fi
+mkfifo fifo
+cat fifo >/dev/null &
+reader=$!
+printf '\1\2\3\4\0\0\0\0' >eight.u64
+ok_fails_with "--verify: a named pipe, by the $device" 2 'fifo: --verify reads back' -- \
+    timeout 20 "$GPUSORT" --device=$device --verify eight.u64 -o fifo
+wait "$reader"
+ok_fails_with '--verify: -c writes nothing' 2 '--verify is for what is written' -- \
+    gpusort --verify -c lines.txt
+
+# ---- flipped bits --------------------------------------------------------------------------------
+
+flips=$(dirname "$GPUSORT")/tests/gpusort_flips
+
+# caught NAME STAGE ARGUMENT...: a bit is flipped at that stage, and the proof fails.
+caught() {
+    local name=$1 stage=$2
+    shift 2
+    refused "a bit is turned over: $name" "out: the proof failed: .* is left as it was" -- \
+        env FLIP="$stage" "$flips" "$@" -o "$target"
+}
+
+if [ -x "$flips" ]; then
+    for name in f8 u4 i2 u1; do
+        caught "${types[$name]}: before the sort" read "$name.npy"
+        caught "${types[$name]}: after the sort" sort "$name.npy"
+        caught "${types[$name]}: before it is written" write "$name.npy"
+        caught "${types[$name]}: before it is compressed" write --zstd "$name.npy"
+        caught "${types[$name]}: as text, after the sort" sort --output-format=text "$name.npy"
+        caught "${types[$name]}: in the text" buffer --output-format=text "$name.npy"
+        caught "${types[$name]}: in the file" file --verify "$name.npy"
+        caught "${types[$name]}: in the text in the file" file --verify --output-format=text \
+            "$name.npy"
+        for stage in keys items read sort buffer; do
+            caught "${types[$name]}: indices, $stage" $stage --argsort "$name.npy"
+        done
+        caught "${types[$name]}: indices in the file" file --verify --argsort "$name.npy"
+    done
+    if [ $has_large = yes ]; then
+        caught 'u32: before they are parted' read:3 large.u32
+        caught 'u32: in a part of what was sorted' sort:3 large.u32
+        caught 'u8: in a piece of what was counted' sort:2 --parallel=2 counted.u1.npy
+        caught 'i16: in a piece of what was counted' sort:2 --parallel=2 counted.i2.npy
+    fi
+    caught 'f64: in a part on disk' spill -S $memory f8.npy
+    caught 'f64: in the last part on disk' spill:2 -S $memory f8.npy
+    caught 'f64: indices, in a part on disk' spill --argsort -S $memory f8.npy
+    caught 'lines: in a part on disk' spill -n -S 1M parts.txt
+    caught 'lines: in the last part on disk' spill:2 -g -S 1M parts.txt
+    caught 'lines: of a part, before they are sorted' text -n -S 1M parts.txt
+    caught 'lines: of a part, before they are gathered' gather:2 -n -S 1M parts.txt
+    caught 'merge: when lines are merged' buffer -m -n sorted.txt sorted.txt
+    for arguments in '-m -n odd.txt even.txt' '-n -S 6M shuffled.txt'; do
+        # shellcheck disable=SC2086 # several words
+        caught "merge: between parts: $arguments" cut $arguments
+    done
+    caught 'merge: between what is in memory at a time' bound -n -S 6M shuffled.txt
+    caught 'merge: in the file' file -m -n --verify sorted.txt sorted.txt
+    for order in -n -g '-n -r' '-k 2n -k 1n'; do
+        # shellcheck disable=SC2086 # several words
+        {
+            caught "lines $order: before they are sorted" text $order lines.txt
+            caught "lines $order: before they are gathered" gather $order lines.txt
+            caught "lines $order: items, before they are sorted" read $order lines.txt
+            caught "lines $order: when they are gathered" buffer $order lines.txt
+            caught "lines $order: in the file" file --verify $order lines.txt
+        }
+    done
+    for order in -n -g '-n -r' '-k 1,1n' '-k 1,1nr' '-k 1,1n -k 2'; do
+        # shellcheck disable=SC2086 # several words
+        caught "lines $order: equal values, in each other's place" ties $order spelled.txt
+    done
+elif [ "$stand_in" = no ]; then
+    skip 'bits turned over' "no $flips (make check builds it)"
+fi
+
+# Bits that are flipped on the bus of the stand-in.
+if [ "$stand_in" = yes ]; then
+    export FLIP=no
+    flips=$GPUSORT
+    for way in upload download; do
+        export SIMT_FLIP=$way
+        caught "f64: $way" no --device=gpu f8.npy
+        caught "u8: $way" no --device=gpu u1.npy
+        caught "f64: indices, $way" no --device=gpu --argsort f8.npy
+        caught "f64: parts, $way" no --device=gpu --device-memory=$memory f8.npy
+        caught "lines -n: $way" no --device=gpu -n lines.txt
+        caught "lines -n: parts, $way" no --device=gpu --device-memory=1M -n parts.txt
+    done
+    # Counts, lengths and positions that the device returns, one after the other.
+    for i in {1..400}; do
+        echo "a common beginning $((i % 40))"
+        echo "0x$i"
+        echo "1.000000000000000000000000000000$i"
+    done >alike.txt
+    GPUSORT_SERVER= # one process for each job: the stand-in reads its environment and counts from the start
+    for words in -k1 -g '-u -g'; do
+        for number in 1 2 3 4 5; do
+            export SIMT_FLIP=figures:$number
+            # shellcheck disable=SC2086 # several words
+            refused "$words: a wrong figure, number $number" \
+                '^gpusort: gpu 0: returned an impossible .*; --device=cpu does without it$' -- \
+                gpusort --device=gpu $words alike.txt -o "$target"
+        done
+    done
+    head -c 400000 <(seq 1000000) >top.u32
+    SIMT_FLIP=figures:1
+    refused '--top: a wrong figure' '^gpusort: gpu 0: returned an impossible number of keys' -- \
+        gpusort --device=gpu --top=50 --type=u32 --format=raw top.u32 -o "$target"
+    unset SIMT_FLIP
+fi
+done_testing

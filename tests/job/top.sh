@@ -1,0 +1,276 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# --top=K writes exactly the beginning of the output without it, for numbers and indices: each type,
+# direction, shape and format, on the CPU and, if there is one, on the GPU. NumPy and sort(1) | head
+# give the expected output.
+. "$(dirname "$0")/../lib.sh"
+need_numpy
+data() { "$numpy" "$tests_dir/make_data.py" "$@"; }
+mapfile -t devices < <(list_devices)
+
+# More numbers than are always sorted completely, on either device, and K around half of them.
+count=20011
+tops=(0 1 2 1000 2048 $((count / 2 - 1)) $((count / 2 + 1)) $((count - 1)) "$count"
+    $((count + 1)) 18446744073709551615)
+[ "$test_size" = full ] || tops=(0 1 1000 $((count / 2 - 1)) $((count / 2 + 1)) $((count + 1)))
+
+# top_problems ITEM_BYTES EXPECTED ARGUMENT...: prints what is wrong if `gpusort --top=K
+# ARGUMENT...` does not write the first K items of EXPECTED, for each K in $tops.
+top_problems() {
+    local item_bytes=$1 expected=$2 top bytes
+    shift 2
+    for top in "${tops[@]}"; do
+        bytes=$(stat -c %s "$expected")
+        [ ${#top} -gt 15 ] || [ $((top * item_bytes)) -ge "$bytes" ] || bytes=$((top * item_bytes))
+        head -c "$bytes" "$expected" >first
+        gpusort --top="$top" "$@" -o got || echo "exit status $? with --top=$top"
+        cmp -s got first || {
+            echo "--top=$top:"
+            describe_difference got first
+        }
+    done 2>&1
+}
+
+# ok_top NAME ITEM_BYTES EXPECTED -- ARGUMENT...: passes if top_problems prints nothing.
+ok_top() {
+    local name=$1 item_bytes=$2 expected=$3
+    shift 4
+    top_problems "$item_bytes" "$expected" "$@" >"$work/log/top"
+    pass_unless_said "$name" "$work/log/top"
+}
+
+for type in $(list_types); do
+    data keys . "$type" "$count"
+    bytes=$(bytes_of_type "$type")
+    for device in "${devices[@]}"; do
+        on=(--device="$device" --format=raw --type="$type")
+        ok_top "$device: the first of $type" "$bytes" "$type.$count.little.up.raw" -- \
+            "${on[@]}" "$type.$count.little.in.raw"
+        ok_top "$device: the last of $type" "$bytes" "$type.$count.little.down.raw" -- \
+            "${on[@]}" -r "$type.$count.little.in.raw"
+    done
+done
+
+data shapes . "$count"
+for shape in random equal two sorted reversed zipf; do
+    for device in "${devices[@]}"; do
+        for type in u64 f32; do
+            on=(--device="$device" "$shape.in.$type")
+            bytes=$(bytes_of_type $type)
+            ok_top "$device: the first of $type, $shape" "$bytes" $shape.up.$type -- "${on[@]}"
+            ok_top "$device: the last of $type, $shape" "$bytes" $shape.down.$type -- -r "${on[@]}"
+        done
+    done
+done
+
+# expect TOP ITEM_BYTES FILE: writes the first TOP items of FILE to `first`.
+expect() { head -c $(($1 * $2)) "$3" >first; }
+
+f64=f64.$count.little
+gpusort --zstd "$f64.in.raw" --format=raw -o in.f64.zst
+"$numpy" - "$f64.in.raw" "$f64.up.raw" <<'END'
+import sys
+import numpy as np
+
+for name, path in zip(("in", "up"), sys.argv[1:]):
+    values = np.fromfile(path, "<f8")
+    values = np.where(np.isnan(values), 0, values) if name == "in" else np.sort(np.fromfile("in.f64", "<f8"))
+    values.tofile(name + ".f64")
+    with open(name + ".text", "w") as text:
+        text.writelines("%r\n" % float(x) for x in values + 0.0)
+np.save("first.npy", np.fromfile(sys.argv[2], "<f8")[:100])
+np.fromfile("in.text", sep="\n").tofile("parsed.f64")
+np.sort(np.fromfile("in.text", sep="\n"))[:100].tofile("parsed.first")
+END
+for device in "${devices[@]}"; do
+    on=(--device="$device" --top=100)
+    ok_writes "$device: .npy, whose header says how many are left" first.npy -- \
+        "${on[@]}" "$f64.in.npy"
+    expect 100 8 "$f64.up.raw"
+    ok_writes "$device: zstd" first -- "${on[@]}" in.f64.zst
+    ok_output "$device: a pipe" first -- gpusort "${on[@]}" --format=raw --type=f64 \
+        < <(cat "$f64.in.raw")
+    ok_writes "$device: numbers of text" parsed.first -- \
+        "${on[@]}" --type=f64 --output-format=raw in.text
+    cat "$f64.in.raw" "$f64.in.raw" | "$numpy" -c '
+import sys, numpy as np
+bits = np.frombuffer(sys.stdin.buffer.read(), "<u8")
+sys.stdout.buffer.write(np.repeat(np.fromfile(sys.argv[1], "<u8"), 2)[:100].tobytes())' \
+        "$f64.up.raw" >first
+    ok_writes "$device: two files" first -- "${on[@]}" --format=raw --type=f64 \
+        "$f64.in.raw" "$f64.in.raw"
+    for rule in first last; do
+        expect 100 8 "$f64.down.$rule.raw"
+        ok_writes "$device: --nan=$rule -r" first -- \
+            "${on[@]}" --format=raw --type=f64 --nan=$rule -r "$f64.in.raw"
+    done
+    cp "$f64.in.raw" place
+    gpusort "${on[@]}" --format=raw --type=f64 place -o place
+    expect 100 8 "$f64.up.raw"
+    ok_same_bytes "$device: in place of the input" place first
+    ok_writes "$device: nothing of nothing" /dev/null -- "${on[@]}" --type=f64 /dev/null
+    refused "$device: a NaN that is not among the first is an error all the same" 'is a NaN' -- \
+        gpusort --device="$device" --top=1 --nan=error --format=raw --type=f64 -o "$target" \
+        "$f64.in.raw"
+done
+
+# --argsort: the indices of the first items; those of equal numbers are in the order of the input.
+# Items have 8 bytes, or 16 where key and index need more.
+all_tops=("${tops[@]}")
+tops=(1 1000 $((count / 2 + 1)))
+for type in $(list_types); do
+    data argsort . "$type" "$count"
+    for device in "${devices[@]}"; do
+        on=(--argsort --device="$device" --format=raw --type="$type")
+        for direction in up down; do
+            [ $direction = up ] || on+=(-r)
+            ok_top "$device: the first indices of $type, $direction" 8 \
+                "$type.$count.$direction.u64" -- "${on[@]}" "$type.$count.little.in.raw"
+        done
+    done
+done
+tops=("${all_tops[@]}")
+for shape in equal two zipf; do
+    for device in "${devices[@]}"; do
+        for type in u64 f32; do
+            on=(--argsort --device="$device" "$shape.in.$type" --output-format=raw)
+            ok_top "$device: the first indices of $type, $shape" 8 $shape.up.indices.$type -- \
+                "${on[@]}"
+            ok_top "$device: the last indices of $type, $shape" 8 $shape.down.indices.$type -- \
+                -r "${on[@]}"
+        done
+    done
+done
+indices=f64.$count.up
+"$numpy" -c "
+import numpy as np
+order = np.fromfile('$indices.u64', '<u8')[:100]
+np.save('first.npy', order.astype('<u4'))
+np.savetxt('first.text', order, fmt='%d')"
+for device in "${devices[@]}"; do
+    on=(--device="$device" --top=100 --format=raw --type=f64 "$f64.in.raw")
+    ok_writes "$device: u32 indices as .npy" first.npy -- \
+        --argsort=u32 --output-format=npy "${on[@]}"
+    ok_writes "$device: indices as text" first.text -- --argsort --output-format=text "${on[@]}"
+    for rule in first last; do
+        expect 100 8 "f64.$count.down.$rule.u64"
+        ok_writes "$device: indices with --nan=$rule -r" first -- \
+            --argsort --nan=$rule -r "${on[@]}"
+    done
+done
+if [[ ${devices[*]} == *gpu ]]; then
+    expect 1000 8 "$indices.u64"
+    for path in $(list_paths gpu); do
+        ok_writes "$path: the first indices" first -- --argsort --top=1000 --device=gpu -a "$path" \
+            --format=raw --type=f64 "$f64.in.raw"
+    done
+fi
+
+# Lines, as by sort -g | head, where many lines have equal values.
+data lines "$(full_or_small 20000 3000)" >lines
+sort -g lines >lines.up
+sort -g -r lines >lines.down
+for device in "${devices[@]}"; do
+    for top in 0 1 2 7 100 1001 1999 30000; do
+        head -n $top lines.up >first
+        ok_output "$device: lines as sort -g | head -n $top" first -- \
+            gpusort --device="$device" --top=$top lines
+        head -n $top lines.down >first
+        ok_output "$device: lines as sort -g -r | head -n $top" first -- \
+            gpusort --device="$device" --top=$top -r < <(cat lines)
+    done
+done
+
+# A small device: the input is selected from in batches. If there is no room for a batch of twice
+# the requested items, it is sorted in parts. (Only the stand-in can have so little memory.)
+size=$(full_or_small 32340000 4000000)
+head -c "$size" /dev/urandom >large
+"$numpy" -c 'import numpy as np; np.sort(np.fromfile("large", "<u8"))[:234000].tofile("large.first")'
+for device in "${devices[@]}"; do
+    for top in 1 20000 234000; do
+        expect $top 8 large.first
+        ok_output "$device: the first $top of more than the device holds" first -- \
+            env SIMT_MEMORY_BYTES=8000000 "$GPUSORT" --device="$device" --top=$top --format=raw \
+            --type=u64 large
+        [ $top != 234000 ] || continue
+        ok_output "$device: the first $top of a pipe of more than that" first -- \
+            env SIMT_MEMORY_BYTES=8000000 "$GPUSORT" --device="$device" --top=$top --format=raw \
+            --type=u64 < <(cat large)
+    done
+done
+
+# Nearly half of the input takes more room to select than to sort in place.
+if [[ ${devices[*]} == *gpu ]]; then
+    head -c 3234000 large >half
+    "$numpy" -c 'import numpy as np; np.sort(np.fromfile("half", "<u8"))[:199999].tofile("first")'
+    ok_output 'gpu: a selection that the device has no room for' first -- \
+        env SIMT_MEMORY_BYTES=5000000 "$GPUSORT" --device=gpu --algorithm=bitonic --top=199999 \
+        --format=raw --type=u64 half
+fi
+
+# Indices of more numbers than the device holds, with many equal ones. From a pipe the count is
+# unknown, so numbers of 4 bytes make items of 16.
+"$numpy" -c '
+import numpy as np
+numbers = np.fromfile("large", "<u8") % 10
+numbers.astype("<u2").tofile("often.u16")
+numbers.astype("<u4").tofile("often.u32")
+np.argsort(numbers, kind="stable")[:20000].astype("<u8").tofile("often.first")'
+for device in "${devices[@]}"; do
+    for type in u16 u32; do
+        on=(--argsort --device="$device" --top=20000 --format=raw --type="$type")
+        ok_output "$device: the first indices of more $type than the device holds" often.first -- \
+            env SIMT_MEMORY_BYTES=8000000 "$GPUSORT" "${on[@]}" often.$type
+        ok_output "$device: the first indices of a pipe of more $type than that" often.first -- \
+            env SIMT_MEMORY_BYTES=8000000 "$GPUSORT" "${on[@]}" < <(cat often.$type often.$type)
+    done
+done
+
+# The memory that 200 MB through a pipe take.
+repeat_part() { for _ in $(seq 100); do cat part; done; }
+measure_peak='
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=open("peak", "w"))
+sys.exit(status)'
+if [ "$test_size" = small ]; then
+    skip 'a pipe of 200 MB takes 80 MB at the most' 'sanitizers take memory of their own'
+else
+    head -c 2340000 /dev/urandom >part
+    "$numpy" -c '
+import numpy as np
+np.repeat(np.sort(np.fromfile("part", "<u8"))[:10], 100).tofile("first")'
+    ok_output 'the first 1000 of a pipe of 200 MB' first -- \
+        "$numpy" -c "$measure_peak" "$GPUSORT" --device=cpu --parallel=2 --top=1000 --format=raw \
+        --type=u64 < <(repeat_part)
+    ok "it takes 80 MB at the most: $(cat peak) KB" test "$(cat peak)" -le 80000
+fi
+
+# Spellings of K.
+head -c 80 "$f64.in.raw" >few.f64
+# Suffixes as in head(1), and powers of ten as in printf(1).
+seq 3000 | shuf | tee counted | sort -g >counted.sorted
+for word in 1K 1k 1KiB 1kB 1KB 2K 1M 1E 15EiB 7 0; do
+    head -n "$word" counted.sorted >expected
+    ok_output "--top=$word is what head -n $word leaves" expected -- gpusort --top=$word counted
+done
+for word in 1e3 1E3 1e+3 1.5e3 1.234e3 0.5e1 2.0e0 9.5e18 0e99; do
+    head -n "$(printf %.0f "$word")" counted.sorted >expected
+    ok_output "--top=$word" expected -- gpusort --top=$word counted
+done
+head -n 1536 counted.sorted >expected
+ok_output '--top=1.5K is 1.5 times 1024' expected -- gpusort --top=1.5K counted
+for word in '' -1 +1 ' 1' 1.5 1. .5 1e-1 1.2345e3 1e 1e+ e3 1e3K 1Kb 1b 1KI K 1_000 1,000 0x10 x \
+    18446744073709551616 2e19 1e99999999999999999999 16E; do
+    refused "--top='$word' is no number" 'invalid number of items' -- \
+        gpusort --top="$word" -o "$target" few.f64
+done
+ok_says '--explain says what is kept' '^top +the first 2 \(the others are dropped' -- \
+    gpusort --explain --top=2 few.f64
+ok_says '--explain says so when most are kept' '^top +the first 9 \(all are sorted' -- \
+    gpusort --explain --top=9 few.f64
+ok_says '--explain gives the reason for the CPU' '^device +cpu: .*as fast as they are read' -- \
+    gpusort --explain --top=2 few.f64
+ok_says 'all lines are sorted' '^top +the first 2 \(all lines' -- gpusort --explain --top=2 lines
+
+done_testing

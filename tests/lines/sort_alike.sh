@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Lines that have much in common, and enough of them for several threads, are in the order of sort(1):
+# long numbers, prefixes of each other, values in several spellings, very long lines. The fuzzer
+# (fuzz.sh) draws other lines and options.
+. "$(dirname "$0")/../lib.sh"
+command -v python3 >/dev/null || skip_all 'no Python'
+
+# Writes a file of each kind of lines.
+python3 - "$(full_or_small 20000 1500)" <<'END'
+import random
+import sys
+
+many = int(sys.argv[1])
+rng = random.Random(7)
+
+
+def write(name, count, line):
+    with open(name, "wb") as file:
+        file.writelines(line(i) + b"\n" for i in range(count))
+
+
+def long_number(digits):
+    """Most digits are the same in all lines. 0x80 separates digits for sort -n."""
+    text = bytearray(b"0123456789" * (digits // 10 + 1))[:digits - rng.randrange(2)]
+    if rng.randrange(2):
+        text[-1 - rng.randrange(len(text))] = rng.choice(b"0123456789")
+    text.insert(rng.choice([digits // 2, digits // 2, rng.randrange(digits)]), ord("."))
+    if rng.randrange(2):
+        text[rng.randrange(len(text)):0] = b"\x80"
+    return rng.choice([b"", b"-"]) + bytes(text) + b"0" * rng.randrange(3)
+
+
+def alike(fill):
+    """470 bytes, nearly all the same. The end and the byte that differs have all positions in a word."""
+    text = bytearray(fill * (480 - rng.randrange(20)))
+    if rng.randrange(4):
+        text[-1 - rng.randrange(40)] += rng.randrange(3)
+    return bytes(text)
+
+
+def ladder(fill, rests):
+    """Each two lines share another number of bytes."""
+    return fill * (rng.randrange(40) * rng.randrange(40)) + rng.choice(rests)
+
+
+def spelled():
+    """Few values, after zeros and before other bytes, around the bytes that one step compares."""
+    return b"0" * rng.choice([0, 1, 2, 12, 13, 14, 15, 27, 29, 44]) + rng.choice(b"123456").to_bytes(1, "big") + \
+        rng.choice([b"", b"", b".0", b" ", b"x", b"\xff", b"\x01", b"\t.", b"\0", b"\0\0"])
+
+
+BYTES = [b"", b"", b"b", b"\xff", b" a", b"a b", b"\x01"]
+DIGITS = [b"", b"", b"2", b"00", b"9K", b"\x80", b"1\x801"]
+write("long", 1500, lambda i: long_number(rng.choice([16, 17, 18, 34, 35, 36, 52, 60, 70, 400, 1100, 4000])))
+write("long_fields", 700, lambda i: b"x " + long_number(1000))
+write("alike", many, lambda i: rng.choice([b"0.", b"0.", b"00.", b"-7.", b"-7."]) + alike(b"0"))
+write("alike_fields", many // 4, lambda i: alike(b"f") + b" 5." + alike(b"1") + b" :-" + alike(b"01"[i % 2:][:1]))
+write("ladder", many, lambda i: ladder(b"a", BYTES))
+write("ladder_numbers", many, lambda i: rng.choice([b"0.", b"0.", b"-0.", b"5", b"-7"]) + ladder(b"1", DIGITS))
+write("giant", 60, lambda i: b"1" * (100000 - rng.randrange(2)) + rng.choice(BYTES))
+write("spelled", many, lambda i: spelled())
+write("spelled_few", 40, lambda i: spelled())
+for values in 5, 1000, 100000:
+    write(f"often_{values}", 10 * many, lambda i: b"%d" % rng.randrange(values) + rng.choice([b"", b".0"]))
+# Longer than the blocks in which lines are found and the buffers in which they are written.
+write("longest", 3000, lambda i: rng.choice([b"", b"2"]) + b"0" * (5000000 - i // 700
+      if i in (0, 700) else 90000 if i % 500 == 0 else 0) + rng.choice([b"", b" ", b" 7 1", b"1", b" 3K", b"b a"]))
+END
+
+number=0
+while IFS='|' read -r files list; do
+    for file in $files; do
+        tr '\n\0' '\0\n' <"$file" >zero
+        while read -r options; do
+            read -ra words <<<"$options"
+            number=$((number + 1))
+            sort "${words[@]}" "$file" >expected
+            ok_output "$file: $options" expected -- gpusort --parallel=$((1 + number % 3)) "${words[@]}" "$file"
+            [ $((number % 4)) -eq 0 ] || continue
+            sort -z "${words[@]}" zero >expected
+            ok_output "$file: $options -z" expected -- gpusort -z "${words[@]}" zero
+        done < <(tr ',' '\n' <<<"${list//, /,}")
+    done
+done <<'END'
+long|-n, -nr, -h, -hu, -nu, -ns
+long_fields|-k2n, -k2, -k2h -u, -k2r, -k2nr -s
+alike|-n, -nr, -hu, -ns, -k1, -k1r -s, -g
+alike_fields|-k1 -k2n, -k2n -k1r, -k3h -u, -k2n -k1.100 -s, -t: -k2n -k1
+ladder|-k1, -k1r, -k1r -k2, -u -k1, -k1.9 -s, -k2 -k1r
+ladder_numbers|-n, -nr, -h, -nu, -ns, -k1nr -k1
+giant|-k1, -k1r, -u -k1, -s -k1r, -n, -nu
+spelled spelled_few|-g, -gr, -n, -nr, -h, -gs, -nu, -k1n -k1r
+often_5 often_1000 often_100000|-nu, -gru, -u -k1, -hsu, -u -k1n -k2, -n
+longest|-n, -k1, -k2n -u, -h, -k2
+END
+
+done_testing
