@@ -8,13 +8,13 @@
 #include "bench/bench_gpus.h"
 
 #include "core/clock.h"
+#include "cuda/block/thread_key.cuh"
 #include "cuda/cuda_check.h"
 #include "cuda/engine/cuda_device.h"
 #include "cuda/engine/cuda_memory.h"
 #include "cuda/engine/cuda_node.h"
 #include "cuda/group/gpus_each.h"
 #include "cuda/group/gpus_exchange.h"
-#include "cuda/block/thread_key.cuh"
 
 #include <algorithm>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #include "cli/plan/plan_group.h"
 #include "cli/report/progress.h"
 #include "cli/report/report.h"
-#include "cli/run.h"
 #include "cli/report/stats.h"
 #include "cli/report/trace_file.h"
+#include "cli/run.h"
 #include "core/trace.h"
 
 #include <stdio.h>

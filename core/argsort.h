@@ -16,9 +16,9 @@
 #define CORE_ARGSORT_H
 
 #include "core/backend.h"
+#include "core/check/tap.h"
 #include "core/error.h"
 #include "core/key_order.h"
-#include "core/check/tap.h"
 
 #include <string.h>
 

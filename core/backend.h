@@ -16,10 +16,10 @@
 #define CORE_BACKEND_H
 
 #include "core/check/check_sum.h"
+#include "core/check/tap.h"
 #include "core/error.h"
 #include "core/key_order.h"
 #include "core/line/line_order.h"
-#include "core/check/tap.h"
 
 #include <stdint.h>
 

@@ -19,10 +19,10 @@
 
 #include "core/vector_units.h"
 #include "cpu/counting/counting_sort.h"
-#include "cpu/team_quicksort.h"
 #include "cpu/items/item_kernels.h"
-#include "cpu/sort_shortcuts.h"
 #include "cpu/partition/bucket_partition.h"
+#include "cpu/sort_shortcuts.h"
+#include "cpu/team_quicksort.h"
 #include "cpu/vector/vector_sort.h"
 
 #include <stdint.h>

@@ -23,11 +23,11 @@
 #include "core/backend.h"
 #include "core/clock.h"
 #include "core/memory_limits.h"
+#include "cpu/array_sort.h"
 #include "cpu/cpu_spec.h"
+#include "cpu/items/item_kernels.h"
 #include "cpu/pages.h"
 #include "cpu/processor_name.h"
-#include "cpu/items/item_kernels.h"
-#include "cpu/array_sort.h"
 #include "cpu/stream/stream_sort.h"
 #include "cpu/top_select.h"
 

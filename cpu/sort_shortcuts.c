@@ -3,8 +3,8 @@
 #include "cpu/sort_shortcuts.h"
 
 #include "cpu/counting/few_values.h"
-#include "cpu/items/item_kernels.h"
 #include "cpu/counting/value_table.h"
+#include "cpu/items/item_kernels.h"
 #include "cpu/vector/vector_sort.h"
 
 /* Order is checked in blocks of this many items, so that a thread stops soon after another found

@@ -12,8 +12,8 @@
 #ifndef JOB_EXTERNAL_CUTS_H
 #define JOB_EXTERNAL_CUTS_H
 
-#include "job/external_merge.h"
 #include "core/group.h"
+#include "job/external_merge.h"
 
 struct external_cuts {
     struct group *group;

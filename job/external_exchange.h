@@ -19,8 +19,8 @@
 #ifndef JOB_EXTERNAL_EXCHANGE_H
 #define JOB_EXTERNAL_EXCHANGE_H
 
-#include "job/external_merge.h"
 #include "core/group.h"
+#include "job/external_merge.h"
 
 struct external_exchange {
     struct group *group;

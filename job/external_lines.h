@@ -5,8 +5,8 @@
 #ifndef JOB_EXTERNAL_LINES_H
 #define JOB_EXTERNAL_LINES_H
 
-#include "job/pipeline_run.h"
 #include "formats/io/spill.h"
+#include "job/pipeline_run.h"
 
 struct external_lines {
     struct run *run;

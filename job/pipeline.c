@@ -4,10 +4,10 @@
 #include "job/pipeline.h"
 
 #include "core/clock.h"
-#include "job/pipeline_run.h"
 #include "core/trace.h"
-#include "formats/codec/codec.h"
 #include "formats/array/indices.h"
+#include "formats/codec/codec.h"
+#include "job/pipeline_run.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -25,10 +25,10 @@
 #include "core/key_order.h"
 #include "core/line/line_order.h"
 #include "core/memory_limits.h"
-#include "job/pipeline_proof.h"
 #include "formats/array/format.h"
-#include "formats/lines/lines_header.h"
 #include "formats/io/sink.h"
+#include "formats/lines/lines_header.h"
+#include "job/pipeline_proof.h"
 
 /* The action on the inputs, which are lines for all but JOB_SORT. */
 enum job_action {

@@ -13,11 +13,11 @@
  * follow the first key of the next one.
  */
 #include "core/clock.h"
+#include "formats/codec/codec.h"
+#include "formats/codec/frame_writer.h"
 #include "job/external_cuts.h"
 #include "job/external_runs.h"
 #include "job/pipeline_ranks.h"
-#include "formats/codec/codec.h"
-#include "formats/codec/frame_writer.h"
 
 #include <stdlib.h>
 #include <string.h>

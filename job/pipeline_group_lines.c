@@ -13,13 +13,13 @@
  * of the next rank.
  */
 #include "core/clock.h"
-#include "job/external_line_cuts.h"
-#include "job/external_lines.h"
-#include "job/pipeline_ranks.h"
 #include "formats/codec/codec.h"
 #include "formats/io/input_file.h"
 #include "formats/lines/line_compare.h"
 #include "formats/merge/lines_merge.h"
+#include "job/external_line_cuts.h"
+#include "job/external_lines.h"
+#include "job/pipeline_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,11 +18,11 @@
  *
  * If not all lines fit in memory, external_lines.c sorts each part in the same way.
  */
-#include "job/pipeline_run.h"
 #include "core/shared_copy.h"
-#include "job/text_feed.h"
 #include "formats/array/indices.h"
 #include "formats/lines/lines.h"
+#include "job/pipeline_run.h"
+#include "job/text_feed.h"
 
 #include <stdlib.h>
 

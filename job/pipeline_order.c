@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline_order.c - checks and merges lines that are in order, and handles headers of lines. */
-#include "job/pipeline_run.h"
 #include "formats/check/lines_check.h"
-#include "formats/merge/lines_merge.h"
 #include "formats/io/spill.h"
+#include "formats/merge/lines_merge.h"
+#include "job/pipeline_run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,9 +11,9 @@
 #ifndef JOB_PIPELINE_RUN_H
 #define JOB_PIPELINE_RUN_H
 
+#include "formats/lines/lines.h"
 #include "job/pipeline.h"
 #include "job/pipeline_proof.h"
-#include "formats/lines/lines.h"
 
 struct run {
     const struct job *job;

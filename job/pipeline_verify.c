@@ -10,9 +10,9 @@
  * The file is synced to its disk first and its pages are dropped from memory, so that it is read
  * from the disk, if the file system has one.
  */
-#include "job/pipeline_ranks.h"
-#include "formats/codec/codec.h"
 #include "formats/check/lines_check.h"
+#include "formats/codec/codec.h"
+#include "job/pipeline_ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/key_order.h"
-#include "formats/codec/codec.h"
 #include "formats/array/format.h"
+#include "formats/codec/codec.h"
 
 #define GPUSORT_VERSION "0.1.0"
 

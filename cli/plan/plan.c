@@ -15,9 +15,9 @@
 #include "cli/plan/plan_spool.h"
 #include "core/clock.h"
 #include "core/host_files.h"
+#include "formats/array/foreign.h"
 #include "formats/codec/codec.h"
 #include "formats/file_name.h"
-#include "formats/array/foreign.h"
 #include "formats/io/output_path.h"
 
 #include <omp.h>

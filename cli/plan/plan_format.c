@@ -9,8 +9,8 @@
 
 #include "cli/options/line_words.h"
 #include "cli/plan/raw_content.h"
-#include "formats/codec/codec.h"
 #include "formats/array/foreign.h"
+#include "formats/codec/codec.h"
 #include "formats/lines/line_error.h"
 
 #include <ctype.h>

@@ -10,8 +10,8 @@
 #include "cli/report/stats.h"
 
 #include "cli/options/options.h"
-#include "cli/plan/plan_device.h"
 #include "cli/options/quote.h"
+#include "cli/plan/plan_device.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 

@@ -28,8 +28,8 @@
 #define CORE_CHECK_H
 
 #include "core/check/check_sum.h"
-#include "core/key_order.h"
 #include "core/check/tap.h"
+#include "core/key_order.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
 #ifndef CPU_BUCKET_PARTITION_H
 #define CPU_BUCKET_PARTITION_H
 
-#include "cpu/partition/sort_progress.h"
 #include "cpu/partition/partition_workspace.h"
+#include "cpu/partition/sort_progress.h"
 #include "cpu/team.h"
 
 #include <stdatomic.h>

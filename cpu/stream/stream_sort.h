@@ -16,8 +16,8 @@
 #ifndef CPU_STREAM_SORT_H
 #define CPU_STREAM_SORT_H
 
-#include "core/error.h"
 #include "core/check/tap.h"
+#include "core/error.h"
 #include "cpu/array_sort.h"
 
 struct stream_sort;

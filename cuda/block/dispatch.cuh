@@ -3,8 +3,8 @@
 #ifndef CUDA_DISPATCH_CUH
 #define CUDA_DISPATCH_CUH
 
-#include "cuda/cuda_sort.h"
 #include "cuda/block/thread_key.cuh"
+#include "cuda/cuda_sort.h"
 
 template <template <typename, unsigned> class Path, typename K, typename... Arguments>
 static bool dispatch_tile(const struct cuda_sort *sort, struct error *error,

@@ -4,8 +4,8 @@
 #ifndef CUDA_LAUNCH_CUH
 #define CUDA_LAUNCH_CUH
 
-#include "cuda/cuda_check.h"
 #include "cuda/block/grid_wait.cuh"
+#include "cuda/cuda_check.h"
 
 #include <algorithm>
 #include <limits.h>

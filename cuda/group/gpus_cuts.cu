@@ -2,10 +2,10 @@
 /* gpus_cuts.cu - see gpus_cuts.h. */
 #include "cuda/group/gpus_cuts.h"
 
-#include "cuda/engine/cuda_device.h"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_search.cuh"
+#include "cuda/engine/cuda_device.h"
 
 #include <stdlib.h>
 #include <string.h>

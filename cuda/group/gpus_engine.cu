@@ -18,8 +18,8 @@
 #include "cuda/group/gpus_engine.h"
 
 #include "core/clock.h"
-#include "cuda/engine/cuda_engine.h"
 #include "cuda/engine/cuda_device.h"
+#include "cuda/engine/cuda_engine.h"
 #include "cuda/group/gpus_each.h"
 #include "cuda/group/gpus_exchange.h"
 

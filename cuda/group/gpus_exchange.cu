@@ -2,12 +2,12 @@
 /* gpus_exchange.cu - see gpus_exchange.h. */
 #include "cuda/group/gpus_exchange.h"
 
-#include "cuda/engine/cuda_device.h"
 #include "cuda/block/dispatch.cuh"
+#include "cuda/block/launch.cuh"
+#include "cuda/engine/cuda_device.h"
+#include "cuda/engine/nvtx_range.h"
 #include "cuda/group/gpus_cuts.h"
 #include "cuda/group/gpus_each.h"
-#include "cuda/block/launch.cuh"
-#include "cuda/engine/nvtx_range.h"
 
 #include <algorithm>
 #include <stdlib.h>

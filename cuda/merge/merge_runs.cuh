@@ -9,9 +9,9 @@
 #ifndef CUDA_MERGE_RUNS_CUH
 #define CUDA_MERGE_RUNS_CUH
 
-#include "cuda/cuda_sort.h"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_search.cuh"
+#include "cuda/cuda_sort.h"
 
 /* The runs of a round: `count` keys in runs of `run` keys; the last run may be shorter. `run` is
  * the tile size times a power of two. A group of 2^ways_bits runs is merged into one. */

@@ -25,10 +25,10 @@
  * Osipov, P. Sanders, "GPU Sample Sort", IPDPS 2010, and in external sorting.
  */
 #include "cuda/block/async_copy.cuh"
-#include "cuda/merge/block_pairs.cuh"
 #include "cuda/block/block_scan.cuh"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/dynamic_shared.cuh"
+#include "cuda/merge/block_pairs.cuh"
 #include "cuda/merge/rank_merge.cuh"
 #include "cuda/merge/thread_select.cuh"
 

@@ -8,10 +8,10 @@
  * Data: items -> registers, encoded -> rows -> tiles in shared memory -> target, coalesced. A block
  * reads all its keys before it writes, so target may be items.
  */
-#include "cuda/merge/block_pairs.cuh"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/dynamic_shared.cuh"
 #include "cuda/block/launch.cuh"
+#include "cuda/merge/block_pairs.cuh"
 
 template <typename K>
 constexpr unsigned TILE_SORT_THREADS = TILE_SORT_KEYS / ROW<K>;

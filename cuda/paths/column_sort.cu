@@ -24,10 +24,10 @@
  * S. Cook, "CUDA Programming", 2012; the split by a ballot as in M. Harris, M. Garland, "Optimizing
  * Parallel Prefix Operations for the Fermi Architecture", GPU Computing Gems 2011.
  */
-#include "cuda/merge/block_merge.cuh"
 #include "cuda/block/block_tile.cuh"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
+#include "cuda/merge/block_merge.cuh"
 
 /* One key per thread of a warp. */
 constexpr unsigned COLUMN_KEYS = THREADS_PER_WARP;

@@ -35,10 +35,10 @@
  * Treesort 3", CACM 1964; waves through a heap as in the pipelined priority queues of V. N. Rao, V.
  * Kumar, "Concurrent access of priority queues", IEEE Trans. Computers 1988.
  */
-#include "cuda/merge/block_merge.cuh"
 #include "cuda/block/block_tile.cuh"
 #include "cuda/block/dispatch.cuh"
 #include "cuda/block/launch.cuh"
+#include "cuda/merge/block_merge.cuh"
 
 /* Node i has children 2 i + 1 and 2 i + 2. */
 constexpr unsigned HEAP_KEYS = HEAP_THREADS * KEYS_PER_THREAD;

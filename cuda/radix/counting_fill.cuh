@@ -13,8 +13,8 @@
 #define CUDA_COUNTING_FILL_CUH
 
 #include "cuda/block/block_scan.cuh"
-#include "cuda/cuda_sort.h"
 #include "cuda/block/launch.cuh"
+#include "cuda/cuda_sort.h"
 
 #include <algorithm>
 #include <stddef.h>

@@ -10,12 +10,12 @@
  * are stored: it is the scan that goes by their order, and lists the values that do occur. So what
  * follows has to do neither with order nor with gaps.
  */
-#include "cuda/radix/counting_fill.cuh"
-#include "cuda/cuda_sort.h"
 #include "cuda/block/dynamic_shared.cuh"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_key.cuh"
 #include "cuda/block/warp_count.cuh"
+#include "cuda/cuda_sort.h"
+#include "cuda/radix/counting_fill.cuh"
 
 #include <algorithm>
 

@@ -13,10 +13,10 @@
 #ifndef CUDA_RADIX_FEW_CUH
 #define CUDA_RADIX_FEW_CUH
 
-#include "cuda/radix/counting_fill.cuh"
 #include "cuda/block/dynamic_shared.cuh"
 #include "cuda/block/grid_wait.cuh"
 #include "cuda/block/thread_key.cuh"
+#include "cuda/radix/counting_fill.cuh"
 
 /* ---- a table ---- */
 

@@ -12,8 +12,8 @@
 #ifndef CUDA_RADIX_LEVELS_CUH
 #define CUDA_RADIX_LEVELS_CUH
 
-#include "cuda/radix/radix_partition.cuh"
 #include "cuda/block/thread_scramble.cuh"
+#include "cuda/radix/radix_partition.cuh"
 
 /* Keys that a tile has room for. */
 constexpr unsigned RADIX_TILE_ROOM = RADIX_TILE_THREADS * RADIX_TILE_KEYS;

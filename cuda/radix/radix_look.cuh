@@ -16,10 +16,10 @@
 #ifndef CUDA_RADIX_LOOK_CUH
 #define CUDA_RADIX_LOOK_CUH
 
-#include "cuda/merge/block_merge.cuh"
-#include "cuda/cuda_sort.h"
-#include "cuda/radix/radix_partition.cuh"
 #include "cuda/block/thread_scramble.cuh"
+#include "cuda/cuda_sort.h"
+#include "cuda/merge/block_merge.cuh"
+#include "cuda/radix/radix_partition.cuh"
 
 #include <math.h>
 

@@ -22,8 +22,8 @@
 
 #include "cuda/block/dynamic_shared.cuh"
 #include "cuda/block/grid_wait.cuh"
-#include "cuda/radix/radix_model.cuh"
 #include "cuda/block/warp_count.cuh"
+#include "cuda/radix/radix_model.cuh"
 
 typedef unsigned long long radix_count; /* as atomics want it */
 

@@ -9,8 +9,8 @@
 #ifndef CUDA_RADIX_TREE_CUH
 #define CUDA_RADIX_TREE_CUH
 
-#include "cuda/radix/radix_levels.cuh"
 #include "cuda/block/thread_scramble.cuh"
+#include "cuda/radix/radix_levels.cuh"
 
 /* What is asked of a segment's model. */
 struct radix_wish {

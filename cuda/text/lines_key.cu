@@ -13,10 +13,10 @@
  */
 #include "core/byte_mask.h"
 #include "cuda/block/block_scan.cuh"
-#include "cuda/engine/cuda_lines.h"
 #include "cuda/block/launch.cuh"
-#include "cuda/text/thread_line_image.cuh"
 #include "cuda/block/thread_match.cuh"
+#include "cuda/engine/cuda_lines.h"
+#include "cuda/text/thread_line_image.cuh"
 
 #include <algorithm>
 

@@ -21,10 +21,10 @@
 
 #include "core/byte_mask.h"
 #include "cuda/block/block_scan.cuh"
-#include "cuda/engine/cuda_gather.h"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_match.cuh"
 #include "cuda/block/thread_search.cuh"
+#include "cuda/engine/cuda_gather.h"
 #include "cuda/tuning.h"
 
 #include <cuda_runtime.h>

@@ -21,9 +21,9 @@
  * CACM 1975; digits: T. Alabi et al., "Fast K-selection algorithms for graphics processing units",
  * ACM JEA 2012.
  */
-#include "cuda/engine/cuda_top.h"
-#include "cuda/block/launch.cuh"
 #include "cuda/top/top_select.cuh"
+#include "cuda/block/launch.cuh"
+#include "cuda/engine/cuda_top.h"
 
 #include <algorithm>
 #include <math.h>

@@ -2,8 +2,8 @@
 /* indices.c - see indices.h. */
 #include "formats/array/indices.h"
 
-#include "formats/number/number_text.h"
 #include "formats/io/piece_writer.h"
+#include "formats/number/number_text.h"
 
 #include <omp.h>
 

@@ -11,10 +11,10 @@
 #include "core/backend.h"
 #include "core/trace.h"
 #include "formats/array/format.h"
+#include "formats/io/piece_writer.h"
 #include "formats/lines/line_error.h"
 #include "formats/lines/newlines.h"
 #include "formats/number/number_text.h"
-#include "formats/io/piece_writer.h"
 
 #include <omp.h>
 #include <stdlib.h>

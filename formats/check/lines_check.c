@@ -19,8 +19,8 @@
  */
 #include "formats/check/lines_check.h"
 
-#include "formats/lines/line_error.h"
 #include "formats/check/line_run.h"
+#include "formats/lines/line_error.h"
 
 #include <pthread.h>
 #include <stdlib.h>

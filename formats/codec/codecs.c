@@ -3,8 +3,8 @@
  * needs. */
 #include "formats/codec/codec.h"
 
-#include "formats/file_name.h"
 #include "formats/codec/zstd_codec.h"
+#include "formats/file_name.h"
 
 #include <string.h>
 

@@ -21,8 +21,8 @@
 
 #include "core/trace.h"
 #include "formats/codec/codec.h"
-#include "formats/descriptor.h"
 #include "formats/codec/frame_stream.h"
+#include "formats/descriptor.h"
 
 #include <pthread.h>
 #include <stdlib.h>

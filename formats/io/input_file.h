@@ -5,8 +5,8 @@
 #ifndef FORMATS_INPUT_FILE_H
 #define FORMATS_INPUT_FILE_H
 
-#include "core/error.h"
 #include "core/check/tap.h"
+#include "core/error.h"
 #include "formats/io/spill.h"
 
 #include <stddef.h>

@@ -18,9 +18,9 @@
 #include "formats/io/source.h"
 
 #include "formats/codec/codec.h"
-#include "formats/io/codec_choice.h"
-#include "formats/descriptor.h"
 #include "formats/codec/frame_reader.h"
+#include "formats/descriptor.h"
+#include "formats/io/codec_choice.h"
 #include "formats/io/input_file.h"
 #include "formats/io/parallel_read.h"
 #include "formats/io/read_ahead.h"

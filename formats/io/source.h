@@ -9,8 +9,8 @@
 #ifndef FORMATS_SOURCE_H
 #define FORMATS_SOURCE_H
 
-#include "core/error.h"
 #include "core/check/tap.h"
+#include "core/error.h"
 
 #include <stddef.h>
 #include <stdint.h>

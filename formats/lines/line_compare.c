@@ -2,8 +2,8 @@
 /* line_compare.c - see line_compare.h. */
 #include "formats/lines/line_compare.h"
 
-#include "formats/number/decimal_key.h"
 #include "core/line/line_field.h"
+#include "formats/number/decimal_key.h"
 #include "formats/number/number_key.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
 /* line_rank.c - see line_rank.h. */
 #include "formats/lines/line_rank.h"
 
-#include "formats/number/decimal_key.h"
-#include "formats/lines/line_compare.h"
 #include "core/line/line_field.h"
+#include "formats/lines/line_compare.h"
+#include "formats/number/decimal_key.h"
 #include "formats/number/number_key.h"
 
 #include <string.h>

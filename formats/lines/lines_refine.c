@@ -16,9 +16,9 @@
  */
 #include "formats/lines/lines.h"
 #include "formats/lines/lines_few.h"
+#include "formats/lines/lines_load.h"
 #include "formats/lines/lines_row.h"
 #include "formats/lines/lines_text.h"
-#include "formats/lines/lines_load.h"
 
 #include <stdlib.h>
 #include <string.h>

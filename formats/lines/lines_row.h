@@ -19,9 +19,9 @@
 #ifndef FORMATS_LINES_ROW_H
 #define FORMATS_LINES_ROW_H
 
-#include "formats/number/decimal_key.h"
 #include "core/line/line_field.h"
 #include "formats/lines/lines_text.h"
+#include "formats/number/decimal_key.h"
 
 enum row_kind {
     ROW_DECIMAL, /* -n */

@@ -8,10 +8,10 @@
 #include "core/check/check_line.h"
 #include "core/check/first_place.h"
 #include "core/vector_units.h"
+#include "formats/io/piece_writer.h"
 #include "formats/lines/line_rank.h"
 #include "formats/lines/lines.h"
 #include "formats/lines/lines_text.h"
-#include "formats/io/piece_writer.h"
 
 #include <stdlib.h>
 

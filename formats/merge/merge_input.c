@@ -2,8 +2,8 @@
 /* merge_input.c - see merge_input.h. */
 #include "formats/merge/merge_input.h"
 
-#include "formats/lines/line_error.h"
 #include "formats/check/line_run.h"
+#include "formats/lines/line_error.h"
 #include "formats/lines/newlines.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "formats/merge/merge_round.h"
 
 #include "core/check/check.h"
-#include "formats/merge/merge_cut.h"
 #include "formats/io/piece_writer.h"
+#include "formats/merge/merge_cut.h"
 
 #include <omp.h>
 #include <stdlib.h>

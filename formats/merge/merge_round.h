@@ -8,9 +8,9 @@
 
 #include "core/check/check_sum.h"
 #include "core/error.h"
+#include "formats/io/sink.h"
 #include "formats/merge/merge_part.h"
 #include "formats/merge/merge_texts.h"
-#include "formats/io/sink.h"
 
 #include <stdbool.h>
 #include <stddef.h>

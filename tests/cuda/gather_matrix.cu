@@ -11,8 +11,8 @@
  * behind them is terminators.
  */
 #include "cuda/text/lines_measure.cuh"
-#include "tests/key_shapes.h"
 #include "tests/cuda/matrix_common.h"
+#include "tests/key_shapes.h"
 
 #include <algorithm>
 #include <numeric>

@@ -6,10 +6,10 @@
 #define TESTS_RADIX_CASES_H
 
 #include "core/key_order.h"
-#include "cuda/cuda_sort.h"
 #include "cuda/block/thread_key.cuh"
-#include "tests/key_shapes.h"
+#include "cuda/cuda_sort.h"
 #include "tests/cuda/matrix_common.h"
+#include "tests/key_shapes.h"
 
 #include <algorithm>
 #include <stdio.h>

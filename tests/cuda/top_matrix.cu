@@ -16,8 +16,8 @@
 #include "core/auto_table.h"
 #include "core/backend.h"
 #include "cuda/engine/cuda_top.h"
-#include "tests/key_shapes.h"
 #include "tests/cuda/matrix_common.h"
+#include "tests/key_shapes.h"
 
 #include <algorithm>
 #include <stdio.h>

@@ -14,11 +14,11 @@
 #include "core/line/line_item.h"
 #include "cpu/stream/bucket_blocks.h"
 #include "cpu/stream/stream_sort.h"
-#include "formats/lines/lines.h"
-#include "formats/merge/merge_cut.h"
 #include "formats/io/output_file.h"
 #include "formats/io/sink.h"
 #include "formats/io/spill.h"
+#include "formats/lines/lines.h"
+#include "formats/merge/merge_cut.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * libzstd itself makes the streams that are read, and reads the streams that are checked. The codec
  * under test is used through sources and sinks, as in the program.
  */
-#include "formats/codec/codec.h"
 #include "formats/array/format.h"
+#include "formats/codec/codec.h"
 #include "formats/io/sink.h"
 #include "formats/io/source.h"
 #include "tests/unit_files.h"

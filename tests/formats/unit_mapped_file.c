@@ -5,8 +5,8 @@
  * The sinks here get more threads than the machine may have. So they map their files wherever the
  * file system is one on which files are mapped.
  */
-#include "formats/io/mapped_file.h"
 #include "formats/codec/codec.h"
+#include "formats/io/mapped_file.h"
 #include "formats/io/output_file.h"
 #include "formats/io/sink.h"
 #include "tests/formats/unit_temporary.h"

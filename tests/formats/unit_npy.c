@@ -3,8 +3,8 @@
  * and otherwise refused with the reason.
  */
 #include "core/backend.h"
-#include "formats/codec/codec.h"
 #include "formats/array/format.h"
+#include "formats/codec/codec.h"
 #include "tests/unit_files.h"
 
 /* Writes a file with the header and `data_bytes` bytes of data after it. */

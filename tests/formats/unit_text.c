@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_text.c - the text format: text to items and back, blocks, errors, detection. */
 #include "core/backend.h"
-#include "formats/codec/codec.h"
 #include "formats/array/format.h"
+#include "formats/codec/codec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

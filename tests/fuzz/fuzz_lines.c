@@ -3,8 +3,8 @@
  *
  * The reference compares with model.h, line by line.
  */
-#include "formats/codec/codec.h"
 #include "formats/check/lines_check.h"
+#include "formats/codec/codec.h"
 #include "formats/merge/lines_merge.h"
 #include "tests/fuzz/model.h"
 

@@ -6,8 +6,8 @@
  * order of the three items. The reference does not judge dtypes other than plain numbers.
  */
 #include "core/backend.h"
-#include "formats/codec/codec.h"
 #include "formats/array/format.h"
+#include "formats/codec/codec.h"
 #include "tests/fuzz/model.h"
 
 #define PREFIX "\x93NUMPY"
