@@ -6,7 +6,6 @@
 #include "cli/launcher.h"
 #include "cli/options/options.h"
 #include "cli/plan/plan.h"
-#include "cli/plan/plan_group.h"
 #include "cli/report/progress.h"
 #include "cli/report/report.h"
 #include "cli/report/stats.h"

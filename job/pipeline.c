@@ -1,67 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline.c - see pipeline.h. Lines are sorted in pipeline_lines.c. Checks and merges, which only
- * read lines in order, are in pipeline_order.c. */
+/* pipeline.c - see pipeline.h. Opens the output, runs the job and commits its output. part.c and
+ * part_lines.c sort what fits in memory, external_*.c the rest. Checks and merges, which only read
+ * lines in order, are in pipeline_order.c. */
 #include "job/pipeline.h"
 
 #include "core/clock.h"
 #include "core/trace.h"
-#include "formats/array/indices.h"
 #include "formats/codec/codec.h"
 #include "job/pipeline_run.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* Bytes of one loan from the engine when keys are read. Large enough to divide a read among
- * threads, small enough for the first upload to start early. */
-#define CHUNK_BYTES ((size_t)64 << 20)
-
-/* Smaller outputs are announced without checking the limit of memory_ahead_most(). */
-#define AHEAD_BYTES_MIN ((uint64_t)16 << 20)
-
-const char *const stage_names[STAGE_COUNT] = {
-    "start",  "read",     "parse", "upload", "sort",   "exchange",
-    "refine", "download", "spill", "write",  "verify",
-};
-
-uint64_t run_stage_begin(enum stage stage)
-{
-    return trace_stage(stage_names[stage]);
-}
-
-void run_stage_add(struct run *run, enum stage stage, uint64_t start_ns)
-{
-    const uint64_t end_ns = clock_now_ns();
-    run->report->stage_ns[stage] += end_ns - start_ns;
-    trace_span(TRACE_STAGE, stage_names[stage], start_ns, end_ns, 0);
-}
-
-bool run_sort_engine(struct run *run, struct error *error)
-{
-    const uint64_t start_ns = run_stage_begin(STAGE_SORT);
-    const bool is_sorted = run->functions->sort(run->engine, error);
-    trace_span(TRACE_STAGE, stage_names[STAGE_SORT], start_ns, clock_now_ns(), 0);
-    return is_sorted;
-}
-
-void run_close_engine(struct run *run)
-{
-    uint64_t *const stage_ns = run->report->stage_ns;
-    struct engine_times times;
-    if (!run->engine)
-        return;
-    run->functions->times(run->engine, &times);
-    stage_ns[STAGE_START] += times.start_ns;
-    stage_ns[STAGE_UPLOAD] += times.upload_ns;
-    stage_ns[STAGE_PARSE] += times.parse_ns;
-    stage_ns[STAGE_SORT] += times.sort_ns;
-    stage_ns[STAGE_EXCHANGE] += times.exchange_ns;
-    stage_ns[STAGE_REFINE] += times.refine_ns;
-    stage_ns[STAGE_DOWNLOAD] += times.download_ns;
-    run->functions->close(run->engine);
-    run->engine = NULL;
-}
 
 /* Checks that the file to be overwritten is the one that is read, of which some bytes were read
  * before it was opened as the output. */
@@ -108,294 +57,6 @@ static bool open_output(struct run *run, struct error *error)
     return proof_check_verify(run, error);
 }
 
-/* Returns the output's layout for `count` items taken: numbers, or indices. One array keeps its
- * shape. Several arrays become one of one dimension, and so do indices. */
-struct layout run_output_layout(const struct job *job, size_t count)
-{
-    struct layout layout = job->readers[0].layout;
-    if (job->argsort.index_type)
-        layout =
-            (struct layout){.type = job->argsort.index_type, .endian = job->argsort.index_endian};
-    if (job->reader_count > 1)
-        layout_flatten(&layout);
-    layout.count = sort_spec_given(&job->sort, count);
-    return layout;
-}
-
-void run_expect_ahead(struct run *run, uint64_t bytes)
-{
-    if (bytes < AHEAD_BYTES_MIN || bytes <= memory_ahead_most())
-        sink_expect(run->sink, bytes);
-}
-
-/* Announces the items taken so far as the least that will be written, if their number is not known
- * in advance. As in run_expect_ahead(), only while memory is plentiful. */
-static void expect_taken(struct run *run)
-{
-    const struct job *job = run->job;
-    if (job->sort.count != COUNT_UNKNOWN)
-        return;
-    const struct layout layout = run_output_layout(job, run->count);
-    const uint64_t bytes = job->output_format->file_bytes(&layout);
-    if (bytes < AHEAD_BYTES_MIN)
-        return;
-    if (run->space_most == 0)
-        run->space_most = memory_ahead_most();
-    if (bytes <= run->space_most)
-        sink_expect_least(run->sink, bytes);
-}
-
-static bool check_nan(const struct job *job, const struct reader *reader, const struct chunk *chunk,
-                      struct error *error)
-{
-    const struct layout *layout = &reader->layout;
-    const size_t nan = job->nan == NAN_ERROR ? key_order_find_nan(layout->type, layout->endian,
-                                                                  chunk->items, chunk->count)
-                                             : chunk->count;
-    if (nan == chunk->count)
-        return true;
-    return error_set(error, "%s: number %zu is a %s, which --nan=error refuses",
-                     source_name(reader->source),
-                     reader->keys_before + reader->keys_read - chunk->count + nan + 1,
-                     layout->type->kind == KEY_TIME ? "NaT" : "NaN");
-}
-
-/* The announced number of keys was read, so the input must have ended. The format checks that. */
-static bool check_end(const struct job *job, struct reader *reader, struct error *error)
-{
-    uint64_t spare;
-    size_t count = 0;
-    if (!job->input_format->read_keys(reader, &spare, 1, &count, error))
-        return false;
-    if (count > 0)
-        return error_set(error, "%s: the file grew while it was read", source_name(reader->source));
-    return true;
-}
-
-/* Returns true if a direct consumer may take the items that are read next. They do not stay in
- * memory then, so that they cannot be checked afterwards. */
-static bool can_hand_on(const struct job *job, const struct reader *reader,
-                        const struct chunk *chunk)
-{
-    return job->input_format != &format_text && job->nan != NAN_ERROR &&
-           source_has_places(reader->source) &&
-           chunk->capacity * job->sort.item_bytes >=
-               SOURCE_PEEK_MAX + job->sort.threads * TAP_PIECE_BYTES;
-}
-
-/* Fills the chunk that the engine lent. A direct consumer may take more items than the chunk's
- * capacity. */
-static bool fill_chunk(struct run *run, struct reader *reader, struct chunk *chunk,
-                       struct error *error)
-{
-    const struct job *job = run->job;
-    size_t most = chunk->capacity;
-    if (run->functions->taker && can_hand_on(job, reader, chunk))
-        reader->tap->taker = run->functions->taker(run->engine, &most);
-    const bool ok =
-        job->input_format->read_keys(reader, chunk->items, most, &chunk->count, error) &&
-        check_nan(job, reader, chunk, error);
-    reader->tap->taker = NULL;
-    return ok;
-}
-
-/* Updates the counters after `count` items were taken. */
-static void note_taken(struct run *run, size_t count)
-{
-    run->count += count;
-    run->room -= count;
-    expect_taken(run);
-}
-
-/* Borrows room for at most `want` items. Fewer are requested if the CPU's engine runs out of memory
- * for an unknown count. If it has no room for even the fewest, the items taken become the part:
- * run->room is 0, and later parts are no larger. Fails if none were taken. */
-static bool lend_room(struct run *run, size_t want, struct chunk *chunk, struct error *error)
-{
-    struct error cause = {0};
-    const size_t taken = run->count - run->part_begin;
-    const bool can_be_less = run->job->sort.count == COUNT_UNKNOWN && run->backend == backends[0];
-    while (!run->functions->lend(run->engine, want, chunk, &cause)) {
-        want /= 2;
-        const bool is_tried =
-            can_be_less && want >= MEMORY_PART_BYTES_MIN / run->job->sort.item_bytes;
-        if (!is_tried && (!can_be_less || taken == 0)) {
-            error_merge(error, &cause);
-            return false;
-        }
-        if (!is_tried) {
-            run->part_count = taken;
-            run->room = 0;
-            return true;
-        }
-        cause = (struct error){0};
-    }
-    return true;
-}
-
-/* Reads keys up to the end of the input or of the part. *ended: the input has ended. */
-static bool read_input_keys(struct run *run, struct reader *reader, bool *ended,
-                            struct error *error)
-{
-    const struct job *job = run->job;
-    const size_t most = CHUNK_BYTES / job->sort.item_bytes;
-    for (;;) {
-        const size_t left = reader->layout.count - reader->keys_read;
-        *ended = reader->layout.count != COUNT_UNKNOWN && left == 0;
-        if (*ended)
-            return check_end(job, reader, error);
-        if (run->room == 0)
-            return true;
-        struct chunk chunk;
-        const size_t want = run->room < most ? run->room : most;
-        if (!lend_room(run, left < want ? left : want, &chunk, error))
-            return false;
-        if (run->room == 0)
-            return true;
-        if (!fill_chunk(run, reader, &chunk, error) ||
-            !run->functions->take(run->engine, chunk, error))
-            return false;
-        *ended = chunk.count == 0;
-        if (*ended)
-            return true;
-        note_taken(run, chunk.count);
-    }
-}
-
-/* Makes items of the keys, and lets the engine take them. chunk: the engine's loan for the first of
- * them. */
-static bool take_items(struct run *run, const struct chunk *keys, struct chunk chunk,
-                       struct error *error)
-{
-    const struct job *job = run->job;
-    const unsigned key_bytes = job->argsort.key_bytes;
-    for (size_t done = 0;;) {
-        const size_t left = keys->count - done;
-        chunk.count = left < chunk.capacity ? left : chunk.capacity;
-        const struct argsort_taps taps = {&run->proof.taken.tap, &run->proof.made.tap};
-        argsort_fill(&job->argsort, (const unsigned char *)keys->items + done * key_bytes,
-                     run->count, &chunk, job->sort.threads, &taps);
-        if (!run->functions->take(run->engine, chunk, error))
-            return false;
-        done += chunk.count;
-        note_taken(run, chunk.count);
-        if (done == keys->count)
-            return true;
-        if (!run->functions->lend(run->engine, keys->count - done, &chunk, error))
-            return false;
-    }
-}
-
-/* As read_input_keys(), for items: keys are read into `keys`, which is reused. */
-static bool read_input_items(struct run *run, struct reader *reader, struct chunk *keys,
-                             bool *ended, struct error *error)
-{
-    const struct job *job = run->job;
-    for (;;) {
-        *ended = reader->layout.count != COUNT_UNKNOWN && reader->keys_read == reader->layout.count;
-        if (*ended)
-            return check_end(job, reader, error);
-        if (run->room == 0)
-            return true;
-        struct chunk chunk;
-        size_t want = run->room < keys->capacity ? run->room : keys->capacity;
-        if (!lend_room(run, want, &chunk, error))
-            return false;
-        if (run->room == 0)
-            return true;
-        if (job->sort.count == COUNT_UNKNOWN && chunk.capacity < want)
-            want = chunk.capacity; /* the engine may have no memory for more */
-        if (!job->input_format->read_keys(reader, keys->items, want, &keys->count, error) ||
-            !check_nan(job, reader, keys, error) ||
-            !argsort_check_count(&job->argsort, run->count + keys->count, error) ||
-            !take_items(run, keys, chunk, error))
-            return false;
-        *ended = keys->count == 0;
-        if (*ended)
-            return true;
-    }
-}
-
-/* Allocates the buffer for the keys that items are made of. Other keys are read into the engine's
- * memory, and get no buffer. */
-static bool allocate_keys(const struct run *run, struct chunk *keys, struct error *error)
-{
-    const struct job *job = run->job;
-    *keys = (struct chunk){0};
-    if (!job->argsort.index_type)
-        return true;
-    keys->capacity = job->keys_bytes / job->argsort.key_bytes;
-    if (job->sort.count < keys->capacity)
-        keys->capacity = job->sort.count + 1; /* at least 1, because malloc(0) may return NULL */
-    while (!(keys->items = malloc(keys->capacity * job->argsort.key_bytes)) && keys->capacity > 1)
-        keys->capacity /= 2;
-    return keys->items || error_set(error, "out of memory: no room to read numbers into");
-}
-
-/* Reads the next part, from where the last one ended. */
-static bool read_keys(struct run *run, struct error *error)
-{
-    const uint64_t start = run_stage_begin(STAGE_READ);
-    const struct job *job = run->job;
-    struct chunk keys;
-    bool ok = allocate_keys(run, &keys, error), ended = true;
-    for (; ok && ended && run->reader < job->reader_count; run->reader += ended) {
-        struct reader *const reader = &job->readers[run->reader];
-        ok = keys.items ? read_input_items(run, reader, &keys, &ended, error)
-                        : read_input_keys(run, reader, &ended, error);
-    }
-    run->is_at_end = run->reader == job->reader_count;
-    free(keys.items);
-    run_stage_add(run, STAGE_READ, start);
-    return ok;
-}
-
-bool run_give_next(struct run *run, size_t expected, struct chunk *chunk, size_t *given,
-                   struct error *error)
-{
-    if (!run->functions->give(run->engine, chunk, error))
-        return false;
-    *given += chunk->count;
-    if (*given > expected || (chunk->count == 0 && *given < expected))
-        return error_set(error, "%s: gave back %zu of %zu items: nothing is written",
-                         run->backend->name, *given, expected);
-    return true;
-}
-
-bool run_write_proved(struct run *run, bool (*write)(void *context, struct error *error),
-                      void *context, struct error *error)
-{
-    if (!write(context, error))
-        return false;
-    return !sink_is_trial(run->sink) ||
-           ((!run->engine || run->functions->rewind(run->engine, error)) &&
-            sink_end_trial(run->sink, error) && write(context, error));
-}
-
-bool run_begin_output(struct run *run, struct layout *layout, struct error *error)
-{
-    const struct format *format = run->job->output_format;
-    const struct key_check *const written = &run->proof.written;
-    if (!run->job->argsort.index_type)
-        key_check_start_ordered(&run->proof.written, written->key_bytes, written->order);
-    *layout = run_output_layout(run->job, run->count);
-    sink_expect(run->sink, format->file_bytes(layout));
-    return format->write_header(run->sink, layout, error);
-}
-
-bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,
-                     struct error *error)
-{
-    const struct job *job = run->job;
-    struct key_check *const written = &run->proof.written;
-    key_check_begin_chunk(written, chunk->items, chunk->count);
-    if (job->argsort.index_type)
-        return indices_write(&job->argsort, job->output_format, chunk, run->sink, &written->tap,
-                             error);
-    return job->output_format->write_keys(run->sink, layout, chunk->items, chunk->count,
-                                          &written->tap, error);
-}
-
 static bool write_keys(void *context, struct error *error)
 {
     struct run *const run = context;
@@ -427,75 +88,6 @@ static void expect_numbers(struct run *run)
     run_expect_ahead(run, job->output_format->file_bytes(&layout));
 }
 
-/* Opens an engine for the next part of the numbers, or restarts the engine of the last part. */
-static bool try_open_engine(struct run *run, struct error *error)
-{
-    const struct engine_functions *const functions = run->functions;
-    struct sort_spec spec = *run->sort;
-    run->part_begin = run->count;
-    run->room = run->part_count;
-    spec.most = run->room;
-    if (spec.count != COUNT_UNKNOWN)
-        spec.count = spec.count - run->count < run->room ? spec.count - run->count : run->room;
-    if (run->engine && functions->restart && functions->restart(run->engine, &spec))
-        return true;
-    run_close_engine(run);
-    void *const sample = run_take_sample(run, &spec);
-    const bool is_open = functions->open(&spec, &run->engine, error);
-    free(sample);
-    return is_open;
-}
-
-/* As try_open_engine(), with smaller parts if the CPU's engine runs out of memory. */
-static bool open_engine(struct run *run, struct error *error)
-{
-    struct error cause = {0};
-    while (!try_open_engine(run, &cause)) {
-        const size_t left = run->job->sort.count - run->count; /* large if the count is unknown */
-        const size_t part = (left < run->room ? left : run->room) / 2;
-        if (run->backend != backends[0] || part < MEMORY_PART_BYTES_MIN / run->sort->item_bytes) {
-            error_merge(error, &cause);
-            return false;
-        }
-        run->part_count = part;
-        cause = (struct error){0};
-    }
-    return true;
-}
-
-/* Makes the spare backend the one that sorts. */
-static void change_to_spare(struct run *run, const struct error *reason)
-{
-    const struct job *job = run->job;
-    run->backend = job->spare_backend;
-    run->functions = run->backend->keys;
-    run->sort = &job->spare_sort;
-    if (run->part_count != SIZE_MAX) /* SIZE_MAX: few items are kept, on either backend */
-        run->part_count = memory_limits_part(&job->memory, run->sort, true,
-                                             job->argsort.index_type ? job->keys_bytes : 0);
-    run->report->spare_reason = *reason;
-}
-
-/* Opens the first engine, with the spare backend if the first one cannot begin. */
-static bool open_first_engine(struct run *run, struct error *error)
-{
-    struct error cause = {0};
-    if (open_engine(run, &cause))
-        return true;
-    if (!run->job->spare_backend) {
-        error_merge(error, &cause);
-        return false;
-    }
-    change_to_spare(run, &cause);
-    return open_engine(run, error);
-}
-
-bool run_sort_part(struct run *run, struct error *error)
-{
-    return (run->count == 0 ? open_first_engine(run, error) : open_engine(run, error)) &&
-           read_keys(run, error) && run_sort_engine(run, error);
-}
-
 static bool run_keys(struct run *run, struct error *error)
 {
     run->report->item_bytes = 0;
@@ -509,6 +101,20 @@ static bool run_keys(struct run *run, struct error *error)
         return false;
     run->report->item_bytes = (uint64_t)run->count * run->job->readers[0].layout.type->bytes;
     return true;
+}
+
+static bool run_lines(struct run *run, struct error *error)
+{
+    if (run->job->group)
+        return run_group_lines(run, error);
+    struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
+    if (!lines)
+        return error_set(error, "out of memory");
+    bool ok = run_first_lines(run, lines, error);
+    if (ok && !run->is_at_end)
+        ok = external_lines_run(run, &lines, error);
+    lines_free(lines);
+    return ok;
 }
 
 static bool run_action(struct run *run, struct error *error)

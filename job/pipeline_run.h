@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_run.h - a running job: the interface between the sources of pipeline.h only.
+/* pipeline_run.h - a running job: the interface between the sources of pipeline.h only. A source
+ * calls those above it:
  *
- *   pipeline_sample.c             takes a sample of numbers before they are read
- *   pipeline.c, pipeline_lines.c  the first part of the input, which is all of it if that fits in
- *                                 memory -> output
- *   pipeline_order.c              checks or merges lines that are in order
- *   pipeline_group*.c             a job that a group of processes shares
- *   external_*.c                  the first part and all others -> sorted runs -> merge -> output
+ *   pipeline_sample.c     takes a sample of numbers before they are read
+ *   part.c                reads a part of the numbers, sorts it, gives and writes its items
+ *   pipeline_order.c      checks or merges lines that are in order
+ *   part_lines.c          reads a part of the lines, sorts it and writes it
+ *   external_*.c          all parts -> sorted runs -> merge -> output
+ *   pipeline_group*.c     the same for numbers and lines that a group of processes shares
+ *   pipeline.c            output; the first part, which is all of the input if that fits in memory
  */
 #ifndef JOB_PIPELINE_RUN_H
 #define JOB_PIPELINE_RUN_H
@@ -95,8 +97,9 @@ bool run_merge(struct run *run, struct error *error);
 /* Writes the header lines, if there are any. */
 bool run_write_header(struct run *run, struct error *error);
 
-/* Runs a JOB_SORT of lines. */
-bool run_lines(struct run *run, struct error *error);
+/* Reads the first part of the lines. Sorts and writes it if run->is_at_end, that is, if it is all
+ * of the input and there is memory to sort it at once. */
+bool run_first_lines(struct run *run, struct lines *lines, struct error *error);
 
 /* Reads lines up to the end of the inputs, or until the part is full. */
 bool run_read_lines(struct run *run, struct lines *lines, struct error *error);

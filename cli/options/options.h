@@ -14,8 +14,6 @@
 #include "formats/array/format.h"
 #include "formats/codec/codec.h"
 
-#define GPUSORT_VERSION "0.1.0"
-
 enum action { ACTION_SORT, ACTION_EXPLAIN, ACTION_LIST };
 
 /* Whether the job only checks the order, and whether it prints the line out of order. */

@@ -4,7 +4,7 @@
  */
 #include "cli/options/version.h"
 
-#include "cli/options/options.h"
+#include "core/backend.h"
 
 void version_print(FILE *stream)
 {

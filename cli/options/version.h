@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#define GPUSORT_VERSION "0.1.0"
+
 /* Prints "gpusort VERSION", a line on the build, and the license. Does not start a device. */
 void version_print(FILE *stream);
 

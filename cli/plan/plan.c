@@ -8,10 +8,7 @@
 #include "cli/plan/plan.h"
 
 #include "cli/options/line_words.h"
-#include "cli/plan/plan_device.h"
 #include "cli/plan/plan_format.h"
-#include "cli/plan/plan_group.h"
-#include "cli/plan/plan_memory.h"
 #include "cli/plan/plan_spool.h"
 #include "core/clock.h"
 #include "core/host_files.h"

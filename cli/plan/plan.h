@@ -44,6 +44,35 @@ bool plan_begin(struct options *options, struct plan *plan, struct error *error)
  * collective. */
 bool plan_make(struct options *options, struct plan *plan, struct error *error);
 
+/* Collective, called after the plan was made, or was not: returns true if all ranks have one. */
+bool plan_agree(struct plan *plan, bool is_made, struct error *error);
+
 void plan_free(struct plan *plan);
+
+/* ---- steps of plan_make(): plan_device.c, plan_memory.c, plan_group.c ---- */
+
+/* Chooses the backend, its device, its path and the spare backend, with the reasons. The inputs and
+ * the order of the plan are decided. May read much of an input of unknown size into memory, and
+ * reads ahead while a GPU is started. */
+bool plan_choose_device(const struct options *options, struct plan *plan, struct error *error);
+
+/* Returns the estimated seconds of the plan's job on the devices that sort together. */
+double plan_several_seconds(const struct plan *plan);
+
+/* Sets the directories of temporary files, if they are not set yet. */
+bool plan_choose_directories(struct options *options, struct memory_limits *memory,
+                             struct error *error);
+
+/* Sets the memory limits and part sizes of a plan that is complete otherwise. Without -T, adds the
+ * default directory to `options`. */
+bool plan_choose_memory(struct options *options, struct plan *plan, struct error *error);
+
+/* Collective: replaces *flag by that of rank 0, unless there is no group. */
+bool plan_tell(struct plan *plan, bool *flag, struct error *error);
+
+/* Called once the order is known: refuses what ranks cannot share, and plans that are not for the
+ * same job, and narrows the inputs to the part of this rank, or receives it. Collective; without a
+ * group it does nothing. */
+bool plan_share(struct plan *plan, struct error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_device.c - see plan_device.h.
+/* plan_device.c - see plan.h: which device sorts, and by which path.
  *
  *   size known:    the model of core/auto_table.h chooses the faster device
  *   size unknown:  inputs are read ahead into memory until they end, which gives their size,
@@ -7,7 +7,7 @@
  *
  * The first input is also read ahead while a GPU is started, which takes longer than many a sort.
  */
-#include "cli/plan/plan_device.h"
+#include "cli/plan/plan.h"
 
 #include "core/memory_limits.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_group.c - see plan_group.h. */
-#include "cli/plan/plan_group.h"
+/* plan_group.c - see plan.h: the plan of a job that several ranks share. */
+#include "cli/plan/plan.h"
 
 #include "cli/plan/plan_spool.h"
 #include "formats/codec/codec.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_memory.c - see plan_memory.h. */
-#include "cli/plan/plan_memory.h"
+/* plan_memory.c - see plan.h: limits the memory of a job. */
+#include "cli/plan/plan.h"
 
 #include "formats/codec/codec.h"
 

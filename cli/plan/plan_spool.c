@@ -2,8 +2,6 @@
 /* plan_spool.c - see plan_spool.h. */
 #include "cli/plan/plan_spool.h"
 
-#include "cli/plan/plan_group.h"
-#include "cli/plan/plan_memory.h"
 #include "formats/codec/codec.h"
 #include "formats/io/input_file.h"
 #include "formats/io/spill.h"

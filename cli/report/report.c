@@ -3,7 +3,6 @@
 #include "cli/report/report.h"
 
 #include "cli/options/quote.h"
-#include "cli/plan/plan_device.h"
 #include "cli/report/report_order.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"

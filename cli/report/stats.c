@@ -11,7 +11,7 @@
 
 #include "cli/options/options.h"
 #include "cli/options/quote.h"
-#include "cli/plan/plan_device.h"
+#include "cli/options/version.h"
 #include "core/trace.h"
 #include "formats/codec/codec.h"
 

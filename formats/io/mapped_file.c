@@ -17,7 +17,6 @@
 #include "core/ending.h"
 #include "core/trace.h"
 #include "formats/io/file_space.h"
-#include "formats/io/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,6 +19,19 @@
 struct file_space;
 struct mapped_file;
 
+/* Number of threads that write to a file at once. With fewer than OUTPUT_WRITERS_MIN threads, one
+ * writes. */
+#define OUTPUT_WRITERS_MIN 4
+#define OUTPUT_WRITERS_MAX 16
+
+/* Returns the maximum number of writers for `threads` threads. */
+static inline unsigned output_writers_most(unsigned threads)
+{
+    if (threads < OUTPUT_WRITERS_MIN)
+        return 1;
+    return threads < OUTPUT_WRITERS_MAX ? threads : OUTPUT_WRITERS_MAX;
+}
+
 /* Minimum bytes: below this, starting threads costs more time than it saves. */
 #define MAPPED_FILE_MIN ((size_t)16 << 20)
 

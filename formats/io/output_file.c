@@ -8,7 +8,6 @@
 #include "formats/descriptor.h"
 #include "formats/io/file_attributes.h"
 #include "formats/io/file_space.h"
-#include "formats/io/mapped_file.h"
 #include "formats/io/temporary.h"
 
 #include <errno.h>
@@ -29,6 +28,12 @@
 
 /* Smaller pieces are observed by the thread that writes them, before it writes. */
 #define WATCHED_BYTES_MIN ((size_t)8 << 20)
+
+struct output_file output_file_closed(void)
+{
+    return (struct output_file){
+        .file = -1, .writers = 1, .target = {.descriptor = -1, .directory = -1, .file = -1}};
+}
 
 /* Returns true if the output is a descriptor of an empty file, as the shell creates it for ">FILE".
  * A file with content is excluded, because the output may begin within a page. A file in append

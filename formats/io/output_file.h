@@ -17,23 +17,11 @@
 #include "core/check/tap.h"
 #include "core/error.h"
 #include "core/group.h"
+#include "formats/io/mapped_file.h"
 #include "formats/io/output_path.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* Number of threads that write to a file at once. With fewer than OUTPUT_WRITERS_MIN threads, one
- * writes. */
-#define OUTPUT_WRITERS_MIN 4
-#define OUTPUT_WRITERS_MAX 16
-
-/* Returns the maximum number of writers for `threads` threads. */
-static inline unsigned output_writers_most(unsigned threads)
-{
-    if (threads < OUTPUT_WRITERS_MIN)
-        return 1;
-    return threads < OUTPUT_WRITERS_MAX ? threads : OUTPUT_WRITERS_MAX;
-}
 
 struct file_space;
 struct mapped_file;

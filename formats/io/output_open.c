@@ -15,12 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct output_file output_file_closed(void)
-{
-    return (struct output_file){
-        .file = -1, .writers = 1, .target = {.descriptor = -1, .directory = -1, .file = -1}};
-}
-
 /* Returns false with errno as write(2) would set it. */
 static bool is_open_for_writing(int descriptor)
 {

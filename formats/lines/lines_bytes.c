@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_bytes.c - see lines_bytes.h.
+/* lines_bytes.c - see lines_load.h.
  *
  * The key of a line relative to the chosen line, from the top bit on:
  *
@@ -9,7 +9,7 @@
  *   48 bits   the next 6 bytes, zeros after the end
  *   3 bits    the number of these bytes, 7 for more than 6
  */
-#include "formats/lines/lines_bytes.h"
+#include "formats/lines/lines_load.h"
 
 #include "core/bytes_common.h"
 

@@ -20,9 +20,6 @@
  */
 #include "formats/lines/lines_load.h"
 
-#include "formats/lines/lines_bytes.h"
-#include "formats/lines/lines_words.h"
-
 #include <omp.h>
 
 /* Maximum number of tasks per thread. Above 64, libgomp creates no tasks: one thread does all the

@@ -57,4 +57,32 @@ static inline const char *line_ahead(const struct lines *lines, const struct key
     return line_text(lines, items[last - i > LINES_AHEAD ? i + LINES_AHEAD : last]);
 }
 
+/* ---- lines_words.c ---- */
+
+/* Lowers *load->end to the first word, from the cursor on, in which one of the items may differ
+ * from load->row. */
+void lines_words_find_end(const struct row_load *load, struct key_index *items, size_t count);
+
+/* Loads the word at the cursor. */
+void lines_words_load(const struct row_load *load, struct key_index *items, size_t count);
+
+/* Loads the order of each row relative to load->row. */
+void lines_words_load_beside(const struct row_load *load, struct key_index *items, size_t count);
+
+/* Return the position after a key, which is not complemented, from lines_words_load() and from
+ * lines_words_load_beside(). */
+struct row_cursor lines_words_next(enum row_kind kind, struct row_cursor cursor, uint64_t key);
+struct row_cursor lines_words_next_beside(struct row_cursor cursor, uint64_t key);
+
+/* ---- lines_bytes.c ---- */
+
+/* Returns the row of an item, for load->span. */
+struct line_span lines_bytes_span(const struct row_load *load, struct key_index item);
+
+/* Loads the order of each row relative to load->span. */
+void lines_bytes_load(const struct row_load *load, struct key_index *items, size_t count);
+
+/* Returns the position after a key, which is not complemented. */
+struct row_cursor lines_bytes_next(struct row_cursor cursor, uint64_t key);
+
 #endif

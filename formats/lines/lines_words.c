@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_words.c - see lines_words.h. */
-#include "formats/lines/lines_words.h"
+/* lines_words.c - see lines_load.h. */
+#include "formats/lines/lines_load.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_lines.c - JOB_SORT of lines.
+/* part_lines.c - a part of the lines, in memory: reads it, sorts it and writes it.
  *
  *   source -> text, in memory
  *
@@ -407,17 +407,8 @@ static bool run_items(struct run *run, struct lines *lines, struct error *error)
     return !run->is_at_end;
 }
 
-bool run_lines(struct run *run, struct error *error)
+bool run_first_lines(struct run *run, struct lines *lines, struct error *error)
 {
-    if (run->job->group)
-        return run_group_lines(run, error);
-    struct lines *lines = lines_create(run->job->sort.threads, &run->job->line_order);
-    if (!lines)
-        return error_set(error, "out of memory");
-    bool ok =
-        has_engine_of_lines(run->job) ? run_text(run, lines, error) : run_items(run, lines, error);
-    if (ok && !run->is_at_end)
-        ok = external_lines_run(run, &lines, error);
-    lines_free(lines);
-    return ok;
+    return has_engine_of_lines(run->job) ? run_text(run, lines, error)
+                                         : run_items(run, lines, error);
 }
