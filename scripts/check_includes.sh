@@ -13,15 +13,31 @@ list_includes() {
         sed -E 's/:[^<"]*[<"]/:/'
 }
 
+# report REASON: prints the includes on standard input, which are wrong.
+report() {
+    local found
+    found=$(sed "s|\$| ($1)|; s|:| includes |")
+    [ -z "$found" ] || { echo "$found" && wrong=1; }
+}
+
 # forbid REASON FILES INCLUDED [EXCEPT]: no file that matches the expression FILES may include what
 # matches INCLUDED, unless the file matches EXCEPT.
 forbid() {
+    report "$1" < <(grep -E "^($2):($3)$" <<<"$includes" | grep -Ev "^(${4:-$^})[^:]*:")
+}
+
+# layer FOLDER [LOWER]: of their top folder, the files of FOLDER include only those of FOLDER, of the
+# folders that match LOWER, and of the top folder itself.
+layer() {
+    report "not below $1/" < <(grep -E "^$1/[^/:]*:${1%%/*}/" <<<"$includes" |
+        grep -Ev ":(${1%%/*}|$1${2:+|${1%%/*}/($2)})/[^/]*$")
+}
+
+# forbid_circles: prints the circles among the pairs "A B" on standard input.
+forbid_circles() {
     local found
-    found=$(grep -E "^($2):($3)$" <<<"$includes" | grep -Ev "^(${4:-$^})[^:]*:" || true)
-    if [ -n "$found" ]; then
-        sed "s|\$| ($1)|; s|:| includes |" <<<"$found"
-        wrong=1
-    fi
+    found=$({ tsort 2>&1 >/dev/null || true; } | sed 's/^tsort: -: input contains a loop:$/a circle of includes:/; s/^tsort: /    /')
+    [ -z "$found" ] || { echo "$found" && wrong=1; }
 }
 
 wrong=0
@@ -44,4 +60,32 @@ forbid 'CUB is for bench/cub_peers.cu' "$any" "(cub|thrust)/$any" 'bench/cub_pee
 forbid 'CUDA headers are for cuda/ and bench/' "$any" '(cuda|cub|thrust|cooperative_groups|device_|driver_|nvtx3)'"[^/:]*(/$any)?\.h" \
     '(cuda|bench)/'
 forbid 'includes are written from the top' "$any" "\.\.?/$any"
+
+forbid 'options, plan and reports are below the command' 'cli/[^:]*/[^:]*' 'cli/[^/]*'
+layer cli/options
+layer cli/plan options
+layer cli/report 'options|plan'
+layer formats/codec
+layer formats/io codec
+layer formats/number
+layer formats/lines 'io|number'
+layer formats/array 'io|codec|number|lines'
+layer formats/check 'io|lines'
+layer formats/merge 'io|lines|check'
+layer cuda/block
+layer cuda/merge block
+layer cuda/paths 'block|merge'
+layer cuda/radix 'block|merge'
+layer cuda/engine group
+layer cuda/text 'block|engine'
+layer cuda/top 'block|engine'
+layer cuda/group 'block|merge|engine'
+
+# Headers that include each other; then sources that include each other's header.
+forbid_circles < <(sed -nE 's/^(.*\.(h|cuh)):(.*\.(h|cuh))$/\1 \3/p' <<<"$includes")
+forbid_circles < <(awk -F: '
+    { file = $1; included = $2; is_source = sub(/\.(c|cc|cu)$/, "", file); sub(/\.[a-z]*$/, "", included) }
+    is_source { sources[file]; pairs[file " " included] }
+    END { for (pair in pairs) { split(pair, part, " "); if (part[1] != part[2] && part[2] in sources) print pair } }
+    ' <<<"$includes")
 exit $wrong
