@@ -17,9 +17,6 @@
  * cache for the spilled runs. */
 #define RUN_BYTES_MAX ((size_t)48 << 20)
 
-/* Minimum memory for merging, even if the limit is lower. */
-#define MERGE_BYTES_MIN ((size_t)8 << 20)
-
 /* Bytes copied by one read, if only the first lines of a run are written. */
 #define COPY_BYTES ((size_t)1 << 20)
 
@@ -268,14 +265,6 @@ static bool merge_to_output(void *context, struct error *error)
 }
 
 /* ---- All of it ---- */
-
-size_t run_merge_bytes(const struct job *job)
-{
-    const size_t threads_bytes = job->sort.threads * LINES_MERGE_THREAD_BYTES;
-    const size_t most = job->part_bytes / 2;
-    const size_t bytes = job->part_bytes - (threads_bytes < most ? threads_bytes : most);
-    return bytes > MERGE_BYTES_MIN ? bytes : MERGE_BYTES_MIN;
-}
 
 bool external_lines_open(struct run *run, struct external_lines *external, struct error *error)
 {

@@ -143,6 +143,14 @@ static void expect_merged(struct run *run, const struct inputs *inputs)
         sink_expect(run->sink, bytes);
 }
 
+size_t run_merge_bytes(const struct job *job)
+{
+    const size_t threads_bytes = job->sort.threads * LINES_MERGE_THREAD_BYTES;
+    const size_t most = job->part_bytes / 2;
+    const size_t bytes = job->part_bytes - (threads_bytes < most ? threads_bytes : most);
+    return bytes > MERGE_BYTES_MIN ? bytes : MERGE_BYTES_MIN;
+}
+
 bool run_merge(struct run *run, struct error *error)
 {
     const struct job *job = run->job;

@@ -114,6 +114,9 @@ bool external_keys_run(struct run *run, struct error *error);
 /* pipeline_group.c: numbers, or their indices, of a job that a group shares. */
 bool run_group_keys(struct run *run, struct error *error);
 
+/* Minimum memory for merging, even if the limit is lower. */
+#define MERGE_BYTES_MIN ((size_t)8 << 20)
+
 /* Returns the memory for merging lines: that of a part, without the memory that merging threads
  * need. */
 size_t run_merge_bytes(const struct job *job);

@@ -147,7 +147,8 @@ static bool open_shared(struct options *options, const struct source_spec *spec,
         is_plain =
             ok && is_named && (source_can_narrow(*source) || source_bytes_left(*source) == 0);
     }
-    if (!group_agree(group, ok, error) || !plan_tell(plan, &is_plain, error))
+    if (!group_agree(group, ok, error) ||
+        !group_broadcast(group, &is_plain, sizeof is_plain, error))
         return false;
     if (!is_plain)
         return open_spooled(options, spec->path, plan, source, error);
