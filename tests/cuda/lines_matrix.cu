@@ -7,9 +7,6 @@
  *     prints TAP, a line for each order and sort of text; exits 1 on a mismatch. Texts of random
  *     lines have so many.
  *
- *   lines_matrix --time [LINES]
- *     prints how long the device takes to count and to key lines.
- *
  * An item may be flagged, but not one of an ordinary spelling. Those that are go out and come back
  * as the engine does it.
  */
@@ -346,86 +343,11 @@ static int run_matrix(size_t lines)
     return passed ? 0 : 1;
 }
 
-/* ---- times ---- */
-
-/* The spelling's text, again and again. */
-static bool fill_text(const struct bench *bench, const std::string &text, struct error *error)
-{
-    for (size_t done = 0; done < bench->text.bytes; done += text.size())
-        if (!check(cudaMemcpy((char *)bench->memory + done, text.data(), text.size(),
-                              cudaMemcpyHostToDevice),
-                   error))
-            return false;
-    return true;
-}
-
-/* The least of some runs, the host's waits included. */
-template <typename F>
-static bool time_runs(F run, double *milliseconds)
-{
-    for (unsigned i = 0; i < 5; i++) {
-        struct timespec begin, end;
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        if (!run())
-            return false;
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        const double taken = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
-                             (double)(end.tv_nsec - begin.tv_nsec) * 1e-6;
-        *milliseconds = i == 0 ? taken : std::min(*milliseconds, taken);
-    }
-    return true;
-}
-
-static bool time_order(const struct matrix_order &row, const struct spelling &spelling,
-                       size_t lines)
-{
-    struct spelling_source source = {};
-    const size_t part = std::min<size_t>(lines, 1000000), parts = lines / part;
-    const std::string text = spellings_make(spelling, row.terminator, part, &source);
-    struct line_key key = row.key;
-    const struct line_order order = {&key, 1, row.separator, row.terminator, false, false, false};
-    struct error error = {};
-    struct bench bench;
-    double count_ms = 0, key_ms = 0;
-    size_t flagged = 0;
-    const bool ran =
-        bench_open(&bench, cuda_line_order_make(&order), text.size() * parts, 1, &error) &&
-        allocate(&bench.items, part * parts, &error) && fill_text(&bench, text, &error) &&
-        time_runs([&] { return cuda_lines_count(&bench.text, bench.workspace, &error); },
-                  &count_ms) &&
-        time_runs(
-            [&] {
-                return cuda_lines_key(&bench.text, bench.workspace, bench.items, &flagged, &error);
-            },
-            &key_ms);
-    bench_close(&bench);
-    if (!ran)
-        printf("%s\n", error.message);
-    else
-        printf("%-18s %-28s %6.2f GB: count %8.2f ms, key %8.2f ms, %zu flagged\n", row.name,
-               spelling.name, (double)bench.text.bytes * 1e-9, count_ms, key_ms, flagged);
-    fflush(stdout);
-    return ran;
-}
-
-static int run_times(size_t lines)
-{
-    bool ran = true;
-    for (const struct matrix_order &row : orders)
-        for (size_t i = 0; i < spelling_count; i++)
-            if (spellings[i].is_ordinary)
-                ran = time_order(row, spellings[i], lines) && ran;
-    return ran ? 0 : 1;
-}
-
 int main(int argc, char **argv)
 {
-    const bool is_timing = argc > 1 && strcmp(argv[1], "--time") == 0;
-    const int argument = is_timing ? 2 : 1;
-    size_t lines = is_timing ? 200000000 : 1000000;
-    if (argc > argument + 1 || (argc > argument && !parse_count(argv[argument], &lines)) ||
-        lines == 0) {
-        fprintf(stderr, "usage: lines_matrix [--time] [LINES]\n");
+    size_t lines = 1000000;
+    if (argc > 2 || (argc > 1 && !parse_count(argv[1], &lines)) || lines == 0) {
+        fprintf(stderr, "usage: lines_matrix [LINES]\n");
         return 2;
     }
     int devices = 0;
@@ -433,5 +355,5 @@ int main(int argc, char **argv)
         printf("1..0 # SKIP no CUDA device\n");
         return 0;
     }
-    return is_timing ? run_times(lines) : run_matrix(lines);
+    return run_matrix(lines);
 }
