@@ -41,6 +41,7 @@ check() {
 scripts/install_packages.sh gcc g++ make libzstd-dev libcmocka-dev perl mandoc shellcheck \
     clang-format zstd python3-numpy acl attr
 scripts/install_packages.sh openmpi-bin libopenmpi-dev || echo '== no Open MPI: tests/job/mpi.sh is skipped'
+scripts/install_packages.sh mpich libmpich-dev || echo '== no MPICH: tests/job/mpi.sh is of Open MPI alone'
 scripts/install_packages.sh clang libclang-rt-dev ||
     echo '== no clang with libFuzzer: the fuzz targets are skipped'
 

@@ -266,6 +266,29 @@ refused 'rank 0 of PMIx, if nothing says how many ranks there are' 'unset PMIX_R
 refused 'ranks that MPI does not know are refused' 'started 2 ranks, of which the MPI of .*mpi.so finds 1' -- \
     env PMI_SIZE=2 PMI_RANK=0 "$GPUSORT" four.u32 -o "$target"
 
+# ---- another MPI ---------------------------------------------------------------------------------
+
+# mpich N ARGUMENT...: gpusort in N ranks of MPICH, with a plugin that its compiler has built.
+mpich() {
+    timeout 60 mpirun.mpich -n "$1" "$work/mpich/gpusort" "${@:2}"
+}
+if [ -n "$is_sanitized" ] || ! command -v mpicc.mpich mpirun.mpich >/dev/null; then
+    skip 'ranks of MPICH' 'not with sanitizers, or no mpicc.mpich and mpirun.mpich'
+else
+    mkdir "$work/mpich"
+    cp "$GPUSORT" "$work/mpich/gpusort"
+    mpicc.mpich -std=c11 -D_GNU_SOURCE -I"$tests_dir/.." -O1 -fPIC -shared -o "$work/mpich/mpi.so" \
+        "$tests_dir/../mpi/mpi_plugin.c"
+    ok 'seven ranks of MPICH: numbers' \
+        eval 'mpich 7 finite.f64 -o mpich.f64 && cmp mpich.f64 finite-sorted.f64'
+    gpusort -k1 rows -o sorted.txt
+    ok 'three ranks of MPICH: lines' eval 'mpich 3 -k1 rows -o mpich.txt && cmp mpich.txt sorted.txt'
+    ok 'two ranks of MPICH: compressed numbers, written to standard output' \
+        eval 'mpich 2 finite.f64.zst >mpich.f64 && cmp mpich.f64 finite-sorted.f64'
+    refused 'an input that is missing, for ranks of MPICH' 'nothing\.f64: No such file' -- \
+        mpich 3 nothing.f64 -o "$target"
+fi
+
 # ---- faults --------------------------------------------------------------------------------------
 
 # ok_undone NAME FAULT ARGUMENT...: the job fails soon, and the output is as it was.
