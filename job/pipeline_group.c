@@ -87,7 +87,7 @@ static void choose_targets(struct group_keys *keys)
     }
 }
 
-/* Merges runs of this rank if those of all ranks are too many. */
+/* Merges runs of this rank if all ranks together have too many. */
 static bool reduce_runs(struct group_keys *keys, struct error *error)
 {
     const size_t memory = ranks_memory(external_runs_memory_left(&keys->runs)) / 2;

@@ -60,7 +60,7 @@ static size_t choose_memory(const struct group_lines *group)
     return ranks_memory(group->external.merge_bytes) / 2;
 }
 
-/* Merges runs of this rank if those of all ranks are too many. */
+/* Merges runs of this rank if all ranks together have too many. */
 static bool reduce_runs(struct group_lines *group, struct error *error)
 {
     struct external_lines *const external = &group->external;
@@ -272,7 +272,7 @@ static bool check_runs(struct group_lines *lines, struct error *error)
     return ok;
 }
 
-/* What a rank tells the others of the lines that it merged. */
+/* A row of facts about the lines that a rank merged. */
 enum { ENDS_HAS_LINES, ENDS_LENGTHS, ENDS_WORDS = ENDS_LENGTHS + 2 };
 
 static size_t words_of(uint64_t bytes)
@@ -365,7 +365,7 @@ static bool prove(struct group_lines *lines, struct error *error)
 
 /* ---- All of it ---- */
 
-/* Collective: the count and the bytes of the report are those of all ranks. */
+/* Collective: adds up the count and the bytes of the report over all ranks. */
 static bool add_up_counts(struct run *run, struct error *error)
 {
     uint64_t words[2] = {run->count, run->report->item_bytes};

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copied or sent at a time. */
+/* Bytes that are copied or sent at a time. */
 #define PIECE_BYTES ((size_t)4 << 20)
 
 enum { SPOOL_BYTES, SPOOL_CODEC }; /* of plan_spool.facts */
@@ -68,7 +68,8 @@ static bool store_input(struct options *options, struct plan *plan, struct plan_
     return ok;
 }
 
-/* What other ranks read while they plan: bytes after the head are not needed, and are zeros. */
+/* Reads for the plan of other ranks than 0. It needs no bytes after the head, which are zeros here.
+ */
 static bool read_head(void *context, uint64_t first, void *data, size_t bytes, struct error *error)
 {
     const struct plan_spool *const spool = context;
