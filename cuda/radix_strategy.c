@@ -16,7 +16,7 @@ const struct radix_tuning radix_tuning_default = {
     .portion = (size_t)1 << 28,
     .digits_most = 4,
     .roughness_most = 48,
-    .repeats_most = 6,
+    .shared_most = 5,
     .heavy_most = 8,
     .values_most = 1536,
 };
@@ -68,17 +68,33 @@ static struct radix_decision decide(enum radix_strategy strategy, const char *re
     return decision;
 }
 
+unsigned radix_repeats_sample(size_t count)
+{
+    unsigned sample = 1;
+    while (sample < (unsigned)1 << 17 && sample <= count / 4)
+        sample *= 2;
+    return sample;
+}
+
+/* If each key is that of m items, two of them are the same with a probability of m / count. */
+static bool shares_keys(const struct radix_tuning *tuning, const struct radix_facts *facts,
+                        size_t count)
+{
+    const double sample = radix_repeats_sample(count);
+    return 2.0 * facts->repeats * (double)count > tuning->shared_most * sample * sample;
+}
+
 /* Chooses between models and digits by a sample. A model makes too large buckets of frequent values
  * among many rare ones, and too full bins of items that share keys. */
 static struct radix_decision decide_by_sample(const struct radix_tuning *tuning,
-                                              const struct radix_facts *facts, unsigned item_bytes)
+                                              const struct radix_facts *facts, size_t count,
+                                              unsigned item_bytes)
 {
-    const unsigned repeats = facts->sampled - facts->values;
     if (count_digits(facts->bits) <= tuning->digits_most)
         return decide(RADIX_STRATEGY_DIGITS, "few digits vary");
     if (facts->roughness > (unsigned long long)tuning->roughness_most * facts->gaps)
         return decide(RADIX_STRATEGY_DIGITS, "keys crowd at all scales");
-    if (item_bytes > 8 && repeats > tuning->repeats_most)
+    if (item_bytes > 8 && shares_keys(tuning, facts, count))
         return decide(RADIX_STRATEGY_DIGITS, "items share keys");
     if (facts->heavy > tuning->heavy_most && facts->once > facts->sampled / 4)
         return decide(RADIX_STRATEGY_DIGITS, "some values are frequent among many rare ones");
@@ -103,7 +119,7 @@ struct radix_decision radix_decide(const struct radix_tuning *tuning,
         return decide(RADIX_STRATEGY_MODELS, "indices are not positions");
     if (count < tuning->models_least || facts->sampled == 0)
         return decide(RADIX_STRATEGY_DIGITS, "too few items for a model");
-    return decide_by_sample(tuning, facts, item_bytes);
+    return decide_by_sample(tuning, facts, count, item_bytes);
 }
 
 struct radix_decision radix_decide_counted(const struct radix_facts *facts, size_t count,

@@ -28,7 +28,7 @@ struct radix_tuning {
     size_t portion;          /* items of one launch of a digit's pass */
     unsigned digits_most;    /* the most digits that vary in keys that are sorted by digits */
     unsigned roughness_most; /* mean of |log2| of the ratio of neighbouring gaps, in sixteenths */
-    unsigned repeats_most;   /* sampled items that share a key with another one */
+    unsigned shared_most;    /* items of 16 bytes that share a key, as a mean over the items */
     unsigned heavy_most;     /* sampled values that come 16 times, beside others that come once */
     unsigned values_most;    /* sampled values, if they are to be counted */
 };
@@ -48,6 +48,7 @@ struct radix_facts {
     unsigned gaps;           /* pairs of neighbouring gaps, neither of which is 0 */
     unsigned roughness;      /* sum over these of |log2| of their ratio, in sixteenths */
     unsigned long long bits; /* that are not the same in all sampled keys */
+    unsigned repeats;        /* of radix_repeats_sample() keys: those that were drawn before */
 };
 
 enum radix_strategy {
@@ -70,6 +71,9 @@ const char *radix_strategy_name(enum radix_strategy strategy);
 
 /* True if a sample of this many items decides. */
 bool radix_needs_sample(const struct radix_tuning *tuning, size_t count, unsigned item_bytes);
+
+/* The size of a larger sample, of items of 16 bytes: a power of two, at most count / 2. */
+unsigned radix_repeats_sample(size_t count);
 
 /* Chooses how to sort `count` items of 4, 8 or 16 bytes. */
 struct radix_decision radix_decide(const struct radix_tuning *tuning,

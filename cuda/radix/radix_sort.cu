@@ -342,6 +342,21 @@ static bool radix_start_decided(const struct radix_run<K> &run, struct error *er
     return radix_merge(run.sort, error);
 }
 
+/* Counts the keys that items share, in a sample. The hash table lies in the scratch. */
+template <typename K>
+static bool radix_draw_repeats(const struct radix_run<K> &run, struct error *error)
+{
+    const struct cuda_sort &sort = run.sort;
+    const unsigned sample = radix_repeats_sample(sort.count);
+    unsigned long long *const table = static_cast<unsigned long long *>(sort.scratch);
+    return cuda_check(cudaMemsetAsync(table, 0, 2 * sample * sizeof *table, sort.stream),
+                      sort.device, "cudaMemsetAsync", error) &&
+           launch_kernel(launch_at(run.site, "radix_repeats_kernel",
+                                   launch_blocks(sample, RADIX_LOOK_THREADS), RADIX_LOOK_THREADS),
+                         error, radix_repeats_kernel<K>, static_cast<const K *>(sort.items),
+                         sort.count, sort.order, sample, table, run.work.facts);
+}
+
 /* Finds the facts. */
 template <typename K>
 static bool radix_look(const struct radix_run<K> &run, struct error *error)
@@ -356,6 +371,7 @@ static bool radix_look(const struct radix_run<K> &run, struct error *error)
                launch_at(run.site, "radix_look_kernel", blocks + has_sample, RADIX_LOOK_THREADS),
                error, radix_look_kernel<K>, static_cast<const K *>(sort.items), sort.count,
                sort.order, static_cast<unsigned>(blocks), run.work.facts) &&
+           (!has_sample || sizeof(K) <= 8 || radix_draw_repeats(run, error)) &&
            cuda_check(cudaMemcpyAsync(&sort.note->facts, run.work.facts, sizeof *run.work.facts,
                                       cudaMemcpyDeviceToHost, sort.stream),
                       sort.device, "cudaMemcpyAsync", error) &&

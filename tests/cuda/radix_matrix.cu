@@ -43,7 +43,7 @@ static struct radix_tuning models_tuning()
     struct radix_tuning tuning = small_tuning();
     tuning.values_least = SIZE_MAX;
     tuning.models_least = tuning.digits_most = 0;
-    tuning.roughness_most = tuning.repeats_most = tuning.heavy_most = UINT32_MAX;
+    tuning.roughness_most = tuning.shared_most = tuning.heavy_most = UINT32_MAX;
     return tuning;
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <string.h>
 
 static const size_t MANY = 100000000;
@@ -133,9 +134,7 @@ static void few_values_are_counted(void **state)
     facts.no_counting = 1; /* the count has found more */
     assert_strategy(facts, MANY, 8, "models");
     assert_strategy(facts, MANY, 4, "digits");
-    facts.no_counting = facts.no_index = 0;
-    assert_strategy(facts, MANY, 16, "digits");
-    facts.no_index = 1;
+    facts.no_counting = 0;
     assert_strategy(facts, radix_tuning_default.values_least - 1, 8, "models");
     facts.once = 1000; /* many that the sample has not seen */
     assert_strategy(facts, MANY, 4, "digits");
@@ -152,8 +151,34 @@ static void frequent_values_among_rare_ones_have_digits(void **state)
     assert_strategy(facts, MANY, 8, "digits");
     facts.heavy = 1; /* as zero is among measurements */
     assert_strategy(facts, MANY, 8, "models");
-    facts.no_index = 0;
-    assert_strategy(facts, MANY, 16, "digits");
+}
+
+static void items_that_share_keys_have_digits(void **state)
+{
+    (void)state;
+    struct radix_facts facts = item_facts();
+    const size_t counts[] = {50000000, 400000000, 3000000000};
+    for (unsigned i = 0; i < 3; i++) {
+        /* Of s keys, s * s * m / (2 * count) pairs are the same if m items share a key. */
+        const double pairs = pow(radix_repeats_sample(counts[i]), 2) / 2 / (double)counts[i];
+        facts.repeats = (unsigned)(2 * pairs);
+        assert_strategy(facts, counts[i], 16, "models");
+        facts.repeats = (unsigned)(100 * pairs);
+        assert_strategy(facts, counts[i], 16, "digits");
+        facts.no_index = 1;
+        assert_strategy(facts, counts[i], 16, "models");
+        assert_strategy(facts, counts[i], 8, "models");
+        facts.no_index = 0;
+    }
+}
+
+static void the_larger_sample_fits_the_scratch(void **state)
+{
+    (void)state;
+    assert_int_equal(radix_repeats_sample(0), 1);
+    assert_int_equal(radix_repeats_sample(4095), 1024);
+    assert_int_equal(radix_repeats_sample(4096), 2048);
+    assert_int_equal(radix_repeats_sample(SIZE_MAX), 1 << 17);
 }
 
 static void a_sample_that_missed_most_keys_is_not_believed(void **state)
@@ -191,6 +216,8 @@ int main(void)
         cmocka_unit_test(keys_of_a_small_range_have_digits),
         cmocka_unit_test(few_values_are_counted),
         cmocka_unit_test(frequent_values_among_rare_ones_have_digits),
+        cmocka_unit_test(items_that_share_keys_have_digits),
+        cmocka_unit_test(the_larger_sample_fits_the_scratch),
         cmocka_unit_test(a_sample_that_missed_most_keys_is_not_believed),
         cmocka_unit_test(a_sample_is_taken_where_it_decides),
     };
