@@ -155,7 +155,7 @@ static void open_windows(struct merger *merger)
     const size_t room = window_bytes(merger);
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)merger->division.threads)
     for (size_t i = 0; i < merge->run_count; i++) {
-        const struct item_run *const run = &merge->runs[i];
+        struct item_run *const run = &merge->runs[i];
         struct window *const window = &merger->windows[i];
         *window = (struct window){
             .run = run, .items = merger->window_memory + i * room, .capacity = room / width};
@@ -163,7 +163,9 @@ static void open_windows(struct merger *merger)
             continue;
         window->items = run->items;
         window->read = window->count = window->capacity = run->count;
-        item_encode(width, merge->order, window->items, window->count);
+        if (!run->is_encoded)
+            item_encode(width, merge->order, window->items, window->count);
+        run->is_encoded = true;
     }
 }
 

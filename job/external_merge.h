@@ -19,6 +19,7 @@
 /* Sorted items, as stored bits. */
 struct item_run {
     unsigned char *items; /* from malloc(3), and changed by merging; NULL: the run is spilled */
+    bool is_encoded;      /* the items are ordered bits, not stored bits; set by merging */
     struct spill_run spilled;
     uint64_t count;
 
@@ -46,8 +47,8 @@ struct external_merge {
 size_t external_merge_fan_in(size_t memory_bytes, unsigned threads);
 
 /* Merges all runs and passes the first `wanted` items, in order, to `write`. Runs in memory are
- * encoded in place; spilled ones stay unchanged. Fails if a run cannot be read, `write` fails, or
- * there is no memory. */
+ * encoded in place; spilled ones stay unchanged. All can be merged again. Fails if a run cannot be
+ * read, `write` fails, or there is no memory. */
 bool external_merge_run(const struct external_merge *merge, struct error *error);
 
 #endif

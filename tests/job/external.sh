@@ -138,6 +138,15 @@ else
         ok_parts "$type on the GPU, in parts" 2 "$base.up.raw" -- "${on[@]}"
         ok_parts "$type on the GPU, to disk" 2 "$base.down.raw" -- -r -S 1M \
             "${on[@]}"
+        for way in '' '-S1M'; do # sorted parts stay in memory, or are on disk
+            for direction in up down; do
+                cp "$base.in.raw" over
+                [ $direction = up ] || way="$way -r"
+                # shellcheck disable=SC2086 # options
+                gpusort $way "${on[@]:0:4}" --in-place over 2>messages
+                ok "$type on the GPU, in parts, in place $way" cmp over "$base.$direction.raw"
+            done
+        done
     done
     ok_parts 'indices on the GPU, in parts' 2 random.up.indices.u64 -- --device=gpu \
         --device-memory=64K --argsort --output-format=raw random.in.u64
