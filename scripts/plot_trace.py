@@ -14,7 +14,7 @@ ROW_HEIGHT, LANE_GAP, AXIS_HEIGHT = 9, 5, 34
 LABELLED = ("stage", "start", "kernel")
 COLOURS = {
     "start": "#999999", "read": "#1f77b4", "decode": "#17becf", "parse": "#ff7f0e",
-    "upload": "#2ca02c", "sort": "#d62728", "kernel": "#d62728", "refine": "#ff7f0e",
+    "upload": "#2ca02c", "peer": "#e6ab02", "sort": "#d62728", "kernel": "#d62728", "refine": "#ff7f0e",
     "download": "#2ca02c", "spill": "#8c564b", "merge": "#e377c2", "make": "#bcbd22",
     "encode": "#17becf", "space": "#b0b0b0", "write": "#9467bd",
 }
