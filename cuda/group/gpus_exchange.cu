@@ -10,6 +10,7 @@
 #include "cuda/group/gpus_each.h"
 
 #include <algorithm>
+#include <pthread.h>
 #include <stdlib.h>
 #include <utility>
 
@@ -236,20 +237,37 @@ bool run_exchange(const struct exchange &exchange, struct error *error)
 
 } // namespace
 
+/* Lets the current device reach the memory of `peer`, if CUDA can do so; otherwise copies are
+ * slower. CUDA keeps this for the whole process, reports a second call as an error, and has no call
+ * that asks for it. So each pair is tried only once. */
+static void connect_once(unsigned device, unsigned peer)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool is_tried[BACKEND_DEVICES_MOST][BACKEND_DEVICES_MOST];
+    const bool has_place = device < BACKEND_DEVICES_MOST && peer < BACKEND_DEVICES_MOST;
+    pthread_mutex_lock(&lock);
+    if (!(has_place && is_tried[device][peer]) &&
+        cudaDeviceEnablePeerAccess(static_cast<int>(peer), 0) != cudaSuccess)
+        (void)cudaGetLastError();
+    if (has_place)
+        is_tried[device][peer] = true;
+    pthread_mutex_unlock(&lock);
+}
+
 bool gpus_connect(const unsigned *devices, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++) {
             int can = 0;
-            const int device = static_cast<int>(devices[i]), peer = static_cast<int>(devices[k]);
             if (i == k)
                 continue;
             if (!cuda_device_use(devices[i], error) ||
-                !cuda_check(cudaDeviceCanAccessPeer(&can, device, peer), devices[i],
-                            "cudaDeviceCanAccessPeer", error))
+                !cuda_check(cudaDeviceCanAccessPeer(&can, static_cast<int>(devices[i]),
+                                                    static_cast<int>(devices[k])),
+                            devices[i], "cudaDeviceCanAccessPeer", error))
                 return false;
-            if (can && cudaDeviceEnablePeerAccess(peer, 0) != cudaSuccess)
-                (void)cudaGetLastError(); /* it is enabled, or copies are slower */
+            if (can)
+                connect_once(devices[i], devices[k]);
         }
     return true;
 }
