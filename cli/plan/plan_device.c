@@ -422,9 +422,9 @@ static uint64_t device_bytes(const struct plan *plan)
                : bytes;
 }
 
-/* GPUs of which several sort together have at least so much memory. A host with smaller ones uses
+/* GPUs of which several sort together have room for at least so much. A host with smaller ones uses
  * several only if they are named. So data of up to half of it never starts a second GPU. */
-#define SEVERAL_BYTES_MIN ((uint64_t)32 << 30)
+#define SEVERAL_BYTES_MIN ((uint64_t)30 << 30)
 
 /* Returns how many GPUs are shown to CUDA, for it starts all of them. More than one are if the data
  * may need them. */
@@ -434,6 +434,14 @@ static unsigned shown_devices(const struct plan *plan, const struct backend *gpu
     if (device_bytes(plan) <= SEVERAL_BYTES_MIN || plan->job.group || why_one_device(plan))
         return 1;
     return gpu->count(wanted < BACKEND_DEVICES_MOST ? (unsigned)wanted : BACKEND_DEVICES_MOST);
+}
+
+/* Returns true if the GPUs have room for the data. memory_limits_part() reserves a sixteenth of the
+ * memory, so items that need it would be sorted in parts. */
+static bool has_room(const struct plan *plan)
+{
+    const uint64_t bytes = plan->device.memory_bytes;
+    return (plan->job.keep_lines ? bytes : bytes / 16 * 15) >= device_bytes(plan);
 }
 
 /* Takes as few GPUs as have room for the data. */
@@ -446,7 +454,7 @@ static bool probe_fewest(const struct options *options, struct plan *plan,
         if (plan->job.group ? !probe_backend(options, plan, gpu, error)
                             : !probe_devices(options, plan, gpu, &devices, error))
             return false;
-        if (plan->device.memory_bytes >= device_bytes(plan)) {
+        if (has_room(plan)) {
             if (count > 1)
                 note_reason(plan, "; ", "it does not fit the memory of fewer GPUs twice");
             return true;

@@ -142,11 +142,13 @@ assert bytes <= int(sys.argv[1]), bytes
     refused 'a bit that changes between two devices' 'the proof failed' -- \
         env SIMT_FLIP=peer "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 -o "$target" "$in"
 
-    # auto takes as few devices as have room for the data twice, and the CPU if all have not.
-    truncate -s 24G sparse.f64
-    for case in 80:gpu: 30:gpu:0,1: 6:cpu:; do
-        gib=${case%%:*} wanted=${case#*:}
-        ok_says "24 GiB of numbers, 5 devices of $gib GiB" "^device     $wanted " -- \
+    # auto takes as few devices as have room for the data twice and for a sixteenth more, so that no
+    # parts are put aside, and the CPU if all have not.
+    for case in 24:80:gpu: 24:50:gpu:0,1: 24:30:gpu:0,1: 31:33:gpu:0,1,2: 24:6:cpu:; do
+        size=${case%%:*} gib=${case#*:} wanted=${case#*:*:}
+        gib=${gib%%:*}
+        truncate -s "${size}G" sparse.f64
+        ok_says "$size GiB of numbers, 5 devices of $gib GiB" "^device     $wanted " -- \
             env SIMT_MEMORY_BYTES=$((gib << 30)) "$GPUSORT" --explain sparse.f64
     done
 fi
