@@ -330,6 +330,16 @@ static void limit_memory(const struct options *options, struct device_facts *fac
         facts->memory_bytes = limit->bytes;
 }
 
+/* Lowers the facts that choose a path to those of another device, because all take the same path.
+ */
+static void lower_facts(struct device_facts *facts, const struct device_facts *other)
+{
+    facts->units = other->units < facts->units ? other->units : facts->units;
+    facts->l2_bytes = other->l2_bytes < facts->l2_bytes ? other->l2_bytes : facts->l2_bytes;
+    facts->shared_bytes =
+        other->shared_bytes < facts->shared_bytes ? other->shared_bytes : facts->shared_bytes;
+}
+
 /* Fills the facts of the devices. `examine` is one of the backend's functions. */
 static bool examine_devices(const struct options *options, struct plan *plan,
                             const struct devices *devices,
@@ -346,6 +356,7 @@ static bool examine_devices(const struct options *options, struct plan *plan,
         snprintf(plan->device_names[i], sizeof plan->device_names[i], "%s", facts.name);
         if (i == 0)
             plan->device = facts;
+        lower_facts(&plan->device, &facts);
         bytes += facts.memory_bytes;
     }
     plan->device.memory_bytes = bytes;

@@ -129,6 +129,11 @@ if [ -n "$is_simt" ]; then
         env $unequal "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 "$in"
     ok_says 'sort without parts' '"runs":{"count":0' -- \
         env $unequal "$GPUSORT" --device=gpu:0,1 --format=raw --type=f64 --stats=json -o got "$in"
+    gpusort --device=cpu --argsort --format=raw --type=f64 -o shared.up "$in"
+    # The second device has less shared memory than the path of the first one needs.
+    ok_output 'devices of unequal shared memory' shared.up -- \
+        env SIMT_SHARED_BYTES=232448,65536 "$GPUSORT" --device=gpu:0,1 --argsort --format=raw \
+        --type=f64 "$in"
     # Twice the part of a device, and 5 % of it.
     most=$((2 * bytes * 105 / devices / 100 + 100000))
     gpusort "${sorts[@]}" --stats=json -o got "$in" 2>stats

@@ -19,8 +19,8 @@
  *   SIMT_MEMORY_BYTES=N[,N...]              memory of the devices, the last number for all others;
  *                                           the default is 4 GiB
  *   SIMT_CAPABILITY=N                       compute capability: 80 is 8.0; the default is 90
- *   SIMT_SHARED_BYTES=N                     maximum shared memory of a block that opts in; the
- *                                           default is 227 KiB
+ *   SIMT_SHARED_BYTES=N[,N...]              maximum shared memory of a block that opts in, as
+ *                                           SIMT_MEMORY_BYTES; the default is 227 KiB
  *   SIMT_FAIL=NAME:K[:ERROR][,...]          the K-th call of the API function NAME fails with that
  *                                           error; after cudaErrorLaunchFailure all other calls
  * fail too. kernel:K: the K-th kernel fails, not its launch SIMT_CALLS=FILE at exit, writes a line

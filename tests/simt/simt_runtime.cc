@@ -28,9 +28,9 @@ int capability()
     return static_cast<int>(number_from("SIMT_CAPABILITY", 90));
 }
 
-int max_shared_optin_bytes()
+int max_shared_optin_bytes(int device)
 {
-    return static_cast<int>(number_from("SIMT_SHARED_BYTES", 227 * 1024));
+    return static_cast<int>(number_of_device("SIMT_SHARED_BYTES", device, 227 * 1024));
 }
 
 } // namespace
@@ -92,7 +92,7 @@ const std::map<cudaDeviceAttr, int> attributes = {
     {cudaDevAttrMaxSharedMemoryPerMultiprocessor, shared_bytes_per_multiprocessor},
     {cudaDevAttrMaxRegistersPerMultiprocessor, 64 * 1024},
     {cudaDevAttrCooperativeLaunch, 0},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, max_shared_optin_bytes()},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, 0}, /* depends on the device */
     {cudaDevAttrMaxBlocksPerMultiprocessor, max_resident_blocks},
     {cudaDevAttrReservedSharedMemoryPerBlock, reserved_shared_bytes},
     {cudaDevAttrMemoryPoolsSupported, 1}};
@@ -151,7 +151,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         snprintf(properties->name, sizeof(properties->name), "SIMT stand-in");
         properties->totalGlobalMem = device_bytes_total(device);
         properties->sharedMemPerBlock = max_shared_bytes;
-        properties->sharedMemPerBlockOptin = (size_t)max_shared_optin_bytes();
+        properties->sharedMemPerBlockOptin = (size_t)max_shared_optin_bytes(device);
         properties->sharedMemPerMultiprocessor = shared_bytes_per_multiprocessor;
         properties->reservedSharedMemPerBlock = reserved_shared_bytes;
         properties->totalConstMem = 64 * 1024;
@@ -185,7 +185,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
             return cudaErrorInvalidDevice;
         if (found == attributes.end())
             return cudaErrorInvalidValue;
-        *value = found->second;
+        *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
+                     ? max_shared_optin_bytes(device)
+                     : found->second;
         return cudaSuccess;
     });
 }
@@ -275,12 +277,12 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 namespace
 {
 
-/* The dynamic shared memory that cudaFuncSetAttribute allowed for each kernel. */
-std::map<const void *, int> shared_bytes_allowed;
+/* The dynamic shared memory that cudaFuncSetAttribute allowed for each kernel of a device. */
+std::map<std::pair<int, const void *>, int> shared_bytes_allowed;
 
 int shared_limit(const void *kernel)
 {
-    const auto found = shared_bytes_allowed.find(kernel);
+    const auto found = shared_bytes_allowed.find({current_device, kernel});
     return found == shared_bytes_allowed.end() ? max_shared_bytes : found->second;
 }
 
@@ -297,7 +299,7 @@ cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel)
     if (kernel == nullptr)
         return cudaErrorInvalidDeviceFunction;
     if (!is_valid_grid(config.gridDim, config.blockDim) ||
-        config.dynamicSmemBytes > (size_t)max_shared_optin_bytes())
+        config.dynamicSmemBytes > (size_t)max_shared_optin_bytes(current_device))
         return cudaErrorInvalidConfiguration;
     if (config.dynamicSmemBytes > (size_t)shared_limit(kernel))
         return cudaErrorInvalidValue;
@@ -341,9 +343,9 @@ cudaError_t simt_function_set_attribute(const void *kernel, cudaFuncAttribute at
         if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
             return value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
         if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
-            value > max_shared_optin_bytes())
+            value > max_shared_optin_bytes(current_device))
             return cudaErrorInvalidValue;
-        shared_bytes_allowed[kernel] = value;
+        shared_bytes_allowed[{current_device, kernel}] = value;
         return cudaSuccess;
     });
 }

@@ -127,16 +127,21 @@ int device_count()
     return count;
 }
 
-size_t device_bytes_total(int device)
+size_t number_of_device(const char *name, int device, size_t otherwise)
 {
-    size_t bytes = (size_t)4 << 30;
-    const char *text = getenv("SIMT_MEMORY_BYTES");
+    size_t number = otherwise;
+    const char *text = getenv(name);
     for (int i = 0; text != nullptr && i <= device; i++) {
         char *end;
-        bytes = strtoull(text, &end, 10);
+        number = strtoull(text, &end, 10);
         text = *end == ',' ? end + 1 : nullptr;
     }
-    return bytes;
+    return number;
+}
+
+size_t device_bytes_total(int device)
+{
+    return number_of_device("SIMT_MEMORY_BYTES", device, (size_t)4 << 30);
 }
 
 /* ---- streams ---- */

@@ -83,7 +83,11 @@ int device_count();
 /* The device of cudaSetDevice. */
 extern thread_local int current_device;
 
-/* Returns the memory of a device: SIMT_MEMORY_BYTES, whose last number is for the other devices. */
+/* Returns the device's number in the list in the environment variable `name`, whose last number is
+ * for the other devices; `otherwise` if that is not set. */
+size_t number_of_device(const char *name, int device, size_t otherwise);
+
+/* Returns the memory of a device, of SIMT_MEMORY_BYTES. */
 size_t device_bytes_total(int device);
 
 /* ---- streams ---- */
