@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counting_keys.cu - keys of 1 and 2 bytes are sorted by counting how often each value occurs.
+/* counting_keys.cu - counting sort for keys of 1 and 2 bytes.
  *
- *   items --count--> counts of all values --scan--> runs: a key, and where it starts
+ *   items --count--> number of keys of each value --scan--> runs of equal keys: key and start
  *         --fill (counting_fill.cuh)--> items
  *
- * The counters of a block lie in shared memory. Of 2-byte keys two share a word, 128 KiB in all,
- * and what a counter of 16 bits has no room for goes to the counts in steps; where a block has less
- * memory it counts one half of the values, and the keys are read twice. Keys are counted as they
- * are stored: it is the scan that goes by their order, and lists the values that do occur. So what
- * follows has to do neither with order nor with gaps.
+ * The counters of a block are in shared memory. For 2-byte keys, a word holds two counters of 16
+ * bits, and all words take 128 KiB. A counter that reaches 2^15 moves these 2^15 keys, a step, to
+ * global memory. If a block has less shared memory, it counts only one half of the values, and the
+ * keys are read twice.
+ *
+ * Keys are counted in their stored form. The scan visits the values in sort order and lists only
+ * values that occur, so that the fill handles neither the key order nor absent values.
  */
 #include "cuda/block/dynamic_shared.cuh"
 #include "cuda/block/launch.cuh"
@@ -19,9 +21,12 @@
 
 #include <algorithm>
 
-/* How often each value occurs, as it is stored. Of 2 bytes word i is for value i and in its upper
- * half for i + 2^15, to be raised together: so much comes of each block in the end, less than 2^16.
- * All else comes in steps. */
+/* Number of keys of each value, in global memory. The index is the stored form of the key.
+ *
+ * For 1-byte keys, words[] holds the counts and steps[] is unused. For 2-byte keys, the lower half
+ * of words[i] is for value i and the upper half for value i + 2^15; one atomic adds to both. When a
+ * block ends, it adds its remaining counters there, each below 2^16. steps[value] counts the steps
+ * of 2^15 keys that blocks moved before that. */
 template <typename K>
 constexpr unsigned COUNT_WORDS = VALUES<K> / sizeof(K);
 constexpr unsigned COUNT_STEP_BITS = 15;
@@ -31,6 +36,7 @@ struct value_counts {
     unsigned steps[sizeof(K) == 1 ? 1 : VALUES<K>];
 };
 
+/* Returns the number of keys of `value`, a key in its stored form. */
 template <typename K>
 __device__ __forceinline__ value_count thread_count_of(const struct value_counts<K> &counts,
                                                        unsigned value)
@@ -42,40 +48,41 @@ __device__ __forceinline__ value_count thread_count_of(const struct value_counts
            (value_count{counts.steps[value]} << COUNT_STEP_BITS);
 }
 
-/* What the kernels leave to each other. */
+/* Workspace: the data that one kernel passes to the next. */
 template <typename K>
 struct counting_workspace {
-    /* Cleared before the first one. */
+    /* Cleared before the first kernel. */
     struct value_counts<K> counts;
-    value_count states[COUNTING_SCANS]; /* of the scan's pieces: what they have, once it is known */
-    unsigned next_scan;                 /* numbers given to these */
+    value_count states[COUNTING_SCANS]; /* totals of the scan's pieces; 0 until published */
+    unsigned next_scan;                 /* number of the next piece */
 
-    struct counting_runs<K> runs;
+    struct counting_runs<K> runs; /* not cleared */
 };
 template <typename K>
 constexpr size_t COUNTING_CLEARED_BYTES = offsetof(struct counting_workspace<K>, runs);
 
 /* ---- count ---- */
 
-/* Counters of a block, as those of the counts, with half of their bits. It has all of them, or one
- * of PARTS equal parts. */
+/* Counters of a block: the layout of value_counts::words, but with words of 32 bits instead of 64.
+ * A block has one of PARTS equal parts of the words. */
 template <typename K, unsigned PARTS>
 constexpr unsigned PART_WORDS = COUNT_WORDS<K> / PARTS;
 template <typename K, unsigned PARTS>
 struct block_counters {
     unsigned *words;
-    unsigned first; /* of all words */
+    unsigned first; /* index in value_counts::words of the block's first word */
 };
 
-/* A counter of 16 bits that gets to a step gives it to the counts. A barrier comes before as much
- * again is counted, so that none overflows, and none gets so far twice. */
+/* A counter of 16 bits that reaches COUNT_STEP moves these keys to value_counts::steps. A block
+ * counts at most COUNT_STEP keys from one barrier to the next. So no counter overflows, and none
+ * reaches COUNT_STEP again before it is reduced. */
 constexpr unsigned COUNT_STEP = 1u << COUNT_STEP_BITS;
 static_assert(COUNTING_THREADS * counting_words(2) * KEYS_OF_WORD<uint16_t> <= COUNT_STEP,
               "a block counts so few keys between barriers");
 
-/* Adds n to the counter of the value, if it is one of the block's. What it returns is for
- * thread_give_step, once that is not 0. Of 1 byte n is 0 or 1, which the lanes that share a counter
- * add in one step. */
+/* Adds n to the counter of `value`, if the block has that counter. Returns 0, or if the counter
+ * reached COUNT_STEP, a value that the caller passes to thread_give_step. For 1-byte keys, n must
+ * be 0 or 1: the device adds 1 for all lanes with the same counter in one step. */
 template <typename K, unsigned PARTS>
 __device__ __forceinline__ unsigned
 thread_count_value(const struct block_counters<K, PARTS> &counters, unsigned value, unsigned n)
@@ -94,6 +101,8 @@ thread_count_value(const struct block_counters<K, PARTS> &counters, unsigned val
     return ~old & (old + added) & (COUNT_STEP << 16 | COUNT_STEP);
 }
 
+/* Moves one step from the block's counter of `value` to the counts. `reached` is the result of
+ * thread_count_value; does nothing if that is 0. */
 template <typename K, unsigned PARTS>
 __device__ __forceinline__ void thread_give_step(const struct block_counters<K, PARTS> &counters,
                                                  unsigned value, unsigned reached,
@@ -105,7 +114,7 @@ __device__ __forceinline__ void thread_give_step(const struct block_counters<K, 
     atomicAdd(&counts->steps[value], 1u);
 }
 
-/* Counts the word's first `n` keys, few of which other lanes have too. */
+/* Counts the first `n` keys of the thread's word. Fast if few lanes have equal keys. */
 template <typename K, unsigned PARTS>
 __device__ __forceinline__ void thread_count_word(const struct block_counters<K, PARTS> &counters,
                                                   const union key_word<K> &word, unsigned n,
@@ -124,7 +133,8 @@ __device__ __forceinline__ void thread_count_word(const struct block_counters<K,
         thread_give_step(counters, word.keys[i], reached[i], counts);
 }
 
-/* The same where many lanes have the same keys: one of them counts for all. */
+/* Counts the first `n` keys of each lane's word, for 2-byte keys. Fast if many lanes have equal
+ * keys, as one lane counts for all of them. All lanes of the warp call it. */
 template <typename K, unsigned PARTS>
 __device__ __forceinline__ void warp_count_crowd(const struct block_counters<K, PARTS> &counters,
                                                  const union key_word<K> &word, unsigned n,
@@ -155,7 +165,7 @@ __device__ __forceinline__ void warp_count_crowd(const struct block_counters<K, 
     }
 }
 
-/* Adds what the block has counted. */
+/* Adds the block's counters to the counts. */
 template <typename K, unsigned PARTS>
 __device__ __forceinline__ void block_give_counts(const struct block_counters<K, PARTS> &counters,
                                                   struct value_counts<K> *counts)
@@ -168,7 +178,8 @@ __device__ __forceinline__ void block_give_counts(const struct block_counters<K,
     }
 }
 
-/* Adds the keys to the counts. PARTS blocks read the same keys; as many such groups as one likes.
+/* Adds the number of keys of each value to `counts`. The grid is any number of groups of PARTS
+ * blocks. The blocks of a group read the same keys, and each counts its part of the values. Needs
  * PART_WORDS words of dynamic shared memory. */
 template <typename K, unsigned PARTS>
 __global__ void __launch_bounds__(COUNTING_THREADS,
@@ -206,14 +217,15 @@ __global__ void __launch_bounds__(COUNTING_THREADS,
 
 /* ---- scan ---- */
 
-/* A piece has a value for each thread. What it has: its keys, and below these its runs. */
+/* Values per piece of the scan, one per thread. A total of a piece holds its number of keys above
+ * its number of runs, which takes the low SCAN_RUN_BITS bits. */
 template <typename K>
 constexpr unsigned SCAN_THREADS = VALUES<K> / (sizeof(K) == 1 ? 1 : COUNTING_SCANS);
 constexpr unsigned SCAN_RUN_BITS = 17;
 constexpr value_count SCAN_IS_KNOWN = value_count{1} << 63;
 
-/* What the pieces before this one have, which are done or on their way. Begins and ends with a
- * barrier. */
+/* Returns the sum of the totals of all pieces before `piece`. Waits until these are published, so
+ * their blocks must have started. Begins and ends with a barrier. */
 template <typename K>
 __device__ __forceinline__ value_count block_sum_pieces(const volatile value_count *states,
                                                         unsigned piece, value_count *warp_sums)
@@ -227,8 +239,8 @@ __device__ __forceinline__ value_count block_sum_pieces(const volatile value_cou
     return sum;
 }
 
-/* counts -> runs. A block a piece: it takes its number when it begins, so that those that it waits
- * for have begun. */
+/* Makes the runs from the counts, one block per piece. A block takes its piece number when it
+ * starts, so the blocks of all pieces before it have started too. */
 template <typename K>
 __global__ void __launch_bounds__(SCAN_THREADS<K>)
     counting_scan_kernel(struct counting_workspace<K> *work, struct key_order order)
@@ -261,6 +273,7 @@ __global__ void __launch_bounds__(SCAN_THREADS<K>)
 
 /* ---- the path ---- */
 
+/* Sets *bytes to the maximum shared memory of a block on the device. */
 static bool counting_find_shared(unsigned device, size_t *bytes, struct error *error)
 {
     int most = 0;
@@ -272,7 +285,8 @@ static bool counting_find_shared(unsigned device, size_t *bytes, struct error *e
     return true;
 }
 
-/* Counts with as many blocks as run at a time, or fewer if the work is less, of each part. */
+/* Launches the count kernel. The blocks of each part fill the device once, or are fewer if the keys
+ * are few. */
 template <typename K, unsigned PARTS>
 static bool counting_start_count(const struct cuda_sort &sort, const struct launch_site &site,
                                  struct value_counts<K> *counts, struct error *error)
@@ -286,6 +300,7 @@ static bool counting_start_count(const struct cuda_sort &sort, const struct laun
                          static_cast<const K *>(sort.items), sort.count, counts);
 }
 
+/* Launches all kernels of the sort. A block uses at most `shared_most` bytes of shared memory. */
 template <typename K>
 static bool counting_start(const struct cuda_sort &sort, size_t shared_most, struct error *error)
 {
