@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_digits.cuh - a stable sort digit by digit, the least one first: the path for keys that no
- * model follows.
+/* radix_digits.cuh - stable LSD radix sort: the path for keys whose distribution no model fits.
  *
- *   items --radix_digit_plan.cuh--> where each value of a digit begins; the digits to do
- *         --radix_digit_kernel, for each of these--> scratch --> items --> ...
+ *   items --radix_digit_plan.cuh--> first index of each value of each digit; digits to sort by
+ *         --radix_digit_kernel, once per digit--> scratch --> items --> ...
  *
- * Its time goes by the number of keys and digits alone, however the keys lie. A pass reads and
- * writes each key once: a tile counts its digits and makes the counts known, and finds how many
- * keys of each digit are in the tiles before by looking back from tile to tile, until one knows the
- * sum of all before it. Tiles have their numbers from a counter, so that those before a tile have
- * begun and do not wait for it. Keys of 4 bytes have a pass of their own (radix_digits_early.cuh).
+ * The time depends on the number of keys and digits, but not on the distribution of the keys. A
+ * pass reads and writes each key once. A tile counts its keys of each digit value and publishes the
+ * counts. It then looks back from tile to tile, adding their counts, until it reaches a tile that
+ * has published the sum of all tiles up to it. A counter numbers the tiles as their blocks start.
+ * So the tiles before a tile have started, and do not wait for it. Keys of 4 bytes have their own
+ * kernel for a pass (radix_digits_early.cuh).
  *
- * Which digits there are to do is found on the device; the kernels of the others end at once. A
- * digit that all keys share needs no pass. Nor does an index below the key, in the low half of keys
- * of 8 bytes: the sort is stable. Items of 16 go as their key and their place among the items, 12
- * bytes in place of 16, as their index is that place.
+ * The device determines the digits to sort by, and the kernels of surplus passes return at once. A
+ * digit that is equal in all keys needs no pass. The index in the low half of 8-byte items needs no
+ * pass either: it ascends in the input, and the sort is stable. Items of 16 bytes are sorted as an
+ * 8-byte key and a 4-byte position among the items, 12 bytes instead of 16. That suffices because
+ * the index of an item follows from its position.
  *
  * Source: A. Adinets and D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for
  * GPUs" (2022); the look-back is that of D. Merrill and M. Garland, "Single-pass Parallel Prefix
@@ -26,7 +27,7 @@
 #include "cuda/block/dynamic_shared.cuh"
 #include "cuda/radix/radix_digit_plan.cuh"
 
-/* Keys of a thread, and of a tile of the usual size. */
+/* Number of keys per thread, and per tile of the usual size. */
 template <typename K, bool HAS_INDICES>
 constexpr struct radix_keys_choice
     RADIX_DIGIT_KEYS = radix_digit_keys(sizeof(K), HAS_INDICES && !RADIX_HAS_PLACES<K>);
@@ -35,46 +36,47 @@ constexpr unsigned RADIX_DIGIT_TILE = RADIX_DIGIT_THREADS *RADIX_DIGIT_KEYS<K, H
 constexpr unsigned RADIX_DIGIT_WARPS = RADIX_DIGIT_THREADS / THREADS_PER_WARP;
 static_assert(RADIX_DIGIT_THREADS >= RADIX_DIGIT_VALUES, "a thread for each value of a digit");
 
-/* What is known of a tile's keys of a value, above their number: those of the tile itself, or of
- * all tiles up to it. */
+/* State of a tile for one digit value, which other tiles read. 0: not published. RADIX_LOOK_OWN:
+ * the low bits count the keys of the tile. RADIX_LOOK_ALL: they count the keys of all tiles of the
+ * portion up to and including this one. RADIX_LOOK_COUNT masks the low bits. */
 constexpr unsigned RADIX_LOOK_OWN = 1u << 30;
 constexpr unsigned RADIX_LOOK_ALL = 2u << 30;
 constexpr unsigned RADIX_LOOK_COUNT = RADIX_LOOK_OWN - 1;
 static_assert(RADIX_PORTION_MOST < RADIX_LOOK_OWN, "a sum has room");
 
-/* A pass over a portion of the keys. */
+/* A pass over a portion of the keys: the keys that one launch sorts by one digit. */
 template <typename K>
 struct radix_digit_pass {
     K *items;
     K *scratch;
-    unsigned *states;      /* a row for each tile of the portion, cleared */
-    unsigned *next_states; /* the same of the next pass, to be cleared; NULL: not by this one */
-    size_t count;          /* of all */
-    size_t first;          /* of the portion */
-    unsigned keys;         /* of the portion */
-    unsigned index;        /* of the pass */
-    unsigned portion;
+    unsigned *states;      /* a row of RADIX_DIGIT_VALUES for each tile of the portion; all 0 */
+    unsigned *next_states; /* states of the next pass, which this pass clears; or NULL */
+    size_t count;          /* number of all keys */
+    size_t first;          /* index of the portion's first key */
+    unsigned keys;         /* number of keys in the portion */
+    unsigned index;        /* number of the pass, from 0 */
+    unsigned portion;      /* number of the portion, from 0 */
     struct key_order order;
 };
 
-/* Of tiles with so many keys a thread. Count: of 32 bits where all keys have places below 2^32,
- * which takes fewer instructions. */
+/* Shared memory of a block whose tile has KEYS keys per thread. Count: the type of target indices.
+ * It has 32 bits if all indices are below 2^32, as that takes fewer instructions. */
 template <typename K, unsigned KEYS, typename Count>
 struct radix_digit_shared {
     static constexpr unsigned tile_keys = RADIX_DIGIT_THREADS * KEYS;
     typedef typename radix_digit_word<K>::type word;
     union {
-        /* Keys of a value that a warp has; then their first index in the tile. */
+        /* Number of keys of each value in each warp; later their first index in the tile. */
         unsigned warp_counts[RADIX_DIGIT_WARPS][RADIX_DIGIT_VALUES];
         word words[tile_keys];
     };
     uint32_t places[RADIX_HAS_PLACES<K> ? tile_keys : 1];
-    Count targets[RADIX_DIGIT_VALUES]; /* of a value's key: the target less its index here */
+    Count targets[RADIX_DIGIT_VALUES]; /* target index of a value's key minus its index in words */
     unsigned warp_sums[THREADS_PER_WARP];
     unsigned tile;
 };
 
-/* The keys of a pass on one side: items, or words with their places behind them. */
+/* The source or the target of a pass: items, or an array of words followed by one of positions. */
 template <typename K>
 struct radix_digit_side {
     K *items;
@@ -83,6 +85,7 @@ struct radix_digit_side {
     bool is_items;
 };
 
+/* Returns the side in pass.scratch or in pass.items. */
 template <typename K>
 __device__ __forceinline__ struct radix_digit_side<K>
 thread_digit_side(const struct radix_digit_pass<K> &pass, bool is_scratch, bool is_items) {
@@ -93,13 +96,14 @@ thread_digit_side(const struct radix_digit_pass<K> &pass, bool is_scratch, bool 
 }
 
 struct radix_digit_tile {
-    unsigned number; /* in the portion */
-    unsigned count;
-    size_t first; /* index of its first key */
+    unsigned number; /* in the portion, from 0 */
+    unsigned count;  /* of keys */
+    size_t first;    /* index of its first key */
     bool is_full;
     bool is_last; /* of the portion */
 };
 
+/* Returns the tile with number `tile` of the pass, which counts the tiles of all portions. */
 template <unsigned TILE, typename K>
 __device__ __forceinline__ struct radix_digit_tile
 thread_find_tile(const struct radix_digit_pass<K> &pass, unsigned tile)
@@ -109,16 +113,17 @@ thread_find_tile(const struct radix_digit_pass<K> &pass, unsigned tile)
     return {number, min(left, TILE), pass.first + before, left >= TILE, left <= TILE};
 }
 
-/* The index in the tile of the thread's first of so many keys; the next one's is THREADS_PER_WARP
- * behind. A warp has neighbouring keys, its lanes one after the other, so that ranks go by the
- * order of keys. */
+/* Returns the index in the tile of the thread's first key. Its KEYS keys are THREADS_PER_WARP
+ * apart. The keys of a warp are contiguous, and consecutive lanes have consecutive keys. So ranks
+ * keep the order of the keys, which makes the sort stable. */
 template <unsigned KEYS>
 __device__ __forceinline__ unsigned thread_first_index()
 {
     return threadIdx.x / THREADS_PER_WARP * (THREADS_PER_WARP * KEYS) + thread_lane();
 }
 
-/* Reads every STEP-th of the source's; behind the tile's end is any. */
+/* Reads the thread's keys of the tile. `source` points to the tile's first key, and keys are STEP
+ * elements apart. Keys past the tile's end are unspecified. */
 template <unsigned STEP, typename T, unsigned N>
 __device__ __forceinline__ void thread_load_steps(const T *source, unsigned first_index,
                                                   const struct radix_digit_tile &tile, T (&keys)[N])
@@ -137,7 +142,8 @@ __device__ __forceinline__ void thread_load_steps(const T *source, unsigned firs
     }
 }
 
-/* Reads the tile; behind its end all bits are set, which puts these keys behind all others. */
+/* Reads the thread's words of the tile, and encodes the keys of items. Words past the tile's end
+ * have all bits set, so that they rank after all others. */
 template <typename K, typename W, unsigned N>
 __device__ __forceinline__ void thread_load_words(const struct radix_digit_side<K> &source,
                                                   const struct radix_digit_tile &tile,
@@ -157,14 +163,15 @@ __device__ __forceinline__ void thread_load_words(const struct radix_digit_side<
                 words[i] = key_infinity<W>();
 }
 
-/* The lanes that have the same digit. */
+/* Returns the lanes with the same digit as the calling one, as a mask. All lanes call it. */
 __device__ __forceinline__ unsigned warp_digit_peers(unsigned digit)
 {
     unsigned peers = ALL_LANES;
 #pragma unroll
     for (unsigned bit = 0; bit < RADIX_DIGIT_BITS; bit++) {
 #ifdef __CUDACC__
-        /* Of the same in C++ nvcc 13.0 tests each bit twice: 7 instructions in place of 4. */
+        /* From the C++ below, nvcc 13.0 makes code that tests each bit twice: 7 instructions
+         * instead of 4. */
         unsigned same;
         asm("{ .reg .pred is_set; and.b32 %0, %1, %2; setp.ne.u32 is_set, %0, 0;"
             "  vote.sync.ballot.b32 %0, is_set, 0xffffffff; @!is_set not.b32 %0, %0; }"
@@ -180,8 +187,8 @@ __device__ __forceinline__ unsigned warp_digit_peers(unsigned digit)
     return peers;
 }
 
-/* ranks[i]: how many keys of the warp before words[i] have its digit; counts[] of the warp, which
- * were 0, get how many have each. */
+/* Sets ranks[i] to the number of keys of the warp before words[i] that have the same digit. Sets
+ * counts[], which belongs to the warp and must be 0, to the number of its keys of each digit. */
 template <typename Digit, typename W, unsigned N>
 __device__ __forceinline__ void warp_rank_digits(const W (&words)[N], const Digit &digit_of,
                                                  unsigned *counts, unsigned (&ranks)[N])
@@ -194,20 +201,21 @@ __device__ __forceinline__ void warp_rank_digits(const W (&words)[N], const Digi
         const unsigned before = static_cast<unsigned>(__popc(peers & below));
         ranks[i] = counts[digit] + before;
         __syncwarp();
-        if ((peers & ~below) == 1u << thread_lane()) /* the last of them */
+        if ((peers & ~below) == 1u << thread_lane()) /* the last lane with this digit */
             counts[digit] = ranks[i] + 1;
         __syncwarp();
     }
 }
 
-/* The keys of the thread's value in all tiles of the portion before this one, which has `own`.
- * states: of that value, RADIX_DIGIT_VALUES words apart. */
+/* Returns the number of keys of the thread's value in all tiles of the portion before `tile`.
+ * Publishes that number plus `own`, the number in this tile. `states` points to the state of the
+ * value in the first tile; states of consecutive tiles are RADIX_DIGIT_VALUES words apart. */
 __device__ __forceinline__ unsigned thread_look_back(volatile unsigned *states, unsigned tile,
                                                      unsigned own)
 {
     unsigned sum = 0;
     for (unsigned before = tile; before > 0;) {
-        unsigned seen[RADIX_LOOK_TILES]; /* on their way together */
+        unsigned seen[RADIX_LOOK_TILES]; /* loaded at the same time */
 #pragma unroll
         for (unsigned i = 0; i < RADIX_LOOK_TILES; i++) {
             seen[i] = RADIX_LOOK_ALL;
@@ -226,14 +234,15 @@ __device__ __forceinline__ unsigned thread_look_back(volatile unsigned *states, 
     return sum;
 }
 
-/* The tile's keys of the thread's value, if it has one. */
+/* The tile's keys of the thread's digit value. Threads from RADIX_DIGIT_VALUES on have no value. */
 struct radix_digit_own {
     unsigned count;
-    unsigned begin; /* in order of digits */
+    unsigned begin; /* index of the first in the tile, ordered by digit */
 };
 
-/* Turns the warps' counts into indices in the tile, and makes the sums known. Begins after a
- * barrier and ends with one. */
+/* Turns the warps' counts into indices in the tile ordered by digit, and publishes the tile's
+ * counts. `state`: of this tile and the thread's value. Begins after a barrier and ends with one.
+ */
 __device__ __forceinline__ struct radix_digit_own
 block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sums,
                  volatile unsigned *state)
@@ -259,7 +268,7 @@ block_sum_digits(unsigned (*warp_counts)[RADIX_DIGIT_VALUES], unsigned *warp_sum
     return own;
 }
 
-/* The places of the tile's keys. */
+/* Reads the positions of the thread's keys; in the first pass, computes them. */
 template <typename K, unsigned N>
 __device__ __forceinline__ void thread_load_places(const struct radix_digit_side<K> &source,
                                                    const struct radix_digit_tile &tile,
@@ -275,7 +284,9 @@ __device__ __forceinline__ void thread_load_places(const struct radix_digit_side
         places[i] = static_cast<uint32_t>(tile.first) + first_index + i * THREADS_PER_WARP;
 }
 
-/* Finds where the tile's keys of each value go. */
+/* Sets targets[] (struct radix_digit_shared) for the tile's keys of each value, after looking back.
+ * The last tile of the portion also sets firsts[] for the next portion. Each tile clears its states
+ * of the next pass, if that is requested. */
 template <typename K, typename Count>
 __device__ __forceinline__ void
 block_find_targets(const struct radix_digit_pass<K> &pass, const struct radix_digit_tile &tile,
@@ -293,7 +304,8 @@ block_find_targets(const struct radix_digit_pass<K> &pass, const struct radix_di
         pass.next_states[tile.number * RADIX_DIGIT_VALUES + threadIdx.x] = 0;
 }
 
-/* Writes the tile, which is in order of digits, by write(index in the tile, target). */
+/* Calls write(word, index in the tile, target index) for the first `count` keys of the tile, which
+ * is ordered by digit. */
 template <typename Shared, typename Digit, typename Write>
 __device__ __forceinline__ void block_write_tile(const Shared &shared, unsigned count,
                                                  const Digit &digit_of, const Write &write)
@@ -308,7 +320,8 @@ __device__ __forceinline__ void block_write_tile(const Shared &shared, unsigned 
     }
 }
 
-/* The same, to words and their places, or to items. */
+/* Writes the tile, which is ordered by digit, to words and their positions or, after decoding the
+ * keys, to items. */
 template <typename K, typename Shared, typename Digit>
 __device__ __forceinline__ void
 block_write_words(const Shared &shared, const struct radix_digit_side<K> &target,
@@ -343,7 +356,7 @@ block_write_words(const Shared &shared, const struct radix_digit_side<K> &target
     }
 }
 
-/* A tile of the pass; digit_of(word): the digit of its key. */
+/* Sorts one tile by the digit of the pass and writes it. digit_of(word) returns that digit. */
 template <typename K, typename Shared, typename Digit>
 __device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K> &pass,
                                                  struct radix_digit_plan *plan, Shared &shared,
@@ -376,7 +389,7 @@ __device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K
     for (unsigned i = 0; i < keys; i++)
         shared.words[ranks[i]] = words[i];
     if constexpr (RADIX_HAS_PLACES<K>) {
-        uint32_t places[keys]; /* on their way while the block looks back */
+        uint32_t places[keys]; /* loaded while the block looks back */
         thread_load_places(source, tile, places);
         block_find_targets(pass, tile, own, plan->firsts[digit], shared.targets);
 #pragma unroll
@@ -389,8 +402,8 @@ __device__ __forceinline__ void block_sort_digit(const struct radix_digit_pass<K
     block_write_words(shared, target, tile, digit_of, plan->first_index, pass.order);
 }
 
-/* A pass over a portion; nothing, if the plan has fewer passes. A block a tile; a struct
- * radix_digit_shared of dynamic shared memory. */
+/* Does a pass over a portion, with one block per tile. Does nothing if the plan has fewer passes.
+ * Needs a struct radix_digit_shared of dynamic shared memory. */
 template <typename K, unsigned KEYS, typename Count>
 __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     radix_digit_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
@@ -407,7 +420,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     block_sort_digit(pass, plan, shared, [=](W word) { return thread_digit(word, shift); });
 }
 
-/* scratch -> items, after an odd number of passes. Any number of blocks. */
+/* Copies scratch to items if the plan has an odd number of passes. Any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     radix_digit_copy_kernel(const K *__restrict__ scratch, K *__restrict__ items, size_t count,
