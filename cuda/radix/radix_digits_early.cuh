@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_digits_early.cuh - a pass of radix_digits.cuh over keys of 4 bytes, or of 4 above an index,
- * whose digits are counted before they are ranked.
+/* radix_digits_early.cuh - a pass of radix_digits.cuh that counts the digits before it ranks them,
+ * for 4-byte keys, or 8-byte items with a 4-byte key above an index.
  *
- *   keys --atomics--> counts of the tile, made known --> where each warp's keys of a digit begin
- *        --ranks, while the block looks back--> shared memory, in order of digits --> target
+ *   keys --atomics--> counts of the tile, published --> first index of each warp's keys of a digit
+ *        --ranks, while the block looks back--> shared memory, ordered by digit --> target
  *
- * So other tiles need not wait until this one has ranked its keys, nor this one for them meanwhile;
- * and a rank is at once the place in the tile. Counting takes one instruction a key, as nothing is
- * asked of its atomic; but keys in registers, what is asked for by looking back and the ranking
- * have to fit a thread's registers. So of keys above an index the upper halves alone are there, and
- * the lower ones are read once more when those have been put in order.
+ * Other tiles need not wait until this tile has ranked its keys, and this tile ranks its keys while
+ * it waits for the counts of others. The index of a key in the tile follows directly from ranking.
+ * Counting takes one instruction per key, as the result of the atomic is not used.
+ *
+ * The limit is the registers of a thread: they must hold its keys, the state of the look-back and
+ * the ranking. So for keys above an index, only the upper halves are in registers. The lower halves
+ * are read again after the upper ones have been ordered.
  */
 #ifndef CUDA_RADIX_DIGITS_EARLY_CUH
 #define CUDA_RADIX_DIGITS_EARLY_CUH
@@ -20,14 +22,14 @@ template <typename K, bool HAS_INDICES>
 constexpr bool RADIX_COUNTS_EARLY = sizeof(K) == sizeof(uint32_t) ||
                                     (sizeof(K) == sizeof(uint64_t) && HAS_INDICES);
 
-/* The digit of a word, which is in its upper 4 bytes. */
+/* Returns a digit of the upper 4 bytes of the word. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_upper_digit(K word, unsigned shift)
 {
     return thread_digit(static_cast<uint32_t>(word >> (8 * (sizeof(K) - sizeof(uint32_t)))), shift);
 }
 
-/* Words of a tile; those of 8 bytes as their halves. */
+/* Words of a tile. Words of 8 bytes are stored as separate halves. */
 template <typename K, unsigned TILE>
 struct radix_early_words {
     uint32_t uppers[TILE];
@@ -46,28 +48,29 @@ struct radix_early_words<uint64_t, TILE> {
     }
 };
 
-/* Of tiles with so many keys a thread. Count: as in struct radix_digit_shared. */
+/* Shared memory of a block whose tile has KEYS keys per thread. Count: as in struct
+ * radix_digit_shared. */
 template <typename K, unsigned KEYS, typename Count>
 struct radix_early_shared {
     static constexpr unsigned tile_keys = RADIX_DIGIT_THREADS * KEYS;
-    /* Keys of a value that a warp has; then the index in the tile of the next of them. */
+    /* Number of keys of each value in each warp; later the index in the tile of the next one. */
     unsigned warp_counts[RADIX_DIGIT_WARPS][RADIX_DIGIT_VALUES];
-    struct radix_early_words<K, tile_keys> words; /* in order of digits */
-    unsigned counts[RADIX_DIGIT_VALUES];          /* of the tile */
-    Count targets[RADIX_DIGIT_VALUES]; /* of a value's key: the target less its index here */
+    struct radix_early_words<K, tile_keys> words; /* ordered by digit */
+    unsigned counts[RADIX_DIGIT_VALUES];          /* number of keys of each value in the tile */
+    Count targets[RADIX_DIGIT_VALUES]; /* target index of a value's key minus its index in words */
     unsigned warp_sums[THREADS_PER_WARP];
     unsigned tile;
 };
 
-/* A thread that looks for the keys of its value, if it has one, in all tiles of the portion before
- * its own. What it asks for is on its way while it does other work. */
+/* Look-back of a thread: it sums the keys of its digit value in all tiles of the portion before its
+ * own. A load that is started is in flight while the thread does other work. */
 struct radix_look_back {
-    unsigned before; /* tiles whose keys are not in the sum */
-    unsigned sum;
-    unsigned seen; /* of the last of these tiles */
+    unsigned before; /* number of tiles whose keys are not in the sum; 0: done */
+    unsigned sum;    /* keys of the value in the tiles from `before` to the one before its own */
+    unsigned seen;   /* loaded state of tile before - 1 */
 };
 
-/* What is known of a tile's keys of the thread's value. */
+/* Returns the address of the state of `tile` for the thread's value (RADIX_LOOK_OWN). */
 template <typename K>
 __device__ __forceinline__ volatile unsigned *
 thread_look_state(const struct radix_digit_pass<K> &pass, unsigned tile)
@@ -75,6 +78,7 @@ thread_look_state(const struct radix_digit_pass<K> &pass, unsigned tile)
     return pass.states + tile * RADIX_DIGIT_VALUES + threadIdx.x;
 }
 
+/* Starts to load the state of the next tile, if any is left. */
 template <typename K>
 __device__ __forceinline__ void thread_look_ask(const struct radix_digit_pass<K> &pass,
                                                 struct radix_look_back &look)
@@ -84,6 +88,7 @@ __device__ __forceinline__ void thread_look_ask(const struct radix_digit_pass<K>
         look.seen = *thread_look_state(pass, look.before - 1);
 }
 
+/* Adds the loaded state to the sum, if the tile has published it. */
 __device__ __forceinline__ void thread_look_take(struct radix_look_back &look)
 {
     if (look.seen == 0)
@@ -92,8 +97,8 @@ __device__ __forceinline__ void thread_look_take(struct radix_look_back &look)
     look.before = look.seen & RADIX_LOOK_ALL ? 0 : look.before - 1;
 }
 
-/* Takes what was asked for and asks for more, if not all is known. Once it is, it is made known to
- * the tiles behind. */
+/* Does one step of the look-back: takes the loaded state, and starts the next load. Publishes the
+ * sum of all tiles up to this one when it is complete. */
 template <typename K, typename Shared>
 __device__ __forceinline__ void thread_look_on(const struct radix_digit_pass<K> &pass,
                                                unsigned tile, const Shared &shared,
@@ -108,9 +113,9 @@ __device__ __forceinline__ void thread_look_on(const struct radix_digit_pass<K> 
         *thread_look_state(pass, tile) = RADIX_LOOK_ALL | (look.sum + shared.counts[threadIdx.x]);
 }
 
-/* Turns the warps' counts into indices in the tile, and makes the sums known. `first`: where the
- * portion's keys of the thread's value go, if it has one. Begins after a barrier and ends with one.
- */
+/* Turns the warps' counts into indices in the tile, publishes the tile's counts, and sets targets[]
+ * as if no tile were before this one. `first`: target index of the portion's first key of the
+ * thread's value. Begins after a barrier and ends with one. */
 template <typename K, unsigned KEYS, typename Count>
 __device__ __forceinline__ void block_sum_early(const struct radix_digit_pass<K> &pass,
                                                 unsigned tile, Count first,
@@ -136,8 +141,8 @@ __device__ __forceinline__ void block_sum_early(const struct radix_digit_pass<K>
     __syncthreads();
 }
 
-/* The same value, but the compiler does not know that: what comes of it is found anew, and does not
- * take a register for each key meanwhile. */
+/* Returns `value`, but hides from the compiler that it is the same. So the compiler computes the
+ * digits again, instead of keeping one in a register for each key. */
 __device__ __forceinline__ unsigned thread_hide(unsigned value)
 {
 #ifdef __CUDACC__
@@ -146,7 +151,7 @@ __device__ __forceinline__ unsigned thread_hide(unsigned value)
     return value;
 }
 
-/* True, for the whole warp, if its lanes have few digits. */
+/* Returns true, for the whole warp, if its lanes have at most RADIX_EARLY_FEW_DIGITS digits. */
 __device__ __forceinline__ bool warp_has_few_digits(unsigned digit)
 {
     const unsigned peers = __match_any_sync(ALL_LANES, digit);
@@ -154,9 +159,9 @@ __device__ __forceinline__ bool warp_has_few_digits(unsigned digit)
     return __popc(__ballot_sync(ALL_LANES, is_first)) <= static_cast<int>(RADIX_EARLY_FEW_DIGITS);
 }
 
-/* Calls put(i, index in the tile) for each of the warp's keys; indices[]: of each digit, that of
- * the warp's next key. ARE_FEW: lanes of one digit are found digit by digit, and else bit by bit.
- */
+/* Calls put(i, index in the tile) for each of the thread's keys. indices[digit], which belongs to
+ * the warp, is the index of its next key of the digit; it is advanced. ARE_FEW: the warp finds
+ * lanes of equal digit with a step for each digit, instead of a step for each bit. */
 template <bool ARE_FEW, unsigned N, typename Put>
 __device__ __forceinline__ void warp_index_words(const uint32_t (&words)[N], unsigned shift,
                                                  unsigned *indices, const Put &put)
@@ -169,15 +174,16 @@ __device__ __forceinline__ void warp_index_words(const uint32_t (&words)[N], uns
             ARE_FEW ? __match_any_sync(ALL_LANES, digit) : warp_digit_peers(digit);
         const unsigned index = indices[digit] + static_cast<unsigned>(__popc(peers & below));
         __syncwarp();
-        if ((peers & ~below) == 1u << thread_lane()) /* the last of them */
+        if ((peers & ~below) == 1u << thread_lane()) /* the last lane with this digit */
             indices[digit] = index + 1;
         __syncwarp();
         put(i, index);
     }
 }
 
-/* Finds where the tile's keys of the thread's value go, if it has one, of which the portion has
- * `before` in the tiles before. */
+/* Completes targets[] for the thread's value. `before`: number of keys of that value in the
+ * portion's tiles before this one. The last tile of the portion also sets firsts[] for the next
+ * portion. Each tile clears its states of the next pass, if that is requested. */
 template <typename K, unsigned KEYS, typename Count>
 __device__ __forceinline__ void
 thread_find_target(const struct radix_digit_pass<K> &pass, const struct radix_digit_tile &tile,
@@ -194,7 +200,8 @@ thread_find_target(const struct radix_digit_pass<K> &pass, const struct radix_di
         pass.next_states[tile.number * RADIX_DIGIT_VALUES + threadIdx.x] = 0;
 }
 
-/* Reads the upper 4 bytes of the tile's words; behind its end as thread_load_words. */
+/* Reads the upper 4 bytes of the thread's words of the tile, and encodes 4-byte keys in the first
+ * pass. Words past the tile's end have all bits set, as with thread_load_words. */
 template <typename K, unsigned N>
 __device__ __forceinline__ void
 thread_load_uppers(const struct radix_digit_side<K> &source, const struct radix_digit_tile &tile,
@@ -205,7 +212,7 @@ thread_load_uppers(const struct radix_digit_side<K> &source, const struct radix_
     thread_load_steps<step>(reinterpret_cast<const uint32_t *>(source.words + tile.first) +
                                 (step - 1),
                             first_index, tile, uppers);
-    if (step == 1 && source.is_items) /* keys above an index have the identical order */
+    if (step == 1 && source.is_items) /* keys above an index have the identity order */
         thread_encode_keys(order, uppers);
     if (!tile.is_full)
 #pragma unroll
@@ -214,7 +221,7 @@ thread_load_uppers(const struct radix_digit_side<K> &source, const struct radix_
                 uppers[i] = key_infinity<uint32_t>();
 }
 
-/* Where a thread has put its words in the tile, two indices of 16 bits each. */
+/* Indices in the tile of a thread's words: two of 16 bits in each element. */
 template <unsigned N>
 struct radix_put_indices {
     unsigned pairs[(N + 1) / 2];
@@ -228,8 +235,8 @@ struct radix_put_indices {
     }
 };
 
-/* Puts the lower halves of the words to where the upper ones are. They have come from memory with
- * those: it is the cache that is asked. */
+/* Reads the lower halves of the words and stores them at the indices of the upper halves. These
+ * reads hit the cache, as memory delivered both halves when the upper ones were read. */
 template <unsigned N, unsigned TILE>
 __device__ __forceinline__ void thread_put_lowers(const struct radix_digit_side<uint64_t> &source,
                                                   const struct radix_digit_tile &tile,
@@ -245,8 +252,8 @@ __device__ __forceinline__ void thread_put_lowers(const struct radix_digit_side<
         words.lowers[indices[i]] = lowers[i];
 }
 
-/* Puts the tile's words into shared memory in order of their digits, and finds where these go.
- * Begins when shared.tile is known, before a barrier, and ends with one. */
+/* Stores the tile's words in shared memory, ordered by digit, and sets targets[]. Thread 0 must
+ * have set shared.tile; a barrier precedes its first use here. Ends with a barrier. */
 template <typename K, unsigned KEYS, typename Count>
 __device__ __forceinline__ struct radix_digit_tile
 block_order_early(const struct radix_digit_pass<K> &pass, struct radix_digit_plan *plan,
@@ -294,7 +301,7 @@ block_order_early(const struct radix_digit_pass<K> &pass, struct radix_digit_pla
     return tile;
 }
 
-/* As radix_digit_kernel, with a struct radix_early_shared. */
+/* As radix_digit_kernel, but with a struct radix_early_shared of dynamic shared memory. */
 template <typename K, unsigned KEYS, typename Count>
 __global__ void __launch_bounds__(RADIX_DIGIT_THREADS, RADIX_DIGIT_BLOCKS)
     radix_digit_early_kernel(struct radix_digit_pass<K> pass, struct radix_digit_plan *plan)
