@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counting_fill.cuh - reads keys that are counted, in words of 16 bytes, and writes runs of equal
- * keys.
+/* counting_fill.cuh - the input and output of counting sorts: reads keys in words of 16 bytes, and
+ * writes runs of equal keys.
  *
- *   runs: a key, and where it starts --> items
+ *   runs: key and start --> items
  *
- * A warp finds the run that its piece of the output begins with, and goes from run to run. Rows of
- * the output that lie in one run are written at once. Of others it puts the key of each run that
- * begins there on its place in shared memory, with a bit for the place; then each lane has the key
- * of the last bit before its own places, and goes on from bit to bit.
+ * A warp writes a piece of the output row by row. It finds the run of its first key, and then
+ * steps from run to run. If a row is within one run, every lane writes the run's key. Otherwise the
+ * warp stores the key of each run that begins in the row at the run's start, in shared memory, and
+ * sets the bit of that index. A lane begins its word with the key of the last bit set before it,
+ * and changes to another key at each bit set in its own word.
  */
 #ifndef CUDA_COUNTING_FILL_CUH
 #define CUDA_COUNTING_FILL_CUH
@@ -23,8 +24,9 @@
 
 typedef unsigned long long value_count;
 
+/* Number of values of a key of 1 or 2 bytes, and maximum number of runs of any key. */
 template <typename K>
-constexpr unsigned VALUES = 1u << 8 * sizeof(K); /* of 1 and 2 bytes */
+constexpr unsigned VALUES = 1u << 8 * sizeof(K);
 template <typename K>
 constexpr unsigned RUNS = RADIX_FEW_MOST;
 template <>
@@ -32,16 +34,16 @@ constexpr unsigned RUNS<uint8_t> = VALUES<uint8_t>;
 template <>
 constexpr unsigned RUNS<uint16_t> = VALUES<uint16_t>;
 
-/* Of values that occur, in order; none: nothing is to be written. */
+/* Runs of equal keys, one for each value that occurs, in sort order. */
 template <typename K>
 struct counting_runs {
-    unsigned count;
-    value_count starts[RUNS<K> + 1]; /* ascending; behind the last one, ALL_KEYS */
-    K keys[RUNS<K>];                 /* as they are stored */
+    unsigned count;                  /* number of runs; 0: the fill writes nothing */
+    value_count starts[RUNS<K> + 1]; /* first indices, ascending; starts[count] is ALL_KEYS */
+    K keys[RUNS<K>];                 /* in their stored form */
 };
 constexpr value_count ALL_KEYS = ~value_count{0};
 
-/* What a thread reads or writes at a time. */
+/* A word of keys: a thread reads and writes such words. */
 template <typename K>
 constexpr unsigned KEYS_OF_WORD = sizeof(uint4) / sizeof(K);
 template <typename K>
@@ -50,14 +52,15 @@ union key_word {
     K keys[KEYS_OF_WORD<K>];
 };
 
-/* What a thread has on its way: words, and how many keys each has. */
+/* Words that a thread loads together. */
 template <typename K>
 struct counting_load {
     union key_word<K> words[counting_words(sizeof(K))];
-    unsigned counts[counting_words(sizeof(K))];
+    unsigned counts[counting_words(sizeof(K))]; /* number of keys in each word */
 };
 
-/* Reads the thread's word of the block's share at `first` on, and of others `step` keys behind. */
+/* Reads the thread's word of the block's piece, which begins at index `first`, and its words of the
+ * pieces `step`, 2 * `step`, ... keys later. Keys from `count` on are 0; counts[] excludes them. */
 template <typename K>
 __device__ __forceinline__ struct counting_load<K> thread_load_words(const K *source, size_t count,
                                                                      size_t first, size_t step) {
@@ -79,25 +82,26 @@ __device__ __forceinline__ struct counting_load<K> thread_load_words(const K *so
     return own;
 }
 
-/* What a warp writes at a time: a word a lane. */
+/* A row: the keys that a warp writes together, one word per lane. */
 template <typename K>
 constexpr unsigned FILL_ROW = THREADS_PER_WARP * KEYS_OF_WORD<K>;
 constexpr unsigned FILL_WARPS = THREADS_PER_BLOCK / THREADS_PER_WARP;
 template <typename K>
 struct fill_row {
-    union key_word<K> words[THREADS_PER_WARP]; /* a run's key, where it begins */
-    unsigned begins[FILL_ROW<K> / 32];         /* a bit for each place */
+    union key_word<K> words[THREADS_PER_WARP]; /* at the start of a run, its key; else undefined */
+    unsigned begins[FILL_ROW<K> / 32];         /* one bit per key: set if a run begins there */
 };
 
-/* The run that a warp is at. */
+/* The current run of a warp. */
 template <typename K>
 struct fill_run {
-    unsigned number;
+    unsigned number; /* index in counting_runs */
     K key;
-    value_count next; /* the start of the one behind it */
+    value_count next; /* start of the next run; ALL_KEYS after the last one */
 };
 
-/* The run that the output's key `index` is of. All lanes of the warp call it. */
+/* Returns the run that contains output index `index`. There must be at least one run. All lanes of
+ * the warp call it. */
 template <typename K>
 __device__ __forceinline__ struct fill_run<K> warp_find_run(const struct counting_runs<K> *runs,
                                                             size_t index) {
@@ -113,7 +117,7 @@ __device__ __forceinline__ struct fill_run<K> warp_find_run(const struct countin
     return {from, runs->keys[from], runs->starts[from + 1]};
 }
 
-/* That lane's key. All lanes of the warp call it. */
+/* Returns the key of `lane`. All lanes of the warp call it. */
 template <typename K>
 __device__ __forceinline__ K warp_key_of(K key, int lane)
 {
@@ -121,8 +125,8 @@ __device__ __forceinline__ K warp_key_of(K key, int lane)
     return static_cast<K>(__shfl_sync(ALL_LANES, static_cast<word>(key), lane));
 }
 
-/* Puts the runs that begin within the row from `first` on where they do, and makes the last one the
- * warp's. */
+/* Stores the keys of the runs after `run` that begin in the row at index `first`, and sets their
+ * bits. `run` becomes the last of them. All lanes of the warp call it. */
 template <typename K>
 __device__ __forceinline__ void warp_put_runs(const struct counting_runs<K> *runs, size_t first,
                                               struct fill_row<K> &row, struct fill_run<K> &run)
@@ -147,8 +151,9 @@ __device__ __forceinline__ void warp_put_runs(const struct counting_runs<K> *run
     } while (put == THREADS_PER_WARP);
 }
 
-/* The lane's word of a row that begins with a key of `run` and has others; then `run` is the last
- * one's. */
+/* Returns the lane's word of the row at index `first`, in which at least one run begins. On entry,
+ * `run` is the last run that begins before the row or at its first key; on return, it is the run of
+ * the row's last key. All lanes of the warp call it. */
 template <typename K>
 __device__ __forceinline__ union key_word<K> warp_make_word(const struct counting_runs<K> *runs,
                                                             size_t first, struct fill_row<K> &row,
@@ -177,7 +182,7 @@ __device__ __forceinline__ union key_word<K> warp_make_word(const struct countin
     return word;
 }
 
-/* runs -> target[0..count). Each warp writes so many rows. */
+/* Writes the runs to target[0..count). Each warp writes `rows_of_warp` rows. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     counting_fill_kernel(const struct counting_runs<K> *__restrict__ runs, K *target, size_t count,
@@ -211,7 +216,9 @@ __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     }
 }
 
-/* runs -> items, by as many warps as keep the device busy. */
+/* Launches the kernel that writes the runs to sort.items. A warp writes up to COUNTING_FILL_ROWS
+ * rows. It writes fewer if otherwise a multiprocessor would have less than about
+ * COUNTING_FILL_WARPS warps, which keep it busy. */
 template <typename K>
 static bool counting_start_fill(const struct cuda_sort &sort, const struct launch_site &site,
                                 const struct counting_runs<K> *runs, struct error *error)
