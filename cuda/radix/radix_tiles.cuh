@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_tiles.cuh - the last pass: each pack is sorted in shared memory, and what fits no tile is
- * decoded and left open.
+/* radix_tiles.cuh - the last pass of the sort by models: sorts each pack in shared memory. Buckets
+ * that are too large for a tile (ranges) are only decoded, and listed as open if their keys differ.
  *
- * The model that made the buckets also foretells where in its pack a key will stand. So a tile is
- * sorted by counting its keys into bins of positions, about one bin a key, and by a network over
- * windows:
+ * The model that made the buckets also predicts the position of each key in its pack. A tile is
+ * therefore sorted by counting its keys into bins of positions, with about one bin per key, and
+ * then by small sorting networks over windows of neighbouring keys:
  *
  *   pack --read--> bin and rank of each key --scan of the bins--> --read again-->
  *   keys in order of bins in shared memory --windows, until sorted--> decoded, to items
  *
- * A key stands no farther from its place than its bin is full. If that is less than W places, to
- * sort windows of 2 W neighbours, and then those that lie between, sorts the tile: what is on the
- * wrong side of a place is within W of it on either side, and one window holds it all. Equal keys
- * need no moves, however many share a bin. Where a few bins are fuller, the windows are sorted
- * a few times more; and of few full bins each is sorted by a warp before. Where the model is wrong
- * at so small a scale (a value a thousand times among others, say), splitters from the tile make
- * the bins anew, with a bin for each splitter's equals; and if that does not help either, a network
- * sorts the tile.
+ * A key is never farther from its final position than the number of keys in its bin. If all bins
+ * hold fewer than W keys, two steps sort the tile: sort windows of 2 W neighbours, then windows
+ * shifted by W. The reason: the keys on the wrong side of any position are within W of it, so a
+ * single window holds them all. Equal keys need no moves, however many share a bin.
+ *
+ * The fallbacks, for fuller bins:
+ *
+ *   - If a few bins are slightly fuller, the windows are sorted a few more times.
+ *   - If only a few bins are full (see radix_bin_limit), a warp sorts each of these bins first.
+ *   - If the model is wrong at this small scale (for example, one value a thousand times among
+ *     others), splitters from the tile define new bins, with a separate bin for the keys equal to
+ *     each splitter.
+ *   - If that fails too, a bitonic network sorts the whole tile.
  */
 #ifndef CUDA_RADIX_TILES_CUH
 #define CUDA_RADIX_TILES_CUH
@@ -25,7 +30,7 @@
 #include "cuda/cuda_sort.h"
 #include "cuda/radix/radix_levels.cuh"
 
-/* Where all ordered keys are and where they go, decoded. */
+/* Where the encoded keys are read, and where they are written after decoding. */
 template <typename K>
 struct radix_move {
     const K *source;
@@ -37,7 +42,7 @@ static_assert(RADIX_TILE_BINS <= 1u << RADIX_RANK_SHIFT, "a place has room for a
 static_assert(RADIX_TILE_ROOM <= 1u << RADIX_RANK_SHIFT, "a place has room for a rank");
 static_assert(RADIX_THREAD_BINS % 4 == 0, "bins are scanned by fours");
 
-/* The items of a bin in the tile: begin..end. */
+/* The items of a bin, as indices in the tile: begin..end, without end. */
 struct radix_bin_span {
     unsigned begin;
     unsigned end;
@@ -48,7 +53,8 @@ __device__ __forceinline__ unsigned radix_span_count(const struct radix_bin_span
     return span.end - span.begin;
 }
 
-/* The bin of a tile of `count` items, where starts[] has the start of each. */
+/* Returns the span of `bin` in a tile of `count` items. starts[] holds the first index of each
+ * bin. */
 __device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned *starts,
                                                                  unsigned bin, unsigned count)
 {
@@ -59,7 +65,7 @@ __device__ __forceinline__ struct radix_bin_span thread_bin_span(const unsigned 
 
 constexpr unsigned RADIX_TILE_WARPS = RADIX_TILE_THREADS / THREADS_PER_WARP;
 
-/* Windows of a tile begin at multiples of 8, then half a window further. */
+/* Windows begin at multiples of RADIX_WINDOW (8); shifted windows begin half a window later. */
 constexpr unsigned RADIX_WINDOW = KEYS_PER_THREAD;
 constexpr unsigned RADIX_WINDOW_SHIFT = RADIX_WINDOW / 2;
 
@@ -67,14 +73,15 @@ static_assert(2 * RADIX_SPLITTERS < RADIX_TILE_BINS, "bins between splitters, an
 
 template <typename K>
 struct radix_tile_shared {
-    unsigned bins[RADIX_TILE_BINS]; /* keys of a bin; then the index of its first key */
+    unsigned bins[RADIX_TILE_BINS]; /* key count of a bin; later the index of its first key */
     K keys[tile_slot<K>(RADIX_TILE_ROOM + RADIX_WINDOW + RADIX_WINDOW_SHIFT) + 1];
     struct radix_model<K> model;
     K splitters[tile_slot<K>(RADIX_SPLITTERS)];
     unsigned warp_sums[THREADS_PER_WARP];
 };
 
-/* The bin of a key among ascending splitters: below the first, equal to it, between ... */
+/* Returns the bin of a key among the ascending splitters: an even bin lies between two splitters,
+ * an odd bin holds the keys equal to a splitter. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_split(const K *splitters, K key)
 {
@@ -90,7 +97,7 @@ __device__ __forceinline__ unsigned thread_split(const K *splitters, K key)
     return 2 * from + (is_equal ? 1 : 0);
 }
 
-/* found[i]: the bin of keys[i]. */
+/* Stores the bin of keys[i] in found[i]: by the splitters if `is_split`, else by the model. */
 template <typename K>
 __device__ __forceinline__ void
 thread_find_bins(const struct radix_tile_shared<K> &shared, const struct radix_bins &bins,
@@ -107,8 +114,9 @@ thread_find_bins(const struct radix_tile_shared<K> &shared, const struct radix_b
         found[i] = __umulhi(found[i] - bins.first, bins.scale);
 }
 
-/* places[i]: the bin of the thread's key i, and its rank in the bin. Behind the end the first key
- * stands in, and adds nothing. True if the thread has met a full bin. */
+/* Counts the keys of the pack into bins. places[i] receives the bin of the thread's key i, with the
+ * key's rank in the bin above RADIX_RANK_SHIFT. Indices past the end of the pack read its first
+ * key, which is then not counted. Returns true if this thread found a full bin. */
 template <typename K>
 __device__ __forceinline__ bool block_bin_keys(struct radix_tile_shared<K> &shared, const K *source,
                                                const struct radix_pack &pack, bool is_split,
@@ -146,8 +154,8 @@ __device__ __forceinline__ void block_clear_bins(unsigned *bins)
         reinterpret_cast<uint4 *>(bins)[i] = {0, 0, 0, 0};
 }
 
-/* Counts become first indices. Begins with a barrier, over which it hands on whether any thread has
- * met a full bin, and ends with one. */
+/* Replaces the counts in bins[] by the index of each bin's first key. Returns, in all threads,
+ * whether `is_full` is true in any thread. Begins and ends with a barrier. */
 __device__ __forceinline__ bool block_scan_bins(unsigned *bins, unsigned *warp_sums, bool is_full)
 {
     constexpr unsigned own = RADIX_THREAD_BINS / 4;
@@ -172,7 +180,8 @@ __device__ __forceinline__ bool block_scan_bins(unsigned *bins, unsigned *warp_s
     return any_full;
 }
 
-/* Puts the keys to their places in shared memory, and infinity behind them. Ends with a barrier. */
+/* Copies the keys to shared memory in order of bins, followed by keys of value infinity that pad
+ * the last windows. Ends with a barrier. */
 template <typename K>
 __device__ __forceinline__ void block_place_keys(const K *source, unsigned count,
                                                  const unsigned *bins,
@@ -202,7 +211,7 @@ __device__ __forceinline__ void block_place_keys(const K *source, unsigned count
     __syncthreads();
 }
 
-/* Sorts all windows that begin `shift` behind a multiple of 8. */
+/* Sorts all windows that begin `shift` keys after a multiple of RADIX_WINDOW. */
 template <typename K>
 __device__ __forceinline__ void block_sort_windows(K *tile, unsigned count, unsigned shift)
 {
@@ -219,7 +228,8 @@ __device__ __forceinline__ void block_sort_windows(K *tile, unsigned count, unsi
     }
 }
 
-/* True if the tile is sorted, after the windows that lie between have been. */
+/* Returns, in all threads, whether the tile is sorted. The shifted windows must have been sorted
+ * last: only the keys on either side of their borders are compared. Ends with a barrier. */
 template <typename K>
 __device__ __forceinline__ bool block_is_sorted(const K *tile, unsigned count)
 {
@@ -230,8 +240,9 @@ __device__ __forceinline__ bool block_is_sorted(const K *tile, unsigned count)
     return !__syncthreads_or(is_wrong);
 }
 
-/* Batcher's bitonic sorter in the form whose comparators all point the same way: those that reach
- * behind the end have nothing to do. Begins after a barrier and ends with one. */
+/* Sorts the tile by Batcher's bitonic network, in the form whose comparators all point the same
+ * way. In that form, comparators that reach past `count` can be skipped. Call it after a barrier;
+ * it ends with one. Not inlined. */
 template <typename K>
 __device__ __attribute__((noinline)) void block_network_sort(K *tile, unsigned count)
 {
@@ -246,9 +257,10 @@ __device__ __attribute__((noinline)) void block_network_sort(K *tile, unsigned c
         }
 }
 
-/* True if few bins are full, and none has more keys than a warp sorts in a while. Few: no more
- * threads look at a full one than there are warps; those side by side, which are full together as a
- * rule, have a thread each. Begins after a barrier and ends with one. */
+/* Returns, in all threads, whether few bins are full and none holds more than RADIX_SPAN_MOST keys,
+ * so that warps can sort the full ones quickly. "Few" means that at most RADIX_TILE_WARPS threads
+ * find a full bin. Neighbouring bins, which are usually full together, are checked by different
+ * threads. Call it after a barrier; it ends with one. */
 __device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigned count,
                                                    size_t item_bytes)
 {
@@ -262,8 +274,9 @@ __device__ __forceinline__ bool block_has_few_full(const unsigned *bins, unsigne
     return !__syncthreads_or(has_more) && full <= static_cast<int>(RADIX_TILE_WARPS);
 }
 
-/* The network of block_network_sort over a span of the tile, by a warp, unless its keys are equal.
- * In registers it takes as long, and the kernel has fewer left for all else. */
+/* Sorts a span of the tile by one warp with the network of block_network_sort. Returns early if all
+ * keys are equal. Sorting in registers took as long and left fewer of them for the rest of the
+ * kernel. */
 template <typename K>
 __device__ __forceinline__ void warp_sort_span(K *tile, const struct radix_bin_span &span)
 {
@@ -273,7 +286,7 @@ __device__ __forceinline__ void warp_sort_span(K *tile, const struct radix_bin_s
         differs |= tile[tile_slot<K>(span.begin + i)] != tile[tile_slot<K>(span.begin)];
     if (!__any_sync(ALL_LANES, differs))
         return;
-    __syncwarp(); /* all have read: a vote orders no memory */
+    __syncwarp(); /* all lanes have read the span: a vote does not order memory accesses */
     for (unsigned run = 1; run < count; run *= 2)
         for (unsigned stride = run; stride > 0; stride /= 2) {
             for (unsigned pair = thread_lane();; pair += THREADS_PER_WARP) {
@@ -289,10 +302,10 @@ __device__ __forceinline__ void warp_sort_span(K *tile, const struct radix_bin_s
         }
 }
 
-/* Sorts what each full bin of the tile holds, by a warp; bins side by side go to different warps.
- * A lane looks at bins of its own stretch, in an order by which the lanes read from different
- * banks. Begins after a barrier and ends with one. Not inlined, so that what few tiles need takes
- * no registers from what all do. */
+/* Sorts the keys of each full bin of the tile, one warp per bin. Neighbouring bins go to different
+ * warps. Each lane checks bins of its own stretch of bins[], in an order that lets the lanes of a
+ * warp read from different banks. Call it after a barrier; it ends with one. Not inlined: few tiles
+ * need this code, and it should not take registers from the common path. */
 template <typename K>
 __device__ __attribute__((noinline)) void block_sort_full_bins(const unsigned *bins, unsigned count,
                                                                size_t item_bytes, K *tile)
@@ -314,8 +327,9 @@ __device__ __attribute__((noinline)) void block_sort_full_bins(const unsigned *b
     __syncthreads();
 }
 
-/* Takes keys of the tile at even distances for splitters. Begins after a barrier and ends with one.
- * Not inlined, so that what few tiles need takes no registers from what all do. */
+/* Chooses RADIX_SPLITTERS keys of the tile at even distances as splitters, and sorts them. Call it
+ * after a barrier; it ends with one. Not inlined: few tiles need this code, and it should not take
+ * registers from the common path. */
 template <typename K>
 __device__ __attribute__((noinline)) void block_choose_splitters(const K *tile, unsigned count,
                                                                  K *splitters)
@@ -326,8 +340,9 @@ __device__ __attribute__((noinline)) void block_choose_splitters(const K *tile, 
     block_network_sort(splitters, RADIX_SPLITTERS);
 }
 
-/* Sorts keys that are in order of their bins, if it takes no more than so many rounds; clears the
- * bins. Ends with a barrier. */
+/* Sorts the tile, whose keys are in order of bins, by at most `rounds` rounds of windows and
+ * shifted windows. Returns, in all threads, whether the tile is sorted then. Sets the bins to zero.
+ * Ends with a barrier. */
 template <typename K>
 __device__ __forceinline__ bool block_sort_bins(unsigned *bins, K *tile, unsigned count,
                                                 unsigned rounds)
@@ -344,9 +359,12 @@ __device__ __forceinline__ bool block_sort_bins(unsigned *bins, K *tile, unsigne
     return false;
 }
 
-/* Sorts the pack into shared memory. Begins and ends with bins that are clear, and with a barrier
- * between. Where more of the model's bins are full than warps sort in a while, they have equal
- * keys, which one round shows, or are better split at once. */
+/* Sorts the pack into shared.keys. On entry the bins must be zero, and a barrier must have followed
+ * their clearing; the same holds on return.
+ *
+ * If too many of the model's bins are full for block_sort_full_bins, only one round of windows is
+ * tried. One round shows whether the full bins hold equal keys; if not, it is better to choose
+ * splitters at once. */
 template <typename K>
 __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &shared,
                                                 const K *source, const struct radix_pack &pack)
@@ -370,7 +388,8 @@ __device__ __forceinline__ void block_sort_pack(struct radix_tile_shared<K> &sha
     block_network_sort(shared.keys, pack.count);
 }
 
-/* Each range remembers a key before any is decoded. */
+/* Stores the first key of each range in the range, before any key is decoded: radix_ranges_kernel
+ * compares the other keys with it. */
 template <typename K>
 __device__ __forceinline__ void thread_mark_ranges(const struct radix_totals *totals,
                                                    struct radix_range<K> *ranges, const K *source)
@@ -380,8 +399,9 @@ __device__ __forceinline__ void thread_mark_ranges(const struct radix_totals *to
         ranges[i].key = source[ranges[i].first];
 }
 
-/* Sorts the packs from move.source to move.target, and marks the ranges. Any number of blocks; a
- * struct radix_tile_shared of dynamic shared memory. */
+/* Sorts the packs from move.source to move.target, decoded, and stores a key in each range. The
+ * grid may have any number of blocks. Needs a struct radix_tile_shared of dynamic shared memory per
+ * block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K)))
     radix_tiles_kernel(struct radix_move<K> move, const struct radix_model<K> *models,
@@ -394,7 +414,7 @@ __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K
     thread_mark_ranges(totals, ranges, move.source);
     const struct radix_share share = block_share(*pack_count);
     block_clear_bins(shared.bins);
-    unsigned segment = RADIX_SEGMENTS; /* whose model is there: none */
+    unsigned segment = RADIX_SEGMENTS; /* whose model is in shared memory: none yet */
     for (unsigned index = share.begin; index < share.end; index++) {
         const struct radix_pack pack = packs[index];
         if (pack.segment != segment) {
@@ -414,7 +434,8 @@ __global__ void __launch_bounds__(RADIX_TILE_THREADS, radix_tile_blocks(sizeof(K
     }
 }
 
-/* Copies a piece of a range, decoded; true, for the whole block, if a key in it differs. */
+/* Copies and decodes the piece of the range that begins at its key `first`. Returns, in all
+ * threads, whether any key of the piece differs from range.key. Ends with a barrier. */
 template <typename K>
 __device__ __forceinline__ bool block_copy_piece(const struct radix_move<K> &move,
                                                  const struct radix_range<K> &range, size_t first)
@@ -430,7 +451,7 @@ __device__ __forceinline__ bool block_copy_piece(const struct radix_move<K> &mov
     return __syncthreads_or(differs);
 }
 
-/* The range that the piece belongs to, among `count`. */
+/* Returns the index of the range, among `count` ranges, that contains the piece. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_find_range(const struct radix_range<K> *ranges,
                                                       unsigned count, unsigned piece)
@@ -446,8 +467,8 @@ __device__ __forceinline__ unsigned thread_find_range(const struct radix_range<K
     return from;
 }
 
-/* Copies the ranges, decoded, lists those that hold different keys, and notes their number. Any
- * number of blocks. */
+/* Copies and decodes the ranges. Lists the ranges that hold different keys in open[], and stores
+ * their number in note->open. The grid may have any number of blocks. */
 template <typename K>
 __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     radix_ranges_kernel(struct radix_move<K> move, struct radix_totals *totals,
