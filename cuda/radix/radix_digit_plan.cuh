@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_digit_plan.cuh - which digits a sort digit by digit has to do: all are counted in one read.
+/* radix_digit_plan.cuh - plans the passes of LSD radix sort. It reads the items once and counts all
+ * digits together.
  *
- *   items --radix_digit_count_kernel--> how often each value of each digit comes
- *         --radix_digit_plan_kernel--> where each value begins; the digits that are not all one
+ *   items --radix_digit_count_kernel--> count of each value of each digit
+ *         --radix_digit_plan_kernel--> first index of each value; digits that need a pass, which
+ *                                      are the digits that differ among the keys
  */
 #ifndef CUDA_RADIX_DIGIT_PLAN_CUH
 #define CUDA_RADIX_DIGIT_PLAN_CUH
@@ -14,7 +16,8 @@
 constexpr unsigned RADIX_DIGIT_BITS = 8;
 constexpr unsigned RADIX_DIGIT_VALUES = 1u << RADIX_DIGIT_BITS;
 
-/* What digits are taken of: a key; of items (key above index) the key, whose place goes with it. */
+/* The word whose digits are sorted: the key itself. If an item has 16 bytes (a key above an index),
+ * only its key is sorted by, and the item's position moves with it. */
 template <typename K>
 struct radix_digit_word {
     typedef K type;
@@ -30,18 +33,18 @@ template <typename K>
 constexpr unsigned RADIX_DIGITS = sizeof(typename radix_digit_word<K>::type);
 constexpr unsigned RADIX_DIGITS_MOST = sizeof(uint64_t);
 
-/* What the passes do, and what is found on the way to them. */
+/* The plan of the passes, the counts it is made from, and the state that the passes share. */
 struct alignas(16) radix_digit_plan {
-    /* What is counted; cleared before that. */
+    /* How often each value of each digit occurs. Must be zero before radix_digit_count_kernel. */
     radix_count counts[RADIX_DIGITS_MOST][RADIX_DIGIT_VALUES];
-    unsigned is_refused; /* not 0: indices are not what they are taken for */
-    /* From here on the plan's kernel makes it. */
-    /* Index of the first key of a value, for portions of even and of odd number. */
+    unsigned is_refused; /* not 0: the indices are not as warp_has_indices requires */
+    /* The members from here on are written by radix_digit_plan_kernel. */
+    /* Index of the first key of each value, for portions of even and of odd number. */
     radix_count firsts[RADIX_DIGITS_MOST][2][RADIX_DIGIT_VALUES];
-    uint64_t first_index;               /* of items */
-    unsigned digits[RADIX_DIGITS_MOST]; /* of each pass */
+    uint64_t first_index;               /* index of the first item (16 bytes) */
+    unsigned digits[RADIX_DIGITS_MOST]; /* digit that each pass sorts by */
     unsigned passes;
-    unsigned next_tiles[RADIX_DIGITS_MOST]; /* of each pass: numbers given to tiles */
+    unsigned next_tiles[RADIX_DIGITS_MOST]; /* per pass: tile numbers given out so far */
 };
 
 template <typename W>
@@ -50,15 +53,16 @@ __device__ __forceinline__ unsigned thread_digit(W word, unsigned shift)
     return static_cast<unsigned>(word >> shift) & (RADIX_DIGIT_VALUES - 1);
 }
 
-/* Below a key of 8 bytes with an index are so many digits of the index. */
+/* Number of low digits that are not sorted: in items of 8 bytes with an index, the digits of the
+ * index, which is below the key. */
 template <typename K, bool HAS_INDICES>
 constexpr unsigned RADIX_FIRST_DIGIT =
     HAS_INDICES && !RADIX_HAS_PLACES<K> ? RADIX_DIGITS<K> / 2 : 0;
 
-/* Counters of a block: of each value as many as there are columns, which the lanes of a warp take
- * in turns. Adding 1 to them, and asking for nothing, is one step for all lanes that meet at one
- * counter; but those that meet at a bank wait for each other. No counter overflows: a block counts
- * far fewer than 2^32 keys. */
+/* Counters of a block. Each value has RADIX_DIGIT_COLUMNS counters, and the lanes of a warp take
+ * the columns in turn. An atomicAdd whose result is unused takes one step for all lanes that
+ * address the same counter, but lanes that address different counters in one bank wait for each
+ * other. No counter overflows: a block counts far fewer than 2^32 keys. */
 template <typename K, bool HAS_INDICES>
 constexpr unsigned RADIX_COUNTED_DIGITS = RADIX_DIGITS<K> - RADIX_FIRST_DIGIT<K, HAS_INDICES>;
 template <typename K, bool HAS_INDICES>
@@ -66,7 +70,8 @@ constexpr unsigned RADIX_DIGIT_COLUMNS = radix_digit_columns(RADIX_COUNTED_DIGIT
 template <typename K, bool HAS_INDICES>
 constexpr unsigned RADIX_DIGIT_ROWS = RADIX_COUNTED_DIGITS<K, HAS_INDICES> *RADIX_DIGIT_VALUES;
 
-/* Counts DIGITS digits of a key, from the first one on, n times in the thread's column. */
+/* Adds `n` to the counters of DIGITS digits of a key, from digit FIRST on, in the thread's
+ * column. */
 template <unsigned FIRST, unsigned DIGITS, unsigned COLUMNS, typename W>
 __device__ __forceinline__ void thread_count_digits(unsigned *columns, W word, unsigned n)
 {
@@ -79,7 +84,8 @@ __device__ __forceinline__ void thread_count_digits(unsigned *columns, W word, u
     }
 }
 
-/* Adds the columns to the plan, a thread a row; neighbours begin at different banks. */
+/* Adds the block's counters to plan->counts. Each thread sums the columns of a row; neighbouring
+ * threads start at different banks. */
 template <unsigned FIRST, unsigned ROWS, unsigned COLUMNS>
 __device__ __forceinline__ void block_give_digits(const unsigned *columns,
                                                   struct radix_digit_plan *plan)
@@ -94,7 +100,8 @@ __device__ __forceinline__ void block_give_digits(const unsigned *columns,
     }
 }
 
-/* What a thread has on its way: words of 16 bytes, a warp's words one behind the other. */
+/* The keys that a thread loads at once: words of 16 bytes. The words of a warp are consecutive in
+ * memory. */
 template <typename K>
 constexpr unsigned RADIX_WORD_KEYS = 16 / sizeof(K);
 template <typename K>
@@ -108,7 +115,7 @@ constexpr unsigned RADIX_COUNT_KEYS = RADIX_COUNT_WORDS<K> *RADIX_WORD_KEYS<K>;
 template <typename K>
 constexpr unsigned RADIX_COUNT_PIECE = RADIX_DIGIT_COUNT_THREADS *RADIX_COUNT_KEYS<K>;
 
-/* The index in the piece of the first key of the thread's word of that row. */
+/* Returns the index in the piece of the first key of the thread's word in row `row`. */
 template <typename K>
 __device__ __forceinline__ unsigned thread_word_index(unsigned row)
 {
@@ -117,8 +124,8 @@ __device__ __forceinline__ unsigned thread_word_index(unsigned row)
            RADIX_WORD_KEYS<K>;
 }
 
-/* Reads the thread's keys of a piece, of which `left` are there; behind these is the last one,
- * again and again. */
+/* Reads the thread's keys of a piece that has `left` keys. Past the end, the last key of the piece
+ * is repeated. */
 template <typename K>
 __device__ __forceinline__ void thread_load_piece(const K *piece, unsigned left,
                                                   K (&keys)[RADIX_COUNT_KEYS<K>])
@@ -139,8 +146,9 @@ __device__ __forceinline__ void thread_load_piece(const K *piece, unsigned left,
     }
 }
 
-/* True if the indices of the thread's items are what they are taken for: of 16 bytes their places
- * among all, but for a constant. `first`: the items before the piece. */
+/* Returns whether the indices of this thread's items are as required. For items of 16 bytes, each
+ * index must be the item's position in the array plus a constant. `first` is the number of items
+ * before the piece. */
 __device__ __forceinline__ bool warp_has_indices(const key_u128 *items, size_t first, unsigned left,
                                                  const key_u128 (&keys)[RADIX_COUNT_KEYS<key_u128>])
 {
@@ -154,14 +162,14 @@ __device__ __forceinline__ bool warp_has_indices(const key_u128 *items, size_t f
     return is_place;
 }
 
-/* The same of 8 bytes: low halves that are not less than those of the items before. All lanes call
- * it. */
+/* Variant for items of 8 bytes: no low half may be less than the low half of the item before. All
+ * lanes of the warp must call it. */
 __device__ __forceinline__ bool warp_has_indices(const uint64_t *items, size_t first, unsigned left,
                                                  const uint64_t (&keys)[RADIX_COUNT_KEYS<uint64_t>])
 {
     const size_t begin = first + min(thread_word_index<uint64_t>(0), left - 1);
     bool is_rising = true;
-    uint32_t before = 0; /* of the first lane: the index before the row */
+    uint32_t before = 0; /* in lane 0: the index before the row */
     if (thread_lane() == 0 && begin > 0)
         before = static_cast<uint32_t>(items[begin - 1]);
 #pragma unroll
@@ -186,7 +194,7 @@ __device__ __forceinline__ typename radix_digit_word<K>::type thread_item_word(K
         return item;
 }
 
-/* Counts n times all digits of the keys that may have to be done. */
+/* Adds `n` to the counters of all digits of the keys that may need a pass. */
 template <typename K, bool HAS_INDICES, unsigned N>
 __device__ __forceinline__ void thread_count_keys(unsigned *columns, const K (&keys)[N], unsigned n)
 {
@@ -203,10 +211,10 @@ struct radix_digit_counters {
     unsigned of_rows[RADIX_DIGIT_ROWS<K, HAS_INDICES> * RADIX_DIGIT_COLUMNS<K, HAS_INDICES>];
 };
 
-/* Counts the digits of all keys to plan->counts, any number of blocks, the last keys first. Sets
- * plan->is_refused if indices are not what
- * they are taken for, which shows soon. A struct radix_digit_counters of dynamic shared memory; the
- * items are aligned to 16 bytes. */
+/* Counts the digits of all keys into plan->counts. Sets plan->is_refused if the indices are not as
+ * warp_has_indices requires. The last keys are read first, so that the first keys stay in the L2
+ * cache. The grid may have any number of blocks. Needs a struct radix_digit_counters of dynamic
+ * shared memory per block. The items must be aligned to 16 bytes. */
 template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
                                   blocks_with_room(RADIX_DIGIT_COUNT_THREADS,
@@ -226,7 +234,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
     bool is_ordered = true;
     const size_t pieces = (count + piece - 1) / piece;
     for (size_t done = blockIdx.x; done < pieces; done += gridDim.x) {
-        const size_t first = (pieces - 1 - done) * piece; /* the first ones stay in the L2 cache */
+        const size_t first = (pieces - 1 - done) * piece; /* the first keys stay in the L2 cache */
         const unsigned left = static_cast<unsigned>(min(count - first, size_t{piece}));
         K keys[RADIX_COUNT_KEYS<K>];
         thread_load_piece(items + first, left, keys);
@@ -234,7 +242,7 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
             is_ordered = warp_has_indices(items, first, left, keys) && is_ordered;
         thread_encode_keys(encoding, keys);
         thread_count_keys<K, HAS_INDICES>(columns, keys, 1);
-        if (left < piece && threadIdx.x == 0) { /* the last one, as often as it was too much */
+        if (left < piece && threadIdx.x == 0) { /* subtract the repeats of the last key */
             K last[1] = {items[count - 1]};
             thread_encode_keys(encoding, last);
             thread_count_keys<K, HAS_INDICES>(columns, last, left - piece);
@@ -246,11 +254,12 @@ __global__ void __launch_bounds__(RADIX_DIGIT_COUNT_THREADS,
         plan->is_refused = 1;
 }
 
-/* Finds where each value of a digit begins; true if all keys share one. A warp. */
+/* Computes the first index of each value of a digit. Returns, in all lanes, whether all keys share
+ * one value of the digit. All lanes of a warp must call it. */
 __device__ __forceinline__ bool warp_begin_digit(struct radix_digit_plan *plan, unsigned digit,
                                                  radix_count count)
 {
-    constexpr unsigned values = RADIX_DIGIT_VALUES / THREADS_PER_WARP; /* of a lane */
+    constexpr unsigned values = RADIX_DIGIT_VALUES / THREADS_PER_WARP; /* per lane */
     const radix_count *const counts = plan->counts[digit] + thread_lane() * values;
     radix_count *const firsts = plan->firsts[digit][0] + thread_lane() * values;
     radix_count own[values], sum = 0;
@@ -272,8 +281,8 @@ __device__ __forceinline__ bool warp_begin_digit(struct radix_digit_plan *plan, 
 
 constexpr unsigned RADIX_PLAN_THREADS = RADIX_DIGITS_MOST * THREADS_PER_WARP;
 
-/* Makes the plan. If it is refused there are no passes, and the note says so. One block, a warp for
- * each digit. */
+/* Makes the plan. If the plan is refused, it has no passes and note->is_refused is set. One block,
+ * with a warp for each digit. */
 template <typename K, bool HAS_INDICES>
 __global__ void __launch_bounds__(RADIX_PLAN_THREADS)
     radix_digit_plan_kernel(const K *items, size_t count, struct radix_digit_plan *plan,

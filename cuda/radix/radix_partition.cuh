@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* radix_partition.cuh - parts every segment of an array into RADIX_WAYS buckets, each segment by a
- * model of its own.
+/* radix_partition.cuh - partitions every segment of an array into RADIX_WAYS buckets. Each segment
+ * has a model of its own.
  *
- *   segments --radix_count_kernel--> keys of each bucket
+ *   segments --radix_count_kernel--> number of keys in each bucket
  *            --(scan: radix_levels.cuh)--> cursors, where the next key of each bucket goes
  *            --radix_partition_kernel--> the array in order of buckets
  *
- * A segment is the whole array, or a bucket of an earlier partition. It is cut into tiles. Counting
- * blocks take consecutive tiles, so that they seldom meet a new segment, whose model they must
- * load. Partitioning blocks take turns: so all of them write to few segments at a time, and lines
- * that no tile fills alone are filled in the L2 cache before they go to memory (with consecutive
- * tiles 11.6 ms for 1e9 64-bit keys, in place of 7.5).
+ * A segment is the whole array, or a bucket of an earlier partition. It is cut into tiles. A block
+ * of the count kernel takes consecutive tiles, so that it seldom enters a new segment, whose model
+ * it must load. The blocks of the partition kernel take tiles in turn (grid-stride), so that all
+ * blocks write to few segments at once. Cache lines that no single tile fills are then completed in
+ * the L2 cache before they go to memory. With consecutive tiles the kernel took 11.6 ms for 1e9
+ * 64-bit keys, in place of 7.5.
  *
- * Order among equals is free, so no block needs to wait for another: the keys of a tile get their
- * ranks in the buckets from counters in shared memory, and one atomic for each bucket and tile
- * reserves their place in the target. Through shared memory they leave in runs, a run a bucket.
- * Meanwhile the next tile is on its way into registers.
+ * The order of equal keys is free, so no block waits for another. Counters in shared memory give
+ * each key of a tile its rank in its bucket. One atomic per bucket and tile reserves the space in
+ * the target. The keys are ordered by bucket in shared memory and written in runs, one run per
+ * bucket. Meanwhile the next tile is loaded into registers.
  */
 #ifndef CUDA_RADIX_PARTITION_CUH
 #define CUDA_RADIX_PARTITION_CUH
@@ -25,15 +26,15 @@
 #include "cuda/block/warp_count.cuh"
 #include "cuda/radix/radix_model.cuh"
 
-typedef unsigned long long radix_count; /* as atomics want it */
+typedef unsigned long long radix_count; /* the 64-bit type that atomicAdd accepts */
 
 constexpr unsigned RADIX_SEGMENTS = RADIX_WAYS;
 
-/* Pieces of an array; those that there are not have no keys. */
+/* The segments of an array. Unused segments have no keys. */
 struct radix_segments {
     radix_count first[RADIX_SEGMENTS]; /* index of a segment's first key */
     radix_count keys[RADIX_SEGMENTS];
-    unsigned tiles[RADIX_SEGMENTS + 1]; /* tiles in the segments before; behind the last: all */
+    unsigned tiles[RADIX_SEGMENTS + 1]; /* tiles before each segment; last entry: all */
 };
 
 template <typename K>
@@ -47,14 +48,16 @@ __host__ __device__ __forceinline__ unsigned radix_tiles_of(size_t count)
     return static_cast<unsigned>((count + RADIX_PARTITION_TILE<K> - 1) / RADIX_PARTITION_TILE<K>);
 }
 
-constexpr unsigned RADIX_RANK_SHIFT = 16; /* a place is a rank above a bucket or bin */
+constexpr unsigned RADIX_RANK_SHIFT = 16; /* a place: bucket or bin, with the rank above */
 constexpr unsigned RADIX_PLACE_MASK = (1u << RADIX_RANK_SHIFT) - 1;
 
-/* Behind the buckets is one for what a thread holds behind the tile's end, so that no step needs to
- * tell it from a key: it is counted and arranged like one, and never written. */
+/* Counters of a block: one per bucket, and one more for the slots of a thread past the tile's end.
+ * These slots are counted and arranged like keys, so that no step needs to distinguish them, but
+ * they are never written. */
 constexpr unsigned RADIX_COUNTERS = RADIX_WAYS + 1;
 
-/* buckets[i]: that of keys[i], a striped tile of `count` keys. */
+/* Stores the bucket of keys[i] in buckets[i], for a striped tile of `count` keys. Slots past the
+ * end get the bucket RADIX_WAYS. */
 template <typename K>
 __device__ __forceinline__ void thread_radix_buckets(const struct radix_lookup<K> &lookup,
                                                      unsigned count,
@@ -78,7 +81,8 @@ __device__ __forceinline__ void thread_radix_buckets(const struct radix_lookup<K
     }
 }
 
-/* Counts the keys by buckets[i], which becomes the key's place. */
+/* Counts the keys by bucket. Adds the rank of key i in its bucket to buckets[i], which becomes a
+ * place. */
 template <unsigned N>
 __device__ __forceinline__ void warp_count_buckets(unsigned *counters, unsigned (&buckets)[N])
 {
@@ -93,7 +97,8 @@ __device__ __forceinline__ void warp_count_buckets(unsigned *counters, unsigned 
         buckets[i] |= atomicAdd(&counters[buckets[i]], 1u) << RADIX_RANK_SHIFT;
 }
 
-/* What is the block's of `count` pieces of work: begin..end. */
+/* The range of work items that a block handles, begin..end without end: an even part of `count`
+ * items over `blocks` blocks. */
 struct radix_share {
     unsigned begin;
     unsigned end;
@@ -108,15 +113,15 @@ __device__ __forceinline__ struct radix_share block_share(unsigned count,
     return share;
 }
 
-/* The tile that a block works on. */
+/* A tile: its segment and its keys. */
 struct radix_place {
     unsigned segment;
     size_t first; /* index of its first key */
     unsigned count;
 };
 
-/* The tile, in the segment last found or behind it. The lanes of each warp look at 32 segments at a
- * time. */
+/* Finds tile number `tile`. On entry, place.segment is a segment at or before the tile's, usually
+ * the one found last. The lanes of each warp check 32 segments at once; all lanes must call it. */
 template <typename K>
 __device__ __forceinline__ void warp_find_tile(const struct radix_segments *segments, unsigned tile,
                                                struct radix_place &place)
@@ -136,7 +141,7 @@ __device__ __forceinline__ void warp_find_tile(const struct radix_segments *segm
         left < RADIX_PARTITION_TILE<K> ? static_cast<unsigned>(left) : RADIX_PARTITION_TILE<K>;
 }
 
-/* Reads the tile, striped; what lies behind its end is any key. */
+/* Reads the tile in striped order. Slots past its end get the key 0. */
 template <typename K>
 __device__ __forceinline__ void block_load_tile(const K *source, const struct radix_place &place,
                                                 K (&keys)[RADIX_PARTITION_KEYS<K>])
@@ -154,7 +159,8 @@ __device__ __forceinline__ void block_clear_counters(unsigned *counters)
         counters[i] = 0;
 }
 
-/* Adds the block's counters to those of the segment and clears them. Between barriers. */
+/* Adds the block's counters to the segment's counts and clears the counters. Needs a barrier before
+ * and after. */
 __device__ __forceinline__ void block_flush_counts(unsigned *counters, radix_count *counts)
 {
     for (unsigned i = threadIdx.x; i < RADIX_WAYS; i += RADIX_PARTITION_THREADS) {
@@ -164,8 +170,9 @@ __device__ __forceinline__ void block_flush_counts(unsigned *counters, radix_cou
     }
 }
 
-/* counts[segment][bucket] += the keys in it. The counters are handed over where a segment ends. Any
- * number of blocks. */
+/* Adds the number of keys in each bucket to counts[segment][bucket]. A block adds its counters to
+ * counts[] whenever it enters a new segment, and at its end. The grid may have any number of
+ * blocks. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_COUNT_BLOCKS)
     radix_count_kernel(const K *__restrict__ source, const struct radix_segments *segments,
@@ -209,20 +216,22 @@ template <typename K>
 struct radix_partition_shared {
     K keys[RADIX_PARTITION_TILE<K>];
     struct radix_model<K> model;
-    radix_count targets[RADIX_COUNTERS]; /* of a bucket's key: the target less its index in keys */
-    unsigned counters[RADIX_COUNTERS];   /* keys of a bucket; then the index of the first in keys */
+    radix_count targets[RADIX_COUNTERS]; /* per bucket: index in target minus index in keys */
+    unsigned counters[RADIX_COUNTERS];   /* key count of a bucket; later index of its first key */
     unsigned warp_sums[THREADS_PER_WARP];
     uint16_t buckets[RADIX_PARTITION_TILE<K>];
 };
 
-/* Room in the target for the tile's keys of the thread's buckets. */
+/* The space reserved in the target for the tile's keys of the thread's bucket. */
 static_assert(RADIX_WAYS == RADIX_PARTITION_THREADS, "each thread has a bucket");
 struct radix_room {
-    radix_count target; /* of the first key, if there are any */
-    unsigned first;     /* its index in the tile, in order of buckets */
+    radix_count target; /* index of the first key, if there are any */
+    unsigned first;     /* index of the first key in the tile ordered by bucket */
 };
 
-/* Turns counts into indices, and asks for the room; the answer is not waited for here. */
+/* Replaces the counts by the index of each bucket's first key in the ordered tile, and reserves the
+ * space with atomics on `cursors`. Does not wait for the results of the atomics. Needs a barrier
+ * before and after. */
 __device__ __forceinline__ struct radix_room block_reserve(unsigned *counters, unsigned *warp_sums,
                                                            radix_count *cursors)
 {
@@ -238,7 +247,7 @@ __device__ __forceinline__ struct radix_room block_reserve(unsigned *counters, u
     return room;
 }
 
-/* Puts the tile's keys into shared memory in order of buckets. */
+/* Copies the tile's keys to shared memory in order of buckets. */
 template <typename K>
 __device__ __forceinline__ void
 block_arrange_tile(struct radix_partition_shared<K> &shared,
@@ -268,8 +277,10 @@ __device__ __forceinline__ void block_scatter_tile(const struct radix_partition_
     }
 }
 
-/* source -> target, encoded, in order of buckets. cursors[segment][bucket]: where the next such key
- * goes. Any number of blocks; a struct radix_partition_shared of dynamic shared memory. */
+/* Copies the keys from source to target, encoded, in order of buckets within each segment.
+ * cursors[segment][bucket] is the index in target of the bucket's next key, and is advanced. The
+ * grid may have any number of blocks. Needs a struct radix_partition_shared of dynamic shared
+ * memory per block. */
 template <typename K>
 __global__ void __launch_bounds__(RADIX_PARTITION_THREADS, RADIX_PARTITION_BLOCKS)
     radix_partition_kernel(const K *__restrict__ source, K *__restrict__ target,
