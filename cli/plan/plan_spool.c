@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Bytes that are copied or sent at a time. */
 #define PIECE_BYTES ((size_t)4 << 20)
@@ -136,6 +137,14 @@ static bool open_own(struct options *options, const struct source_spec *spec, st
     return true;
 }
 
+/* True for a regular file without content. A pipe that has ended must not be opened again. */
+static bool is_empty_file(const struct source_spec *spec, const struct source *source)
+{
+    struct stat status;
+    return source_bytes_left(source) == 0 && stat(spec->path, &status) == 0 &&
+           S_ISREG(status.st_mode);
+}
+
 /* Collective: opens an input that all ranks share. */
 static bool open_shared(struct options *options, const struct source_spec *spec, struct plan *plan,
                         struct source **source, struct error *error)
@@ -145,8 +154,7 @@ static bool open_shared(struct options *options, const struct source_spec *spec,
     if (group->rank == 0) {
         ok = source_open_as(spec, source, error);
         const bool is_named = strcmp(spec->path, "-") != 0; /* standard input is rank 0's */
-        is_plain =
-            ok && is_named && (source_can_narrow(*source) || source_bytes_left(*source) == 0);
+        is_plain = ok && is_named && (source_can_narrow(*source) || is_empty_file(spec, *source));
     }
     if (!group_agree(group, ok, error) ||
         !group_broadcast(group, &is_plain, sizeof is_plain, error))

@@ -148,6 +148,9 @@ if [ -z "$is_sanitized" ]; then
         'ranks 3 -s -k2,2n - more-rows <rows'
     ok_output 'five ranks: lines, compressed' sorted.txt -- ranks 5 -s -k2,2n rows.zst more-rows
     ok_says 'two ranks: no bytes from a pipe' '^0$' -- eval ': | ranks 2 -n | wc -c'
+    mkfifo named-pipe
+    ok_output 'three ranks: a named pipe without bytes is opened once' sorted.txt -- eval \
+        '{ : >named-pipe & ranks 3 -s -k2,2n rows named-pipe more-rows; }'
 fi
 tab=$(printf '\t')
 suffix=txt
