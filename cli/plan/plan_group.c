@@ -4,8 +4,10 @@
 
 #include "cli/plan/plan_spool.h"
 #include "formats/codec/codec.h"
+#include "formats/io/output_path.h"
 #include "formats/lines/newlines.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,6 +163,55 @@ static bool compare_facts(struct plan *plan, struct error *error)
                                    "OMPI_COMM_WORLD_SIZE, PMI_SIZE or PMIX_RANK",
                                    source_name(plan->job.readers[0].source));
     return group_agree(group, is_same, error);
+}
+
+/* Adds the boot ID of the host, by which ranks know that a file is on the same host. */
+static void hash_host(uint64_t *hash)
+{
+    char id[64] = "";
+    FILE *const file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!file)
+        return;
+    if (fgets(id, sizeof id, file))
+        hash_name(hash, id);
+    fclose(file);
+}
+
+/* Sets *hash to a hash of the regular file that the output of this rank names; 0: it names none. */
+static bool hash_own_output(const struct job *job, uint64_t *hash, struct error *error)
+{
+    struct output_path found;
+    *hash = 0;
+    if (!job->has_rank_output)
+        return true;
+    const bool ok = output_path_open(job->output.path, job->output.path, &found, error);
+    if (ok && found.descriptor < 0 && (!found.exists || S_ISREG(found.status.st_mode))) {
+        *hash = UINT64_C(0xcbf29ce484222325);
+        hash_host(hash);
+        hash_number(hash, found.directory_status.st_dev);
+        hash_number(hash, found.directory_status.st_ino);
+        hash_name(hash, found.name);
+    }
+    output_path_close(&found);
+    return ok;
+}
+
+/* Collective: refuses files of ranks that are one file, by links, as one would replace the other.
+ */
+static bool check_own_outputs(const struct job *job, struct error *error)
+{
+    struct group *const group = job->group;
+    uint64_t *const hashes = calloc(group->size, sizeof *hashes);
+    bool ok = hashes || error_set(error, "out of memory");
+    ok = group_agree(group, ok && hash_own_output(job, &hashes[group->rank], error), error) &&
+         group_sum(group, hashes, group->size, error);
+    unsigned other = 0;
+    while (ok && other < group->rank && hashes[other] != hashes[group->rank])
+        other++;
+    if (ok && other < group->rank && hashes[other] != 0)
+        ok = error_set(error, "%s: rank %u writes to the same file", job->output.path, other);
+    free(hashes);
+    return group_agree(group, ok, error);
 }
 
 /* ---- The part of a rank ---- */
@@ -439,7 +490,8 @@ bool plan_share(struct plan *plan, struct error *error)
     struct job *const job = &plan->job;
     if (!job->group)
         return true;
-    if (!group_agree(job->group, check_shared(plan, error), error) || !compare_facts(plan, error))
+    if (!group_agree(job->group, check_shared(plan, error), error) ||
+        !compare_facts(plan, error) || !check_own_outputs(job, error))
         return false;
     job->sort.is_given_twice =
         !job->keep_lines; /* the array of the CPU's engine is kept for the messages */

@@ -198,6 +198,11 @@ ok 'three ranks: lines of files of each rank' eval '
         { cat lines-0.txt && tail -q -n +2 lines-1.txt lines-2.txt; } | cmp - sorted.txt'
 refused 'files of ranks beside one of all' '\{rank\} is in the name of every input or of none' -- \
     ranks 2 'own-{rank}.npy' part1.npy -o "$target"
+mkdir -p links
+ln -sf "$(realpath -s "$target")" links/0
+ln -sf "$(realpath -s "$target")" links/1
+refused 'files of two ranks that are links to one file' 'links/1: rank 0 writes to the same file' -- \
+    ranks 2 'own-{rank}.npy' --output-format=npy -o 'links/{rank}'
 suffix=f64
 ok_shared 'three ranks: an empty file' 3 none.f64
 suffix=u32
