@@ -490,8 +490,8 @@ bool plan_share(struct plan *plan, struct error *error)
     struct job *const job = &plan->job;
     if (!job->group)
         return true;
-    if (!group_agree(job->group, check_shared(plan, error), error) ||
-        !compare_facts(plan, error) || !check_own_outputs(job, error))
+    if (!group_agree(job->group, check_shared(plan, error), error) || !compare_facts(plan, error) ||
+        !check_own_outputs(job, error))
         return false;
     job->sort.is_given_twice =
         !job->keep_lines; /* the array of the CPU's engine is kept for the messages */
