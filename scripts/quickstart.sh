@@ -12,6 +12,9 @@ count=${1:-10000000}
 scripts/install_packages.sh gcc g++ make libzstd-dev
 scripts/install_cuda.sh
 echo '== building'
+if nvidia-smi -L >/dev/null 2>&1; then
+    export NVCC_GENCODE=-arch=native # takes a quarter of the time that code for all GPUs takes
+fi
 make -j"$(nproc)"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/gpusort-quickstart.XXXXXX")
