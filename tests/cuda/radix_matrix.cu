@@ -268,6 +268,12 @@ static uint64_t shape_zipf_anywhere(size_t i, size_t)
         ~((uint64_t)1 << bits % 20 | (bits >> 30 & (((uint64_t)1 << bits % 20) - 1))));
 }
 
+/* Each key comes 20 times on average, among many keys. */
+static uint64_t shape_shared(size_t i, size_t n)
+{
+    return random_bits(~(random_bits(i) % (n / 20)));
+}
+
 template <typename K>
 static bool check_choice(struct error *error)
 {
@@ -283,6 +289,7 @@ static bool check_choice(struct error *error)
         {shape_zipf_anywhere, "digits", "digits", "digits"},
         {shape_hidden, "digits", "digits", "digits"},
         {shape_two_values, "count", "count", "digits"},
+        {shape_shared, "digits", "models", "digits"},
     };
     const struct key_order order = orders_of<K>().back();
     for (const auto &choice : choices)
