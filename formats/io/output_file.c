@@ -262,17 +262,17 @@ static void preallocate(struct output_file *output)
     output->is_preallocated = true;
 }
 
-/* Writes to the file's offset; in place, or to an output that ranks share, to `place`. Returns
- * false with errno. */
-static bool write_piece(struct output_file *output, uint64_t place, const unsigned char *data,
+/* Writes to the file's offset; in place, through a mapping, or to an output that ranks share, to
+ * `place`. Returns false with errno. */
+static bool write_piece(const struct output_file *output, uint64_t place, const unsigned char *data,
                         size_t bytes)
 {
+    const bool has_place = output->is_in_place || output->mapped || output->group;
     for (size_t done = 0; done < bytes;) {
         const uint64_t begin_ns = trace_begin();
         const ssize_t written =
-            output->is_in_place || output->group
-                ? pwrite(output->file, data + done, bytes - done, (off_t)(place + done))
-                : write(output->file, data + done, bytes - done);
+            has_place ? pwrite(output->file, data + done, bytes - done, (off_t)(place + done))
+                      : write(output->file, data + done, bytes - done);
         if (written >= 0)
             trace_end(TRACE_WRITE, begin_ns, (uint64_t)written);
         if (written >= 0)
@@ -327,19 +327,9 @@ static bool write_mapped(const struct output_file *output, uint64_t place, const
     const unsigned writers = threads < output->writers ? threads : output->writers;
     if (!mapped_file_write(output->mapped, place, data, bytes, writers, tap, threads, &done))
         return false;
-    tap_see_all(tap, (const unsigned char *)data + done, bytes - done, threads);
-    while (done < bytes) {
-        const uint64_t begin_ns = trace_begin();
-        const ssize_t written = pwrite(output->file, (const unsigned char *)data + done,
-                                       bytes - done, (off_t)(place + done));
-        if (written >= 0)
-            trace_end(TRACE_WRITE, begin_ns, (uint64_t)written);
-        if (written >= 0)
-            done += (size_t)written;
-        else if (errno != EINTR)
-            return false;
-    }
-    return true;
+    const unsigned char *const rest = (const unsigned char *)data + done;
+    tap_see_all(tap, rest, bytes - done, threads);
+    return write_piece(output, place + done, rest, bytes - done);
 }
 
 bool output_file_write(struct output_file *output, uint64_t place, const void *data, size_t bytes,
