@@ -76,6 +76,12 @@ bool group_check(struct group *group, const char *failure, struct error *error);
 bool group_broadcast(struct group *group, void *data, size_t bytes, struct error *error);
 bool group_sum(struct group *group, uint64_t *values, size_t count, struct error *error);
 
+/* Returns the number of values of group_sum() that hold a text of `bytes` bytes. */
+static inline size_t group_words(uint64_t bytes)
+{
+    return (size_t)((bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+}
+
 /* Makes room for messages in `count` slots. */
 bool group_reserve(struct group *group, size_t count, struct error *error);
 

@@ -145,11 +145,6 @@ static bool read_pivots(struct searcher *searcher, bool *is_found, struct error 
     return true;
 }
 
-static size_t words_of(uint64_t bytes)
-{
-    return (size_t)((bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
-}
-
 /* Collective: gives all ranks the texts of the pivots. */
 static bool share_pivots(struct searcher *searcher, struct error *error)
 {
@@ -158,7 +153,7 @@ static bool share_pivots(struct searcher *searcher, struct error *error)
     if (!group_sum(cuts->group, searcher->lengths, cuts->cut_count, error))
         return false;
     for (size_t c = 0; c < cuts->cut_count; c++)
-        words += words_of(searcher->lengths[c]);
+        words += group_words(searcher->lengths[c]);
     free(searcher->pivot_words);
     searcher->pivot_words = calloc(words + 1, sizeof *searcher->pivot_words);
     if (!group_agree(cuts->group,
@@ -171,7 +166,7 @@ static bool share_pivots(struct searcher *searcher, struct error *error)
         if (i < cuts->all_runs && cuts->owners[i] == cuts->group->rank && searcher->lengths[c] > 0)
             memcpy(searcher->pivot_words + at, searcher->pivots[c].text,
                    (size_t)searcher->lengths[c]);
-        at += words_of(searcher->lengths[c]);
+        at += group_words(searcher->lengths[c]);
     }
     return group_sum(cuts->group, searcher->pivot_words, words, error);
 }
@@ -230,7 +225,7 @@ static bool split_runs(struct searcher *searcher, struct error *error)
              searcher->pivot_runs[c] < cuts->all_runs && i < cuts->first_run + cuts->run_count; i++)
             if (!split_run(searcher, c, i, pivot, &searcher->splits[c * cuts->all_runs + i], error))
                 return false;
-        pivot += words_of(searcher->lengths[c]) * sizeof(uint64_t);
+        pivot += group_words(searcher->lengths[c]) * sizeof(uint64_t);
     }
     return true;
 }

@@ -275,11 +275,6 @@ static bool check_runs(struct group_lines *lines, struct error *error)
 /* A row of facts about the lines that a rank merged. */
 enum { ENDS_HAS_LINES, ENDS_LENGTHS, ENDS_WORDS = ENDS_LENGTHS + 2 };
 
-static size_t words_of(uint64_t bytes)
-{
-    return (size_t)((bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
-}
-
 /* Finds the rank whose first line should be before the last line of a rank before it; `size` if
  * there is none. texts: the ends of all ranks, each in whole words. */
 static unsigned find_disorder(const struct line_order *order, const uint64_t *rows, unsigned size,
@@ -299,9 +294,9 @@ static unsigned find_disorder(const struct line_order *order, const uint64_t *ro
             if (found > (order->unique ? -1 : 0))
                 return rank;
         }
-        last = (const char *)(texts + words_of(lengths[0]));
+        last = (const char *)(texts + group_words(lengths[0]));
         last_length = (size_t)lengths[1];
-        texts += words_of(lengths[0]) + words_of(lengths[1]);
+        texts += group_words(lengths[0]) + group_words(lengths[1]);
     }
     return size;
 }
@@ -315,14 +310,14 @@ static bool share_ends(const struct group_lines *lines, const uint64_t *rows, ui
     for (unsigned rank = 0; rank < group->size; rank++) {
         own = rank == group->rank ? words : own;
         for (size_t i = 0; i < 2; i++)
-            words += words_of(rows[rank * ENDS_WORDS + ENDS_LENGTHS + i]);
+            words += group_words(rows[rank * ENDS_WORDS + ENDS_LENGTHS + i]);
     }
     *texts = calloc(words + 1, sizeof **texts);
     if (!group_agree(group, *texts || error_set(error, "out of memory"), error))
         return false;
     for (size_t i = 0; lines->ends.has_lines && i < 2; i++) {
         memcpy(*texts + own, lines->ends.texts[i], lines->ends.lengths[i]);
-        own += words_of(lines->ends.lengths[i]);
+        own += group_words(lines->ends.lengths[i]);
     }
     return group_sum(group, *texts, words, error);
 }
