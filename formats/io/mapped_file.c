@@ -57,6 +57,9 @@
  *     1, 2, 4, 8, 16 threads           1.6, 2.7, 4.0, 5.5, 6.8   3.3, 5.4, 8.4, 2.1, 2.1
  *     16, without fallocate's time     17                        -
  *
+ * Pages that a file has already are overwritten faster by more threads, also on ext4: 8 GB by 4, 8
+ * and 16 threads at 17, 23 and 39 GB/s (16 cores of an H100 host, Linux 6.18).
+ *
  * On two cores a mapping is slower than write(2): tmpfs 0.7 and 1.4, ext4 2 and 4. XFS is assumed
  * to be like ext4.
  *
@@ -65,8 +68,8 @@
  * they write to the space that there is (H200 host, 16 cores, 2026-11). */
 static const struct mapped_way {
     long file_system; /* f_type of statfs(2) */
-    unsigned writers;
-    bool waits; /* until the space of the whole file is allocated */
+    unsigned writers; /* to a new file */
+    bool waits;       /* until the space of the whole file is allocated */
 } mapped_ways[] = {
     {TMPFS_MAGIC, OUTPUT_WRITERS_MAX, true},
     {EXT4_SUPER_MAGIC, 4, false}, /* also ext2 and ext3, where fallocate fails */
@@ -85,10 +88,10 @@ static const struct mapped_way *find_way(int file)
     return NULL;
 }
 
-unsigned mapped_file_writers(int file)
+unsigned mapped_file_writers(int file, bool has_pages)
 {
     const struct mapped_way *const way = find_way(file);
-    return way ? way->writers : 0;
+    return !way ? 0 : has_pages ? OUTPUT_WRITERS_MAX : way->writers;
 }
 
 struct mapped_file {

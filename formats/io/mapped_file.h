@@ -36,8 +36,8 @@ static inline unsigned output_writers_most(unsigned threads)
 #define MAPPED_FILE_MIN ((size_t)16 << 20)
 
 /* Returns the maximum number of threads that write faster through a mapping than write(2) does, on
- * the file system of `file`; 0 if none do. */
-unsigned mapped_file_writers(int file);
+ * the file system of `file`; 0 if none do. `has_pages`: the file has its size and its contents. */
+unsigned mapped_file_writers(int file, bool has_pages);
 
 /* Maps the first `bytes` bytes (1 to INT64_MAX) of an empty file that is open for reading and
  * writing. The caller requests their space from `space`. If `is_seen`, the file grows step by step,

@@ -196,7 +196,7 @@ static unsigned choose_writers(const struct output_file *output, uint64_t bytes,
 {
     if (bytes < MAPPED_FILE_MIN || threads < OUTPUT_WRITERS_MIN)
         return 0;
-    const unsigned most = mapped_file_writers(output->file);
+    const unsigned most = mapped_file_writers(output->file, output->is_in_place);
     return threads < most ? threads : most;
 }
 
