@@ -18,7 +18,7 @@
 #include "cpu/array_sort.h"
 
 #include "core/vector_units.h"
-#include "cpu/counting/counting_sort.h"
+#include "cpu/counting_sort.h"
 #include "cpu/items/item_kernels.h"
 #include "cpu/partition/bucket_partition.h"
 #include "cpu/sort_shortcuts.h"

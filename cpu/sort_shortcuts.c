@@ -2,8 +2,7 @@
 /* sort_shortcuts.c - see sort_shortcuts.h. */
 #include "cpu/sort_shortcuts.h"
 
-#include "cpu/counting/few_values.h"
-#include "cpu/counting/value_table.h"
+#include "cpu/few_values.h"
 #include "cpu/items/item_kernels.h"
 #include "cpu/vector/vector_sort.h"
 
@@ -12,7 +11,7 @@
 #define ORDER_BLOCK ((size_t)16 << 10)
 
 /* Minimum keys per member for a value table, for which the scratch has room. A member first
- * counts PREVIEW_COUNT keys (two blocks of value_table.c) in each of up to STRETCHES_MAX stretches.
+ * counts PREVIEW_COUNT keys (two blocks of few_values.c) in each of up to STRETCHES_MAX stretches.
  */
 #define TABLE_COUNT_MIN ((size_t)64 << 10)
 #define STRETCHES_MAX ((size_t)128)

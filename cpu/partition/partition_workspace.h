@@ -8,7 +8,7 @@
 #define CPU_PARTITION_WORKSPACE_H
 
 #include "core/key_order.h"
-#include "cpu/counting/few_values.h"
+#include "cpu/few_values.h"
 #include "cpu/items/streaming_store.h"
 #include "cpu/partition/bucket_model.h"
 

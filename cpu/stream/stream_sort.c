@@ -11,7 +11,7 @@
 
 #include "core/clock.h"
 #include "core/vector_units.h"
-#include "cpu/counting/dense_keys.h"
+#include "cpu/counting_sort.h"
 #include "cpu/items/item_kernels.h"
 #include "cpu/pages.h"
 #include "cpu/partition/bucket_partition.h"

@@ -2,7 +2,7 @@
 /* unit_value_table.c - counts of keys that have some thousand values, against the number of each
  * value in the input; with vectors, or without if the processor has none.
  */
-#include "cpu/counting/value_table.h"
+#include "cpu/few_values.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value_table.c - see value_table.h. */
-#include "cpu/counting/value_table.h"
+/* few_values.c - see few_values.h. */
+#include "cpu/few_values.h"
 
 #include "core/vector_units.h"
 #include "cpu/items/item_access.h"
@@ -8,23 +8,153 @@
 
 #include <string.h>
 
+/* Keys sampled. Random ones exceed FEW_VALUES_MAX values soon. */
+#define FEW_SAMPLES 256
+
+/* Keys that are compared with each value while they are in L1. */
+#define FEW_BLOCK_COUNT ((size_t)1024)
+
+/* Returns false if the table is full. */
+static bool add_value(struct few_values *values, unsigned width, uint64_t stored,
+                      struct key_order order)
+{
+    const uint64_t key = key_order_encode(order, 8 * width, stored);
+    unsigned place = values->count;
+    for (unsigned v = 0; v < values->count; v++)
+        if (values->stored[v] == stored)
+            return true;
+    if (values->count == FEW_VALUES_MAX)
+        return false;
+    for (; place > 0; place--) {
+        const uint64_t before = values->stored[place - 1];
+        if (key_order_encode(order, 8 * width, before) < key)
+            break;
+        values->stored[place] = before;
+    }
+    values->stored[place] = stored;
+    values->count++;
+    return true;
+}
+
+bool few_values_find(struct few_values *values, unsigned width, const void *keys, size_t count,
+                     struct key_order order)
+{
+    values->count = 0;
+    const size_t stretch = count / FEW_SAMPLES;
+    for (size_t i = 0; i < FEW_SAMPLES; i++) {
+        const size_t place = stretch * i + i * 61 % stretch;
+        if (!add_value(values, width, load_item(keys, place, width).key, order))
+            return false;
+    }
+    return true;
+}
+
+/* The compiler vectorises this for the target of the calling function. */
+static inline __attribute__((always_inline)) bool count_values(const struct few_values *values,
+                                                               unsigned width, const void *keys,
+                                                               size_t begin, size_t end,
+                                                               size_t *counts)
+{
+    memset(counts, 0, values->count * sizeof *counts);
+    for (size_t stop; begin < end; begin = stop) {
+        size_t seen = 0;
+        stop = end - begin > FEW_BLOCK_COUNT ? begin + FEW_BLOCK_COUNT : end;
+        for (unsigned v = 0; v < values->count; v++) {
+            const uint64_t stored = values->stored[v];
+            uint64_t found = 0;
+            if (width == 8) {
+#pragma omp simd reduction(+ : found)
+                for (size_t i = begin; i < stop; i++)
+                    found += ((const uint64_t *)keys)[i] == stored;
+            } else {
+                uint32_t found_32 = 0;
+#pragma omp simd reduction(+ : found_32)
+                for (size_t i = begin; i < stop; i++)
+                    found_32 += ((const uint32_t *)keys)[i] == (uint32_t)stored;
+                found = found_32;
+            }
+            counts[v] += found;
+            seen += found;
+        }
+        if (seen < stop - begin)
+            return false;
+    }
+    return true;
+}
+
+#ifdef HAVE_VECTOR_CODE
+VECTOR_CODE static bool vector_count_values(const struct few_values *values, unsigned width,
+                                            const void *keys, size_t begin, size_t end,
+                                            size_t *counts)
+{
+    return width == 8 ? count_values(values, 8, keys, begin, end, counts)
+                      : count_values(values, 4, keys, begin, end, counts);
+}
+#endif
+
+bool few_values_count(const struct few_values *values, unsigned width, const void *keys,
+                      size_t begin, size_t end, size_t *counts)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units())
+        return vector_count_values(values, width, keys, begin, end, counts);
+#endif
+    return width == 8 ? count_values(values, 8, keys, begin, end, counts)
+                      : count_values(values, 4, keys, begin, end, counts);
+}
+
+static inline __attribute__((always_inline)) void write_values(const struct few_values *values,
+                                                               unsigned width, void *keys,
+                                                               size_t begin, size_t end,
+                                                               const size_t *ends)
+{
+    for (unsigned v = 0; v < values->count && begin < end; v++) {
+        const size_t stop = ends[v] < end ? ends[v] : end;
+        fill_keys(keys, begin, stop, values->stored[v], width);
+        begin = stop > begin ? stop : begin;
+    }
+}
+
+#ifdef HAVE_VECTOR_CODE
+VECTOR_CODE static void vector_write_values(const struct few_values *values, unsigned width,
+                                            void *keys, size_t begin, size_t end,
+                                            const size_t *ends)
+{
+    write_values(values, width, keys, begin, end, ends);
+}
+#endif
+
+void few_values_write(const struct few_values *values, unsigned width, void *keys, size_t begin,
+                      size_t end, const size_t *ends)
+{
+#ifdef HAVE_VECTOR_CODE
+    if (has_vector_units()) {
+        vector_write_values(values, width, keys, begin, end, ends);
+        return;
+    }
+#endif
+    write_values(values, width, keys, begin, end, ends);
+}
+
+/* ---- Up to 2048 values ---- */
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* Keys sampled, and how many must repeat: of 128 keys with 1000 values, eight repeat an earlier
  * one. */
-#define SAMPLES ((size_t)128)
+#define TABLE_SAMPLES ((size_t)128)
 #define REPEATS_MIN 3
 #define SAMPLE_BITS 16
 
 /* Gives up when more keys of a block, after the first one, are new. In the second 512 keys, 230
  * are new with 1000 values, 290 with 1500, and 350 with a million values of decreasing
  * frequency. */
-#define BLOCK_COUNT ((size_t)512)
-#define NEW_MAX (BLOCK_COUNT * 5 / 8)
+#define TABLE_BLOCK_COUNT ((size_t)512)
+#define NEW_MAX (TABLE_BLOCK_COUNT * 5 / 8)
 
 /* Gives up when more keys of a block are outside of their home line, as these are searched one
  * by one. */
-#define DISPLACED_MAX (BLOCK_COUNT / 8)
+#define DISPLACED_MAX (TABLE_BLOCK_COUNT / 8)
 
 /* Lines that may hold a value. A limit, because an input could be made so that all its values
  * share a line. */
@@ -42,9 +172,9 @@ INLINE size_t hash_value(uint64_t stored, unsigned bits)
 bool value_table_suits(unsigned width, const void *keys, size_t count)
 {
     uint64_t hashes[(1 << SAMPLE_BITS) / 64] = {0};
-    const size_t stretch = count / SAMPLES;
+    const size_t stretch = count / TABLE_SAMPLES;
     unsigned repeats = 0;
-    for (size_t sample = 0; sample < SAMPLES; sample++) {
+    for (size_t sample = 0; sample < TABLE_SAMPLES; sample++) {
         const size_t place = stretch * sample + sample * 61 % stretch;
         const size_t bit = hash_value(load_item(keys, place, width).key, SAMPLE_BITS);
         repeats += hashes[bit / 64] >> bit % 64 & 1;
@@ -135,7 +265,7 @@ bool value_table_count(struct value_table *table, unsigned width, const void *ke
     const size_t first = begin;
     for (size_t stop; begin < end; begin = stop) {
         const size_t values = table->values, displaced = table->displaced;
-        stop = end - begin > BLOCK_COUNT ? begin + BLOCK_COUNT : end;
+        stop = end - begin > TABLE_BLOCK_COUNT ? begin + TABLE_BLOCK_COUNT : end;
         if (!adder(table, width, keys, begin, stop) ||
             (begin > first &&
              (table->values - values > NEW_MAX || table->displaced - displaced > DISPLACED_MAX)))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value_table.h - counting sort for keys of up to 2048 distinct values, by a hash table.
+/* few_values.h - counting sort for keys of up to 8 distinct values, and of up to 2048.
  *
- *   keys --each thread in its own table, until there are too many values--> counts
- *        --merged and sorted--> ends --divided among the threads--> keys
+ * Values are compared as stored bits. Functions run in one thread, own and allocate nothing. width:
+ * bytes per key, 4 or 8. Up to 8 values:
  *
- * Functions run in one thread, own and allocate nothing. width: bytes per key, 4 or 8.
+ *   sample --> values --each thread counts its range, until another value is found--> counts
+ *          --in order, divided among the threads--> keys
  */
-#ifndef CPU_VALUE_TABLE_H
-#define CPU_VALUE_TABLE_H
+#ifndef CPU_FEW_VALUES_H
+#define CPU_FEW_VALUES_H
 
 #include "core/backend.h"
 #include "core/key_order.h"
@@ -15,6 +16,36 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Each value costs one more comparison per key, in L1. */
+#define FEW_VALUES_MAX 8
+
+struct few_values {
+    unsigned count;
+    uint64_t stored[FEW_VALUES_MAX]; /* stored bits, in key order */
+};
+
+/* Samples keys[0..count), at least 256; false if the sample has more than FEW_VALUES_MAX values.
+ * Other keys may have more: few_values_count reports that. */
+bool few_values_find(struct few_values *values, unsigned width, const void *keys, size_t count,
+                     struct key_order order);
+
+/* Sets counts[v] to the number of keys[begin..end) with value v. Returns false if a key has
+ * another value. */
+bool few_values_count(const struct few_values *values, unsigned width, const void *keys,
+                      size_t begin, size_t end, size_t *counts);
+
+/* Writes positions [begin, end) of the sorted output. ends[v]: number of keys up to value v. */
+void few_values_write(const struct few_values *values, unsigned width, void *keys, size_t begin,
+                      size_t end, const size_t *ends);
+
+/* ---- Up to 2048 values ---- */
+
+/* By a hash table:
+ *
+ *   keys --each thread in its own table, until there are too many values--> counts
+ *        --merged and sorted--> ends --divided among the threads--> keys
+ */
 
 #define VALUE_TABLE_BITS 11
 #define VALUE_TABLE_VALUES_MAX ((size_t)2048)
