@@ -2,7 +2,12 @@
 /* bucket_model.c - see bucket_model.h. */
 #include "cpu/partition/bucket_model.h"
 
+#include "core/backend.h"
+#include "cpu/items/streaming_store.h"
+#include "cpu/items/vector_order.h"
+
 #include <stdbool.h>
+#include <string.h>
 
 /* Maximum number of additional halvings of a cell whose sample is uneven. */
 #define EVEN_HALVINGS 3
@@ -163,4 +168,223 @@ void bucket_model_range(const struct bucket_model *model, size_t bucket, uint64_
     const uint64_t most = model->highest - model->lowest;
     *lowest = model->lowest + begin;
     *highest = model->lowest + (end < most ? end : most);
+}
+
+/* ---- A block of items ---- */
+
+/* ---- Key by key ---- */
+
+static inline __attribute__((always_inline)) void
+map_keys(unsigned width, const void *items, size_t begin, size_t end, struct key_order order,
+         const struct bucket_model *model, struct bucket_block *block)
+{
+    for (size_t i = begin; i < end; i++) {
+        uint64_t key = 0;
+        if (width == 16) {
+            key = ((const struct key_index *)items)[i].key;
+        } else {
+            memcpy(&key, (const unsigned char *)items + i * width, width);
+            key = key_order_encode(order, 8 * width, key);
+            memcpy(block->keys + i * width, &key, width);
+        }
+        block->buckets[i] = (uint32_t)bucket_model_find(model, key);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+map_keys_fine(unsigned width, const void *items, size_t begin, size_t end, struct key_order order,
+              const struct fine_table *fine, struct bucket_block *block)
+{
+    for (size_t i = begin; i < end; i++) {
+        uint64_t key = 0;
+        memcpy(&key, (const unsigned char *)items + i * width, width);
+        key = key_order_encode(order, 8 * width, key);
+        memcpy(block->keys + i * width, &key, width);
+        block->buckets[i] = (uint32_t)fine_table_cell(fine, key);
+    }
+}
+
+/* ---- Vectors of eight keys ---- */
+
+#ifdef HAVE_VECTOR_CODE
+
+#    define LANES ((size_t)8)
+
+/* bucket_model_find for eight keys. */
+VECTOR_INLINE __m256i vector_buckets(const struct bucket_model *model, __m512i keys)
+{
+    const __m512i lowest = _mm512_set1_epi64((long long)model->lowest);
+    const __m512i highest = _mm512_set1_epi64((long long)model->highest);
+    const __m512i offset = _mm512_sub_epi64(keys, lowest);
+    __m512i cell = _mm512_srl_epi64(offset, _mm_cvtsi32_si128((int)model->cell_shift));
+    cell = _mm512_add_epi64(cell, _mm512_set1_epi64(1));
+    cell = _mm512_maskz_mov_epi64(_mm512_cmpge_epu64_mask(keys, lowest), cell);
+    cell = _mm512_mask_mov_epi64(cell, _mm512_cmpgt_epu64_mask(keys, highest),
+                                 _mm512_set1_epi64(BUCKET_MODEL_CELLS + 1));
+    _Static_assert(sizeof(struct model_cell) == 8, "a cell is a lane: its base below its shift");
+    const __m512i found = _mm512_i64gather_epi64(cell, model->cells, 8);
+    const __m512i rest = _mm512_and_si512(offset, _mm512_set1_epi64((long long)model->cell_mask));
+    const __m512i step = _mm512_srlv_epi64(rest, _mm512_srli_epi64(found, 32));
+    return _mm512_cvtepi64_epi32(_mm512_add_epi64(found, step));
+}
+
+/* Loads the keys of eight items. Keys of 4 and 8 bytes are encoded and stored to `encoded`. */
+VECTOR_INLINE __m512i vector_load_keys(unsigned width, const unsigned char *items,
+                                       const struct vector_order *order, unsigned char *encoded)
+{
+    if (width == 16) {
+        const __m512i low = _mm512_loadu_si512(items), high = _mm512_loadu_si512(items + 64);
+        return _mm512_permutex2var_epi64(low, _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1), high);
+    }
+    if (width == 8) {
+        const __m512i keys = vector_encode(64, order, _mm512_loadu_si512(items));
+        _mm512_store_si512(encoded, keys);
+        return keys;
+    }
+    const __m256i stored = _mm256_loadu_si256((const __m256i *)(const void *)items);
+    const __m256i keys =
+        _mm512_castsi512_si256(vector_encode(32, order, _mm512_castsi256_si512(stored)));
+    _mm256_store_si256((__m256i *)(void *)encoded, keys);
+    return _mm512_cvtepu32_epi64(keys);
+}
+
+/* Returns the number of items mapped; fewer than LANES remain. */
+VECTOR_INLINE size_t vector_map(unsigned width, const void *items, size_t count,
+                                struct key_order order, const struct bucket_model *model,
+                                struct bucket_block *block)
+{
+    const struct vector_order vectors = vector_order_make(order, width == 4 ? 32 : 64);
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        unsigned char *encoded = block->keys + (width == 16 ? 0 : i * width);
+        const __m512i keys =
+            vector_load_keys(width, (const unsigned char *)items + i * width, &vectors, encoded);
+        _mm256_store_si256((__m256i *)(void *)(block->buckets + i), vector_buckets(model, keys));
+    }
+    return i;
+}
+
+VECTOR_CODE static size_t vector_map_width(unsigned width, const void *items, size_t count,
+                                           struct key_order order, const struct bucket_model *model,
+                                           struct bucket_block *block)
+{
+    switch (width) {
+    case 4:
+        return vector_map(4, items, count, order, model, block);
+    case 8:
+        return vector_map(8, items, count, order, model, block);
+    default:
+        return vector_map(16, items, count, order, model, block);
+    }
+}
+
+/* fine_table_cell for eight keys. */
+VECTOR_INLINE void vector_fine_64(const struct fine_table *fine, const unsigned char *items,
+                                  const struct vector_order *order, unsigned char *encoded,
+                                  uint32_t *cells)
+{
+    const __m512i lowest = _mm512_set1_epi64((long long)fine->lowest);
+    const __m512i highest = _mm512_set1_epi64((long long)fine->highest);
+    const __m512i last = _mm512_set1_epi64((long long)fine->last);
+    const __m512i keys = vector_encode(64, order, _mm512_loadu_si512(items));
+    const __m512i offset = _mm512_sub_epi64(keys, lowest);
+    __m512i cell = _mm512_srl_epi64(offset, _mm_cvtsi32_si128((int)fine->shift));
+    cell =
+        _mm512_maskz_add_epi64(_mm512_cmpge_epu64_mask(keys, lowest), cell, _mm512_set1_epi64(1));
+    cell = _mm512_mask_mov_epi64(cell, _mm512_cmpgt_epu64_mask(keys, highest), last);
+    _mm512_store_si512(encoded, keys);
+    _mm256_store_si256((__m256i *)(void *)cells, _mm512_cvtepi64_epi32(cell));
+}
+
+/* fine_table_cell for sixteen keys. */
+VECTOR_INLINE void vector_fine_32(const struct fine_table *fine, const unsigned char *items,
+                                  const struct vector_order *order, unsigned char *encoded,
+                                  uint32_t *cells)
+{
+    const __m512i lowest = _mm512_set1_epi32((int)fine->lowest);
+    const __m512i highest = _mm512_set1_epi32((int)fine->highest);
+    const __m512i last = _mm512_set1_epi32((int)fine->last);
+    const __m512i keys = vector_encode(32, order, _mm512_loadu_si512(items));
+    const __m512i offset = _mm512_sub_epi32(keys, lowest);
+    __m512i cell = _mm512_srl_epi32(offset, _mm_cvtsi32_si128((int)fine->shift));
+    cell =
+        _mm512_maskz_add_epi32(_mm512_cmpge_epu32_mask(keys, lowest), cell, _mm512_set1_epi32(1));
+    cell = _mm512_mask_mov_epi32(cell, _mm512_cmpgt_epu32_mask(keys, highest), last);
+    _mm512_store_si512(encoded, keys);
+    _mm512_store_si512(cells, cell);
+}
+
+/* Returns the number of items mapped; fewer than a vector remain. */
+VECTOR_CODE static size_t vector_map_fine(unsigned width, const unsigned char *items, size_t count,
+                                          struct key_order order, const struct fine_table *fine,
+                                          struct bucket_block *block)
+{
+    const struct vector_order vectors = vector_order_make(order, 8 * width);
+    size_t i = 0;
+    if (width == 4)
+        for (; i + 16 <= count; i += 16)
+            vector_fine_32(fine, items + i * 4, &vectors, block->keys + i * 4, block->buckets + i);
+    else
+        for (; i + 8 <= count; i += 8)
+            vector_fine_64(fine, items + i * 8, &vectors, block->keys + i * 8, block->buckets + i);
+    return i;
+}
+
+#else
+
+static size_t vector_map_fine(unsigned width, const unsigned char *items, size_t count,
+                              struct key_order order, const struct fine_table *fine,
+                              struct bucket_block *block)
+{
+    (void)width, (void)items, (void)count, (void)order, (void)fine, (void)block;
+    return 0;
+}
+
+static size_t vector_map_width(unsigned width, const void *items, size_t count,
+                               struct key_order order, const struct bucket_model *model,
+                               struct bucket_block *block)
+{
+    (void)width, (void)items, (void)count, (void)order, (void)model, (void)block;
+    return 0;
+}
+
+#endif
+
+/* Prefetches the next block, which is mapped after the buckets of this one are counted or
+ * filled: the hardware prefetcher restarts with each block. */
+static void fetch_next_block(unsigned width, const void *items, size_t count)
+{
+    const unsigned char *next = (const unsigned char *)items + count * width;
+    for (size_t byte = 0; byte < count * width; byte += CACHE_LINE_BYTES)
+        __builtin_prefetch(next + byte);
+}
+
+void bucket_map(unsigned width, const void *items, size_t count, struct key_order order,
+                const struct bucket_model *model, struct bucket_block *block)
+{
+    fetch_next_block(width, items, count);
+    const size_t done =
+        has_vector_units() ? vector_map_width(width, items, count, order, model, block) : 0;
+    switch (width) {
+    case 4:
+        map_keys(4, items, done, count, order, model, block);
+        break;
+    case 8:
+        map_keys(8, items, done, count, order, model, block);
+        break;
+    default:
+        map_keys(16, items, done, count, order, model, block);
+    }
+}
+
+void bucket_map_fine(unsigned width, const void *items, size_t count, struct key_order order,
+                     const struct fine_table *fine, struct bucket_block *block)
+{
+    fetch_next_block(width, items, count);
+    const size_t done =
+        has_vector_units() ? vector_map_fine(width, items, count, order, fine, block) : 0;
+    if (width == 4)
+        map_keys_fine(4, items, done, count, order, fine, block);
+    else
+        map_keys_fine(8, items, done, count, order, fine, block);
 }

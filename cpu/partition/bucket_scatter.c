@@ -4,7 +4,7 @@
 
 #include "cpu/items/item_access.h"
 #include "cpu/items/streaming_store.h"
-#include "cpu/partition/bucket_map.h"
+#include "cpu/partition/bucket_model.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* bucket_blocks.c - see bucket_blocks.h. */
 #include "cpu/stream/bucket_blocks.h"
 
-#include "cpu/partition/bucket_map.h"
+#include "cpu/partition/bucket_model.h"
 
 #include <string.h>
 
