@@ -2,8 +2,12 @@
 /* bucket_partition.c - see bucket_partition.h. */
 #include "cpu/partition/bucket_partition.h"
 
+#include "cpu/items/item_access.h"
 #include "cpu/items/item_kernels.h"
-#include "cpu/partition/bucket_scatter.h"
+#include "cpu/items/streaming_store.h"
+#include "cpu/partition/bucket_model.h"
+
+#include <string.h>
 
 /* Target items per bucket, as a maximum. Two cores of an AMD EPYC (Zen 5), 2026-11, ms to sort
  * with 64 Ki, 128 Ki and 256 Ki: 1e8 f64 263, 256, 260; 1e8 f32 -, 213, 210; 1e8 key_index 491,
@@ -56,6 +60,117 @@ size_t worker_begin(struct item_range range, struct sort_worker worker)
 size_t worker_end(struct item_range range, struct sort_worker worker)
 {
     return part_begin(range, worker, worker_number(worker) + 1);
+}
+
+/* ---- One thread counts and scatters its items, through software write-combining buffers ----
+ *
+ * The loops are compiled for each item width.
+ */
+
+/* The part of a partition that one thread scatters, and its memory. */
+struct scatter_part {
+    const void *from; /* stored bits in `order` */
+    void *to;         /* ordered bits; aligned to a cache line */
+    size_t begin, end;
+    struct key_order order;
+    const struct bucket_model *model;
+    /* Arrays of model->buckets elements: */
+    size_t *positions; /* next position in `to`; while counting, the number of items */
+    size_t *first;     /* copy of the initial positions */
+    unsigned char
+        *write_buffers; /* write-combining buffers of WRITE_BUFFER_BYTES each, aligned to that */
+};
+
+static inline size_t block_end(const struct scatter_part *part, size_t begin)
+{
+    return part->end - begin > BUCKET_BLOCK_COUNT ? begin + BUCKET_BLOCK_COUNT : part->end;
+}
+
+/* Sets positions[b] to the number of the part's items in bucket b. Widths from 4. */
+static void scatter_count(unsigned width, const struct scatter_part *part)
+{
+    size_t *counts = part->positions;
+    struct bucket_block block;
+    memset(counts, 0, part->model->buckets * sizeof *counts);
+    for (size_t i = part->begin, end; i < part->end; i = end) {
+        end = block_end(part, i);
+        bucket_map(width, (const unsigned char *)part->from + i * width, end - i, part->order,
+                   part->model, &block);
+        for (size_t k = 0; k < end - i; k++)
+            counts[block.buckets[k]]++;
+    }
+}
+
+/* Writes the bucket's buffered items up to `position`, for a line that is not complete or is the
+ * bucket's first: positions before `first` belong to another part. */
+static inline __attribute__((always_inline)) void
+write_partial_line(const struct scatter_part *part, size_t bucket, size_t line_begin,
+                   size_t position, unsigned width)
+{
+    const unsigned char *line = part->write_buffers + bucket * WRITE_BUFFER_BYTES;
+    const size_t first = part->first[bucket];
+    const size_t from = first > line_begin ? first : line_begin;
+    if (position > from)
+        memcpy((unsigned char *)part->to + from * width, line + (from - line_begin) * width,
+               (position - from) * width);
+}
+
+/* Moves the items of a block whose keys and buckets are known. */
+static inline __attribute__((always_inline)) void scatter_block(const struct scatter_part *part,
+                                                                const void *items, size_t count,
+                                                                const struct bucket_block *block,
+                                                                unsigned width)
+{
+    const size_t line_items = WRITE_BUFFER_BYTES / width;
+    for (size_t i = 0; i < count; i++) {
+        const struct item item = load_item(items, i, width);
+        const size_t bucket = block->buckets[i];
+        const size_t position = part->positions[bucket]++;
+        unsigned char *line = part->write_buffers + bucket * WRITE_BUFFER_BYTES;
+        store_item(line, position % line_items, item, width);
+        if ((position + 1) % line_items == 0) {
+            const size_t line_begin = position + 1 - line_items;
+            if (line_begin >= part->first[bucket])
+                streaming_store((unsigned char *)part->to + line_begin * width, line,
+                                WRITE_BUFFER_BYTES);
+            else
+                write_partial_line(part, bucket, line_begin, position + 1, width);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void scatter_width(const struct scatter_part *part,
+                                                                unsigned width)
+{
+    const size_t line_items = WRITE_BUFFER_BYTES / width, buckets = part->model->buckets;
+    struct bucket_block block;
+    memcpy(part->first, part->positions, buckets * sizeof *part->positions);
+    for (size_t i = part->begin, end; i < part->end; i = end) {
+        end = block_end(part, i);
+        const unsigned char *items = (const unsigned char *)part->from + i * width;
+        bucket_map(width, items, end - i, part->order, part->model, &block);
+        scatter_block(part, width == 16 ? items : block.keys, end - i, &block, width);
+    }
+    for (size_t bucket = 0; bucket < buckets; bucket++) {
+        const size_t position = part->positions[bucket];
+        write_partial_line(part, bucket, position - position % line_items, position, width);
+    }
+    streaming_fence();
+}
+
+/* Moves the part's items to the positions of their buckets, in order, encoded. Widths from 4. */
+static void scatter_items(unsigned width, const struct scatter_part *part)
+{
+    switch (width) {
+    case 4:
+        scatter_width(part, 4);
+        break;
+    case 8:
+        scatter_width(part, 8);
+        break;
+    default:
+        scatter_width(part, 16);
+    }
 }
 
 /* ---- Partition ---- */
