@@ -21,6 +21,116 @@ _Static_assert(2 * BUCKETS_WANTED_MAX <= BUCKET_MODEL_BUCKETS_MAX, "the model ha
 /* A partition resolves about this many bits of the range. See count_outliers. */
 #define RESOLVED_BITS 20
 
+/* ---- Memory of a thread ---- */
+
+static size_t starts_bytes(const struct partition_workspace_plan *plan)
+{
+    return round_to_cache_line((plan->buckets_max + (size_t)1) * sizeof(size_t));
+}
+
+static size_t pending_bytes(const struct partition_workspace_plan *plan)
+{
+    return round_to_cache_line(plan->pending_max * sizeof(struct item_range));
+}
+
+/* Memory that is used for samples first and as room for a bucket later. */
+static size_t shared_bytes(const struct partition_workspace_plan *plan)
+{
+    const size_t samples = 2 * plan->samples_max * sizeof(uint64_t);
+    return round_to_cache_line(samples > plan->room_bytes ? samples : plan->room_bytes);
+}
+
+void partition_workspace_measure(struct partition_workspace_plan *plan)
+{
+    plan->bytes = round_to_cache_line(sizeof(struct partition_workspace)) + 4 * starts_bytes(plan) +
+                  (plan->buckets_max + (size_t)1) * WRITE_BUFFER_BYTES + pending_bytes(plan) +
+                  shared_bytes(plan);
+}
+
+struct partition_workspace *partition_workspace_at(const struct partition_workspace_plan *plan,
+                                                   void *memory, unsigned number)
+{
+    return (void *)((unsigned char *)memory + number * plan->bytes);
+}
+
+void partition_workspace_init(const struct partition_workspace_plan *plan,
+                              struct partition_workspace *workspace)
+{
+    unsigned char *next = (unsigned char *)workspace + round_to_cache_line(sizeof *workspace);
+    size_t **const by_bucket[] = {&workspace->positions, &workspace->first, &workspace->team_starts,
+                                  &workspace->own_starts};
+    for (size_t i = 0; i < sizeof by_bucket / sizeof *by_bucket; i++) {
+        *by_bucket[i] = (void *)next;
+        next += starts_bytes(plan);
+    }
+    next += -(uintptr_t)next % WRITE_BUFFER_BYTES;
+    workspace->write_buffers = next;
+    next += plan->buckets_max * (size_t)WRITE_BUFFER_BYTES;
+    workspace->pending = (void *)next;
+    workspace->pending_count = 0;
+    next += pending_bytes(plan);
+    workspace->samples = (void *)next;
+    workspace->room = next;
+}
+
+/* ---- Which buckets are sorted. A lock per bucket of about 1 MB costs nothing. ---- */
+
+size_t sort_progress_bytes(size_t buckets_max)
+{
+    return (buckets_max + 1) * sizeof(size_t) + buckets_max;
+}
+
+void sort_progress_begin(struct sort_progress *progress, size_t buckets_max, void *memory)
+{
+    *progress = (struct sort_progress){.own_starts = memory,
+                                       .mutex = PTHREAD_MUTEX_INITIALIZER,
+                                       .changed = PTHREAD_COND_INITIALIZER};
+    progress->starts = progress->own_starts;
+    progress->finished.is_finished = (unsigned char *)(progress->own_starts + buckets_max + 1);
+}
+
+void sort_progress_end(struct sort_progress *progress)
+{
+    pthread_cond_destroy(&progress->changed);
+    pthread_mutex_destroy(&progress->mutex);
+}
+
+void sort_progress_open(struct sort_progress *progress, const size_t *starts, size_t buckets)
+{
+    memcpy(progress->own_starts, starts, (buckets + 1) * sizeof *starts);
+    memset(progress->finished.is_finished, 0, buckets);
+    progress->finished.buckets = buckets;
+}
+
+void sort_progress_finish(struct sort_progress *progress, size_t bucket)
+{
+    pthread_mutex_lock(&progress->mutex);
+    finished_buckets_add(&progress->finished, bucket);
+    if (progress->is_awaited)
+        pthread_cond_signal(&progress->changed);
+    pthread_mutex_unlock(&progress->mutex);
+}
+
+size_t sort_progress_read(struct sort_progress *progress)
+{
+    pthread_mutex_lock(&progress->mutex);
+    const size_t finished = progress->starts[progress->finished.first_open];
+    pthread_mutex_unlock(&progress->mutex);
+    return finished;
+}
+
+size_t sort_progress_await(struct sort_progress *progress, size_t known)
+{
+    pthread_mutex_lock(&progress->mutex);
+    progress->is_awaited = true;
+    while (progress->starts[progress->finished.first_open] <= known)
+        pthread_cond_wait(&progress->changed, &progress->mutex);
+    progress->is_awaited = false;
+    const size_t finished = progress->starts[progress->finished.first_open];
+    pthread_mutex_unlock(&progress->mutex);
+    return finished;
+}
+
 /* ---- Members that work on a range, and their parts ---- */
 
 unsigned worker_count(struct sort_worker worker)

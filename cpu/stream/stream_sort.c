@@ -15,8 +15,6 @@
 #include "cpu/items/item_kernels.h"
 #include "cpu/pages.h"
 #include "cpu/partition/bucket_partition.h"
-#include "cpu/partition/partition_workspace.h"
-#include "cpu/partition/sort_progress.h"
 #include "cpu/stream/bucket_blocks.h"
 #include "cpu/team.h"
 #include "cpu/vector/vector_sort.h"
