@@ -9,7 +9,7 @@
  *   buckets in scratch --all threads together--> buckets too large for one thread
  *                      --one thread each-------> other buckets: partitioned again while larger than
  *                                                a cache, then sorted in cache (vector_sort.h or
- *                                                lsd_radix.c) and decoded into items
+ *                                                lsd_radix_sort) and decoded into items
  *
  * The threads are a team (team.h): each does its range of a step and waits at a barrier. Memory is
  * crossed about three times, whatever the key width: to count, to scatter and to sort. A bucket may

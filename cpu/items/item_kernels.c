@@ -265,3 +265,200 @@ void items_decode(unsigned width, void *to, const void *from, size_t count, stru
         decode_items_ordered(to, from, count, order, 16);
     }
 }
+
+/* ---- LSD radix sort, in cache ---- */
+
+/* Measurements below: one core of an AMD EPYC (Zen 4), 2026-11. */
+
+/* Up to this many items, insertion sort is faster than counting; 12, 24 and 40 are equal. */
+#define INSERTION_COUNT_MAX 24
+
+/* Digits of up to 8 bits: 256 counters and output lines stay in any L1. 5e7 f64: 0.71 s with 8
+ * bits, 0.70 with 9, 0.66 with 11, which needs more L1. */
+#define DIGIT_BITS_MAX 8
+#define DIGITS_MAX 4
+
+/* Bits sorted beyond log2(count): they leave hardly a pair of random keys undecided. 5e7 f64:
+ * 0.71 s with 4, 0.80 with 2. */
+#define SPARE_BITS 4
+
+static inline __attribute__((always_inline)) void insertion_sort(void *items, size_t count,
+                                                                 unsigned width)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct item item = load_item(items, i, width);
+        size_t hole = i;
+        while (hole > 0) {
+            const struct item before = load_item(items, hole - 1, width);
+            if (before.key <= item.key)
+                break;
+            store_item(items, hole, before, width);
+            hole--;
+        }
+        store_item(items, hole, item, width);
+    }
+}
+
+/* The digits that decide the order of the top bits of key - lowest. */
+struct digits {
+    uint64_t lowest;
+    unsigned shift; /* right shift; the bits below are ignored */
+    unsigned bits;  /* bits per digit */
+    unsigned count;
+};
+
+static unsigned bit_length(uint64_t x)
+{
+    return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
+}
+
+static struct digits plan_digits(uint64_t lowest, uint64_t highest, size_t count)
+{
+    const unsigned range_bits = bit_length(highest - lowest);
+    unsigned wanted = bit_length(count) + SPARE_BITS;
+    if (wanted > DIGIT_BITS_MAX * DIGITS_MAX)
+        wanted = DIGIT_BITS_MAX * DIGITS_MAX;
+    if (wanted > range_bits)
+        wanted = range_bits;
+    struct digits digits = {.lowest = lowest};
+    digits.count = (wanted + DIGIT_BITS_MAX - 1) / DIGIT_BITS_MAX;
+    digits.bits = (wanted + digits.count - 1) / digits.count;
+    const unsigned sorted_bits = digits.bits * digits.count;
+    digits.shift = range_bits > sorted_bits ? range_bits - sorted_bits : 0;
+    return digits;
+}
+
+/* Counts all digits in one read of the items. digit_count is a constant. */
+static inline __attribute__((always_inline)) void
+count_digits(const void *items, size_t count, struct digits digits,
+             uint32_t counts[][1 << DIGIT_BITS_MAX], unsigned digit_count, unsigned width)
+{
+    const uint64_t mask = ((uint64_t)1 << digits.bits) - 1;
+    memset(counts, 0, digit_count * sizeof *counts);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t rest = (load_item(items, i, width).key - digits.lowest) >> digits.shift;
+        for (unsigned d = 0; d < digit_count; d++) {
+            counts[d][rest & mask]++;
+            rest >>= digits.bits;
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void
+scatter_by_digit(void *to, const void *from, size_t count, uint64_t lowest, unsigned shift,
+                 uint64_t mask, const uint32_t *counts, unsigned width)
+{
+    uint32_t positions[1 << DIGIT_BITS_MAX];
+    uint32_t sum = 0;
+    for (size_t d = 0; d <= mask; d++) {
+        positions[d] = sum;
+        sum += counts[d];
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct item item = load_item(from, i, width);
+        const size_t digit = (size_t)(((item.key - lowest) >> shift) & mask);
+        store_item(to, positions[digit]++, item, width);
+    }
+}
+
+/* Sorts by the digits, least significant first. Returns the array that has the result. */
+static inline __attribute__((always_inline)) void *
+sort_digits(void *items, void *other, size_t count, struct digits digits, unsigned width)
+{
+    uint32_t counts[DIGITS_MAX][1 << DIGIT_BITS_MAX];
+    switch (digits.count) {
+    case 1:
+        count_digits(items, count, digits, counts, 1, width);
+        break;
+    case 2:
+        count_digits(items, count, digits, counts, 2, width);
+        break;
+    case 3:
+        count_digits(items, count, digits, counts, 3, width);
+        break;
+    default:
+        count_digits(items, count, digits, counts, DIGITS_MAX, width);
+    }
+    const uint64_t mask = ((uint64_t)1 << digits.bits) - 1;
+    for (unsigned d = 0; d < digits.count; d++) {
+        const unsigned shift = digits.shift + d * digits.bits;
+        const uint64_t key = load_item(items, 0, width).key;
+        if (counts[d][((key - digits.lowest) >> shift) & mask] == count)
+            continue; /* all items have this digit, so nothing moves */
+        scatter_by_digit(other, items, count, digits.lowest, shift, mask, counts[d], width);
+        void *sorted = other;
+        other = items;
+        items = sorted;
+    }
+    return items;
+}
+
+/* Sorts each group of items that agree in all sorted bits, if it is out of order. */
+static inline __attribute__((always_inline)) void
+sort_undecided(void *items, void *other, size_t count, struct digits digits, unsigned width)
+{
+    uint64_t before = load_item(items, 0, width).key;
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t key = load_item(items, i, width).key;
+        if (key >= before) {
+            before = key;
+            continue;
+        }
+        const uint64_t prefix = (key - digits.lowest) >> digits.shift;
+        size_t begin = i - 1, end = i + 1;
+        while (begin > 0 &&
+               (load_item(items, begin - 1, width).key - digits.lowest) >> digits.shift == prefix)
+            begin--;
+        while (end < count &&
+               (load_item(items, end, width).key - digits.lowest) >> digits.shift == prefix)
+            end++;
+        unsigned char *run = (unsigned char *)items + begin * width;
+        unsigned char *room = (unsigned char *)other + begin * width;
+        if (lsd_radix_sort(width, run, room, end - begin) != run)
+            memcpy(run, room, (end - begin) * width);
+        before = load_item(items, end - 1, width).key;
+        i = end - 1;
+    }
+}
+
+/* Sorts by as many bits as decide nearly all pairs, then finds the undecided groups in one read
+ * and sorts them by their remaining bits. Each level of that recursion takes at least
+ * DIGIT_BITS_MAX bits. */
+static inline __attribute__((always_inline)) void *sort_cached(void *items, void *other,
+                                                               size_t count, unsigned width)
+{
+    if (count <= INSERTION_COUNT_MAX) {
+        insertion_sort(items, count, width);
+        return items;
+    }
+    uint64_t lowest = UINT64_MAX, highest = 0, before = 0;
+    bool ascending = true;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t key = load_item(items, i, width).key;
+        lowest = key < lowest ? key : lowest;
+        highest = key > highest ? key : highest;
+        ascending &= before <= key;
+        before = key;
+    }
+    if (ascending)
+        return items;
+    const struct digits digits = plan_digits(lowest, highest, count);
+    void *sorted = sort_digits(items, other, count, digits, width);
+    if (digits.shift > 0)
+        sort_undecided(sorted, sorted == items ? other : items, count, digits, width);
+    return sorted;
+}
+
+void *lsd_radix_sort(unsigned width, void *items, void *other, size_t count)
+{
+    switch (width) {
+    case 2:
+        return sort_cached(items, other, count, 2);
+    case 4:
+        return sort_cached(items, other, count, 4);
+    case 8:
+        return sort_cached(items, other, count, 8);
+    default:
+        return sort_cached(items, other, count, 16);
+    }
+}

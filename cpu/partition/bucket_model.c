@@ -3,7 +3,7 @@
 #include "cpu/partition/bucket_model.h"
 
 #include "core/backend.h"
-#include "cpu/items/streaming_store.h"
+#include "cpu/items/item_access.h"
 #include "cpu/items/vector_order.h"
 
 #include <stdbool.h>

@@ -4,7 +4,6 @@
 
 #include "cpu/items/item_access.h"
 #include "cpu/items/item_kernels.h"
-#include "cpu/items/streaming_store.h"
 #include "cpu/partition/bucket_model.h"
 
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "core/key_order.h"
 #include "cpu/few_values.h"
-#include "cpu/items/streaming_store.h"
+#include "cpu/items/item_access.h"
 #include "cpu/partition/bucket_model.h"
 #include "cpu/team.h"
 

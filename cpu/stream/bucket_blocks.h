@@ -13,7 +13,7 @@
 #define CPU_BUCKET_BLOCKS_H
 
 #include "core/key_order.h"
-#include "cpu/items/streaming_store.h"
+#include "cpu/items/item_access.h"
 #include "cpu/partition/bucket_model.h"
 
 #include <stddef.h>
