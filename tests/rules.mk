@@ -94,7 +94,7 @@ fuzz_sanitizers = address,undefined
 fuzz_coverage = fuzzer-no-link$(comma)
 $(BUILD)/fuzz/tests/fuzz/%.c.o: fuzz_coverage = # no coverage of the models
 # The sources that the targets need, without the sort of lines in memory.
-fuzz_sources := cli/options/key_definition.c cli/options/quote.c $(filter-out core/argsort.c core/auto_table.c \
+fuzz_sources := cli/options/order_words.c cli/options/quote.c $(filter-out core/argsort.c core/auto_table.c \
 	core/backends.c core/memory_limits.c $(addprefix formats/array/,formats.c indices.c text.c) \
 	formats/lines/lines%,$(filter core/% formats/%,$(host_sources)))
 fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))

@@ -158,6 +158,20 @@ static bool parse_count(const char *word, const char *what, unsigned long least,
     return true;
 }
 
+bool option_words_set_sort(const char *word, struct options *options, struct error *error)
+{
+    static const struct word_choice choices[] = {
+        {"general-numeric", 'g', false}, {"human-numeric", 'h', false},
+        {"numeric", 'n', false},         {"month", 'M', true},
+        {"random", 'R', true},           {"version", 'V', true},
+    };
+    int letter;
+    if (!word_list_find("--sort", word, choices, sizeof choices / sizeof *choices, &letter, error))
+        return false;
+    return !order_letter_refuse((char)letter, "--sort", error) &&
+           order_letters_set(&options->order.letters, (char)letter, BLANKS_AT_BOTH);
+}
+
 static bool algorithm_is_known(const char *name)
 {
     for (size_t i = 0; i < backend_count; i++)

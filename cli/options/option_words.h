@@ -32,6 +32,9 @@ bool option_words_set_stats(const char *word, struct options *options, struct er
 bool option_words_set_threads(const char *word, struct options *options, struct error *error);
 bool option_words_set_top(const char *word, struct options *options, struct error *error);
 
+/* --sort=WORD. WORD may be an unambiguous prefix. */
+bool option_words_set_sort(const char *word, struct options *options, struct error *error);
+
 /* Checks --batch-size=N, which has no effect. */
 bool option_words_check_batch_size(const char *word, struct error *error);
 

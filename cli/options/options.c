@@ -184,7 +184,7 @@ static bool parse_sort_option(int key, const char *word, struct options *options
     case 't':
         return order_words_set_separator(order, word, error);
     case KEY_SORT:
-        return order_words_set_sort(order, word, error);
+        return option_words_set_sort(word, options, error);
     case 's':
         return order->stable = true;
     case 'u':
