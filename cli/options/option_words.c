@@ -2,18 +2,67 @@
 /* option_words.c - see option_words.h. */
 #include "cli/options/option_words.h"
 
-#include "cli/options/memory_words.h"
 #include "cli/options/quote.h"
-#include "cli/options/word_list.h"
 #include "core/key_types.h"
+#include "core/memory_limits.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/zstd_codec.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- A word of a list, which may be abbreviated as in sort(1) ---- */
+
+struct word_choice {
+    const char *word;
+    int value;      /* words with the same value are synonyms, and never ambiguous */
+    bool is_hidden; /* accepted but not suggested; such words are last */
+};
+
+static bool refuse_word(const char *option, const char *word, const char *why,
+                        const struct word_choice *choices, size_t count, struct error *error)
+{
+    struct quoted quoted;
+    char words[256] = "";
+    while (choices[count - 1].is_hidden)
+        count--;
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = strlen(words);
+        snprintf(words + length, sizeof words - length, "%s%s",
+                 i == 0           ? ""
+                 : i + 1 == count ? " or "
+                                  : ", ",
+                 choices[i].word);
+    }
+    return error_set(error, "%s argument %s for '%s': it is %s", why, quote_word(word, &quoted),
+                     option, words);
+}
+
+/* Finds the word, or the one choice that it is a prefix of. `option` is for the message. */
+static bool word_list_find(const char *option, const char *word, const struct word_choice *choices,
+                           size_t count, int *value, struct error *error)
+{
+    const struct word_choice *found = NULL;
+    bool is_ambiguous = false;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(choices[i].word, word, strlen(word)) != 0)
+            continue;
+        *value = choices[i].value;
+        if (choices[i].word[strlen(word)] == '\0')
+            return true;
+        is_ambiguous |= found && found->value != choices[i].value;
+        found = &choices[i];
+    }
+    if (found && !is_ambiguous)
+        return true;
+    return refuse_word(option, word, found ? "ambiguous" : "invalid", choices, count, error);
+}
+
+/* ---- Arguments ---- */
 
 bool option_words_set_format(const char *word, const char *none, const struct format **format,
                              struct error *error)
@@ -91,6 +140,19 @@ bool option_words_set_argsort(const char *word, struct options *options, struct 
     return true;
 }
 
+/* A letter means 1024 to the power of its position, from 1 on. The first four may be small
+ * letters. */
+static const char units[] = "KMGTPEZYRQ", small_units[] = "kmgt";
+
+/* Returns the power of 1024 (or of 1000) for the letter of a unit: 1 for K, 2 for M, and so on; 0
+ * for other letters. */
+static unsigned unit_power(char letter)
+{
+    const char *const unit = letter ? strchr(units, letter) : NULL;
+    const char *const small = letter ? strchr(small_units, letter) : NULL;
+    return unit ? (unsigned)(unit - units) + 1 : small ? (unsigned)(small - small_units) + 1 : 0;
+}
+
 /* The factor of an exponent or a unit after a count: base^power. */
 struct scale {
     unsigned long base, power;
@@ -108,14 +170,15 @@ static bool parse_scale(const char *text, struct scale *scale)
             scale->power = strtoul(text, &end, 10);
         return end > text && *end == '\0';
     }
-    const unsigned power = memory_words_unit_power(*text);
+    const unsigned power = unit_power(*text);
     const bool is_decimal = power > 0 && strcmp(text + 1, "B") == 0;
     *scale = (struct scale){is_decimal ? 1000 : 1024, power};
     return *text == '\0' || is_decimal ||
            (power > 0 && (text[1] == '\0' || strcmp(text + 1, "iB") == 0));
 }
 
-static bool multiply(unsigned long *value, struct scale scale)
+/* Returns false on overflow. */
+static bool multiply(size_t *value, struct scale scale)
 {
     for (; scale.power > 0 && *value > 0; scale.power--)
         if (__builtin_mul_overflow(*value, scale.base, value))
@@ -356,5 +419,57 @@ bool option_words_set_header(const char *word, struct options *options, struct e
         return false;
     options->header_said = true;
     options->header_lines = lines;
+    return true;
+}
+
+/* Sets *bytes to `number` percent of all memory. */
+static bool take_percent(size_t number, size_t *bytes)
+{
+    const double part = (double)memory_total() / 100 * (double)number;
+    *bytes = part < (double)SIZE_MAX ? (size_t)part : 0;
+    return part < (double)SIZE_MAX;
+}
+
+bool option_words_set_size(struct memory_size *size, const char *option, const char *word,
+                           struct error *error)
+{
+    struct quoted quoted;
+    const char *begin = word + strspn(word, " \t\n\v\f\r");
+    char *end = (char *)begin;
+    size_t bytes = 1; /* for a unit without a number */
+    errno = 0;
+    if (*begin != '-')
+        bytes = strtoull(begin, &end, 10);
+    bool fits = errno == 0;
+    const bool is_number = end > begin;
+    if (!is_number && unit_power(*begin) == 0)
+        return error_set(error, "invalid %s argument %s", option, quote_word(word, &quoted));
+    if (!is_number)
+        bytes = 1;
+    if (is_number && !*end)
+        fits = fits && multiply(&bytes, (struct scale){1024, 1});
+    else if (is_number && strcmp(end, "%") == 0)
+        fits = fits && take_percent(bytes, &bytes);
+    else if (unit_power(*end) > 0 && !end[1])
+        fits = multiply(&bytes, (struct scale){1024, unit_power(*end)}) && fits;
+    else if (strcmp(end, "b") != 0)
+        return error_set(error, "invalid suffix in %s argument %s", option,
+                         quote_word(word, &quoted));
+    if (!fits)
+        return error_set(error, "%s argument %s too large", option, quote_word(word, &quoted));
+    size->bytes = size->is_said && size->bytes > bytes ? size->bytes : bytes;
+    size->is_said = true;
+    return true;
+}
+
+bool option_words_add_directory(struct memory_words *words, const char *directory,
+                                struct error *error)
+{
+    const char **const directories =
+        realloc(words->directories, (words->directory_count + 1) * sizeof *directories);
+    if (!directories)
+        return error_set(error, "out of memory");
+    words->directories = directories;
+    words->directories[words->directory_count++] = directory;
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_words.h - parses the arguments of gpusort's own options. order_words.h has the options of
- * sort(1), and memory_words.h the options for memory.
+/* option_words.h - parses the arguments of options, except those of sort(1) for the order of lines
+ * (order_words.h).
  *
  * Each function sets *options from the argument, or fails with a message about valid arguments.
  * `word` may be NULL for an optional argument: zstd, long, stats, argsort, check, header.
@@ -48,5 +48,15 @@ bool option_words_set_check(enum check check, struct options *options, struct er
 bool option_words_set_check_word(const char *word, struct options *options, struct error *error);
 
 bool option_words_set_header(const char *word, struct options *options, struct error *error);
+
+/* -S and --device-memory. Parses a size: a number with one of the units b % K M G T P E Z Y, or in
+ * KiB without a unit. Keeps the greatest of several sizes. Syntax and errors are as in sort(1).
+ * option: its name for messages. */
+bool option_words_set_size(struct memory_size *size, const char *option, const char *word,
+                           struct error *error);
+
+/* -T */
+bool option_words_add_directory(struct memory_words *words, const char *directory,
+                                struct error *error);
 
 #endif

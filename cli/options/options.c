@@ -277,11 +277,11 @@ static bool parse_run_option(int key, char *word, struct options *options, bool 
     case KEY_PARALLEL:
         return option_words_set_threads(word, options, error);
     case 'S':
-        return memory_words_set_size(&options->memory.host, "-S", word, error);
+        return option_words_set_size(&options->memory.host, "-S", word, error);
     case KEY_DEVICE_MEMORY:
-        return memory_words_set_size(&options->memory.device, "--device-memory", word, error);
+        return option_words_set_size(&options->memory.device, "--device-memory", word, error);
     case 'T':
-        return memory_words_add_directory(&options->memory, word, error);
+        return option_words_add_directory(&options->memory, word, error);
     case KEY_EXPLAIN:
         options->action = ACTION_EXPLAIN;
         return true;
@@ -452,5 +452,5 @@ void options_free(struct options *options)
         free(options->inputs);
     file_list_free(&options->list);
     order_words_free(&options->order);
-    memory_words_free(&options->memory);
+    free(options->memory.directories);
 }

@@ -6,7 +6,6 @@
 #define CLI_OPTIONS_H
 
 #include "cli/options/file_list.h"
-#include "cli/options/memory_words.h"
 #include "cli/options/order_words.h"
 #include "core/backend.h"
 #include "core/error.h"
@@ -25,6 +24,19 @@ enum progress_wish { PROGRESS_BY_TERMINAL, PROGRESS_ON, PROGRESS_OFF };
 enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
 
 enum compression { COMPRESSION_BY_NAME, COMPRESSION_ON, COMPRESSION_OFF };
+
+/* Limits of memory, and directories for data beyond them. */
+struct memory_size {
+    bool is_said;
+    size_t bytes;
+};
+
+struct memory_words {
+    struct memory_size host;   /* -S */
+    struct memory_size device; /* --device-memory */
+    const char **directories;  /* from -T */
+    size_t directory_count;
+};
 
 struct options {
     enum action action;

@@ -2,6 +2,7 @@
 /* plan_memory.c - see plan.h: limits the memory of a job. */
 #include "cli/plan/plan.h"
 
+#include "cli/options/option_words.h"
 #include "formats/codec/codec.h"
 
 #include <linux/magic.h>
@@ -43,7 +44,7 @@ bool plan_choose_directories(struct options *options, struct memory_limits *memo
 {
     struct memory_words *const words = &options->memory;
     if (words->directory_count == 0 &&
-        !memory_words_add_directory(words, default_directory(), error))
+        !option_words_add_directory(words, default_directory(), error))
         return false;
     memory->directories = words->directories;
     memory->directory_count = words->directory_count;
