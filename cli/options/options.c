@@ -8,6 +8,8 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -363,18 +365,6 @@ static bool check_operands(struct options *options, struct error *error)
                      quote_word(options->inputs[0], &quoted));
 }
 
-bool options_read_list(struct options *options, struct error *error)
-{
-    if (!options->input_list)
-        return true;
-    if (!file_list_read(options->input_list, &options->list, error))
-        return false;
-    free(options->inputs);
-    options->inputs = options->list.names;
-    options->input_count = options->list.count;
-    return true;
-}
-
 /* Returns true if --stats=json is given. Options after a wrong one are not parsed, so this searches
  * argv. */
 static bool wants_json(int argc, char **argv)
@@ -404,6 +394,83 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
         return error_set(error, "command line: %s", strerror(status));
     return options->action == ACTION_LIST || check_operands(options, error);
 }
+
+/* ---- The list of --files0-from: names, each terminated by NUL ---- */
+
+static bool add_name(struct file_list *list, const char *name, struct error *error)
+{
+    /* Room is doubled when the count is a power of two. */
+    if ((list->count & (list->count - 1)) == 0) {
+        const char **names =
+            reallocarray(list->names, list->count > 0 ? 2 * list->count : 1, sizeof *list->names);
+        if (!names)
+            return error_set(error, "out of memory");
+        list->names = names;
+    }
+    const char *copy = strdup(name);
+    if (!copy)
+        return error_set(error, "out of memory");
+    list->names[list->count++] = copy;
+    return true;
+}
+
+static bool read_names(FILE *file, const char *path, struct file_list *list, struct error *error)
+{
+    bool ok = false;
+    char *name = NULL;
+    size_t room = 0;
+    struct quoted quoted;
+    while (getdelim(&name, &room, '\0', file) > 0) {
+        TRY(strcmp(path, "-") != 0 || strcmp(name, "-") != 0 ||
+            error_set(error, "when reading file names from stdin, no file name of '-' allowed"));
+        TRY(name[0] != '\0' ||
+            error_set(error, "%s:%zu: invalid zero-length file name", path, list->count + 1));
+        TRY(add_name(list, name, error));
+    }
+    TRY(feof(file) ||
+        error_set_errno(error, "cannot read file names from %s", quote_word(path, &quoted)));
+    TRY(list->count > 0 || error_set(error, "no input from %s", quote_word(path, &quoted)));
+    ok = true;
+done:
+    free(name);
+    return ok;
+}
+
+/* Reads the list; "-" is standard input. Fails with the messages of sort(1) for an empty list, an
+ * empty name, and "-" in a list from standard input. The caller calls file_list_free(), also after
+ * a failure. */
+static bool file_list_read(const char *path, struct file_list *list, struct error *error)
+{
+    FILE *const file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    if (!file)
+        return error_set_errno(error, "open failed: %s", *path ? path : "''");
+    const bool ok = read_names(file, path, list, error);
+    if (file != stdin)
+        fclose(file);
+    return ok;
+}
+
+static void file_list_free(struct file_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free((char *)list->names[i]);
+    free(list->names);
+    *list = (struct file_list){0};
+}
+
+bool options_read_list(struct options *options, struct error *error)
+{
+    if (!options->input_list)
+        return true;
+    if (!file_list_read(options->input_list, &options->list, error))
+        return false;
+    free(options->inputs);
+    options->inputs = options->list.names;
+    options->input_count = options->list.count;
+    return true;
+}
+
+/* ---- Names with {rank} ---- */
 
 /* Replaces {rank} in a name. Sets *has_rank if it is there. */
 static bool name_rank(struct options *options, unsigned rank, const char **name, bool *has_rank,

@@ -5,7 +5,6 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
-#include "cli/options/file_list.h"
 #include "cli/options/order_words.h"
 #include "core/backend.h"
 #include "core/error.h"
@@ -36,6 +35,12 @@ struct memory_words {
     struct memory_size device; /* --device-memory */
     const char **directories;  /* from -T */
     size_t directory_count;
+};
+
+/* Names of files, each from malloc(3). */
+struct file_list {
+    const char **names;
+    size_t count;
 };
 
 struct options {
