@@ -7,8 +7,6 @@
  */
 #include "cli/plan/plan.h"
 
-#include "cli/options/line_words.h"
-#include "cli/plan/plan_format.h"
 #include "cli/plan/plan_spool.h"
 #include "core/clock.h"
 #include "core/host_files.h"

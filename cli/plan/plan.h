@@ -49,7 +49,23 @@ bool plan_agree(struct plan *plan, bool is_made, struct error *error);
 
 void plan_free(struct plan *plan);
 
-/* ---- steps of plan_make(): plan_device.c, plan_memory.c, plan_group.c ---- */
+/* ---- options for lines of text: plan_check.c ---- */
+
+/* Returns the first option for lines that is given, for messages; NULL if none is. */
+const char *line_words_find(const struct options *options);
+
+/* For a job that sorts numbers: refuses options for lines. input_format and output_format are the
+ * formats of the job. */
+bool line_words_refuse(const struct options *options, const struct format *input_format,
+                       const struct format *output_format, struct error *error);
+
+/* ---- steps of plan_make(): plan_format.c, plan_device.c, plan_memory.c, plan_group.c ---- */
+
+/* Finds the format of the input `path`, which is open as the reader's source. Sets *format, writes
+ * the reason to `reason`, and sets the type in the reader's layout as far as it is known. May read
+ * ahead, but consumes nothing. Fails if the format cannot be found, or is ambiguous. */
+bool plan_choose_format(const struct options *options, const char *path, struct reader *reader,
+                        const struct format **format, char reason[256], struct error *error);
 
 /* Chooses the backend, its device, its path and the spare backend, with the reasons. The inputs and
  * the order of the plan are decided. May read much of an input of unknown size into memory, and

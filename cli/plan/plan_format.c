@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_format.c - see plan_format.h.
+/* plan_format.c - see plan.h.
  *
  * The format is taken from the options, else from the first bytes, else from the name, else from
  * the content. An ambiguous content is an error, not a guess: a wrong guess would destroy a file
  * that is sorted onto itself.
  */
-#include "cli/plan/plan_format.h"
+#include "cli/plan/plan.h"
 
-#include "cli/options/line_words.h"
 #include "cli/plan/raw_content.h"
 #include "formats/array/foreign.h"
 #include "formats/codec/codec.h"
