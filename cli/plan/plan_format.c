@@ -6,8 +6,6 @@
  * that is sorted onto itself.
  */
 #include "cli/plan/plan.h"
-
-#include "cli/plan/raw_content.h"
 #include "formats/array/foreign.h"
 #include "formats/codec/codec.h"
 #include "formats/lines/line_error.h"
@@ -15,6 +13,352 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- Whether raw data may have the type that it would be read as ----
+ *
+ * Raw data has no type. Two types are checked against a sample of some thousand words from all over
+ * the input: f64 if the user gives no type, and a type whose name means another type in NumPy. Only
+ * strong evidence leads to an error.
+ *
+ * Doubles that were measured or computed have exponents near that of 1. Below the first 20 bits of
+ * their significands, their bits look random, or are zero. Other types, read as doubles, have these
+ * properties:
+ *
+ *   small integers                  most are denormal, or NaNs that no computation makes
+ *   large integers, random bytes    exponents over the whole range, most beyond 1e-90 and 1e90
+ *   f32, f16, large i32             the lower half of a word resembles the upper half
+ */
+
+/* The sample. Reading it from the page cache takes 40 microseconds, if the input is larger than
+ * it. */
+#define SAMPLE_PLACES ((size_t)32)
+#define PLACE_WORDS ((size_t)128)
+#define SAMPLE_WORDS (SAMPLE_PLACES * PLACE_WORDS)
+
+/* Fewer words than this are refused only if all of them agree. */
+#define WORDS_MIN ((size_t)8)
+
+/* 2^299 is about 1e90. */
+#define FAR_EXPONENT 299
+
+/* Exponents of f32 that differ by at most this are nearly equal. */
+#define NEARLY 3
+
+/* Exponent fields of f32 from 1e-12 to 1e12. */
+#define SINGLE_LEAST 87
+#define SINGLE_MOST 167
+
+struct sample {
+    uint64_t words[SAMPLE_WORDS]; /* 8 bytes each, in this machine's byte order */
+    size_t count;
+};
+
+/* ---- Raw data: the sample ---- */
+
+static void swap_words(struct sample *sample)
+{
+    for (size_t i = 0; i < sample->count; i++)
+        sample->words[i] = __builtin_bswap64(sample->words[i]);
+}
+
+/* Fills the sample from positions at equal distances in the input, or in the peeked bytes of a pipe
+ * or of compressed data. Each position is a multiple of 16 bytes. */
+static bool take_sample(struct source *source, enum key_endian endian, struct sample *sample,
+                        struct error *error)
+{
+    const size_t place_bytes = PLACE_WORDS * sizeof(uint64_t);
+    const unsigned char *head;
+    size_t head_bytes;
+    if (!source_peek(source, 1, &head, &head_bytes, error))
+        return false;
+    const uint64_t left = source_bytes_left(source);
+    const bool reaches_all = left != SIZE_UNKNOWN && left > head_bytes && source_has_places(source);
+    const uint64_t bytes = reaches_all ? left : head_bytes;
+    const bool is_all = bytes <= sizeof sample->words;
+    const uint64_t step = is_all ? place_bytes : (bytes - place_bytes) / (SAMPLE_PLACES - 1) & ~15u;
+    sample->count = 0;
+    for (size_t i = 0; i < SAMPLE_PLACES && i * step < bytes; i++) {
+        uint64_t *const words = sample->words + sample->count;
+        const uint64_t rest = bytes - i * step;
+        size_t got = rest < place_bytes ? (size_t)rest : place_bytes;
+        if (!reaches_all)
+            memcpy(words, head + i * step, got);
+        else if (!source_read_at(source, i * step, words, got, &got, error))
+            return false;
+        sample->count += got / sizeof(uint64_t);
+    }
+    if (endian == ENDIAN_BIG)
+        swap_words(sample);
+    return true;
+}
+
+/* ---- Raw data: doubles ---- */
+
+/* Counts of words that are not 0, infinite, or a NaN as computations or R make it. */
+struct exponents {
+    size_t counted;
+    size_t tiny; /* denormal, or another NaN: small integers */
+    size_t far;  /* beyond 1e-90 and 1e90 */
+    bool agree;  /* all have the same sign and exponent */
+};
+
+static struct exponents count_exponents(const struct sample *sample)
+{
+    struct exponents counts = {.agree = true};
+    uint64_t first = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint64_t word = sample->words[i];
+        const int exponent = (int)(word >> 52 & 0x7ff);
+        const uint32_t payload = (uint32_t)word;
+        const bool is_special = exponent == 0x7ff && (payload == 0 || payload == 1954);
+        if (word << 1 == 0 || word == UINT64_MAX || is_special)
+            continue;
+        first = counts.counted == 0 ? word >> 52 : first;
+        counts.agree &= word >> 52 == first;
+        counts.counted++;
+        if (exponent == 0 || exponent == 0x7ff)
+            counts.tiny++;
+        else if (exponent < 1023 - FAR_EXPONENT || exponent > 1023 + FAR_EXPONENT)
+            counts.far++;
+    }
+    return counts;
+}
+
+static bool has_strange_exponents(const struct sample *sample)
+{
+    const struct exponents counts = count_exponents(sample);
+    if (counts.counted < WORDS_MIN)
+        return (counts.tiny > 0 && counts.tiny == counts.counted) ||
+               (counts.far > 1 && counts.far == counts.counted && counts.agree);
+    return 2 * (counts.tiny + counts.far) > counts.counted;
+}
+
+/* Returns sign and exponent of half a word, as an f32. */
+static size_t half_exponent(uint32_t half)
+{
+    return half >> 23;
+}
+
+/* Returns true if the lower halves of the words have the signs, and nearly the exponents, of the
+ * upper halves, and these cover at most half of the 512 values. The lower half of a double looks
+ * random, or is zero, or has only some of its first bits; the first two bits do not count. */
+static bool has_equal_halves(const struct sample *sample)
+{
+    bool is_upper[512 + 2 * NEARLY] = {false}; /* index: half_exponent + NEARLY */
+    size_t lower_count = 0, inside = 0, lower_changes = 0, upper_changes = 0, covered = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint32_t upper = (uint32_t)(sample->words[i] >> 32);
+        if (upper != 0)
+            memset(is_upper + half_exponent(upper), true, 2 * NEARLY + 1);
+    }
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint64_t word = sample->words[i], change = i == 0 ? 0 : word ^ sample->words[i - 1];
+        const bool counts = (uint32_t)word << 2 != 0;
+        lower_count += counts;
+        inside += counts && is_upper[half_exponent((uint32_t)word) + NEARLY];
+        lower_changes += (uint32_t)change != 0;
+        upper_changes += change >> 32 != 0;
+    }
+    for (size_t i = NEARLY; i < 512 + NEARLY; i++)
+        covered += is_upper[i];
+    return covered <= 256 && lower_count >= WORDS_MIN && 4 * lower_count >= sample->count &&
+           10 * inside >= 9 * lower_count && lower_changes >= WORDS_MIN / 2 &&
+           2 * upper_changes >= lower_changes;
+}
+
+/* ---- Raw data: integers of 64 bits ---- */
+
+/* Returns true if all words are small integers of 64 bits: other data would hardly have all bytes
+ * that do not extend the sign in the lower bytes of the words. Each such byte adds the logarithm of
+ * that probability, and so do words of both signs. Equal words must be at least WORDS_MIN. */
+static bool are_small_words(const struct sample *sample)
+{
+    static const unsigned tenths_of_bits[] = {30, 20, 14, 10, 7, 4};
+    size_t significant = 0, highest = 0, negative = 0, positive = 0;
+    bool vary = false;
+    for (size_t i = 0; i < sample->count; i++) {
+        const int64_t value = (int64_t)sample->words[i], top = value >> 47;
+        if (top != 0 && top != -1)
+            return false;
+        for (size_t byte = 0; byte < 6; byte++)
+            if ((uint8_t)(value >> 8 * byte) != (uint8_t)top) {
+                significant++;
+                highest = byte > highest ? byte : highest;
+            }
+        negative += value < 0;
+        positive += value > 0;
+        vary |= sample->words[i] != sample->words[0];
+    }
+    const size_t of_signs = negative > 0 && positive > 0 ? 30 : 0;
+    return (vary || sample->count >= WORDS_MIN) &&
+           significant * tenths_of_bits[highest] + of_signs >= 90;
+}
+
+/* Returns true if the words have one magnitude, as times do: their top bytes are nearly equal, and
+ * the middle bytes have many values. */
+static bool are_times(const struct sample *sample)
+{
+    bool is_there[2][256] = {{false}};
+    int least = 255, most = 0;
+    size_t different[2] = {0};
+    for (size_t i = 0; i < sample->count; i++) {
+        const int top = (int)(sample->words[i] >> 56);
+        least = top < least ? top : least;
+        most = top > most ? top : most;
+        for (size_t j = 0; j < 2; j++) {
+            bool *const there = &is_there[j][sample->words[i] >> (16 + 8 * j) & 0xff];
+            different[j] += !*there;
+            *there = true;
+        }
+    }
+    return sample->count >= 32 && most - least <= 16 && different[0] > 16 && different[1] > 16;
+}
+
+/* ---- Raw data: the type that fits ---- */
+
+/* A type is named only if no other type fits as well. Sorting with a type of 8 bytes moves whole
+ * groups of narrower numbers, but sorting with a narrower type would break up wider numbers. */
+
+/* Returns true if most words use all of this byte (0: the lowest), unlike a byte that extends the
+ * sign. */
+static bool is_byte_full(const struct sample *sample, unsigned byte)
+{
+    size_t full = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint8_t value = (uint8_t)(sample->words[i] >> 8 * byte);
+        full += value != 0 && value != UINT8_MAX;
+    }
+    return 4 * full >= 3 * sample->count;
+}
+
+/* Returns true if the words are pairs of f32 with full significands. With f16, bf16, text or bytes,
+ * both halves of an f32 would be near 1 as f16. Integers of 4 bytes would have few exponents. */
+static bool are_singles(const struct sample *sample)
+{
+    size_t usual = 0, narrow = 0, least = SINGLE_MOST, most = SINGLE_LEAST;
+    for (size_t i = 0; i < 2 * sample->count; i++) {
+        const uint32_t half = (uint32_t)(sample->words[i / 2] >> 32 * (i % 2));
+        const size_t exponent = half_exponent(half) & 0xff, short_exponent = half >> 10 & 0x1f;
+        least = exponent < least ? exponent : least;
+        most = exponent > most ? exponent : most;
+        usual += exponent >= SINGLE_LEAST && exponent <= SINGLE_MOST;
+        narrow += short_exponent >= 5 && short_exponent <= 20;
+    }
+    return has_equal_halves(sample) && is_byte_full(sample, 0) && is_byte_full(sample, 4) &&
+           20 * usual >= 38 * sample->count && 4 * narrow < 6 * sample->count &&
+           most >= least + NEARLY;
+}
+
+/* Returns true if the words are integers of 64 bits, and not pairs of small ones. In a pair the
+ * upper half is used, and byte 3 extends a sign, as byte 7 does. */
+static bool are_long_integers(const struct sample *sample)
+{
+    bool are_halves_used = false;
+    for (size_t i = 0; i < sample->count; i++)
+        are_halves_used |= (sample->words[i] + (UINT64_C(1) << 32)) >> 33 != 0;
+    return are_times(sample) ||
+           (are_small_words(sample) && (!are_halves_used || is_byte_full(sample, 3)));
+}
+
+static bool are_usual_doubles(const struct sample *sample)
+{
+    const struct exponents counts = count_exponents(sample);
+    return counts.counted > 0 && 10 * (counts.tiny + counts.far) <= counts.counted;
+}
+
+/* Returns the only type that fits; NULL if none or several do. */
+static const char *find_fitting(const struct sample *sample)
+{
+    if (are_singles(sample))
+        return "f32";
+    if (!are_usual_doubles(sample))
+        return are_long_integers(sample) ? "i64 or u64" : NULL;
+    return sample->count >= 4 * WORDS_MIN && is_byte_full(sample, 0) && !has_equal_halves(sample)
+               ? "f64"
+               : NULL;
+}
+
+/* Fails for data that is hardly doubles in this byte order. The error names another type only if no
+ * third type fits as well. Consumes nothing. */
+static bool raw_content_check_doubles(struct source *source, enum key_endian endian,
+                                      struct error *error)
+{
+    struct sample sample;
+    if (!take_sample(source, endian, &sample, error))
+        return false;
+    if (!has_strange_exponents(&sample) && !has_equal_halves(&sample))
+        return true;
+    struct sample swapped = sample;
+    swap_words(&swapped);
+    const char *const other = find_fitting(&swapped);
+    const char *const own = are_usual_doubles(&swapped) ? NULL : find_fitting(&sample);
+    return error_set(
+        error,
+        "%s: no type is said, and these are hardly f64: say --type=%s%s, or --type=f64 if they are",
+        source_name(source),
+        own     ? own
+        : other ? other
+                : "TYPE (gpusort --list has the types)",
+        own || !other          ? ""
+        : endian == ENDIAN_BIG ? " with --endian=little"
+                               : " with --endian=big");
+}
+
+/* ---- Raw data: names that NumPy gives to other types ---- */
+
+/* Returns true if the bits may be the exponent of an x87 number, or an f16, not far from 1. */
+static bool is_near_one(uint64_t bits)
+{
+    return (bits & 0x7fff) >= 0x3c00 && (bits & 0x7fff) <= 0x43ff;
+}
+
+/* Returns true if all pairs of words are x87 numbers in 16 bytes: a significand with its first bit
+ * set, an exponent near that of 1, and padding with any contents. Negative f16 from -1 to -4 look
+ * the same, but then the bits in the significand look like them too. */
+static bool are_long_doubles(const struct sample *sample)
+{
+    size_t numbers = 0, padded = 0, inside = 0;
+    for (size_t i = 0; i + 1 < sample->count; i += 2) {
+        const uint64_t significand = sample->words[i], rest = sample->words[i + 1];
+        if (significand == 0 && rest << 49 == 0)
+            continue;
+        if (significand >> 63 == 0 || !is_near_one(rest))
+            return false;
+        numbers++;
+        padded += rest >> 16 == 0;
+        inside += is_near_one(significand >> 16) || is_near_one(significand >> 32);
+    }
+    return numbers >= 2 && (padded == numbers || (numbers >= 4 && 2 * inside < numbers));
+}
+
+/* Fails for data with the type i8, u8 or f16, which have 1 and 2 bytes here, if it looks like
+ * NumPy's types of these names, which have 8 and 16 bytes. Accepts data of any other type. Consumes
+ * nothing. */
+static bool raw_content_check_name(struct source *source, const struct key_type *type,
+                                   enum key_endian endian, struct error *error)
+{
+    struct sample sample;
+    const bool is_byte = type->id == KEY_TYPE_i8 || type->id == KEY_TYPE_u8;
+    const uint64_t left = source_bytes_left(source);
+    const unsigned bytes = is_byte ? 8 : 16; /* size of NumPy's type */
+    if (!(is_byte || type->id == KEY_TYPE_f16) || (left != SIZE_UNKNOWN && left % bytes != 0))
+        return true;
+    if (!take_sample(source, endian, &sample, error))
+        return false;
+    if (is_byte && (are_small_words(&sample) || are_times(&sample)))
+        return error_set(error,
+                         "%s: %s is one byte here, and these look like NumPy's %s of 8 bytes: say "
+                         "--type=%s64, or --type=%s for bytes",
+                         source_name(source), type->name, type->name,
+                         type->kind == KEY_SIGNED ? "i" : "u", type->numpy_name);
+    return is_byte || !are_long_doubles(&sample) ||
+           error_set(error,
+                     "%s: f16 is 2 bytes here, and these look like NumPy's f16 of 16 bytes, which "
+                     "is not sorted: say --type=float16 if they are of 2 bytes",
+                     source_name(source));
+}
+
+/* ---- The format of an input ---- */
 
 /* Maximum bytes of an input that are examined to distinguish text from binary data. */
 #define CONTENT_PROBE_BYTES ((size_t)64 << 10)
