@@ -7,7 +7,6 @@
  */
 #include "cli/plan/plan.h"
 
-#include "cli/plan/plan_spool.h"
 #include "core/clock.h"
 #include "core/host_files.h"
 #include "formats/array/foreign.h"

@@ -8,9 +8,18 @@
 
 #include "cli/options/options.h"
 #include "core/auto_table.h"
+#include "formats/io/spill.h"
 #include "job/pipeline.h"
 
-struct plan_spool;
+/* Of an input that cannot be read from any position: see plan_spool.c. */
+struct plan_spool {
+    struct spill *spill; /* NULL: the input can be read from any position */
+    struct spill_run run;
+    uint64_t facts[2];   /* of the whole input: decoded bytes, and the number of its codec */
+    unsigned char *head; /* of other ranks than 0: the first bytes */
+    size_t head_bytes;
+    struct source *original; /* of rank 0: the input, at its end */
+};
 
 struct plan {
     struct job job;
@@ -25,7 +34,7 @@ struct plan {
     struct auto_estimate estimate; /* of the sort on either device */
     uint64_t file_bytes;           /* of all input files, as stored; SIZE_UNKNOWN: not known */
     uint64_t input_bytes;          /* of all inputs, decoded; SIZE_UNKNOWN: not known */
-    struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.h */
+    struct plan_spool *spools;     /* of each reader if a group shares the job; see plan_spool.c */
     uint64_t plan_ns;              /* time spent on planning: reading headers, starting a GPU */
     char format_reason[256];       /* why job.input_format */
     char output_reason[256];       /* why job.output_format and the codec */
@@ -58,6 +67,26 @@ const char *line_words_find(const struct options *options);
  * formats of the job. */
 bool line_words_refuse(const struct options *options, const struct format *input_format,
                        const struct format *output_format, struct error *error);
+
+/* ---- inputs that cannot be read from any position: plan_spool.c ---- */
+
+/* Opens the next input as plan->job.readers[plan->job.reader_count].source. Collective if a group
+ * shares the job. */
+bool plan_open_input(struct options *options, const struct source_spec *spec, struct plan *plan,
+                     struct error *error);
+
+/* Returns true if the input of reader i is such a one. */
+bool plan_is_spooled(const struct plan *plan, size_t i);
+
+/* Bytes of the header of an input that other ranks have. */
+#define PLAN_SPOOL_HEAD_BYTES SOURCE_PEEK_MAX
+
+/* Collective: narrows reader i to `bytes` bytes, `place` bytes after the position of its source. Of
+ * a spooled input, other ranks than 0 receive them. */
+bool plan_take_part(struct plan *plan, size_t i, uint64_t place, uint64_t bytes,
+                    struct error *error);
+
+void plan_free_spools(struct plan *plan);
 
 /* ---- steps of plan_make(): plan_format.c, plan_device.c, plan_memory.c, plan_group.c ---- */
 

@@ -2,7 +2,6 @@
 /* plan_group.c - see plan.h: the plan of a job that several ranks share. */
 #include "cli/plan/plan.h"
 
-#include "cli/plan/plan_spool.h"
 #include "formats/codec/codec.h"
 #include "formats/io/output_path.h"
 #include "formats/lines/newlines.h"

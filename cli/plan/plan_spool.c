@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_spool.c - see plan_spool.h. */
-#include "cli/plan/plan_spool.h"
+/* plan_spool.c - inputs of a job that ranks share, which cannot be read from any position: pipes,
+ * standard input and compressed data.
+ *
+ *   rank 0: input -> decoded -> a file in the directory of -T -> its own part, and messages
+ *   others: the first bytes, for the plan; then their part -> a file in the directory of -T
+ *
+ * A rank with inputs of its own decodes such an input into a file as well, and keeps it.
+ */
+#include "cli/plan/plan.h"
 
 #include "formats/codec/codec.h"
 #include "formats/io/input_file.h"
