@@ -8,7 +8,6 @@
 #include "cli/plan/plan.h"
 #include "cli/report/progress.h"
 #include "cli/report/report.h"
-#include "cli/report/stats.h"
 #include "cli/report/trace_file.h"
 #include "cli/run.h"
 #include "core/trace.h"

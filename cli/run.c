@@ -4,7 +4,6 @@
 
 #include "cli/exit.h"
 #include "cli/report/report.h"
-#include "cli/report/stats.h"
 #include "job/pipeline.h"
 
 #include <stdio.h>

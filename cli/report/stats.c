@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stats.c - see stats.h.
+/* stats.c - see report.h.
  *
  *   plan, report, counters of core/trace.h -> a table of fields -> text or JSON
  *
@@ -7,7 +7,7 @@
  * per group, and the stages are in an object of their own. The manual page lists all names in JSON,
  * which are an interface: a name that is removed or changes its meaning requires another SCHEMA.
  */
-#include "cli/report/stats.h"
+#include "cli/report/report.h"
 
 #include "cli/options/options.h"
 #include "cli/options/quote.h"
