@@ -66,7 +66,7 @@ plugin := $(if $(filter-out 0,$(MPI)),$(BUILD)/mpi.so)
 ifneq ($(SANITIZE),)
 SANITIZE_FLAGS = -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-# Linked statically if the static library exists, which costs no start-up time (cli/openmp_waits.c
+# Linked statically if the static library exists, which costs no start-up time (cli/main.c
 # has another reason). OPENMP=-fopenmp links the compiler's own choice.
 OPENMP ?= $(if $(findstring clang,$(CXX)),-fopenmp,$(or \
 	$(wildcard $(shell $(CXX) -print-file-name=libgomp.a)),-fopenmp))

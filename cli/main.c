@@ -2,18 +2,133 @@
 /* main.c - gpusort: parses the options, makes the plan, runs it, and prints the error if there is
  * one.
  */
-#include "cli/exit.h"
 #include "cli/launcher.h"
 #include "cli/options/options.h"
+#include "cli/options/quote.h"
 #include "cli/plan/plan.h"
 #include "cli/report/progress.h"
 #include "cli/report/report.h"
 #include "cli/report/trace_file.h"
-#include "cli/run.h"
+#include "core/ending.h"
 #include "core/trace.h"
+#include "job/pipeline.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- The time that OpenMP's threads spin ----
+ *
+ * At the end of a loop, libgomp's threads spin for milliseconds before they sleep. On busy
+ * processors that takes time from other threads: 1e6 lines with two threads on two busy cores took
+ * 137 ms, and 64 ms if threads sleep at once (an AMD EPYC (Zen 5), 2026-11). libgomp reads its
+ * environment when it is loaded. Linked statically, as the Makefile does if it can, that is after
+ * this constructor. Settings of the user are kept.
+ */
+__attribute__((constructor(101))) static void limit_spinning(void)
+{
+    if (!getenv("OMP_WAIT_POLICY"))
+        (void)setenv("GOMP_SPINCOUNT", "1000", 0); /* some microseconds */
+}
+
+/* ---- The end of the process ---- */
+
+/* As in sort(1): 1 means only that -c or -C found a line out of order. */
+enum { EXIT_DISORDER = 1, EXIT_TROUBLE = 2 };
+
+/* While true, every exit is a failure, whatever its status, because it is a library's: OpenMP ends
+ * the process when it cannot start a thread. The temporary is removed and the status is
+ * EXIT_TROUBLE. Static, because an exit handler takes no arguments. */
+static bool is_exit_trouble;
+
+static void end_process(void)
+{
+    if (quote_holds_text()) /* argp ends the process */
+        launcher_let_rank_0_print(false);
+    quote_release_stderr();
+    if (is_exit_trouble) {
+        ending_do_tasks();
+        fputs("gpusort: ended by OpenMP, as it says above; fewer threads (--parallel) may do\n",
+              stderr);
+        _exit(EXIT_TROUBLE);
+    }
+    const bool pending = __fpending(stdout) > 0 || ferror(stdout);
+    errno = 0; /* an earlier write may have failed with an unknown cause */
+    if (fclose(stdout) != 0 && pending) {
+        fprintf(stderr, "gpusort: standard output: %s\n", errno ? strerror(errno) : "write failed");
+        _exit(EXIT_TROUBLE);
+    }
+}
+
+/* On exit, checks that standard output accepted everything printed, so that
+ * `gpusort --help > /dev/full` fails. A file that grows too large becomes an error instead of a
+ * signal. */
+static void exit_prepare(void)
+{
+    atexit(end_process);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* ---- Running a plan ---- */
+
+/* The result of a job, for main. */
+struct outcome {
+    int status;    /* exit status if there is no error */
+    char *members; /* for stats_print_json; the caller frees it; NULL: none */
+};
+
+/* Reports, on a terminal, that raw numbers were assumed to be doubles because no type is given. */
+static void report_assumption(const struct plan *plan)
+{
+    const struct job *const job = &plan->job;
+    for (size_t i = 0; i < job->reader_count; i++)
+        if (job->input_format == &format_raw && job->readers[i].is_type_assumed) {
+            fprintf(stderr, "gpusort: %s: read as f64 (--type names another)\n",
+                    source_name(job->readers[i].source));
+            return;
+        }
+}
+
+/* Runs the job, and ends its progress. Fills *outcome, also after a failure. */
+static bool run_planned_job(const struct options *options, struct plan *plan,
+                            struct progress *progress, struct outcome *outcome, struct error *error)
+{
+    struct job_report report = {0};
+    const bool is_verbose = options->verbose && !options->quiet;
+    progress_tell_plan(progress, plan);
+    if (is_verbose)
+        report_plan(stderr, "gpusort: ", plan);
+    else if (!options->quiet && isatty(STDERR_FILENO) == 1)
+        report_assumption(plan);
+    progress_go_on(progress);
+    is_exit_trouble = true;
+    const bool ok = pipeline_run(&plan->job, &report, error);
+    is_exit_trouble = false;
+    progress_stop(progress);
+    if (ok && is_verbose)
+        report_times(stderr, "gpusort: ", plan, &report);
+    if (ok && options->stats == STATS_TEXT)
+        stats_print_text(stderr, plan, &report);
+    if (options->stats == STATS_JSON) /* printed at the end, with the error */
+        outcome->members = stats_make_members(plan, &report, ok);
+    if (ok && report.disorder.is_found) {
+        outcome->status = EXIT_DISORDER;
+        if (options->check == CHECK_SHOW && options->stats != STATS_JSON) {
+            report_disorder(options->inputs[0], &report.disorder, plan->job.line_order.terminator);
+            if (ferror(stderr)) /* as sort(1): the line is the result */
+                outcome->status = EXIT_TROUBLE;
+        }
+    }
+    free(report.disorder.text);
+    free(report.ranks);
+    return ok;
+}
+
+/* ---- From options to the exit status ---- */
 
 /* Only rank 0 prints what is not an error. */
 static void quiet_other_ranks(struct options *options, const struct group *group)

@@ -385,7 +385,7 @@ bool options_parse(int argc, char **argv, struct options *options, struct error 
         return error_set(error, "out of memory");
     argp_err_exit_status = 2;
     argv[0] = (char *)"gpusort"; /* the prefix of argp's messages */
-    quote_hold_stderr();         /* argp may end the process: exit.c */
+    quote_hold_stderr();         /* argp may end the process: main.c */
     const error_t status = argp_parse(&argp, argc, argv, 0, NULL, &parse);
     quote_release_stderr();
     if (status && wants_json(argc, argv))
