@@ -15,7 +15,6 @@
 #ifndef CORE_BACKEND_H
 #define CORE_BACKEND_H
 
-#include "core/check/check_sum.h"
 #include "core/check/tap.h"
 #include "core/error.h"
 #include "core/key_order.h"

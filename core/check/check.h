@@ -27,7 +27,6 @@
 #ifndef CORE_CHECK_H
 #define CORE_CHECK_H
 
-#include "core/check/check_sum.h"
 #include "core/check/tap.h"
 #include "core/key_order.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/check/check_hash.h"
 #include "core/check/check_kernels.h"
-#include "core/check/check_sum.h"
+#include "core/check/tap.h"
 #include "core/line/line_item.h"
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tap.h - observes bytes on their way, while they are in the cache of the thread that moves them.
+/* tap.h - observes bytes on their way, while they are in the cache of the thread that moves them,
+ * and adds up what the threads find.
  *
  * Code that moves bytes (source.h, sink.h, the formats) takes a tap and passes it every piece that
  * it moves, once, in whole units, in any order and from any thread. Bytes read are observed as soon
@@ -9,7 +10,9 @@
 #ifndef CORE_TAP_H
 #define CORE_TAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Maximum bytes of a piece of a large transfer, so that they are in the L2 cache of a core when
  * they are observed. A multiple of every unit. */
@@ -63,5 +66,43 @@ static inline void tap_watch_pieces(struct tap_watch *watch)
 /* Passes an array in memory to the tap, in pieces, with at most `threads` threads. `tap` may be
  * NULL. */
 void tap_see_all(struct tap *tap, const void *data, size_t bytes, unsigned threads);
+
+/* ---- What several threads find ---- */
+
+/* A checksum that does not depend on the order of the units (check.h): their number, and the sum of
+ * their hashes. */
+struct check_sum {
+    uint64_t count, hash;
+};
+
+static inline bool check_sum_equal(struct check_sum a, struct check_sum b)
+{
+    return a.count == b.count && a.hash == b.hash;
+}
+
+/* Adds `more` to *sum. Thread-safe. */
+static inline void check_sum_add(struct check_sum *sum, struct check_sum more)
+{
+    __atomic_fetch_add(&sum->count, more.count, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&sum->hash, more.hash, __ATOMIC_RELAXED);
+}
+
+/* Subtracts a part that was added. Not thread-safe. */
+static inline void check_sum_subtract(struct check_sum *sum, struct check_sum part)
+{
+    sum->count -= part.count;
+    sum->hash -= part.hash;
+}
+
+/* Records a position, of which the lowest is kept. *first is 1 + the lowest position recorded; 0:
+ * none. Thread-safe. */
+static inline void first_place_note(uint64_t *first, uint64_t place)
+{
+    uint64_t found = __atomic_load_n(first, __ATOMIC_RELAXED);
+    while ((found == 0 || place + 1 < found) &&
+           !__atomic_compare_exchange_n(first, &found, place + 1, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+        ;
+}
 
 #endif

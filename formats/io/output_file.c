@@ -2,7 +2,7 @@
 /* output_file.c - see output_file.h. output_open.c opens outputs. */
 #include "formats/io/output_file.h"
 
-#include "core/check/first_place.h"
+#include "core/check/tap.h"
 #include "core/ending.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"

@@ -12,7 +12,7 @@
 #ifndef FORMATS_SPILL_H
 #define FORMATS_SPILL_H
 
-#include "core/check/check_sum.h"
+#include "core/check/tap.h"
 #include "core/error.h"
 
 #include <stddef.h>

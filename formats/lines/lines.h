@@ -16,7 +16,7 @@
 #define FORMATS_LINES_H
 
 #include "core/backend.h"
-#include "core/check/check_sum.h"
+#include "core/check/tap.h"
 #include "core/error.h"
 #include "core/line/line_order.h"
 #include "formats/io/sink.h"

@@ -6,7 +6,7 @@
  * positions in memory, so gathering mostly waits for memory, and lines are prefetched.
  */
 #include "core/check/check_line.h"
-#include "core/check/first_place.h"
+#include "core/check/tap.h"
 #include "core/vector_units.h"
 #include "formats/io/piece_writer.h"
 #include "formats/lines/line_rank.h"

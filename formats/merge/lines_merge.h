@@ -12,7 +12,7 @@
 #ifndef FORMATS_LINES_MERGE_H
 #define FORMATS_LINES_MERGE_H
 
-#include "core/check/check_sum.h"
+#include "core/check/tap.h"
 #include "core/error.h"
 #include "core/line/line_order.h"
 #include "formats/io/sink.h"

@@ -10,7 +10,7 @@
 #ifndef FORMATS_MERGE_PART_H
 #define FORMATS_MERGE_PART_H
 
-#include "core/check/check_sum.h"
+#include "core/check/tap.h"
 #include "core/error.h"
 #include "core/item_merge.h"
 #include "formats/merge/merge_texts.h"

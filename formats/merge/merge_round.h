@@ -6,7 +6,7 @@
 #ifndef FORMATS_MERGE_ROUND_H
 #define FORMATS_MERGE_ROUND_H
 
-#include "core/check/check_sum.h"
+#include "core/check/tap.h"
 #include "core/error.h"
 #include "formats/io/sink.h"
 #include "formats/merge/merge_part.h"
