@@ -19,7 +19,7 @@ endif
 summing_items := formats/lines/lines_key.c formats/lines/lines_write.c
 $(BUILD)/bench/gpusort_unproved: $(cli_objects) $(BUILD)/bench/unproved/without_proof.c.o \
 		$(call objects,$(BUILD)/bench/unproved,$(summing_items)) \
-		$(filter-out $(call objects,$(BUILD),core/check/check_kernels.cc core/check/check_vectors.cc \
+		$(filter-out $(call objects,$(BUILD),core/check/check_kernels.cc \
 		core/check/check_line.c $(summing_items)),$(host_objects)) $(backend_objects)
 	$(link) -o $@ $^ $(backend_libraries) $(libraries)
 $(BUILD)/bench/unproved/%.c.o: %.c $(BUILD)/flags
