@@ -12,7 +12,7 @@
 #ifndef CORE_LINE_FIELD_H
 #define CORE_LINE_FIELD_H
 
-#include "core/byte_mask.h"
+#include "core/byte_words.h"
 #include "core/host_device.h"
 #include "core/line/line_order.h"
 

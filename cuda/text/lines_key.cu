@@ -11,7 +11,7 @@
  * first tile. Only a tile's last line may extend past the tile, or start right after it. That line
  * is read from the text itself, up to LINES_WALK_BYTES.
  */
-#include "core/byte_mask.h"
+#include "core/byte_words.h"
 #include "cuda/block/block_scan.cuh"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_match.cuh"

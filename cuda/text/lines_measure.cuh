@@ -19,7 +19,7 @@
 #ifndef CUDA_LINES_MEASURE_CUH
 #define CUDA_LINES_MEASURE_CUH
 
-#include "core/byte_mask.h"
+#include "core/byte_words.h"
 #include "cuda/block/block_scan.cuh"
 #include "cuda/block/launch.cuh"
 #include "cuda/block/thread_match.cuh"

@@ -20,7 +20,7 @@
  */
 #include "cuda/engine/cuda_refine.h"
 
-#include "core/byte_mask.h"
+#include "core/byte_words.h"
 #include "core/clock.h"
 #include "cuda/block/launch.cuh"
 #include "cuda/text/refine_steps.cuh"

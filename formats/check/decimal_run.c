@@ -12,7 +12,7 @@
  */
 #include "formats/check/decimal_run.h"
 
-#include "core/bytes_common.h"
+#include "core/byte_words.h"
 #include "formats/check/decimal_window.h"
 
 #include <float.h>

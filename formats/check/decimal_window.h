@@ -10,7 +10,7 @@
 #ifndef FORMATS_DECIMAL_WINDOW_H
 #define FORMATS_DECIMAL_WINDOW_H
 
-#include "core/byte_mask.h"
+#include "core/byte_words.h"
 #include "core/vector_units.h"
 
 #include <stdbool.h>

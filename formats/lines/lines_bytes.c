@@ -11,7 +11,7 @@
  */
 #include "formats/lines/lines_load.h"
 
-#include "core/bytes_common.h"
+#include "core/byte_words.h"
 
 #include <string.h>
 

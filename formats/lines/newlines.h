@@ -3,7 +3,7 @@
 #ifndef FORMATS_NEWLINES_H
 #define FORMATS_NEWLINES_H
 
-#include "core/byte_mask.h"
+#include "core/byte_words.h"
 
 #include <stddef.h>
 #include <stdint.h>

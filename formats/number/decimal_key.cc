@@ -5,8 +5,8 @@
  * then two bits: 1 if no digits follow; otherwise 2, or 0 for a negative number. They fit, as 4 *
  * 10^18 < 2^64.
  */
+#include "core/byte_words.h"
 #include "formats/number/decimal_key.h"
-#include "core/bytes_common.h"
 #include "formats/number/number_digits.h"
 
 namespace

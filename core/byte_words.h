@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* byte_mask.h - finds a byte in 8-byte words, in portable code for host and device. */
-#ifndef CORE_BYTE_MASK_H
-#define CORE_BYTE_MASK_H
+/* byte_words.h - finds bytes in 8-byte words: a given byte, in portable code for host and device,
+ * and the first difference of two texts.
+ */
+#ifndef CORE_BYTE_WORDS_H
+#define CORE_BYTE_WORDS_H
 
 #include "core/host_device.h"
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Returns a word with `byte` in each of its bytes. */
 HOST_DEVICE static inline uint64_t byte_in_all(char byte)
@@ -25,6 +29,22 @@ HOST_DEVICE static inline uint64_t byte_mask(uint64_t word, uint64_t all)
 HOST_DEVICE static inline uint64_t byte_mask_bits(uint64_t tops)
 {
     return (tops >> 7) * 0x0102040810204080u >> 56;
+}
+
+/* Returns the length of the common prefix, at most `most`. Both texts have `most` bytes. */
+static inline size_t bytes_common(const char *a, const char *b, size_t most)
+{
+    size_t i = 0;
+    for (; most - i >= 8; i += 8) {
+        uint64_t x, y;
+        memcpy(&x, a + i, 8);
+        memcpy(&y, b + i, 8);
+        if (x != y)
+            return i + (size_t)__builtin_ctzll(x ^ y) / 8;
+    }
+    while (i < most && a[i] == b[i])
+        ++i;
+    return i;
 }
 
 #endif
