@@ -22,7 +22,7 @@
  */
 #include "core/backend.h"
 #include "core/clock.h"
-#include "core/memory_limits.h"
+#include "core/host_limits.h"
 #include "cpu/array_sort.h"
 #include "cpu/items/item_kernels.h"
 #include "cpu/pages.h"
@@ -88,7 +88,7 @@ static void find_processor_name(char *name, size_t name_bytes)
     snprintf(name, name_bytes, "%.*s", length > 0 ? (int)length : 3, length > 0 ? begin : "CPU");
 }
 
-/* memory_limits.h finds how much memory there is, when a job is planned. */
+/* host_limits.h finds how much memory there is, when a job is planned. */
 static bool cpu_is_possible(void)
 {
     return true;

@@ -2,7 +2,7 @@
 /* pipeline_ranks.c - see pipeline_ranks.h. */
 #include "job/pipeline_ranks.h"
 
-#include "core/host_files.h"
+#include "core/host_limits.h"
 #include "core/trace.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "cli/options/option_words.h"
 
 #include "cli/options/quote.h"
+#include "core/host_limits.h"
 #include "core/key_types.h"
-#include "core/memory_limits.h"
 #include "formats/codec/codec.h"
 #include "formats/codec/zstd_codec.h"
 

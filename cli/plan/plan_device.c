@@ -9,7 +9,7 @@
  */
 #include "cli/plan/plan.h"
 
-#include "core/memory_limits.h"
+#include "core/host_limits.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory_limits.h - the memory that a job may take, and the resulting size of its parts. */
-#ifndef CORE_MEMORY_LIMITS_H
-#define CORE_MEMORY_LIMITS_H
+/* host_limits.h - the memory and the processors that a job may take, and the resulting size of its
+ * parts.
+ */
+#ifndef CORE_HOST_LIMITS_H
+#define CORE_HOST_LIMITS_H
 
 #include "core/backend.h"
 
@@ -51,5 +53,15 @@ size_t memory_limits_left(const struct memory_limits *limits, unsigned threads,
 /* Returns how many items an engine can sort at once. is_host: its arrays are in host memory. */
 size_t memory_limits_part(const struct memory_limits *limits, const struct sort_spec *spec,
                           bool is_host, size_t buffers_bytes);
+
+/* ---- Other numbers of the host ---- */
+
+/* Returns the first number after `name`, in the first line of the file that begins with `name` and
+ * has a number; every line begins with "". SIZE_MAX: no such file, line or number. */
+size_t host_file_number(const char *path, const char *name);
+
+/* Returns the number of processors that the quotas of control groups allow, rounded up. UINT_MAX:
+ * no quota. */
+unsigned control_groups_processors(void);
 
 #endif
