@@ -13,7 +13,7 @@
 #ifndef CUDA_REFINE_TEXT_CUH
 #define CUDA_REFINE_TEXT_CUH
 
-#include "core/line/line_item.h"
+#include "core/line/line_key.h"
 #include "cuda/tuning.h"
 
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thread_line_image.cuh - reads the key of a line in a thread and makes its image
- * (core/line/line_image.h), or reports that the host must do so.
+ * (core/line/line_key.h), or reports that the host must do so.
  *
  * The grammars, and the rules for exact images, are those of formats/number/number_key.cc (with
  * number_scan.cc) and decimal_key.cc. The host handles: hexadecimal numbers; doubles that are not
@@ -11,9 +11,7 @@
 #ifndef CUDA_THREAD_LINE_IMAGE_CUH
 #define CUDA_THREAD_LINE_IMAGE_CUH
 
-#include "core/line/line_field.h"
-#include "core/line/line_image.h"
-#include "core/line/line_item.h"
+#include "core/line/line_key.h"
 #include "cuda/engine/cuda_lines.h"
 #include "cuda/text/thread_decimal.cuh"
 

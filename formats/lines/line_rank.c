@@ -2,7 +2,7 @@
 /* line_rank.c - see line_rank.h. */
 #include "formats/lines/line_rank.h"
 
-#include "core/line/line_field.h"
+#include "core/line/line_key.h"
 #include "formats/lines/line_compare.h"
 #include "formats/number/decimal_key.h"
 #include "formats/number/number_key.h"

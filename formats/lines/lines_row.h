@@ -19,7 +19,7 @@
 #ifndef FORMATS_LINES_ROW_H
 #define FORMATS_LINES_ROW_H
 
-#include "core/line/line_field.h"
+#include "core/line/line_key.h"
 #include "formats/lines/lines_text.h"
 #include "formats/number/decimal_key.h"
 

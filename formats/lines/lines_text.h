@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_text.h - the text of struct lines, shared by the sources that implement lines.h.
- * core/line/line_item.h defines how an item refers to a line of it.
+ * core/line/line_key.h defines how an item refers to a line of it.
  */
 #ifndef FORMATS_LINES_TEXT_H
 #define FORMATS_LINES_TEXT_H
 
 #include "core/check/check.h"
-#include "core/line/line_item.h"
+#include "core/line/line_key.h"
 #include "formats/lines/lines.h"
 #include "formats/lines/newlines.h"
 

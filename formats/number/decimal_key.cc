@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decimal_key.cc - see decimal_key.h.
  *
- * core/line/line_image.h has the layout of word 0. Word 1 and all later words have 18 digits each,
+ * core/line/line_key.h has the layout of word 0. Word 1 and all later words have 18 digits each,
  * then two bits: 1 if no digits follow; otherwise 2, or 0 for a negative number. They fit, as 4 *
  * 10^18 < 2^64.
  */

@@ -13,7 +13,7 @@
 #ifndef FORMATS_DECIMAL_KEY_H
 #define FORMATS_DECIMAL_KEY_H
 
-#include "core/line/line_image.h"
+#include "core/line/line_key.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Sets a monotone image (core/line/line_image.h) of the value of text[0..length): a < b in the
+/* Sets a monotone image (core/line/line_key.h) of the value of text[0..length): a < b in the
  * order of `sort -g` implies key(a) <= key(b). Returns false if the text is not a number. *exact:
  * two lines with equal keys, both exact, have equal values. */
 bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact);

@@ -10,7 +10,7 @@
  * An item may be flagged, but not one of an ordinary spelling. Those that are go out and come back
  * as the engine does it.
  */
-#include "core/line/line_item.h"
+#include "core/line/line_key.h"
 #include "cuda/engine/cuda_lines.h"
 #include "formats/lines/line_rank.h"
 #include "tests/cuda/line_spellings.h"

@@ -11,7 +11,7 @@
  */
 #include "core/argsort.h"
 #include "core/check/check.h"
-#include "core/line/line_item.h"
+#include "core/line/line_key.h"
 #include "cpu/stream/bucket_blocks.h"
 #include "cpu/stream/stream_sort.h"
 #include "formats/io/output_file.h"
