@@ -16,7 +16,6 @@
  */
 #include "formats/lines/lines.h"
 #include "formats/lines/lines_few.h"
-#include "formats/lines/lines_load.h"
 #include "formats/lines/lines_row.h"
 #include "formats/lines/lines_text.h"
 
@@ -46,7 +45,7 @@ struct slice {
     size_t count;
     struct row_cursor cursor;
     bool is_loaded;  /* the keys are loaded from the cursor */
-    bool is_beside;  /* `beside` of that load; see lines_load.h */
+    bool is_beside;  /* `beside` of that load; see lines_row.h */
     bool is_long;    /* lines_few.h cannot distinguish them */
     unsigned cuts;   /* cuts by sampled pivots still allowed with these keys */
     unsigned rounds; /* number of loads of this row */

@@ -1,13 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines_row.c - see lines_row.h. */
+/* lines_row.c - see lines_row.h.
+ *
+ * In rows of words, the words that all lines share are skipped, and the next word is loaded. In
+ * rows of bytes, and in rows of words where the former takes too long, one of the lines is chosen
+ * and each line is compared with it:
+ *
+ *   the chosen line   a b c d e f g h i j k
+ *   a line            a b c d e X Y Z ...     after it in order; their longest common prefix (LCP)
+ *                                             has 5 bytes, then come X Y Z
+ *
+ * This orders the lines partially. Among lines before the chosen one, a longer LCP sorts later;
+ * among lines after it, a longer LCP sorts sooner. The comparison of a line continues after its
+ * LCP, so no byte is compared twice, except for the choice. If the chosen line is near the middle,
+ * the number of lines not yet distinguished halves each time, however long their common prefix.
+ *
+ * This is multikey quicksort by whole prefixes. If rows are found in constant time, n lines take
+ * time proportional to their bytes plus n log n. lines_refine.c handles lines for which the choice
+ * is bad.
+ */
 #include "formats/lines/lines_row.h"
 
+#include "core/bytes_common.h"
+#include "core/line/line_field.h"
+#include "formats/number/decimal_key.h"
 #include "formats/number/number_key.h"
 
 #include <float.h>
 #include <math.h>
+#include <omp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Rows ---- */
+
+/* A row of words, which are read on demand. */
+struct line_row {
+    enum row_kind kind;
+    union {
+        struct decimal_text decimal;
+        uint64_t value[2];
+        uint64_t place;
+    };
+};
+
+/* Returns word `index` of the row. No word before it is the last. */
+static inline uint64_t lines_row_word(struct line_row *row, size_t index)
+{
+    if (row->kind == ROW_PLACE)
+        return row->place;
+    return row->kind == ROW_VALUE ? row->value[index] : decimal_word(&row->decimal, index);
+}
+
+/* Returns true if the word is the last one of a row of this kind. index: its index. It is not
+ * complemented. */
+static inline bool lines_row_word_is_last(enum row_kind kind, uint64_t word, size_t index)
+{
+    if (kind == ROW_PLACE)
+        return true;
+    return kind == ROW_VALUE ? index == 1 : decimal_word_is_last(word, index);
+}
+
+/* Returns true if lines_row_common() may skip words from that word on. */
+static inline bool lines_row_may_share(enum row_kind kind, size_t from)
+{
+    return (kind == ROW_DECIMAL || kind == ROW_SUFFIX) && from > 0;
+}
+
+/* Returns the first word, from word `from` on, that may differ between the rows or be the last of
+ * one. The words before `from` are equal, and none of them is the last. */
+static inline size_t lines_row_common(const struct line_row *a, const struct line_row *b,
+                                      size_t from)
+{
+    const size_t common =
+        lines_row_may_share(a->kind, from) ? decimal_common_words(&a->decimal, &b->decimal) : from;
+    return common > from ? common : from;
+}
 
 /* First words of values below all others. The least word of other values, for -inf, is above
  * them. */
@@ -78,7 +146,9 @@ struct row_column *lines_row_columns(const struct line_order *order)
     return columns;
 }
 
-struct line_span lines_row_span(const struct lines *lines, struct key_index item, size_t column)
+/* Returns the bytes of the line that are the column's key. */
+static struct line_span lines_row_span(const struct lines *lines, struct key_index item,
+                                       size_t column)
 {
     const struct line_key *const key = &lines->order->keys[column];
     const char *const text = line_text(lines, item);
@@ -88,8 +158,9 @@ struct line_span lines_row_span(const struct lines *lines, struct key_index item
     return line_key_find(lines->order->separator, key, text, length);
 }
 
-void lines_row_open(const struct lines *lines, struct key_index item, size_t column,
-                    struct line_row *row)
+/* Opens the column's row, a row of words, for the item's line. It borrows the text. */
+static void lines_row_open(const struct lines *lines, struct key_index item, size_t column,
+                           struct line_row *row)
 {
     row->kind = lines->columns[column].kind;
     if (row->kind == ROW_PLACE) {
@@ -103,7 +174,10 @@ void lines_row_open(const struct lines *lines, struct key_index item, size_t col
         decimal_scan(span.text, span.length, row->kind == ROW_SUFFIX, &row->decimal);
 }
 
-int lines_row_differ(struct line_row *a, struct line_row *b, size_t *at)
+/* Compares two rows of words of a column from word *at on; the words before it are equal. Ignores
+ * the direction of the column. Returns a value below 0, 0, or above 0, and sets *at to the first
+ * word that differs. */
+static int lines_row_differ(struct line_row *a, struct line_row *b, size_t *at)
 {
     for (;; ++*at) {
         *at = lines_row_common(a, b, *at);
@@ -172,4 +246,388 @@ int lines_row_compare(const struct lines *lines, struct key_index a, struct key_
             return (order < 0) == (column.complement == 0) ? -1 : 1;
     }
     return 0;
+}
+
+/* ---- Loads of keys ---- */
+
+/* One load of keys, shared by the tasks, each of which has its own range of items. */
+struct row_load {
+    const struct lines *lines;
+    struct row_cursor cursor;
+    struct line_row row;   /* words: the chosen row */
+    struct line_span span; /* bytes: the chosen row, from the cursor on. A whole line includes its
+                              terminator, so that the ends of other lines need not be known. */
+    _Atomic size_t *end;   /* words: the end of the skipped common words */
+};
+
+/* The order of a line relative to the chosen line: the top 2 bits of its key. */
+enum side { SIDE_BEFORE, SIDE_SAME, SIDE_BEHIND };
+#define KEY_EQUAL ((uint64_t)SIDE_SAME << 62)
+
+/* Returns the line to prefetch while item i is handled: LINES_AHEAD items later, or the last one.
+ * The caller prefetches it, since a compiler may remove a function that only prefetches. */
+static inline const char *line_ahead(const struct lines *lines, const struct key_index *items,
+                                     size_t count, size_t i)
+{
+    const size_t last = count - 1;
+    return line_text(lines, items[last - i > LINES_AHEAD ? i + LINES_AHEAD : last]);
+}
+
+/* ---- Rows of words: skipping words ---- */
+
+/* Lowers *load->end to the first word, from the cursor on, in which one of the items may differ
+ * from load->row. Stops if no word can be skipped. */
+static void lines_words_find_end(const struct row_load *load, struct key_index *items, size_t count)
+{
+    const struct lines *const lines = load->lines;
+    const struct row_cursor cursor = load->cursor;
+    for (size_t i = 0; i < count; ++i) {
+        size_t most = atomic_load_explicit(load->end, memory_order_relaxed);
+        if (most == cursor.at)
+            return;
+        struct line_row row;
+        __builtin_prefetch(line_ahead(lines, items, count, i));
+        lines_row_open(lines, items[i], cursor.column, &row);
+        const size_t common = lines_row_common(&load->row, &row, cursor.at);
+        while (common < most &&
+               !atomic_compare_exchange_weak_explicit(load->end, &most, common,
+                                                      memory_order_relaxed, memory_order_relaxed))
+            ;
+    }
+}
+
+/* ---- Rows of words: one word ---- */
+
+/* Number of values cached by a hash of their text: reading a value from a long text is slow, and
+ * many lines of a tie group often have few different texts. */
+#define KNOWN_VALUES 64
+struct known_value {
+    const char *text; /* NULL: unused */
+    size_t length;
+    uint64_t word;
+};
+
+/* Hashes the last bytes: lines with equal values have equal first bytes. */
+static size_t known_value_slot(const char *text, size_t length)
+{
+    uint64_t word = 0;
+    const size_t used = length < 8 ? length : 8;
+    memcpy(&word, text + length - used, used);
+    return ((word ^ length << 56) * 0x9e3779b97f4a7c15u) >> 58;
+}
+
+/* As lines_words_load(), for a row of values. */
+static void load_values(const struct row_load *load, struct key_index *items, size_t count)
+{
+    struct known_value known[KNOWN_VALUES] = {{NULL, 0, 0}};
+    const struct lines *const lines = load->lines;
+    const struct row_cursor cursor = load->cursor;
+    const uint64_t complement = lines->columns[cursor.column].complement;
+    for (size_t i = 0; i < count; ++i) {
+        struct key_index *const item = &items[i];
+        __builtin_prefetch(line_ahead(lines, items, count, i));
+        const struct line_span span = lines_row_span(lines, *item, cursor.column);
+        struct known_value *const slot = &known[known_value_slot(span.text, span.length)];
+        if (slot->text == NULL || slot->length != span.length ||
+            memcmp(slot->text, span.text, span.length) != 0) {
+            struct line_row row;
+            lines_row_open(lines, *item, cursor.column, &row);
+            *slot = (struct known_value){span.text, span.length, row.value[cursor.at]};
+        }
+        item->key = slot->word ^ complement;
+    }
+}
+
+/* Loads the word at the cursor. */
+static void lines_words_load(const struct row_load *load, struct key_index *items, size_t count)
+{
+    const struct lines *const lines = load->lines;
+    const struct row_cursor cursor = load->cursor;
+    const struct row_column column = lines->columns[cursor.column];
+    for (size_t i = 0; i < count && i < LINES_AHEAD; ++i)
+        __builtin_prefetch(line_text(lines, items[i]));
+    if (column.kind == ROW_VALUE && count > KNOWN_VALUES) {
+        load_values(load, items, count);
+        return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        struct line_row row;
+        __builtin_prefetch(line_ahead(lines, items, count, i));
+        lines_row_open(lines, items[i], cursor.column, &row);
+        items[i].key = lines_row_word(&row, cursor.at) ^ column.complement;
+    }
+}
+
+/* Returns the position after a key of lines_words_load(), which is not complemented. */
+static struct row_cursor lines_words_next(enum row_kind kind, struct row_cursor cursor,
+                                          uint64_t key)
+{
+    return lines_row_word_is_last(kind, key, cursor.at)
+               ? (struct row_cursor){cursor.column + 1, 0}
+               : (struct row_cursor){cursor.column, cursor.at + 1};
+}
+
+/* ---- Rows of words: relative to another row ---- */
+
+/* The key: 2 bits for the side, then the first different word, complemented if after the chosen
+ * row. */
+#define WORDS_MAX (UINT64_MAX >> 2)
+
+/* Loads the order of each row relative to load->row. */
+static void lines_words_load_beside(const struct row_load *load, struct key_index *items,
+                                    size_t count)
+{
+    const struct lines *const lines = load->lines;
+    const struct row_cursor cursor = load->cursor;
+    const uint64_t complement = lines->columns[cursor.column].complement;
+    struct line_row chosen = load->row;
+    for (size_t i = 0; i < count; ++i) {
+        struct line_row row;
+        size_t at = cursor.at;
+        __builtin_prefetch(line_ahead(lines, items, count, i));
+        lines_row_open(lines, items[i], cursor.column, &row);
+        const int order = lines_row_differ(&row, &chosen, &at);
+        const uint64_t key = order < 0   ? at
+                             : order > 0 ? (uint64_t)SIDE_BEHIND << 62 | (WORDS_MAX - at)
+                                         : KEY_EQUAL;
+        items[i].key = key ^ complement;
+    }
+}
+
+/* Returns the position after a key of lines_words_load_beside(), which is not complemented. */
+static struct row_cursor lines_words_next_beside(struct row_cursor cursor, uint64_t key)
+{
+    if (key == KEY_EQUAL)
+        return (struct row_cursor){cursor.column + 1, 0};
+    const uint64_t place = key & WORDS_MAX;
+    return (struct row_cursor){cursor.column, key >> 62 == SIDE_BEHIND ? WORDS_MAX - place : place};
+}
+
+/* ---- Rows of bytes: relative to another row ---- */
+
+/* The key of a line relative to the chosen line, from the top bit on:
+ *
+ *   2 bits    0: before it; 1: equal so far; 2: after it
+ *   11 bits   length of their longest common prefix (LCP), complemented if after it; LCP_MAX if
+ *             they are equal so far
+ *   48 bits   the next 6 bytes, zeros after the end
+ *   3 bits    the number of these bytes, 7 for more than 6
+ */
+
+#define LCP_MAX ((size_t)2047)
+#define NEXT_BYTES ((size_t)6)
+#define MORE_BYTES 7
+
+static const uint64_t key_same_so_far = KEY_EQUAL | (uint64_t)LCP_MAX << 51 | MORE_BYTES;
+
+static inline uint64_t make_key(enum side side, size_t lcp, uint64_t next)
+{
+    const uint64_t place = side == SIDE_BEHIND ? LCP_MAX - lcp : lcp;
+    return (uint64_t)side << 62 | place << 51 | next;
+}
+
+/* Returns the position after a key, which is not complemented. */
+static struct row_cursor lines_bytes_next(struct row_cursor cursor, uint64_t key)
+{
+    if ((key & 7) < MORE_BYTES)
+        return (struct row_cursor){cursor.column + 1, 0};
+    if (key == key_same_so_far)
+        return (struct row_cursor){cursor.column, cursor.at + LCP_MAX};
+    const size_t place = key >> 51 & LCP_MAX;
+    const size_t lcp = key >> 62 == SIDE_BEHIND ? LCP_MAX - place : place;
+    return (struct row_cursor){cursor.column, cursor.at + lcp + NEXT_BYTES};
+}
+
+/* Returns the next bytes at `text`. The row has `left` bytes there. Reads 8 bytes, also after its
+ * end. */
+static inline uint64_t next_bytes(const char *text, size_t left)
+{
+    uint64_t word;
+    if (left == 0)
+        return 0;
+    memcpy(&word, text, 8);
+    word = __builtin_bswap64(word) & ~(uint64_t)0
+                                         << 8 * (8 - (left < NEXT_BYTES ? left : NEXT_BYTES));
+    return word >> 13 | (left <= NEXT_BYTES ? left : MORE_BYTES);
+}
+
+/* Returns how many bytes the line has at `text` before its end, 8 for more than 7. */
+static inline size_t bytes_left(const char *text, uint64_t terminators)
+{
+    uint64_t word;
+    memcpy(&word, text, 8);
+    const uint64_t ends = byte_mask(word, terminators);
+    return ends != 0 ? (size_t)__builtin_ctzll(ends) / 8 : 8;
+}
+
+/* For whole lines. The chosen line includes its terminator. */
+static void load_lines(const struct row_load *load, struct key_index *items, size_t count)
+{
+    const struct lines *const lines = load->lines;
+    const struct line_span chosen = load->span;
+    const char terminator = lines->order->terminator;
+    const uint64_t terminators = byte_in_all(terminator);
+    const uint64_t complement = lines->columns[load->cursor.column].complement;
+    const size_t at = load->cursor.at;
+    const size_t most = chosen.length < LCP_MAX ? chosen.length : LCP_MAX;
+    for (size_t i = 0; i < count; ++i) {
+        const char *const text = line_text(lines, items[i]) + at;
+        __builtin_prefetch(line_ahead(lines, items, count, i) + at);
+        const size_t lcp = bytes_common(text, chosen.text, most);
+        uint64_t key = chosen.length <= LCP_MAX ? KEY_EQUAL : key_same_so_far;
+        if (lcp < most) {
+            const size_t left = bytes_left(text + lcp, terminators);
+            const bool is_before =
+                left == 0 || (chosen.text[lcp] != terminator &&
+                              (unsigned char)text[lcp] < (unsigned char)chosen.text[lcp]);
+            key =
+                make_key(is_before ? SIDE_BEFORE : SIDE_BEHIND, lcp, next_bytes(text + lcp, left));
+        }
+        items[i].key = key ^ complement;
+    }
+}
+
+/* For fields. */
+static void load_fields(const struct row_load *load, struct key_index *items, size_t count)
+{
+    const struct lines *const lines = load->lines;
+    const struct line_span chosen = load->span;
+    const uint64_t complement = lines->columns[load->cursor.column].complement;
+    const size_t at = load->cursor.at;
+    for (size_t i = 0; i < count; ++i) {
+        __builtin_prefetch(line_ahead(lines, items, count, i));
+        const struct line_span span = lines_row_span(lines, items[i], load->cursor.column);
+        const char *const text = span.text + at;
+        const size_t bytes = span.length - at;
+        const size_t both = bytes < chosen.length ? bytes : chosen.length;
+        const size_t lcp = bytes_common(text, chosen.text, both < LCP_MAX ? both : LCP_MAX);
+        uint64_t key;
+        if (lcp == LCP_MAX) {
+            key = key_same_so_far;
+        } else if (lcp == bytes && lcp == chosen.length) {
+            key = KEY_EQUAL;
+        } else {
+            const bool is_before =
+                lcp == bytes ||
+                (lcp < chosen.length && (unsigned char)text[lcp] < (unsigned char)chosen.text[lcp]);
+            key = make_key(is_before ? SIDE_BEFORE : SIDE_BEHIND, lcp,
+                           next_bytes(text + lcp, bytes - lcp));
+        }
+        items[i].key = key ^ complement;
+    }
+}
+
+static inline bool is_whole(const struct row_load *load)
+{
+    return load->lines->columns[load->cursor.column].kind == ROW_LINE;
+}
+
+/* Returns the row of an item, for load->span. */
+static struct line_span lines_bytes_span(const struct row_load *load, struct key_index item)
+{
+    const struct lines *const lines = load->lines;
+    const size_t at = load->cursor.at;
+    const struct line_span span =
+        is_whole(load) ? (struct line_span){line_text(lines, item), line_length(lines, item) + 1}
+                       : lines_row_span(lines, item, load->cursor.column);
+    return (struct line_span){span.text + at, span.length - at};
+}
+
+/* Loads the order of each row relative to load->span. */
+static void lines_bytes_load(const struct row_load *load, struct key_index *items, size_t count)
+{
+    for (size_t i = 0; i < count && i < LINES_AHEAD; ++i)
+        __builtin_prefetch(line_text(load->lines, items[i]) +
+                           (is_whole(load) ? load->cursor.at : 0));
+    if (is_whole(load))
+        load_lines(load, items, count);
+    else
+        load_fields(load, items, count);
+}
+
+/* ---- Loads by tasks ---- */
+
+/* Maximum number of tasks per thread. Above 64, libgomp creates no tasks: one thread does all the
+ * work, with the task records of 216 bytes in an array on its stack, which 40,000 of them overflow.
+ */
+#define TASKS_PER_THREAD 16
+
+/* Above this number of items, the chosen line is a median of three. */
+#define CHOICE_COUNT ((size_t)32)
+
+/* Calls `part` for ranges of the items: one task per range if there are many, else one call. */
+static void load_parts(const struct row_load *load, struct key_index *items, size_t count,
+                       void (*part)(const struct row_load *, struct key_index *, size_t))
+{
+    const size_t tasks = count / TASK_COUNT;
+    const size_t most = TASKS_PER_THREAD * (size_t)omp_get_num_threads();
+    const size_t parts = tasks < most ? tasks : most;
+    if (parts < 2) {
+        part(load, items, count);
+        return;
+    }
+    const size_t longer = count % parts; /* number of parts with one item more */
+#pragma omp taskloop grainsize(1) default(none)                                                    \
+    firstprivate(load, items, count, part, parts, longer)
+    for (size_t i = 0; i < parts; ++i)
+        part(load, items + count / parts * i + (i < longer ? i : longer),
+             count / parts + (i < longer));
+}
+
+/* Returns an item that is probably near the middle of the order. */
+static struct key_index choose_line(const struct lines *lines, const struct key_index *items,
+                                    size_t count, struct row_cursor cursor)
+{
+    const struct key_index a = items[count / 8], b = items[count / 2], c = items[count / 8 * 7];
+    if (count <= CHOICE_COUNT)
+        return b;
+    const bool a_b = lines_row_compare(lines, a, b, cursor) < 0;
+    const bool b_c = lines_row_compare(lines, b, c, cursor) < 0;
+    if (a_b == b_c)
+        return b;
+    return (lines_row_compare(lines, a, c, cursor) < 0) == a_b ? c : a;
+}
+
+/* Moves the cursor over words that all lines share and that are the last of no line. It may stop
+ * before the end of such words, which is rare. The last item is compared first: in text that is
+ * nearly in order, it differs most from the first. */
+static void pass_over_words(struct row_load *load, struct key_index *items, size_t count)
+{
+    struct row_cursor *const cursor = &load->cursor;
+    if (!lines_row_may_share(load->lines->columns[cursor->column].kind, cursor->at))
+        return;
+    _Atomic size_t end = SIZE_MAX;
+    load->end = &end;
+    lines_row_open(load->lines, items[0], cursor->column, &load->row);
+    lines_words_find_end(load, items + count - 1, 1);
+    load_parts(load, items, count, lines_words_find_end);
+    cursor->at = atomic_load_explicit(&end, memory_order_relaxed);
+}
+
+void lines_load(const struct lines *lines, struct key_index *items, size_t count,
+                struct row_cursor *cursor, bool beside)
+{
+    struct row_load load = {.lines = lines, .cursor = *cursor};
+    if (row_is_bytes(lines->columns[cursor->column].kind)) {
+        load.span = lines_bytes_span(&load, choose_line(lines, items, count, *cursor));
+        load_parts(&load, items, count, lines_bytes_load);
+    } else if (beside) {
+        lines_row_open(lines, choose_line(lines, items, count, *cursor), cursor->column, &load.row);
+        load_parts(&load, items, count, lines_words_load_beside);
+    } else {
+        pass_over_words(&load, items, count);
+        load_parts(&load, items, count, lines_words_load);
+        *cursor = load.cursor;
+    }
+}
+
+struct row_cursor lines_load_next(const struct lines *lines, struct row_cursor cursor, uint64_t key,
+                                  bool beside)
+{
+    const struct row_column column = lines->columns[cursor.column];
+    key ^= column.complement;
+    if (row_is_bytes(column.kind))
+        return lines_bytes_next(cursor, key);
+    return beside ? lines_words_next_beside(cursor, key)
+                  : lines_words_next(column.kind, cursor, key);
 }
