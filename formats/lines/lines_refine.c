@@ -12,10 +12,9 @@
  * at the end. If pivots from samples cut badly, the pivot becomes the middle of the range of keys.
  * That halves the range, so one load takes at most 64 more cuts. If a row was loaded more often
  * than halving explains, whole rows are compared. So no input takes quadratic time. Large tie
- * groups, and large parts of one, are divided into tasks. Few lines are sorted by lines_few.h.
+ * groups, and large parts of one, are divided into tasks.
  */
 #include "formats/lines/lines.h"
-#include "formats/lines/lines_few.h"
 #include "formats/lines/lines_row.h"
 #include "formats/lines/lines_text.h"
 
@@ -39,6 +38,82 @@
 /* The index of a line that is dropped because an equal one comes before it. */
 #define INDEX_LEFT_OUT UINT64_MAX
 
+/* ---- A few lines at once ----
+ *
+ *   lines -> words of 128 bits: 15 bytes, and their number
+ *     -> each word is compared with every other one, which gives its rank
+ *
+ * For tie groups whose values are spelled in several ways. No branch depends on the contents of
+ * lines: branches on the order of equal values would be mispredicted half of the time.
+ */
+
+/* Maximum number of lines. */
+#define LINES_FEW ((size_t)32)
+
+/* Bytes of a line that are compared, including the end of a shorter line. */
+#define LINES_FEW_BYTES ((size_t)15)
+
+typedef unsigned __int128 few_word;
+
+/* The lowest byte of the word of a line with more bytes. */
+#define MORE_BYTES (LINES_FEW_BYTES + 1)
+
+/* Returns 15 bytes, the first one on top, zeros after the end; in the lowest byte their number. */
+static inline few_word word_of(const char *line, uint64_t terminators)
+{
+    static const unsigned char all_and_none[16 + 16] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                        255, 255, 255, 255, 255, 255, 255, 255};
+    uint64_t words[2], masks[2];
+    memcpy(words, line, sizeof words);
+    const uint64_t ends = byte_mask_bits(byte_mask(words[0], terminators)) |
+                          byte_mask_bits(byte_mask(words[1], terminators)) << 8;
+    const unsigned bytes = (unsigned)__builtin_ctzll(ends | (uint64_t)1 << MORE_BYTES);
+    memcpy(masks, all_and_none + MORE_BYTES - bytes, sizeof masks);
+    const uint64_t high = __builtin_bswap64(words[0] & masks[0]);
+    const uint64_t low = __builtin_bswap64(words[1] & masks[1]) & ~(uint64_t)0xff;
+    return (few_word)high << 64 | low | bytes;
+}
+
+/* Sorts 1..LINES_FEW items, whose keys are equal and whose lines are equal up to byte `from`, which
+ * all of them have. They are sorted by the next LINES_FEW_BYTES bytes of their lines, in reverse
+ * with is_descending. Lines that are equal in these bytes keep their order. equal_before[i]: the
+ * line of items[i] has the same bytes as that of items[i - 1], and both continue after them.
+ * Returns true if there are such items. */
+static bool lines_few_sort(const struct lines *lines, struct key_index *items, size_t count,
+                           size_t from, bool is_descending, bool *equal_before)
+{
+    const uint64_t terminators = byte_in_all(lines->order->terminator);
+    const few_word complement = is_descending ? ~(few_word)0 : 0;
+    few_word words[LINES_FEW], sorted[LINES_FEW];
+    uint64_t indices[LINES_FEW];
+    size_t places[LINES_FEW];
+    for (size_t i = 0; i < count; ++i) {
+        const few_word word = word_of(line_text(lines, items[i]) + from, terminators) ^ complement;
+        size_t place = 0;
+        for (size_t k = 0; k < i; ++k) {
+            const bool goes_before = word < words[k];
+            places[k] += goes_before;
+            place += !goes_before;
+        }
+        words[i] = word;
+        places[i] = place;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        sorted[places[i]] = words[i];
+        indices[places[i]] = items[i].index;
+    }
+    bool any_equal = false;
+    for (size_t i = 0; i < count; ++i) {
+        items[i].index = indices[i];
+        equal_before[i] = i > 0 && sorted[i] == sorted[i - 1] &&
+                          (unsigned char)(sorted[i] ^ complement) == MORE_BYTES;
+        any_equal |= equal_before[i];
+    }
+    return any_equal;
+}
+
+/* ---- Multikey quicksort ---- */
+
 /* Items of a tie group that are equal in all rows up to the cursor. */
 struct slice {
     struct key_index *items;
@@ -46,7 +121,7 @@ struct slice {
     struct row_cursor cursor;
     bool is_loaded;  /* the keys are loaded from the cursor */
     bool is_beside;  /* `beside` of that load; see lines_row.h */
-    bool is_long;    /* lines_few.h cannot distinguish them */
+    bool is_long;    /* lines_few_sort() cannot distinguish them */
     unsigned cuts;   /* cuts by sampled pivots still allowed with these keys */
     unsigned rounds; /* number of loads of this row */
 };
@@ -243,7 +318,7 @@ static bool finish_equal(const struct lines *lines, const struct slice *slice)
     return true;
 }
 
-/* Returns true if lines_few.h can sort the slice, which is not loaded: only the bytes of whole
+/* Returns true if lines_few_sort() can sort the slice, which is not loaded: only the bytes of whole
  * lines remain to be compared. */
 static bool is_few(const struct lines *lines, const struct slice *slice)
 {
