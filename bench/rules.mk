@@ -16,7 +16,7 @@ bench:
 	@echo "bench_sort needs nvcc; make simt builds build/simt/bench_sort, which shows that it works"
 endif
 # gpusort without the proof of output, to measure what the proof costs (scripts/measure_files.sh).
-summing_items := formats/lines/lines_key.c formats/lines/lines_write.c
+summing_items := formats/lines/lines.c formats/lines/lines_write.c
 $(BUILD)/bench/gpusort_unproved: $(cli_objects) $(BUILD)/bench/unproved/without_proof.c.o \
 		$(call objects,$(BUILD)/bench/unproved,$(summing_items)) \
 		$(filter-out $(call objects,$(BUILD),core/check/check_kernels.cc \

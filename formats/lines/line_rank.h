@@ -4,7 +4,7 @@
  *   line -> its first key -> a monotone 64-bit image of the key, the rank
  *   two ranked lines -> ranks differ: done; otherwise keys and last resort are read from the text
  *
- * For lines that are sorted (lines_key.c), or compared repeatedly or with their neighbours
+ * For lines that are sorted (lines.c), or compared repeatedly or with their neighbours
  * (line_run.c, lines_write.c, merge_texts.h).
  */
 #ifndef FORMATS_LINE_RANK_H
