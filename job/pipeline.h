@@ -27,7 +27,7 @@
 #include "core/line/line_order.h"
 #include "formats/array/format.h"
 #include "formats/io/sink.h"
-#include "formats/lines/lines_header.h"
+#include "formats/lines/lines.h"
 #include "job/pipeline_proof.h"
 
 /* The action on the inputs, which are lines for all but JOB_SORT. */

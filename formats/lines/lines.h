@@ -104,4 +104,16 @@ bool lines_number(const struct lines *lines, struct key_index *items, size_t cou
 /* `lines` may be NULL. */
 void lines_free(struct lines *lines);
 
+/* The first lines of an input, which are not sorted: --header. */
+struct lines_header {
+    char *text; /* from malloc(3); the caller frees it */
+    size_t bytes;
+    size_t room; /* room in `text` */
+};
+
+/* Reads the first `lines` lines of the source, or all if there are fewer, before anything else is
+ * read from it. Initialise *header as {0}. A last line without a terminator gets one. */
+bool lines_header_read(struct source *source, char terminator, size_t lines,
+                       struct lines_header *header, struct error *error);
+
 #endif
