@@ -25,7 +25,7 @@ bool decimal_run_suits(const struct line_order *order);
  * *previous is the one before *next. Stops at the first line that is not certain to sort after its
  * predecessor by the first key of the order or, with a unique order, may have an equal key. The
  * order must suit. Returns the number of lines passed, and moves *previous and *next. The line at
- * which it stops may still be in order: compare it by line_rank.h. */
+ * which it stops may still be in order: compare it by line_compare.h. */
 size_t decimal_run_walk(const struct line_order *order, const char *text, size_t bytes,
                         size_t *previous, size_t *next);
 

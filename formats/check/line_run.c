@@ -7,7 +7,7 @@
  */
 #include "formats/check/line_run.h"
 
-#include "formats/lines/line_rank.h"
+#include "formats/lines/line_compare.h"
 
 #include <string.h>
 

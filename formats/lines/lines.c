@@ -13,14 +13,14 @@
  * random reads of lines_write cheaper. A line belongs to the block with its terminator. There is no
  * table of lines, because each item has the position of its line. Because the number of terminators
  * before each block is known, many threads can key any range of lines, each writing directly to
- * their items. A key is the line's rank; see line_rank.h.
+ * their items. A key is the line's rank; see line_compare.h.
  */
 #include "formats/lines/lines.h"
 
 #include "core/check/check_hash.h"
 #include "core/trace.h"
 #include "formats/lines/line_error.h"
-#include "formats/lines/line_rank.h"
+#include "formats/lines/line_compare.h"
 #include "formats/lines/lines_row.h"
 #include "formats/lines/lines_text.h"
 

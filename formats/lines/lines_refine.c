@@ -392,7 +392,7 @@ static bool all_exact(const struct key_index *items, size_t count)
     return true;
 }
 
-/* Bytes of a row that are in its image; see line_rank.h. */
+/* Bytes of a row that are in its image; see line_compare.h. */
 #define IMAGE_BYTES 7
 
 /* Returns the first position at which lines with equal keys can differ. */

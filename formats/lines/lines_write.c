@@ -9,7 +9,7 @@
 #include "core/check/tap.h"
 #include "core/vector_units.h"
 #include "formats/io/piece_writer.h"
-#include "formats/lines/line_rank.h"
+#include "formats/lines/line_compare.h"
 #include "formats/lines/lines.h"
 #include "formats/lines/lines_text.h"
 

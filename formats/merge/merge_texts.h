@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merge_texts.h - the lines to merge, from several texts in memory, with an item for each.
  *
- * An item's key is the rank of its line (line_rank.h). Its index has, from the top: the line's
+ * An item's key is the rank of its line (line_compare.h). Its index has, from the top: the line's
  * text, its offset there, its approximate length, whether other lines follow it, and whether its
  * key is inexact. So the items of a text are in the order of its lines, and of equal keys the items
  * of the first text come first.
@@ -14,7 +14,7 @@
 #define FORMATS_MERGE_TEXTS_H
 
 #include "core/backend.h"
-#include "formats/lines/line_rank.h"
+#include "formats/lines/line_compare.h"
 
 #include <stdbool.h>
 #include <stddef.h>

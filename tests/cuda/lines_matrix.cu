@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines_matrix.cu - the items that the device makes of lines (cuda/engine/cuda_lines.h): kind x
  * part of the line x terminator x direction x spellings, compared with those of the host,
- * formats/lines/line_rank.h, which makes them by code of its own.
+ * formats/lines/line_compare.h, which makes them by code of its own.
  *
  *   lines_matrix [LINES]
  *     prints TAP, a line for each order and sort of text; exits 1 on a mismatch. Texts of random
@@ -12,7 +12,7 @@
  */
 #include "core/line/line_key.h"
 #include "cuda/engine/cuda_lines.h"
-#include "formats/lines/line_rank.h"
+#include "formats/lines/line_compare.h"
 #include "tests/cuda/line_spellings.h"
 #include "tests/cuda/matrix_common.h"
 

@@ -6,7 +6,6 @@
  */
 #include "core/key_order.h"
 #include "formats/lines/line_compare.h"
-#include "formats/lines/line_rank.h"
 #include "formats/number/number_key.h"
 #include "formats/number/number_text.h"
 #include "tests/fuzz/model.h"

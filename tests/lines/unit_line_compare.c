@@ -6,7 +6,6 @@
  * them, ranks of lines must compare like the lines themselves.
  */
 #include "formats/lines/line_compare.h"
-#include "formats/lines/line_rank.h"
 
 #include "tests/unit_files.h"
 
