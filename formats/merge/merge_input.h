@@ -2,7 +2,7 @@
 /* merge_input.h - the inputs of a merge: some text of each in memory, and the items of its lines
  * (merge_texts.h).
  *
- *   source -> line_block: whole lines -> their items, as many as there is room for
+ *   source -> block: whole lines -> their items, as many as there is room for
  *     -> items of lines that follow another are removed -> the caller merges some items -> these
  *     are dropped, and more is read
  *
@@ -11,13 +11,32 @@
 #ifndef FORMATS_MERGE_INPUT_H
 #define FORMATS_MERGE_INPUT_H
 
+#include "core/check/check.h"
 #include "core/error.h"
-#include "formats/merge/line_block.h"
+#include "formats/io/source.h"
 #include "formats/merge/merge_texts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The part of a source in memory: whole lines, and the beginning of another one.
+ *
+ *   source -> [kept | new | beginning of a line] -> the caller uses lines -> drops them -> refill
+ *
+ * The memory has the requested size, and grows only for a line longer than half of it.
+ */
+struct line_block {
+    struct source *source;
+    char terminator;
+    bool ended;    /* the source has no lines after the block's */
+    char *text;    /* owned */
+    size_t bytes;  /* of whole lines, each with its terminator */
+    size_t filled; /* of these and the beginning of a line */
+    size_t capacity;
+    uint64_t place;         /* of text[0] in the source */
+    struct text_check read; /* checksum of the source so far, with an added terminator */
+};
 
 struct merge_input {
     struct line_block block;

@@ -2,14 +2,14 @@
 /* merge_part.c - see merge_part.h. */
 #include "formats/merge/merge_part.h"
 
+#include "core/check/check.h"
 #include "core/check/check_line.h"
-#include "formats/merge/line_block.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Shorter lines are copied with this constant length; the next line overwrites the excess. */
-#define COPY_BYTES LINE_BLOCK_SLACK_BYTES
+#define COPY_BYTES MERGE_SLACK_BYTES
 
 /* Lines prefetched before their copies: they come from as many positions as there are texts. */
 #define LINES_AHEAD ((size_t)16)
@@ -181,7 +181,7 @@ static void leave_out(struct merge_part *part, const struct ranked_line *line)
 {
     part->passed.count += line->length + 1;
     part->passed.hash += check_sum_line(next_place(part), (const unsigned char *)line->text,
-                                        line->length + 1, LINE_BLOCK_SLACK_BYTES);
+                                        line->length + 1, MERGE_SLACK_BYTES);
     step_over(part, line);
 }
 

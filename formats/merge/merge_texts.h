@@ -31,9 +31,12 @@
 #define MERGE_LENGTH_SHIFT 2
 #define MERGE_OFFSET_SHIFT (MERGE_LENGTH_SHIFT + MERGE_THREES_BITS + MERGE_LENGTH_BITS)
 
+/* Readable bytes after the lines of a text; their values do not matter. */
+#define MERGE_SLACK_BYTES ((size_t)32)
+
 /* Lines of a text; borrowed. */
 struct merge_text {
-    const char *text;              /* LINE_BLOCK_SLACK_BYTES after it are readable */
+    const char *text;              /* MERGE_SLACK_BYTES after it are readable */
     const struct key_index *items; /* of all its lines, except lines that follow another */
     size_t begin, end;             /* items to merge */
     size_t item_count;             /* of all items; some may be after `end` */
