@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_round.h - merges texts in memory into one, with several threads.
- *
- *   texts -> merge_cut: parts -> each thread: merge_part -> sink, in order
- */
+/* merge_round.h - merges texts in memory into one, with several threads. */
 #ifndef FORMATS_MERGE_ROUND_H
 #define FORMATS_MERGE_ROUND_H
 
 #include "core/check/tap.h"
 #include "core/error.h"
 #include "formats/io/sink.h"
-#include "formats/merge/merge_part.h"
 #include "formats/merge/merge_texts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Working memory of one thread, reused from part to part. Initialize with zeros. */
+struct merge_scratch {
+    struct key_index *items; /* owned: two arrays of item_room items */
+    struct item_array *arrays;
+    size_t item_room, array_room;
+};
+
+void merge_scratch_free(struct merge_scratch *scratch);
 
 struct merge_round {
     struct merge_texts texts; /* each `begin` is moved to where the round stopped */
