@@ -2,8 +2,7 @@
 /* line_compare.c - see line_compare.h. */
 #include "formats/lines/line_compare.h"
 
-#include "core/line/line_key.h"
-#include "formats/number/decimal_key.h"
+#include "core/line/line_field.h"
 #include "formats/number/number_key.h"
 
 #include <math.h>
@@ -23,7 +22,7 @@ static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b
 
 /* ---- -n and -h ---- */
 
-/* Compares word by word (decimal_key.h), up to the first difference. */
+/* Compares word by word (number_key.h), up to the first difference. */
 static int compare_decimals(struct line_span a, struct line_span b, bool has_suffix)
 {
     struct decimal_text x, y;

@@ -22,7 +22,6 @@
 
 #include "core/bytes_common.h"
 #include "core/line/line_field.h"
-#include "formats/number/decimal_key.h"
 #include "formats/number/number_key.h"
 
 #include <float.h>

@@ -10,7 +10,7 @@
  * are compared as unsigned integers, the first one first, up to the word that is marked as the
  * last.
  *
- *   numbers of -n and -h   see decimal_key.h
+ *   numbers of -n and -h   see number_key.h
  *   numbers of -g          the long double: sign and exponent, then significand
  *   the position           one word
  *

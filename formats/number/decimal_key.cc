@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decimal_key.cc - see decimal_key.h.
+/* decimal_key.cc - see number_key.h.
  *
  * core/line/line_key.h has the layout of word 0. Word 1 and all later words have 18 digits each,
  * then two bits: 1 if no digits follow; otherwise 2, or 0 for a negative number. They fit, as 4 *
  * 10^18 < 2^64.
  */
-#include "core/byte_words.h"
-#include "formats/number/decimal_key.h"
-#include "formats/number/number_digits.h"
+#include "formats/number/number_key.h"
+
+#include "core/bytes_common.h"
+#include "formats/number/number_scan.h"
 
 namespace
 {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number_key.h - the number that orders a line of text: a 64-bit key, and the value if the key does
- * not decide.
+/* number_key.h - the numbers that order lines of text: a 64-bit key, and the exact order if the key
+ * does not decide. number_key.cc has those of `sort -g`, decimal_key.cc those of `sort -n` and
+ * `sort -h`.
  */
 #ifndef FORMATS_NUMBER_KEY_H
 #define FORMATS_NUMBER_KEY_H
+
+#include "core/line/line_image.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +16,9 @@
 extern "C" {
 #endif
 
-/* Sets a monotone image (core/line/line_key.h) of the value of text[0..length): a < b in the
+/* ---- -g: a long double ---- */
+
+/* Sets a monotone image (core/line/line_image.h) of the value of text[0..length): a < b in the
  * order of `sort -g` implies key(a) <= key(b). Returns false if the text is not a number. *exact:
  * two lines with equal keys, both exact, have equal values. */
 bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact);
@@ -25,6 +30,49 @@ void number_prefix_key(const char *text, size_t length, uint64_t *key, bool *exa
 /* Sets the value that strtold(3) reads at the start of text[0..length). Returns false if there is
  * no number. */
 bool number_prefix_value(const char *text, size_t length, long double *value);
+
+/* ---- -n and -h: decimals of any length, exactly ----
+ *
+ *   text -> decimal_scan -> sign, suffix, positions of the digits -> decimal_word 0, 1, 2, ...
+ *   text -> decimal_key: only word 0, in a fast path
+ *
+ * The syntax is [blanks][-]digits[.digits], and for -h a suffix; other text is 0. Bytes 0x80 before
+ * the point are skipped, but no suffix counts after them: GNU sort(1) uses this byte, as a marker
+ * for no byte, as the separator of thousands if the locale has none. A number is a row of 64-bit
+ * words that are compared as unsigned integers, the first word first. Two numbers are equal if all
+ * words are, up to the word that is marked as the last.
+ */
+
+/* The parts of a number, in the text, which is borrowed. Digits are counted from the first one
+ * before the point that is not 0, or, if there is none, from the first one after the point. */
+struct decimal_text {
+    bool negative; /* and not 0 */
+    bool has_suffix;
+    bool is_parted;  /* bytes 0x80 may be among the digits before the point */
+    unsigned suffix; /* 0 none, 1 K or k, 2 M, ...; 0 if the number is 0 */
+    const char *whole;
+    size_t whole_digits; /* digits before the point */
+    const char *fraction;
+    size_t digits; /* number of digits up to the last one that is not 0 */
+
+    /* The position up to which words were read: the text from digit `next_digit` on. */
+    const char *next;
+    size_t next_digit;
+};
+
+/* Finds the parts of a number. has_suffix: as for -h. */
+void decimal_scan(const char *text, size_t length, bool has_suffix, struct decimal_text *decimal);
+
+/* Returns word `index` of the row. No word before it is the last. Words are read in order. */
+uint64_t decimal_word(struct decimal_text *decimal, size_t index);
+
+/* Returns how many words from word 0 on are equal in both rows and the last in neither; or a
+ * smaller number, but at least 1. Word 0 must be such a word. */
+size_t decimal_common_words(const struct decimal_text *a, const struct decimal_text *b);
+
+/* Return word 0 of a text, without and with suffixes. */
+uint64_t decimal_key(const char *text, size_t length);
+uint64_t decimal_suffix_key(const char *text, size_t length);
 
 #ifdef __cplusplus
 }

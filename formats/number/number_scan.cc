@@ -2,8 +2,6 @@
 /* number_scan.cc - see number_scan.h. */
 #include "formats/number/number_scan.h"
 
-#include "formats/number/number_digits.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -56,7 +56,7 @@ struct model_decimal {
 };
 
 /* The byte 0x80 is skipped before the point, and then a suffix does not count
- * (formats/number/decimal_key.h). */
+ * (formats/number/number_key.h). */
 static inline struct model_decimal model_read_decimal(struct model_span span, bool has_suffix)
 {
     const char *p = span.text, *const end = p + span.length;
