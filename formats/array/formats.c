@@ -6,6 +6,7 @@
 #include "formats/codec/codec.h"
 #include "formats/file_name.h"
 
+#include <stdint.h>
 #include <string.h>
 
 const struct format *const formats[] = {&format_raw, &format_npy, &format_text};
@@ -43,5 +44,90 @@ const struct format *format_find_by_name(const char *name, const struct key_type
                     return formats[i];
                 *type = NULL; /* names of types are in lower case */
             }
+    return NULL;
+}
+
+/* ---- Foreign files ----
+ *
+ * A magic has at least 4 bytes, so that numbers hardly begin with it by chance; only gzip has 3. A
+ * format with a shorter magic, such as pickle, is recognised only by its name.
+ */
+
+static const struct foreign foreigners[] = {
+    {"gzip", {".gz", ".tgz"}, "\x1f\x8b\x08", 0, "gzip -dc", FOREIGN_COMPRESSED},
+    {"bzip2", {".bz2", ".tbz2"}, "1AY&SY", 4, "bzip2 -dc", FOREIGN_COMPRESSED},
+    {"xz", {".xz", ".txz"}, "\3757zXZ", 0, "xz -dc", FOREIGN_COMPRESSED},
+    {"lzma", {".lzma"}, NULL, 0, "xz -dc --format=lzma", FOREIGN_COMPRESSED},
+    {"LZ4", {".lz4"}, "\x04\x22\x4d\x18", 0, "lz4 -dc", FOREIGN_COMPRESSED},
+    {"lzip", {".lz"}, "LZIP", 0, "lzip -dc", FOREIGN_COMPRESSED},
+    {"lzop", {".lzo"}, "\x89LZO", 0, "lzop -dc", FOREIGN_COMPRESSED},
+    {"Brotli", {".br"}, NULL, 0, "brotli -dc", FOREIGN_COMPRESSED},
+    {"Snappy", {".sz", ".snappy"}, NULL, 0, "snzip -dc", FOREIGN_COMPRESSED},
+    {"compress", {".z"}, NULL, 0, "gzip -dc", FOREIGN_COMPRESSED},
+    {"zip", {".zip", ".npz"}, "PK\x03\x04", 0, "unzip, for .npz too", FOREIGN_BINARY},
+    {"7-Zip", {".7z"}, "7z\xbc\xaf\x27\x1c", 0, "7z x", FOREIGN_BINARY},
+    {"RAR", {".rar"}, "Rar!\x1a\x07", 0, "unrar x", FOREIGN_BINARY},
+    {"tar", {".tar"}, "ustar", 257, "tar -x", FOREIGN_BINARY},
+    {"Parquet", {".parquet", ".pq"}, "PAR1", 0, NULL, FOREIGN_BINARY},
+    {"Arrow", {".arrow", ".feather", ".ipc"}, "ARROW1", 0, NULL, FOREIGN_BINARY},
+    {"Feather", {NULL}, "FEA1", 0, NULL, FOREIGN_BINARY},
+    {"ORC", {".orc"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"Avro", {".avro"}, "Obj\x01", 0, NULL, FOREIGN_BINARY},
+    {"HDF5", {".h5", ".hdf5", ".hdf", ".nc"}, "\x89HDF\r\n\x1a\n", 0, NULL, FOREIGN_BINARY},
+    {"NetCDF", {NULL}, "CDF\x01", 0, NULL, FOREIGN_BINARY},
+    {"NetCDF", {NULL}, "CDF\x02", 0, NULL, FOREIGN_BINARY},
+    {"MATLAB", {".mat"}, "MATLAB 5.0 MAT-file", 0, NULL, FOREIGN_BINARY},
+    {"FITS", {".fits"}, "SIMPLE  =", 0, NULL, FOREIGN_BINARY},
+    {"SQLite", {".sqlite", ".sqlite3", ".db"}, "SQLite format 3", 0, NULL, FOREIGN_BINARY},
+    {"Excel",
+     {".xls", ".xlsx", ".ods"},
+     "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+     0,
+     NULL,
+     FOREIGN_BINARY},
+    {"pickle", {".pkl", ".pickle", ".joblib"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"PyTorch", {".pt", ".pth", ".safetensors"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"R", {".rds", ".rda", ".rdata"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"JSON", {".json"}, NULL, 0, NULL, FOREIGN_TEXT},
+    {"XML", {".xml", ".html"}, NULL, 0, NULL, FOREIGN_TEXT},
+    {"YAML", {".yaml", ".yml"}, NULL, 0, NULL, FOREIGN_TEXT},
+    {"PDF", {".pdf"}, "%PDF-", 0, NULL, FOREIGN_BINARY},
+    {"PNG", {".png"}, "\x89PNG\r\n\x1a\n", 0, NULL, FOREIGN_BINARY},
+    {"JPEG", {".jpg", ".jpeg"}, "JFIF", 6, NULL, FOREIGN_BINARY},
+    {"JPEG", {NULL}, "Exif", 6, NULL, FOREIGN_BINARY},
+    {"GIF", {".gif"}, "GIF8", 0, NULL, FOREIGN_BINARY},
+    {"TIFF", {".tif", ".tiff"}, NULL, 0, NULL, FOREIGN_BINARY},
+    {"RIFF", {".wav", ".avi", ".webp"}, "RIFF", 0, NULL, FOREIGN_BINARY},
+    {"ELF",
+     {NULL},
+     "\x7f"
+     "ELF",
+     0,
+     NULL,
+     FOREIGN_BINARY},
+};
+static const size_t foreign_count = sizeof foreigners / sizeof foreigners[0];
+
+bool foreign_begins_so(const struct foreign *foreign, const unsigned char *head, size_t bytes)
+{
+    const size_t length = foreign->magic ? strlen(foreign->magic) : SIZE_MAX;
+    return bytes >= foreign->magic_offset && bytes - foreign->magic_offset >= length &&
+           memcmp(head + foreign->magic_offset, foreign->magic, length) == 0;
+}
+
+const struct foreign *foreign_find_by_magic(const unsigned char *head, size_t bytes)
+{
+    for (size_t i = 0; i < foreign_count; i++)
+        if (foreign_begins_so(&foreigners[i], head, bytes))
+            return &foreigners[i];
+    return NULL;
+}
+
+const struct foreign *foreign_find_by_name(const char *name, size_t length)
+{
+    for (size_t i = 0; i < foreign_count; i++)
+        for (const char *const *extension = foreigners[i].extensions; *extension; extension++)
+            if (file_name_has_extension(name, length, *extension))
+                return &foreigners[i];
     return NULL;
 }
