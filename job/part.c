@@ -9,7 +9,7 @@
  */
 #include "core/clock.h"
 #include "core/trace.h"
-#include "formats/array/indices.h"
+#include "formats/array/format.h"
 #include "job/pipeline_run.h"
 
 #include <stdlib.h>

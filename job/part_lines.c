@@ -19,7 +19,7 @@
  * If not all lines fit in memory, external_lines.c sorts each part in the same way.
  */
 #include "core/shared_copy.h"
-#include "formats/array/indices.h"
+#include "formats/array/format.h"
 #include "formats/lines/lines.h"
 #include "job/pipeline_run.h"
 #include "job/text_feed.h"

@@ -8,6 +8,9 @@
 #include "formats/io/sink.h"
 #include "formats/io/source.h"
 
+struct argsort;
+struct chunk;
+
 /* The longest dtype string that a header keeps, "<M8[2147483647as]", and its NUL. */
 #define LAYOUT_DESCR_BYTES 24
 
@@ -90,6 +93,12 @@ const struct format *format_find(const char *name);
  * extensions are skipped. *type is the key type that the name implies ("x.u32", "x.f64.zst"), or
  * NULL. */
 const struct format *format_find_by_name(const char *name, const struct key_type **type);
+
+/* Writes a permutation: the indices of the chunk's items as argsort->index_type, in the format. The
+ * tap observes the items; it may be NULL. */
+bool indices_write(const struct argsort *argsort, const struct format *format,
+                   const struct chunk *chunk, struct sink *sink, struct tap *tap,
+                   struct error *error);
 
 /* ---- Foreign files ---- */
 

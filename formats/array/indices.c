@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* indices.c - see indices.h. */
-#include "formats/array/indices.h"
-
+/* indices.c - the indices of sorted items, in any format; see format.h.
+ *
+ *   items --all threads, one piece each--> buffers of the sink, in order
+ *
+ * Binary and text indices are written directly to the sink's buffers, so no array of indices is
+ * ever in memory.
+ */
+#include "core/argsort.h"
+#include "formats/array/format.h"
 #include "formats/io/piece_writer.h"
 #include "formats/number/number_text.h"
 
