@@ -64,9 +64,6 @@ bool output_file_open(const char *path, const char *name, struct group *group,
 bool output_file_open_in_place(const char *path, const char *name, unsigned threads,
                                struct output_file *output, struct error *error);
 
-/* For output_open.c: sets output->writers for a file written in place. */
-void output_file_choose_writers(struct output_file *output, unsigned threads);
-
 /* Ends the trial. Checks that the bytes counted are the size of the file and that the file is the
  * one that was opened, unchanged, and allocates its missing space. From now on writes overwrite it,
  * from its first byte, and signals that end the process wait until the output is committed or
