@@ -12,7 +12,6 @@
 #include "core/ending.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
-#include "formats/io/file_attributes.h"
 #include "formats/io/file_space.h"
 #include "formats/io/temporary.h"
 
@@ -513,7 +512,7 @@ static bool publish(struct output_file *output, const char *name, struct error *
     for (int attempt = 0; attempt < PUBLISH_ATTEMPTS; attempt++) {
         if (!output_path_look_again(target, name, error))
             return false;
-        if (target->file >= 0 && !file_attributes_copy(target, output->file))
+        if (target->file >= 0 && !output_path_copy_attributes(target, output->file))
             break;
         if (temporary_publish(output->file, target->name, target->exists))
             return true;

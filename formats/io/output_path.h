@@ -58,6 +58,13 @@ int output_path_open_special(const struct output_path *found);
 int output_path_open_in_place(const struct output_path *found, const char *name,
                               struct error *error);
 
+/* Copies user.* attributes, SELinux label, owner, ACL and mode from found->file to the temporary
+ * `file`, as far as the system allows it. No user has more access at any moment than to the file
+ * that was found: if the group or the ACL cannot be kept, permissions are removed. setuid and
+ * setgid stay where a write into the file would leave them: root's write, to a file of the same
+ * owner. False with errno. */
+bool output_path_copy_attributes(const struct output_path *found, int file);
+
 void output_path_close(struct output_path *found);
 
 #endif
