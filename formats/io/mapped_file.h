@@ -2,10 +2,10 @@
 /* mapped_file.h - fills a new file of known size with several threads, through a mapping.
  *
  *   open:  file -> mapping
- *   write: wait for the space (file_space.h) -> copy, pieces divided among threads
+ *   write: wait for the space -> copy, pieces divided among threads
  *
  * write(2) holds the file's lock while it copies, so more threads do not make it faster
- * (parallel_read.h). A mapping has no such lock. Half of the remaining time is the allocation of
+ * (input_file.h). A mapping has no such lock. Half of the remaining time is the allocation of
  * disk space, which happens meanwhile, or before.
  */
 #ifndef FORMATS_MAPPED_FILE_H
@@ -64,5 +64,33 @@ size_t mapped_file_whole(const struct mapped_file *mapped);
 
 /* Unmaps the file, which may be longer than the bytes written. `mapped` may be NULL. */
 void mapped_file_close(struct mapped_file *mapped);
+
+/* ---- Space ----
+ *
+ *   file_space_want -> a thread: fallocate(2), window by window -> file_space_wait
+ *
+ * Allocating space is half of the time that writing a file in memory (tmpfs) takes. It needs no
+ * data, so the thread does it while the input is read and sorted. The size of the file does not
+ * change, so the allocation is not visible to others. Space after the end of the file stays
+ * allocated until the caller releases it by ftruncate(2).
+ */
+
+/* Starts the thread for a file that is open for writing. The caller keeps the file open until
+ * file_space_close(). Returns NULL if the file system does not support it. */
+struct file_space *file_space_open(int file);
+
+/* Requests the space of the first `bytes` bytes. A smaller value than before has no effect. */
+void file_space_want(struct file_space *space, size_t bytes);
+
+/* Waits until the first `bytes` bytes, which must have been requested, have their space. Returns 0,
+ * or the errno of the failed allocation. Any thread may call it. */
+int file_space_wait(struct file_space *space, size_t bytes);
+
+/* Stops allocation for good. After it returns, space after the end of the file can be released. A
+ * signal handler may call it. */
+void file_space_halt(struct file_space *space);
+
+/* Ends the thread and frees `space`, which may be NULL. Pending requests are dropped. */
+void file_space_close(struct file_space *space);
 
 #endif

@@ -12,7 +12,6 @@
 #include "core/ending.h"
 #include "core/trace.h"
 #include "formats/descriptor.h"
-#include "formats/io/file_space.h"
 #include "formats/io/temporary.h"
 
 #include <errno.h>
