@@ -21,7 +21,6 @@
 #include "formats/codec/frame_reader.h"
 #include "formats/descriptor.h"
 #include "formats/io/input_file.h"
-#include "formats/io/parallel_read.h"
 #include "formats/io/read_ahead.h"
 #include "formats/io/spill.h"
 

@@ -2,7 +2,7 @@
 /* unit_source.c - data that a tap hands to a direct consumer is complete, once, and in whole units,
  * although the buffer is reused; source_look_at() finds in a file what is read later.
  */
-#include "formats/io/parallel_read.h"
+#include "formats/io/input_file.h"
 #include "formats/io/source.h"
 #include "tests/unit_files.h"
 
