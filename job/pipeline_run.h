@@ -2,8 +2,7 @@
 /* pipeline_run.h - a running job: the interface between the sources of pipeline.h only. A source
  * calls those above it:
  *
- *   pipeline_sample.c     takes a sample of numbers before they are read
- *   part.c                reads a part of the numbers, sorts it, gives and writes its items
+ *   part.c                samples, reads and sorts a part of the numbers, writes its items
  *   pipeline_order.c      checks or merges lines that are in order
  *   part_lines.c          reads a part of the lines, sorts it and writes it
  *   external_*.c          all parts -> sorted runs -> merge -> output
@@ -60,10 +59,6 @@ void run_close_engine(struct run *run);
  * is twice the output or more. So an output above memory_ahead_most() is not announced here, but
  * only when the sort has released its memory. */
 void run_expect_ahead(struct run *run, uint64_t bytes);
-
-/* Takes a sample of the next part of the numbers for the spec of an engine, if they are in plain
- * files and in memory. Returns the memory of the sample, which the caller frees, or NULL. */
-void *run_take_sample(const struct run *run, struct sort_spec *spec);
 
 /* Returns the layout of the output for `count` items taken. */
 struct layout run_output_layout(const struct job *job, size_t count);
