@@ -3,13 +3,132 @@
  *
  * While a run is made, the input is read on into memory that nothing else needs then. A run stays
  * in memory where that has room for it besides the engine, as it has when the limit is the GPU's.
+ *
+ *   part -> engine -> a sorted run, in memory or on disk -> the next part -> ...
+ *        -> external_merge.h -> format -> sink
  */
 #include "job/external_runs.h"
 
 #include "core/shared_copy.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+
+/* ---- Counts of keys ---- */
+
+#define BUFFER_BYTES ((size_t)2 << 20)
+
+struct key_counts {
+    unsigned item_bytes;
+    uint64_t counts[]; /* of every bit pattern, as stored */
+};
+
+static size_t pattern_count(unsigned item_bytes)
+{
+    return (size_t)1 << (8 * item_bytes);
+}
+
+/* item_bytes: 1 or 2. Returns NULL if memory runs out. */
+static struct key_counts *key_counts_create(unsigned item_bytes)
+{
+    struct key_counts *const counts =
+        calloc(1, sizeof *counts + pattern_count(item_bytes) * sizeof counts->counts[0]);
+    if (counts)
+        counts->item_bytes = item_bytes;
+    return counts;
+}
+
+uint64_t *key_counts_table(struct key_counts *counts, size_t *count)
+{
+    *count = pattern_count(counts->item_bytes);
+    return counts->counts;
+}
+
+static uint16_t load(const unsigned char *items, size_t place, unsigned item_bytes)
+{
+    uint16_t key = 0;
+    memcpy(&key, items + place * item_bytes, item_bytes);
+    return key;
+}
+
+/* Returns the end of the keys that equal the key at `first`. The search doubles its steps, and then
+ * bisects the last step. */
+static size_t end_of_equal(const unsigned char *items, size_t first, size_t count,
+                           unsigned item_bytes)
+{
+    const uint16_t key = load(items, first, item_bytes);
+    size_t step = 1, low = first; /* items[low] is equal, items[high] is not */
+    while (low + step < count && load(items, low + step, item_bytes) == key) {
+        low += step;
+        step *= 2;
+    }
+    size_t high = step < count - low ? low + step : count;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (load(items, middle, item_bytes) == key)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Adds stored keys, which are in order. */
+static void key_counts_add(struct key_counts *counts, const void *items, size_t count)
+{
+    const unsigned item_bytes = counts->item_bytes;
+    for (size_t first = 0, end; first < count; first = end) {
+        end = end_of_equal(items, first, count, item_bytes);
+        counts->counts[load(items, first, item_bytes)] += end - first;
+    }
+}
+
+static void fill(unsigned char *buffer, uint16_t key, size_t count, unsigned item_bytes)
+{
+    if (item_bytes == 1) {
+        memset(buffer, key, count);
+        return;
+    }
+    uint16_t *const keys = (uint16_t *)buffer;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = key;
+}
+
+bool key_counts_write(const struct key_counts *counts, struct key_order order, uint64_t skipped,
+                      uint64_t wanted,
+                      bool (*write)(void *context, const void *items, size_t count,
+                                    struct error *error),
+                      void *context, struct error *error)
+{
+    const unsigned item_bytes = counts->item_bytes;
+    const size_t room = BUFFER_BYTES / item_bytes;
+    unsigned char *const buffer = malloc(BUFFER_BYTES);
+    size_t filled = 0;
+    bool ok = buffer || error_set(error, "out of memory: no room to write numbers from");
+    for (size_t rank = 0; ok && wanted > 0 && rank < pattern_count(item_bytes); rank++) {
+        const uint16_t key = (uint16_t)key_order_decode(order, 8 * item_bytes, rank);
+        const uint64_t has = counts->counts[key], out = has < skipped ? has : skipped;
+        uint64_t left = has - out < wanted ? has - out : wanted;
+        skipped -= out;
+        wanted -= left;
+        while (ok && left > 0) {
+            const size_t count = left < room - filled ? (size_t)left : room - filled;
+            fill(buffer + filled * item_bytes, key, count, item_bytes);
+            filled += count;
+            left -= count;
+            if (filled == room) {
+                ok = write(context, buffer, filled, error);
+                filled = 0;
+            }
+        }
+    }
+    ok = ok && (filled == 0 || write(context, buffer, filled, error));
+    free(buffer);
+    return ok;
+}
+
+/* ---- Runs ---- */
 
 /* Maximum host memory that an engine takes for each GPU: its pinned ring (STAGING_SLOTS and
  * STAGING_SLOT_BYTES of cuda/tuning.h). */
@@ -22,8 +141,6 @@ size_t external_runs_memory_left(const struct external_runs *external)
 {
     return external->merge_bytes - external->kept_bytes;
 }
-
-/* ---- Runs ---- */
 
 static struct item_run *add_run(struct external_runs *external, struct error *error)
 {
@@ -274,6 +391,61 @@ void external_runs_close(struct external_runs *external)
     for (size_t i = 0; i < external->run_count && !external->is_in_engine; i++)
         free(external->runs[i].items);
     free(external->runs);
-    key_counts_free(external->counts);
+    free(external->counts);
     spill_free(external->spill);
+}
+
+/* ---- A job in parts ---- */
+
+struct external_keys {
+    struct external_runs runs;
+    struct layout layout; /* of the output */
+};
+
+static bool write_items(void *context, const void *items, size_t count, struct error *error)
+{
+    struct external_keys *const keys = context;
+    const struct chunk chunk = {.items = (void *)items, .capacity = count, .count = count};
+    return run_write_chunk(keys->runs.run, &keys->layout, &chunk, error);
+}
+
+static bool merge_all(struct external_keys *keys, struct error *error)
+{
+    struct external_runs *const external = &keys->runs;
+    struct run *const run = external->run;
+    const unsigned threads = run->job->sort.threads;
+    if (external->counts)
+        return run_begin_output(run, &keys->layout, error) &&
+               key_counts_write(external->counts, run->job->sort.order, 0, keys->layout.count,
+                                write_items, keys, error);
+    const size_t fan_in = external_merge_fan_in(external_runs_memory_left(external), threads);
+    if (!external_runs_reduce(external, fan_in, error) ||
+        !run_begin_output(run, &keys->layout, error))
+        return false;
+    struct external_merge merge = external_runs_merge(external, 0, external->run_count);
+    merge.write = write_items;
+    merge.context = keys;
+    return external_merge_run(&merge, error);
+}
+
+static bool merge_to_output(void *context, struct error *error)
+{
+    struct external_keys *const keys = context;
+    return merge_all(keys, error) && proof_finish_keys(keys->runs.run, error);
+}
+
+bool external_keys_run(struct run *run, struct error *error)
+{
+    bool ok = false;
+    struct external_keys keys = {0};
+    TRY(external_runs_open(run, &keys.runs, error));
+    TRY(external_runs_keep(&keys.runs, error));
+    TRY(external_runs_keep_rest(&keys.runs, error));
+    const uint64_t start = run_stage_begin(STAGE_WRITE);
+    TRY(run_write_proved(run, merge_to_output, &keys, error));
+    run_stage_add(run, STAGE_WRITE, start);
+    ok = true;
+done:
+    external_runs_close(&keys.runs);
+    return ok;
 }

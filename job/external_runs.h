@@ -2,14 +2,16 @@
 /* external_runs.h - sorted runs of numbers, or of items that carry their index: made of the parts
  * of the input that an engine sorts, kept in memory or on disk, and merged.
  *
- * Keys of one and two bytes are counted instead (key_counts.h): no run is kept.
+ * Keys of one and two bytes are counted instead, which takes little memory and needs no merge: no
+ * run is kept.
  */
 #ifndef JOB_EXTERNAL_RUNS_H
 #define JOB_EXTERNAL_RUNS_H
 
 #include "job/external_merge.h"
-#include "job/key_counts.h"
 #include "job/pipeline_run.h"
+
+struct key_counts;
 
 struct external_runs {
     struct run *run;
@@ -45,5 +47,19 @@ struct external_merge external_runs_merge(const struct external_runs *external, 
                                           size_t count);
 
 void external_runs_close(struct external_runs *external);
+
+/* ---- Counts of keys of one or two bytes ---- */
+
+/* Passes at most `wanted` keys, in the given order and without the first `skipped`, to `write`, one
+ * buffer after another. */
+bool key_counts_write(const struct key_counts *counts, struct key_order order, uint64_t skipped,
+                      uint64_t wanted,
+                      bool (*write)(void *context, const void *items, size_t count,
+                                    struct error *error),
+                      void *context, struct error *error);
+
+/* Returns how often each stored pattern comes, for the caller to change; *count is the number of
+ * patterns. */
+uint64_t *key_counts_table(struct key_counts *counts, size_t *count);
 
 #endif

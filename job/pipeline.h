@@ -56,7 +56,7 @@ struct job {
                                             numbers if `backend` cannot begin */
     struct sort_spec spare_sort;         /* for the spare backend */
     struct memory_limits memory;
-    size_t part_count; /* maximum items sorted at once; external_keys.c sorts more in parts */
+    size_t part_count; /* maximum items sorted at once; external_runs.c sorts more in parts */
     size_t part_bytes; /* maximum bytes of text and items sorted at once; see external_lines.c */
     size_t keys_bytes; /* bytes of numbers read at once, if items are made of them */
     struct sink_spec output;

@@ -102,7 +102,7 @@ bool run_read_lines(struct run *run, struct lines *lines, struct error *error);
 /* Sorts lines in memory, and writes them to the sink. */
 bool run_sort_lines(struct run *run, struct lines *lines, struct error *error);
 
-/* external_keys.c: called when the first part is sorted and more input remains. Sorts the remaining
+/* external_runs.c: called when the first part is sorted and more input remains. Sorts the remaining
  * parts, merges and writes. */
 bool external_keys_run(struct run *run, struct error *error);
 
