@@ -71,7 +71,7 @@ layer formats/number
 layer formats/lines 'io|number'
 layer formats/array 'io|codec|number|lines'
 layer formats/check 'io|lines'
-layer formats/merge 'io|lines|check'
+layer formats/merge 'io|lines'
 layer cuda/block
 layer cuda/merge block
 layer cuda/paths 'block|merge'

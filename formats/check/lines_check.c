@@ -19,12 +19,103 @@
  */
 #include "formats/check/lines_check.h"
 
-#include "formats/check/line_run.h"
+#include "formats/check/decimal_run.h"
+#include "formats/lines/line_compare.h"
 #include "formats/lines/line_error.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Lines in memory ----
+ *
+ *   from a line on -> decimal_run: plain decimals are compared by their bytes -> it stops
+ *   from there on, and with any other order: some lines are ranked and compared -> decimal_run
+ *   again
+ */
+
+enum line_run_state {
+    LINE_RUN_IN_ORDER,
+    LINE_RUN_DISORDER, /* a line sorts before its predecessor */
+    LINE_RUN_NO_NUMBER /* a line is not the number that LINE_STRICT requires */
+};
+
+struct line_run {
+    enum line_run_state state;
+    size_t lines;  /* number of lines found in order */
+    size_t offset; /* offset of the first line out of order, or of one that is not a number */
+};
+
+/* Maximum number of lines that are ranked before plain decimals are tried again. It begins with
+ * one, and doubles each time that decimal_run finds none. */
+#define RANKED_LINES_MAX 64
+
+/* Returns the length of the line at the offset, without the terminator. */
+static size_t line_run_length(const struct line_order *order, const char *text, size_t bytes,
+                              size_t offset)
+{
+    const char *const line = text + offset;
+    return (size_t)((const char *)memchr(line, order->terminator, bytes - offset) - line);
+}
+
+/* State of the check: at the line at run.offset, after the one at `previous`. */
+struct walk {
+    const struct line_order *order;
+    const char *text;
+    size_t bytes;
+    size_t previous;
+    struct line_run run;
+};
+
+/* Checks at most `most` lines. Returns false at a line that is not in order. */
+static bool walk_ranked(struct walk *walk, size_t most)
+{
+    const struct line_order *const order = walk->order;
+    const int highest = order->unique ? -1 : 0; /* greatest result of line_rank_compare in order */
+    struct ranked_line lines[2] = {{0}};
+    struct line_run *const run = &walk->run;
+    if (run->offset > 0)
+        (void)line_rank(order, walk->text + walk->previous, run->offset - walk->previous - 1,
+                        &lines[1]);
+    for (unsigned i = 0; most > 0 && run->offset < walk->bytes; most--, i = !i) {
+        const size_t length = line_run_length(order, walk->text, walk->bytes, run->offset);
+        if (!line_rank(order, walk->text + run->offset, length, &lines[i])) {
+            run->state = LINE_RUN_NO_NUMBER;
+            return false;
+        }
+        if (run->offset > 0 && line_rank_compare(order, &lines[!i], &lines[i]) > highest) {
+            run->state = LINE_RUN_DISORDER;
+            return false;
+        }
+        run->lines++;
+        walk->previous = run->offset;
+        run->offset += length + 1;
+    }
+    return true;
+}
+
+/* Checks text[0..bytes), which must be whole lines, up to the first line that sorts before its
+ * predecessor. With a unique order equal keys are disorder too. is_first_known: the first line is
+ * known to be in order, and is not counted. */
+static struct line_run line_run_check(const struct line_order *order, const char *text,
+                                      size_t bytes, bool is_first_known)
+{
+    const bool may_be_decimals = decimal_run_suits(order);
+    struct walk walk = {.order = order, .text = text, .bytes = bytes};
+    if (is_first_known && bytes > 0)
+        walk.run.offset = line_run_length(order, text, bytes, 0) + 1;
+    size_t most = may_be_decimals ? 1 : SIZE_MAX;
+    while (walk.run.offset < bytes && walk_ranked(&walk, most)) {
+        if (!may_be_decimals)
+            continue;
+        const size_t lines = decimal_run_walk(order, text, bytes, &walk.previous, &walk.run.offset);
+        walk.run.lines += lines;
+        most = lines > 0 ? 1 : most < RANKED_LINES_MAX ? most * 2 : most;
+    }
+    return walk.run;
+}
+
+/* ---- The source ---- */
 
 /* Bytes of a piece, which fits the L2 cache of a core. Large, so that threads rarely wait for
  * turns. */
@@ -66,12 +157,12 @@ struct piece {
     struct error error;
 };
 
-/* ---- a piece --------------------------------------------------------------------------------- */
+/* ---- A piece ---- */
 
 static bool read_piece(struct checking *checking, struct piece *piece)
 {
     if (!piece->text)
-        piece->text = malloc(PIECE_BYTES + LINE_RUN_SLACK_BYTES);
+        piece->text = malloc(PIECE_BYTES + DECIMAL_RUN_SLACK_BYTES);
     if (!piece->text)
         return error_set(&piece->error, "%s: no memory to check it", source_name(checking->source));
     return checking->has_places
@@ -114,12 +205,12 @@ static void check_piece(const struct checking *checking, struct piece *piece)
                                 piece->end - piece->begin, true);
 }
 
-/* ---- the seam -------------------------------------------------------------------------------- */
+/* ---- The seam ---- */
 
 static bool seam_append(struct checking *checking, const char *text, size_t bytes)
 {
     struct seam *const seam = &checking->seam;
-    const size_t need = seam->bytes + bytes + LINE_RUN_SLACK_BYTES;
+    const size_t need = seam->bytes + bytes + DECIMAL_RUN_SLACK_BYTES;
     if (need > seam->capacity) {
         const size_t capacity = need > 2 * seam->capacity ? need : 2 * seam->capacity;
         char *const grown = realloc(seam->text, capacity);
@@ -227,7 +318,7 @@ static bool join(struct checking *checking, const struct piece *piece)
     return false;
 }
 
-/* ---- the threads ----------------------------------------------------------------------------- */
+/* ---- The threads ---- */
 
 /* Waits for the piece's turn and joins it. Returns false if no more pieces are needed. */
 static bool join_in_turn(struct checking *checking, const struct piece *piece)

@@ -6,7 +6,7 @@
  *   two ranked lines -> ranks differ: done; otherwise keys and last resort are read from the text
  *
  * Ranks are for lines that are sorted (lines.c), or compared repeatedly or with their neighbours
- * (line_run.c, lines_write.c, merge_texts.h).
+ * (lines_check.c, lines_write.c, merge_texts.h).
  */
 #ifndef FORMATS_LINE_COMPARE_H
 #define FORMATS_LINE_COMPARE_H

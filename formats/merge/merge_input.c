@@ -2,7 +2,6 @@
 /* merge_input.c - see merge_input.h. */
 #include "formats/merge/merge_input.h"
 
-#include "formats/check/line_run.h"
 #include "formats/lines/line_error.h"
 #include "formats/lines/newlines.h"
 
@@ -307,12 +306,11 @@ static bool refuse_line(const struct merge_inputs *inputs, const struct piece *p
 {
     const struct merge_input *const input = &inputs->inputs[piece->input];
     const struct line_block *const block = &input->block;
-    const size_t offset = piece->text_end;
+    const char *const line = block->text + piece->text_end;
+    const char *const end = memchr(line, block->terminator, block->bytes - piece->text_end);
     return line_error_set(error, source_name(block->source),
                           inputs->lines_before + input->lines + piece->bad_item - piece->first + 1,
-                          block->text + offset,
-                          line_run_length(inputs->texts.order, block->text, block->bytes, offset),
-                          NUMBER_MALFORMED, NULL);
+                          line, (size_t)(end - line), NUMBER_MALFORMED, NULL);
 }
 
 /* Appends the items of the piece to the items of the input, except lines that follow another one.
