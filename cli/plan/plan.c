@@ -11,7 +11,6 @@
 #include "core/host_files.h"
 #include "formats/array/format.h"
 #include "formats/codec/codec.h"
-#include "formats/file_name.h"
 #include "formats/io/output_path.h"
 
 #include <omp.h>

@@ -4,7 +4,6 @@
 #include "formats/array/format.h"
 
 #include "formats/codec/codec.h"
-#include "formats/file_name.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <strings.h>
 
 /* Borrowed memory. `data` and `bytes` advance as bytes are consumed or written. */
 struct byte_reader {
@@ -99,5 +101,16 @@ const struct codec *codec_find_by_magic(const unsigned char *head, size_t bytes)
 /* Returns the codec whose extension ends the name; codecs[0] if there is none. *stem_length: the
  * length of the name without that extension. */
 const struct codec *codec_find_by_name(const char *name, size_t *stem_length);
+
+/* Returns true if name[0..length) ends with the extension (".zst"), in any case, and is longer: a
+ * file called ".zst" is a hidden file without an extension. */
+static inline bool file_name_has_extension(const char *name, size_t length, const char *extension)
+{
+    const size_t extension_length = strlen(extension);
+    if (length <= extension_length)
+        return false;
+    const char *end_of_stem = name + length - extension_length;
+    return end_of_stem[-1] != '/' && strncasecmp(end_of_stem, extension, extension_length) == 0;
+}
 
 #endif

@@ -4,7 +4,6 @@
 #include "formats/codec/codec.h"
 
 #include "formats/codec/zstd_codec.h"
-#include "formats/file_name.h"
 
 #include <string.h>
 
