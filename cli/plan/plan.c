@@ -8,7 +8,7 @@
 #include "cli/plan/plan.h"
 
 #include "core/clock.h"
-#include "core/host_files.h"
+#include "core/host_limits.h"
 #include "formats/array/format.h"
 #include "formats/codec/codec.h"
 #include "formats/io/output_path.h"

@@ -5,10 +5,7 @@
  * the content. An ambiguous content is an error, not a guess: a wrong guess would destroy a file
  * that is sorted onto itself.
  */
-#include "cli/plan/plan_format.h"
-
-#include "cli/options/line_words.h"
-#include "cli/plan/raw_content.h"
+#include "cli/plan/plan.h"
 #include "formats/array/format.h"
 #include "formats/codec/codec.h"
 #include "formats/lines/line_error.h"

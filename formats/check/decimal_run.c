@@ -16,8 +16,7 @@
  */
 #include "formats/check/decimal_run.h"
 
-#include "core/byte_mask.h"
-#include "core/bytes_common.h"
+#include "core/byte_words.h"
 #include "core/vector_units.h"
 
 #include <float.h>

@@ -2,7 +2,7 @@
 /* line_compare.c - see line_compare.h. */
 #include "formats/lines/line_compare.h"
 
-#include "core/line/line_field.h"
+#include "core/line/line_key.h"
 #include "formats/number/number_key.h"
 
 #include <math.h>

@@ -20,8 +20,8 @@
  */
 #include "formats/lines/lines_row.h"
 
-#include "core/bytes_common.h"
-#include "core/line/line_field.h"
+#include "core/byte_words.h"
+#include "core/line/line_key.h"
 #include "formats/number/number_key.h"
 
 #include <float.h>

@@ -7,7 +7,7 @@
  */
 #include "formats/number/number_key.h"
 
-#include "core/bytes_common.h"
+#include "core/byte_words.h"
 #include "formats/number/number_scan.h"
 
 namespace

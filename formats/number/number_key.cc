@@ -30,7 +30,7 @@
  */
 #include "formats/number/number_key.h"
 
-#include "core/line/line_image.h"
+#include "core/line/line_key.h"
 #include "formats/number/number_scan.h"
 
 #include <cfloat>

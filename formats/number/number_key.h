@@ -6,7 +6,7 @@
 #ifndef FORMATS_NUMBER_KEY_H
 #define FORMATS_NUMBER_KEY_H
 
-#include "core/line/line_image.h"
+#include "core/line/line_key.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ extern "C" {
 
 /* ---- -g: a long double ---- */
 
-/* Sets a monotone image (core/line/line_image.h) of the value of text[0..length): a < b in the
+/* Sets a monotone image (core/line/line_key.h) of the value of text[0..length): a < b in the
  * order of `sort -g` implies key(a) <= key(b). Returns false if the text is not a number. *exact:
  * two lines with equal keys, both exact, have equal values. */
 bool number_line_key(const char *text, size_t length, uint64_t *key, bool *exact);
