@@ -4,11 +4,15 @@
  *   part: as many whole lines as fit, at least one -> sorted as lines in memory -> a run of text
  *     -> the next part -> ... -> lines_merge.h, in the order of the parts -> sink
  *
+ * With --argsort the merge writes which run has the next line, and line_indices.h merges the
+ * indices of the runs in that order.
+ *
  * So of lines with equal keys those in an earlier part come first, as -s and -u require.
  */
 #include "job/external_lines.h"
 #include "formats/codec/codec.h"
 #include "formats/merge/lines_merge.h"
+#include "job/line_indices.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,27 +26,47 @@
 
 /* ---- Runs ---- */
 
-static struct spill_run *add_run(struct external_lines *external, struct error *error)
+static bool grow_runs(struct spill_run **runs, size_t room, struct error *error)
+{
+    struct spill_run *const grown = realloc(*runs, room * sizeof *grown);
+    if (!grown)
+        return error_set(error, "out of memory: no room for %zu runs", room);
+    *runs = grown;
+    return true;
+}
+
+/* Adds a run at the end, with one of indices if the job needs them. */
+static bool add_run(struct external_lines *external, struct error *error)
 {
     if (external->run_count == external->run_room) {
         const size_t room = 2 * external->run_room + 16;
-        struct spill_run *const runs = realloc(external->runs, room * sizeof *runs);
-        if (!runs) {
-            error_set(error, "out of memory: no room for %zu runs", room);
-            return NULL;
-        }
-        external->runs = runs;
+        if (!grow_runs(&external->runs, room, error) ||
+            (external->index_spill && !grow_runs(&external->index_runs, room, error)))
+            return false;
         external->run_room = room;
     }
-    return &external->runs[external->run_count++];
+    external->run_count++;
+    return true;
+}
+
+static bool begin_run(const struct external_lines *external, struct spill *spill,
+                      struct spill_run *run, struct sink **sink, struct error *error)
+{
+    const struct sink_spec spec = {.codec = &codecs[0],
+                                   .threads = external->run->job->output.threads};
+    return spill_begin(spill, run, error) && sink_open_run(run, &spec, sink, error);
 }
 
 bool external_lines_begin_run(struct external_lines *external, struct spill_run *run,
                               struct sink **sink, struct error *error)
 {
-    const struct sink_spec spec = {.codec = &codecs[0],
-                                   .threads = external->run->job->output.threads};
-    return spill_begin(external->spill, run, error) && sink_open_run(run, &spec, sink, error);
+    return begin_run(external, external->spill, run, sink, error);
+}
+
+bool external_lines_begin_index_run(struct external_lines *external, struct spill_run *run,
+                                    struct sink **sink, struct error *error)
+{
+    return begin_run(external, external->index_spill, run, sink, error);
 }
 
 bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
@@ -54,6 +78,30 @@ bool external_lines_end_run(struct external_lines *external, struct spill_run *r
     return true;
 }
 
+/* Opens the sinks of a part that becomes run `number`. */
+static bool begin_part(struct external_lines *external, size_t number, struct run *part,
+                       struct error *error)
+{
+    return external_lines_begin_run(external, &external->runs[number], &part->sink, error) &&
+           (!external->index_spill ||
+            external_lines_begin_index_run(external, &external->index_runs[number],
+                                           &part->index_sink, error));
+}
+
+static bool end_part(struct external_lines *external, size_t number, struct run *part,
+                     struct error *error)
+{
+    const bool has_lines =
+        external_lines_end_run(external, &external->runs[number], part->sink, error);
+    if (!external->index_spill)
+        return has_lines;
+    if (has_lines)
+        return external_lines_end_run(external, &external->index_runs[number], part->index_sink,
+                                      error);
+    sink_discard(part->index_sink);
+    return false;
+}
+
 /* Sorts the lines into a new run, as a job of their own with another output. If it fails with
  * *is_short, memory was too short to sort them at once, and nothing was done. */
 static bool sort_part(struct external_lines *external, struct lines *lines, bool *is_short,
@@ -61,23 +109,26 @@ static bool sort_part(struct external_lines *external, struct lines *lines, bool
 {
     struct run *const run = external->run;
     struct job_report *const report = run->report;
-    struct run part = {
-        .job = run->job, .report = report, .backend = run->backend, .target = run->sink};
-    struct spill_run *const sorted = add_run(external, error);
+    struct run part = {.job = run->job,
+                       .report = report,
+                       .backend = run->backend,
+                       .target = run->sink,
+                       .lines_before = run->job->argsort.first + run->count};
+    const size_t number = external->run_count;
     const uint64_t write_ns = report->stage_ns[STAGE_WRITE];
-    bool ok = sorted && external_lines_begin_run(external, sorted, &part.sink, error);
-    ok = ok && run_sort_lines(&part, lines, error);
+    bool ok = add_run(external, error) && begin_part(external, number, &part, error) &&
+              run_sort_lines(&part, lines, error);
     run_close_engine(&part);
     *is_short = !ok && part.is_short;
     external->run_count -= *is_short;
-    if (*is_short) {
+    if (ok) {
+        ok = end_part(external, number, &part, error);
+    } else {
         sink_discard(part.sink);
-        return false;
+        sink_discard(part.index_sink);
     }
-    if (ok)
-        ok = external_lines_end_run(external, sorted, part.sink, error);
-    else
-        sink_discard(part.sink);
+    if (*is_short)
+        return false;
     report->stage_ns[STAGE_SPILL] += report->stage_ns[STAGE_WRITE] - write_ns;
     report->stage_ns[STAGE_WRITE] = write_ns;
     report->run_count++;
@@ -141,8 +192,9 @@ static bool check_runs(const struct external_lines *external, size_t first, size
     return true;
 }
 
+/* Merges the lines of the runs to the sink, or the numbers of their runs (line_indices.h). */
 static bool merge_runs(const struct external_lines *external, size_t first, size_t count,
-                       struct sink *sink, struct error *error)
+                       bool writes_sources, struct sink *sink, struct error *error)
 {
     bool ok = false;
     const struct job *const job = external->run->job;
@@ -160,6 +212,7 @@ static bool merge_runs(const struct external_lines *external, size_t first, size
         .sources = sources,
         .count = count,
         .are_sorted = true,
+        .writes_sources = writes_sources,
         .threads = job->sort.threads,
         .memory_bytes = external->merge_bytes,
         .source_sums = read,
@@ -175,26 +228,92 @@ done:
     return ok;
 }
 
+/* Merges the lines of `count` runs into *merged, or the numbers of their runs. */
+static bool merge_to_run(struct external_lines *external, size_t first, size_t count,
+                         bool writes_sources, struct spill_run *merged, struct error *error)
+{
+    struct sink *sink = NULL;
+    if (!(writes_sources ? external_lines_begin_index_run(external, merged, &sink, error)
+                         : external_lines_begin_run(external, merged, &sink, error)))
+        return false;
+    if (!merge_runs(external, first, count, writes_sources, sink, error)) {
+        sink_discard(sink);
+        return false;
+    }
+    return external_lines_end_run(external, merged, sink, error);
+}
+
+/* Merges the indices of `count` runs, in the order of `sources`. At most `wanted` go to `write`. */
+static bool merge_indices(const struct external_lines *external, size_t first, size_t count,
+                          const struct spill_run *sources, uint64_t wanted,
+                          bool (*write)(void *, struct key_index *, size_t, struct error *),
+                          void *context, struct error *error)
+{
+    struct item_run *const runs = calloc(count + 1, sizeof *runs);
+    if (!runs)
+        return error_set(error, "no memory to merge %zu runs", count);
+    for (size_t i = 0; i < count; i++) {
+        const struct spill_run *const run = &external->index_runs[first + i];
+        runs[i] = (struct item_run){.spilled = *run, .count = run->bytes / sizeof(uint64_t)};
+    }
+    const struct line_indices task = {
+        .sources = sources,
+        .runs = runs,
+        .run_count = count,
+        .wanted = wanted,
+        .memory_bytes = external->merge_bytes,
+        .write = write,
+        .context = context,
+    };
+    const bool ok = line_indices_write(&task, error);
+    free(runs);
+    return ok;
+}
+
+static bool store_indices(void *sink, struct key_index *items, size_t count, struct error *error)
+{
+    return line_indices_store(items, count, sink, error);
+}
+
+/* Merges the indices of `count` runs into *merged. */
+static bool merge_indices_to_run(struct external_lines *external, size_t first, size_t count,
+                                 struct spill_run *merged, struct error *error)
+{
+    struct spill_run sources = {0};
+    struct sink *sink = NULL;
+    if (!merge_to_run(external, first, count, true, &sources, error) ||
+        !external_lines_begin_index_run(external, merged, &sink, error))
+        return false;
+    if (!merge_indices(external, first, count, &sources, UINT64_MAX, store_indices, sink, error)) {
+        sink_discard(sink);
+        return false;
+    }
+    spill_drop(&sources);
+    return external_lines_end_run(external, merged, sink, error);
+}
+
+/* Puts *merged in the place of runs [first, first + count) of `all`. */
+static void replace_runs(struct spill_run *runs, size_t all, size_t first, size_t count,
+                         const struct spill_run *merged)
+{
+    for (size_t i = first; i < first + count; i++)
+        spill_drop(&runs[i]);
+    runs[first] = *merged;
+    memmove(runs + first + 1, runs + first + count, (all - first - count) * sizeof *runs);
+}
+
 /* Merges `count` runs into one that replaces them. */
 static bool merge_into_run(struct external_lines *external, size_t first, size_t count,
                            struct error *error)
 {
-    struct spill_run merged;
-    struct sink *sink = NULL;
-    if (!external_lines_begin_run(external, &merged, &sink, error))
+    struct spill_run merged, indices;
+    if (!merge_to_run(external, first, count, false, &merged, error) ||
+        (external->index_spill && !merge_indices_to_run(external, first, count, &indices, error)))
         return false;
-    if (!merge_runs(external, first, count, sink, error)) {
-        sink_discard(sink);
-        return false;
-    }
-    if (!external_lines_end_run(external, &merged, sink, error))
-        return false;
-    struct spill_run *const runs = external->runs + first;
-    for (size_t i = 0; i < count; i++)
-        spill_drop(&runs[i]);
-    runs[0] = merged;
+    replace_runs(external->runs, external->run_count, first, count, &merged);
+    if (external->index_spill)
+        replace_runs(external->index_runs, external->run_count, first, count, &indices);
     external->run_count -= count - 1;
-    memmove(runs + 1, runs + count, (external->run_count - first - 1) * sizeof *runs);
     return true;
 }
 
@@ -261,7 +380,49 @@ static bool merge_to_output(void *context, struct error *error)
     if (!run->job->line_order.unique) /* the output has all lines */
         sink_expect(run->sink, run->header.bytes + run->report->item_bytes);
     return external_lines_reduce(external, most, most, error) && run_write_header(run, error) &&
-           merge_runs(external, 0, external->run_count, run->sink, error);
+           merge_runs(external, 0, external->run_count, false, run->sink, error);
+}
+
+/* The indices of a merge, while they are written. */
+struct index_output {
+    struct run *run;
+    struct layout layout;
+};
+
+static bool write_indices(void *context, struct key_index *items, size_t count, struct error *error)
+{
+    const struct index_output *const output = context;
+    const struct chunk chunk = {.items = items, .capacity = count, .count = count};
+    return run_write_chunk(output->run, &output->layout, &chunk, error);
+}
+
+/* Counts the lines that the merge did not leave out. */
+static bool count_merged(const struct external_lines *external, const struct spill_run *sources,
+                         uint64_t *kept, struct error *error)
+{
+    uint64_t *const counts = calloc(external->run_count + 1, sizeof *counts);
+    const bool ok = (counts || error_set(error, "out of memory")) &&
+                    line_indices_count(sources, external->run_count, counts, kept, error);
+    free(counts);
+    return ok;
+}
+
+static bool merge_indices_to_output(struct external_lines *external, struct error *error)
+{
+    struct index_output output = {.run = external->run};
+    struct spill_run sources = {0};
+    const size_t most = external->merge_bytes / LINES_MERGE_INPUT_BYTES;
+    uint64_t kept;
+    if (!external_lines_reduce(external, most, most, error) ||
+        !merge_to_run(external, 0, external->run_count, true, &sources, error) ||
+        !count_merged(external, &sources, &kept, error))
+        return false;
+    key_check_start_lines(&output.run->proof.written);
+    return run_begin_output(output.run, (size_t)kept, &output.layout, error) &&
+           merge_indices(external, 0, external->run_count, &sources, output.layout.count,
+                         write_indices, &output, error) &&
+           proof_finish_indices(output.run, output.layout.count,
+                                output.layout.count == output.run->count, error);
 }
 
 /* ---- All of it ---- */
@@ -271,14 +432,19 @@ bool external_lines_open(struct run *run, struct external_lines *external, struc
     const struct memory_limits *const memory = &run->job->memory;
     *external = (struct external_lines){.run = run, .merge_bytes = run_merge_bytes(run->job)};
     external->spill = spill_create(memory->directories, memory->directory_count);
+    if (run->job->argsort.index_type)
+        external->index_spill = spill_create(memory->directories, memory->directory_count);
     run->report->item_bytes = 0;
-    return external->spill || error_set(error, "out of memory: no room for runs");
+    return (external->spill && (external->index_spill || !run->job->argsort.index_type)) ||
+           error_set(error, "out of memory: no room for runs");
 }
 
 void external_lines_close(struct external_lines *external)
 {
     free(external->runs);
+    free(external->index_runs);
     spill_free(external->spill);
+    spill_free(external->index_spill);
 }
 
 bool external_lines_run(struct run *run, struct lines **lines, struct error *error)
@@ -286,12 +452,11 @@ bool external_lines_run(struct run *run, struct lines **lines, struct error *err
     bool ok = false;
     const struct job *const job = run->job;
     struct external_lines external = {0};
-    if (job->argsort.index_type)
-        return job_refuse_line_indices(job, error);
     TRY(external_lines_open(run, &external, error));
     TRY(external_lines_sort(&external, lines, error));
     const uint64_t start = run_stage_begin(STAGE_WRITE);
-    TRY(run_write_proved(run, merge_to_output, &external, error));
+    TRY(job->argsort.index_type ? merge_indices_to_output(&external, error)
+                                : run_write_proved(run, merge_to_output, &external, error));
     run_stage_add(run, STAGE_WRITE, start);
     run->report->proof.scope = job->sort.is_top || job->line_order.unique ? PROOF_ORDER : PROOF_ALL;
     ok = true;

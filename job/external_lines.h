@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* external_lines.h - sorted runs of lines on disk: made of the parts of the input that are sorted
- * in memory, and merged.
+ * in memory, and merged. With --argsort each has a run of indices beside it (line_indices.h).
  */
 #ifndef JOB_EXTERNAL_LINES_H
 #define JOB_EXTERNAL_LINES_H
@@ -12,6 +12,8 @@ struct external_lines {
     struct run *run;
     struct spill *spill;
     struct spill_run *runs;
+    struct spill *index_spill;    /* NULL: lines are written */
+    struct spill_run *index_runs; /* of each run: the indices of its lines */
     size_t run_count, run_room;
     size_t merge_bytes; /* for text and items while runs are merged */
 };
@@ -35,6 +37,10 @@ bool external_lines_begin_run(struct external_lines *external, struct spill_run 
                               struct sink **sink, struct error *error);
 bool external_lines_end_run(struct external_lines *external, struct spill_run *run,
                             struct sink *sink, struct error *error);
+
+/* With --argsort: begins a run of indices, or of numbers of runs, which ends in the same way. */
+bool external_lines_begin_index_run(struct external_lines *external, struct spill_run *run,
+                                    struct sink **sink, struct error *error);
 
 /* Copies the first `wanted` lines of the run to the output. Sets *copied to their number. */
 bool external_lines_copy(const struct external_lines *external, const struct spill_run *run,

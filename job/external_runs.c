@@ -415,12 +415,12 @@ static bool merge_all(struct external_keys *keys, struct error *error)
     struct run *const run = external->run;
     const unsigned threads = run->job->sort.threads;
     if (external->counts)
-        return run_begin_output(run, &keys->layout, error) &&
+        return run_begin_output(run, run->count, &keys->layout, error) &&
                key_counts_write(external->counts, run->job->sort.order, 0, keys->layout.count,
                                 write_items, keys, error);
     const size_t fan_in = external_merge_fan_in(external_runs_memory_left(external), threads);
     if (!external_runs_reduce(external, fan_in, error) ||
-        !run_begin_output(run, &keys->layout, error))
+        !run_begin_output(run, run->count, &keys->layout, error))
         return false;
     struct external_merge merge = external_runs_merge(external, 0, external->run_count);
     merge.write = write_items;

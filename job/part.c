@@ -328,13 +328,13 @@ bool run_write_proved(struct run *run, bool (*write)(void *context, struct error
             sink_end_trial(run->sink, error) && write(context, error));
 }
 
-bool run_begin_output(struct run *run, struct layout *layout, struct error *error)
+bool run_begin_output(struct run *run, size_t count, struct layout *layout, struct error *error)
 {
     const struct format *format = run->job->output_format;
     const struct key_check *const written = &run->proof.written;
     if (!run->job->argsort.index_type)
         key_check_start_ordered(&run->proof.written, written->key_bytes, written->order);
-    *layout = run_output_layout(run->job, run->count);
+    *layout = run_output_layout(run->job, count);
     sink_expect(run->sink, format->file_bytes(layout));
     return format->write_header(run->sink, layout, error);
 }

@@ -21,6 +21,7 @@
 #include "core/shared_copy.h"
 #include "formats/array/format.h"
 #include "formats/lines/lines.h"
+#include "job/line_indices.h"
 #include "job/pipeline_run.h"
 #include "job/text_feed.h"
 
@@ -36,15 +37,6 @@ static bool writes_all_lines(const struct job *job)
     return !job->sort.is_top && !job->argsort.index_type && !job->line_order.unique;
 }
 
-bool job_refuse_line_indices(const struct job *job, struct error *error)
-{
-    return error_set(error,
-                     "--argsort needs all lines in memory, where text and 32 bytes for each line "
-                     "have %zu KiB (%s)",
-                     job->part_bytes >> 10,
-                     job->memory.host_said ? "as -S says" : "most of what is free");
-}
-
 /* ---- an engine of items ---- */
 
 static bool key_lines(struct run *run, const struct sort_spec *sort, struct lines *lines,
@@ -54,7 +46,7 @@ static bool key_lines(struct run *run, const struct sort_spec *sort, struct line
     uint64_t start = run_stage_begin(STAGE_PARSE);
     if (!lines_index(lines, error) ||
         (run->job->argsort.index_type &&
-         !argsort_check_count(&run->job->argsort, lines_count(lines), error)))
+         !argsort_check_count(&run->job->argsort, run->lines_before + lines_count(lines), error)))
         return false;
     run_stage_add(run, STAGE_PARSE, start);
     spec.count = lines_count(lines);
@@ -123,7 +115,8 @@ static bool write_line_numbers(struct run *run, struct lines *lines, struct key_
     const struct chunk chunk = {.items = items, .capacity = count, .count = count};
     struct layout layout;
     key_check_start_lines(&run->proof.written);
-    return lines_number(lines, items, count, error) && run_begin_output(run, &layout, error) &&
+    return lines_number(lines, items, count, error) &&
+           run_begin_output(run, count, &layout, error) &&
            run_write_chunk(run, &layout, &chunk, error) &&
            proof_finish_indices(run, count, count == lines_count(lines), error);
 }
@@ -147,6 +140,18 @@ static bool write_lines(void *context, struct error *error)
                               sorted->count == lines_count(sorted->lines), error);
 }
 
+/* Writes the lines of a part to its run, and their indices to another one. */
+static bool write_part_with_indices(struct sorted_lines *sorted, struct key_index *items,
+                                    struct error *error)
+{
+    struct run *const run = sorted->run;
+    if (!write_lines(sorted, error) || !lines_number(sorted->lines, items, sorted->count, error))
+        return false;
+    for (size_t i = 0; i < sorted->count; i++)
+        items[i].index += run->lines_before;
+    return line_indices_store(items, sorted->count, run->index_sink, error);
+}
+
 static bool refine_and_write_lines(struct run *run, struct lines *lines, struct error *error)
 {
     bool ok = false;
@@ -162,8 +167,12 @@ static bool refine_and_write_lines(struct run *run, struct lines *lines, struct 
     if (writes_all_lines(run->job))
         sink_expect(run->sink, run->header.bytes + lines_bytes(lines));
     struct sorted_lines sorted = {run, lines, items, wanted};
-    TRY(run->job->argsort.index_type ? write_line_numbers(run, lines, items, wanted, error)
-                                     : run_write_proved(run, write_lines, &sorted, error));
+    if (run->index_sink)
+        TRY(write_part_with_indices(&sorted, items, error));
+    else if (run->job->argsort.index_type)
+        TRY(write_line_numbers(run, lines, items, wanted, error));
+    else
+        TRY(run_write_proved(run, write_lines, &sorted, error));
     run_stage_add(run, STAGE_WRITE, start);
     ok = true;
 done:
@@ -401,7 +410,7 @@ static bool run_items(struct run *run, struct lines *lines, struct error *error)
     struct error cause = {0};
     if (sort_items(run, run->job->backend, &run->job->sort, lines, &cause))
         return true;
-    run->is_at_end = !run->is_short || run->job->argsort.index_type;
+    run->is_at_end = !run->is_short;
     if (run->is_at_end)
         error_merge(error, &cause);
     return !run->is_at_end;

@@ -62,7 +62,7 @@ static bool write_keys(void *context, struct error *error)
     struct run *const run = context;
     const uint64_t start = run_stage_begin(STAGE_WRITE);
     struct layout layout;
-    if (!run_begin_output(run, &layout, error))
+    if (!run_begin_output(run, run->count, &layout, error))
         return false;
     for (size_t given = 0;;) {
         struct chunk chunk;

@@ -131,10 +131,6 @@ struct job_report {
  * failure. */
 bool job_take_headers(const struct job *job, struct lines_header *header, struct error *error);
 
-/* Sets the error for --argsort of lines that do not fit in memory, as all of them must. Returns
- * false. */
-bool job_refuse_line_indices(const struct job *job, struct error *error);
-
 /* Opens the output of a sort of numbers before the job runs, and requests its space, so that the
  * file system allocates it while a GPU starts. pipeline_run() takes job->sink over; a caller that
  * does not run the job must discard it. On failure job->sink is NULL, and pipeline_run() reports

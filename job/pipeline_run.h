@@ -28,6 +28,9 @@ struct run {
     const struct sink *target;  /* the job's output; `sink` may be that of a spilled run */
     size_t count;               /* items that the engine took, in all parts; for text, lines */
     struct lines_header header; /* of the first input, if the job has header lines */
+    struct sink *index_sink;    /* of a part of the lines that becomes a run, with --argsort: its
+                                   indices go there, and the lines themselves to `sink` */
+    uint64_t lines_before;      /* the index of the first line of that part */
 
     /* The part that is being read. */
     size_t reader;        /* index of the input that is read next */
@@ -77,9 +80,9 @@ bool run_give_next(struct run *run, size_t expected, struct chunk *chunk, size_t
 bool run_write_proved(struct run *run, bool (*write)(void *context, struct error *error),
                       void *context, struct error *error);
 
-/* Announces the size of the output and writes the format's header. Fills *layout for the numbers or
- * indices. */
-bool run_begin_output(struct run *run, struct layout *layout, struct error *error);
+/* Announces the size of the output and writes the format's header. count: of the items sorted, of
+ * which --top takes the first. Fills *layout for the numbers or indices. */
+bool run_begin_output(struct run *run, size_t count, struct layout *layout, struct error *error);
 
 /* Writes the chunk's numbers, or the indices of its items. */
 bool run_write_chunk(struct run *run, const struct layout *layout, const struct chunk *chunk,

@@ -330,6 +330,7 @@ bool lines_merge_run(struct lines_merge *merge, struct sink *sink, struct error 
     struct merger merger = {
         .merge = merge,
         .inputs = {.texts = {.order = merge->order,
+                             .writes_sources = merge->writes_sources,
                              .count = merge->count,
                              .active_count = merge->count,
                              .text_shift = merge_text_shift(merge->count)},

@@ -31,6 +31,9 @@
 /* Approximate further memory per thread. All threads together use no more than text and items. */
 #define LINES_MERGE_THREAD_BYTES ((size_t)5 << 19)
 
+/* Set in the number of a source if its line is left out, with a unique order. */
+#define LINES_MERGE_LEFT_OUT ((uint32_t)1 << 31)
+
 /* Copies of the first and the last line that a merge passed on, without terminators. With a unique
  * order, each may be one that was left out, as equal to the one written. */
 struct lines_ends {
@@ -47,6 +50,8 @@ struct lines_merge {
     size_t count;          /* of sources, at least 1 */
     uint64_t lines_before; /* read from each source already; added to line numbers in messages */
     bool are_sorted;       /* the sources are known to be in order: no check */
+    bool writes_sources;   /* writes, instead of each line, the number of its source as a uint32_t,
+                              also of those left out; only with are_sorted */
     unsigned threads;      /* maximum number of threads that work on the lines */
     size_t memory_bytes;   /* approximate, for text and items of all inputs; 0: the default */
     size_t part_bytes;     /* size of the part that a thread merges; 0: fits its caches */

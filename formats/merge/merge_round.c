@@ -15,6 +15,7 @@
 #include "core/check/check_line.h"
 #include "core/item_merge.h"
 #include "formats/io/piece_writer.h"
+#include "formats/merge/lines_merge.h"
 #include "formats/merge/merge_cut.h"
 
 #include <omp.h>
@@ -213,8 +214,8 @@ static inline void note_written(struct merge_part *part, const struct ranked_lin
     part->has_last = true;
 }
 
-/* Leaves the line out. */
-static void leave_out(struct merge_part *part, const struct ranked_line *line)
+/* Steps over a line without a copy of it. */
+static void pass_over(struct merge_part *part, const struct ranked_line *line)
 {
     part->passed.count += line->length + 1;
     part->passed.hash += check_sum_line(next_place(part), (const unsigned char *)line->text,
@@ -267,7 +268,7 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
             __builtin_prefetch(merge_item_line(texts, part->items[part->next + LINES_AHEAD]));
         const struct ranked_line line = next_line(part);
         if (texts->order->unique && is_duplicate(part, &line)) {
-            leave_out(part, &line);
+            pass_over(part, &line);
             continue;
         }
         const size_t size = line.length + 1, left = room - bytes;
@@ -285,13 +286,34 @@ static size_t fill_lines(struct merge_part *part, struct check_lines *gathered,
     return bytes;
 }
 
-/* Copies lines to `buffer` up to the first one that does not fit in `room` bytes. Returns the
- * number of bytes copied. With a unique order, lines whose key equals that of the line before are
- * omitted. */
+/* Copies the numbers of the sources of lines. */
+static size_t fill_sources(struct merge_part *part, unsigned char *buffer, size_t room)
+{
+    const struct merge_texts *const texts = part->texts;
+    size_t bytes = 0;
+    while (part->next < part->count && room - bytes >= sizeof(uint32_t)) {
+        const struct ranked_line line = next_line(part);
+        uint32_t source = (uint32_t)merge_item_text(texts->text_shift, part->items[part->next]);
+        if (texts->order->unique && is_duplicate(part, &line))
+            source |= LINES_MERGE_LEFT_OUT;
+        else
+            note_written(part, &line);
+        pass_over(part, &line);
+        memcpy(buffer + bytes, &source, sizeof source);
+        bytes += sizeof source;
+    }
+    return bytes;
+}
+
+/* Copies lines, or the numbers of their sources, to `buffer` up to the first one that does not fit
+ * in `room` bytes. Returns the number of bytes copied. With a unique order, lines whose key equals
+ * that of the line before are omitted. */
 static size_t merge_part_fill(struct merge_part *part, unsigned char *buffer, size_t room)
 {
     struct check_lines gathered;
     size_t bytes = 0;
+    if (part->texts->writes_sources)
+        return fill_sources(part, buffer, room);
     if (part->is_block)
         return fill_block(part, buffer, room);
     do {

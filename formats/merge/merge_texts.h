@@ -46,6 +46,7 @@ struct merge_text {
 
 struct merge_texts {
     const struct line_order *order;
+    bool writes_sources; /* as in lines_merge.h */
     struct merge_text *texts;
     size_t count;
     size_t *active; /* texts with lines to merge now, in any order; the others are ignored */

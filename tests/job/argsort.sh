@@ -236,6 +236,10 @@ ok_writes 'lines of two files' lines.up -- --argsort first.txt second.txt
 ok_writes 'no lines' nothing.txt -- --argsort nothing.txt
 printf '2\n1' >open.txt
 ok_prints 'a last line without a newline' '1\n0\n' -- gpusort --argsort open.txt
+printf '3\n1\n3\n2\n1\n' >repeated.txt
+ok 'the first of equal lines, as .npy' gpusort -u --argsort repeated.txt -o repeated.npy
+ok 'NumPy reads as many indices as there are' "$numpy" -c "import numpy
+assert numpy.load('repeated.npy').tolist() == [1, 3, 0]"
 
 # ---- every path of the GPU -----------------------------------------------------------------------
 

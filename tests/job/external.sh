@@ -231,12 +231,31 @@ seq 5 >>blank
 sort -k1 blank >expected
 ok_parts 'lines of which there is nothing' 2 expected -- -S 100K -k1 blank
 if [ "$test_size" = small ]; then
-    skip '600 parts of lines, in passes' 'a slow build'
+    skip '600 parts of lines and of indices, in passes' 'a slow build'
 else
     seq -f %.0f 2100000 -1 1000000 >many
     seq -f %.0f 1000000 2100000 >expected
     ok_parts '600 parts of lines, in passes' 600 expected -- -S 130K -n many
+    seq 1100000 -1 0 >expected
+    ok_parts 'indices of 600 parts of lines, in passes' 600 expected -- -S 130K -n --argsort many
 fi
+awk '{ print NR - 1 "\t" $0 }' fields >numbered
+while IFS='|' read -r options of_numbered; do
+    read -ra words <<<"$options"
+    read -ra numbered <<<"$of_numbered"
+    sort -s -t '	' "${numbered[@]}" numbered | cut -f 1 >expected
+    ok_parts "indices of lines: $options" "$(full_or_small 30 2)" expected -- -S 100K --argsort \
+        "${words[@]}" fields
+    head -n 1000 expected >first
+    ok_writes "indices of the first lines: $options" first -- -S 100K --argsort --top=1000 \
+        "${words[@]}" fields
+done <<'END'
+-n|-k2,2n
+-g -r|-k2,2gr
+-n -u|-u -k2,2n
+-k1|-k2
+-k1 -u|-u -k2
+END
 
 # ---- refused inputs ------------------------------------------------------------------------------
 
@@ -245,8 +264,6 @@ sed -i '/[^0-9x]/d; s/^$/1/' words
 bad=$(grep -n x words | head -n 1 | cut -d: -f1)
 refused 'a line that is no number, by its number in the file' "^gpusort: words:$bad: 'x' is not a number: -g would " \
     -- gpusort -S 1b words -o "$target"
-refused 'the numbers of lines' '^gpusort: --argsort needs all lines in memory' \
-    -- gpusort -S 100K -n --argsort lines -o "$target"
 refused '-T that is not there' \
     "^gpusort: cannot create temporary file in './missing' \(-T\): No such file" \
     -- gpusort -S 1b -T ./missing --format=raw --type=f64 "$unsorted" -o "$target"

@@ -74,7 +74,9 @@ static const struct limits limits[] = {
     {1, 1, 100}, {3, 900, 1}, {2, 9000, 500}, {2, 0, 0}, {3, 0, 64},
 };
 
-static void merge_files(const struct line_order *order, const struct limits *limit, size_t files)
+/* are_sources: writes the numbers of the files instead of their lines. */
+static void merge_files(const struct line_order *order, const struct limits *limit, size_t files,
+                        bool are_sources)
 {
     struct error error = {0};
     struct source *sources[FILES_MAX];
@@ -87,6 +89,8 @@ static void merge_files(const struct line_order *order, const struct limits *lim
     struct lines_merge merge = {.order = order,
                                 .sources = sources,
                                 .count = files,
+                                .are_sorted = are_sources,
+                                .writes_sources = are_sources,
                                 .threads = limit->threads,
                                 .memory_bytes = limit->memory_bytes,
                                 .part_bytes = limit->part_bytes};
@@ -105,8 +109,36 @@ static void run_shell(const char *options, const char *files, const char *output
     assert_int_equal(system(command), 0);
 }
 
+/* Replaces the numbers of files in "found" by the next lines of these files, without those that
+ * were left out. */
+static void replace_sources(size_t files)
+{
+    FILE *inputs[FILES_MAX], *const numbers = fopen("found", "r"), *const out = fopen("lines", "w");
+    char name[] = "0", *line = NULL;
+    size_t room = 0;
+    uint32_t number;
+    for (size_t i = 0; i < files; i++, name[0]++)
+        assert_non_null(inputs[i] = fopen(name, "r"));
+    while (fread(&number, sizeof number, 1, numbers) == 1) {
+        const uint32_t file = number & ~LINES_MERGE_LEFT_OUT;
+        assert_true(file < files);
+        const ssize_t length = getline(&line, &room, inputs[file]);
+        assert_true(length > 0);
+        if (number == file)
+            fprintf(out, "%s%s", line, line[length - 1] == '\n' ? "" : "\n");
+    }
+    for (size_t i = 0; i < files; i++) {
+        assert_int_equal(fgetc(inputs[i]), EOF);
+        fclose(inputs[i]);
+    }
+    free(line);
+    fclose(numbers);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(rename("lines", "found"), 0);
+}
+
 /* Merges the files with each set of limits. */
-static void check_merges(const struct merge_case *c, size_t files)
+static void check_merges(const struct merge_case *c, size_t files, bool are_sources)
 {
     struct line_order order = c->order;
     struct line_key keys[2] = {c->keys[0], c->keys[1]};
@@ -119,7 +151,9 @@ static void check_merges(const struct merge_case *c, size_t files)
     size_t expected_bytes;
     unsigned char *const expected = get_file("expected", &expected_bytes);
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        merge_files(&order, &limits[i], files);
+        merge_files(&order, &limits[i], files, are_sources);
+        if (are_sources)
+            replace_sources(files);
         size_t bytes;
         unsigned char *const found = get_file("found", &bytes);
         if (bytes != expected_bytes || memcmp(found, expected, bytes) != 0)
@@ -173,7 +207,9 @@ static void merge_all_cases(enum arrangement arrangement)
             }
             if (arrangement == IN_A_ROW)
                 put_in_a_row(merge_cases[i].options, counts[k]);
-            check_merges(&merge_cases[i], counts[k]);
+            check_merges(&merge_cases[i], counts[k], false);
+            if (arrangement == SORTED || arrangement == IN_A_ROW)
+                check_merges(&merge_cases[i], counts[k], true);
             for (size_t file = 0; file < counts[k]; file++)
                 remove((char[]){(char)('0' + file), 0});
         }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* line_indices.h - the indices of lines that are sorted in parts, for --argsort.
+ *
+ * Each sorted run of text has a run of indices, one for each of its lines. The runs of text are
+ * merged, but instead of the lines the number of the run of each is stored. Then the indices are
+ * merged in the same order, without a comparison:
+ *
+ *   runs of text -> lines_merge, with writes_sources -> the numbers of the runs, on disk
+ *     -> for each number, the next index of that run -> write
+ */
+#ifndef JOB_LINE_INDICES_H
+#define JOB_LINE_INDICES_H
+
+#include "core/backend.h"
+#include "core/error.h"
+#include "formats/io/sink.h"
+#include "formats/io/spill.h"
+#include "job/external_merge.h"
+
+struct line_indices {
+    const struct spill_run *sources; /* written by a merge of the runs of text */
+    const struct item_run *runs;     /* of the indices, as uint64_t, in the order of that merge */
+    size_t run_count;
+    uint64_t wanted;     /* maximum number of indices written */
+    size_t memory_bytes; /* for windows of the runs, approximately */
+    /* Writes the next indices; the keys are 0. The memory is reused after it returns. */
+    bool (*write)(void *context, struct key_index *items, size_t count, struct error *error);
+    void *context;
+};
+
+/* Counts the lines that a merge of `run_count` runs wrote to `sources`: of each run, with those
+ * left out, and in *kept without them. */
+bool line_indices_count(const struct spill_run *sources, size_t run_count, uint64_t *counts,
+                        uint64_t *kept, struct error *error);
+
+/* Passes the indices of the lines that were not left out to `write`, at most `wanted`. Fails if a
+ * run cannot be read or is not as it was written, `write` fails, or memory runs out. */
+bool line_indices_write(const struct line_indices *task, struct error *error);
+
+/* Appends the indices of the items to a run of indices. */
+bool line_indices_store(const struct key_index *items, size_t count, struct sink *sink,
+                        struct error *error);
+
+#endif
