@@ -47,33 +47,14 @@ static bool sort_runs(struct group_keys *keys, struct error *error)
            external_runs_keep(&keys->runs, error) && external_runs_keep_rest(&keys->runs, error);
 }
 
-static size_t output_item_bytes(const struct job *job)
-{
-    const struct key_type *const index_type = job->argsort.index_type;
-    return index_type ? index_type->bytes : job->readers[0].layout.type->bytes;
-}
-
-/* True if the ranks share the output, and cannot write to their places in it at once. */
-static bool is_put_aside(const struct job *job)
-{
-    return !job->has_rank_output &&
-           (job->output_format == &format_text || job->output.codec->encode || !job->output.group);
-}
-
-static uint64_t header_bytes(const struct group_keys *keys)
-{
-    if (keys->run->job->output_format == &format_text || keys->run->job->has_rank_output)
-        return 0;
-    return keys->run->job->output_format->file_bytes(&keys->layout) - layout_bytes(&keys->layout);
-}
-
 /* Divides the output among the ranks. Compressed, it is cut where one process begins a frame, so
  * that the frames are the same. */
 static void choose_targets(struct group_keys *keys)
 {
     const struct group *const group = keys->group;
-    const uint64_t count = keys->layout.count, header = header_bytes(keys);
-    const size_t width = output_item_bytes(keys->run->job);
+    const uint64_t count = keys->layout.count;
+    const uint64_t header = rank_array_header_bytes(keys->run->job, &keys->layout);
+    const size_t width = keys->layout.type->bytes;
     const bool is_packed = keys->run->job->output.codec->encode;
     const bool is_large = count * width / group->size >= CUT_SHARE * CUT_BYTES;
     const uint64_t unit = keys->run->job->has_rank_output ? width
@@ -126,21 +107,11 @@ static uint64_t range_count(const struct group_keys *keys)
 static bool begin_output(struct group_keys *keys, struct error *error)
 {
     struct run *const run = keys->run;
-    const struct job *const job = run->job;
-    const uint64_t place =
-        header_bytes(keys) + keys->targets[keys->group->rank] * output_item_bytes(job);
-    if (!job->argsort.index_type)
+    if (!run->job->argsort.index_type)
         key_check_start_ordered(&run->proof.written, run->proof.written.key_bytes,
                                 run->proof.written.order);
-    struct layout layout = keys->layout;
-    if (job->has_rank_output) {
-        layout_flatten(&layout);
-        layout.count = range_count(keys);
-        return job->output_format->write_header(run->sink, &layout, error);
-    }
-    return (keys->group->rank != 0 ||
-            job->output_format->write_header(run->sink, &layout, error)) &&
-           (is_put_aside(job) || sink_move(run->sink, place, error));
+    return rank_array_begin(run, &keys->layout, keys->targets[keys->group->rank], range_count(keys),
+                            error);
 }
 
 static bool write_items(void *context, const void *items, size_t count, struct error *error)
@@ -189,7 +160,7 @@ static bool exchange(struct group_keys *keys, struct error *error)
         .runs = keys->runs.runs,
         .run_count = keys->runs.run_count,
     };
-    return begin_output(keys, error) &&
+    return group_agree(keys->group, begin_output(keys, error), error) &&
            ranks_exchange(keys->run, &keys->numbered,
                           ranks_memory(external_runs_memory_left(&keys->runs)) / 2, &exchange,
                           keys->figures, error);
@@ -199,9 +170,8 @@ static bool exchange(struct group_keys *keys, struct error *error)
 static bool write_range(void *context, struct error *error)
 {
     struct group_keys *const keys = context;
-    const bool ok = keys->runs.counts ? write_counted(keys, error) : exchange(keys, error);
-    return group_agree(keys->group, ok || !error->is_set, error) &&
-           (ok || error_set(error, "the exchange with the other ranks failed"));
+    return keys->runs.counts ? group_agree(keys->group, write_counted(keys, error), error)
+                             : exchange(keys, error);
 }
 
 /* ---- Proof ---- */
@@ -306,10 +276,7 @@ static bool write_part(struct group_keys *keys, struct error *error)
         return false;
     struct rank_part part = {
         .is_empty = range_count(keys) == 0, .write = write_range, .context = keys};
-    if (is_put_aside(keys->run->job))
-        return ranks_write_aside(keys->run, &part, &keys->output_bytes, error);
-    keys->output_bytes = keys->run->job->output_format->file_bytes(&keys->layout);
-    return write_range(keys, error);
+    return rank_array_write(keys->run, &keys->layout, &part, &keys->output_bytes, error);
 }
 
 bool run_group_keys(struct run *run, struct error *error)
@@ -322,7 +289,7 @@ bool run_group_keys(struct run *run, struct error *error)
     run_stage_add(run, STAGE_WRITE, start);
     keys.figures[RANK_SORT_NS] = start - begin;
     keys.figures[RANK_WRITE_NS] = clock_now_ns() - start;
-    keys.figures[RANK_WRITTEN_BYTES] = ok ? range_count(&keys) * output_item_bytes(run->job) : 0;
+    keys.figures[RANK_WRITTEN_BYTES] = ok ? range_count(&keys) * keys.layout.type->bytes : 0;
     ok = ok && prove(&keys, error) && ranks_report(run, keys.figures, error) &&
          (run->job->has_rank_output || sink_move(run->sink, keys.output_bytes, error));
     if (ok) {

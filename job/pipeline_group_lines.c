@@ -7,6 +7,8 @@
  *     -> this rank's part of the one output
  *
  * The ranges have about equally many bytes. With --top, rank 0 merges the first lines of all ranks.
+ * With --argsort the merge writes which run has the next line, and the indices of the runs are
+ * exchanged after that (pipeline_group_indices.h).
  *
  * The proof: of each part, that of lines in memory. Each byte of each run is in the range of one
  * rank, by checksums. Each rank's lines are in order, and its last line is not after the first one
@@ -19,6 +21,7 @@
 #include "formats/merge/lines_merge.h"
 #include "job/external_line_cuts.h"
 #include "job/external_lines.h"
+#include "job/pipeline_group_indices.h"
 #include "job/pipeline_ranks.h"
 
 #include <stdlib.h>
@@ -30,13 +33,14 @@ struct group_lines {
     struct external_lines external;
     struct rank_runs numbered;
     uint64_t *targets; /* of each rank but the first one: the bytes before its range; and an end */
-    struct item_run *runs;  /* of this rank, as bytes */
-    struct check_sum *sums; /* of this rank's range of each run */
-    struct lines_ends ends; /* of the lines that this rank merged */
-    uint64_t all_bytes;     /* of all runs */
-    uint64_t range_bytes;   /* of this rank's range, with lines that are left out */
-    uint64_t place;         /* of the range in the sorted lines */
-    uint64_t output_bytes;  /* of all ranks */
+    struct item_run *runs;    /* of this rank, as bytes */
+    struct check_sum *sums;   /* of this rank's range of each run */
+    struct spill_run sources; /* with --argsort: the numbers of the runs of the merged lines */
+    struct lines_ends ends;   /* of the lines that this rank merged */
+    uint64_t all_bytes;       /* of all runs */
+    uint64_t range_bytes;     /* of this rank's range, with lines that are left out */
+    uint64_t place;           /* of the range in the sorted lines */
+    uint64_t output_bytes;    /* of all ranks */
     uint64_t figures[RANK_FIGURES];
 };
 
@@ -152,6 +156,7 @@ static bool merge_runs(struct group_lines *lines, const struct item_run *runs, s
         .sources = sources,
         .count = count,
         .are_sorted = true,
+        .writes_sources = job->argsort.index_type,
         .threads = job->sort.threads,
         .memory_bytes = choose_memory(lines),
         .source_places = lines->numbered.positions + lines->group->rank * count,
@@ -185,11 +190,27 @@ static bool merge_first(struct group_lines *lines, const struct item_run *runs, 
            external_lines_copy(external, &merged, lines->run->job->sort.top, &copied, error);
 }
 
+/* Merges the numbers of the runs, by which the indices are merged later. */
+static bool merge_sources(struct group_lines *lines, const struct item_run *runs, size_t count,
+                          struct error *error)
+{
+    struct external_lines *const external = &lines->external;
+    struct sink *sink = NULL;
+    if (!external_lines_begin_index_run(external, &lines->sources, &sink, error))
+        return false;
+    if (merge_runs(lines, runs, count, sink, error))
+        return external_lines_end_run(external, &lines->sources, sink, error);
+    sink_discard(sink);
+    return false;
+}
+
 static bool merge_range(void *context, struct item_run *runs, size_t count, struct error *error)
 {
     struct group_lines *const lines = context;
     if (lines->range_bytes == 0)
         return true;
+    if (lines->run->job->argsort.index_type)
+        return merge_sources(lines, runs, count, error);
     return lines->run->job->sort.is_top ? merge_first(lines, runs, count, error)
                                         : merge_runs(lines, runs, count, lines->run->sink, error);
 }
@@ -213,10 +234,9 @@ static bool begin_output(struct group_lines *lines, struct error *error)
            (lines->group->rank > 0 || run_write_header(run, error));
 }
 
-/* Collective: the range of this rank goes to run->sink. */
-static bool write_range(void *context, struct error *error)
+/* Collective: merges the range of this rank. */
+static bool exchange(struct group_lines *lines, struct error *error)
 {
-    struct group_lines *const lines = context;
     struct external_exchange exchange = {
         .item_bytes = 1,
         .merge = merge_range,
@@ -224,11 +244,31 @@ static bool write_range(void *context, struct error *error)
         .runs = lines->runs,
         .run_count = lines->external.run_count,
     };
-    const bool has_begun = group_agree(lines->group, begin_output(lines, error), error);
-    const bool ok = has_begun && ranks_exchange(lines->run, &lines->numbered, choose_memory(lines),
-                                                &exchange, lines->figures, error);
-    return group_agree(lines->group, ok || !error->is_set, error) &&
-           (ok || error_set(error, "the exchange with the other ranks failed"));
+    return ranks_exchange(lines->run, &lines->numbered, choose_memory(lines), &exchange,
+                          lines->figures, error);
+}
+
+/* Collective: the range of this rank goes to run->sink. */
+static bool write_range(void *context, struct error *error)
+{
+    struct group_lines *const lines = context;
+    return group_agree(lines->group, begin_output(lines, error), error) && exchange(lines, error);
+}
+
+/* Collective: the indices of the lines in the range of this rank go to run->sink. */
+static bool write_indices(struct group_lines *lines, struct error *error)
+{
+    struct group_indices indices = {
+        .run = lines->run,
+        .runs = lines->external.index_runs,
+        .run_count = lines->external.run_count,
+        .sources = &lines->sources,
+        .memory_bytes = choose_memory(lines),
+        .figures = lines->figures,
+    };
+    const bool ok = exchange(lines, error) && group_indices_write(&indices, error);
+    lines->output_bytes = indices.output_bytes;
+    return ok;
 }
 
 static bool write_part(struct group_lines *lines, struct error *error)
@@ -237,6 +277,8 @@ static bool write_part(struct group_lines *lines, struct error *error)
     struct rank_part part = {
         .is_empty = lines->range_bytes == 0, .write = write_range, .context = lines};
     bool ok;
+    if (run->job->argsort.index_type)
+        return write_indices(lines, error);
     if (is_put_aside(run->job)) {
         ok = ranks_write_aside(run, &part, &lines->output_bytes, error);
     } else {

@@ -4,6 +4,7 @@
 
 #include "core/host_limits.h"
 #include "core/trace.h"
+#include "formats/codec/codec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,9 +96,10 @@ bool ranks_exchange(const struct run *run, const struct rank_runs *runs, size_t 
     exchange->all_runs = runs->count;
     exchange->positions = runs->positions;
     const bool ok = external_exchange_run(exchange, error);
-    figures[RANK_SENT_BYTES] = exchange->sent_bytes;
-    figures[RANK_RECEIVED_BYTES] = exchange->received_bytes;
-    return ok;
+    figures[RANK_SENT_BYTES] += exchange->sent_bytes;
+    figures[RANK_RECEIVED_BYTES] += exchange->received_bytes;
+    return group_agree(group, ok || !error->is_set, error) &&
+           (ok || error_set(error, "the exchange with the other ranks failed"));
 }
 
 /* ---- Output that is put aside ---- */
@@ -263,6 +265,46 @@ bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output
     part->bytes = aside.bytes;
     spill_free(spill);
     return ok;
+}
+
+/* ---- Numbers or indices ---- */
+
+/* True if the ranks share the output, and cannot write to their places in it at once. */
+static bool is_put_aside(const struct job *job)
+{
+    return !job->has_rank_output &&
+           (job->output_format == &format_text || job->output.codec->encode || !job->output.group);
+}
+
+uint64_t rank_array_header_bytes(const struct job *job, const struct layout *layout)
+{
+    if (job->output_format == &format_text || job->has_rank_output)
+        return 0;
+    return job->output_format->file_bytes(layout) - layout_bytes(layout);
+}
+
+bool rank_array_begin(struct run *run, const struct layout *layout, uint64_t first, uint64_t count,
+                      struct error *error)
+{
+    const struct job *const job = run->job;
+    const uint64_t place = rank_array_header_bytes(job, layout) + first * layout->type->bytes;
+    struct layout own = *layout;
+    if (job->has_rank_output) {
+        layout_flatten(&own);
+        own.count = (size_t)count;
+        return job->output_format->write_header(run->sink, &own, error);
+    }
+    return (job->group->rank != 0 || job->output_format->write_header(run->sink, &own, error)) &&
+           (is_put_aside(job) || sink_move(run->sink, place, error));
+}
+
+bool rank_array_write(struct run *run, const struct layout *layout, struct rank_part *part,
+                      uint64_t *output_bytes, struct error *error)
+{
+    if (is_put_aside(run->job))
+        return ranks_write_aside(run, part, output_bytes, error);
+    *output_bytes = run->job->output_format->file_bytes(layout);
+    return part->write(part->context, error);
 }
 
 /* ---- Proof and report ---- */

@@ -32,8 +32,7 @@ size_t ranks_memory(size_t left);
 bool ranks_limit_runs(struct group *group, size_t fan_in, size_t *most, struct error *error);
 
 /* Collective: runs the exchange. The caller sets its `item_bytes`, `merge`, `context`, `runs` and
- * `run_count`. memory_bytes: for messages. Adds to the figures of this rank. Fails without an error
- * after a failure of another rank. */
+ * `run_count`. memory_bytes: for messages. Adds to the figures of this rank. */
 bool ranks_exchange(const struct run *run, const struct rank_runs *runs, size_t memory_bytes,
                     struct external_exchange *exchange, uint64_t figures[RANK_FIGURES],
                     struct error *error);
@@ -52,6 +51,21 @@ struct rank_part {
  * file, or rank 0 writes all of them. Sets *output_bytes to the size of the whole output. */
 bool ranks_write_aside(struct run *run, struct rank_part *part, uint64_t *output_bytes,
                        struct error *error);
+
+/* An output of numbers or indices, of which each rank writes a range. layout: of all ranks. */
+
+/* Returns the bytes before the first number, in an output that ranks share. */
+uint64_t rank_array_header_bytes(const struct job *job, const struct layout *layout);
+
+/* Begins the range of this rank, `count` numbers from number `first` on: writes the header if it is
+ * the first one or has a file of its own, and moves to its place. */
+bool rank_array_begin(struct run *run, const struct layout *layout, uint64_t first, uint64_t count,
+                      struct error *error);
+
+/* Collective: writes the parts to their places at once if that is possible, else as
+ * ranks_write_aside(). */
+bool rank_array_write(struct run *run, const struct layout *layout, struct rank_part *part,
+                      uint64_t *output_bytes, struct error *error);
 
 /* Collective: replaces a sum by that of all ranks. */
 bool ranks_add_up(struct group *group, struct check_sum *sum, struct error *error);

@@ -24,7 +24,6 @@ static const char *find_unshared(const struct job *job)
     } rules[] = {
         {job->action == JOB_CHECK, "-c"},
         {job->action == JOB_MERGE, "-m"},
-        {job->keep_lines && job->argsort.index_type, "--argsort of lines"},
         {job->output.is_in_place, "--in-place"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
@@ -242,6 +241,11 @@ struct text {
     char *buffer; /* READ_BYTES */
 };
 
+static char terminator_of(const struct job *job)
+{
+    return job->keep_lines ? job->line_order.terminator : '\n';
+}
+
 /* Moves *place, in the text, to the first line that begins there or after it. */
 static bool find_line(const struct text *text, uint64_t *place, struct error *error)
 {
@@ -286,7 +290,8 @@ static bool count_lines(const struct text *text, size_t *lines, struct error *er
 /* True if messages or indices have the number of a line. */
 static bool has_line_numbers(const struct job *job)
 {
-    return !job->keep_lines || job->line_order.keys[0].kind == LINE_STRICT;
+    return !job->keep_lines || job->argsort.index_type ||
+           job->line_order.keys[0].kind == LINE_STRICT;
 }
 
 /* Finds where the parts of all ranks begin in the text, and its end: the first lines that begin
@@ -311,8 +316,8 @@ static bool narrow_text(struct plan *plan, size_t i, uint64_t before, uint64_t a
     struct job *const job = &plan->job;
     struct group *const group = job->group;
     struct reader *const reader = &job->readers[i];
-    struct text text = {reader->source, source_bytes_left(reader->source),
-                        job->keep_lines ? job->line_order.terminator : '\n', buffer};
+    struct text text = {reader->source, source_bytes_left(reader->source), terminator_of(job),
+                        buffer};
     const bool is_spooled = plan_is_spooled(plan, i), finds = !is_spooled || group->rank == 0;
     if (!group_agree(group, !finds || find_begins(group, &text, before, all, begins, error),
                      error) ||
@@ -427,7 +432,7 @@ static bool share_numbers(struct plan *plan, struct error *error)
     return true;
 }
 
-/* Counts the lines of all inputs of this rank, which are numbers. */
+/* Counts the lines of all inputs of this rank. */
 static bool count_own_lines(struct job *job, struct error *error)
 {
     char *const buffer = malloc(READ_BYTES);
@@ -435,7 +440,8 @@ static bool count_own_lines(struct job *job, struct error *error)
     job->sort.count = 0;
     for (size_t i = 0; ok && i < job->reader_count; i++) {
         struct reader *const reader = &job->readers[i];
-        const struct text text = {reader->source, source_bytes_left(reader->source), '\n', buffer};
+        const struct text text = {reader->source, source_bytes_left(reader->source),
+                                  terminator_of(job), buffer};
         ok = count_lines(&text, &reader->layout.count, error);
         job->sort.count += reader->layout.count;
     }
@@ -467,11 +473,12 @@ static bool share_own_files(struct job *job, struct error *error)
     bool ok = group_agree(group, counts || error_set(error, "out of memory"), error);
     if (ok && job->keep_lines && job->header_lines > 0)
         ok = take_own_headers(job, error);
-    const bool has_to_count = job->input_format == &format_text && !job->keep_lines;
+    const bool has_to_count =
+        job->input_format == &format_text && (!job->keep_lines || job->argsort.index_type);
     if (ok)
         ok = group_agree(group, !has_to_count || count_own_lines(job, error), error);
     if (ok) {
-        counts[group->rank] = job->keep_lines ? 0 : job->sort.count;
+        counts[group->rank] = has_to_count || !job->keep_lines ? job->sort.count : 0;
         ok = group_sum(group, counts, group->size, error);
     }
     job->argsort.first = 0;
@@ -480,6 +487,8 @@ static bool share_own_files(struct job *job, struct error *error)
         job->argsort.first += rank < group->rank ? counts[rank] : 0;
     }
     free(counts);
+    if (job->keep_lines)
+        job->sort.count = COUNT_UNKNOWN;
     return ok && (!job->argsort.index_type ||
                   argsort_check_count(&job->argsort, job->group_count, error));
 }

@@ -175,7 +175,19 @@ if [ -z "$is_sanitized" ]; then
     ok_output 'two ranks: lines on standard output, as sort(1) has them' sorted.txt -- \
         ranks 2 -u -g decimals
 fi
-for words in 'doubles.f64 -o out.f64' '--argsort doubles.f64 -o out.npy' '-k1 rows -o out.zst'; do
+suffix=npy
+ok_shared 'three ranks: indices of lines of two files, the first of equal ones' 3 --argsort -u \
+    -t "$tab" -k1,1 -k2,2nr rows more-rows
+if [ -z "$is_sanitized" ]; then
+    awk '{ print NR - 1 "\t" $0 }' decimals | LC_ALL=C sort -s -t "$tab" -k2,2gr | cut -f 1 >sorted.txt
+    ok_output 'two ranks: indices of lines, as sort(1) has them' sorted.txt -- \
+        ranks 2 --argsort -s -g -r decimals
+    ok_shared 'five ranks: indices of lines after a header, in more parts than are merged at once' 5 \
+        --argsort=i32 -S 1M --header=1 -t, -k2,2n named named-too
+    ok_shared 'three ranks: indices of the first lines' 3 --argsort --top=1000 -g decimals
+    ok_shared 'seven ranks: indices of two lines' 7 --argsort=u32 lines
+fi
+for words in 'doubles.f64 -o out.f64' '--argsort -k1 rows -o out.npy' '-k1 rows -o out.zst'; do
     # shellcheck disable=SC2086
     ok_says "three ranks: --verify reads back what all have written: $words" '^1$' -- eval \
         'ranks 3 --verify -v $words 2>&1 | grep -c "verified in the file"'
@@ -196,6 +208,11 @@ gpusort --header=1 -s -k2,2n own-{0,1,2}.txt -o sorted.txt
 ok 'three ranks: lines of files of each rank' eval '
     ranks 3 --header=1 -s -k2,2n "own-{rank}.txt" -o "lines-{rank}.txt" &&
         { cat lines-0.txt && tail -q -n +2 lines-1.txt lines-2.txt; } | cmp - sorted.txt'
+ok 'three ranks: indices of lines of files of each rank' eval '
+    ranks 3 --header=1 --argsort -s -k2,2n "own-{rank}.txt" -o "indices-{rank}.npy" &&
+        gpusort --header=1 --argsort -s -k2,2n own-{0,1,2}.txt -o one.npy && "$numpy" -c "import numpy as np
+parts = [np.load(f\"indices-{i}.npy\") for i in range(3)]
+assert (np.concatenate(parts) == np.load(\"one.npy\")).all()"'
 refused 'files of ranks beside one of all' '\{rank\} is in the name of every input or of none' -- \
     ranks 2 'own-{rank}.npy' part1.npy -o "$target"
 mkdir -p links
@@ -247,8 +264,8 @@ refused 'an input that is missing: one message' 'nothing\.f64: No such file' -- 
 refused 'a number that is refused is counted in the whole input' \
     'late\.f64: number 300001 is a NaN.*\(rank 2 on ' -- \
     ranks 3 --nan=error late.f64 -o "$target"
-refused 'indices of lines are refused' 'do not share --argsort of lines: run gpusort without mpirun' -- \
-    ranks 2 --argsort -n lines -o "$target"
+refused 'what ranks do not share is refused' 'do not share -m: run gpusort without mpirun' -- \
+    ranks 2 -m -n lines -o "$target"
 refused 'a line that is no number is counted in all lines' "no-number:60001: .*\(rank 2 on " -- \
     ranks 3 no-number -o "$target"
 refused 'a line that is no number is counted in the whole text' \

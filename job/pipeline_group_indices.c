@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_group_indices.c - see pipeline_group_indices.h. */
+#include "job/pipeline_group_indices.h"
+
+#include "job/line_indices.h"
+
+#include <stdlib.h>
+
+struct writer {
+    struct group_indices *task;
+    struct group *group;
+    struct rank_runs numbered; /* the runs of indices; positions: of the ranges in them */
+    struct item_run *runs;     /* of this rank */
+    uint64_t first, count;     /* of this rank's indices, in the whole output */
+    struct layout layout;      /* of the whole output */
+};
+
+/* ---- Ranges ---- */
+
+/* Collective: finds the ranges of all ranks in the runs, and this rank's in the output. */
+static bool find_ranges(struct writer *writer, uint64_t *counts, struct error *error)
+{
+    const struct group_indices *const task = writer->task;
+    struct group *const group = writer->group;
+    const size_t runs = writer->numbered.count, row = runs + 1; /* counts, and how many are kept */
+    uint64_t *const own = counts + group->rank * row;
+    uint64_t kept = 0;
+    if (!group_agree(group, line_indices_count(task->sources, runs, own, &own[runs], error),
+                     error) ||
+        !group_sum(group, counts, group->size * row, error))
+        return false;
+    for (unsigned rank = 0; rank < group->size; rank++) {
+        const uint64_t *const has = counts + rank * row;
+        uint64_t *const begins = writer->numbered.positions + rank * runs;
+        for (size_t i = 0; i < runs; i++)
+            begins[runs + i] = begins[i] + has[i];
+        writer->first += rank < group->rank ? has[runs] : 0;
+        kept += has[runs];
+    }
+    writer->layout = run_output_layout(task->run->job, (size_t)kept);
+    const uint64_t left =
+        writer->layout.count > writer->first ? writer->layout.count - writer->first : 0;
+    writer->count = own[runs] < left ? own[runs] : left;
+    return true;
+}
+
+static bool prepare(struct writer *writer, struct error *error)
+{
+    const struct group_indices *const task = writer->task;
+    struct group *const group = writer->group;
+    if (!rank_runs_number(group, task->run_count, &writer->numbered, error))
+        return false;
+    uint64_t *const counts = calloc((writer->numbered.count + 1) * group->size, sizeof *counts);
+    writer->runs = calloc(task->run_count + 1, sizeof *writer->runs);
+    bool ok =
+        group_agree(group, (counts && writer->runs) || error_set(error, "out of memory"), error) &&
+        find_ranges(writer, counts, error);
+    for (size_t i = 0; ok && i < task->run_count; i++)
+        writer->runs[i] = (struct item_run){.spilled = task->runs[i],
+                                            .count = task->runs[i].bytes / sizeof(uint64_t)};
+    free(counts);
+    return ok;
+}
+
+/* ---- Output ---- */
+
+static bool write_items(void *context, struct key_index *items, size_t count, struct error *error)
+{
+    struct writer *const writer = context;
+    const struct chunk chunk = {.items = items, .capacity = count, .count = count};
+    return run_write_chunk(writer->task->run, &writer->layout, &chunk, error);
+}
+
+static bool merge_range(void *context, struct item_run *runs, size_t count, struct error *error)
+{
+    struct writer *const writer = context;
+    const struct line_indices indices = {
+        .sources = writer->task->sources,
+        .runs = runs,
+        .run_count = count,
+        .wanted = writer->count,
+        .memory_bytes = writer->task->memory_bytes,
+        .write = write_items,
+        .context = writer,
+    };
+    return line_indices_write(&indices, error);
+}
+
+/* Collective: the range of this rank goes to run->sink. */
+static bool write_range(void *context, struct error *error)
+{
+    struct writer *const writer = context;
+    struct group_indices *const task = writer->task;
+    struct external_exchange exchange = {
+        .item_bytes = sizeof(uint64_t),
+        .merge = merge_range,
+        .context = writer,
+        .runs = writer->runs,
+        .run_count = task->run_count,
+    };
+    const bool has_begun = group_agree(
+        writer->group,
+        rank_array_begin(task->run, &writer->layout, writer->first, writer->count, error), error);
+    return has_begun && ranks_exchange(task->run, &writer->numbered, task->memory_bytes, &exchange,
+                                       task->figures, error);
+}
+
+/* Collective. */
+static bool prove(const struct writer *writer, struct error *error)
+{
+    struct run *const run = writer->task->run;
+    struct group *const group = writer->group;
+    struct proof *const proof = &run->proof;
+    uint64_t all = run->count;
+    proof->file = proof->written.sum;
+    return ranks_add_up(group, &proof->written.sum, error) && group_sum(group, &all, 1, error) &&
+           group_agree(
+               group,
+               proof_finish_indices(run, writer->layout.count, writer->layout.count == all, error),
+               error);
+}
+
+bool group_indices_write(struct group_indices *task, struct error *error)
+{
+    struct writer writer = {.task = task, .group = task->run->job->group};
+    key_check_start_lines(&task->run->proof.written);
+    bool ok = prepare(&writer, error);
+    if (ok) {
+        struct rank_part part = {
+            .is_empty = writer.count == 0, .write = write_range, .context = &writer};
+        ok = rank_array_write(task->run, &writer.layout, &part, &task->output_bytes, error);
+    }
+    task->figures[RANK_WRITTEN_BYTES] = ok ? writer.count * writer.layout.type->bytes : 0;
+    ok = ok && prove(&writer, error);
+    rank_runs_free(&writer.numbered);
+    free(writer.runs);
+    return ok;
+}
