@@ -2,8 +2,9 @@
 /* line_indices.c - see line_indices.h. */
 #include "job/line_indices.h"
 
+#include "core/argsort.h"
 #include "core/check/check.h"
-#include "formats/array/indices.h"
+#include "formats/array/format.h"
 #include "formats/merge/lines_merge.h"
 
 #include <stdlib.h>

@@ -15,7 +15,6 @@
 #include "core/check/check_line.h"
 #include "core/item_merge.h"
 #include "formats/io/piece_writer.h"
-#include "formats/merge/lines_merge.h"
 #include "formats/merge/merge_cut.h"
 
 #include <omp.h>

@@ -27,6 +27,9 @@
 #define MERGE_LENGTH_BITS 8
 #define MERGE_THREES_BITS 4
 
+/* Set in the number of a source if its line is left out, with a unique order. */
+#define LINES_MERGE_LEFT_OUT ((uint32_t)1 << 31)
+
 #define MERGE_IS_FOLLOWED ((uint64_t)1 << 1)
 #define MERGE_LENGTH_SHIFT 2
 #define MERGE_OFFSET_SHIFT (MERGE_LENGTH_SHIFT + MERGE_THREES_BITS + MERGE_LENGTH_BITS)
