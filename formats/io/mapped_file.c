@@ -57,8 +57,9 @@
  *     1, 2, 4, 8, 16 threads           1.6, 2.7, 4.0, 5.5, 6.8   3.3, 5.4, 8.4, 2.1, 2.1
  *     16, without fallocate's time     17                        -
  *
- * Pages that a file has already are overwritten faster by more threads, also on ext4: 8 GB by 4, 8
- * and 16 threads at 17, 23 and 39 GB/s (16 cores of an H100 host, Linux 6.18).
+ * Pages that a file has already are overwritten faster by more threads, also on ext4: 4 GB by 4, 8
+ * and 16 threads at 13, 16 and 15 GB/s if write(2) made the pages, which are large then, and at
+ * 17, 23 and 39 GB/s if a mapping made them (16 cores of an H100 host, Linux 6.18).
  *
  * On two cores a mapping is slower than write(2): tmpfs 0.7 and 1.4, ext4 2 and 4. XFS is assumed
  * to be like ext4.
