@@ -12,9 +12,7 @@
  * not timed. Other processes make times longer, never shorter, so the minimum is printed next to
  * the median.
  */
-#include "bench/bench_options.h"
-#include "bench/bench_report.h"
-#include "bench/bench_shapes.h"
+#include "bench/bench_common.h"
 #include "bench/cpu_peers.h"
 #include "core/auto_table.h"
 #include "core/clock.h"

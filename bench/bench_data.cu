@@ -11,7 +11,7 @@
  */
 #include "bench/bench_data.h"
 
-#include "bench/bench_shapes.h"
+#include "bench/bench_common.h"
 #include "core/backend.h"
 #include "core/key_order.h"
 #include "cuda/block/launch.cuh"

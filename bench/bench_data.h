@@ -7,7 +7,7 @@
 #ifndef BENCH_BENCH_DATA_H
 #define BENCH_BENCH_DATA_H
 
-#include "bench/bench_cases.h"
+#include "bench/bench_common.h"
 #include "core/error.h"
 
 #include <cuda_runtime.h>

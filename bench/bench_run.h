@@ -3,8 +3,8 @@
 #ifndef BENCH_BENCH_RUN_H
 #define BENCH_BENCH_RUN_H
 
+#include "bench/bench_common.h"
 #include "bench/bench_data.h"
-#include "bench/bench_options.h"
 #include "bench/peers.h"
 #include "core/backend.h"
 

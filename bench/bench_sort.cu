@@ -9,9 +9,8 @@
  * The paths are those of the backend's table, with the tile size of "auto" or with all of them.
  * docs/performance.md records the output.
  */
+#include "bench/bench_common.h"
 #include "bench/bench_gpus.h"
-#include "bench/bench_options.h"
-#include "bench/bench_report.h"
 #include "bench/bench_run.h"
 #include "core/auto_table.h"
 #include "cuda/cuda_check.h"

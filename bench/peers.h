@@ -5,7 +5,7 @@
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
-#include "bench/bench_cases.h"
+#include "bench/bench_common.h"
 #include "core/error.h"
 
 #include <cuda_runtime.h>

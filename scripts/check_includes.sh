@@ -52,7 +52,7 @@ forbid 'formats/ includes core/ and itself' "$any" "formats/$any" '(cli|job|form
 forbid 'cpu/ is known to the table in core/ alone' "$any" "cpu/$any" 'cpu/'
 forbid 'cuda/ is known to the table in core/ and to bench/ alone' "$any" "cuda/$any" '(cuda|bench)/'
 forbid 'bench/ is nobody'\''s but its own' "$any" "bench/$any" 'bench/'
-forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/options/|bench/bench_)options\.c'
+forbid 'argp.h is for the options' "$any" 'argp\.h' '(cli/options/options|bench/bench_common)\.c'
 forbid 'zstd.h is for formats/codec/zstd.c' "$any" 'zstd(_errors)?\.h' 'formats/codec/zstd\.c'
 forbid 'mpi.h is for the plugin' "$any" 'mpi\.h' '(mpi/mpi_plugin|tests/faults/mpi_faults)\.c'
 forbid 'the plugin includes core/group.h' "mpi/$any" "(cli|job|formats|cpu|cuda)/$any"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_options.c - argp's table and the words it takes. See bench_options.h. */
-#include "bench/bench_options.h"
+/* bench_common.c - see bench_common.h. */
+#include "bench/bench_common.h"
+
+#include "core/backend.h"
 
 #include <argp.h>
 #include <math.h>
@@ -8,6 +10,46 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Cases ---- */
+
+const struct bench_type bench_types[] = {
+#define X(id, name, key, index_bytes) {BENCH_TYPE_##id, name, KEY_TYPE_##key, index_bytes},
+    BENCH_TYPES(X)
+#undef X
+};
+
+const struct bench_shape bench_shapes[] = {
+#define X(id, name, summary) {BENCH_SHAPE_##id, name, summary},
+    BENCH_SHAPES(X)
+#undef X
+};
+
+unsigned bench_item_bytes(const struct bench_type *type)
+{
+    if (type->index_bytes == 0)
+        return key_types[type->key].bytes;
+    return bench_peer_item_bytes(type) <= sizeof(uint64_t) ? sizeof(uint64_t)
+                                                           : sizeof(struct key_index);
+}
+
+bool bench_is_packed(const struct bench_type *type)
+{
+    return type->index_bytes > 0 && bench_item_bytes(type) == sizeof(uint64_t);
+}
+
+unsigned bench_peer_item_bytes(const struct bench_type *type)
+{
+    return key_types[type->key].bytes + type->index_bytes;
+}
+
+bool bench_shape_fits(const struct bench_shape *shape, const struct bench_type *type)
+{
+    return shape->id < BENCH_SHAPE_HOT_2 || shape->id > BENCH_SHAPE_HOT_7 ||
+           (unsigned)(shape->id - BENCH_SHAPE_HOT_1) + 1 < key_types[type->key].bytes;
+}
+
+/* ---- The command line: argp's table and the words it takes ---- */
 
 enum {
     KEY_TYPES = 256,
@@ -260,4 +302,99 @@ void bench_options_parse(int argc, char **argv, const char *documentation,
                               NULL,         describe,     NULL};
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, options);
+}
+
+/* ---- Report ---- */
+
+/* 10^6 keys a second. */
+static double row_rate(const struct bench_row *row)
+{
+    return row->median_ms > 0 ? (double)row->count * 1e-3 / row->median_ms : 0;
+}
+
+/* Memory for the sort, items included, as a multiple of the items. */
+static double row_peak(const struct bench_row *row)
+{
+    return 1 + (double)row->scratch_bytes / ((double)row->count * (double)row->item_bytes);
+}
+
+void bench_report_head(FILE *stream)
+{
+    fprintf(stream, "%-7s %-12s %10s  %-15s %5s %11s %6s %9s %12s %5s  %s\n", "type", "shape",
+            "count", "path", "tile", "ms", "ratio", "Mkey/s", "scratch", "peak", "check");
+}
+
+void bench_report_row(FILE *stream, const struct bench_row *row)
+{
+    char tile[24] = "-", ratio[24] = "-";
+    if (row->tile_size)
+        snprintf(tile, sizeof tile, "%zu", row->tile_size);
+    if (row->peer_ms > 0)
+        snprintf(ratio, sizeof ratio, "%.3f", row->median_ms / row->peer_ms);
+    fprintf(stream, "%-7s %-12s %10zu  %-15s %5s ", row->type, row->shape, row->count, row->path,
+            tile);
+    if (row->problem)
+        fprintf(stream, "not timed: %s\n", row->problem);
+    else
+        fprintf(stream, "%11.4f %6s %9.1f %12zu %5.3f  %s\n", row->median_ms, ratio, row_rate(row),
+                row->scratch_bytes, row_peak(row), row->is_sorted ? "ok" : "WRONG");
+    fflush(stream);
+}
+
+static void print_json_string(FILE *stream, const char *text)
+{
+    putc('"', stream);
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\')
+            fprintf(stream, "\\%c", *text);
+        else if ((unsigned char)*text < ' ')
+            fprintf(stream, "\\u%04x", (unsigned)*text);
+        else
+            putc(*text, stream);
+    putc('"', stream);
+}
+
+static void print_json_member(FILE *stream, const char *name, const char *text)
+{
+    fprintf(stream, "\"%s\":", name);
+    print_json_string(stream, text);
+    putc(',', stream);
+}
+
+void bench_report_json(FILE *stream, const struct bench_row *row)
+{
+    putc('{', stream);
+    print_json_member(stream, "device", row->device);
+    print_json_member(stream, "class", row->device_class);
+    print_json_member(stream, "type", row->type);
+    fprintf(stream, "\"item_bytes\":%zu,", row->item_bytes);
+    print_json_member(stream, "shape", row->shape);
+    fprintf(stream, "\"count\":%zu,", row->count);
+    print_json_member(stream, "path", row->path);
+    fprintf(stream, "\"peer\":%s,\"tile\":%zu,", row->is_peer ? "true" : "false", row->tile_size);
+    if (row->threads)
+        fprintf(stream, "\"threads\":%u,", row->threads);
+    if (row->problem) {
+        print_json_member(stream, "problem", row->problem);
+        fprintf(stream, "\"runs\":0,\"ms\":null}\n");
+        return;
+    }
+    fprintf(stream, "\"runs\":%u,\"batch\":%zu,\"ms\":%.6f,\"least_ms\":%.6f,", row->runs,
+            row->batch, row->median_ms, row->least_ms);
+    fprintf(stream, "\"mkeys_per_s\":%.3f,", row_rate(row));
+    if (row->peer_ms > 0)
+        fprintf(stream, "\"ratio\":%.6f,", row->median_ms / row->peer_ms);
+    else
+        fprintf(stream, "\"ratio\":null,");
+    fprintf(stream, "\"scratch_bytes\":%zu,\"peak\":%.6f,\"sorted\":%s}\n", row->scratch_bytes,
+            row_peak(row), row->is_sorted ? "true" : "false");
+    fflush(stream);
+}
+
+bool bench_report_close(FILE *stream, const char *name, struct error *error)
+{
+    if (!stream)
+        return true;
+    const bool is_lost = ferror(stream);
+    return (fclose(stream) == 0 && !is_lost) || error_set_errno(error, "%s: cannot write", name);
 }

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_cases.h - lists of the key types and the shapes of data that are timed. The options, the
- * generator and the tables iterate over them.
+/* bench_common.h - what bench_sort and bench_cpu share: the cases, the command line and the report.
  */
-#ifndef BENCH_BENCH_CASES_H
-#define BENCH_BENCH_CASES_H
+#ifndef BENCH_BENCH_COMMON_H
+#define BENCH_BENCH_COMMON_H
 
+#include "core/error.h"
+#include "core/host_device.h"
 #include "core/key_types.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- Cases: the key types and the shapes of data that are timed ----
+ *
+ * The options, the generator and the tables iterate over these lists.
+ */
 
 /* All key types, and keys with an index.
  *   name, type of the key, bytes of the index in a peer's pairs; 0: keys alone
@@ -112,6 +122,137 @@ extern const struct bench_shape bench_shapes[];
 
 /* False if the type is too narrow for the shape. */
 bool bench_shape_fits(const struct bench_shape *shape, const struct bench_type *type);
+
+/* ---- The shapes that are the same on the CPU and on the GPU ----
+ *
+ * They are pure functions of an index, for host and device.
+ */
+
+/* splitmix64 (Vigna) as a function of the index: elements can be computed in any order. */
+HOST_DEVICE static inline uint64_t bench_random_bits(uint64_t index)
+{
+    uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Returns a number in [0, 1). */
+HOST_DEVICE static inline double bench_unit(uint64_t bits)
+{
+    return (double)(bits >> 11) * 0x1p-53;
+}
+
+/* Returns x in [0, 1) at index i of count. random: bench_random_bits(i). Negative for a shape
+ * that is implemented by one of the two programs, or differently by each. */
+HOST_DEVICE static inline double bench_shape_position(enum bench_shape_id shape, size_t i,
+                                                      size_t count, uint64_t random)
+{
+    const double steps = (double)count;
+    const size_t from_end = count - 1 - i, period = count / 100 + 1;
+    switch (shape) {
+    case BENCH_SHAPE_UNIFORM:
+        return bench_unit(random);
+    case BENCH_SHAPE_SORTED:
+        return (double)i / steps;
+    case BENCH_SHAPE_REVERSED:
+        return (double)from_end / steps;
+    case BENCH_SHAPE_ALL_EQUAL:
+        return 0.7;
+    case BENCH_SHAPE_TWO_VALUES:
+        return random % 2 ? 0.75 : 0.25;
+    case BENCH_SHAPE_FEW:
+        return bench_unit(bench_random_bits(random % 1000));
+    case BENCH_SHAPE_CLUSTERS: /* one of twelve positions, plus up to a millionth of the range */
+        return 0.5 * bench_unit(bench_random_bits(random % 12)) + 1e-6 * bench_unit(random);
+    case BENCH_SHAPE_ORGAN_PIPE:
+        return (double)(2 * (i < from_end ? i : from_end)) / steps;
+    case BENCH_SHAPE_SAWTOOTH:
+        return (double)(i % period) / (double)period;
+    case BENCH_SHAPE_HALVES:
+        return bench_unit(random >> 1 | (uint64_t)(i < count / 2) << 63);
+    default:
+        return -1;
+    }
+}
+
+/* ---- The command line ---- */
+
+#define BENCH_SIZES_AT_MOST 64
+#define BENCH_DEVICES_AT_MOST 64
+
+/* How long to time a sorter. */
+struct bench_effort {
+    unsigned runs;   /* minimum */
+    double least_ms; /* and until the runs have taken this long */
+    size_t batch;    /* sorts per run; 0: several if one is too short to time */
+};
+
+/* Counts drawn at random, their logarithms uniformly, so that nobody can tune for them. */
+struct bench_random {
+    unsigned long long seed;
+    double least, most; /* 0: counts are as said */
+    bool is_open; /* for some shapes bench_sort replaces `most` by what the device's memory holds */
+};
+
+struct bench_options {
+    bool types[BENCH_TYPE_COUNT]; /* indexed as bench_types */
+    bool shapes[BENCH_SHAPE_COUNT];
+    size_t sizes[BENCH_SIZES_AT_MOST];
+    size_t size_count;
+    struct bench_random random;
+    const char *paths; /* comma-separated names; NULL: all */
+    bool all_tiles;
+    bool no_peers;
+    struct bench_effort effort;
+    unsigned threads;                        /* for bench_cpu; 0: one per processor */
+    const char *json;                        /* NULL: none */
+    unsigned devices[BENCH_DEVICES_AT_MOST]; /* from host memory to host memory, by these GPUs */
+    unsigned device_count;                   /* 0: the sorts alone, on the first GPU */
+};
+
+/* Parses the command line. An invalid word, or --help, ends the program as argp does, with
+ * status 2 or 0. documentation: text for argp. */
+void bench_options_parse(int argc, char **argv, const char *documentation,
+                         struct bench_options *options);
+
+/* The count of that number, from random->least to `most`. */
+size_t bench_random_size(const struct bench_random *random, size_t number, double most);
+
+/* True if the comma-separated list has the word. */
+bool bench_list_has(const char *list, const char *word);
+
+/* ---- The report: measured rows as a table and as lines of JSON ---- */
+
+struct bench_row {
+    const char *device;
+    const char *device_class; /* of core/auto_table.h */
+    const char *type;
+    const char *shape;
+    size_t count;
+    const char *path;
+    bool is_peer;
+    unsigned threads;  /* requested number of CPU threads; 0: not applicable */
+    size_t tile_size;  /* 0: none */
+    unsigned runs;     /* timed runs; 0: see problem */
+    size_t batch;      /* sorts per run */
+    double median_ms;  /* per sort, over the runs */
+    double least_ms;   /* per sort, in the fastest run */
+    double peer_ms;    /* median of the fastest peer; 0: no peer */
+    size_t item_bytes; /* per item */
+    size_t scratch_bytes;
+    bool is_sorted;
+    const char *problem; /* why it was not timed; otherwise NULL */
+};
+
+void bench_report_head(FILE *stream);
+void bench_report_row(FILE *stream, const struct bench_row *row);
+
+/* Prints one object in one line; values that were not measured are null. */
+void bench_report_json(FILE *stream, const struct bench_row *row);
+
+/* Closes the file, which may be NULL; false if anything written to it was lost. */
+bool bench_report_close(FILE *stream, const char *name, struct error *error);
 
 #ifdef __cplusplus
 }
