@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_data.cu - see bench_data.h.
+/* bench_data.cu - see bench_run.h.
  *
  *   index -> random bits (a counter-based hash) -> the number of the shape at that index -> its
  * stored bits -> the layout of the sorter
@@ -9,7 +9,7 @@
  * count of disorder they check a sort in one read of its output. No float is NaN or -0: CUB treats
  * +0 and -0 as equal, and our order does not.
  */
-#include "bench/bench_data.h"
+#include "bench/bench_run.h"
 
 #include "bench/bench_common.h"
 #include "core/backend.h"

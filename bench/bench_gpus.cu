@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_gpus.cu - see bench_gpus.h.
+/* bench_gpus.cu - see bench_run.h.
  *
  *   each run: generate on the GPUs -> host memory, digest
  *             [each GPU uploads and sorts its part -> exchange -> each downloads its range]
  *             upload again -> digests compared, and the ends of the ranges
  */
-#include "bench/bench_gpus.h"
+#include "bench/bench_run.h"
 
 #include "core/clock.h"
 #include "cuda/block/thread_key.cuh"

@@ -10,7 +10,6 @@
  * docs/performance.md records the output.
  */
 #include "bench/bench_common.h"
-#include "bench/bench_gpus.h"
 #include "bench/bench_run.h"
 #include "core/auto_table.h"
 #include "cuda/cuda_check.h"
