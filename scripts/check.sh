@@ -3,8 +3,8 @@
 # Builds everything twice and runs every test: with all warnings as errors, and with the address and
 # undefined behaviour sanitizers, on less data and without nvcc. The code for the GPU runs on its
 # stand-in on the CPU, in the sanitized build alone; `make check` runs it without sanitizers, on more
-# data. The fuzz targets are built once, too. A third build, for aarch64, runs a few shell tests under
-# qemu. The last line is `N passed, N failed, N skipped` over all.
+# data. A third build, for aarch64, runs a few shell tests under qemu. The last line is
+# `N passed, N failed, N skipped` over all.
 #
 #   scripts/check.sh [--install] [DIR]
 #
@@ -42,8 +42,6 @@ scripts/install_packages.sh gcc g++ make libzstd-dev libcmocka-dev perl mandoc s
     clang-format zstd python3-numpy acl attr
 scripts/install_packages.sh openmpi-bin libopenmpi-dev || echo '== no Open MPI: tests/job/mpi.sh is skipped'
 scripts/install_packages.sh mpich libmpich-dev || echo '== no MPICH: tests/job/mpi.sh is of Open MPI alone'
-scripts/install_packages.sh clang libclang-rt-dev ||
-    echo '== no clang with libFuzzer: the fuzz targets are skipped'
 
 [ $INSTALL_PACKAGES = no ] || scripts/install_cuda.sh
 cuda_flags=()

@@ -82,12 +82,17 @@ $(BUILD)/tests/mpi_faults.so: tests/faults/mpi_faults.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(MPICC) -std=c11 -D_GNU_SOURCE $(C_WARNINGS) -O1 -g -fPIC -shared -o $@ $<
 
+# For tests/fuzz/fuzz_targets.sh: the fuzz targets in one program, each under its own name.
+fuzz_target_objects := $(call objects,$(BUILD),$(wildcard tests/fuzz/fuzz_*.c))
+$(fuzz_target_objects): common_flags += -DLLVMFuzzerTestOneInput=$(basename $(notdir $<))
+$(BUILD)/tests/mutate_seeds: $(BUILD)/tests/fuzz/mutate_seeds.c.o $(fuzz_target_objects) \
+		$(filter-out %/main.c.o,$(cli_objects)) $(host_objects) $(BUILD)/core/backends.cpu.o
+	$(link) -o $@ $^ $(libraries)
+
 # The fuzz targets, built by clang with its libFuzzer, with their own sanitizers and without OpenMP.
 # Only the C library is linked dynamically, so that they run on machines without clang.
 FUZZ_CC ?= clang
 FUZZ_CXX ?= clang++
-has_fuzzer = $(wildcard $(addsuffix /lib/*/libclang_rt.fuzzer*.a,$(shell $(FUZZ_CC) \
-	-print-resource-dir 2>/dev/null)))
 fuzz_flags = -I. -Itests/fuzz -D_GNU_SOURCE -MMD -MP -O1 -g1 $(WARNINGS) -Wno-unknown-pragmas \
 	-Wno-unused-parameter -Wno-unused-variable -fno-sanitize-recover=all
 fuzz_sanitizers = address,undefined
@@ -99,10 +104,8 @@ fuzz_sources := cli/options/order_words.c cli/options/quote.c $(filter-out core/
 	formats/lines/lines%,$(filter core/% formats/%,$(host_sources)))
 fuzz_objects := $(call objects,$(BUILD)/fuzz,$(fuzz_sources))
 fuzz_programs := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-$(BUILD)/fuzz/fuzz_%: $(addprefix $(BUILD)/fuzz/,tests/fuzz/fuzz_%.c.o tests/fuzz/large_blocks.c.o \
-		host.a)
-	$(call say,LD,$@) $(FUZZ_CXX) -fsanitize=fuzzer,$(fuzz_sanitizers) -static-libstdc++ -static-libgcc \
-		-Wl,--wrap=malloc,--wrap=calloc,--wrap=free -o $@ $^ \
+$(BUILD)/fuzz/fuzz_%: $(addprefix $(BUILD)/fuzz/,tests/fuzz/fuzz_%.c.o host.a)
+	$(call say,LD,$@) $(FUZZ_CXX) -fsanitize=fuzzer,$(fuzz_sanitizers) -static-libstdc++ -static-libgcc -o $@ $^ \
 		$(or $(wildcard $(shell $(FUZZ_CXX) -print-file-name=libzstd.a)),-lzstd) -lm -pthread
 $(BUILD)/fuzz/host.a: $(fuzz_objects)
 	@rm -f $@
@@ -117,12 +120,9 @@ $(BUILD)/fuzz/%.cc.o: %.cc
 fuzz: $(fuzz_programs)
 	tests/fuzz/run_targets.sh $(BUILD)/fuzz
 
-# The fuzz targets, if they can be built and TEST_EXCEPT does not leave them out.
-checks_fuzz = $(and $(filter check,$(MAKECMDGOALS)),$(if \
-	$(findstring fuzz_targets,$(TEST_EXCEPT)),,$(has_fuzzer)))
 check: all $(if $(filter-out 0,$(SIMT)),simt) $(unit_programs) \
-		$(if $(checks_fuzz),$(fuzz_programs)) $(BUILD)/bench/bench_cpu \
-		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs) \
+		$(BUILD)/bench/bench_cpu \
+		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs mutate_seeds) \
 		$(if $(plugin),$(BUILD)/tests/mpi_faults.so)
 	BUILD=$(BUILD) tests/run.sh
 

@@ -18,16 +18,12 @@ static ZSTD_CCtx *compressor;
 static ZSTD_DCtx *reference;
 static void *decoder;
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+static void prepare(void)
 {
-    (void)argc;
-    (void)argv;
     zstd = codec_find("zstd");
     compressor = ZSTD_createCCtx();
     reference = ZSTD_createDCtx();
     decoder = zstd->decoder_open(0);
-    return 0;
 }
 
 /* Bytes of the content, or of the stream. There is room for more than the limit, so that an excess
@@ -270,6 +266,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     const size_t in_piece = (size_t)1 << (pieces & 7), out_piece = (size_t)3 << (pieces >> 3 & 15);
     bool is_unjudged;
     uint64_t bytes_left;
+    if (!zstd)
+        prepare();
     make_stream(&stream, &input);
     error.is_set = false;
     if (!zstd->recognises(stream.data, stream.bytes))
