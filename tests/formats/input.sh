@@ -147,36 +147,6 @@ refused 'npy in a second input: --format=raw' 'version1.npy: this is a NumPy arr
 refused 'npy in a second input: -n' 'array.txt: .*NumPy array' -- gpusort -n plain array.txt -o "$target"
 ok_writes 'several npy files' twice.npy -- version1.npy sorted.npy
 
-liar() {
-    refused "npy: $2" "^gpusort: $1.npy: ${3-}" -- gpusort --format=npy "$1.npy" -o "$target"
-}
-liar bad_magic 'a bad magic'
-liar bad_version 'a version that there is not'
-liar huge_header 'a header of 4 GiB'
-liar long_header 'a header longer than the file'
-liar fewer_bytes 'fewer bytes than the header says'
-liar cut_number 'the last number cut'
-liar more_bytes 'more bytes than the header says'
-liar huge_count '2^63 numbers'
-liar overflowing_count 'a count whose size in bytes overflows'
-liar endless_count 'a count of forty digits'
-liar negative_count 'a negative count'
-liar no_shape 'no shape'
-liar no_descr 'no dtype'
-liar twice_descr 'two dtypes'
-liar other_key 'a key that there is not'
-liar no_brace 'no braces'
-liar behind_brace 'something behind the brace'
-liar nul_in_header 'a NUL in the header'
-liar only_magic 'the magic alone'
-liar cut_header 'the header cut off'
-liar no_type 'a dtype that there is not'
-liar no_order 'a dtype without sense'
-liar two_dimensions 'two dimensions'
-liar objects 'objects'
-liar strings 'strings'
-liar complex 'complex numbers'
-liar records 'records'
 refused 'npy: fewer bytes, on a pipe' 'standard input: ' -- \
     gpusort -o "$target" < <(cat fewer_bytes.npy)
 refused 'npy: more bytes, on a pipe' 'standard input: ' -- \

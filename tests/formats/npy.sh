@@ -156,4 +156,86 @@ for file in two longer; do
 done
 gpusort two.npy -o two.npy 2>"$work/log/two" || true
 ok 'a file of two arrays stays as it is' test "$(stat -c %s two.npy)" = 344
+# ---- headers that are wrong ----------------------------------------------------------------------
+
+# npy PREFIX HEADER: writes x.npy, whose length of the header is right if PREFIX is empty. 24 bytes
+# of data follow.
+npy() {
+    printf %b "$2" >header
+    printf %b "${1:-\\x93NUMPY\\x01\\0\\x$(printf %02x "$(stat -c %s header)")\\0}" | cat - header >x.npy
+    head -c 24 /dev/zero >>x.npy
+}
+while IFS='|' read -r problem header; do
+    npy '' "${header/#f8/"{'descr': '<f8', 'fortran_order': False, 'shape': "}"
+    refused "$problem: $header" "^gpusort: x.npy: .*$problem" -- gpusort x.npy -o "$target"
+done <<'END'
+it is not a dictionary|
+it is not a dictionary|   \n
+it is not a dictionary|[]
+a string is missing|{
+'descr' is missing|{}
+a string is missing|f8(3,),\x20
+something stands behind it|f8(3,), }x\n
+something stands behind it|f8(3,), }{}\n
+something stands behind it|f8(3,), }\0
+a string is missing|f8(3,),, }\n
+a comma is missing|f8(3,) 'a': 1}\n
+unknown key 'extra'|f8(3,), 'extra': 1}\n
+'shape' is there twice|f8(3,), 'shape': (3,)}\n
+'fortran_order' is missing|{'descr': '<f8', 'shape': (3,), }\n
+'descr' is missing|{'fortran_order': False, 'shape': (3,), }\n
+'shape' is missing|{'descr': '<f8', 'fortran_order': False, }\n
+it is not a dictionary|'descr': '<f8', 'fortran_order': False, 'shape': (3,)\n
+a colon is missing|{'descr' '<f8'}\n
+a string has no end|{'descr': '<f8, }\n
+a string has no end|{'descr': '<f8", }\n
+a string with an escape|{'descr': '\\x3cf8', }\n
+a string is missing|{'descr': 8, }\n
+a string is missing|{descr: '<f8', }\n
+a string is missing|{'descr': b'<f8', }\n
+a string is missing|{'descr': u <f8', }\n
+dtype ''|{'descr': '', }\n
+dtype '<c16'|{'descr': '<c16', }\n
+a structured dtype|{'descr': [('a', '<f8')], }\n
+neither True nor False|{'descr': '<f8', 'fortran_order': 0, 'shape': (3,), }\n
+neither True nor False|{'descr': '<f8', 'fortran_order': Fals
+the array has 2 dimensions, shape \(3, 4\)|f8(3, 4), }\n
+the array has 4 dimensions, shape \(1, 3, 1, 4\)|f8(1, 3, 1, 4), }\n
+the array has 2 dimensions, shape \(0, 5\)|f8(0, 5), }\n
+the header says 1 items \(8 bytes\), the file holds 24 bytes|f8(), }\n
+a number, not a tuple|f8(3), }\n
+'shape' is not a tuple|f8 3, }\n
+not a tuple of whole numbers|f8(3
+not a tuple of whole numbers|f8(-3,), }\n
+not a tuple of whole numbers|f8(3.0,), }\n
+not a tuple of whole numbers|f8(03,), }\n
+not a tuple of whole numbers|f8(,), }\n
+not a tuple of whole numbers|f8(3,,), }\n
+not a tuple of whole numbers|f8(L,), }\n
+shape is too large|f8(18446744073709551616,), }\n
+shape is too large|f8(18446744073709551615,), }\n
+shape is too large|f8(2305843009213693952,), }\n
+the header says 4 items \(32 bytes\), the file holds 24 bytes of data|f8(4,), }\n
+the header says 2 items \(16 bytes\), the file holds 24 bytes of data|f8(2,), }\n
+END
+right="{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"
+while IFS='|' read -r problem prefix; do
+    npy "$prefix" "$right"
+    refused "$problem" "^gpusort: x.npy: .*$problem" -- gpusort --format=npy x.npy -o "$target"
+done <<'END'
+not a NumPy file|\x93NUMPX\x01\0\x39\0
+version 4.0 of NumPy's format is not known|\x93NUMPY\x04\0\x39\0
+version 1.1 of NumPy's format is not known|\x93NUMPY\x01\x01\x39\0
+a header of 65593 bytes is too long for numbers|\x93NUMPY\x02\0\x39\0\x01\0
+header is cut off|\x93NUMPY\x01\0\xff\xff
+END
+npy '' "$right"
+bytes=$(stat -c %s x.npy)
+for ((cut = 1; cut < bytes; cut += cut < 14 || cut > bytes - 26 ? 1 : 5)); do
+    head -c $cut x.npy >cut.npy
+    what='header is cut off'
+    [ $cut -lt $((bytes - 24)) ] || what='the header says 3 items'
+    refused "cut off after $cut bytes" "^gpusort: cut.npy: .*$what" -- gpusort cut.npy -o "$target"
+done
+
 done_testing

@@ -104,6 +104,19 @@ refused 'a word on standard input' '^gpusort: standard input:2: ' -- \
     gpusort --format=text -o "$target" <<<$'1\nx'
 refused 'the first of several words is named' '^gpusort: bad:2: ' -- \
     bash -c '{ echo 1; echo x; seq 500000; echo y; } >bad; exec "$@"' - "$GPUSORT" -o "$target" bad
+# says REGEX CONTENT ARGUMENT...: CONTENT is refused with a message that matches REGEX.
+says() {
+    printf -- "$2" >bad
+    refused "$1" "^gpusort: bad:$1" -- gpusort --format=text "${@:3}" bad -o "$target"
+}
+no_number=': -g would read no number in it, and sort it below all numbers'
+says "2: 'one' is not a number$no_number; -k1 sorts lines by their bytes$" '1\none\n'
+says "2: empty line, not a number$no_number$" '1\n\n'
+says "1: '2 3' is not a number: -g would read only '2' of it; columns are for -t and -k$" '2 3\n'
+says "1: '1.000' has a NUL byte in it and is not a number: -z takes lines that end with NUL$" '1\0'
+says "1: '.377.033\[1m' is not a number$no_number" '\377\033[1m'
+says "1: '0{40}\.\.\.' is not a number: what follows the number has to be removed$" '%050dx' --type=f64
+says '1: lines of 1 MiB and more are not read$' '%01048576d' --type=f64
 if grep -Eq '__(asan|tsan|ubsan)' "$GPUSORT"; then
     skip 'many equal lines, with little stack' 'sanitizers take more'
 else

@@ -1,100 +1,412 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_sink.c - a sink replaces its target completely or not at all, and leaves no other file. */
-#include "tests/formats/unit_sink.h"
+/* unit_sink.c - a sink replaces its target completely or not at all, and leaves no other file: by
+ * write(2) and through a mapping, on a disk and in memory, after any error and any signal.
+ */
+#include "formats/codec/codec.h"
+#include "formats/io/mapped_file.h"
+#include "formats/io/output_file.h"
+#include "formats/io/sink.h"
+#include "tests/unit_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <linux/filter.h>
+#include <linux/magic.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <zstd.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
 
-static void write_sink(const char *path, const char *text)
-{
-    struct error error = {0};
-    struct sink *sink = open_sink(path);
-    assert_true(sink_write(sink, text, strlen(text), &error));
-    assert_true(sink_commit(sink, &error));
-}
+#define MIB ((size_t)1 << 20)
 
-static void assert_not_opened(const char *path, const char *message)
+/* Sinks of so many threads map their files where the file system is one on which files are mapped,
+ * even if the machine has fewer processors. */
+#define MAPPING_THREADS 8
+
+static unsigned sink_threads = MAPPING_THREADS;
+
+static struct sink *open_sink(const char *path)
 {
     struct error error = {0};
     struct sink *sink;
-    assert_false(
-        sink_open(&(struct sink_spec){path, &codecs[0], 0, 1, false, NULL}, &sink, &error));
-    assert_null(sink);
-    assert_string_equal(error.message, message);
+    const struct sink_spec spec = {path, &codecs[0], 0, sink_threads, false, NULL};
+    const bool opened = sink_open(&spec, &sink, &error);
+    assert_string_equal(error.message, "");
+    assert_true(opened);
+    return sink;
 }
 
-static mode_t mode_of(const char *name)
+/* ---- The temporaries in the working directory ---- */
+
+/* Returns the number of temporaries with a name. */
+static size_t count_named_temporaries(void)
 {
-    struct stat status;
-    assert_int_equal(stat(name, &status), 0);
-    return status.st_mode & 07777;
+    glob_t found;
+    const int result = glob(".gpusort-*", 0, NULL, &found);
+    const size_t count = result == 0 ? found.gl_pathc : 0;
+    if (result == 0)
+        globfree(&found);
+    return count;
 }
 
-static void test_new_file_has_the_umask(void **state)
+/* Returns the path in /proc of an open file of the working directory that has no name, malloc'd;
+ * NULL if there is none. */
+static char *find_unnamed_temporary(void)
 {
-    (void)state;
-    const mode_t old = umask(027);
-    write_sink("out", "new\n");
-    umask(old);
-    assert_file_holds("out", "new\n", 4);
-    assert_int_equal(mode_of("out"), 0640);
+    char here[4096], target[8192];
+    assert_non_null(getcwd(here, sizeof here));
+    for (int file = 0; file < 64; file++) {
+        char *path;
+        struct stat status;
+        assert_true(asprintf(&path, "/proc/self/fd/%d", file) > 0);
+        const ssize_t length = readlink(path, target, sizeof target);
+        if (length > (ssize_t)strlen(here) && memcmp(target, here, strlen(here)) == 0 &&
+            fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+/* Returns the number of temporaries, with a name or without. */
+static size_t count_temporaries(void)
+{
+    char *const unnamed = find_unnamed_temporary();
+    free(unnamed);
+    return count_named_temporaries() + (unnamed != NULL);
+}
+
+/* From here on, system call `number` fails with EOPNOTSUPP if its argument `argument`, counted from
+ * 0, has a bit of `bits`. Ends the process with 77 if that is not possible. */
+static void refuse_call(int number, unsigned argument, unsigned bits)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 (unsigned)offsetof(struct seccomp_data, args) + 8 * argument),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(77);
+}
+
+/* From here on, no file without a name can be opened, as on some file systems. */
+static void refuse_unnamed_files(void)
+{
+    refuse_call(SYS_openat, 2, O_TMPFILE & ~O_DIRECTORY);
+}
+
+static void assert_no_temporary(void)
+{
     assert_int_equal(count_temporaries(), 0);
-    unlink("out");
 }
 
-static void test_replaced_file_keeps_its_mode(void **state)
+static bool is_mapped_here(void)
 {
-    (void)state;
-    static const mode_t modes[] = {0600, 0664, 0755, 0444};
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-        if (modes[i] == 0444 && geteuid() != 0)
-            continue; /* not writable: refused */
-        put_file("out", "old and longer\n", 15);
-        assert_int_equal(chmod("out", modes[i]), 0);
-        write_sink("out", "new\n");
-        assert_file_holds("out", "new\n", 4);
-        assert_int_equal(mode_of("out"), modes[i]);
+    struct statfs status;
+    assert_int_equal(statfs(".", &status), 0);
+    return status.f_type == TMPFS_MAGIC || status.f_type == EXT4_SUPER_MAGIC ||
+           status.f_type == XFS_SUPER_MAGIC;
+}
+
+/* Repeats the test in a directory in memory. Returns false if there is none. */
+static bool repeat_in_memory(void (*test)(void **))
+{
+    static bool is_repeated;
+    char directory[] = "/dev/shm/gpusort-unit-XXXXXX", back[4096];
+    if (is_repeated || !mkdtemp(directory))
+        return false;
+    assert_non_null(getcwd(back, sizeof back));
+    assert_int_equal(chdir(directory), 0);
+    is_repeated = true;
+    test(NULL);
+    is_repeated = false;
+    assert_int_equal(chdir(back), 0);
+    assert_int_equal(rmdir(directory), 0);
+    return true;
+}
+
+/* ---- Bytes ---- */
+
+/* Whether the output is mapped depends on its size, on the threads and on the kind of file. */
+static void test_way(void **state)
+{
+    static const struct {
+        const char *path;
+        uint64_t bytes;
+        unsigned threads;
+        bool is_mapped;
+    } cases[] = {
+        {"out", MAPPED_FILE_MIN, 4, true},
+        {"out", MAPPED_FILE_MIN, 3, false},
+        {"out", MAPPED_FILE_MIN - 1, 4, false},
+        {"out", UINT64_MAX, 4, false},
+        {"out", 0, 4, false},
+        {"/dev/null", MAPPED_FILE_MIN, 4, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error error = {0};
+        struct output_file output;
+        assert_true(output_file_open(cases[i].path, "out", NULL, &output, &error));
+        output_file_expect(&output, cases[i].bytes, cases[i].threads);
+        assert_int_equal(output.mapped != NULL, cases[i].is_mapped && is_mapped_here());
+        assert_int_equal(output.writers, output.mapped ? 4 : 1);
+        output_file_discard(&output);
+    }
+    assert_no_temporary();
+    (void)(state && repeat_in_memory(test_way));
+}
+
+/* Writes the first `put` bytes by sink_write() and the rest through lent buffers, and commits. */
+static void write_out(const unsigned char *data, size_t bytes, uint64_t expected, size_t put)
+{
+    struct error error = {0};
+    struct sink *sink = open_sink("out");
+    const size_t header = put < 130 ? put : 130;
+    if (put % 2 == 0 && expected > 20 * MIB)
+        sink_expect_least(sink, expected - 3 * MIB);
+    sink_expect(sink, expected);
+    assert_true(sink_write(sink, data, header, &error));
+    assert_true(sink_write(sink, data + header, put - header, &error));
+    for (size_t begin = put, length; begin < bytes; begin += length) {
+        unsigned char *buffer;
+        length = SINK_BUFFER_BYTES - begin / 7 % 100000;
+        if (length > bytes - begin)
+            length = bytes - begin;
+        assert_true(sink_lend(sink, &buffer, &error));
+        memcpy(buffer, data + begin, length);
+        assert_true(sink_put(sink, buffer, length, &error));
+    }
+    assert_true(sink_commit(sink, &error));
+}
+
+/* The announced size may be too large or too small. */
+static void test_bytes(void **state)
+{
+    const size_t most = 37 * MIB + 4321;
+    unsigned char *const data = make_bytes(most);
+    const struct {
+        size_t bytes;
+        uint64_t expected;
+        size_t put;
+    } cases[] = {
+        {most, most, most},
+        {most, most, 0},
+        {most, most, 19 * MIB + 1},
+        {most, most - 5 * MIB - 7, most},
+        {most - 1, most, 5},
+        {most, MAPPED_FILE_MIN, MIB},
+        {0, most, 0},
+        {16 * MIB, 16 * MIB, 4095},
+        {most, most + (200 << 20), 12 * MIB},
+        {5 * MIB, UINT64_MAX, MIB},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct stat status;
+        sink_threads = i % 3 == 2 ? 2 : MAPPING_THREADS;
+        write_out(data, cases[i].bytes, cases[i].expected, cases[i].put);
+        assert_file_holds("out", data, cases[i].bytes);
+        assert_int_equal(stat("out", &status), 0);
+        assert_true((size_t)status.st_blocks * 512 < cases[i].bytes + MIB); /* no unused space */
+        assert_no_temporary();
         unlink("out");
     }
+    sink_threads = MAPPING_THREADS;
+    free(data);
+    (void)(state && repeat_in_memory(test_bytes));
 }
 
-static void test_setuid_is_as_a_write_leaves_it(void **state)
+/* Buffers and direct writes are mixed, with several buffers lent at once: the order is that of the
+ * calls. */
+static void write_mixed(struct sink *sink, const unsigned char *data, size_t rounds, size_t piece)
+{
+    struct error error = {0};
+    for (size_t i = 0; i < rounds; i++, data += 3 * piece) {
+        unsigned char *first, *second;
+        assert_true(sink_lend(sink, &first, &error));
+        assert_true(sink_lend(sink, &second, &error));
+        memcpy(second, data + piece, piece);
+        memcpy(first, data, piece);
+        assert_true(sink_put(sink, first, piece, &error));
+        assert_true(sink_put(sink, second, piece, &error));
+        assert_true(sink_write(sink, data + 2 * piece, piece, &error));
+    }
+    assert_true(sink_commit(sink, &error));
+}
+
+static void test_lent_buffers_keep_order(void **state)
 {
     (void)state;
-    static const char *const names[] = {"written", "out"};
-    for (size_t i = 0; i < 2; i++) {
-        put_file(names[i], "old", 3);
-        assert_int_equal(chmod(names[i], 06755), 0);
-    }
-    FILE *const written = fopen("written", "r+b");
-    assert_non_null(written);
-    assert_int_equal(fwrite("new", 1, 3, written), 3);
-    assert_int_equal(fclose(written), 0);
-    write_sink("out", "new");
-    assert_int_equal(mode_of("out"), mode_of("written"));
+    const size_t rounds = 6, piece = SINK_BUFFER_BYTES - 123456, bytes = 3 * rounds * piece;
+    unsigned char *data = make_bytes(bytes);
+    write_mixed(open_sink("out"), data, rounds, piece);
+    assert_file_holds("out", data, bytes);
+
+    free(data);
     unlink("out");
-    unlink("written");
 }
 
-static void test_target_is_old_until_commit(void **state)
+/* ---- Errors ---- */
+
+/* Expects 64 MiB, writes them by sink_write() or through buffers, and checks the message of the
+ * failure. */
+static void assert_write_fails(bool lend, const char *message)
+{
+    struct error error = {0};
+    unsigned char *const data = make_bytes(64 * MIB);
+    put_file("out", "old", 3);
+    struct sink *sink = open_sink("out");
+    sink_expect(sink, 64 * MIB);
+    bool ok = lend || sink_write(sink, data, 64 * MIB, &error);
+    for (size_t begin = 0; lend && ok && begin < 64 * MIB; begin += SINK_BUFFER_BYTES) {
+        unsigned char *buffer;
+        ok = sink_lend(sink, &buffer, &error);
+        if (ok) {
+            memcpy(buffer, data + begin, SINK_BUFFER_BYTES);
+            ok = sink_put(sink, buffer, SINK_BUFFER_BYTES, &error);
+        }
+    }
+    if (ok)
+        ok = sink_commit(sink, &error);
+    else
+        sink_discard(sink);
+    assert_false(ok);
+    assert_string_equal(error.message, message);
+    assert_file_holds("out", "old", 3);
+    assert_no_temporary();
+    unlink("out");
+    free(data);
+}
+
+static void test_file_size_limit(void **state)
+{
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    const struct rlimit small = {20 * MIB, old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_write_fails(false, "out: File too large");
+    assert_write_fails(true, "out: File too large");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    (void)(state && repeat_in_memory(test_file_size_limit));
+}
+
+/* Runs `body` in a child, which exits with 0, or with 77 if the test is not possible here. Returns
+ * false for 77. */
+static bool run_child(void (*body)(void))
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        body();
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void write_map(const char *path, const char *format, unsigned id)
+{
+    char text[32];
+    const int bytes = snprintf(text, sizeof text, format, id);
+    const int file = open(path, O_WRONLY);
+    if (file < 0 || write(file, text, (size_t)bytes) != bytes || close(file) != 0)
+        _exit(77);
+}
+
+/* Fills a file system of 24 MiB, in a mount namespace that ends with the process. */
+static void fill_file_system(void)
+{
+    const unsigned user = geteuid(), group = getegid();
+    if (unshare(CLONE_NEWNS | (user == 0 ? 0 : CLONE_NEWUSER)) != 0)
+        _exit(77);
+    if (user != 0) {
+        write_map("/proc/self/setgroups", "deny", 0);
+        write_map("/proc/self/uid_map", "0 %u 1", user);
+        write_map("/proc/self/gid_map", "0 %u 1", group);
+    }
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mkdir("small", 0700) != 0)
+        _exit(77);
+    const bool is_mounted = mount("none", "small", "tmpfs", 0, "size=24m") == 0;
+    if (is_mounted && chdir("small") == 0) {
+        assert_write_fails(false, "out: No space left on device");
+        assert_write_fails(true, "out: No space left on device");
+    }
+    if (!is_mounted)
+        _exit(77);
+}
+
+static void test_full_file_system(void **state)
+{
+    (void)state;
+    const bool is_run = run_child(fill_file_system);
+    rmdir("small");
+    if (!is_run)
+        skip();
+}
+
+static void write_without_fallocate(void)
+{
+    const size_t bytes = 20 * MIB + 5;
+    unsigned char *const data = make_bytes(bytes);
+    struct error error = {0};
+    struct output_file output;
+    refuse_call(SYS_fallocate, 3, UINT32_MAX); /* the length has such bits */
+    assert_true(output_file_open("out", "out", NULL, &output, &error));
+    output_file_expect(&output, bytes, MAPPING_THREADS);
+    assert_null(output.mapped);
+    output_file_discard(&output);
+    write_out(data, bytes, bytes, 7 * MIB);
+    assert_file_holds("out", data, bytes);
+    unlink("out");
+    free(data);
+}
+
+static void test_no_fallocate(void **state)
+{
+    (void)state;
+    if (!run_child(write_without_fallocate))
+        skip();
+}
+
+/* The writer thread's failure reaches the caller, which may go on to lend without waiting
+ * forever. */
+static void test_full_device_ends_a_long_output(void **state)
 {
     (void)state;
     struct error error = {0};
-    put_file("out", "old", 3);
-    struct sink *sink = open_sink("out");
-    assert_string_equal(sink_name(sink), "out");
-    assert_false(sink_is_terminal(sink));
-    assert_int_equal(count_temporaries(), 1);
-    assert_true(sink_write(sink, "new", 3, &error));
-    assert_file_holds("out", "old", 3);
-    sink_discard(sink);
-    assert_file_holds("out", "old", 3);
-    assert_int_equal(count_temporaries(), 0);
-    sink_discard(NULL);
-    unlink("out");
+    struct sink *sink = open_sink("/dev/full");
+    bool ok = true;
+    for (int i = 0; ok && i < 1000; i++) {
+        unsigned char *buffer;
+        ok = sink_lend(sink, &buffer, &error);
+        if (ok) {
+            buffer[0] = 'x';
+            ok = sink_put(sink, buffer, 1, &error);
+        }
+    }
+    assert_false(ok);
+    assert_false(sink_commit(sink, &error));
+    assert_string_equal(error.message, "/dev/full: No space left on device");
 }
 
 /* Another process may change the size of a temporary. That is an error, unless only the announced
@@ -132,209 +444,86 @@ static void test_size_is_that_of_what_was_written(void **state)
     }
 }
 
-static void test_symbolic_links_are_followed(void **state)
+static void *map_page(void)
 {
-    (void)state;
-    assert_int_equal(mkdir("d", 0700), 0);
-    assert_int_equal(symlink("../middle", "d/link"), 0);
-    assert_int_equal(symlink("d/target", "middle"), 0);
-    for (int round = 0; round < 2; round++) { /* dangling first, then not */
-        struct stat status;
-        write_sink("d/link", round == 0 ? "1" : "2");
-        assert_file_holds("d/target", round == 0 ? "1" : "2", 1);
-        assert_int_equal(lstat("d/link", &status), 0);
-        assert_true(S_ISLNK(status.st_mode));
-        assert_int_equal(lstat("middle", &status), 0);
-        assert_true(S_ISLNK(status.st_mode));
-    }
-    assert_int_equal(symlink("circle", "circle"), 0);
-    assert_not_opened("circle", "circle: Too many levels of symbolic links");
-    unlink("circle");
-    unlink("middle");
-    unlink("d/link");
-    unlink("d/target");
-    rmdir("d");
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(page != MAP_FAILED);
+    return page;
 }
 
-static void test_targets_that_are_refused(void **state)
+/* Another process truncates the temporary. That is an error if the kernel can report it before the
+ * access. */
+static void test_temporary_cut_off(void **state)
 {
-    (void)state;
-    assert_not_opened(".", ".: Is a directory");
-    assert_not_opened("new/", "new/: Is a directory");
-    assert_not_opened("missing/out", "missing/out: No such file or directory");
-    assert_not_opened("", "'': No such file or directory");
-    put_file("file", "", 0);
-    assert_not_opened("file/out", "file/out: Not a directory");
-    unlink("file");
-}
-
-static void test_read_only_target_is_refused(void **state)
-{
-    (void)state;
-    if (geteuid() == 0)
-        skip(); /* everything is writable to root */
-    put_file("out", "old", 3);
-    assert_int_equal(chmod("out", 0444), 0);
-    assert_not_opened("out", "out: Permission denied");
-    assert_file_holds("out", "old", 3);
-    unlink("out");
-}
-
-static void test_longest_name(void **state)
-{
-    (void)state;
-    char name[256];
-    memset(name, 'n', 255);
-    name[255] = '\0';
-    write_sink(name, "x");
-    assert_file_holds(name, "x", 1);
-    unlink(name);
-}
-
-static void test_full_device(void **state)
-{
-    (void)state;
     struct error error = {0};
-    char byte = 'x';
-    struct sink *sink = open_sink("/dev/full");
-    assert_false(sink_write(sink, &byte, 1, &error));
-    assert_string_equal(error.message, "/dev/full: No space left on device");
-    sink_discard(sink);
-
-    unsigned char *buffer;
-    error.is_set = false;
-    sink = open_sink("/dev/full");
-    assert_true(sink_lend(sink, &buffer, &error));
-    buffer[0] = 'x';
-    if (sink_put(sink, buffer, 1, &error))
-        assert_false(sink_commit(sink, &error));
-    else
-        sink_discard(sink);
-    assert_string_equal(error.message, "/dev/full: No space left on device");
-
-    error.is_set = false;
-    assert_true(
-        sink_open(&(struct sink_spec){"/dev/full", &codecs[1], 0, 1, false, NULL}, &sink, &error));
-    assert_true(sink_write(sink, &byte, 1, &error));
-    assert_false(sink_commit(sink, &error));
-    assert_string_equal(error.message, "/dev/full: No space left on device");
-}
-
-/* The writer thread's failure reaches the caller, which may go on to lend without waiting
- * forever. */
-static void test_full_device_ends_a_long_output(void **state)
-{
-    (void)state;
-    struct error error = {0};
-    struct sink *sink = open_sink("/dev/full");
-    bool ok = true;
-    for (int i = 0; ok && i < 1000; i++) {
-        unsigned char *buffer;
-        ok = sink_lend(sink, &buffer, &error);
-        if (ok) {
-            buffer[0] = 'x';
-            ok = sink_put(sink, buffer, 1, &error);
-        }
-    }
-    assert_false(ok);
-    assert_false(sink_commit(sink, &error));
-    assert_string_equal(error.message, "/dev/full: No space left on device");
-}
-
-/* A limit on the file's size simulates a disk that fills up during a write. */
-static void test_file_that_cannot_grow(void **state)
-{
-    (void)state;
-    struct error error = {0};
-    struct rlimit old, small;
-    unsigned char *data = make_bytes(8 << 20);
-    put_file("out", "old", 3);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-    small = (struct rlimit){1 << 20, old.rlim_max};
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct stat status = {0};
+    void *const page = map_page();
+    const bool can_ask = madvise(page, 4096, MADV_POPULATE_WRITE) == 0;
+    munmap(page, 4096);
+    if (!can_ask || !is_mapped_here())
+        skip();
+    unsigned char *const data = make_bytes(20 * MIB);
     struct sink *sink = open_sink("out");
-    sink_expect(sink, 8 << 20);
-    const bool ok = sink_write(sink, data, 8 << 20, &error);
+    char *const temporary = find_unnamed_temporary();
+    assert_non_null(temporary);
+    sink_expect(sink, 20 * MIB);
+    while (status.st_size < (off_t)(20 * MIB))
+        assert_int_equal(stat(temporary, &status), 0);
+    assert_int_equal(truncate(temporary, 3 * MIB), 0);
+    assert_false(sink_write(sink, data, 20 * MIB, &error));
+    assert_string_equal(error.message, "out: another process truncated it while it was written");
     sink_discard(sink);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-    signal(SIGXFSZ, SIG_DFL);
-    assert_false(ok);
-    assert_string_equal(error.message, "out: File too large");
-    assert_file_holds("out", "old", 3);
-    assert_int_equal(count_temporaries(), 0);
+    assert_no_temporary();
+    free(temporary);
     free(data);
-    unlink("out");
+    (void)(state && repeat_in_memory(test_temporary_cut_off));
 }
 
-static void test_expectation_is_a_hint(void **state)
+/* Truncates the file "cut" just before the last of its pages are stored to. */
+static void truncate_file(struct tap *tap, const void *data, size_t bytes)
 {
-    (void)state;
-    static const uint64_t expected[] = {0, 1, 5 << 20, 20 << 20, UINT64_MAX};
-    const size_t bytes = 5 << 20;
-    unsigned char *data = make_bytes(bytes);
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        struct error error = {0};
-        struct stat status;
-        struct sink *sink = open_sink("out");
-        sink_expect(sink, expected[i]);
-        assert_true(sink_write(sink, data, bytes, &error));
-        assert_true(sink_commit(sink, &error));
-        assert_file_holds("out", data, bytes);
-        assert_int_equal(stat("out", &status), 0);
-        assert_true((size_t)status.st_blocks * 512 < bytes + (1 << 20)); /* no unused space */
-        unlink("out");
-    }
+    (void)data;
+    (void)bytes;
+    if (tap->unit_bytes++ > 1)
+        assert_int_equal(truncate("cut", 5), 0);
+}
+
+/* A file is truncated between the check of its pages and the copy, which no call can report. */
+static void test_truncated_at_the_last_moment(void **state)
+{
+    const size_t bytes = 3 * TAP_PIECE_BYTES;
+    unsigned char *const data = make_bytes(bytes);
+    struct tap tap = {truncate_file, 1, NULL};
+    size_t done;
+    put_file("cut", data, bytes);
+    const int file = open("cut", O_RDWR);
+    struct mapped_file *const mapped = mapped_file_open(file, bytes, false, NULL);
+    assert_non_null(mapped);
+    assert_false(mapped_file_is_truncated(mapped));
+    errno = 0;
+    assert_false(mapped_file_write(mapped, 0, data, bytes, 1, &tap, 1, &done));
+    assert_int_equal(errno, EIO);
+    assert_true(mapped_file_is_truncated(mapped));
+    mapped_file_close(mapped);
+    close(file);
+    unlink("cut");
     free(data);
+    (void)(state && repeat_in_memory(test_truncated_at_the_last_moment));
 }
 
-/* Buffers and direct writes are mixed, with several buffers lent at once: the order is that of the
- * calls. */
-static void write_mixed(struct sink *sink, const unsigned char *data, size_t rounds, size_t piece)
+/* The sink is discarded while space is allocated, before anything is written. */
+static void test_discard_at_once(void **state)
 {
-    struct error error = {0};
-    for (size_t i = 0; i < rounds; i++, data += 3 * piece) {
-        unsigned char *first, *second;
-        assert_true(sink_lend(sink, &first, &error));
-        assert_true(sink_lend(sink, &second, &error));
-        memcpy(second, data + piece, piece);
-        memcpy(first, data, piece);
-        assert_true(sink_put(sink, first, piece, &error));
-        assert_true(sink_put(sink, second, piece, &error));
-        assert_true(sink_write(sink, data + 2 * piece, piece, &error));
-    }
-    assert_true(sink_commit(sink, &error));
-}
-
-static void test_lent_buffers_keep_order(void **state)
-{
-    (void)state;
-    const size_t rounds = 14, piece = SINK_BUFFER_BYTES - 123456, bytes = 3 * rounds * piece;
-    unsigned char *data = make_bytes(bytes), *found = malloc(bytes);
-    write_mixed(open_sink("out"), data, rounds, piece);
-    assert_file_holds("out", data, bytes);
-
-    struct error error = {0};
-    struct sink *sink;
-    assert_true(
-        sink_open(&(struct sink_spec){"out", &codecs[1], 1, 2, false, NULL}, &sink, &error));
-    write_mixed(sink, data, rounds, piece);
-    size_t frame_bytes;
-    unsigned char *frame = get_file("out", &frame_bytes);
-    assert_int_equal(ZSTD_decompress(found, bytes, frame, frame_bytes), bytes);
-    assert_memory_equal(found, data, bytes);
-    free(frame);
-    free(found);
-    free(data);
-    unlink("out");
-}
-
-static void test_discard_with_buffers_under_way(void **state)
-{
-    (void)state;
-    struct error error = {0};
+    struct stat status;
     struct sink *sink = open_sink("out");
+    sink_expect(sink, 400 * MIB);
+    sink_discard(sink);
+    sink = open_sink("out");
+    sink_expect_least(sink, 100 * MIB);
+    sink_discard(sink);
+    sink = open_sink("out"); /* with buffers under way */
     for (int i = 0; i < 3; i++) {
+        struct error error = {0};
         unsigned char *buffer;
         assert_true(sink_lend(sink, &buffer, &error));
         memset(buffer, 'x', SINK_BUFFER_BYTES);
@@ -342,113 +531,252 @@ static void test_discard_with_buffers_under_way(void **state)
             assert_true(sink_put(sink, buffer, SINK_BUFFER_BYTES, &error));
     }
     sink_discard(sink);
+    assert_no_temporary();
     assert_int_equal(access("out", F_OK), -1);
+
+    const int seen = open("seen", O_WRONLY | O_CREAT, 0600), old = dup(STDOUT_FILENO);
+    assert_true(dup2(seen, STDOUT_FILENO) >= 0);
+    sink = open_sink(NULL);
+    sink_expect_least(sink, 100 * MIB);
+    sink_discard(sink);
+    assert_true(dup2(old, STDOUT_FILENO) >= 0);
+    assert_int_equal(fstat(seen, &status), 0);
+    assert_int_equal(status.st_size, 0);
+    assert_int_equal(status.st_blocks, 0);
+    close(seen);
+    close(old);
+    unlink("seen");
+    (void)(state && repeat_in_memory(test_discard_at_once));
+}
+
+/* ---- Signals ---- */
+
+static bool open_out(struct sink **sink)
+{
+    struct error error = {0};
+    return sink_open(&(struct sink_spec){"out", &codecs[0], 0, 1, false, NULL}, sink, &error);
+}
+
+/* Starts a child that opens a temporary, with a name or without, and then raises the signal.
+ * Returns the child's wait status. */
+static int signal_child(int signal_number, void (*prepare)(int), bool has_name)
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct rlimit no_core = {0, 0};
+        struct sink *sink;
+        setrlimit(RLIMIT_CORE, &no_core);
+        prepare(signal_number);
+        if (has_name)
+            refuse_unnamed_files();
+        if (!open_out(&sink) || count_named_temporaries() != has_name || count_temporaries() != 1)
+            _exit(99);
+        raise(signal_number);
+        sink_discard(sink); /* the signal was ignored */
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void take_default(int signal_number)
+{
+    signal(signal_number, SIG_DFL);
+}
+
+static void ignore(int signal_number)
+{
+    signal(signal_number, SIG_IGN);
+}
+
+static void assert_leaves_nothing(int signal_number, bool has_name)
+{
+    int status = signal_child(signal_number, take_default, has_name);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), signal_number);
+    if (signal_number != SIGKILL) {
+        status = signal_child(signal_number, ignore, has_name);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
     assert_int_equal(count_temporaries(), 0);
 }
 
-/* Calls `write` with standard output in the file. */
-static void with_output(const char *name, int flags, void (*write)(void))
-{
-    fflush(stdout);
-    const int saved = dup(STDOUT_FILENO), file = open(name, flags, 0600);
-    assert_true(saved >= 0 && file >= 0);
-    dup2(file, STDOUT_FILENO);
-    close(file);
-    write();
-    dup2(saved, STDOUT_FILENO);
-    close(saved);
-}
-
-static void write_standard_output(void)
-{
-    write_sink(NULL, "1");
-    write_sink("-", "2");
-    write_sink("/dev/stdout", "3");
-    write_sink("/dev/fd/1", "4");
-    write_sink("/proc/self/fd/1", "5");
-}
-
-static void test_standard_output_is_shared(void **state)
+static void test_signals_leave_nothing(void **state)
 {
     (void)state;
-    with_output("out", O_WRONLY | O_CREAT, write_standard_output);
-    assert_file_holds("out", "12345", 5);
-    with_output("out", O_WRONLY | O_APPEND, write_standard_output);
-    assert_file_holds("out", "1234512345", 10);
+    static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGXCPU,   SIGXFSZ,
+                                  SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM,  SIGVTALRM, SIGPROF,
+                                  SIGIO,   SIGPWR,  SIGSYS,  SIGSTKFLT};
+    put_file("out", "old", 3);
+    for (int has_name = 0; has_name < 2; has_name++) {
+        for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+            assert_leaves_nothing(signals[i], has_name);
+        for (int real_time = SIGRTMIN; real_time <= SIGRTMAX; real_time++)
+            assert_leaves_nothing(real_time, has_name);
+    }
+    assert_leaves_nothing(SIGKILL, false);
+    assert_leaves_nothing(SIGABRT, false);
+    assert_file_holds("out", "old", 3);
     unlink("out");
 }
 
-/* An empty output to a closed descriptor is not an error; a single byte is. */
-static void assert_refuses_bytes(const char *path)
+static void *wait_for_signals(void *unused)
 {
-    struct error error = {0};
-    write_sink(path, "");
-    struct sink *sink = open_sink(path);
-    const bool is_written = sink_write(sink, "1", 1, &error);
-    if (!is_written)
-        sink_discard(sink);
-    assert_false(is_written && sink_commit(sink, &error));
-    assert_string_equal(error.message, "standard output: Bad file descriptor");
+    for (;;)
+        pause();
+    return unused;
 }
 
-static void open_standard_output(void)
+/* Opens and commits until it is killed. The second thread receives the signals while the first one
+ * blocks them. */
+static void replace_small_forever(bool has_name)
 {
-    assert_refuses_bytes(NULL);
-    assert_not_opened("/dev/stdout", "/dev/stdout: Bad file descriptor");
-    close(STDOUT_FILENO);
-    assert_refuses_bytes("-");
-    put_file("out", "", 0);
-    struct sink *sink = open_sink("out"); /* its file must not become standard output */
-    assert_int_equal(fcntl(STDOUT_FILENO, F_GETFD), -1);
-    sink_discard(sink);
+    pthread_t other;
+    if (has_name)
+        refuse_unnamed_files();
+    if (pthread_create(&other, NULL, wait_for_signals, NULL) != 0)
+        _exit(98);
+    for (;;) {
+        struct error error = {0};
+        struct sink *sink;
+        if (!open_out(&sink) || !sink_write(sink, "x", 1, &error) || !sink_commit(sink, &error))
+            _exit(99);
+    }
 }
 
-static void test_closed_standard_output(void **state)
+static void replace_large_forever(void)
 {
-    (void)state;
-    with_output("/dev/null", O_RDONLY, open_standard_output);
+    const size_t bytes = 18 * MIB;
+    unsigned char *const data = make_bytes(bytes);
+    for (;;)
+        write_out(data, bytes, bytes, 9 * MIB);
+}
+
+/* The target is old or new. */
+static void test_kill_at_any_moment(void **state)
+{
+    if (state && repeat_in_memory(test_kill_at_any_moment))
+        return; /* a disk takes 0.2 s a round, to write what a rename replaces */
+    put_file("out", "x", 1);
+    for (int i = 0; i < 150; i++) {
+        struct stat status;
+        const bool is_large = i % 10 == 0;
+        int how;
+        fflush(stdout);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0 && is_large)
+            replace_large_forever();
+        else if (child == 0)
+            replace_small_forever(i % 2);
+        usleep((useconds_t)(is_large ? 20000 + 370 * i : 1000 + 37 * i % 2000));
+        kill(child, SIGTERM);
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGTERM);
+        assert_no_temporary();
+        assert_int_equal(stat("out", &status), 0);
+        assert_true(status.st_size == 1 || (size_t)status.st_size == 18 * MIB);
+    }
     unlink("out");
 }
 
-static void test_closed_pipe_is_an_error(void **state)
+/* Writes the expected content of `seen` to standard output, and waits for a signal. */
+static void write_seen(int seen, const unsigned char *data, size_t bytes)
+{
+    struct error error = {0};
+    struct sink *sink;
+    if (dup2(seen, STDOUT_FILENO) < 0 ||
+        !sink_open(&(struct sink_spec){NULL, &codecs[0], 0, MAPPING_THREADS, false, NULL}, &sink,
+                   &error))
+        _exit(1);
+    for (size_t taken = 0; taken < bytes; taken += 10 * MIB) { /* as while input is read */
+        sink_expect_least(sink, taken);
+        usleep(1000);
+    }
+    sink_expect(sink, bytes);
+    for (size_t begin = 0, length; begin < bytes; begin += length) {
+        length = bytes - begin < 3 * MIB + 777 ? bytes - begin : 3 * MIB + 777;
+        if (!sink_write(sink, data + begin, length, &error))
+            _exit(1);
+    }
+    if (!sink_commit(sink, &error))
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+/* On standard output, the written data stays up to where it is complete, and nothing else: neither
+ * zeros nor space. The next writer continues there. */
+static void test_signal_while_seen(void **state)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
+    const size_t bytes = 90 * MIB + 99;
+    unsigned char *const data = make_bytes(bytes);
+    for (int i = 0; i < 12; i++) {
+        struct stat status;
+        int how;
+        const int seen = open("seen", O_RDWR | O_CREAT | O_TRUNC, 0600);
+        fflush(stdout);
+        const pid_t child = fork();
+        assert_true(seen >= 0 && child >= 0);
+        if (child == 0)
+            write_seen(seen, data, bytes);
+        usleep((useconds_t)(1000 + 4370 * i));
+        kill(child, signals[i % 4]);
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == signals[i % 4]);
+        assert_int_equal(fstat(seen, &status), 0);
+        assert_true((size_t)status.st_size <= bytes);
+        assert_file_holds("seen", data, (size_t)status.st_size);
+        assert_int_equal(lseek(seen, 0, SEEK_CUR), status.st_size);
+        assert_true((size_t)status.st_blocks * 512 < (size_t)status.st_size + MIB);
+        close(seen);
+    }
+    unlink("seen");
+    free(data);
+    (void)(state && repeat_in_memory(test_signal_while_seen));
+}
+
+/* When the sink is closed, the signals have their old handlers. */
+static void test_signals_are_given_back(void **state)
 {
     (void)state;
-    struct error error = {0};
-    int ends[2];
-    char path[32];
-    assert_int_equal(pipe(ends), 0);
-    snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
-    struct sink *sink = open_sink(path);
-    close(ends[0]);
-    close(ends[1]);
-    signal(SIGPIPE, SIG_IGN);
-    assert_false(sink_write(sink, "x", 1, &error));
-    signal(SIGPIPE, SIG_DFL);
-    assert_non_null(strstr(error.message, ": Broken pipe"));
+    struct sigaction before, during, after;
+    sigaction(SIGTERM, NULL, &before);
+    refuse_unnamed_files(); /* a signal only removes a name */
+    struct sink *sink = open_sink("out");
+    sigaction(SIGTERM, NULL, &during);
     sink_discard(sink);
+    sigaction(SIGTERM, NULL, &after);
+    assert_true(before.sa_handler == SIG_DFL);
+    assert_true(during.sa_handler != SIG_DFL);
+    assert_true(after.sa_handler == SIG_DFL);
 }
 
 int main(void)
 {
+    /* A child has no OpenMP threads if its parent had some, so the tests that fork run first. The
+     * last one refuses files without a name. */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_new_file_has_the_umask),
-        cmocka_unit_test(test_replaced_file_keeps_its_mode),
-        cmocka_unit_test(test_setuid_is_as_a_write_leaves_it),
-        cmocka_unit_test(test_target_is_old_until_commit),
-        cmocka_unit_test(test_size_is_that_of_what_was_written),
-        cmocka_unit_test(test_symbolic_links_are_followed),
-        cmocka_unit_test(test_targets_that_are_refused),
-        cmocka_unit_test(test_read_only_target_is_refused),
-        cmocka_unit_test(test_longest_name),
-        cmocka_unit_test(test_full_device),
-        cmocka_unit_test(test_full_device_ends_a_long_output),
-        cmocka_unit_test(test_file_that_cannot_grow),
-        cmocka_unit_test(test_expectation_is_a_hint),
+        cmocka_unit_test(test_full_file_system),
+        cmocka_unit_test(test_no_fallocate),
+        cmocka_unit_test(test_signals_leave_nothing),
+        cmocka_unit_test(test_kill_at_any_moment),
+        cmocka_unit_test(test_signal_while_seen),
+        cmocka_unit_test(test_way),
+        cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_lent_buffers_keep_order),
-        cmocka_unit_test(test_discard_with_buffers_under_way),
-        cmocka_unit_test(test_standard_output_is_shared),
-        cmocka_unit_test(test_closed_standard_output),
-        cmocka_unit_test(test_closed_pipe_is_an_error),
+        cmocka_unit_test(test_file_size_limit),
+        cmocka_unit_test(test_full_device_ends_a_long_output),
+        cmocka_unit_test(test_size_is_that_of_what_was_written),
+        cmocka_unit_test(test_temporary_cut_off),
+        cmocka_unit_test(test_truncated_at_the_last_moment),
+        cmocka_unit_test(test_discard_at_once),
+        cmocka_unit_test(test_signals_are_given_back),
     };
     return cmocka_run_group_tests_name("sink", tests, enter_scratch, leave_scratch);
 }

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit_numbers.c - numbers in text, against the C library: grammar, values, keys of lines, round
+ * trips. tests/fuzz/fuzz_numbers.c compares all types with a model.
+ */
+#include "core/key_types.h"
+#include "formats/number/number_key.h"
+#include "formats/number/number_text.h"
+#include "tests/random_next.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct key_type *type_of(enum key_type_id id)
+{
+    return &key_types[id];
+}
+
+static uint64_t bits_of_double(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static double double_of_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static uint64_t bits_of_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static long double value_of(const char *text, size_t length)
+{
+    long double value = 0;
+    assert_true(number_prefix_value(text, length, &value));
+    return value;
+}
+
+/* Makes a decimal with random length, point and exponent. */
+static void random_decimal(uint64_t *seed, char *text, size_t digits_max, int exponent_max)
+{
+    const size_t digits = 1 + random_next(seed) % digits_max;
+    const size_t point = random_next(seed) % (digits + 1);
+    char *out = text;
+    if (random_next(seed) % 2)
+        *out++ = '-';
+    for (size_t i = 0; i < digits; ++i) {
+        if (i == point)
+            *out++ = '.';
+        *out++ = (char)('0' + random_next(seed) % 10);
+    }
+    *out = 0;
+    if (random_next(seed) % 2)
+        sprintf(out, "e%d",
+                (int)(random_next(seed) % (2 * (unsigned)exponent_max + 1)) - exponent_max);
+}
+
+/* Texts are numbers if strtold accepts all of them except blanks around the number. */
+static void grammar_is_that_of_strtold(void **state)
+{
+    (void)state;
+    static const char alphabet[] = "0011239.eExXpP+-+- \tinfatyNA()_b";
+    uint64_t seed = 1;
+    for (size_t round = 0; round < 1500000; ++round) {
+        char text[16], *end;
+        uint64_t bits = 0, key = 0;
+        bool exact = false;
+        const size_t length = random_next(&seed) % 10;
+        for (size_t i = 0; i < length; ++i)
+            text[i] = alphabet[random_next(&seed) % (sizeof alphabet - 1)];
+        text[length] = 0;
+        const double value = strtod(text, &end);
+        const bool expected = end != text && end[strspn(end, " \t\n\r\v\f")] == 0;
+        const enum number_status status = number_parse(type_of(KEY_TYPE_f64), text, length, &bits);
+        const bool keyed = number_line_key(text, length, &key, &exact);
+        if ((status != NUMBER_MALFORMED) != expected || keyed != expected)
+            fail_msg("'%s': strtod says %d, number_parse %d, number_line_key %d", text, expected,
+                     (int)status, keyed);
+        if (expected && status == NUMBER_OK && bits != bits_of_double(value))
+            fail_msg("'%s' is read as %a, not as %a", text, double_of_bits(bits), value);
+    }
+}
+
+static void floats_are_rounded_as_by_libc(void **state)
+{
+    (void)state;
+    uint64_t seed = 2;
+    for (size_t round = 0; round < 600000; ++round) {
+        char text[128];
+        uint64_t bits = 0;
+        random_decimal(&seed, text, 40, round % 2 ? 30 : 400);
+        const double wide = strtod(text, NULL);
+        const float narrow = strtof(text, NULL);
+        enum number_status status = number_parse(type_of(KEY_TYPE_f64), text, strlen(text), &bits);
+        if (isinf(wide) ? status != NUMBER_OUT_OF_RANGE : bits != bits_of_double(wide))
+            fail_msg("'%s' as f64", text);
+        status = number_parse(type_of(KEY_TYPE_f32), text, strlen(text), &bits);
+        if (isinf(narrow) ? status != NUMBER_OUT_OF_RANGE : bits != bits_of_float(narrow))
+            fail_msg("'%s' as f32", text);
+    }
+}
+
+/* ---- Keys of lines ---- */
+
+/* Makes spellings of values that are near each other, or at the edges. */
+static void adversarial_text(uint64_t *seed, char *text)
+{
+    static const char *const edges[] = {
+        "nan",
+        "-nan",
+        "inf",
+        "-inf",
+        "infinity",
+        "0",
+        "-0",
+        "0.0",
+        "1e4000",
+        "-1e4000",
+        "1e5000",
+        "2e-4951",
+        "-2e-4951",
+        "1e-5000",
+        "1e308",
+        "1.8e308",
+        "1.7976931348623158e308",
+        "1e309",
+        "5e-324",
+        "2e-324",
+        "3e-324",
+        "0x1p-1074",
+        "0x1p-1075",
+        "0x1p-16445",
+        "0x1p-16446",
+        "0x10",
+        "16",
+        "1.6e1",
+        "16.0",
+        "0x1p4",
+        "9007199254740993",
+        "9007199254740992",
+        "9007199254740994",
+        "0x1.00000000000008p0",
+        "1.00000000000000011102230246251565",
+        "0.1",
+        "0x1.999999999999ap-4",
+        "1.000000000000000111022302462515654042363166809082031250000000000001",
+        "1e-1",
+        "1e290",
+        "1.0000000000000001110223024625156540423631668090820312499999999999",
+        "1e291",
+        "1e-291",
+        "0.1000000000000000055511151231257827021181583404541015625",
+        "100e-3",
+        "1e27",
+        "1e28"};
+    const uint64_t kind = random_next(seed) % 8;
+    if (kind < 2) {
+        strcpy(text, edges[random_next(seed) % (sizeof edges / sizeof *edges)]);
+    } else if (kind < 4) { /* near the middle between two doubles */
+        const double value = double_of_bits(UINT64_C(0x3ff0000000000000) + (random_next(seed) % 4) +
+                                            (random_next(seed) % 3 << 52));
+        const long double middle = ((long double)value + nextafter(value, 10)) / 2 +
+                                   ((int)(random_next(seed) % 5) - 2) * (LDBL_EPSILON / 4) * value;
+        sprintf(text, "%.*Lg", 17 + (int)(random_next(seed) % 30), middle);
+    } else if (kind == 4) {
+        sprintf(text, "%a", double_of_bits(random_next(seed)));
+    } else if (kind == 5) {
+        sprintf(text, "12345678901234567%03u%u", 500 + (unsigned)(random_next(seed) % 3),
+                (unsigned)(random_next(seed) % 3));
+    } else {
+        random_decimal(seed, text, kind == 6 ? 4 : 36, kind == 6 ? 2 : 330);
+    }
+}
+
+/* Compares in the order of `sort -g`. */
+static int compare_values(long double a, long double b)
+{
+    if (isnan(a) && isnan(b))
+        return (signbit(b) != 0) - (signbit(a) != 0);
+    if (isnan(a) || isnan(b))
+        return isnan(a) ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+/* A key has the order of the nearest double. Equal keys of different values are not exact. */
+static void keys_are_monotone_and_exact_as_they_say(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    for (size_t round = 0; round < 1000000; ++round) {
+        char text[2][128];
+        uint64_t key[2];
+        bool exact[2];
+        long double value[2];
+        for (int i = 0; i < 2; ++i) {
+            adversarial_text(&seed, text[i]);
+            value[i] = strtold(text[i], NULL);
+            if (!number_line_key(text[i], strlen(text[i]), &key[i], &exact[i]))
+                fail_msg("'%s' is not keyed", text[i]);
+            if (compare_values(value_of(text[i], strlen(text[i])), value[i]) != 0)
+                fail_msg("'%s' has the value %La", text[i], value[i]);
+            const double near = (double)value[i];
+            const uint64_t bits = bits_of_double(near == 0 ? 0 : near), sign = UINT64_C(1) << 63;
+            if (!isnan(near) && key[i] != (bits & sign ? ~bits : bits | sign))
+                fail_msg("'%s' has the key %016" PRIx64 ", bits %016" PRIx64, text[i], key[i],
+                         bits);
+        }
+        const int order = compare_values(value[0], value[1]);
+        const int key_order = (key[0] > key[1]) - (key[0] < key[1]);
+        if ((order == 0 && key_order != 0) || (order != 0 && key_order == -order) ||
+            (order != 0 && key_order == 0 && exact[0] && exact[1]))
+            fail_msg("'%s' and '%s': order %d, keys %016" PRIx64 " %d, %016" PRIx64 " %d", text[0],
+                     text[1], order, key[0], exact[0], key[1], exact[1]);
+    }
+}
+
+/* ---- Written numbers ---- */
+
+/* Returns the number of digits from the first that is not 0 to the last that is not 0. */
+static int significant_digits(const char *text)
+{
+    int digits = 0, zeros = 0;
+    for (const char *p = text; *p != 0 && *p != 'e'; ++p) {
+        if (!isdigit((unsigned char)*p) || (digits == 0 && *p == '0'))
+            continue;
+        digits += *p == '0' ? 0 : zeros + 1;
+        zeros = *p == '0' ? zeros + 1 : 0;
+    }
+    return digits;
+}
+
+/* Writes the number, which must be read as the same bits. */
+static void check_round_trip(enum key_type_id id, uint64_t bits, char text[NUMBER_TEXT_MAX + 1])
+{
+    uint64_t again = 0;
+    const size_t length = number_format(type_of(id), bits, text);
+    assert_true(length <= NUMBER_TEXT_MAX);
+    text[length] = 0;
+    if (number_parse(type_of(id), text, length, &again) != NUMBER_OK || again != bits)
+        fail_msg("%s %016" PRIx64 " is written as %s", type_of(id)->name, bits, text);
+}
+
+/* No decimal of fewer digits is read as the same number: printf writes the nearest decimal of every
+ * length. */
+static void floats_are_read_back_and_shortest(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    for (size_t round = 0; round < 500000; ++round) {
+        char text[NUMBER_TEXT_MAX + 1], shorter[64];
+        uint64_t bits = random_next(&seed);
+        if (round % 4 == 0)
+            bits &= UINT64_C(0x800fffffffffffff); /* denormal */
+        const double wide = double_of_bits(bits);
+        const float narrow = float_of_bits((uint32_t)(bits >> 32));
+        if (!isnan(wide)) {
+            check_round_trip(KEY_TYPE_f64, bits, text);
+            const int digits = significant_digits(text);
+            snprintf(shorter, sizeof shorter, "%.*e", digits < 2 ? 0 : digits - 2, wide);
+            if (strtod(text, NULL) != wide || (digits >= 2 && strtod(shorter, NULL) == wide))
+                fail_msg("%a is written as %s, not as %s", wide, text, shorter);
+        }
+        if (!isnan(narrow)) {
+            check_round_trip(KEY_TYPE_f32, bits >> 32, text);
+            if (strtof(text, NULL) != narrow)
+                fail_msg("%a is written as %s", (double)narrow, text);
+        }
+    }
+}
+
+static void check_format(enum key_type_id id, uint64_t bits, const char *expected)
+{
+    char text[NUMBER_TEXT_MAX + 1];
+    text[number_format(type_of(id), bits, text)] = 0;
+    assert_string_equal(text, expected);
+}
+
+static void format_is_that_of_python(void **state)
+{
+    (void)state;
+    static const double values[] = {
+        0.1,     1e22,   1e-5,   -0.0,     1e15,      1e16, 1e-4,          2.5,
+        1.5e300, 100000, 5e-324, INFINITY, -INFINITY, NAN,  123456789.125, 9.999999999999999e-05};
+    static const char *const texts[] = {"0.1",
+                                        "1e+22",
+                                        "1e-05",
+                                        "-0",
+                                        "1000000000000000",
+                                        "1e+16",
+                                        "0.0001",
+                                        "2.5",
+                                        "1.5e+300",
+                                        "100000",
+                                        "5e-324",
+                                        "inf",
+                                        "-inf",
+                                        "nan",
+                                        "123456789.125",
+                                        "9.999999999999999e-05"};
+    for (size_t i = 0; i < sizeof values / sizeof *values; ++i)
+        check_format(KEY_TYPE_f64, bits_of_double(values[i]), texts[i]);
+    check_format(KEY_TYPE_f64, UINT64_C(0xfff8000000000000), "-nan");
+    check_format(KEY_TYPE_f32, bits_of_float(16777216), "16777216");
+    check_format(KEY_TYPE_f32, 1, "1e-45");
+    check_format(KEY_TYPE_f16, 0x7bff, "65500");
+    check_format(KEY_TYPE_f16, 0x0001, "6e-08");
+    check_format(KEY_TYPE_bf16, 0x3dcd, "0.1");
+}
+
+/* ---- f16 and bf16 ---- */
+
+/* Returns the value of 16 bits with `exponent_bits` exponent bits, by the definition of the
+ * formats. */
+static double small_float(unsigned bits, unsigned exponent_bits)
+{
+    const unsigned fraction_bits = 15 - exponent_bits;
+    const int field = (int)((bits & 0x7fff) >> fraction_bits);
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    const double fraction = ldexp(bits & ((1u << fraction_bits) - 1), -(int)fraction_bits);
+    const double value = field == 0 ? ldexp(fraction, 1 - bias) : ldexp(1 + fraction, field - bias);
+    return bits >> 15 ? -value : value;
+}
+
+/* The written decimal is between the middles to both neighbours. No decimal of fewer digits is. */
+static void check_small_float(enum key_type_id id, unsigned bits)
+{
+    const unsigned exponent_bits = type_of(id)->exponent_bits;
+    char text[NUMBER_TEXT_MAX + 1];
+    check_round_trip(id, bits, text);
+    const double value = small_float(bits, exponent_bits), written = strtod(text, NULL);
+    const double above = (value + small_float(bits + 1, exponent_bits)) / 2;
+    const double below = (value + small_float(bits - 1, exponent_bits)) / 2;
+    if (written < below || written > above)
+        fail_msg("%s %04x, %.9g, is written as %s", type_of(id)->name, bits, value, text);
+    const int digits = significant_digits(text);
+    const double unit = pow(10, floor(log10(value)) - (digits - 2));
+    for (int step = -1; digits > 1 && step <= 2; ++step) {
+        const double shorter = (floor(value / unit) + step) * unit;
+        if (shorter > below * (1 + 1e-12) && shorter < above * (1 - 1e-12))
+            fail_msg("%s %04x is written as %s; %.9g does", type_of(id)->name, bits, text, shorter);
+    }
+}
+
+/* Checks that the decimal is read as the bits, and with a sign as the bits of the negative
+ * number. */
+static void check_small_read(enum key_type_id id, const char *sign, const char *text, unsigned bits)
+{
+    char number[1024];
+    uint64_t read = 0;
+    const unsigned infinity = id == KEY_TYPE_f16 ? 0x7c00 : 0x7f80;
+    const enum number_status wanted = bits < infinity ? NUMBER_OK : NUMBER_OUT_OF_RANGE;
+    const int length = snprintf(number, sizeof number, "%s%s", sign, text);
+    const enum number_status status = number_parse(type_of(id), number, (size_t)length, &read);
+    if (status != wanted || (wanted == NUMBER_OK && read != (*sign ? bits | 0x8000 : bits)))
+        fail_msg("%s: %s is read as %04x, status %d, not %04x", type_of(id)->name, number,
+                 (unsigned)read, status, bits);
+}
+
+/* Checks the decimal halfway between the number and the next one, with all its digits. The decimal
+ * itself is read as the even number; with a greater last digit as the number above, with a smaller
+ * one as the number below. */
+static void check_middle(enum key_type_id id, unsigned bits)
+{
+    const unsigned exponent_bits = type_of(id)->exponent_bits;
+    const double value = small_float(bits, exponent_bits);
+    const double halfway = (value + small_float(bits + 1, exponent_bits)) / 2;
+    char text[512];
+    snprintf(text, sizeof text, "%a", halfway);
+    check_small_read(id, "", text, bits + (bits & 1));
+    int length = snprintf(text, sizeof text, "%.*f", 140, halfway);
+    check_small_read(id, "-", text, bits + (bits & 1));
+    snprintf(text + length, sizeof text - (size_t)length, "%060d1", 0);
+    check_small_read(id, "", text, bits + 1);
+    for (--length; text[length] == '0' || text[length] == '.'; --length)
+        text[length] = text[length] == '0' ? '9' : '.';
+    text[length]--;
+    check_small_read(id, "-", text, bits);
+}
+
+static void small_floats_are_rounded_once(void **state)
+{
+    (void)state;
+    static const enum key_type_id ids[] = {KEY_TYPE_f16, KEY_TYPE_bf16};
+    for (size_t i = 0; i < 2; ++i) {
+        const unsigned infinity = ids[i] == KEY_TYPE_f16 ? 0x7c00 : 0x7f80;
+        for (unsigned bits = 0; bits + 1 < infinity; ++bits) {
+            if (bits > 0)
+                check_small_float(ids[i], bits);
+            check_middle(ids[i], bits);
+        }
+        check_small_read(ids[i], "", "1e39", infinity);
+        check_small_read(ids[i], "-", "1e-9999", 0);
+    }
+}
+
+/* ---- Long texts ---- */
+
+static void long_texts_are_exact(void **state)
+{
+    (void)state;
+    const size_t zeros = 300000;
+    char *const text = test_malloc(2 * zeros + 100);
+    uint64_t bits = 0;
+    memset(text, '0', 2 * zeros + 100);
+    text[0] = '7'; /* 7 000...000 . 000...000 e-zeros */
+    text[zeros + 1] = '.';
+    const size_t length = 2 * zeros + (size_t)sprintf(text + 2 * zeros, "e-%zu", zeros);
+    assert_int_equal(number_parse(type_of(KEY_TYPE_u8), text, length, &bits), NUMBER_OK);
+    assert_true(bits == 7);
+    text[2 * zeros - 1] = '1'; /* a 1 as the last digit */
+    assert_int_equal(number_parse(type_of(KEY_TYPE_u8), text, length, &bits), NUMBER_FRACTION);
+    assert_true(value_of(text, length) == 7);
+    test_free(text);
+
+    /* 1 + 2^-64 is the middle between 1 and the next long double. Then the text is slightly
+     * greater, by a digit far away. */
+    static const char middle[] =
+        "1.0000000000000000000542101086242752217003726400434970855712890625";
+    assert_true(value_of(middle, strlen(middle)) == 1);
+    char above[40000];
+    memset(above, '0', sizeof above);
+    memcpy(above, middle, strlen(middle));
+    assert_true(value_of(above, sizeof above) == 1);
+    above[sizeof above - 1] = '1';
+    assert_true(value_of(above, sizeof above) == 1 + LDBL_EPSILON);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grammar_is_that_of_strtold),
+        cmocka_unit_test(floats_are_rounded_as_by_libc),
+        cmocka_unit_test(keys_are_monotone_and_exact_as_they_say),
+        cmocka_unit_test(floats_are_read_back_and_shortest),
+        cmocka_unit_test(format_is_that_of_python),
+        cmocka_unit_test(small_floats_are_rounded_once),
+        cmocka_unit_test(long_texts_are_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
