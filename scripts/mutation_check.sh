@@ -1,34 +1,74 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# mutation_check.sh - breaks one line of a path in a copy of the tree and expects device_matrix to
-# fail on the stand-in for a GPU; repeats that for each mutation.
+# mutation_check.sh - breaks one line of the program in a copy of the tree, and expects tests to
+# fail; repeats that for each row of scripts/mutants.txt.
 #
-#   scripts/mutation_check.sh [DIR]      copies to and builds in DIR (default a temporary one)
+#   scripts/mutation_check.sh [--dir DIR] [PATTERN...]
 #
-# The last line is `N passed, N failed, N skipped`: a mutation that is found has passed.
+#   --dir DIR   builds in DIR and keeps it, so that the next check builds less (default: a temporary
+#               directory)
+#   PATTERN     checks only rows that match one of these regular expressions: cpu/, formats/, top
+#
+# ccache is used if it is installed. The last line is `N passed, N failed, N skipped`: a row has
+# passed if each of its tests has failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-copy=${1:-$(mktemp -d "${TMPDIR:-/tmp}/gpusort-mutation.XXXXXX")}
-[ $# -gt 0 ] || trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy"
+if [ "${1:-}" = --dir ]; then
+    copy=$(mkdir -p "$2" && realpath "$2")
+    shift 2
+else
+    copy=$(mktemp -d "${TMPDIR:-/tmp}/gpusort-mutation.XXXXXX")
+    trap 'rm -rf "$copy"' EXIT
+fi
+patterns=$(printf '%s\n' "${@:-.}")
+mapfile -t rows < <(grep -v '^#' scripts/mutants.txt | grep -E -e "$patterns")
 
-# NAME | FILE | sed command | path | largest count
-mutations=(
-    'a comparator left out of the network of 8 keys|cuda/block/thread_network.cuh|s/i + stride < COUNT; i++/i + stride + 1 < COUNT; i++/|segmented-merge|600'
-    'one too far in the merge path|cuda/merge/paired_runs.cuh|s/from = middle + KEY_BYTES<K>;/from = middle + 2 * KEY_BYTES<K>;/|segmented-merge|600'
-    'a key lost by a pass of radix|cuda/radix/radix_digits.cuh|s/if (index < count)/if (index + 1 < count)/|radix|70001'
-)
-
-git ls-files -z | xargs -0 cp --parents -p -t "$copy"
+# Copies the files whose content differs, so that make builds no more than needed.
+git ls-files -z | while IFS= read -r -d '' file; do
+    [ ! -f "$file" ] || cmp -s "$file" "$copy/$file" || cp --parents "$file" "$copy"
+done
 cd "$copy"
+export CCACHE_NOHASHDIR=yes CCACHE_BASEDIR=$copy
+compilers=()
+! command -v ccache >/dev/null || compilers=(CC='ccache gcc' CXX='ccache g++')
 passed=0 failed=0
 
-build() { make -s -j"$(nproc)" CUDA=0 CXXFLAGS=-O1 build/simt/device_matrix >build.log 2>&1; }
+# targets_of TEST...: prints what make has to build for tests of tests/run.sh.
+targets_of() {
+    local test
+    for test in "$@"; do
+        case $test in
+        unit_*) echo "build/tests/$test" ;;
+        *_matrix*) echo "build/simt/${test%%-*}" ;;
+        simt_selftest) echo build/simt/simt_selftest ;;
+        *-simt) printf 'build/simt/%s\n' gpusort many_runs ;;
+        esac
+        case $test in
+        faults*) printf 'build/tests/%s\n' gpusort_apart fault_library.so ;;
+        proof) echo build/tests/gpusort_flips ;;
+        mpi) printf 'build/%s\n' mpi.so tests/mpi_faults.so ;;
+        esac
+    done
+    printf 'build/%s\n' gpusort tests/many_runs # for shell tests
+    case $* in *_matrix*) echo build/simt/gpusort ;; esac # and this one, to list the paths
+}
 
-# finds_nothing LARGEST PATH: every claim of the matrix holds.
-finds_nothing() { { timeout 300 build/simt/device_matrix "$1" "$2" >matrix.log 2>&1; } 2>/dev/null; }
+# build TEST...
+build() {
+    local targets
+    mapfile -t targets < <(targets_of "$@" | sort -u)
+    make -s -j"$(nproc)" CUDA=0 CFLAGS=-O1 CXXFLAGS=-O1 "${compilers[@]}" "${targets[@]}" >build.log 2>&1
+}
 
-# report CONDITION-STATUS NAME WHAT
+# tests_fail TEST...: each of the tests fails.
+tests_fail() {
+    local test
+    for test in "$@"; do
+        ! BUILD=build TEST_SIZE=small timeout 600 tests/run.sh "$test" >"test.log" 2>&1 || return 1
+    done
+}
+
+# report STATUS NAME WHAT
 report() {
     if [ "$1" -eq 0 ]; then
         passed=$((passed + 1))
@@ -39,31 +79,33 @@ report() {
     fi
 }
 
-# mutate NAME FILE COMMAND PATH LARGEST
+# mutate NAME FILE COMMAND TEST...
 mutate() {
-    cp -p "$2" original
-    sed -i "$3" "$2"
-    if cmp -s original "$2"; then
-        report 1 "$1" "its line is no longer in $2"
-    elif ! build; then
-        report 1 "$1" "does not compile: $(grep -m 1 'error' build.log)"
-    elif finds_nothing "$5" "$4"; then
-        report 1 "$1" 'nothing was found'
+    local name=$1 file=$2 command=$3
+    shift 3
+    cp "$file" original
+    sed -i -E "$command" "$file"
+    if cmp -s original "$file"; then
+        report 1 "$name" "the command changes nothing in $file"
+    elif ! build "$@"; then
+        report 1 "$name" "it does not compile: $(grep -m 1 'error' build.log)"
+    elif tests_fail "$@"; then
+        report 0 "$name" "$(grep -m 1 '^not ok' "build/results/${*: -1}.tap" || echo 'the test did not end well')"
     else
-        report 0 "$1" "$(grep -m 1 -E '^not ok|terminated|error|bound|read|wrote' matrix.log || echo 'the matrix did not end well')"
+        report 1 "$name" "a test of '$*' passes"
     fi
-    cp original "$2"
+    cp original "$file"
 }
 
-build || { tail -n 20 build.log; exit 1; }
-for path in segmented-merge radix; do
-    status=0
-    finds_nothing 5000 "$path" || status=$?
-    report "$status" "$path as it is" 'the matrix finds nothing'
-done
-for mutation in "${mutations[@]}"; do
-    IFS='|' read -r name file command path largest <<<"$mutation"
-    mutate "$name" "$file" "$command" "$path" "$largest"
+# Without a change every test passes.
+mapfile -t tests < <(printf '%s\n' "${rows[@]##* | }" | tr ' ' '\n' | sort -u)
+build "${tests[@]}" || { tail -n 20 build.log; exit 1; }
+BUILD=build TEST_SIZE=small tests/run.sh "${tests[@]}" >test.log 2>&1 || { tail -n 40 test.log; exit 1; }
+for row in "${rows[@]}"; do
+    rest=${row#* | }
+    command=${rest#* | }
+    read -ra tests <<<"${row##* | }"
+    mutate "${row%% | *}" "${rest%% | *}" "${command% | *}" "${tests[@]}"
 done
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]
