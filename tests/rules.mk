@@ -122,7 +122,8 @@ fuzz: $(fuzz_programs)
 
 check: all $(if $(filter-out 0,$(SIMT)),simt) $(unit_programs) \
 		$(BUILD)/bench/bench_cpu \
-		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs mutate_seeds) \
+		$(addprefix $(BUILD)/tests/,fault_library.so gpusort_apart gpusort_flips many_runs) \
+		$(if $(findstring fuzz_targets,$(TEST_EXCEPT)),,$(BUILD)/tests/mutate_seeds) \
 		$(if $(plugin),$(BUILD)/tests/mpi_faults.so)
 	BUILD=$(BUILD) tests/run.sh
 

@@ -242,4 +242,23 @@ $sorts_0x80 '-h: 0x80 parts the number from its suffix' \
     '-11\n-1\x800K\n4\n0\x805K\n\x805K\n6\n999\n1\x80000K\n1001\n1K\n' -h
 sorts '-g: 0x80 is a byte like others' '\x8011\n2\n3\x801\n20\n' '\x8011\n2\n3\x801\n20\n' -g
 
+# ---- odd numbers ---------------------------------------------------------------------------------
+
+# Texts between which -n, -h and -g draw a distinction, or do not.
+odd='9 10 -10 -9 -1 0 -0.001 .001 1.5 1.50001 1.09 1.1 -1.1 -1.09 x +5 -0 - -.0 --5 5. 5 5e9 007.500 7.5 1.2.3 1.2
+    1,000 0x10 12345678901234567 12345678901234567.0000000000000001 .00000000000000000001 .00000000000000000002
+    \v5 \t5 1023 1K 1k 9K 1M 1G 1T 1P 1E 1Z 1Y -1M -9K -1K -9999 0Y -0.0M 0M .1 .1K 1.5K 1.6K 5.K 5m 5KB 5K
+    1234567890123456K 1234567890123457K + . e5 -inf -1e4931 1e4931 inf 1e9999 infinity infinit 1x 0x 0x. 0x1p 0x1p4
+    16 0x.8 0.5 1e 1e+ 1e- 1.0000 1.5.5 1e-4950 2e-4950 0.1 0.10000000000000000001 9223372036854775807
+    9223372036854775808 1\0002 \0001 1\0003 a\0 a a\0b a\0c ab abcdefg abcdefgh abcdefgi \377'
+for begin in '' - 0. 5. -5. 5; do
+    for end in '' 1 2 10 7.5 7.51; do odd+=" $begin$(repeat 80 0)$end $begin$(repeat 80 0)$end$(repeat 90 0)1K"; done
+done
+read -rd '' -a texts <<<"$odd" || true
+odd=$(printf '%s\\n' "${texts[@]}")
+for options in -n '-n -r' '-n -s' '-n -u' '-n -r -u' -h '-h -r' '-h -s' '-h -u' -g '-g -r' '-g -s' '-g -u' -k1 '-k1 -r'; do
+    # shellcheck disable=SC2086 # words
+    sorts "$options: odd numbers" "$odd" = $options
+done
+
 done_testing
