@@ -36,21 +36,17 @@ passed=0 failed=0
 # targets_of TEST...: prints what make has to build for tests of tests/run.sh.
 targets_of() {
     local test
+    printf 'build/%s\n' gpusort tests/many_runs # tests/run.sh needs them
     for test in "$@"; do
         case $test in
         unit_*) echo "build/tests/$test" ;;
-        *_matrix*) echo "build/simt/${test%%-*}" ;;
-        simt_selftest) echo build/simt/simt_selftest ;;
+        fuzz_targets) echo build/tests/mutate_seeds ;;
+        *_matrix* | simt_selftest) printf 'build/simt/%s\n' gpusort "${test%%-*}" ;;
         *-simt) printf 'build/simt/%s\n' gpusort many_runs ;;
-        esac
-        case $test in
-        faults*) printf 'build/tests/%s\n' gpusort_apart fault_library.so ;;
-        proof) echo build/tests/gpusort_flips ;;
         mpi) printf 'build/%s\n' mpi.so tests/mpi_faults.so ;;
+        *) printf 'build/tests/%s\n' gpusort_apart gpusort_flips fault_library.so ;;
         esac
     done
-    printf 'build/%s\n' gpusort tests/many_runs # for shell tests
-    case $* in *_matrix*) echo build/simt/gpusort ;; esac # and this one, to list the paths
 }
 
 # build TEST...
