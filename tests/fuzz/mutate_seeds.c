@@ -97,7 +97,7 @@ static void mutate(uint64_t *random)
         replace(at, 0, &byte, 1);
         break;
     case 3:
-        replace(at, some, NULL, 0);
+        replace(at, some, current.data, 0);
         break;
     case 4:
         replace(at, 0, current.data + at, some);
