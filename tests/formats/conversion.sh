@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
-count=$(full_or_small 20000 2000)
+count=$(full_or_small 5000 2000)
 for type in i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool; do
     "$numpy" "$tests_dir/make_data.py" text . $type "$count"
     ok_writes "$type: text to raw" $type.sorted.raw -- \

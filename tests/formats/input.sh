@@ -89,25 +89,6 @@ refused 'words with --format=text and --type' '^gpusort: titled:1: ' -- \
     gpusort --format=text --type=f64 titled -o "$target"
 ok_prints 'words with --format=raw' '\n\nenootw' -- gpusort --format=raw --type=u8 sentence
 
-"$numpy" -c 'import bz2, gzip, lzma, numpy
-numbers = numpy.random.default_rng(1).random(1000)
-open("n.gzip", "wb").write(gzip.compress(numbers.tobytes()))
-open("n.bzip2", "wb").write(bz2.compress(numbers.tobytes()))
-open("n.xz", "wb").write(lzma.compress(numbers.tobytes()))
-open("n.LZ4", "wb").write(b"\x04\x22\x4d\x18" + numbers.tobytes())
-numpy.savez("n.zip", numbers)'
-mv n.zip.npz n.zip
-for name in gzip bzip2 xz LZ4 zip; do
-    truncate -s %8 n.$name # so that it could be raw numbers
-    cp n.$name kept
-    refused "$name is named" "^gpusort: n.$name: this is $name data, to be unpacked first \(" -- \
-        gpusort n.$name -o n.$name
-    refused "$name with --type" "^gpusort: n.$name: this is $name data, .*--format=raw$" -- \
-        gpusort --type=f64 n.$name -o n.$name
-    ok_same_bytes "$name stays" n.$name kept
-    ok "$name with --format=raw" gpusort --type=u8 --format=raw n.$name -o got
-done
-
 # ---- npy -----------------------------------------------------------------------------------------
 
 for version in 1 2 3; do

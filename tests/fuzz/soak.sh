@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 need_numpy
 
-runs=${SOAK_RUNS:-$(full_or_small 150 40)}
+runs=${SOAK_RUNS:-$(full_or_small 60 30)}
 largest=${SOAK_LARGEST:-$(full_or_small 1e6 1e5)}
 seed=${SOAK_SEED:-1}
 soak() {
@@ -26,7 +26,7 @@ small_arrays() {
 }
 for device in $(list_devices); do
     case $device in
-    cpu) small_arrays cpu "$(full_or_small 3000 500)" ;;
+    cpu) small_arrays cpu "$(full_or_small 1500 500)" ;;
     gpu) small_arrays gpu "$(full_or_small 1000 100)" ;;
     esac
 done

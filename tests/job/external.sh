@@ -30,7 +30,7 @@ ok_parts() {
 # ---- numbers -------------------------------------------------------------------------------------
 
 # The smallest part has 16 KiB, and half of it is scratch.
-count=$(full_or_small 100003 20011)
+count=$(full_or_small 50021 20011)
 few=2
 for type in $(list_types); do
     data keys . "$type" "$count"

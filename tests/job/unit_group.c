@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of job/external_cuts.h, job/external_line_cuts.h and job/external_exchange.h with ranks
- * that are threads: what all ranks write is what qsort(3) makes of all items, whatever the items,
- * with messages of 1 KiB; and each function of the group fails once. */
+/* unit_group.c - job/external_cuts.h and job/external_exchange.h with ranks that are threads: what
+ * all ranks write is what qsort(3) makes of all items, whatever the items, with messages of 1 KiB;
+ * and each function of the group fails once. tests/job/mpi.sh has lines, and real ranks. */
 #include "job/external_cuts.h"
 #include "job/external_exchange.h"
-#include "job/external_line_cuts.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -428,154 +427,6 @@ static void each_call_fails_once(void **state)
     }
 }
 
-/* ---- Lines ---- */
-
-#define LINES_MAX 3000
-
-static const char *line_texts[2 * RANKS_MAX];
-static size_t line_bytes[2 * RANKS_MAX];
-static struct line_key whole_line = {.kind = LINE_BYTES};
-static struct line_order line_order;
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Makes a sorted text of lines, of which many are equal unless the order is unique. */
-static void make_text(size_t run, uint64_t *random)
-{
-    static char texts[LINES_MAX][80];
-    const char *order[LINES_MAX];
-    for (size_t i = 0; i < LINES_MAX; i++) {
-        *random = *random * 6364136223846793005u + 1442695040888963407u;
-        const int number = (int)(*random >> 40) % (line_order.unique ? 1000000 : 20);
-        const int blanks = (int)(*random >> 33) % 60;
-        snprintf(texts[i], sizeof *texts, "%d%*s", number, blanks, "");
-        order[i] = texts[i];
-    }
-    qsort(order, LINES_MAX, sizeof *order, compare_texts);
-    char *const text = malloc(LINES_MAX * sizeof *texts);
-    size_t bytes = 0;
-    for (size_t i = 0; i < LINES_MAX; i++)
-        if (!line_order.unique || i == 0 || strcmp(order[i - 1], order[i]) != 0)
-            bytes += (size_t)sprintf(text + bytes, "%s\n", order[i]);
-    line_texts[run] = text;
-    line_bytes[run] = bytes;
-}
-
-static uint64_t *line_positions[RANKS_MAX];
-
-static void *find_line_cuts(void *opaque)
-{
-    struct rank *const rank = opaque;
-    const char *const directories[] = {"/tmp"};
-    struct spill *const spill = spill_create(directories, 1);
-    struct spill_run runs[2];
-    const size_t first_run = rank->group.rank * 2;
-    for (size_t i = 0; i < 2; i++) {
-        assert_true(spill_begin(spill, &runs[i], &rank->error));
-        assert_true(spill_append(&runs[i], line_texts[first_run + i], line_bytes[first_run + i],
-                                 &rank->error));
-        assert_true(spill_end(&runs[i], &rank->error));
-    }
-    const struct external_line_cuts cuts = {.group = &rank->group,
-                                            .order = &line_order,
-                                            .runs = runs,
-                                            .run_count = 2,
-                                            .first_run = first_run,
-                                            .owners = owners,
-                                            .all_runs = all_runs,
-                                            .targets = targets + 1,
-                                            .cut_count = rank->group.size};
-    rank->ok = external_line_cuts_find(&cuts, line_positions[rank->group.rank], &rank->error);
-    spill_free(spill);
-    return NULL;
-}
-
-/* Compares two lines of runs, which are in order of the runs if they are equal. */
-static bool goes_before(size_t a_run, const char *a, size_t b_run, const char *b)
-{
-    const size_t a_length = strcspn(a, "\n"), b_length = strcspn(b, "\n");
-    const int found = memcmp(a, b, a_length < b_length ? a_length : b_length);
-    if (found != 0 || a_length != b_length)
-        return found != 0 ? found < 0 : a_length < b_length;
-    return !line_order.unique && a_run < b_run;
-}
-
-/* Checks that all lines before the cut are before all lines after it. */
-static void check_cut(const uint64_t *row)
-{
-    for (size_t i = 0; i < all_runs; i++) {
-        const char *last = line_texts[i] + row[i];
-        assert_true(row[i] == 0 || last[-1] == '\n');
-        if (row[i] == 0)
-            continue;
-        for (last--; last > line_texts[i] && last[-1] != '\n';)
-            last--;
-        for (size_t j = 0; j < all_runs; j++)
-            if (i != j && row[j] < line_bytes[j])
-                assert_true(goes_before(i, last, j, line_texts[j] + row[j]));
-    }
-}
-
-static void cut_lines(bool is_unique)
-{
-    const unsigned size = 4;
-    uint64_t random = 30, bytes = 0;
-    pthread_t threads[RANKS_MAX];
-    line_order = (struct line_order){.keys = &whole_line,
-                                     .key_count = 1,
-                                     .separator = LINE_SEPARATOR_BLANKS,
-                                     .terminator = '\n',
-                                     .unique = is_unique};
-    all_runs = (size_t)2 * size;
-    for (size_t i = 0; i < all_runs; i++) {
-        make_text(i, &random);
-        owners[i] = (unsigned)i / 2;
-        bytes += line_bytes[i];
-    }
-    memset(&world, 0, sizeof world);
-    pthread_mutex_init(&world.lock, NULL);
-    pthread_cond_init(&world.changed, NULL);
-    world.size = size;
-    for (unsigned r = 0; r < size; r++) {
-        ranks[r] = (struct rank){
-            .group = {.rank = r, .size = size, .functions = &functions, .context = world.mails[r]}};
-        line_positions[r] = calloc(size * all_runs, sizeof(uint64_t));
-    }
-    for (unsigned r = 0; r <= size; r++)
-        targets[r] = group_share(&ranks[0].group, bytes, r);
-    for (unsigned r = 0; r < size; r++)
-        assert_int_equal(pthread_create(&threads[r], NULL, find_line_cuts, &ranks[r]), 0);
-    for (unsigned r = 0; r < size; r++)
-        pthread_join(threads[r], NULL);
-    for (unsigned cut = 0; cut < size; cut++) {
-        const uint64_t *const row = line_positions[0] + cut * all_runs;
-        uint64_t before = 0;
-        for (size_t i = 0; i < all_runs; i++)
-            before += row[i];
-        check_cut(row);
-        assert_in_range(before, targets[cut + 1], targets[cut + 1] + all_runs * 80);
-    }
-    for (unsigned r = 0; r < size; r++) {
-        assert_true(ranks[r].ok);
-        assert_memory_equal(line_positions[r], line_positions[0],
-                            size * all_runs * sizeof(uint64_t));
-    }
-    for (unsigned r = 0; r < size; r++)
-        free(line_positions[r]);
-    for (size_t i = 0; i < all_runs; i++)
-        free((char *)line_texts[i]);
-}
-
-static void runs_of_lines_are_cut_evenly(void **state)
-{
-    (void)state;
-    cut_lines(false);
-    cut_lines(true);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -583,7 +434,6 @@ int main(void)
         cmocka_unit_test(the_first_items_alone),
         cmocka_unit_test(a_rank_that_fails_ends_all_with_its_error),
         cmocka_unit_test(each_call_fails_once),
-        cmocka_unit_test(runs_of_lines_are_cut_evenly),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ ok_checks() {
     pass_unless_said "$name" "$work/log/problems"
 }
 
-lines=$(full_or_small 400000 20000)
+lines=$(full_or_small 150000 20000)
 
 # ---- every order ---------------------------------------------------------------------------------
 
@@ -57,7 +57,7 @@ END
 
 # Changing shapes, exponents, trailing zeros, repeated lines, and numbers of more digits than a long
 # double has.
-decimals=$((lines / 4))
+decimals=$((lines / 2))
 awk -v count="$decimals" 'BEGIN {
     srand(2)
     for (i = 0; i < count; i++) {

@@ -7,7 +7,7 @@
 command -v python3 >/dev/null || skip_all 'no Python'
 
 # Writes a file of each kind of lines.
-python3 - "$(full_or_small 20000 1500)" <<'END'
+python3 - "$(full_or_small 10000 1500)" <<'END'
 import random
 import sys
 
