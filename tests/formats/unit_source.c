@@ -5,7 +5,7 @@
  */
 #include "core/backend.h"
 #include "formats/array/format.h"
-#include "formats/io/parallel_read.h"
+#include "formats/io/input_file.h"
 #include "formats/io/source.h"
 #include "tests/unit_files.h"
 
